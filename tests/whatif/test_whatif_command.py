@@ -162,7 +162,7 @@ def test_a_loss_that_others_reveal_has_a_page_with_timelines(tmp_path: Path) -> 
         (("--set", "loss=probability=2"), "--set loss.probability: '2' is no share"),
         (("--set", "loss=probability=0.5"), "--set loss: a probability of 0.5 is too high: expected less than 0.5."),
         (("--set", "loss=fast=maybe"), "--set loss.fast: 'maybe' is neither on nor off."),
-        (("--set", "loss=probability=1%,sack=on"), "sack=on asks when the next packet of a connection comes"),
+        (("--set", "loss=probability=1%,sack=on"), "sack=on needs mode event: only there the replay knows"),
         (("--set", "noise=period=1ms,duration=1ms"), "--set noise: an interruption must be shorter than its period."),
         (
             ("--set", "noise=period=1ms,duration=1us,probability=0.1"),
@@ -198,9 +198,9 @@ def test_mistakes_get_a_sentence(tmp_path: Path, words: tuple[str, ...], sentenc
 
 def test_a_trace_that_is_none_gets_a_sentence(tmp_path: Path) -> None:
     assert "There is no trace '" in refused(str(tmp_path / "missing"), "--set", f"network={BOOK}")
-    assert "has no trace: no file rank-0.trace" in refused(str(tmp_path), "--set", f"network={BOOK}")
+    assert "has no trace: the file rank-0.trace" in refused(str(tmp_path), "--set", f"network={BOOK}")
     (tmp_path / "x").write_text("0 init\n0 jump\n", encoding="utf-8")
-    assert "x, line 2: 'jump' is no action known here." in refused(str(tmp_path / "x"), "--set", f"network={BOOK}")
+    assert "x, line 2: 'jump' is not a known action." in refused(str(tmp_path / "x"), "--set", f"network={BOOK}")
 
 
 def test_a_run_gives_the_network_that_it_measured() -> None:

@@ -57,12 +57,12 @@ def test_what_is_cut_is_replayed_up_to_there(tmp_path: Path, length: int) -> Non
     ("wrong", "sentence"),
     [
         ([record(2, 0, 0, folded(7), folded(1), 8)], "rank-1.trace, byte 160: rank 7 of a communicator of 2"),
-        ([record(2, 0, 0, folded(0), folded(1), 8, communicator=9)], "a communicator that the trace has not described"),
-        ([record(9, 0, 0, 77, 0, 8)], "a collective that is not known"),
-        ([record(9, 0, 0, 1, 2, 8)], "the root of a collective is none of its ranks"),
-        ([record(13, 0, 0, 2, 5, 2, folded(1), folded(0))], "a communicator that has a rank twice"),
-        ([record(16, 0, 0, 3)], "a window that the trace has not described"),
-        ([record(99, 0, 0)], "a record of a kind that is not known"),
+        ([record(2, 0, 0, folded(0), folded(1), 8, communicator=9)], "the trace does not describe this communicator"),
+        ([record(9, 0, 0, 77, 0, 8)], "an unknown collective"),
+        ([record(9, 0, 0, 1, 2, 8)], "the root of a collective is not one of its ranks"),
+        ([record(13, 0, 0, 2, 5, 2, folded(1), folded(0))], "a communicator has a rank twice"),
+        ([record(16, 0, 0, 3)], "the trace does not describe this window"),
+        ([record(99, 0, 0)], "a record has an unknown kind"),
         ([record(1, 1 << 62, 0)], "the trace is longer than 23 days"),
     ],
 )

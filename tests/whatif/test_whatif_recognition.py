@@ -8,7 +8,7 @@ import pytest
 from replays import Parameters, asked
 
 BOOK = Parameters(L=1_000_000, o=0, g=0, G=1000).word()
-READ = "Traces that are read: folders of 'steelyard trace', their Parquet tables, OTF2, GOAL"
+READ = "Readable traces: folders of 'steelyard trace', their Parquet tables, OTF2, GOAL"
 
 # The first bytes that each format has by its description.
 FOREIGN = {
@@ -45,7 +45,7 @@ def test_a_file_of_another_format_is_named(tmp_path: Path, content: bytes, what:
     path = tmp_path / "trace"
     path.write_bytes(content)
     (about,) = asked(path)
-    assert f"The file '{path}' is {what}, which is not read as a trace. " in about["error"]
+    assert f"The file '{path}' is {what}, which Steelyard cannot read as a trace. " in about["error"]
     assert READ in about["error"]
 
 
@@ -54,7 +54,7 @@ def test_text_of_no_known_format_is_said_to_be_none(tmp_path: Path, text: str) -
     path = tmp_path / "trace"
     path.write_text(text, encoding="utf-8")
     (about,) = asked(path)
-    assert "has no format of a trace that is known" in about["error"] or "is taken as a list of files" in about["error"]
+    assert "has an unknown format" in about["error"] or "looks like a list of files" in about["error"]
     assert READ in about["error"]
 
 
@@ -147,4 +147,4 @@ def test_each_form_of_goal_is_read(tmp_path: Path, line: str) -> None:
 def test_a_goal_receive_from_anyone_is_refused(tmp_path: Path, option: str, said: str) -> None:
     path = tmp_path / "trace"
     path.write_text(f"num_ranks 1\nrank 0 {{\na: recv 8b from {option}\n}}\n", encoding="utf-8")
-    assert f"trace, line 3: a receive {said}: the file does not say" in asked(path)[0]["error"]
+    assert f"trace, line 3: a receive {said}: the file does not name" in asked(path)[0]["error"]

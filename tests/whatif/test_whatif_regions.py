@@ -140,7 +140,7 @@ def test_iterations_are_begun_by_a_collective(tmp_path: Path) -> None:
     assert times(trace, FREE, part=("allreduce", "0", "0")) == [1_100_000]
     assert times(trace, f"{FREE} speeds=2,2,1,1", part=("allreduce",)) == [(2500 - 100) * 1000]
     (about,) = asked(trace, part=("barrier", "2", "2"))
-    assert "no region from 2 to 2; the greatest is 0" in about["error"]
+    assert "no region from 2 to 2. The greatest region is 0" in about["error"]
 
 
 def test_speeds_and_parts_in_words() -> None:

@@ -204,7 +204,7 @@ def test_what_follows_on_a_connection_reveals_a_loss_in_event_mode(tmp_path: Pat
     assert min(told) == later * 1000 + latency
     assert max(told) >= rto  # nothing follows the second message
     refused = asked(trace, word.replace("mode=event ", "") + "1")[1]
-    assert "only the mode event" in refused["error"]
+    assert "sack=on needs mode event" in refused["error"]
 
 
 @pytest.mark.parametrize(("size", "probes"), [(1448, False), (1449, True)])

@@ -118,7 +118,7 @@ def test_any_program_takes_as_long_as_in_the_oracle(tmp_path: Path, ranks: Ranks
     oracle = Oracle(ranks, p)
     expected = oracle.run()
     if "error" in answer:
-        assert "waits for ever" in answer["error"]
+        assert "waits forever" in answer["error"]
     else:
         assert answer["time"] == [1000 * expected]
 
@@ -148,9 +148,9 @@ def test_a_network_says_it_in_words(tmp_path: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        (["--set", "loss=probability=1%"], "receive=stream goes without lost packets and without noise"),
-        (["--set", "noise=period=1ms,duration=1us"], "receive=stream goes without lost packets and without noise"),
-        (["--set", "core=2@region=1"], "receive=stream knows no regions"),
+        (["--set", "loss=probability=1%"], "receive=stream does not work with lost packets or noise"),
+        (["--set", "noise=period=1ms,duration=1us"], "receive=stream does not work with lost packets or noise"),
+        (["--set", "core=2@region=1"], "receive=stream has no core speeds of regions"),
     ],
 )
 def test_what_does_not_go_with_it_gets_a_sentence(tmp_path: Path, more: list[str], sentence: str) -> None:

@@ -128,7 +128,7 @@ def test_regions_of_pcontrol_and_iterations_are_replayed_alone(traced: Traced, t
     assert part("-", "1", "1", question=f"{word} speeds=2,100,1,1")[1] <= 0.011 * computing[1]
     # The last ten of a hundred broadcasts, and the messages round about them, of which nine begin after one.
     assert part("bcast", "91", "100")[0] == 10 + 2 * 9
-    assert asked(trace, part=("bcast", "101", "101"))[0]["error"].endswith("the greatest is 100")
+    assert asked(trace, part=("bcast", "101", "101"))[0]["error"].endswith("The greatest region is 100")
 
 
 FORTRAN = {"mpif.h": "-fallow-argument-mismatch", "mpi": "-DMODULE", "mpi_f08": "-DF08"}
@@ -232,7 +232,7 @@ def _replay_damaged(small_trace: Path, folder: Path, data: st.DataObject) -> Non
     if "error" in about:
         assert str(folder) in about["error"] or "rank" in about["error"] or "computations" in about["error"]
     else:
-        assert all("time" in x or "waits for ever" in x["error"] for x in found)
+        assert all("time" in x or "waits forever" in x["error"] for x in found)
 
 
 @pytest.fixture(scope="module")
@@ -281,7 +281,7 @@ def test_a_program_of_another_mpi_ends_with_a_sentence(
     subprocess.run(["cc", tmp_path / "starts.c", library, "-o", program], check=True)
     with pytest.raises(MachineFailed, match="Name the MPI of the program with --mpi"):
         tracing.record([str(program)], tmp_path / "trace", here, own)
-    assert "compiled for another MPI than that of this program" in capfd.readouterr().err
+    assert "compiled for an MPI other than that of this program" in capfd.readouterr().err
 
 
 @pytest.mark.long
@@ -298,7 +298,7 @@ def test_a_tracer_for_another_mpi_ends_the_program_with_a_sentence(
     subprocess.run([own.path.replace("mpicxx", "mpicc"), SOURCES / "endings.c", "-o", tmp_path / "endings"], check=True)
     with pytest.raises(MachineFailed, match="Name the MPI of the program with --mpi"):
         tracing.record(mpiexec(tmp_path / "endings", 2, own, monkeypatch), tmp_path / "trace", here, mpi(told, here))
-    assert "compiled for another MPI than that of this program" in capfd.readouterr().err
+    assert "compiled for an MPI other than that of this program" in capfd.readouterr().err
 
 
 def test_a_program_that_loads_its_mpi_late_is_traced_or_says_what_it_needs(
@@ -311,7 +311,7 @@ def test_a_program_that_loads_its_mpi_late_is_traced_or_says_what_it_needs(
     if own.name == "openmpi":
         with pytest.raises(MachineFailed, match="wrote no trace"):
             tracing.record(words, tmp_path / "none", here, own)
-        assert "put its libmpi.so into LD_PRELOAD" in capfd.readouterr().err
+        assert "Add its libmpi.so to LD_PRELOAD" in capfd.readouterr().err
         needed = subprocess.run(["ldd", tmp_path / "module.so"], check=True, capture_output=True, text=True).stdout
         [library] = [line.split()[2] for line in needed.splitlines() if "libmpi.so" in line]
         monkeypatch.setenv("LD_PRELOAD", library)

@@ -1,6 +1,6 @@
-"""What if: the trace of an application replayed under another network, lost packets, the system's noise, other cores.
+"""Replays the trace of an application under another network, lost packets, system noise, or faster cores.
 
-The replay itself is a program of ours (`native/`), compiled where it is needed; `engine` talks with it.
+The replay is a program of its own (`native/`), which is compiled on first use; `engine` starts it and asks it.
 """
 
 from steelyard.whatif.answer import Account, Answer, Detail, Prediction, Shares, answer

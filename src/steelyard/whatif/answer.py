@@ -1,4 +1,4 @@
-"""What a replay predicts, with how sure it is, and where the time goes."""
+"""Predictions of a replay with their intervals, and where the time goes."""
 
 import math
 import statistics
@@ -17,7 +17,7 @@ from steelyard.whatif.timelines import Timelines
 
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
-    """The time of a point in s: the mean of its draws, with the interval of this mean at 95 % where lots are drawn."""
+    """The time of a point in s: the mean of its draws, with the 95 % interval of this mean if there are random draws."""
 
     point: Point
     time: float
@@ -47,32 +47,32 @@ class Shares:
 
 @dataclass(frozen=True)
 class Account:
-    """Where the time of each rank of the undisturbed replay goes: s by rank."""
+    """The times of each rank in the undisturbed replay, in s."""
 
     computing: tuple[float, ...]
-    talking: tuple[float, ...]  # the processor's part of messages
+    talking: tuple[float, ...]  # message overhead of the processor
     waiting: tuple[float, ...]
 
 
 @dataclass(frozen=True)
 class CriticalPath:
-    """What the last rank waited for, back to the begin, without contention: s of each kind, and s on each rank."""
+    """The chain of waits that ends with the last rank, without contention: s of each kind, and s on each rank."""
 
     computing: float
     talking: float
     network: float
-    messages: int  # that it follows
+    messages: int  # on the path
     ranks: tuple[float, ...]
 
     @property
     def time(self) -> float:
-        """All of it."""
+        """The length of the path in s."""
         return self.computing + self.talking + self.network
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """Predictions in the order of the points; `undisturbed` the same of each without loss, noise and other cores.
+    """Predictions in the order of the points; `undisturbed` are those without loss, noise and changed cores.
 
     `shares`, `account`, `path` and `sensitivities` are of the undisturbed replay, where all points have the same; `phases`
     are the trace's own. `measured`: whether it says how long ranks waited for a processor.
@@ -87,10 +87,10 @@ class Answer:
     seconds: float  # of the engine
     phases: Phases | None = None
     measured: bool = False
-    timelines: Timelines | None = None  # beside the undisturbed one, where something disturbs
+    timelines: Timelines | None = None  # None if nothing disturbs the replay
 
 
-Detail = Literal["times", "words", "whole"]  # the predictions alone; what the sentences need; what figures need besides
+Detail = Literal["times", "words", "whole"]  # predictions alone; also for the sentences; also for the figures
 
 
 def answer(
@@ -99,7 +99,7 @@ def answer(
     show: Callable[[int, int], None] = lambda done, of: None,
     detail: Detail = "whole",
 ) -> Answer:
-    """Asks the engine. `show` is called with the replays done, and all of them."""
+    """Answers a question with the engine. Calls `show` with the number of finished replays and of all replays."""
     points = question.points
     plain = tuple(dict.fromkeys(p.undisturbed for p in points))
     account = _account(engine, question, plain[0]) if len(plain) == 1 and detail != "times" else None
@@ -165,7 +165,7 @@ def _prediction(point: Point, times: tuple[float, ...], seconds: float) -> Predi
 
 
 def interval(times: Sequence[float], delay: float) -> tuple[float, float]:
-    """The interval of the mean of such times at 95 %. `delay`: what one disturbance costs, s; 0 where all draws have some.
+    """Returns the 95 % interval of the mean of these times. `delay`: cost of one disturbance in s; 0 if all draws have some.
 
     It is Student's, within what can be. No mean lies below the least draw: nothing that is drawn makes a replay shorter.
     Where few draws are longer than the least one, or none is, their share is uncertain: the upper end is at least that of
@@ -194,7 +194,7 @@ def _path(found: Mapping[str, Any]) -> CriticalPath:
 
 @dataclass(frozen=True)
 class _Whole:
-    """All that is asked of an undisturbed replay."""
+    """The answers about an undisturbed replay."""
 
     prediction: Prediction
     shares: Shares | None
@@ -204,7 +204,7 @@ class _Whole:
 
 
 def _account(engine: Engine, question: Question, point: Point) -> _Whole:
-    """Of a network; no shares where nothing is computed."""
+    """Replays a point without disturbances. There are no shares if no rank computes."""
     asked = Question((point,), 1, question.seed, question.mode, question.ranks_per_node)
     path = "path=yes " if point.network.receive == "whole" else ""
     found = engine.ask(f"{line(asked)} accounts=yes {path}phases=yes")
@@ -215,7 +215,7 @@ def _account(engine: Engine, question: Question, point: Point) -> _Whole:
 
 
 def _shares(engine: Engine, asked: Question, found: Mapping[str, Any]) -> Shares:
-    """With an ideal network, on which there is no contention: one mode is as good as the other."""
+    """Compares with an ideal network, which has no contention: both modes give the same time."""
     ideal = replace(asked, points=(Point(network=IDEAL),), mode="dataflow")
     computing, end, best = found["computing"], found["time"][0], engine.ask(line(ideal))["time"][0]
     ranks = len(computing)

@@ -1,4 +1,4 @@
-"""The replay's program: compiled where the cache lacks it, started with one trace, and asked."""
+"""The program of the replay: compiles it if the cache lacks it, starts it with one trace, and asks it."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -15,12 +15,12 @@ from steelyard.model import Machine
 from steelyard.whatif import kept, readable
 
 SOURCE = Path(__file__).with_name("native") / "replay.cpp"
-FOREVER = 7 * 86400.0  # s: a replay takes as long as it takes; Ctrl-C ends it
+FOREVER = 7 * 86400.0  # s: a replay has no limit; Ctrl-C ends it
 
 
 @dataclass(frozen=True)
 class Broken:
-    """A rank whose program ends before its MPI_Finalize: its last call, and why nothing follows it."""
+    """A rank whose trace ends before MPI_Finalize: its last call, and the reason."""
 
     rank: int
     call: int
@@ -29,8 +29,8 @@ class Broken:
 
 @dataclass(frozen=True, kw_only=True)
 class Traced:
-    """What was measured while a trace of ours was made, s: from the first rank's beginning to the last one's end; the greatest
-    of a rank's computing, of its waiting for a processor, and of what the tracer itself took.
+    """Measurements of the traced run, in s: from the begin of the first rank to the end of the last one, and the greatest
+    computing time, wait for a processor, and cost of the tracer of any rank.
     """
 
     time: float
@@ -44,23 +44,23 @@ class Traced:
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """What was read: so many ranks, messages and events (computations, sends, receives, messages); B of messages."""
+    """The size of a trace: ranks, messages, events (computations, sends, receives, messages), and B of the messages."""
 
     ranks: int
     events: int
     messages: int
     bytes: int
     unreceived: int
-    seconds: float  # that reading took
-    crossing: int | None = None  # of a part of a trace: messages across its borders, which are left out
-    traced: Traced | None = None  # of a trace with the calls of the run
-    even: int = 0  # of an OTF2 archive: collectives of which it has the sum of bytes, and not those of each pair
+    seconds: float  # time to read it
+    crossing: int | None = None  # messages across the borders of a region, which are left out; None: the whole trace
+    traced: Traced | None = None  # only of traces with the calls of a run
+    even: int = 0  # collectives of an OTF2 archive with only the total bytes, not those of each pair
 
 
 @dataclass(frozen=True)
 class Part:
-    """What of a trace is replayed: the regions from one number to another (None: all of it), which MPI_Pcontrol begins, or each
-    call of a collective on MPI_COMM_WORLD.
+    """The part of a trace that is replayed: a range of regions (None: all). MPI_Pcontrol begins a region, or each call of the
+    collective `iterations` on MPI_COMM_WORLD.
     """
 
     iterations: str = ""
@@ -76,28 +76,28 @@ def part(whole: Mapping[str, Any]) -> Part:
 
 
 class Engine:
-    """A conversation about one trace."""
+    """A running program that has read one trace."""
 
     def __init__(self, program: Program, even: int = 0) -> None:
         self._program, self._even = program, even
         self._known: Mapping[str, dict[str, Any]] = {}
-        program.tell("")  # it reads the trace now, and says so when it is asked
+        program.tell("")  # it begins to read the trace
 
     @cached_property
     def trace(self) -> Trace:
-        """What it has read. UsageError where it could not."""
+        """The size of the trace. UsageError if it cannot be read."""
         found = {
             name: value for name, value in self._checked(self._program.hear("", FOREVER)).items() if name != "memory"
         }
         return Trace(**found | {"traced": _traced(found.get("traced")), "even": self._even})
 
     def ask(self, line: str) -> dict[str, Any]:
-        """The answer to a line (`question.lines`). UsageError with the engine's sentence."""
+        """Returns the answer to a line (`question.lines`). UsageError with the sentence of the engine."""
         assert self.trace
         return self._known[line] if line in self._known else self._checked(self._program.ask(line, FOREVER))
 
     def know(self, answers: Mapping[str, dict[str, Any]]) -> None:
-        """What other engines with the same trace have answered: it is not asked again."""
+        """Takes answers of other engines with the same trace, which are not asked again."""
         self._known = answers
 
     @staticmethod
@@ -114,7 +114,7 @@ def _traced(found: dict[str, Any] | None) -> Traced | None:
 
 
 def program(machine: Machine) -> Path:
-    """The engine's executable."""
+    """Returns the path of the executable, which is compiled first if necessary."""
     source = Source(name="whatif.replay", source=SOURCE, toolchain=build.resolve(build.default(machine), machine))
     build.make([source])
     return source.path
@@ -122,7 +122,7 @@ def program(machine: Machine) -> Path:
 
 @contextlib.contextmanager
 def engine(trace: Path, machine: Machine, flops: float, part: Part = WHOLE) -> Iterator[Engine]:
-    """The engine with that trace loaded; `flops` (flop/s) makes times of traces that count work."""
+    """Yields an engine with the trace; `flops` (flop/s) converts the work of traces that count work."""
     regions = [] if part.regions is None else [str(number) for number in part.regions]
     with readable.opened(trace, machine) as found:
         words = [str(found.path), repr(flops), part.iterations or "-", *regions]

@@ -1,4 +1,4 @@
-"""Where the engine keeps what it has read of a long text, so that a second question does not read it again."""
+"""The cache of long texts that the engine has read, so that it does not read them again."""
 
 import contextlib
 import hashlib
@@ -11,16 +11,16 @@ from steelyard.files import is_file, others
 from steelyard.user_cache import inside
 
 FOLDER = "traces"  # in the cache
-LEAST = 4 << 20  # bytes of a text: shorter ones are read at once
-MOST = 1 << 30  # bytes of all that is kept
-ABANDONED = 3600.0  # s: what is half written for so long nobody goes on with
+LEAST = 4 << 20  # bytes: shorter texts are read quickly
+MOST = 1 << 30  # bytes of all entries
+ABANDONED = 3600.0  # s after which an unfinished entry is removed
 
 
 def place(trace: Path, program: Path) -> Path | None:
-    """The file for what this program makes of a trace; None for a short one, and where the cache cannot hold any.
+    """Returns the file for the entry of a trace; None for a short trace, or if the cache cannot be used.
 
-    The engine reads it only where the trace's size, time and content are those that it was made of, and where no other user
-    can have written it. What was used longest ago is removed where there is too much.
+    The engine uses an entry only if the size, time and content of the trace are the same, and if no other user can have
+    written it. The entries that were used longest ago are removed if the cache is full.
     """
     try:
         if not is_file(trace) or trace.stat().st_size < LEAST:
@@ -37,7 +37,7 @@ def place(trace: Path, program: Path) -> Path | None:
 
 
 def _make_room(folder: Path, path: Path, more: int) -> None:
-    """Marks the file as used now, or leaves room for it."""
+    """Marks the entry as used now, or makes room for it."""
     now = time.time()
     if there := is_file(path):
         path.touch()
@@ -52,7 +52,7 @@ def _make_room(folder: Path, path: Path, more: int) -> None:
 
 
 def _files(folder: Path, now: float) -> Iterator[tuple[float, int, Path]]:
-    """When each was used last, its bytes, and its path; without those that are being written."""
+    """Yields the time of the last use, the bytes and the path of each finished entry."""
     for file in folder.iterdir():
         with contextlib.suppress(FileNotFoundError):
             found = file.lstat()

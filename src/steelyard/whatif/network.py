@@ -1,4 +1,4 @@
-"""The network of a replay: LogGOPS parameters for each class of pairs of ranks, given in words or taken from a run.
+"""The network of a replay: LogGOPS parameters for each class of pairs of ranks, from a scenario or from a run.
 
 Model: T. Hoefler, T. Schneider & A. Lumsdaine 2010, "LogGOPSim – Simulating Large-Scale Applications in the LogGOPS Model"
 (HPDC): a message of s bytes takes o + (s−1)·O of the sender's processor, L + (s−1)·G on the network and o + (s−1)·O of
@@ -18,11 +18,11 @@ from steelyard.whatif.wording import Key
 if TYPE_CHECKING:
     from steelyard.statistics.models.loggp import LogGP
 
-EAGER = 65535  # B: S where nobody says it, as in other simulators of this model
+EAGER = 65535  # B: default of S, as in other simulators of this model
 
 
-# How a message is received: whole, once its last byte is there; or as a stream that keeps the processor busy from its first
-# byte on, as the simulator LogGOPSim has it.
+# A message is received whole, from its last byte on; or as a stream that keeps the processor busy from the first byte on, as
+# in the simulator LogGOPSim.
 Receive = Literal["whole", "stream"]
 
 
@@ -33,7 +33,7 @@ class Protocol:
     L: float = 0.0
     o: float = 0.0
     g: float = 0.0
-    O: float = 0.0  # noqa: E741  # the model's own letter
+    O: float = 0.0  # noqa: E741  # the letter of the model
     G: float = 0.0
     first: int = 0
 
@@ -53,7 +53,7 @@ class Network:
     receive: Receive = "whole"
 
 
-# What an ideal network costs: nothing.
+# A network on which messages cost nothing.
 IDEAL = Network(across=(Protocol(),), eager=1 << 50, name="ideal")
 
 
@@ -76,7 +76,7 @@ PROTOCOL = {
 OF_ALL = {"eager": wording.SIZE, "receive": Key(wording.choice(*get_args(Receive)))}  # hold for all pairs of ranks
 INSIDE = ("within", "socket", "cache")  # where two ranks of one node lie; the fields of `Network`
 NETWORK = {"run": wording.NAME, **PROTOCOL, **OF_ALL, **dict.fromkeys(INSIDE, PROTOCOL)}
-# The relations that network.model measures, by what they stand for here, the one that stands for it best first.
+# The placements that network.model measures, for each place within a node; the best match first.
 _MEASURED = {
     "within": ("other socket", "same socket", "same memory node", "same cache", "same core", "compact"),
     "socket": ("same memory node", "same socket"),
@@ -96,7 +96,7 @@ def network(values: Mapping[str, Any]) -> Network:
 
 
 def of_results(results: Sequence[Result], name: str) -> Network:
-    """What `network.model` measured in a run. UsageError where it did not, or what it measured does not suffice."""
+    """Returns the network that `network.model` measured in a run. UsageError if there are no or too few results."""
     from steelyard.benchmarks.network.protocol import networks as apart
 
     groups = list(apart([r for r in results if r.benchmark == "network.model"]).values())
@@ -121,7 +121,7 @@ def of_results(results: Sequence[Result], name: str) -> Network:
 
 
 def _nearest(groups: Sequence[Sequence[Result]], placements: Sequence[str]) -> Sequence[Result] | None:
-    """The results of the first of these placements that there is."""
+    """Returns the results of the first of these placements that was measured."""
     found = {g[0].parameters.get("placement"): g for g in reversed(groups)}
     return next((found[placement] for placement in placements if placement in found), None)
 
@@ -140,10 +140,10 @@ def _protocol(fit: "LogGP", eager: int) -> Protocol:
     before, gap_per_byte = max(0, first - 1), fit.gap_per_byte or 0.0
     latency, overhead, overhead_per_byte = fit.latency, fit.overhead, fit.overhead_per_byte or 0.0
     if latency is None or overhead is None:
-        # The overheads count twice there: half of the round trip stands for them and for L (see LogGP).
+        # Half of the round trip stands for L and both overheads (see LogGP).
         latency, overhead, overhead_per_byte = max(0.0, (fit.half_round_trip or 0.0) - before * gap_per_byte), 0.0, 0.0
     return Protocol(
-        # With rendezvous what was measured as one latency is a request, an answer and the data.
+        # With rendezvous the measured latency is that of a request, an answer and the data.
         L=latency / 3 if first > eager else latency,
         o=max(0.0, overhead - before * overhead_per_byte),
         g=fit.gap or 0.0,
@@ -154,7 +154,7 @@ def _protocol(fit: "LogGP", eager: int) -> Protocol:
 
 
 def _eager(results: Sequence[Result]) -> int:
-    """S: the size from which on messages are slower at once; where there is none, no message has rendezvous."""
+    """Returns S, the size above which messages become slower in one step; without such a size no message has rendezvous."""
     from steelyard.statistics.models.hockney import regions, switches
 
     alone = [

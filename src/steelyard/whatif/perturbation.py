@@ -1,4 +1,4 @@
-"""What disturbs a replay, in words: lost packets, and the system's noise."""
+"""The disturbances of a replay: lost packets and system noise."""
 
 import math
 from collections.abc import Mapping
@@ -8,45 +8,45 @@ from typing import Any
 from steelyard.whatif import wording
 
 MSS = 1448  # B: TCP's payload in an Ethernet frame of 1500 B, with time stamps
-RTO = 0.2  # s: the least time-out of Linux' TCP
-PROBE = 0.002  # s: what Linux adds to two round trips before it probes
-MOST_LOSS = 0.5  # from there on waits that double have no mean
+RTO = 0.2  # s: smallest time-out of TCP in Linux
+PROBE = 0.002  # s that Linux adds to two round trips before it probes
+MOST_LOSS = 0.5  # from here on, waits that double have no mean
 
 
 @dataclass(frozen=True, kw_only=True)
 class Loss:
-    """Each packet, or each message where `mss` is 0, is lost with `probability`, and sent again as TCP does it."""
+    """Lost packets (lost messages if `mss` is 0) with their probability, and how TCP sends them again."""
 
     probability: float = 0.0
     rto: float = RTO  # s: the first wait
     mss: int = MSS  # B
     backoff: bool = True  # the wait doubles with each further loss
-    fast: bool = True  # fast retransmit: what is lost before the last three packets costs a round trip
-    probe: bool = False  # tail-loss probe: of several packets, the first wait is two round trips and 2 ms
-    sack: bool = False  # what follows on the connection reveals a loss; in event mode
-    tick: float = 0.0  # s: the kernel's timers count ticks of that length
+    fast: bool = True  # fast retransmit: a loss before the last three packets costs a round trip
+    probe: bool = False  # tail-loss probe: with several packets, the first wait is two round trips and 2 ms
+    sack: bool = False  # the next packet of the connection reveals a loss; only in event mode
+    tick: float = 0.0  # s: length of a tick of the kernel's timers
 
     def counted(self, wait: float) -> float:
-        """How long a timer set to `wait` s takes on average: it runs to the end of a tick, and never too short.
+        """Returns the mean time in s of a timer set to `wait` s: it runs to the end of a tick and is never early.
 
-        Beyond `wait` lies a little more, a round trip, which makes it one tick more.
+        The timer also has a round trip, which adds one tick.
         """
         return wait if self.tick == 0 else self.tick * (math.floor(wait / self.tick * (1 + 1e-9)) + 1.5)
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Interruptions of `duration` s each `period` s; or of one computation in so many, where `probability` is above 0."""
+    """Interruptions of `duration` s each `period` s, or before a share `probability` of the computations."""
 
     period: float = 0.0
     duration: float = 0.0
     probability: float = 0.0
     together: bool = False  # all ranks at the same moments
-    recording: str = ""  # the name of what was recorded, instead of period and duration
+    recording: str = ""  # run or file with recorded noise, instead of period and duration
 
     @property
     def any(self) -> bool:
-        """Whether there is some."""
+        """Returns whether there are interruptions."""
         return self.duration > 0 or bool(self.recording)
 
 

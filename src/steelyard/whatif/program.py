@@ -1,4 +1,4 @@
-"""The program that writes traces in other forms: compiled where the cache lacks it, and asked once."""
+"""The program that writes traces in other formats: compiles it if the cache lacks it, and asks it once."""
 
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,11 @@ from steelyard.launch.program import Program
 from steelyard.model import Machine
 
 SOURCE = Path(__file__).with_name("native") / "export.cpp"
-LONGEST = 7 * 86400.0  # s: writing takes as long as it takes
+LONGEST = 7 * 86400.0  # s: writing has no limit
 
 
 def written(words: list[str], machine: Machine) -> dict[str, Any]:
-    """What the program answers. UsageError where it refuses, MachineFailed where it cannot write or lacks memory."""
+    """Returns the answer of the program. UsageError if it refuses, MachineFailed if it cannot write or lacks memory."""
     source = Source(name="whatif.export", source=SOURCE, toolchain=build.resolve(build.default(machine), machine))
     build.make([source])
     program = Program([str(source.path), *words], {})

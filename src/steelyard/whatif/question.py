@@ -1,4 +1,4 @@
-"""What is asked of a replay: the points of a sweep, and how often each is drawn. Says them as a line for the engine."""
+"""Questions to a replay: the points of a sweep and the number of draws, and their lines for the engine."""
 
 import itertools
 from collections.abc import Iterator
@@ -12,10 +12,10 @@ from steelyard.whatif.speeds import Of, Speed
 from steelyard.whatif.tree import ONE_SWITCH, Tree
 
 Mode = Literal["dataflow", "event"]
-PS = 1e12  # the engine's clock, in a second
+PS = 1e12  # ticks of the engine's clock in a second
 NO_LOSS, NO_NOISE = Loss(), Noise()
-PLACES: tuple[Of, ...] = ("rank", "node", "region")  # as the engine numbers them
-AT_ONCE = 64  # replays that each processor is given at once
+PLACES: tuple[Of, ...] = ("rank", "node", "region")  # in the order of the engine's numbers
+AT_ONCE = 64  # replays for each processor in one line
 
 
 @dataclass(frozen=True)
@@ -37,26 +37,26 @@ class Point:
     tree: Tree = ONE_SWITCH
     loss: Loss = NO_LOSS
     noise: Noise = NO_NOISE
-    core: float = 1.0  # speed of the cores, against those of the trace
-    affected: float = 1.0  # of the ranks: the share that loss and noise concern
-    speeds: tuple[Speed, ...] = ()  # of some cores: these factors and `core` multiply
-    ranks_per_node: int | None = None  # None: as the question has it
+    core: float = 1.0  # speed of the cores as a multiple of those of the trace
+    affected: float = 1.0  # share of the ranks with loss and noise
+    speeds: tuple[Speed, ...] = ()  # further factors of some cores
+    ranks_per_node: int | None = None  # None: that of the question
     places: Places = NOWHERE
 
     @property
     def random(self) -> bool:
-        """Whether lots are drawn."""
+        """Returns whether the replay has random draws."""
         return self.loss.probability > 0 or self.noise.any
 
     @property
     def undisturbed(self) -> "Point":
-        """The same without loss, noise and other cores."""
+        """The same point without loss, noise and changed cores."""
         return Point(network=self.network, tree=self.tree, ranks_per_node=self.ranks_per_node, places=self.places)
 
 
 @dataclass(frozen=True)
 class Question:
-    """Points, each replayed `repeats` times where lots are drawn; `ranks_per_node` ranks share a node, in blocks."""
+    """Points, each with `repeats` draws if it is random; `ranks_per_node` consecutive ranks share a node."""
 
     points: tuple[Point, ...]
     repeats: int = 1
@@ -64,31 +64,31 @@ class Question:
     mode: Mode = "dataflow"
     ranks_per_node: int = 1
     threads: int = 1
-    recording: Path | None = None  # the file of the points' recorded noise
+    recording: Path | None = None  # file with the recorded noise of the points
 
 
 def lines(question: Question) -> Iterator[tuple[Question, str]]:
-    """Parts of the question that can be replayed together, in the order of the points, and the engine's line for each."""
+    """Yields parts whose points can be replayed together, in the order of the points, with the line for the engine."""
     for (_, random), alike in itertools.groupby(question.points, lambda p: (_layout(p), p.random)):
         part = replace(question, points=tuple(alike), repeats=question.repeats if random else 1)
         yield from ((piece, line(piece)) for piece in _pieces(part))
 
 
 def _layout(point: Point) -> tuple[int, Receive, int, int, int | None, Places]:
-    """What decides how the engine lays the operations out."""
+    """Returns the conditions on which the engine's layout of the operations depends."""
     network, tree = point.network, point.tree
     return network.eager, network.receive, tree.nodes, tree.switches, point.ranks_per_node, point.places
 
 
 def _pieces(question: Question) -> Iterator[Question]:
-    """So many points that progress shows, and that no processor waits for long."""
+    """Divides a question into pieces that are short enough to show progress and to keep all processors busy."""
     at_once = max(1, AT_ONCE * question.threads // question.repeats)
     for first in range(0, len(question.points), at_once):
         yield replace(question, points=question.points[first : first + at_once])
 
 
 def line(part: Question) -> str:
-    """The engine's line for points that can be replayed together."""
+    """Returns the line for points that can be replayed together."""
     eager, receive, nodes, switches, ranks_per_node, shared = _layout(part.points[0])
     words = {
         "mode": part.mode,
@@ -134,7 +134,7 @@ def _uplinks(point: Point) -> str:
 
 
 def _speeds(speeds: tuple[Speed, ...]) -> str:
-    """Four numbers of each; of a point without them, one that changes nothing."""
+    """Four numbers of each speed; a point without any has one that changes nothing."""
     said = speeds or (Speed(1.0, "rank", 0, 0),)
     return ",".join(f"{PLACES.index(s.of)},{s.factor!r},{s.first},{s.last}" for s in said)
 

@@ -1,4 +1,4 @@
-"""Traces as the engine reads them: what is no text and no folder of ranks' files is made one, for as long as it is read."""
+"""Converts tables and OTF2 archives to folders that the engine can read, for as long as they are needed."""
 
 import contextlib
 import shutil
@@ -13,7 +13,7 @@ from steelyard.whatif import otf2, table
 
 @dataclass(frozen=True)
 class Readable:
-    """Where the engine finds it, and how many collectives have the bytes of each pair shared out evenly (OTF2)."""
+    """The path for the engine, and the number of collectives whose bytes are divided evenly among the pairs (OTF2)."""
 
     path: Path
     even: int = 0
@@ -21,7 +21,7 @@ class Readable:
 
 @contextlib.contextmanager
 def opened(trace: Path, machine: Machine) -> Iterator[Readable]:
-    """A table or an OTF2 archive as a folder of its own, every other trace as it is. UsageError where it cannot be read."""
+    """Yields a temporary folder for a table or an OTF2 archive, and every other trace itself. UsageError if it is unreadable."""
     anchor = otf2.anchor_of(trace)
     if not anchor and not table.is_table(trace):
         yield Readable(trace)

@@ -1,4 +1,4 @@
-"""What a better network or faster cores would bring, one parameter at a time, and where more of it brings nothing."""
+"""The gain from a better network or faster cores, one parameter at a time, and where a further change gains nothing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from steelyard.whatif.network import INSIDE, Protocol
 from steelyard.whatif.question import Point
 
-# What is left of a cost. At the last nothing is; 0.9 is the tenth that people ask for.
+# Remaining shares of a cost. 0.9 is the tenth less that the sentences state.
 FACTORS = (1.0, 0.9, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.0)
 TENTH = 0.9
-ENOUGH = 0.01  # of the time: what is left to gain where a parameter is said to matter no more
-MATTERS = 0.01  # of the time: what a tenth of a parameter brings, where it is worth a word
+ENOUGH = 0.01  # share of the time below which a further reduction does not matter
+MATTERS = 0.01  # share of the time that a tenth of a parameter must save to have its own sentence
 FREE = 1e9  # speed of cores whose computations take no time
 
 
@@ -20,9 +20,9 @@ Times = Mapping[float, float]  # s, by factor
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The times (s) of a parameter's `FACTORS`, or none where not all were asked.
+    """The times (s) of a parameter's `FACTORS`; none if only some were asked.
 
-    `tenth` and `most` are shares of the time: what is gained by a tenth and by all of it.
+    `tenth` and `most` are the shares of the time that a tenth less of the cost and no cost save.
 
     `enough`: the greatest factor from which on less than a hundredth of the time is left to gain.
     """
@@ -49,7 +49,7 @@ def _cheaper(change: Callable[[Protocol, float], Protocol]) -> Callable[[Point, 
 
 
 def _of_links(point: Point, factor: float) -> Point:
-    """Latency is that of switches, too."""
+    """Scales the latency of the network and of the switches."""
     lower, upper = (replace(link, hop=factor * link.hop) for link in point.tree.uplinks)
     return replace(_LATENCY(point, factor), tree=replace(point.tree, uplinks=(lower, upper)))
 
@@ -63,7 +63,7 @@ _LATENCY = _cheaper(lambda p, factor: replace(p, L=factor * p.L))
 _BANDWIDTH = _cheaper(lambda p, factor: replace(p, G=factor * p.G))
 _OVERHEAD = _cheaper(lambda p, factor: replace(p, o=factor * p.o, g=factor * p.g, O=factor * p.O))
 
-# What a user would buy, and the point with so much less of its cost.
+# The costs, and functions that return a point with a share of the cost.
 PARAMETERS: tuple[tuple[str, Callable[[Point, float], Point]], ...] = (
     ("latency", _of_links),
     ("bandwidth", _of_rates),
@@ -73,10 +73,10 @@ PARAMETERS: tuple[tuple[str, Callable[[Point, float], Point]], ...] = (
 
 
 def sensitivities(base: Point, time: float, ask: Ask, whole: bool = True) -> tuple[Sensitivity, ...]:
-    """What less of each cost would bring to a point that takes `time` s.
+    """Returns the gains of a point that takes `time` s, for each cost.
 
-    `whole`: with the times of all factors. Without, only those are asked that the sentences need: no cost and a tenth less of
-    each, and of those that matter so many that `enough` is between two factors, since less of a cost never takes longer.
+    `whole`: replays all factors. Otherwise it replays only those that the sentences need: no cost and a tenth less of each,
+    and enough others of those that matter to find `enough`. A smaller cost never takes longer.
     """
     if whole:
         times = ask([change(base, factor) for _, change in PARAMETERS for factor in FACTORS])
@@ -99,10 +99,10 @@ def sensitivities(base: Point, time: float, ask: Ask, whole: bool = True) -> tup
 
 
 def _between(times: Times) -> float | None:
-    """The next factor to ask, between the last that leaves something to gain and the first that does not; None if none is left.
+    """Returns the next factor to replay, between the last one that leaves a gain and the first one that does not, or None.
 
-    The first one asked follows from a straight line through the whole cost and a tenth less, which most times lie on; each
-    further one halves those that are left.
+    The first one follows from a straight line through the whole cost and a tenth less, on which most times lie. Each further
+    one halves the rest.
     """
     known = [FACTORS.index(factor) for factor in sorted(times, reverse=True)]
     first = next(i for i in known if not _gains(times, FACTORS[i]))
@@ -117,7 +117,7 @@ def _between(times: Times) -> float | None:
 
 
 def _gains(times: Times, factor: float) -> bool:
-    """Whether from a factor on more than a hundredth of the time is left to gain."""
+    """Returns whether more than a hundredth of the time can still be saved below a factor."""
     return times[factor] - times[FACTORS[-1]] > ENOUGH * (times[1.0] or 1.0)
 
 

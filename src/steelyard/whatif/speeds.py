@@ -9,12 +9,12 @@ from steelyard.whatif import wording
 from steelyard.whatif.wording import Named
 
 Of = Literal["rank", "node", "region"]
-LAST = (1 << 53) - 1  # a number that the engine's lines hold exactly
+LAST = (1 << 53) - 1  # the greatest number that the engine reads exactly
 
 
 @dataclass(frozen=True)
 class Speed:
-    """Cores of those ranks or nodes, or of all ranks in those regions, are `factor` times as fast as the others."""
+    """A factor of the speed of the cores of some ranks or nodes, or of all cores in some regions."""
 
     factor: float
     of: Of
@@ -27,7 +27,7 @@ class Speed:
 
 @dataclass(frozen=True)
 class Cores:
-    """The speed of all cores, against those of the trace, and of some of them besides: factors multiply."""
+    """The speed of all cores as a multiple of those of the trace, and further factors of some cores."""
 
     all: float = 1.0
     some: tuple[Speed, ...] = ()

@@ -1,4 +1,4 @@
-"""What the ranks do at which time, undisturbed and disturbed, over the same time; and how long messages are on their way."""
+"""Timelines of the ranks, undisturbed and disturbed, over the same time; and the times of messages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,14 +7,14 @@ from typing import Any
 from steelyard.whatif.engine import Engine
 from steelyard.whatif.question import PS, Point, Question, line
 
-STEPS = 100  # of time: with 24 lines of ranks twice, so many cells as a picture can show
-CLEAR = 3.0  # times the undisturbed time: beyond it the undisturbed replay is too short beside the other to be read
-NS, BINS = 1e-9, 10  # of the time on the way, in each factor of ten
+STEPS = 100  # of time: with 24 lines of ranks, twice, as many cells as a figure can show
+CLEAR = 3.0  # slowdown above which the undisturbed timeline is too short to be read
+NS, BINS = 1e-9, 10  # bins of the times of messages in each decade
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """A replay of `time` s: shares of each step's time by line of ranks; `sent`: how many messages were so long on their way."""
+    """A replay of `time` s: shares of each step's time by line of ranks; `sent`: number of messages by their time."""
 
     point: Point
     time: float
@@ -25,7 +25,7 @@ class Timeline:
 
 @dataclass(frozen=True)
 class Timelines:
-    """Both over the time `span` (s) of the longer; `together` neighbouring ranks share a line."""
+    """Both timelines over the time `span` (s) of the longer one; `together` neighbouring ranks share a line."""
 
     undisturbed: Timeline
     disturbed: Timeline
@@ -34,7 +34,7 @@ class Timelines:
 
 
 def chosen(slowdowns: Sequence[tuple[Point, float]]) -> Point | None:
-    """The point that costs most of those that can be read beside the undisturbed one, or else that which costs least."""
+    """Returns the point with the greatest slowdown up to `CLEAR`, or else the one with the smallest slowdown."""
     known = [(point, slow) for point, slow in slowdowns if point.random and not point.noise.recording]
     clear = [pair for pair in known if pair[1] <= CLEAR]
     if clear:
@@ -43,8 +43,8 @@ def chosen(slowdowns: Sequence[tuple[Point, float]]) -> Point | None:
 
 
 def timelines(engine: Engine, question: Question, point: Point) -> Timelines:
-    """Of the first draw, without contention."""
-    # What follows on a connection can reveal a loss where there is an order of time only.
+    """Returns the timelines of the first draw, without contention."""
+    # Later packets can reveal a loss only in mode event, which has no timelines.
     drawn = replace(point, loss=replace(point.loss, sack=False))
     asked = replace(question, points=(point.undisturbed, drawn), repeats=1, mode="dataflow", recording=None)
     found = engine.ask(f"{line(asked)} timelines={STEPS}")
@@ -55,7 +55,7 @@ def timelines(engine: Engine, question: Question, point: Point) -> Timelines:
 
 
 def edge(number: int) -> float:
-    """From which time on the way (s) a bin counts."""
+    """Returns the lower edge of a bin of times of messages, in s."""
     return float(NS * 10 ** (number / BINS))
 
 

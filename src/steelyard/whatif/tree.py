@@ -1,4 +1,4 @@
-"""How nodes are joined: one switch, or a tree of switches, in words or from a file."""
+"""The topology: one switch, or a tree of switches."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ class Uplink:
 
 @dataclass(frozen=True)
 class Tree:
-    """`nodes` share a switch, and `switches` of these one of the next level; 0: all of them do. `uplinks` from below; where
-    only the lower one is named, the upper one is as fast.
+    """`nodes` share a switch, and `switches` of these one of the next level; 0: all of them do. `uplinks` from below; the
+    upper one is as fast as the lower one by default.
     """
 
     nodes: int = 0

@@ -1,4 +1,4 @@
-// What both modes of replay need besides: connections, and the words about a rank that waits for ever.
+// What both modes of replay need besides: connections, and the words about a rank that waits forever.
 #include "dataflow.h"
 
 #include <unordered_map>
@@ -21,7 +21,7 @@ Connections connections(const Schedule& schedule) {
 std::string stuck(const Prepared& prepared, std::uint32_t stream, Op op) {
   const Schedule& schedule = *prepared.schedule;
   auto rank = [](std::uint32_t number) { return "rank " + std::to_string(number); };
-  const std::string who = rank(schedule.rank_of[stream]) + " waits for ever: ";
+  const std::string who = rank(schedule.rank_of[stream]) + " waits forever: ";
   switch (op.kind()) {
     case Kind::receive:
       return who + "for a message of " + rank(schedule.source[op.message()]);
@@ -29,7 +29,7 @@ std::string stuck(const Prepared& prepared, std::uint32_t stream, Op op) {
       return who + "for a message of " + rank(prepared.source[op.message()]);
     case Kind::sent:
       return who + "its message to " + rank(prepared.target[op.message()]) +
-             " is longer than the eager limit, and is not received before it";
+             " is larger than the eager limit, and its receive never begins";
     case Kind::receive_all:
       return who + "for one of several messages";
     default:

@@ -30,7 +30,7 @@ class Dataflow {
     if constexpr (Disturbed) disturbance_ = std::make_unique<Disturbance<W>>(p_, connections, scenarios);
   }
 
-  // When each scenario ends. Refused names a rank that waits for ever.
+  // When each scenario ends. Refused names a rank that waits forever.
   Times<W> run() {
     ready_.resize(states_.size());
     for (std::uint32_t stream = 0; stream < states_.size(); ++stream) {

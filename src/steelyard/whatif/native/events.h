@@ -27,7 +27,7 @@ class Agenda {
 class Events {
  public:
   Events(const Prepared& prepared, const Connections* connections, const Scenario& scenario);
-  // When the last rank ends. Refused names a rank that waits for ever.
+  // When the last rank ends. Refused names a rank that waits forever.
   Time run();
   std::vector<Account> accounts() const;
 

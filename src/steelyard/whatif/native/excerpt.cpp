@@ -20,7 +20,7 @@ class Cutting {
     each([&](Op op, bool inside, std::size_t) { look(op, inside); });
     if (!any_)
       throw Refused("the trace has no region from " + std::to_string(about_.first) + " to " +
-                    std::to_string(about_.last) + "; the greatest is " + std::to_string(greatest_));
+                    std::to_string(about_.last) + ". The greatest region is " + std::to_string(greatest_));
     number();
     out_.ranks = whole_.ranks;
     out_.rank_of = whole_.rank_of;

@@ -36,8 +36,9 @@ json::Object write(const std::string& trace, double speed, const std::string& fo
     return json::Object();
   }
   if (calls && !own)
-    throw Refused("'" + trace +
-                  "' has no calls of the run: only traces of steelyard trace and in OTF2 can be written so");
+    throw Refused(
+        "'" + trace +
+        "' has no calls of a run. Only traces of steelyard trace and OTF2 archives can be exported in this format");
   Traced about;
   Timeline timeline;
   const bool drawn = format == "prv" || format == "perfetto";

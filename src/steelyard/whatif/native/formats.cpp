@@ -70,7 +70,7 @@ constexpr Mark BYTES[] = {
 }  // namespace
 
 const char* const READABLE =
-    "Traces that are read: folders of 'steelyard trace', their Parquet tables, OTF2, GOAL, and SimGrid's TI";
+    "Readable traces: folders of 'steelyard trace', their Parquet tables, OTF2, GOAL, and SimGrid's TI";
 
 std::string_view foreign(std::string_view begin) {
   for (const Mark& mark : BYTES)
@@ -91,12 +91,10 @@ std::string_view foreign(std::string_view begin) {
 
 std::string refusal(const std::string& path, std::string_view what) {
   const std::size_t cut = what.find('|');
-  return "The file '" + path + "' is " + std::string(what.substr(0, cut)) + ", which is not read as a trace. " +
-         std::string(what.substr(cut + 1)) + ". " + READABLE;
+  return "The file '" + path + "' is " + std::string(what.substr(0, cut)) +
+         ", which Steelyard cannot read as a trace. " + std::string(what.substr(cut + 1)) + ". " + READABLE;
 }
 
-std::string unknown(const std::string& path) {
-  return "The file '" + path + "' has no format of a trace that is known. " + READABLE;
-}
+std::string unknown(const std::string& path) { return "The file '" + path + "' has an unknown format. " + READABLE; }
 
 }  // namespace steelyard::whatif

@@ -106,14 +106,14 @@ class GoalReading {
     if (!next() || words_[0] != "num_ranks") source_.refuse("expected 'num_ranks N'");
     const auto ranks = number<std::size_t>(1, "number of ranks");
     if (ranks < 1 || ranks > most_)
-      source_.refuse("a trace of this length has 1 to " + std::to_string(most_) + " ranks");
+      source_.refuse("a trace of this length can have 1 to " + std::to_string(most_) + " ranks");
     sink_.ranks(ranks);
     std::vector<bool> seen(ranks);
     while (next()) {
       if (words_[0] != "rank") source_.refuse("expected 'rank N {'");
       const auto rank = number<std::size_t>(1, "number of a rank");
       if (rank >= ranks) source_.refuse("there are " + std::to_string(ranks) + " ranks, from 0");
-      if (seen[rank]) source_.refuse("rank " + std::to_string(rank) + " stands there twice");
+      if (seen[rank]) source_.refuse("rank " + std::to_string(rank) + " appears twice");
       if (word(2, "'{'") != "{") source_.refuse("expected '{'");
       seen[rank] = true;
       read_rank();
@@ -160,7 +160,7 @@ class GoalReading {
     T value{};
     auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (failed != std::errc{} || end != word.data() + word.size())
-      source_.refuse("'" + std::string(word.substr(0, 60)) + "' is no " + what);
+      source_.refuse("'" + std::string(word.substr(0, 60)) + "' is not a " + what);
     return value;
   }
 
@@ -261,11 +261,11 @@ class GoalReading {
       const auto* direction = verb == "send" ? "to" : "from";
       if (word(options, direction) != direction) source_.refuse(std::string("expected '") + direction + "'");
       if (word(options + 1, "number of a rank") == "-1")
-        source_.refuse("a receive from any rank: the file does not say who sends");
+        source_.refuse("a receive from any rank: the file does not name the sender");
       found.peer = number<std::uint32_t>(options + 1, "number of a rank");
       options += 2;
     } else {
-      source_.refuse("'" + std::string(verb.substr(0, 60)) + "' is none of calc, send, recv, requires, irequires");
+      source_.refuse("'" + std::string(verb.substr(0, 60)) + "' is not one of calc, send, recv, requires, irequires");
     }
     further(options, found);
     return found;
@@ -274,7 +274,7 @@ class GoalReading {
     for (; at < words_.size(); at += 2) {
       const auto name = words_[at];
       if (name == "tag" && word(at + 1, "whole number") == "-1")
-        source_.refuse("a receive with any tag: the file does not say which");
+        source_.refuse("a receive with any tag: the file does not name the tag");
       const auto value = number<std::uint32_t>(at + 1, "whole number");
       if (name == "tag")
         step.tag = value;
@@ -283,13 +283,14 @@ class GoalReading {
       else if (name == "nic")
         step.interface = value;
       else
-        source_.refuse("'" + std::string(name.substr(0, 60)) + "' is none of tag, cpu, nic");
+        source_.refuse("'" + std::string(name.substr(0, 60)) + "' is not one of tag, cpu, nic");
     }
   }
 
   std::uint32_t named(std::string_view name) const {
     const std::uint32_t found = names_.find(name);
-    if (found == Names::NONE) source_.refuse("there is no operation '" + std::string(name.substr(0, 60)) + "' above");
+    if (found == Names::NONE)
+      source_.refuse("no operation above has the name '" + std::string(name.substr(0, 60)) + "'");
     return found;
   }
 

@@ -44,7 +44,7 @@ bool is_traced(const std::string& path) { return std::filesystem::is_directory(p
 
 RankFiles::RankFiles(const std::string& path) : path_(path), names_(own_files(path)) {
   if (names_.empty())
-    throw Refused("The folder '" + path + "' has no trace: no file rank-0.trace, as steelyard trace writes it. " +
+    throw Refused("The folder '" + path + "' has no trace: the file rank-0.trace of steelyard trace is missing. " +
                   contained(path));
 }
 

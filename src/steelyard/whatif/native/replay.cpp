@@ -92,7 +92,7 @@ class Engine {
     const bool phased = params.choice("phases", "no", {"no", "yes"}) == "yes";
     const bool accounts = params.choice("accounts", "no", {"no", "yes"}) == "yes";
     const std::size_t steps = params.count("timelines", 0);
-    if (steps > 4096) throw CaseError("timelines has 4096 steps at most");
+    if (steps > 4096) throw CaseError("timelines can have at most 4096 steps");
     Points points(params);
     std::vector<Scenario> scenarios;
     for (std::size_t point = 0, count = points.count(); point < count; ++point)
@@ -101,9 +101,9 @@ class Engine {
     record(params.word("recording", ""), scenarios);
     if (auto unread = params.unread(); !unread.empty())
       throw CaseError("parameter '" + unread.front() + "' is not known");
-    if (scenarios.empty()) throw CaseError("repeats must be 1 at least");
+    if (scenarios.empty()) throw CaseError("repeats must be at least 1");
 
-    if (streams && (traced || steps > 0)) throw CaseError("receive=stream has neither path nor timelines");
+    if (streams && (traced || steps > 0)) throw CaseError("receive=stream has neither a critical path nor timelines");
     if (!streams) prepare_for(structure);
     const auto begin = std::chrono::steady_clock::now();
     std::vector<Account> found;
@@ -143,7 +143,8 @@ class Engine {
     for (const Scenario& s : scenarios)
       lossy |= s.loss.probability > 0, any |= disturbed(s), reveals |= s.loss.sack && s.loss.probability > 0;
     if (reveals && !events)
-      throw CaseError("sack=on asks when the next packet of a connection comes, which only the mode event knows");
+      throw CaseError(
+          "sack=on needs mode event: only there the replay knows when the next packet of a connection comes");
     if (lossy && connections_.of.empty()) connections_ = connections(schedule_);
     std::vector<Time> times(scenarios.size());
     const std::size_t lanes = events || scenarios.size() == 1 ? 1 : LANES;
@@ -168,9 +169,10 @@ class Engine {
                              std::vector<Account>* accounts) {
     for (const Scenario& s : scenarios) {
       if (s.loss.probability > 0 || s.noise.any())
-        throw CaseError("receive=stream goes without lost packets and without noise");
+        throw CaseError("receive=stream does not work with lost packets or noise");
       for (const Speed& speed : s.speeds)
-        if (speed.of == Speed::region) throw CaseError("receive=stream knows no regions: name ranks or nodes");
+        if (speed.of == Speed::region)
+          throw CaseError("receive=stream has no core speeds of regions: give ranks or nodes");
     }
     if (!graph_) graph_ = goal_.empty() ? graph_of(schedule_) : graph_of_goal(goal_);
     std::vector<Time> times(scenarios.size());
@@ -291,7 +293,7 @@ Schedule load(const Asked& asked, Traced& traced) {
     return read_traced(asked.path, traced, nullptr, iterations).finish();
   }
   if (!asked.iterations.empty() || asked.part)
-    throw Refused("only traces of steelyard trace have regions, and '" + asked.path + "' is none");
+    throw Refused("only traces of steelyard trace have regions, and '" + asked.path + "' is another format");
   if (asked.kept.empty()) return read_file(asked.path, asked.speed).finish();
   if (auto known = kept(asked.kept, asked.path, asked.speed)) return std::move(*known);
   auto origin = origin_of(asked.path, asked.speed);

@@ -33,7 +33,7 @@ class Points {
       double value = 0;
       auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
       if (failed != std::errc{} || end != word.data() + word.size() || !std::isfinite(value))
-        throw CaseError("parameter " + name + ": '" + word + "' is no number");
+        throw CaseError("parameter " + name + ": '" + word + "' is not a number");
       found.push_back(value);
     }
     return found;
@@ -82,7 +82,7 @@ std::vector<Speed> speeds(const std::vector<double>& n) {
   const auto bad = [](double x) { return x < 0 || x > static_cast<double>(LAST_REGION) || x != std::floor(x); };
   for (std::size_t i = 0; i + 4 <= n.size(); i += 4) {
     if (bad(n[i]) || n[i] > 2 || !(n[i + 1] > 0) || bad(n[i + 2]) || bad(n[i + 3]) || n[i + 2] > n[i + 3])
-      throw CaseError("parameter speeds has a place that is none, or a factor that is not above 0");
+      throw CaseError("parameter speeds has an unknown place, or a factor that is not above 0");
     found.push_back({static_cast<Speed::Of>(n[i]), n[i + 1], static_cast<std::uint64_t>(n[i + 2]),
                      static_cast<std::uint64_t>(n[i + 3])});
   }
@@ -110,7 +110,7 @@ Scenario scenario(Points& points, std::size_t point, std::uint64_t seed) {
   found.seed = seed;
   if (!(found.core > 0)) throw CaseError("the speed of the cores must be above 0");
   if (!(found.loss.probability >= 0 && found.loss.probability < 0.5))
-    throw CaseError("a probability of loss lies between 0 and 0.5: from there on doubled waits have no mean");
+    throw CaseError("a probability of loss must be between 0 and 0.5: above it, waits that double have no mean");
   if (found.noise.duration < 0 ||
       (found.noise.probability == 0 && found.noise.duration > 0 && found.noise.duration >= found.noise.period))
     throw CaseError("an interruption must be shorter than its period");

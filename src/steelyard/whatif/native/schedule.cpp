@@ -14,7 +14,7 @@ void Rank::add(std::size_t stream, Op op) {
 
 void Rank::compute(Time time, std::size_t stream) {
   if (time < 0 || time > LONGEST || (computed_ += time) > LONGEST)
-    throw Refused("computations are longer than 26 days, or shorter than nothing");
+    throw Refused("a computation is longer than 26 days, or its length is negative");
   // An operation holds 2^60 ps, which is more than 12 days.
   for (constexpr Time most = (Time{1} << 60) - 1; time > most; time -= most) add(stream, Op::of(Kind::compute, most));
   add(stream, Op::of(Kind::compute, static_cast<std::uint64_t>(time)));
@@ -131,7 +131,7 @@ void Builder::match(std::uint32_t target, std::vector<std::uint32_t>& incoming, 
       throw Refused("rank " + std::to_string(target) + " receives, as its receive number " +
                     std::to_string(number + 1) + ", a message with tag " +
                     std::to_string(static_cast<std::int32_t>(post.tag)) + " from rank " + std::to_string(post.source) +
-                    ", which that rank does not send");
+                    ", but that rank never sends it");
     found[number] = incoming[at++];
   }
   made_.unreceived += incoming.size() - at;

@@ -26,7 +26,7 @@ Source::Source(const std::string& path) : path_(path), file_(open(path.c_str(), 
   }
   if (!S_ISREG(about.st_mode)) {
     close(file_);
-    throw Refused("The trace '" + path + "' is no file");
+    throw Refused("The trace '" + path + "' is not a file");
   }
   size_ = static_cast<std::size_t>(about.st_size);
 }

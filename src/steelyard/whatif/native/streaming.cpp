@@ -197,10 +197,10 @@ void Streaming::refuse() const {
     const Node& node = graph_.nodes[number];
     if (ended_[number] || left_[number] > 0) continue;
     const auto& [source, target] = graph_.channels[node.channel];
-    const std::string who = "rank " + std::to_string(node.rank) + " waits for ever: ";
+    const std::string who = "rank " + std::to_string(node.rank) + " waits forever: ";
     throw Refused(node.kind == Node::receive ? who + "for a message of rank " + std::to_string(source)
                                              : who + "its message to rank " + std::to_string(target) +
-                                                   " is longer than the eager limit, and is not received before it");
+                                                   " is larger than the eager limit, and its receive never begins");
   }
   throw Refused("operations of a rank require each other in a circle");
 }

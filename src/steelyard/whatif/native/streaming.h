@@ -16,7 +16,7 @@ namespace steelyard::whatif {
 class Streaming {
  public:
   Streaming(const Graph& graph, const Structure& structure, const Scenario& scenario);
-  // When the last rank ends. Refused names a rank that waits for ever.
+  // When the last rank ends. Refused names a rank that waits forever.
   Time run();
   // By rank, of its first processor.
   std::vector<Account> accounts() const;

@@ -13,7 +13,7 @@ std::string contents(const std::string& path) {
   struct stat about{};
   if (stat(path.c_str(), &about) != 0)
     throw Refused("The trace '" + path + "' cannot be read: " + std::strerror(errno));
-  if (!S_ISREG(about.st_mode)) throw Refused("The trace '" + path + "' is no file");
+  if (!S_ISREG(about.st_mode)) throw Refused("The trace '" + path + "' is not a file");
   std::ifstream file(path, std::ios::binary);
   std::string text(static_cast<std::size_t>(about.st_size), '\0');
   if (!file.read(text.data(), static_cast<std::streamsize>(text.size())))

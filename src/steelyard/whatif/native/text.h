@@ -38,7 +38,7 @@ class Lines {
     T value{};
     auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (failed != std::errc{} || end != word.data() + word.size())
-      refuse("'" + std::string(word.substr(0, 60)) + "' is no " + what);
+      refuse("'" + std::string(word.substr(0, 60)) + "' is not a " + what);
     return value;
   }
   [[noreturn]] void refuse(const std::string& reason) const;

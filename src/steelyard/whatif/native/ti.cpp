@@ -83,7 +83,7 @@ class TiReading {
     };
     const auto found = actions.find(lines.word(1, "an action"));
     if (found == actions.end())
-      lines.refuse("'" + std::string(lines.words()[1].substr(0, 60)) + "' is no action known here");
+      lines.refuse("'" + std::string(lines.words()[1].substr(0, 60)) + "' is not a known action");
     (this->*found->second)(lines, rank);
   }
 
@@ -116,7 +116,7 @@ class TiReading {
   Bytes unit_of(Lines& lines, std::uint32_t rank, std::size_t which) {
     if (which >= lines.words().size()) return open_[rank].unit;
     const auto type = lines.number<std::size_t>(which, "number of a datatype");
-    if (type >= std::size(TYPES)) lines.refuse("datatype " + std::to_string(type) + " is not known here");
+    if (type >= std::size(TYPES)) lines.refuse("datatype " + std::to_string(type) + " is unknown");
     return TYPES[type];
   }
   std::vector<Bytes> all_bytes(Lines& lines, std::uint32_t rank, std::size_t first, std::size_t type) {
@@ -128,7 +128,7 @@ class TiReading {
     const auto found = lines.number<std::int64_t>(which, "number of a rank");
     if (found < 0 || found >= static_cast<std::int64_t>(out_.size()))
       lines.refuse("there are " + std::to_string(out_.size()) + " ranks, from 0; '" + std::to_string(found) +
-                   "' is none of them");
+                   "' is not one of them");
     return static_cast<std::uint32_t>(found);
   }
   std::uint32_t root(Lines& lines, std::size_t which) {
@@ -267,7 +267,7 @@ std::size_t ranks_in(Lines lines, std::size_t ranks) {
   std::size_t most = 0;
   while (lines.next()) {
     const auto rank = lines.number<std::size_t>(0, "number of a rank");
-    if (rank >= ranks) lines.refuse("a trace of this length has 1 to " + std::to_string(ranks) + " ranks");
+    if (rank >= ranks) lines.refuse("a trace of this length can have 1 to " + std::to_string(ranks) + " ranks");
     most = std::max(most, rank + 1);
   }
   return most;
@@ -295,7 +295,7 @@ std::string listed(const std::string& list, const std::string& name) {
     if (fs::is_regular_file(place / name, ignored)) return (place / name).string();
   const fs::path beside = places[0] / name;
   if (fs::exists(beside, ignored)) return beside.string();
-  throw Refused("The trace '" + list + "' is taken as a list of files, and its file '" + name +
+  throw Refused("The trace '" + list + "' looks like a list of files, and its file '" + name +
                 "' cannot be read: No such file or directory, neither beside the list nor in the working folder nor in "
                 "a folder above the list. " +
                 READABLE);

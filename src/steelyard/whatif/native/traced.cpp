@@ -18,7 +18,7 @@ void end_early(Builder& out, const std::vector<std::vector<std::size_t>>& length
     const auto& ends = lengths[rank];
     const auto call = static_cast<std::uint64_t>(std::upper_bound(ends.begin(), ends.end(), left[rank]) - ends.begin());
     std::erase_if(about.broken, [&](const Broken& b) { return b.rank == rank; });
-    about.broken.push_back({rank, call + 1, "a message that it waits for never came"});
+    about.broken.push_back({rank, call + 1, "it waits for a message that never came"});
   }
   std::sort(about.broken.begin(), about.broken.end(), [](auto& a, auto& b) { return a.rank < b.rank; });
 }
@@ -31,7 +31,7 @@ trace::Collective collective_of(const std::string& name) {
   static_assert(std::size(NAMES) == static_cast<std::size_t>(trace::Collective::last));
   for (std::size_t i = 0; i < std::size(NAMES); ++i)
     if (name == NAMES[i]) return static_cast<trace::Collective>(i);
-  throw Refused("iterations begin with no collective '" + name + "'");
+  throw Refused("no collective has the name '" + name + "'");
 }
 
 Builder read_traced(const std::string& path, Traced& about, Timeline* timeline,
@@ -45,8 +45,9 @@ Builder read_traced(const std::string& path, Traced& about, Timeline* timeline,
   for (std::uint32_t rank = 0; rank < files; ++rank) {
     RankFile file = ranks.of(rank);
     if (file.header.ranks != files)
-      throw Refused("The trace in '" + ranks.path() + "' has files of " + std::to_string(files) + " ranks, and rank " +
-                    std::to_string(rank) + " says that there were " + std::to_string(file.header.ranks));
+      throw Refused("The trace in '" + ranks.path() + "' has files of " + std::to_string(files) +
+                    " ranks, but the file of rank " + std::to_string(rank) + " was written by a run with " +
+                    std::to_string(file.header.ranks));
     learn(shared, file, outcomes[rank], about, span);
   }
   about.time = std::max(span.end - span.begin, 0.0) * 1e-9;

@@ -39,16 +39,16 @@ void varied(Collectives& c, const Group& group, const Together& call, const Rank
   const std::size_t n = group.size;
   std::vector<std::int64_t> bytes = call.bytes;
   if ((what == gather || what == scatter) && group.own != call.root) {
-    if (bytes.size() != 1) file.refuse("a rank that is no root has one number of bytes");
+    if (bytes.size() != 1) file.refuse("a rank other than the root must have one number of bytes");
     const std::int64_t own = bytes[0];
     bytes.assign(n, 0);
     bytes[group.own] = own;
   }
-  if (bytes.size() != (what == alltoall ? 2 * n : n)) file.refuse("a number of bytes for each rank is expected");
+  if (bytes.size() != (what == alltoall ? 2 * n : n)) file.refuse("expected one number of bytes for each rank");
   if (what == gather) return c.gather(call.root, bytes);
   if (what == scatter) return c.scatter(call.root, bytes);
   if (what == allgather) return c.allgather(bytes);
-  if (what != alltoall) file.refuse("a collective with a number of bytes for each rank that is not known");
+  if (what != alltoall) file.refuse("an unknown collective with one number of bytes for each rank");
   const auto half = bytes.begin() + static_cast<std::ptrdiff_t>(n);
   c.alltoall(std::vector<std::int64_t>(bytes.begin(), half), std::vector<std::int64_t>(half, bytes.end()));
 }

@@ -35,14 +35,14 @@ class RankFile {
     if (text_.size() < sizeof header) refuse(0, "the file ends within its header");
     std::memcpy(&header, text_.data(), sizeof header);
     if (std::memcmp(header.magic, trace::MAGIC, sizeof header.magic) != 0)
-      refuse(0, "this is no trace of a rank, or of another version");
-    if (header.rank != rank) refuse(8, "it says that it is rank " + std::to_string(header.rank));
+      refuse(0, "this is not the trace of a rank, or it has another version");
+    if (header.rank != rank) refuse(8, "its header names rank " + std::to_string(header.rank));
     if (header.shift > 16) refuse(16, "its unit of time is unknown");
     const double ticks = static_cast<double>(header.end_ticks - header.begin_ticks),
                  ns = static_cast<double>(header.end_ns - header.begin_ns);
     if (header.end_ticks <= header.begin_ticks || header.end_ns <= header.begin_ns || ns / ticks > 1e3 ||
         ns / ticks < 1e-3)
-      refuse(24, "its clock does not go on");
+      refuse(24, "its clock does not advance");
     pace_ = (ns + drift(ns)) / ticks;
     at_ = sizeof header;
   }
@@ -53,10 +53,10 @@ class RankFile {
     const auto first = static_cast<std::uint8_t>(text_[at_]);
     event.kind = static_cast<Record>(first & ~trace::OTHER);
     if (event.kind == Record::end) {
-      if (first != 0) refuse(at_, "a record of no kind");
+      if (first != 0) refuse(at_, "a record has no kind");
       return false;
     }
-    if (event.kind >= Record::last) refuse(at_, "a record of a kind that is not known");
+    if (event.kind >= Record::last) refuse(at_, "a record has an unknown kind");
     ++at_;
     event.gap = number();
     event.duration = number();
@@ -177,7 +177,7 @@ class Handles {
   }
   const Members& of(std::uint32_t communicator) const {
     const auto found = communicators_.find(communicator);
-    if (found == communicators_.end()) file_.refuse("a communicator that the trace has not described");
+    if (found == communicators_.end()) file_.refuse("the trace does not describe this communicator");
     return found->second;
   }
   std::uint32_t world(const Members& members, std::int64_t rank) const {
@@ -193,12 +193,12 @@ class Handles {
       rank += file_.folded();
       if (file_.torn()) return;
       if (rank < 0 || rank >= static_cast<std::int64_t>(file_.header.ranks))
-        file_.refuse("a communicator with a rank that is none");
+        file_.refuse("a communicator has an unknown rank");
       if (rank == rank_) made.own = static_cast<std::uint32_t>(made.all.size());
       made.all.push_back(static_cast<std::uint32_t>(rank));
     }
     if (std::set(made.all.begin(), made.all.end()).size() != made.all.size())
-      file_.refuse("a communicator that has a rank twice");
+      file_.refuse("a communicator has a rank twice");
     const auto [at, added] = shared_.communicators.try_emplace(key, shared_.next);
     shared_.next += added;
     made.id = at->second;
@@ -216,7 +216,7 @@ class Handles {
   };
   Window& windows(std::uint64_t number) {
     const auto found = windows_.find(number);
-    if (found == windows_.end()) file_.refuse("a window that the trace has not described");
+    if (found == windows_.end()) file_.refuse("the trace does not describe this window");
     return found->second;
   }
 

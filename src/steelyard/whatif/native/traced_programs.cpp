@@ -226,8 +226,8 @@ class Writer {
     if (file_.torn()) return;
     const Members& members = handles_.of(event.communicator);
     const std::size_t n = members.all.size();
-    if (what >= static_cast<std::uint64_t>(trace::Collective::last)) file_.refuse("a collective that is not known");
-    if (root >= n) file_.refuse("the root of a collective is none of its ranks");
+    if (what >= static_cast<std::uint64_t>(trace::Collective::last)) file_.refuse("an unknown collective");
+    if (root >= n) file_.refuse("the root of a collective is not one of its ranks");
     together_ = call.what;
     work();
     iteration(event, call.what);

@@ -129,7 +129,7 @@ Fields line_of(const std::string& path, std::string_view text, std::size_t count
     std::int64_t value = 0;
     const auto [end, failed] = std::from_chars(at, last, value);
     if (failed != std::errc{} || end == last || *end != ',')
-      throw Refused(path + ": a line is not of the form that the tool writes");
+      throw Refused(path + ": a line does not have the format that Steelyard writes");
     found.push_back(static_cast<std::uint64_t>(value));
     at = end + 1;
   }
@@ -172,7 +172,7 @@ class Rebuilding {
     std::string_view rest;
     const Fields f = line_of(path_, line, 5, rest);
     if (f[0] >= files_.size() || f[1] == 0 || f[1] >= static_cast<std::uint64_t>(Record::last))
-      throw Refused(path_ + ": a record of no rank, or of no kind");
+      throw Refused(path_ + ": a record has an unknown rank or kind");
     std::string& out = files_[f[0]];
     out.push_back(static_cast<char>(f[1] | (f[2] ? trace::OTHER : 0)));
     trace::put(out, f[3]), trace::put(out, f[4]);

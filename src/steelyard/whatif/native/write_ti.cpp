@@ -108,7 +108,7 @@ std::uint64_t write_ti(const Schedule& schedule, const std::string& folder) {
     const std::uint32_t rank = schedule.rank_of[stream];
     if (stream > 0 && schedule.rank_of[stream - 1] == rank)
       throw Refused("TI has one order of operations for each rank, and rank " + std::to_string(rank) +
-                    " computes while a collective goes on, or has several processors. GOAL can say that");
+                    " computes during a collective, or has several processors. Export to GOAL instead");
     const std::string name = "trace." + std::to_string(rank);
     Output out(folder + "/" + name);
     apart += TiWriting(schedule, tags, out, rank).write(schedule.ops.data() + schedule.begins[stream]);

@@ -14,7 +14,7 @@ from steelyard.whatif import program
 
 
 def anchor_of(path: Path) -> Path | None:
-    """The file of an archive that stands for all of them: itself, or the only one in a folder. None for what is no archive."""
+    """Returns the anchor file of an archive: the path itself, or the only one in a folder. None if there is no archive."""
     if files.is_file(path):
         return path if path.suffix == ".otf2" else None
     if not files.is_folder(path):
@@ -40,7 +40,7 @@ def _read(anchor: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
 
 
 def _said(errors: str) -> str:
-    """The first error of OTF2's library, without the place in its sources; or that its Python package did not know a record."""
+    """Returns the first error of the OTF2 library, or that its Python package did not know a record."""
     lines = errors.splitlines()
     if any("unhandled python exception" in line for line in lines):
         return "its Python package cannot read a record, such as a communicator between two groups"
@@ -48,14 +48,14 @@ def _said(errors: str) -> str:
 
 
 def _expect_ordinary(anchor: Path) -> None:
-    """OTF2's library would wait for a pipe."""
+    """Refuses pipes, for which the OTF2 library would wait."""
     for path in (anchor, anchor.with_suffix(".def"), *anchor.with_suffix("").rglob("*")):
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise UsageError(f"The OTF2 archive '{anchor}' cannot be read: '{path.name}' is not an ordinary file.")
 
 
 def rebuild(anchor: Path, folder: Path, machine: Machine) -> int:
-    """Makes a trace of ours in `folder`. How many collectives lack the bytes of each pair. UsageError with what is wrong."""
+    """Converts an archive to a trace of ours in `folder`. Returns the number of collectives without the bytes of each pair."""
     _expect()
     _expect_ordinary(anchor)
     done = _read(anchor, folder)

@@ -1,4 +1,4 @@
-"""What an OTF2 archive defines: its ranks, and their communicators and windows by the numbers that a trace of ours gives them."""
+"""The definitions of an OTF2 archive: its ranks, and communicators and windows with their numbers in a trace of ours."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ WORLD, SELF = 0, 1
 
 
 class Refusal(Exception):
-    """An archive that cannot be replayed: the sentence."""
+    """An archive that cannot be replayed; its text says why."""
 
 
 class Definitions:
@@ -55,7 +55,7 @@ class Definitions:
             self.members[number] = ranks
 
     def number(self, communicator: Any) -> int:
-        """Of a communicator in an event. Refusal for one that has two groups, or none of MPI."""
+        """Returns the number of a communicator in an event. Refusal if it has two groups or is not one of MPI."""
         found = self._numbers.get(id(communicator))
         if found is None:
             name = getattr(communicator, "name", "?")
@@ -65,11 +65,11 @@ class Definitions:
         return found
 
     def ranks(self, number: int, own: int) -> tuple[int, ...]:
-        """The members of a communicator, as rank `own` has it."""
+        """Returns the members of a communicator of rank `own`."""
         return (own,) if number == SELF else self.members[number]
 
     def host(self, rank: int) -> str:
-        """Where the rank ran, as far as the archive says."""
+        """Returns the host of a rank; "" if the archive does not have it."""
         node = getattr(self.locations[rank].group, "system_tree_parent", None)
         name = str(node.name) if node is not None else ""
         return "".join(c for c in name if c.isascii() and c.isprintable() and c != ",")[:63]

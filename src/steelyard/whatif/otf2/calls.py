@@ -1,4 +1,4 @@
-"""A rank's events in OTF2 become records of a trace of ours: those within a region of MPI are one call."""
+"""Converts the events of a rank in OTF2 to records of a trace of ours; the events in a region of MPI are one call."""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,7 +36,7 @@ from steelyard.whatif.otf2.records import (
 from steelyard.whatif.otf2.rows import Row, Together, exchanged
 
 PS = 10**12
-PATIENCE = 10_000_000  # ps: between tests that find nothing, less is waiting, as for our own tracer
+PATIENCE = 10_000_000  # ps: shorter gaps between unsuccessful tests are waiting, as in our tracer
 MOST_BYTES, LAST_TAG = 1 << 50, (1 << 31) - 1
 NAMED = {"MPI_Finalize": FINALIZE, "MPI_Abort": ABORT}
 
@@ -46,7 +46,7 @@ def _attribute(event: Any, name: str) -> Any:
 
 
 class Calls:
-    """One rank: `take` each event in order; then `rows` and `together` are what it did."""
+    """The calls of one rank: `take` each event in order; then `rows` and `together` hold the records."""
 
     def __init__(self, rank: int, defined: Definitions) -> None:
         self.rank = rank
@@ -68,7 +68,7 @@ class Calls:
         self._waited: int | None = None
 
     def take(self, event: Any) -> None:
-        """The next event of the rank."""
+        """Takes the next event of the rank. Refusal if it cannot be replayed."""
         self.events += 1
         act = _ACTS.get(type(event).__name__)
         if self.first is None:
@@ -88,7 +88,7 @@ class Calls:
         return (ticks * PS + self._defined.resolution // 2) // self._defined.resolution
 
     def _span(self, begin: int, end: int) -> int:
-        """ps between two moments; of neighbouring spans the sum has no error of rounding."""
+        """Returns the ps between two moments; sums of neighbouring spans have no rounding error."""
         assert self.first is not None
         return self._ps(end - self.first) - self._ps(begin - self.first)
 
@@ -108,7 +108,7 @@ class Calls:
             self._close(event.time)
 
     def _flush(self, event: Any) -> None:
-        """The buffer of whoever measured was written: neither computing nor MPI."""
+        """Records that the measuring tool wrote its buffer: neither computing nor MPI."""
         if self._depth == 0 and event.stop_time >= event.time:
             self._put([Row(TOOL)], event.time, event.stop_time)
 
@@ -197,7 +197,7 @@ class Calls:
         self._pending.append(row)
 
     def _irecv(self, event: Any) -> None:
-        """What was received says, too, what was waited for since the receive was begun."""
+        """Completes a receive; its sender and tag also belong to the record of its begin."""
         own, row, _ = self._requests.pop(event.request_id, (0, None, 0))
         if row is None:
             self._receive(event)

@@ -1,6 +1,6 @@
-"""Makes a trace of ours of an OTF2 archive: python -m steelyard.whatif.otf2.reading ANCHOR FOLDER, a process of its own.
+"""Converts an OTF2 archive to a trace of ours, as a process: python -m steelyard.whatif.otf2.reading ANCHOR FOLDER.
 
-OTF2's library ends the process that reads a damaged archive, or is ended by it. One line of JSON is the answer.
+The OTF2 library may end or crash the process if an archive is damaged. The answer is one line of JSON.
 """
 
 import json
@@ -17,13 +17,14 @@ from steelyard.whatif.otf2.calls import COMMUNICATION, PS, Calls
 from steelyard.whatif.otf2.records import CALL, COMMUNICATOR, FINALIZE, WINDOW
 from steelyard.whatif.otf2.rows import Row, Together
 
-LONGEST = 1_900_000  # s: what the replay takes
+LONGEST = 1_900_000  # s: the longest trace that the replay accepts
 NS = 1000  # ps
 
 
 def convert(anchor: Path, folder: Path) -> int:
-    """Writes the tables of which the program of exports makes files of ranks. How many collectives have their bytes of each
-    pair shared out evenly, as the archive has only their sum. Refusal where it cannot be replayed.
+    """Writes the tables from which the export program makes the files of the ranks. Refusal if it cannot be replayed.
+
+    Returns the number of collectives whose bytes are divided evenly, because the archive has only their sum.
     """
     with otf2.reader.open(str(anchor)) as archive:
         defined = Definitions(archive.definitions)
@@ -45,7 +46,7 @@ def convert(anchor: Path, folder: Path) -> int:
 
 
 def _agree(ranks: Sequence[Calls]) -> int:
-    """Gives collectives their numbers: of each communicator the n-th of each member belong together."""
+    """Fills in the numbers of collectives: the n-th calls of all members of a communicator belong together."""
     found: dict[int | tuple[int, int], dict[int, list[Together]]] = defaultdict(lambda: defaultdict(list))
     for of_rank in ranks:
         for on, one in sorted(of_rank.together, key=lambda pair: pair[1].begun):
@@ -78,7 +79,7 @@ def _agreed(members: dict[int, Together]) -> int:
 
 
 def _finish(ranks: Sequence[Calls], ours: bool) -> None:
-    """An archive of others without MPI_Finalize of any rank was made without it: its ranks end where it ends."""
+    """Adds MPI_Finalize to all ranks of an archive of another tool that has none."""
     for of_rank in ranks:
         for row in of_rank.rows:
             if row.kind == CALL:
@@ -109,7 +110,7 @@ def _write(ranks: Sequence[Calls], defined: Definitions, folder: Path) -> None:
 
 
 def _made(of_rank: Calls, defined: Definitions) -> list[Row]:
-    """What a trace of ours says of communicators and windows before they are used."""
+    """Returns the records of communicators and windows, which come before their use."""
     windows = {number: on for number, on in defined.windows.values() if of_rank.rank in defined.ranks(on, of_rank.rank)}
     used = sorted(of_rank.used | {on for on in windows.values() if on > SELF})
     rows = []
@@ -121,7 +122,7 @@ def _made(of_rank: Calls, defined: Definitions) -> list[Row]:
 
 
 def main(anchor: str, folder: str) -> None:
-    """Prints what `convert` found, or why it refused."""
+    """Prints the result of `convert`, or its error."""
     try:
         found: dict[str, object] = {"even": convert(Path(anchor), Path(folder))}
     except Refusal as refusal:

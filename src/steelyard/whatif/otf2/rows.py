@@ -1,4 +1,4 @@
-"""What a rank's events in OTF2 become, before all ranks are known."""
+"""Records that are made from a rank's events in OTF2, before all ranks are read."""
 
 from dataclasses import dataclass, field
 
@@ -19,7 +19,7 @@ class Row:
 
 @dataclass(slots=True, kw_only=True)
 class Together:
-    """A collective whose numbers follow from all members' parts: its record, and when among the rank's calls it was begun."""
+    """A collective whose numbers follow from the parts of all members: its record, and its number among the rank's calls."""
 
     begun: int
     row: Row
@@ -30,7 +30,7 @@ class Together:
 
 
 def exchanged(rows: list[Row]) -> list[Row]:
-    """What MPI_Sendrecv did, as one record: a send and a receive, or one of them where the other partner is nobody."""
+    """Returns the record of MPI_Sendrecv: a send and a receive, or one of them if the other partner is MPI_PROC_NULL."""
     send = next((row for row in rows if row.kind == SEND), None)
     receive = next((row for row in rows if row.kind == RECEIVE), None)
     one = send or receive

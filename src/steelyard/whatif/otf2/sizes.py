@@ -1,4 +1,4 @@
-"""The bytes of collectives: what OTF2 counts as sent and received by a rank, and what a trace of ours says of the call.
+"""The bytes of collectives: converts the bytes that OTF2 counts for a rank to the numbers in a trace of ours.
 
 Ours has one number of bytes where all ranks have the same, and else one for each member. OTF2 has the sum of what the rank
 sends and the sum of what it receives, its own part counted; MPI_IN_PLACE leaves that part out. So Score-P counts them.
@@ -35,7 +35,7 @@ class Part:
 
 
 def _share(whole: int, ranks: int) -> int:
-    """What each of so many has; the own part left out where the whole cannot be divided otherwise (MPI_IN_PLACE)."""
+    """Returns the share of each rank; without the own part if the total is not divisible otherwise (MPI_IN_PLACE)."""
     if whole % ranks == 0 or ranks == 1:
         return whole // ranks
     return whole // (ranks - 1)
@@ -46,7 +46,7 @@ def _others(whole: int, ranks: int) -> int:
 
 
 def same(name: str, part: Part) -> int:
-    """The one number of bytes of a collective of OTF2's that has one."""
+    """Returns the number of bytes of a collective that has one number."""
     whole = part.sent + part.received
     match name:
         case "BARRIER":
@@ -67,7 +67,7 @@ def same(name: str, part: Part) -> int:
 
 
 def contribution(name: str, part: Part) -> int:
-    """The bytes of the rank itself in a collective with several numbers."""
+    """Returns the bytes of the rank itself in a collective with several numbers."""
     match name:
         case "GATHERV":
             return part.sent
@@ -78,9 +78,9 @@ def contribution(name: str, part: Part) -> int:
 
 
 def several(name: str, part: Part, contributions: Sequence[int]) -> tuple[list[int], bool]:
-    """The numbers of a collective that has several, as ours has them; `contributions` are all members'.
+    """Returns the numbers of a collective that has several, and whether they are exact; `contributions` are those of all members.
 
-    False where the bytes of each pair are not known: then what a rank sends to all of them is shared out evenly.
+    If the bytes of each pair are unknown, the total of a rank is divided evenly.
     """
     if name in ("GATHERV", "SCATTERV"):
         return (list(contributions) if part.own == part.root else [contributions[part.own]]), True

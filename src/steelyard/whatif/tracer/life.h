@@ -66,7 +66,7 @@ inline void expect_own() {
 #endif
   if (own) return;
   std::fprintf(stderr,
-               "steelyard: the tracer was compiled for another MPI than that of this program: name its own with "
+               "steelyard: the tracer was compiled for an MPI other than that of this program: name the right one with "
                "steelyard trace --mpi\n");
   _exit(1);
 }
@@ -75,7 +75,7 @@ inline void expect_own() {
 inline bool known_early() {
 #ifdef OPEN_MPI
   if (!&ompi_mpi_comm_world) {
-    std::fprintf(stderr, "steelyard: no trace: this program loads its MPI late; put its libmpi.so into LD_PRELOAD\n");
+    std::fprintf(stderr, "steelyard: no trace: this program loads its MPI late. Add its libmpi.so to LD_PRELOAD\n");
     return false;
   }
 #endif

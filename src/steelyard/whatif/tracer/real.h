@@ -27,7 +27,8 @@ inline void* next(const char* name) {
   void* library = nullptr;
   if (!found && dl_iterate_phdr(make_known, &library) && library) found = dlsym(library, name);
   if (found) return found;
-  std::fprintf(stderr, "steelyard: the MPI of this program has no %s: it is not the one that the tracer was made for\n",
+  std::fprintf(stderr,
+               "steelyard: the MPI of this program has no %s: it is not the MPI that the tracer was compiled for\n",
                name);
   std::abort();
 }

@@ -149,7 +149,7 @@ class Stream {
   void turn(std::size_t needed) {
     const Ticks before = clock.now();
     if (!lost_ && !extend(base_ + (at_ - window_), needed)) {
-      std::fprintf(stderr, "steelyard: the trace cannot grow any more, and ends here\n");
+      std::fprintf(stderr, "steelyard: the trace cannot grow further and ends here\n");
       lost_ = true;
     }
     if (lost_) spill(needed);
