@@ -150,7 +150,7 @@ def test_wherever_mops_of_lu_can_be_compared_it_is_said_that_they_follow_the_nom
 ) -> None:
     made = judged(npb(2.0, "lu", workers=2, work={"flops": 0.357 * OPERATIONS}))
     for figure in drawn(made, "lu"):
-        assert "Mop/s follow NPB's nominal count, of which this program carries out 35 to 36 %" in figure.caption
+        assert "Mop/s use NPB's nominal count. This program carries out 35 to 36 % of it" in figure.caption
     assert "LU carries out 36 % of the operations that NPB counts" in section(made)
     other = judged(npb(2.0, "cg", workers=2, work={"flops": 0.97 * OPERATIONS}))
     assert "nominal count" not in section(other) + "".join(f.caption for f in drawn(other))
@@ -345,7 +345,7 @@ def particles(passed: bool, detail: str, ranks: int = 2) -> Result:
 def test_every_other_program_has_its_figure_of_merit_and_what_was_checked(judged: Callable[..., Evaluation]) -> None:
     made = judged(npb(1.0), particles(True, "momentum 1e-15"), particles(False, "energy 7, due 8", ranks=4))
     html = section(made)
-    right, wrong = rows(html, "Mini-applications and programs of others")
+    right, wrong = rows(html, "Mini-applications and external programs")
     assert right[:2] == [
         "Molecular dynamics: Lennard-Jones particles16384 particles, steps 100; MPI, 2 ranks, 2 threads",  # a line each
         "2.00 s",
@@ -468,7 +468,7 @@ def test_phases_of_class_s_are_in_the_numbers_only(judged: Callable[..., Evaluat
     assert [row[0] for row in figure.rows] == ["S, 1 thread", "A, 1 thread"]
     (bar,) = json.loads(figure.plot)["data"]
     assert bar["x"] == ["A, 1 thread"]
-    assert found.phases_note == "One run is in the numbers of the figures only."
+    assert found.phases_note == "One run is only in the numbers of the figures."
 
 
 def test_the_page_leads_to_the_figures_of_the_programs(judged: Callable[..., Evaluation]) -> None:

@@ -189,7 +189,7 @@ FAILURES = {
     "missing program": (
         "./program.py",
         "no-such-one",
-        "The program 'no-such-one' of sum.toml is not there. Install it",
+        "The program 'no-such-one', which sum.toml names, was not found. Install it",
     ),
     "pattern": (TOOK, LASTED, "The pattern of time, 'lasted (\\S+) s', matches nothing in the output."),
     "missing input": ("[files]", "[copies]\na = 'gone'\n[files]", "The input 'gone' of sum.toml cannot be read:"),
@@ -254,7 +254,7 @@ def test_strange_input_is_a_sentence(kind: str, tmp_path: Path, monkeypatch: pyt
 def test_output_without_an_end_ends_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("steelyard.applications.foreign.application.MOST_OUTPUT", 16 << 20)
     answer = failure_of(tmp_path, FILE, "yes")
-    assert answer["error"] == "sum writes more than 16 MiB."
+    assert answer["error"] == "sum writes more than 16 MiB of output. Make it write less."
     assert b"yes\0" not in list(command_lines())
 
 
@@ -269,7 +269,7 @@ def test_a_pattern_that_explodes_is_given_up(tmp_path: Path, monkeypatch: pytest
     text = FILE.replace("pattern = 'took (\\S+) s'", "pattern = '(a+)+$'", 1)
     assert text != FILE
     answer = failure_of(tmp_path, text, "echo", "a" * 60 + "b")
-    assert "The patterns did not come to an end within 1 s" in answer["error"]
+    assert "The patterns took longer than 1 s" in answer["error"]
     assert answer["surroundings"]["details"]["failure"] == "pattern"
 
 
@@ -318,7 +318,7 @@ def test_a_binary_of_another_mpi_is_named(tmp_path: Path) -> None:
         executable(tmp_path / f"mpicxx-{name}", f"#!/bin/sh\necho g++ -L{folder} -lmpi\n")
     assert other_mpi(str(binary), Tool("openmpi", str(tmp_path / "mpicxx-own"), "4.1.4")) == ""
     said = other_mpi(str(binary), Tool("openmpi", str(tmp_path / "mpicxx-strange"), "5.0.1"))
-    assert "is linked with another MPI" in said
+    assert "is linked with the MPI library" in said
     assert "--mpi PATH-OF-mpicxx" in said
     assert other_mpi(str(tmp_path / "p.c"), Tool("openmpi", str(tmp_path / "mpicxx-own"), "4.1.4")) == ""
 

@@ -1,4 +1,4 @@
-"""Other people's programs: one file each says how a program is run, and is made a benchmark like all others."""
+"""External programs: one file describes each, and Steelyard makes it a benchmark."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Runs somebody else's program: each run is one sample, timed from outside, with the accounts and the pace around it."""
+"""Runs an external program: each run is one sample, timed from outside, with processor accounts and the pace around it."""
 
 import contextlib
 import gzip
@@ -31,26 +31,27 @@ from steelyard.model.plain import scalar
 
 SCRATCH = "STEELYARD_SCRATCH"  # a folder that all hosts share, where ranks run on several
 GRACE = 5.0  # seconds in which a launcher may end its ranks
-MOST_INPUT, MOST_OUTPUT, BLOCK = 1 << 30, 256 << 20, 1 << 20  # bytes of a file that is copied, and of what is printed
-SPARED = 5.0  # seconds before a case's time is over that are left for saying why
-REFUSED = (
-    "placement",
-    "pinning",
-    "start",
-    "page_size",
-    "memory_policy",
-)  # what only programs of ours can be determined
+MOST_INPUT, MOST_OUTPUT, BLOCK = 1 << 30, 256 << 20, 1 << 20  # bytes of an input file, of the output, of one read
+SPARED = 5.0  # seconds of a case's time that are reserved for the error message
+# Parameters that only Steelyard's own kernels obey, and what each controls.
+OWN_KERNELS_ONLY = {
+    "placement": "places its threads",
+    "pinning": "pins its threads",
+    "start": "starts its processes",
+    "page_size": "chooses its page size",
+    "memory_policy": "places its memory",
+}
 
 
 @dataclass
 class Application:
-    """A `Conversation` with a program that knows nothing of us: it is started anew for every sample."""
+    """A `Conversation` with a program that Steelyard does not build. The program is started anew for every sample."""
 
     path: Path
     site: Site
     machine: Machine
     launch: Launch
-    looking: Path | None = None  # the program of ours that looks at the pace between the runs
+    looking: Path | None = None  # kernel program that reads the pace between the runs
     description: Description = field(init=False)
 
     def __post_init__(self) -> None:
@@ -59,7 +60,7 @@ class Application:
         self._kept = self._closing.enter_context(keeper.kept())
 
     def ask(self, line: str, seconds: float) -> dict[str, Any]:
-        """Runs the case; what cannot be is a record with its reason."""
+        """Runs the case. Returns a record with the reason if the case cannot be run."""
         asked = {name: scalar(text) for name, _, text in (word.partition("=") for word in line.split())}
         case = self.launch.cases[int(asked["case"])]
         parameters = {k: v for k, v in case.parameters.items() if k != "plant"}
@@ -74,50 +75,53 @@ class Application:
             return failed(reason)
 
     def close(self) -> None:
-        """Nothing runs any more: each run is waited for, or ended."""
+        """Waits for each run, or ends it."""
         self._closing.close()
 
     def _refuse(self, parameters: Parameters, plant: str) -> None:
         name = self.description.name
         if plant not in ("none", "wrong"):
             raise Unfit(
-                "plant", f"plant={plant} cannot be: of {name}, a program of others, only its result can be made wrong."
+                "plant",
+                f"plant='{plant}' cannot be used with the external program {name}. Use plant=wrong or plant=none.",
             )
-        if reported := [n for n in REFUSED if n in parameters]:
+        if refused := next((n for n in OWN_KERNELS_ONLY if n in parameters), None):
             raise Unfit(
                 "parameter",
-                f"{reported[0]}={parameters[reported[0]]} cannot be: {name} is a program of others, and is not reported.",
+                f"{refused}={parameters[refused]} cannot be used: Steelyard does not control how {name} "
+                f"{OWN_KERNELS_ONLY[refused]}. Remove --set {refused}.",
             )
 
     def _command(self, ready: Prepared, parameters: Parameters) -> tuple[list[str], dict[str, str]]:
-        """The command line and the environment. Unfit where the program is missing, or belongs to another MPI."""
+        """The command line and the environment. Unfit if the program is missing or uses another MPI library."""
         program = self._program(ready.command[0])
         base = local.environment(self.machine)
-        own = {"OMP_NUM_THREADS": str(parameters.get("threads", 1)), **ready.environment}
+        variables = {"OMP_NUM_THREADS": str(parameters.get("threads", 1)), **ready.environment}
         if not self.description.parallel:
-            return [program, *ready.command[1:]], {**base, **own}
+            return [program, *ready.command[1:]], {**base, **variables}
         asked = job(self.site, self.machine, parameters, Path(program))
         if wrong := other_mpi(program, asked.mpi):
             raise Unfit("another MPI", wrong)
-        # It is not pinned: where its ranks go is the system's choice, as in its users' own runs.
-        asked = replace(asked, cpus=(), environment=own)
+        # The ranks are not pinned: the system places them, as in the runs of the program's users.
+        asked = replace(asked, cpus=(), environment=variables)
         starter = launcher(self.site.launcher)
-        return [*starter.argv(asked), *ready.command[1:]], {**starter.environment(asked, base), **own}
+        return [*starter.argv(asked), *ready.command[1:]], {**starter.environment(asked, base), **variables}
 
     def _program(self, name: str) -> str:
         beside = self.path.parent / name
-        found = str(beside) if "/" in name and os.access(beside, os.X_OK) else shutil.which(name)
-        if found is None:
+        path = str(beside) if "/" in name and os.access(beside, os.X_OK) else shutil.which(name)
+        if path is None:
             package = self.description.package
             install = f"Install it (Debian: apt-get install {package})" if package else "Install it"
             raise Unfit(
                 "missing program",
-                f"The program '{name}' of {self.path.name} is not there. {install}, or put its path into the key 'command'.",
+                f"The program '{name}', which {self.path.name} names, was not found. "
+                f"{install}, or put its path into the key 'command'.",
             )
-        return os.path.abspath(found)
+        return os.path.abspath(path)
 
     def _copy(self, name: str, target: Path) -> None:
-        """Copies a file that the program brings along, or that lies beside its description."""
+        """Copies an input file into the run's folder. A relative path starts at the folder of the description."""
         try:
             with files.ordinary(self.path.parent / name) as kept, target.open("wb") as copy:
                 source: BinaryIO = gzip.GzipFile(fileobj=kept) if name.endswith(".gz") else kept  # type: ignore[assignment]
@@ -125,15 +129,15 @@ class Application:
                     if copy.tell() + len(block) > MOST_INPUT:
                         raise Unfit(
                             "too much input",
-                            f"The input '{name}' of {self.path.name} has more than {MOST_INPUT >> 20} MiB.",
+                            f"The input '{name}' of {self.path.name} has more than {MOST_INPUT >> 20} MiB. Use a smaller file.",
                         )
                     copy.write(block)
         except (OSError, EOFError, zlib.error) as problem:
             package = f" (Debian: apt-get install {self.description.package})" if self.description.package else ""
             raise Unfit(
                 "missing input",
-                f"The input '{name}' of {self.path.name} cannot be read: {problem}. Install what brings it{package}, "
-                "or name another file under the key 'copies'.",
+                f"The input '{name}' of {self.path.name} cannot be read: {problem}. "
+                f"Install the package that contains it{package}, or name another file in the key 'copies'.",
             ) from None
 
     def _sampled(
@@ -145,18 +149,18 @@ class Application:
         spoiled: bool,
         end: float,
     ) -> dict[str, Any]:
-        """Runs until enough is known, as often as the sampling says."""
+        """Runs the program as often as the sampling asks."""
         pace = Looks(self.looking, self.machine)
         first = pace.read()
         before, spent = processor_accounts.account(), processor_accounts.ours()
         runs: list[Run] = []
-        found: list[Said] = []
+        outputs: list[Said] = []
         paces: list[Reading] = []
         begin, start = time.time(), time.monotonic()
         while not _enough(asked, len(runs), time.monotonic() - start):
             run = self._once(ready, command, environment, start, end)
             runs.append(run)
-            found.append(self._understood(run, command, environment, spoiled))
+            outputs.append(self._understood(run, command, environment, spoiled))
             paces.append(pace.read())
         account = processor_accounts.between(
             before,
@@ -168,18 +172,23 @@ class Application:
         return answer(
             self.description,
             runs,
-            found,
+            outputs,
             (first, paces),
             {"began": begin, "ended": begin + runs[-1].at + runs[-1].seconds, **account},
             ready.amounts,
         )
 
     def _understood(self, run: Run, command: list[str], environment: Mapping[str, str], spoiled: bool) -> Said:
-        """What its output says. Unfit where it failed, or a pattern does not match."""
-        words = f"\nThe command was:\n  {shown(command, environment)}\nIts output ended:\n{tail(run.text)}"
-        words += f"\nIts error channel ended:\n{tail(run.errors)}" if run.errors.strip() else ""
+        """Reads the output. Unfit if the program failed or a pattern does not match."""
+        words = (
+            f"\nThe command was:\n  {shown(command, environment)}\nThe last lines of its output were:\n{tail(run.text)}"
+        )
+        words += f"\nThe last lines of its error output were:\n{tail(run.errors)}" if run.errors.strip() else ""
         if run.code is None:
-            raise Unfit("time", f"{self.description.name} did not end in time, after {run.seconds:.1f} s.{words}")
+            raise Unfit(
+                "time",
+                f"{self.description.name} was stopped after {run.seconds:.1f} s: the time limit was reached.{words}",
+            )
         if run.code:
             raise Unfit("exit", f"{self.description.name} ended with exit code {run.code}.{words}")
         try:
@@ -188,7 +197,7 @@ class Application:
             raise Unfit("pattern", f"{mistake} (in {self.path.name}){words}") from None
 
     def _once(self, ready: Prepared, command: list[str], environment: dict[str, str], start: float, end: float) -> Run:
-        """Starts it in a fresh folder with its input, and waits for its end."""
+        """Starts the program in a fresh folder with its input, and waits for its end."""
         with tempfile.TemporaryDirectory(prefix="steelyard-", dir=os.environ.get(SCRATCH) or None) as folder:
             for name, text in ready.files.items():
                 (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
@@ -209,7 +218,7 @@ class Application:
             return Run(
                 at=begin - start,
                 seconds=seconds,
-                own=processor_accounts.used(usage),
+                processor_seconds=processor_accounts.used(usage),
                 faults=usage.ru_minflt,
                 code=code,
                 text=text,
@@ -218,12 +227,15 @@ class Application:
 
     def _expect_readable(self, size: int) -> None:
         if size > MOST_OUTPUT:
-            raise Unfit("too much output", f"{self.description.name} writes more than {MOST_OUTPUT >> 20} MiB.")
+            raise Unfit(
+                "too much output",
+                f"{self.description.name} writes more than {MOST_OUTPUT >> 20} MiB of output. Make it write less.",
+            )
 
     def _waited(
         self, command: list[str], environment: dict[str, str], folder: str, streams: tuple[Any, Any], end: float
     ) -> tuple[int | None, struct_rusage]:
-        """Its exit code, None where it had to be ended, and what it used with all that it waited for."""
+        """Returns the exit code (None: stopped at the time limit) and the resources of the process and its children."""
         process = None
         try:
             process = subprocess.Popen(
@@ -256,10 +268,10 @@ class Application:
 
 
 def _enough(asked: Mapping[str, Any], runs: int, elapsed: float) -> bool:
-    """Whether so many runs in so many seconds are what the sampling asks for.
+    """Returns whether `runs` runs in `elapsed` seconds satisfy the sampling.
 
-    As of our own programs, not even `least` holds a case up beyond four times its seconds, once there are as many runs as show
-    whether they agree.
+    As with Steelyard's kernels, a case ends after four times its seconds even with fewer than `least` runs. It needs the
+    number of runs that shows whether they agree.
     """
     least, most, seconds = int(asked["least"]), int(asked["most"]), float(asked["seconds"])
     if runs < max(1, min(least, LEAST)):

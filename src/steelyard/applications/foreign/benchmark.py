@@ -1,4 +1,4 @@
-"""A description as a benchmark: its axes on a machine, its metrics, its figures; and a case of it made ready to be started."""
+"""Turns a description into a benchmark with axes, metrics and figures, and prepares a case for its start."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ from steelyard.model import (
 from steelyard.model.figure import Axis, Figure
 from steelyard.units import binary_size, quantity
 
-# Runs of a whole program in one launch: the fewest that show whether they agree. The first warms the files' cache.
+# Runs of a program in one launch. Two is the fewest that shows whether they agree; the first run warms the file cache.
 LEAST, MOST = 2, 5
 QUICK_MOST = 3
-MEMORY_SHARE = 0.9  # of the memory that input may fill: the system and the MPI need some, too
+MEMORY_SHARE = 0.9  # share of the memory that the input may fill; the system and the MPI library need the rest
 
 
 class Unfit(Exception):
-    """The case cannot be carried out: `kind` names why, the text is the sentence."""
+    """The case cannot be run. `kind` names the reason, the text explains it."""
 
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(text)
@@ -40,7 +40,7 @@ class Unfit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A case with every formula worked out."""
+    """A case with the value of every formula."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
@@ -49,7 +49,7 @@ class Prepared:
 
 
 def benchmark(described: Description, path: Path) -> Benchmark:
-    """The program as a benchmark like all others."""
+    """Returns the described program as a benchmark."""
     untried = (
         ""
         if described.tried != "untried"
@@ -71,8 +71,8 @@ def benchmark(described: Description, path: Path) -> Benchmark:
 
 
 def prepared(described: Description, parameters: Parameters, machine: Machine) -> Prepared:
-    """What is started for a case. Unfit where a size cannot be divided, where memory is too small, or a formula has no value."""
-    known: dict[str, Scalar] = {
+    """Prepares a case. Unfit if a size is not divisible, the memory is too small, or a formula has no value."""
+    values: dict[str, Scalar] = {
         "memory": machine.memory,
         "cores": len(machine.cpus),
         "nodes": max(1, len(machine.hosts)),
@@ -81,44 +81,43 @@ def prepared(described: Description, parameters: Parameters, machine: Machine) -
     }
     try:
         for name, text in described.values.items():
-            known[name] = formula.value(text, known)
-        for each in described.divisible:
-            _expect_divisible(each.size, each.by, known)
+            values[name] = formula.value(text, values)
+        for rule in described.divisible:
+            _expect_divisible(rule.size, rule.by, values)
         if described.memory:
-            _expect_room(described, known, machine)
+            _expect_room(described, values, machine)
         return Prepared(
-            tuple(formula.filled(word, known) for word in described.command),
-            {name: formula.filled(text, known) for name, text in described.environment.items()},
-            {name: formula.filled(text, known) for name, text in described.files.items()},
-            {f.name: formula.value(f.amount, known) * _factor(f.unit) for f in described.figures if f.amount},
+            tuple(formula.filled(word, values) for word in described.command),
+            {name: formula.filled(text, values) for name, text in described.environment.items()},
+            {name: formula.filled(text, values) for name, text in described.files.items()},
+            {f.name: formula.value(f.amount, values) * _factor(f.unit) for f in described.figures if f.amount},
         )
     except ValueError as error:
-        raise Unfit("formula", f"The input of {described.name} cannot be made: {error}.") from None
+        raise Unfit("formula", f"Steelyard cannot write the input of {described.name}: {error}.") from None
 
 
 def _factor(unit: str) -> float:
-    known = si(unit)
-    return known[1] if known else 1.0
+    measure = si(unit)
+    return measure[1] if measure else 1.0
 
 
-def _expect_divisible(size: str, by: str, known: Mapping[str, Scalar]) -> None:
-    whole, part = formula.value(size, known), formula.value(by, known)
+def _expect_divisible(size: str, by: str, values: Mapping[str, Scalar]) -> None:
+    whole, part = formula.value(size, values), formula.value(by, values)
     if part <= 0 or whole % part:
         raise Unfit(
             "indivisible",
-            f"{size} = {whole:g} cannot be divided by {by} = {part:g} without a rest: choose another size or number with --set.",
+            f"{size} = {whole:g} is not a multiple of {by} = {part:g}. Choose another size or number with --set.",
         )
 
 
-def _expect_room(described: Description, known: Mapping[str, Scalar], machine: Machine) -> None:
-    needed = formula.value(described.memory, known)
+def _expect_room(described: Description, values: Mapping[str, Scalar], machine: Machine) -> None:
+    needed = formula.value(described.memory, values)
     room = MEMORY_SHARE * machine.memory
     if machine.memory and needed > room:
         raise Unfit(
             "does not fit",
-            f"The input of {described.name} needs {binary_size(int(needed))} on a node, and "
-            f"{binary_size(int(room))} may be used. "
-            "Choose a smaller size with --set, or more hosts.",
+            f"The input of {described.name} needs {binary_size(int(needed))} on each node, but it may use only "
+            f"{binary_size(int(room))}. Choose a smaller size with --set, or use more hosts.",
         )
 
 
@@ -141,19 +140,19 @@ def _metrics(described: Description) -> tuple[Metric, ...]:
 
 
 def _metric(figure: Merit) -> Metric:
-    known = si(figure.unit)
-    assert known  # the description was checked
+    measure = si(figure.unit)
+    assert measure  # the description was checked
 
     def of(seconds: float, record: Record) -> float | None:
         amount = record.work.get(figure.name)
         follows = figure.rate or figure.amount
         return None if amount is None else amount / seconds if follows else amount
 
-    return Metric(figure.name, known[0], figure.better, figure.title, of)
+    return Metric(figure.name, measure[0], figure.better, figure.title, of)
 
 
 def _figures(described: Description, results: tuple[Result, ...]) -> tuple[Figure, ...]:
-    """A table: a case a row, a figure of merit a column."""
+    """A table with one row for each case and one column for each figure of merit."""
     metrics = _metrics(described)
     names = [n for n in ("ranks", "threads", *described.axes) if any(n in r.parameters for r in results)]
     names = list(dict.fromkeys(names))
@@ -172,7 +171,7 @@ def _figures(described: Description, results: tuple[Result, ...]) -> tuple[Figur
 
 
 def _why(result: Result) -> str:
-    """Whether the result is right, or why there is none: as its last record says."""
+    """Says whether the last record's result is right, or why the record has no result."""
     last = result.records[-1]
     if last.error is not None:
         failure = (last.surroundings.details or {}).get("failure", "failed")

@@ -1,4 +1,4 @@
-"""What a file says about somebody else's program: its nouns, and how a file is read and checked, each mistake with its line."""
+"""The description of an external program: reads a file and checks it. An error names the line and the key."""
 
 import dataclasses
 import keyword
@@ -19,7 +19,7 @@ from steelyard.settings_file import Place, SettingsFile, read_settings
 Value = int | float | str
 Axis = list[Value] | dict[Literal["quick", "standard", "full"], list[Value]]
 
-# What a formula may use besides the axes and the values of the file.
+# Names that a formula may use besides the axes and the values of the file.
 GIVEN = ("memory", "cores", "nodes", "ranks", "threads")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _AT = re.compile(r" - at `(?:key in )?\$(.*)`$")
@@ -27,23 +27,23 @@ _AT = re.compile(r" - at `(?:key in )?\$(.*)`$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A figure of merit: the number of `pattern`'s first group, in `unit`.
+    """A figure of merit: the number in the first group of `pattern`, in `unit`.
 
-    `rate`: it is in inverse proportion to the sample's time.
+    `rate`: the number is inversely proportional to the sample's time.
     """
 
     name: str
     title: str
     unit: str
     pattern: str = ""
-    amount: str = ""  # in place of a pattern: a formula of how much is done in the time of a sample
+    amount: str = ""  # instead of a pattern: a formula for the work done in one sample
     better: Better = "higher"
     rate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """A time that the program states itself."""
+    """A time that the program prints."""
 
     pattern: str
     unit: str
@@ -51,7 +51,7 @@ class Timed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """What must hold of the output: that `pattern` is found (`absent`: is not), or that its number is near, below or above."""
+    """A condition on the output: it contains `pattern` (`absent`: does not), or the number of `pattern` lies within bounds."""
 
     title: str
     pattern: str
@@ -64,7 +64,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Divisible:
-    """A size that must be a multiple of something."""
+    """A size that must be a multiple of another number."""
 
     size: str  # a formula
     by: str  # a formula
@@ -72,7 +72,7 @@ class Divisible:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """A foreign program: how it is started, with what input, and what of its output says how fast and how right it was."""
+    """An external program: its command, its input, and the patterns that read speed and correctness from its output."""
 
     name: str
     title: str
@@ -80,43 +80,41 @@ class Description:
     reading: str
     caution: str
     source: str
-    tried: str  # on what, or "untried"
+    tried: str  # the system on which it was tried, or "untried"
     command: list[str]
     checks: list[Check]
     figures: list[Figure] = field(default_factory=list)
     time: Timed | None = None  # None: from the start to the end of the program
     phases: dict[str, Timed] = field(default_factory=dict)
-    package: str = ""  # that brings it
+    package: str = ""  # the distribution's package that contains the program
     parallel: bool = True  # started as ranks
-    output: str = ""  # the file that patterns are looked for in; "": what it prints
-    seconds: float = 10.0  # that one run takes, roughly
-    memory: str = ""  # bytes that a node needs, a formula
+    output: str = ""  # file that the patterns read; "": standard output
+    seconds: float = 10.0  # rough duration of one run
+    memory: str = ""  # formula for the bytes that a node needs
     axes: dict[str, Axis] = field(default_factory=dict)
-    values: dict[str, str] = field(default_factory=dict)  # further names, in order
+    values: dict[str, str] = field(default_factory=dict)  # further names with their formulas, in order
     divisible: list[Divisible] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
-    files: dict[str, str] = field(default_factory=dict)  # input by its name, with {{formula}} in it
-    copies: dict[str, str] = field(
-        default_factory=dict
-    )  # further input by its name: which file; one that ends with .gz unpacked
+    files: dict[str, str] = field(default_factory=dict)  # text of each input file by name, with {{formula}} in it
+    copies: dict[str, str] = field(default_factory=dict)  # source of each further input file; .gz is unpacked
 
 
 def read(path: Path) -> Description:
-    """The description in a file. UsageError with file, line and key for what is not as it must be."""
+    """Reads a description. UsageError, with file, line and key, for a mistake in it."""
     checked = read_settings(path, "The application")
     content = checked.content
     _keys(checked, Description, content, ())
     try:
-        found = msgspec.convert(content, Description)
+        description = msgspec.convert(content, Description)
     except (msgspec.ValidationError, OverflowError) as error:
         raise _shape(checked, str(error)) from None
-    for where, what in _mistakes(found):
+    for where, what in _mistakes(description):
         raise checked.mistake(where, what)
-    return found
+    return description
 
 
 def _keys(checked: SettingsFile, kind: type, data: Any, where: Place) -> None:
-    """Refuses the first key that its table does not have."""
+    """Raises an error for the first unknown key of a table."""
     if not isinstance(data, dict):
         return
     hints = get_type_hints(kind)
@@ -127,11 +125,11 @@ def _keys(checked: SettingsFile, kind: type, data: Any, where: Place) -> None:
         if not isinstance(inner, type):
             continue
         if isinstance(value, list):
-            for i, each in enumerate(value):
-                _keys(checked, inner, each, (*where, key, i))
+            for i, item in enumerate(value):
+                _keys(checked, inner, item, (*where, key, i))
         elif get_origin(hints[key]) is dict and isinstance(value, dict):
-            for name, each in value.items():
-                _keys(checked, inner, each, (*where, key, name))
+            for name, item in value.items():
+                _keys(checked, inner, item, (*where, key, name))
         else:
             _keys(checked, inner, value, (*where, key))
 
@@ -140,79 +138,86 @@ def _inner(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) or (hint,)
 
 
-def _shape(checked: SettingsFile, said: str) -> UsageError:
-    """What msgspec says, with the place as a user finds it; a unit that is missing is what is forgotten most."""
-    match = _AT.search(said)
+def _shape(checked: SettingsFile, message: str) -> UsageError:
+    """Translates the error of msgspec: the place as in the file, with an example for a missing unit, the usual mistake."""
+    match = _AT.search(message)
     words = match[1] if match else ""
     where = tuple(int(i) if i else name for i, name in re.findall(r"\[(\d+)\]|\.?([\w-]+)", words))
     where = tuple("" if p == "..." else p for p in where)
-    what = (said[: match.start()] if match else said).replace("`", "'")
+    what = (message[: match.start()] if match else message).replace("`", "'")
     if missing := re.fullmatch(r"Object missing required field '(\w+)'", what):
         if missing[1] == "unit":
-            return checked.mistake(where, 'a pattern without a unit: say unit = "s", "Gflop/s" or another.')
-        return checked.mistake(where, f"the key '{missing[1]}' is missing.")
+            return checked.mistake(
+                where, 'the pattern has no unit. Add the key unit, for example unit = "s" or unit = "Gflop/s".'
+            )
+        return checked.mistake(where, f"the key '{missing[1]}' is missing. Add it.")
     return checked.mistake(where, f"{what[:1].lower()}{what[1:]}.")
 
 
-def _mistakes(found: Description) -> Iterator[tuple[Place, str]]:
-    """What each by itself is of the right type, and yet cannot be."""
-    if not _NAME.fullmatch(found.name):
-        yield ("name",), f"'{found.name}' is no name: expected small letters, digits and _, as in hpcc"
-    if not found.command:
-        yield ("command",), 'the command is empty: expected the program and its words, as in ["hpcc"]'
-    if not found.checks:
-        yield ("checks",), "nothing would be checked: a figure whose result nobody checked is no figure"
-    if not 0 < found.seconds < 1e6:
-        yield ("seconds",), f"'{found.seconds:g}' is no length of a run: expected seconds above 0"
-    yield from _patterns(found)
-    yield from _axes(found)
-    yield from _formulas(found)
-    for table, name in [*(("files", n) for n in found.files), *(("copies", n) for n in found.copies)]:
+def _mistakes(description: Description) -> Iterator[tuple[Place, str]]:
+    """Yields values that have the right type but are not allowed."""
+    if not _NAME.fullmatch(description.name):
+        yield ("name",), f"'{description.name}' is not a valid name: use small letters, digits and _, as in hpcc"
+    if not description.command:
+        yield ("command",), 'the command is empty: expected the program and its arguments, as in ["hpcc"]'
+    if not description.checks:
+        yield ("checks",), "there is no check: add at least one check that shows whether the result is right"
+    if not 0 < description.seconds < 1e6:
+        yield ("seconds",), f"'{description.seconds:g}' is not a valid duration of a run: expected seconds above 0"
+    yield from _patterns(description)
+    yield from _axes(description)
+    yield from _formulas(description)
+    for table, name in [*(("files", n) for n in description.files), *(("copies", n) for n in description.copies)]:
         if Path(name).is_absolute() or ".." in Path(name).parts:
-            yield (table, name), f"'{name}' lies outside of the folder in which the program runs"
-
-
-def _patterns(found: Description) -> Iterator[tuple[Place, str]]:
-    every: list[tuple[Place, Timed | Figure]] = [] if found.time is None else [(("time",), found.time)]
-    every += [(("phases", name), phase) for name, phase in found.phases.items()]
-    every += [(("figures", i), figure) for i, figure in enumerate(found.figures)]
-    for i, figure in enumerate(found.figures):
-        if bool(figure.pattern) == bool(figure.amount):
-            yield ("figures", i), f"the figure '{figure.name}' needs a pattern or an amount, and not both"
-    for where, each in every:
-        if not (isinstance(each, Figure) and each.amount):
-            yield from _pattern((*where, "pattern"), each.pattern, 1)
-        unit = si(each.unit)
-        if unit is None or (isinstance(each, Timed) and unit[0] != "s"):
-            wanted = (
-                "one of time: s, ms, us, ns, min or h" if isinstance(each, Timed) else "as in s, Gflop/s, GB/s or 1"
+            yield (
+                (table, name),
+                f"'{name}' lies outside the folder in which the program runs: use a relative path without ..",
             )
-            yield (*where, "unit"), f"'{each.unit}' is no unit that is known: expected {wanted}"
-    for i, figure in enumerate(found.figures):
+
+
+def _patterns(description: Description) -> Iterator[tuple[Place, str]]:
+    entries: list[tuple[Place, Timed | Figure]] = [] if description.time is None else [(("time",), description.time)]
+    entries += [(("phases", name), phase) for name, phase in description.phases.items()]
+    entries += [(("figures", i), figure) for i, figure in enumerate(description.figures)]
+    for i, figure in enumerate(description.figures):
+        if bool(figure.pattern) == bool(figure.amount):
+            yield ("figures", i), f"the figure '{figure.name}' needs either a pattern or an amount, not both"
+    for where, entry in entries:
+        if not (isinstance(entry, Figure) and entry.amount):
+            yield from _pattern((*where, "pattern"), entry.pattern, 1)
+        unit = si(entry.unit)
+        if unit is None or (isinstance(entry, Timed) and unit[0] != "s"):
+            wanted = (
+                "a unit of time: s, ms, us, ns, min or h"
+                if isinstance(entry, Timed)
+                else "for example s, Gflop/s, GB/s or 1"
+            )
+            yield (*where, "unit"), f"'{entry.unit}' is not a known unit: expected {wanted}"
+    for i, figure in enumerate(description.figures):
         if figure.name == "time" or not _NAME.fullmatch(figure.name):
             yield (
                 ("figures", i, "name"),
-                f"'{figure.name}' cannot name a figure: expected small letters, and not 'time'",
+                f"'{figure.name}' cannot name a figure: use small letters, digits and _, and not 'time'",
             )
-    for i, check in enumerate(found.checks):
+    for i, check in enumerate(description.checks):
         bounded = [check.reference, check.most, check.least]
         yield from _pattern(("checks", i, "pattern"), check.pattern, int(any(b is not None for b in bounded)))
         if (check.reference is None) != (check.tolerance is None):
-            yield ("checks", i), "reference and tolerance belong together: how near must the value be to what?"
+            yield ("checks", i), "reference and tolerance belong together: give both, or neither"
 
 
 def _pattern(where: Place, pattern: str, groups: int) -> Iterator[tuple[Place, str]]:
     try:
         compiled = re.compile(pattern, re.MULTILINE)
     except (re.error, RecursionError, OverflowError) as error:
-        yield where, f"'{pattern}' is no regular expression: {error}"
+        yield where, f"'{pattern}' is not a valid regular expression: {error}"
         return
     if compiled.groups < groups:
-        yield where, f"'{pattern}' has no group: put what is the number into ( )"
+        yield where, f"'{pattern}' has no group: put the part that matches the number into ( )"
 
 
-def _axes(found: Description) -> Iterator[tuple[Place, str]]:
-    for name, axis in found.axes.items():
+def _axes(description: Description) -> Iterator[tuple[Place, str]]:
+    for name, axis in description.axes.items():
         if (
             not _NAME.fullmatch(name)
             or keyword.iskeyword(name)
@@ -220,35 +225,35 @@ def _axes(found: Description) -> Iterator[tuple[Place, str]]:
         ):
             yield (
                 ("axes", name),
-                f"'{name}' cannot name an axis: expected small letters, and none of {', '.join(GIVEN[:3])}",
+                f"'{name}' cannot name an axis: use small letters, digits and _, and none of {', '.join(GIVEN[:3])}",
             )
         for values in axis.values() if isinstance(axis, dict) else [axis]:
             if not values or any(isinstance(v, str) and re.search(r"[\s,;=]", v) for v in values):
-                yield ("axes", name), "expected numbers, or words without spaces, at least one"
-    if not found.parallel and "ranks" in found.axes:
-        yield ("axes", "ranks"), "a program that is not parallel has no ranks: say parallel = true, or leave them out"
+                yield ("axes", name), "expected at least one value: a number, or a word without spaces"
+    if not description.parallel and "ranks" in description.axes:
+        yield ("axes", "ranks"), "a program that is not parallel has no ranks: set parallel = true, or remove this axis"
 
 
-def _formulas(found: Description) -> Iterator[tuple[Place, str]]:
-    known = {*GIVEN, *found.axes}
-    if not found.parallel:
-        known.discard("ranks")
-    every: list[tuple[Place, str, set[str]]] = []
-    for name, text in found.values.items():
-        every.append((("values", name), text, set(known)))
-        known.add(name)
-    every += [(("memory",), found.memory, known)] if found.memory else []
-    every += [(("figures", i, "amount"), f.amount, known) for i, f in enumerate(found.figures) if f.amount]
-    for i, each in enumerate(found.divisible):
-        every += [(("divisible", i, "size"), each.size, known), (("divisible", i, "by"), each.by, known)]
-    texts = [(("files", n), t) for n, t in found.files.items()] + [(("command",), w) for w in found.command]
-    texts += [(("environment", n), t) for n, t in found.environment.items()]
-    every += [(where, hole, known) for where, text in texts for hole in formula.holes(text)]
-    for where, text, names in every:
+def _formulas(description: Description) -> Iterator[tuple[Place, str]]:
+    available = {*GIVEN, *description.axes}
+    if not description.parallel:
+        available.discard("ranks")
+    formulas: list[tuple[Place, str, set[str]]] = []
+    for name, text in description.values.items():
+        formulas.append((("values", name), text, set(available)))
+        available.add(name)
+    formulas += [(("memory",), description.memory, available)] if description.memory else []
+    formulas += [(("figures", i, "amount"), f.amount, available) for i, f in enumerate(description.figures) if f.amount]
+    for i, rule in enumerate(description.divisible):
+        formulas += [(("divisible", i, "size"), rule.size, available), (("divisible", i, "by"), rule.by, available)]
+    texts = [(("files", n), t) for n, t in description.files.items()] + [(("command",), w) for w in description.command]
+    texts += [(("environment", n), t) for n, t in description.environment.items()]
+    formulas += [(where, hole, available) for where, text in texts for hole in formula.holes(text)]
+    for where, text, names in formulas:
         try:
             unknown = sorted(formula.names(text) - names)
         except ValueError as error:
             yield where, str(error)
             continue
         if unknown:
-            yield where, f"'{unknown[0]}' in '{text}' is not known. {nearest(unknown[0], names)}"
+            yield where, f"the name '{unknown[0]}' in '{text}' is unknown. {nearest(unknown[0], names)}"

@@ -1,4 +1,4 @@
-"""Formulas of a description: numbers, names, + - * / // % ** and a few functions. They are read as a tree and never executed."""
+"""Formulas of a description: numbers, names, + - * / // % ** and a few functions. A formula is never executed as Python code."""
 
 import ast
 import math
@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping
 
 from steelyard.model import Scalar
 
-LONGEST = 1000  # letters: a formula that is longer is a mistake
-GREATEST = 1e30  # of a result, and of what stands in between: no memory has as many bytes
+LONGEST = 1000  # characters: a longer formula is a mistake
+GREATEST = 1e30  # limit of each result and intermediate result: no memory has so many bytes
 HIGHEST = 64  # exponent
 
 Number = int | float
 
 
 def divisor(number: Number, most: Number) -> int:
-    """The greatest divisor of a whole number that is not above `most`: how ranks make a grid."""
+    """Returns the greatest divisor of a whole number that is at most `most`, for a grid of ranks."""
     whole = int(number)
     if not 1 <= whole <= 10_000_000:
         raise ValueError(f"divisor() of {number:g}: expected 1 to 10000000")
@@ -43,28 +43,28 @@ _HOLE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 
 
 def names(formula: str) -> set[str]:
-    """The names that it needs. ValueError, a sentence, for what is no formula."""
+    """Returns the names that a formula needs. ValueError if it is not a formula."""
     tree = _tree(formula)
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called}
 
 
-def value(formula: str, known: Mapping[str, Scalar]) -> Number:
-    """What it comes to. ValueError, a sentence, where it cannot be worked out."""
+def value(formula: str, variables: Mapping[str, Scalar]) -> Number:
+    """Evaluates a formula. ValueError if it has no value."""
     try:
-        return _value(_tree(formula), known)
+        return _value(_tree(formula), variables)
     except (ArithmeticError, TypeError, RecursionError) as error:
-        raise ValueError(f"'{formula}' cannot be worked out: {error}") from None
+        raise ValueError(f"'{formula}' cannot be evaluated: {error}") from None
 
 
-def filled(text: str, known: Mapping[str, Scalar]) -> str:
-    """The text with what stands for each {{formula}} in it; a word may stand for itself."""
+def filled(text: str, variables: Mapping[str, Scalar]) -> str:
+    """Replaces each {{formula}} in a text by its value. A name may also stand for a word."""
 
     def one(hole: re.Match[str]) -> str:
         inside = hole[1].strip()
-        if isinstance(word := known.get(inside), str):
+        if isinstance(word := variables.get(inside), str):
             return word
-        number = value(inside, known)
+        number = value(inside, variables)
         return str(int(number)) if number == int(number) else repr(float(number))
 
     end = _last(text)
@@ -72,30 +72,30 @@ def filled(text: str, known: Mapping[str, Scalar]) -> str:
 
 
 def holes(text: str) -> list[str]:
-    """The formulas in a text."""
+    """Returns the formulas in a text."""
     return [hole.strip() for hole in _HOLE.findall(text[: _last(text)])]
 
 
 def _last(text: str) -> int:
-    """Where the last hole may end. Behind it each {{ would be searched to the end of the text."""
-    found = text.rfind("}}")
-    return 0 if found < 0 else found + 2
+    """Returns where the last hole ends. Without this limit, each later {{ would be searched to the end of the text."""
+    end = text.rfind("}}")
+    return 0 if end < 0 else end + 2
 
 
 def _tree(formula: str) -> ast.expr:
     if len(formula) > LONGEST:
-        raise ValueError(f"a formula has at most {LONGEST} letters, this one has {len(formula)}")
+        raise ValueError(f"the formula has {len(formula)} characters: at most {LONGEST} are allowed")
     try:
         tree = ast.parse(formula.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ValueError(f"'{formula}' is no formula: expected as in floor(sqrt(memory / 8))") from None
+        raise ValueError(f"'{formula}' is not a formula: expected, for example, floor(sqrt(memory / 8))") from None
     for node in ast.walk(tree):
         _expect(node, formula)
     return tree
 
 
 def _expect(node: ast.AST, formula: str) -> None:
-    """ValueError for all that a formula does not have."""
+    """ValueError for a part that formulas do not have."""
     if isinstance(node, ast.Constant):
         fine = type(node.value) in (int, float)
     elif isinstance(node, ast.Call):
@@ -106,41 +106,41 @@ def _expect(node: ast.AST, formula: str) -> None:
     if not fine:
         shown = ast.unparse(node) if isinstance(node, ast.expr) else type(node).__name__
         raise ValueError(
-            f"'{shown}' in '{formula}' is not possible: expected numbers, names, + - * / // % ** and {', '.join(FUNCTIONS)}"
+            f"'{shown}' in '{formula}' is not allowed: expected numbers, names, + - * / // % ** and {', '.join(FUNCTIONS)}"
         )
 
 
-def _value(node: ast.expr, known: Mapping[str, Scalar]) -> Number:
+def _value(node: ast.expr, variables: Mapping[str, Scalar]) -> Number:
     match node:
         case ast.Constant(value=int() | float() as number):
-            found: Number = number
+            result: Number = number
         case ast.Name(id=name):
-            found = _named(name, known)
+            result = _named(name, variables)
         case ast.UnaryOp(op=op, operand=operand):
-            inner = _value(operand, known)
-            found = -inner if isinstance(op, ast.USub) else inner
+            inner = _value(operand, variables)
+            result = -inner if isinstance(op, ast.USub) else inner
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            found = _power(_value(left, known), _value(right, known))
+            result = _power(_value(left, variables), _value(right, variables))
         case ast.BinOp(left=left, op=op, right=right):
-            found = _BINARY[type(op)](_value(left, known), _value(right, known))
+            result = _BINARY[type(op)](_value(left, variables), _value(right, variables))
         case ast.Call(func=ast.Name(id=name), args=given):
-            found = FUNCTIONS[name](*(_value(each, known) for each in given))
+            result = FUNCTIONS[name](*(_value(argument, variables) for argument in given))
         case _:
-            raise ValueError(f"'{ast.unparse(node)}' is not possible in a formula")
-    if isinstance(found, complex) or not abs(found) <= GREATEST:
-        raise ValueError(f"'{ast.unparse(node)}' is beyond {GREATEST:g}")
-    return found
+            raise ValueError(f"'{ast.unparse(node)}' is not allowed in a formula")
+    if isinstance(result, complex) or not abs(result) <= GREATEST:
+        raise ValueError(f"'{ast.unparse(node)}' is above the limit of {GREATEST:g}")
+    return result
 
 
-def _named(name: str, known: Mapping[str, Scalar]) -> Number:
-    number = known.get(name)
+def _named(name: str, variables: Mapping[str, Scalar]) -> Number:
+    number = variables.get(name)
     if isinstance(number, bool) or not isinstance(number, (int, float)):
-        raise ValueError(f"'{name}' is no number that is known here: {', '.join(sorted(known))}")
+        raise ValueError(f"'{name}' has no number here: expected one of {', '.join(sorted(variables))}")
     return number
 
 
 def _power(base: Number, exponent: Number) -> Number:
     if abs(exponent) > HIGHEST:
-        raise ValueError(f"the exponent {exponent:g} is beyond {HIGHEST}")
-    found: Number = base**exponent
-    return found
+        raise ValueError(f"the exponent {exponent:g} is above the limit of {HIGHEST}")
+    power: Number = base**exponent
+    return power

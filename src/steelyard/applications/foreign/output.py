@@ -1,4 +1,4 @@
-"""What a program's output says: its figures, its phases, and whether its result is right. Patterns, and nothing else."""
+"""Reads figures of merit, phases and checks from a program's output by regular expressions."""
 
 import contextlib
 import math
@@ -12,13 +12,13 @@ from steelyard.applications.foreign.description import Check, Description, Timed
 from steelyard.applications.foreign.measures import si
 from steelyard.signals import handled
 
-LONGEST = 10.0  # seconds for all patterns of an output
-TAIL = 15  # lines of an output that are repeated where a pattern is not found in it
+LONGEST = 10.0  # seconds for all patterns of one output
+TAIL = 15  # last lines of the output that an error message repeats
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Of one run, in SI: its own time (None: it states none), figures and phases by name, and what was wrong ("": nothing)."""
+    """Values in the output of one run, in SI units: time (None: not printed), figures, phases, failed and passed checks."""
 
     time: float | None
     figures: Mapping[str, float]
@@ -28,13 +28,13 @@ class Said:
 
 
 class Unmatched(Exception):
-    """A pattern matched nothing, or no number; the text is a sentence."""
+    """A pattern matched nothing, or no number."""
 
 
 def read(described: Description, text: str, spoiled: bool = False) -> Said:
-    """What the output says. `spoiled` makes the first checked value wrong, and its check must find that.
+    """Reads the output. `spoiled` changes the first checked value, so that its check must fail.
 
-    Unmatched, also where the patterns take too long.
+    Unmatched if a pattern has no match, or if the patterns take too long.
     """
     with _limited():
         return _read(described, text, spoiled)
@@ -42,12 +42,11 @@ def read(described: Description, text: str, spoiled: bool = False) -> Said:
 
 @contextlib.contextmanager
 def _limited() -> Iterator[None]:
-    """Ends a pattern that would be tried for ever. Signals reach the main thread alone, in which programs are measured."""
+    """Stops patterns that take too long. Only the main thread, which runs the programs, receives the signal."""
 
     def end(*_: object) -> None:
         raise Unmatched(
-            f"The patterns did not come to an end within {LONGEST:.0f} s. Write them without repetitions within repetitions, "
-            "as (a+)+."
+            f"The patterns took longer than {LONGEST:.0f} s. Write them without nested repetitions such as (a+)+."
         )
 
     if threading.current_thread() is not threading.main_thread():
@@ -63,7 +62,7 @@ def _limited() -> Iterator[None]:
 
 def _read(described: Description, text: str, spoiled: bool) -> Said:
     time = described.time
-    found = Said(
+    values = Said(
         _timed("time", time, text) if time else None,
         {f.name: _number(f"figures '{f.name}'", f.pattern, f.unit, text) for f in described.figures if f.pattern},
         {name: _timed(f"phases '{name}'", phase, text) for name, phase in described.phases.items()},
@@ -73,29 +72,29 @@ def _read(described: Description, text: str, spoiled: bool) -> Said:
     outcomes = [_check(check, text, spoiled and i == 0) for i, check in enumerate(described.checks)]
     wrong = "; ".join(words for right, words in outcomes if not right)
     right = "; ".join(words for right, words in outcomes if right)
-    return Said(found.time, found.figures, found.phases, wrong, right)
+    return Said(values.time, values.figures, values.phases, wrong, right)
 
 
 def tail(text: str) -> str:
-    """The last lines of an output."""
+    """Returns the last lines of an output."""
     return "\n".join(text.rstrip().splitlines()[-TAIL:]) or "(nothing)"
 
 
 def _timed(what: str, timed: Timed, text: str) -> float:
     seconds = _number(what, timed.pattern, timed.unit, text)
     if seconds <= 0:
-        raise Unmatched(f"The pattern of {what}, '{timed.pattern}', found {seconds:g} s, which is no time.")
+        raise Unmatched(f"The pattern of {what}, '{timed.pattern}', matched {seconds:g} s, but a time must be above 0.")
     return seconds
 
 
 def _number(what: str, pattern: str, unit: str, text: str) -> float:
-    known = si(unit)
-    assert known
-    return known[1] * _value(what, pattern, text)
+    measure = si(unit)
+    assert measure
+    return measure[1] * _value(what, pattern, text)
 
 
 def _value(what: str, pattern: str, text: str) -> float:
-    """The number of the last match: what a program prints again and again is final at its end."""
+    """Returns the number of the last match: when a program prints a value repeatedly, the last one is final."""
     matches = list(re.finditer(pattern, text, re.MULTILINE))
     if not matches:
         raise Unmatched(f"The pattern of {what}, '{pattern}', matches nothing in the output.")
@@ -105,15 +104,15 @@ def _value(what: str, pattern: str, text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise Unmatched(f"The pattern of {what}, '{pattern}', found '{words}', which is no finite number.")
+        raise Unmatched(f"The pattern of {what}, '{pattern}', matched '{words}', which is not a finite number.")
     return value
 
 
 def _check(check: Check, text: str, spoiled: bool) -> tuple[bool, str]:
-    """Whether it holds, and the sentence."""
+    """Returns whether the check holds, and a sentence about it."""
     if check.reference is None and check.most is None and check.least is None:
-        found = bool(re.search(check.pattern, text, re.MULTILINE)) != spoiled
-        return found != check.absent, f"{check.title}: '{check.pattern}' was {'' if found else 'not '}found"
+        is_present = bool(re.search(check.pattern, text, re.MULTILINE)) != spoiled
+        return is_present != check.absent, f"{check.title}: '{check.pattern}' was {'' if is_present else 'not '}found"
     value = _value(f"checks '{check.title}'", check.pattern, text)
     value = 2 * abs(value) + 1e3 * (1 + abs(check.most or check.reference or 0)) if spoiled else value
     value = -value if spoiled and check.least is not None else value

@@ -1,4 +1,4 @@
-"""The pace of cores and memory between the runs of a program that cannot read it itself: by one of our own, which looks."""
+"""Reads the pace of cores and memory between the runs of an external program, by one of Steelyard's kernels."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from steelyard.launch import local
 from steelyard.launch.program import Program
 from steelyard.model import Machine
 
-SECONDS = 0.1  # of a look: some 20 readings, in all
-LIMIT = 30.0  # seconds after which the program hangs
+SECONDS = 0.1  # of one look: about 20 readings in all
+LIMIT = 30.0  # seconds after which the kernel program counts as hanging
 KINDS = ("core_clock", "issued", "stream", "chase")
 
 Reading = Mapping[str, float | None]
@@ -20,17 +20,17 @@ Reading = Mapping[str, float | None]
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """`program` is any kernel program of ours; None: nothing is read."""
+    """Reads the pace by `program`, any kernel program; None: the pace is not read."""
 
     program: Path | None
     machine: Machine
 
     def read(self) -> Reading:
-        """Of the slowest processor the median of its readings, by kind; {} where nothing can be read."""
+        """Returns the median reading of the slowest processor, by kind; {} if nothing can be read."""
         if self.program is None:
             return {}
         cpus = self.machine.cpus
-        # Started for each look: a team that waits would take processors from the program that is measured.
+        # A new process for each look: waiting threads would take processor time from the measured program.
         running = Program(local.argv(self.program), local.environment(self.machine))
         try:
             words = f"look={SECONDS:g} threads={len(cpus)} cpus={','.join(map(str, cpus))}"
@@ -42,13 +42,13 @@ class Looks:
 
 
 def slowest(look: Mapping[str, Any]) -> Reading:
-    """Of each kind the median of the processor that is slowest in it: an access takes longest, all else is least."""
-    found: dict[str, float | None] = {}
+    """Returns for each kind the median of the slowest processor: the longest access time, the lowest of the other kinds."""
+    reading: dict[str, float | None] = {}
     for kind in KINDS:
-        of_cpu: dict[int, list[float]] = {}
+        by_cpu: dict[int, list[float]] = {}
         for cpu, value in zip(look.get("cpu", ()), look.get(kind) or (), strict=False):
             if value is not None:
-                of_cpu.setdefault(cpu, []).append(value)
-        medians = [median(values) for values in of_cpu.values()]
-        found[kind] = (max(medians) if kind == "chase" else min(medians)) if medians else None
-    return found if any(value is not None for value in found.values()) else {}
+                by_cpu.setdefault(cpu, []).append(value)
+        medians = [median(values) for values in by_cpu.values()]
+        reading[kind] = (max(medians) if kind == "chase" else min(medians)) if medians else None
+    return reading if any(value is not None for value in reading.values()) else {}

@@ -1,4 +1,4 @@
-"""The system's accounts around a foreign program: what the processors did, and what of it was the program's own."""
+"""Processor accounts of the system around an external program: its own time and the time of other processes."""
 
 import os
 import resource
@@ -13,7 +13,7 @@ STAT = Path("/proc/stat")
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Seconds of all processors together since the start of the machine; None: not known."""
+    """Seconds of all processors together since the boot of the machine; None: unknown."""
 
     busy: float | None
     steal: float | None
@@ -21,7 +21,7 @@ class Account:
 
 
 def account(stat: Path = STAT) -> Account:
-    """The accounts at this moment."""
+    """Reads the accounts."""
     tick = os.sysconf("SC_CLK_TCK")
     busy = busy_ticks(stat)
     try:
@@ -32,17 +32,17 @@ def account(stat: Path = STAT) -> Account:
 
 
 def used(usage: resource.struct_rusage) -> float:
-    """Processor seconds of a program that ended, and of all its descendants for which it waited."""
+    """Processor seconds of a program that ended, and of all descendants for which it waited."""
     return usage.ru_utime + usage.ru_stime
 
 
 def ours() -> float:
-    """Processor seconds of this process, and of all that it started and that ended: runs, and looks between them."""
+    """Processor seconds of this process and of the processes that it started and that ended: runs and pace readings."""
     return used(resource.getrusage(resource.RUSAGE_SELF)) + used(resource.getrusage(resource.RUSAGE_CHILDREN))
 
 
 def between(before: Account, after: Account, own: float, elapsed: float, processors: int) -> dict[str, object]:
-    """As records hold it: what others took of the whole machine while a program of ours used `own` seconds of it."""
+    """Returns the accounts as records hold them. `own`: processor seconds of the measured program and of Steelyard."""
     steal = _less(after.steal, before.steal)
     busy = _less(after.busy, before.busy)
     other = None if busy is None else max(0.0, busy - own - (steal or 0.0))
@@ -51,7 +51,7 @@ def between(before: Account, after: Account, own: float, elapsed: float, process
         "processor_seconds": {
             "elapsed": elapsed,
             "steal": steal,
-            "other": None,  # on which processors others ran is not known of a program that is not pinned
+            "other": None,  # unknown for a program that is not pinned: its processors are unknown
             "interrupts": _less(after.interrupts, before.interrupts),
         },
         "machine_other": cores,
@@ -64,9 +64,9 @@ def _less(after: float | None, before: float | None) -> float | None:
 
 
 def phases_of(runs: list[Mapping[str, float]]) -> dict[str, float]:
-    """Of each phase the seconds of all runs."""
-    found: dict[str, float] = {}
+    """Sums the seconds of each phase over all runs."""
+    sums: dict[str, float] = {}
     for run in runs:
         for name, seconds in run.items():
-            found[name] = found.get(name, 0.0) + seconds
-    return found
+            sums[name] = sums.get(name, 0.0) + seconds
+    return sums

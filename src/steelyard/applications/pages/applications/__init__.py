@@ -1,4 +1,4 @@
-"""The applications: speed and check of every program of the run; of the NAS Parallel Benchmarks also where the time goes."""
+"""The page of applications: speed and check of every program, and for the NAS Parallel Benchmarks the time of each phase."""
 
 from dataclasses import dataclass, replace
 
@@ -14,7 +14,7 @@ from steelyard.statistics.results.applications import LEAST_SECONDS, phrase
 
 PLACE, TITLE = 50, "Applications"
 
-MEGA = 1e6  # NPB's own unit: millions of operations a second
+MEGA = 1e6  # NPB's unit: millions of operations per second
 TOO_SMALL = "too small to time"
 UNVERIFIED = "not verified"
 _RUN = ("mpi", "toolchain", "ranks_per_node", "placement", "transport", "mapping", "pinning", "plant")
@@ -22,7 +22,7 @@ _RUN = ("mpi", "toolchain", "ranks_per_node", "placement", "transport", "mapping
 
 @dataclass(frozen=True, kw_only=True)
 class Speed:
-    """Time and speeds of a run; `why` there are none: "" where there are."""
+    """Time and speeds of a run. `why`: the reason if a run has no speed, else ""."""
 
     run: phase_bars.Cell
     time: str
@@ -34,9 +34,9 @@ class Speed:
 
 @dataclass(frozen=True, kw_only=True)
 class Verified:
-    """The quantity that is the farthest from what is published, of so many; cells: computed, published, error, allowed.
+    """The quantity with the greatest error, of `count`. Cells: computed, published, error, allowed.
 
-    `named`: the run in words; `why`: it is not verified, "" where it is.
+    `named`: the run in words; `why`: the reason if the run is not verified, else "".
     """
 
     run: phase_bars.Cell
@@ -50,7 +50,7 @@ class Verified:
 
 @dataclass(frozen=True)
 class Folded:
-    """All quantities of a benchmark: a row is class, model, workers, quantity, computed, published, error, allowed, passed."""
+    """All quantities of a benchmark. Row: class, model, workers, quantity, computed, published, error, allowed, passed."""
 
     benchmark: str
     rows: tuple[tuple[str, ...], ...]
@@ -59,14 +59,14 @@ class Folded:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """What the page shows. `alarm`: what was not verified, and why; `programs`: all but the NAS Parallel Benchmarks, which
-    have the rest; `links`: the benchmarks' own figures, title and anchor.
+    """The data of the page. `alarm`: runs that were not verified, with the reason; `programs`: all programs except the NAS
+    Parallel Benchmarks, which fill the other fields; `links`: titles and anchors of the benchmarks' own figures.
     """
 
     alarm: tuple[tuple[str, str], ...]
     programs: tuple[program_rows.Program, ...]
     speeds: tuple[Speed, ...]
-    nominal: str  # of the programs that carry out far less than NPB counts
+    nominal: str  # on programs that carry out far fewer operations than NPB counts
     short: str
     verified: tuple[Verified, ...]
     folded: tuple[Folded, ...]
@@ -77,12 +77,16 @@ class Page:
 
 
 def data(evaluation: Evaluation) -> Page | None:
-    """The page's data; None where the run has no results of applications."""
+    """Returns the page's data; None if the run has no results of applications."""
     results, others = npb.of(evaluation.results), program_rows.program_rows(evaluation)
     if not results and not others:
         return None
     varying = [n for n in _RUN if len({r.parameters.get(n) for r in results if n in r.parameters}) > 1]
-    varying += ["ranks_per_node"] if "ranks_per_node" not in varying and _on_nodes(results) else []
+    varying += (
+        ["ranks_per_node"]
+        if "ranks_per_node" not in varying and any("ranks_per_node" in r.parameters for r in results)
+        else []
+    )
     cells = _cells(results, varying, evaluation)
     checked = tuple(_verified(r, c) for r, c in zip(results, cells, strict=True))
     wrong = [(v.named, v.why) for v in checked if not v.passed] + [(p.named, p.checked) for p in others if not p.passed]
@@ -102,15 +106,11 @@ def data(evaluation: Evaluation) -> Page | None:
     )
 
 
-def _on_nodes(results: tuple[Result, ...]) -> bool:
-    return any("ranks_per_node" in r.parameters for r in results)
-
-
 def _cells(results: tuple[Result, ...], varying: list[str], evaluation: Evaluation) -> list[phase_bars.Cell]:
-    """The runs in words, no two of them in the same ones."""
-    found = [_cell(r, varying, evaluation) for r in results]
-    further = values.apart(results, [f"{c.benchmark} {c.letter} {c.model} {c.workers}" for c in found])
-    return [replace(c, model=", ".join(filter(None, (c.model, more)))) for c, more in zip(found, further, strict=True)]
+    """The runs in words. No two runs have the same words."""
+    cells = [_cell(r, varying, evaluation) for r in results]
+    further = values.apart(results, [f"{c.benchmark} {c.letter} {c.model} {c.workers}" for c in cells])
+    return [replace(c, model=", ".join(filter(None, (c.model, more)))) for c, more in zip(cells, further, strict=True)]
 
 
 def _cell(result: Result, varying: list[str], evaluation: Evaluation) -> phase_bars.Cell:
@@ -131,16 +131,16 @@ def _cell(result: Result, varying: list[str], evaluation: Evaluation) -> phase_b
 
 def _nominal(results: tuple[Result, ...]) -> str:
     shares = {r.benchmark.removeprefix(applications.NPB).upper(): npb.carried_out(r) for r in results}
-    reported = [
+    clauses = [
         f"{name} carries out {units.percent(share)} of the operations that NPB counts"
         for name, share in shares.items()
         if share
     ]
-    if not reported:
+    if not clauses:
         return ""
     return (
-        f"{', '.join(reported)}, by a better algorithm: its Mop/s follow the nominal count, "
-        "and do not measure the arithmetic done."
+        f"{', '.join(clauses)}, because its algorithm is better. Its Mop/s use NPB's nominal count, "
+        "so they do not measure the arithmetic that is carried out."
     )
 
 
@@ -163,7 +163,7 @@ def _speed(result: Result, run: phase_bars.Cell) -> Speed:
 
 
 def _speechless(result: Result) -> str:
-    """Why a run has no speed; "" where it has one."""
+    """Returns why a run has no speed; "" if it has one."""
     if applications.failed(result):
         return "could not be run"
     if not applications.verified(result):
@@ -176,24 +176,24 @@ def _mega(value: float | None) -> str:
 
 
 def _short(results: tuple[Result, ...]) -> str:
-    """A sentence on runs of larger classes that are too short all the same."""
+    """Returns a sentence on runs of larger classes that are too short for a finding."""
     speeds = [(applications.seconds(r), r) for r in results if not _speechless(r)]
     count = sum(s is not None and s < LEAST_SECONDS for s, _ in speeds)
     if not count:
         return ""
     least = units.quantity(LEAST_SECONDS, "s", 2)
     runs = "One run lasts" if count == 1 else f"{count} runs last"
-    return f"{runs} less than {least}: take such a speed with care; no finding rests on it."
+    return f"{runs} less than {least}. Such a speed is uncertain, and no finding uses it."
 
 
 # --------------------------------------------------------------------------- verification
 
 
 def _verified(result: Result, run: phase_bars.Cell) -> Verified:
-    found = npb.quantities(result)
+    quantities = npb.quantities(result)
     passed = applications.verified(result)
-    # Of a run that failed the quantity that tells it, which need not have a greater error where nothing was computed.
-    worst = npb.farthest([q for q in found if not q.passed] or found)
+    # A failed run shows a failed quantity. Where nothing was computed, another one may have a greater error.
+    worst = npb.farthest([q for q in quantities if not q.passed] or quantities)
     why = "" if passed else applications.checked(result)
     named = f"{run.benchmark}, {applications.named(result)}"
     return Verified(
@@ -201,7 +201,7 @@ def _verified(result: Result, run: phase_bars.Cell) -> Verified:
         named=named,
         quantity=worst.name if worst else "",
         cells=_numbers(worst) if worst else (),
-        count=len(found),
+        count=len(quantities),
         passed=passed,
         why=why,
     )
@@ -215,12 +215,12 @@ def _numbers(quantity: Quantity) -> tuple[str, ...]:
 
 
 def _written(value: float | None) -> str:
-    """With as many digits as NPB publishes."""
+    """A value with as many digits as NPB publishes."""
     return "no number" if value is None else str(value) if isinstance(value, int) else f"{value:.13g}"
 
 
 def _folded(results: tuple[Result, ...], cells: list[phase_bars.Cell]) -> tuple[Folded, ...]:
-    found = []
+    folded = []
     for name in dict.fromkeys(c.benchmark for c in cells):
         rows, wrong = [], 0
         for result, run in zip(results, cells, strict=True):
@@ -229,23 +229,23 @@ def _folded(results: tuple[Result, ...], cells: list[phase_bars.Cell]) -> tuple[
                 wrong += not quantity.passed
                 rows.append((run.letter, run.model, str(run.workers), quantity.name, *_numbers(quantity), verdict))
         if rows:
-            found.append(Folded(name, tuple(rows), wrong))
-    return tuple(found)
+            folded.append(Folded(name, tuple(rows), wrong))
+    return tuple(folded)
 
 
 def _links(evaluation: Evaluation, results: tuple[Result, ...]) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-    """The benchmarks' own figures: speed of each and of all against their number."""
-    found = []
+    """The benchmarks' own figures: speed of each worker and of all against the number of workers."""
+    links = []
     for name in dict.fromkeys(r.benchmark for r in results):
         if name in evaluation.benchmarks:
-            mine = values.of_benchmark(evaluation, name)
-            made = drawing.figures(evaluation.benchmarks[name], mine, evaluation.run.machine)
-            own = f"NPB {name.removeprefix(applications.NPB).upper()}"
-            reported = tuple((f.title.removeprefix(own).lstrip(":, "), f.anchor) for f in made)
-            found.append((evaluation.benchmarks[name].title, reported))
-    return tuple((title, figures) for title, figures in found if figures)
+            of_name = values.of_benchmark(evaluation, name)
+            drawn = drawing.figures(evaluation.benchmarks[name], of_name, evaluation.run.machine)
+            prefix = f"NPB {name.removeprefix(applications.NPB).upper()}"
+            titles = tuple((f.title.removeprefix(prefix).lstrip(":, "), f.anchor) for f in drawn)
+            links.append((evaluation.benchmarks[name].title, titles))
+    return tuple((title, figures) for title, figures in links if figures)
 
 
 def has_figures(page: Page) -> bool:
-    """Whether the phases are."""
+    """Returns whether the page draws figures: the phases."""
     return bool(page.phases)

@@ -1,4 +1,4 @@
-"""Mini-applications and programs of others: of each run the time, the figure of merit, and what its check said."""
+"""Rows of mini-applications and external programs: time, figure of merit and check of each run."""
 
 from dataclasses import dataclass, replace
 
@@ -10,9 +10,9 @@ from steelyard.statistics.results import applications
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
-    """A run: the program's title and anchor, its kernel, its problem and who computed it in words, its time, its figure of merit.
+    """A run of a program. `part`: its kernel; `problem` and `who`: the problem and the threads and ranks, in words.
 
-    `checked`: what was computed beside what is due.
+    `checked`: the computed values beside the expected ones.
     """
 
     title: str
@@ -30,24 +30,24 @@ class Program:
 
     @property
     def named(self) -> str:
-        """'HPL: the Linpack benchmark (nb 192, 2 ranks)'."""
+        """The run in words, as 'HPL: the Linpack benchmark (nb 192, 2 ranks)'."""
         return f"{self.title} ({self.where})"
 
     @property
     def where(self) -> str:
-        """Part, problem and who computed it, in one line."""
+        """Part, problem, threads and ranks, in one line."""
         return ", ".join(filter(None, (self.part, self.problem, self.who)))
 
 
 def program_rows(evaluation: Evaluation) -> tuple[Program, ...]:
-    """All applications of the run but the NAS Parallel Benchmarks, which have classes and a count of operations in common."""
+    """Rows of all applications except the NAS Parallel Benchmarks, which have a table with classes."""
     every = applications.of_all(evaluation.results)
-    mine = [r for r in every if not r.benchmark.startswith(applications.NPB)]
-    alike = {"mpi"} if len({r.parameters["mpi"] for r in mine if "mpi" in r.parameters}) < 2 else set()
-    found = [_program(r, evaluation, alike) for r in mine]
-    further = values.apart(mine, [one.named for one in found])
+    others = [r for r in every if not r.benchmark.startswith(applications.NPB)]
+    alike = {"mpi"} if len({r.parameters["mpi"] for r in others if "mpi" in r.parameters}) < 2 else set()
+    rows = [_program(r, evaluation, alike) for r in others]
+    further = values.apart(others, [row.named for row in rows])
     return tuple(
-        replace(one, who=", ".join(filter(None, (one.who, more)))) for one, more in zip(found, further, strict=True)
+        replace(row, who=", ".join(filter(None, (row.who, more)))) for row, more in zip(rows, further, strict=True)
     )
 
 
@@ -73,11 +73,11 @@ def _program(result: Result, evaluation: Evaluation, alike: set[str]) -> Program
 
 
 def _is_only(result: Result, evaluation: Evaluation) -> bool:
-    """Whether its benchmark has no other kernel in this run."""
+    """Returns whether the benchmark has no other kernel in this run."""
     return all(r.kernel == result.kernel for r in evaluation.results if r.benchmark == result.benchmark)
 
 
 def _merit(result: Result, declared: Benchmark | None) -> tuple[str, str]:
-    """The first metric that is declared, and that the result has, besides its time; its name and title. "" for none."""
-    known = declared.metrics if declared else ()
-    return next(((m.name, m.title) for m in known if m.name != "time" and m.name in result.metrics), ("", ""))
+    """Returns name and title of the first declared metric that the result has, except the time; "" for none."""
+    metrics = declared.metrics if declared else ()
+    return next(((m.name, m.title) for m in metrics if m.name != "time" and m.name in result.metrics), ("", ""))

@@ -33,18 +33,18 @@ from steelyard.words import said
 parallel = ("mpi",)
 openmp = True
 MODELS = ("threads", "mpi")
-ITERATIONS = 50  # of the solver alone: some 10 times as long as a case's start
-QUICK, USUAL = 32**3, 64**3  # elements: the usual matrix is larger than most last caches, and a run takes seconds
+ITERATIONS = 50  # of the solver alone: takes about 10 times as long as the start of a case
+QUICK, USUAL = 32**3, 64**3  # elements: the usual matrix is larger than most last-level caches, and a run takes seconds
 MOST = 128**3  # of a full run
 BYTES = 500  # of memory for an element, with all vectors
-MEMORY_SHARE = 0.5  # of the machine's memory: what a size may need to be planned without being asked for
-# Rough, of one core: an element's assembly (s), a row's share of an iteration (s).
+MEMORY_SHARE = 0.5  # of the machine's memory: larger sizes run only on request
+# Rough times of one core, in seconds: assembly of one element, one row of an iteration.
 ASSEMBLY, ITERATION = 4e-7, 4e-8
-CACHED = 2  # times the last caches: a smaller matrix is in part read from them, and the memory sets it no limit
+CACHED = 2  # times the last-level caches: a smaller matrix is partly read from them, so memory is not its limit
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """A block for each model and kernel; the work of assembly and solver is in proportion to the elements."""
+    """Axes for each model and kernel. The work of assembly and solver is proportional to the elements."""
     quick = effort.name == "quick"
     counts = thread_counts(machine)
     counts = counts[-1:] if quick else counts
@@ -56,8 +56,8 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         if model == "mpi":
             workers = {"ranks": counts, "placement": ("compact",)}
         for kernel in ("program", "assembly", "solver"):
-            own: dict[str, tuple[Scalar, ...]] = {"iterations": (ITERATIONS,)} if kernel == "solver" else {}
-            values = {"kernel": (kernel,), "model": (model,), "elements": fitting, **own, **workers}
+            steps: dict[str, tuple[Scalar, ...]] = {"iterations": (ITERATIONS,)} if kernel == "solver" else {}
+            values = {"kernel": (kernel,), "model": (model,), "elements": fitting, **steps, **workers}
             block = _block(kernel, values, machine, effort)
             blocks += with_openmp(block) if model == "threads" else [replace(block, further=("threads",))]
     return tuple(blocks)
@@ -72,40 +72,40 @@ def _block(kernel: str, values: dict[str, tuple[Scalar, ...]], machine: Machine,
 
 
 def _expected(kernel: str, point: Parameters, machine: Machine, effort: Effort) -> tuple[Sampling, float]:
-    """The sampling of a case, and what it takes besides: setting up, and the check by other ways."""
+    """Returns the sampling of a case and the seconds of set-up and independent check."""
     elements = float(point["elements"])
     shared = min(npb.workers_in(point), max(1, len(machine.cpus)))
     whole = 2.7 * elements ** (1 / 3) * ITERATION + ASSEMBLY
     steps = float(point.get("iterations", 1))
     one = {"assembly": ASSEMBLY, "solver": steps * ITERATION}.get(kernel, whole)
-    each, around = one * elements / shared, (whole + 8 * ASSEMBLY) * elements / shared
+    seconds, around = one * elements / shared, (whole + 8 * ASSEMBLY) * elements / shared
     if effort.name == "quick":
-        return Sampling(effort.sampling.width, max(0.2, 3 * each), 3, 10), around
-    return Sampling(effort.sampling.width, max(1.0, 2.5 * each), 3, 30), around
+        return Sampling(effort.sampling.width, max(0.2, 3 * seconds), 3, 10), around
+    return Sampling(effort.sampling.width, max(1.0, 2.5 * seconds), 3, 30), around
 
 
 def rate(seconds: float, record: Record) -> float | None:
-    """Unknowns times iterations in a second, of the solver alone."""
+    """Returns unknowns times iterations per second, for the solver only."""
     return record.work["operations"] / seconds if record.kernel == "solver" else None
 
 
 def assembly(seconds: float, record: Record) -> float | None:
-    """Time of all threads or ranks together for one element."""
+    """Returns the seconds that all threads or ranks together need for one element."""
     return seconds / record.work["elements"] if record.kernel == "assembly" else None
 
 
 def time(seconds: float, record: Record) -> float:
-    """Of one operation."""
+    """Returns the time of one operation, in seconds."""
     return seconds
 
 
 def flops(seconds: float, record: Record) -> float | None:
-    """By the operations of the loops as they are written."""
+    """Returns the floating-point operations of the source loops per second."""
     return record.work["flops"] / seconds if record.work.get("flops") else None
 
 
 def bandwidth(seconds: float, record: Record) -> float | None:
-    """By the bytes that the solver must move at least."""
+    """Returns the least bytes that the solver must move, per second."""
     return record.work["bytes"] / seconds if record.kernel == "solver" else None
 
 
@@ -119,7 +119,7 @@ metrics = (
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """The peaks of arithmetic and of the memory, where all processors work; the memory's only where no cache holds the matrix."""
+    """Returns the peak of arithmetic or memory if all processors work; of memory only if no cache holds the matrix."""
     if npb.workers(result) != len(machine.cpus) or machine.hosts:
         return None
     if metric == "bandwidth":
@@ -131,36 +131,42 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """The solver's speed and the assembly's time against threads or ranks, and the time of the whole program."""
-    made = (
-        ("solver", "rate", "speed", "unknown/s", "A line levels off where the memory's bandwidth is used up."),
-        ("assembly", "assembly_time", "time of an element", "s", "Half the time with twice as many: nothing is lost."),
+    """Returns the solver's speed, the assembly's time and the program's time against threads or ranks."""
+    plans = (
+        ("solver", "rate", "speed", "unknown/s", "A line becomes level when the memory bandwidth is used up."),
+        (
+            "assembly",
+            "assembly_time",
+            "time of an element",
+            "s",
+            "Ideal scaling halves the time with twice as many threads or ranks.",
+        ),
         (
             "program",
             "time",
             "time",
             "s",
-            "Structure, assembly, boundary conditions and all iterations to the residual.",
+            "The time includes structure, assembly, boundary conditions and all iterations until convergence.",
         ),
     )
-    found = []
-    for kernel, metric, words, unit, caption in made:
+    drawn = []
+    for kernel, metric, words, unit, caption in plans:
         lines = _lines(select(results, kernel=kernel), metric)
         x, y = Axis("threads or ranks", log=True), Axis(words, unit, log=True)
         title = f"Finite elements: {kernel}"
         if lines:
-            found.append(Figure(f"finite-elements-{kernel}", title, "lines", x, y, lines, caption=caption))
-    return tuple(found)
+            drawn.append(Figure(f"finite-elements-{kernel}", title, "lines", x, y, lines, caption=caption))
+    return tuple(drawn)
 
 
 def _lines(results: tuple[Result, ...], metric: str) -> tuple[Series, ...]:
     lines: list[Series] = []
     names = ("elements", "iterations", "threads", "wait_policy", "toolchain", "mpi", "ranks_per_node", "transport")
     for model, counted in (("threads", "threads"), ("openmp", "threads"), ("mpi", "ranks")):
-        mine = select(results, model=model)
-        own = [n for n in names if n != counted and len({r.parameters.get(n) for r in mine}) > 1]
+        of_model = select(results, model=model)
+        varying = [n for n in names if n != counted and len({r.parameters.get(n) for r in of_model}) > 1]
         word = str(said("model", model))
-        for line in against(counted, metric, mine, own, label=word):
+        for line in against(counted, metric, of_model, varying, label=word):
             name = word if line.name == word else f"{word}, {line.name}"
             lines.append(Series(name=name, x=line.x, y=line.y, low=line.low, high=line.high))
     return tuple(lines)

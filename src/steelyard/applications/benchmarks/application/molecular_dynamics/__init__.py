@@ -38,13 +38,13 @@ openmp = True
 MODELS = {"threads": "threads", "openmp": "OpenMP", "mpi": "MPI"}
 SIZES = {"quick": (16_384,), "standard": (256_000,), "full": (256_000, 2_048_000)}
 STEPS = 100
-SPEED = 4e6  # particle-steps a second of one core: rough, for the expected time
-BYTES = 1200  # of a particle, with its list and the images around it
+SPEED = 4e6  # particle-steps a second of one core: rough, for the planned time
+BYTES = 1200  # of memory for a particle, with its list and the images around it
 BOUNDS: dict[str, tuple[float, float]] = {"temperature": (0.01, 5), "steps": (1, 1_000_000)}
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """A block for each model and each number of cores loaded per node."""
+    """Axes for each programming model and each number of loaded cores per node."""
     every = SIZES.get(effort.name, SIZES["standard"])
     sizes = tuple(n for n in every if n * BYTES <= npb.MEMORY_SHARE * machine.memory) or every[:1]
 
@@ -67,67 +67,67 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
 
 
 def _expected(point: Parameters, machine: Machine, effort: Effort) -> tuple[Sampling, float]:
-    """The sampling of a case, and what it takes besides: the lattice and the proof, some tenths of a run on one core."""
+    """Returns the sampling of a case and the seconds of lattice and check, some tenths of a run on one core."""
     one = float(point["particles"]) * float(point.get("steps", STEPS)) / SPEED
     cores = max(1, len(machine.cpus)) * max(1, len(machine.hosts))
-    each = one / min(npb.workers_in(point), cores)
+    seconds = one / min(npb.workers_in(point), cores)
     if effort.name == "quick":
-        return Sampling(effort.sampling.width, max(0.2, 3 * each), 3, 5), 0.2 * one + 0.2
-    return Sampling(effort.sampling.width, max(1.0, 2.5 * each), 2, 30), 0.2 * one + 0.2
+        return Sampling(effort.sampling.width, max(0.2, 3 * seconds), 3, 5), 0.2 * one + 0.2
+    return Sampling(effort.sampling.width, max(1.0, 2.5 * seconds), 2, 30), 0.2 * one + 0.2
 
 
 def workers(record: Record | Result) -> int:
-    """Threads of all ranks, or threads, or ranks."""
+    """Returns the number of threads of all ranks."""
     ranks = int(record.parameters.get("ranks", 1))
     return ranks * int(record.parameters.get("threads", 1))
 
 
 def rate(seconds: float, record: Record) -> float:
-    """Of all particles together."""
+    """Returns the steps of single particles per second."""
     return record.work["particle_steps"] / seconds
 
 
 def rate_each(seconds: float, record: Record) -> float:
-    """Of each thread or rank."""
+    """Returns the speed of each thread or rank, per second."""
     return rate(seconds, record) / workers(record)
 
 
 def time(seconds: float, record: Record) -> float:
-    """Of all steps."""
+    """Returns the time of all steps, in seconds."""
     return seconds
 
 
 def flops(seconds: float, record: Record) -> float:
-    """By what is carried out: 22 for each place of a list, 12 for each step of a particle."""
+    """Returns the executed operations per second: 22 for each list entry, 12 for each particle step."""
     return record.work["flops"] / seconds
 
 
 metrics = (
     Metric("rate", "particle-step/s", "higher", "steps of one particle in a second", rate),
-    Metric("rate_each", "particle-step/s", "higher", "those of each thread or rank", rate_each),
+    Metric("rate_each", "particle-step/s", "higher", "speed of each thread or rank", rate_each),
     Metric("time", "s", "lower", "time of all steps", time),
     Metric("flops", "flop/s", "higher", "speed by floating-point operations", flops),
 )
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """The peak of arithmetic, where all processors of the machine work."""
+    """Returns the peak of arithmetic if all processors of one machine work."""
     if metric != "flops" or workers(result) != len(machine.cpus) or machine.hosts:
         return None
     return machine.limits.get("flops")
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """The speed of each thread or rank, and of all, against their number: a line for each model, size and load."""
-    each = Figure(
+    """Returns the speed of each thread or rank, and of all, against their number. Lines: model, size and load."""
+    of_each = Figure(
         name="molecular-dynamics-each",
         title="Molecular dynamics: speed of each thread or rank",
         kind="lines",
         x=Axis("threads or ranks", log=True),
         y=Axis("speed of each", "particle-step/s"),
         series=_lines(results, "rate_each"),
-        caption="Level where all work as if they were alone. A line that falls: blocks have much surface, some wait for "
-        "others, or the clock is lower where all cores work.",
+        caption="A level line shows ideal scaling. A line falls if the blocks have a large surface, if some ranks wait for "
+        "others, or if the clock is lower when all cores work.",
     )
     together = Figure(
         name="molecular-dynamics-all",
@@ -136,20 +136,20 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("threads or ranks", log=True),
         y=Axis("speed", "particle-step/s", log=True),
         series=_lines(results, "rate"),
-        caption="Both axes count factors: where a line is as steep as at its start, nothing is lost.",
+        caption="Both axes are logarithmic. A straight line that stays as steep as at its start shows ideal scaling.",
     )
-    return each, together
+    return of_each, together
 
 
 def _lines(results: tuple[Result, ...], metric: str) -> tuple[Series, ...]:
-    found: list[Series] = []
+    series: list[Series] = []
     for model, words in MODELS.items():
-        mine = [r for r in results if r.parameters.get("model") == model]
+        of_model = [r for r in results if r.parameters.get("model") == model]
         over, other = ("ranks", "threads") if model in parallel else ("threads", "ranks_per_node")
         names = ("particles", "ranks_per_node", "steps", "temperature", "wait_policy", "toolchain", other)
-        lines = against(over, metric, mine, names=tuple(dict.fromkeys(names)), label=words)
-        found += [line if line.name == words else _renamed(line, f"{words}, {line.name}") for line in lines]
-    return tuple(found)
+        lines = against(over, metric, of_model, names=tuple(dict.fromkeys(names)), label=words)
+        series += [line if line.name == words else _renamed(line, f"{words}, {line.name}") for line in lines]
+    return tuple(series)
 
 
 def _renamed(line: Series, name: str) -> Series:

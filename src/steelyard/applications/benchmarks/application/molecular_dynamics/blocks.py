@@ -1,20 +1,20 @@
-"""Which numbers of ranks can share the box of so many particles: the same rules as in system.h and domain.h."""
+"""Numbers of ranks that can share a box of particles, by the rules of system.h and domain.h."""
 
 from collections.abc import Callable, Iterator
 
-DENSITY, REACH = 0.8442, 2.8  # as in system.h: diameters
+DENSITY, REACH = 0.8442, 2.8  # as in system.h; in units of the particle diameter
 EDGE = (4 / DENSITY) ** (1 / 3)  # of a cell of the lattice
 
 Sides = tuple[int, int, int]
 
 
 def box(particles: int) -> Sides | None:
-    """The cells along each side, as near to a cube as may be; None where no box is 3 cells wide every way."""
+    """Returns the cells along each side, as near to a cube as possible; None if a side would have fewer than 3 cells."""
     return _nearest(particles // 4, lambda sides: sides[0] >= 3)
 
 
 def usable(particles: int, ranks: int) -> bool:
-    """Whether blocks of so many ranks are as wide as a list of neighbours reaches."""
+    """Returns whether the block of each rank is at least as wide as the reach of a neighbour list."""
     cells = box(particles)
     if cells is None:
         return False
@@ -22,8 +22,8 @@ def usable(particles: int, ranks: int) -> bool:
 
 
 def _nearest(number: int, fits: Callable[[Sides], bool]) -> Sides | None:
-    found = [sides for sides in _factors(number) if fits(sides)]
-    return min(found, key=lambda s: s[0] * s[1] + s[0] * s[2] + s[1] * s[2], default=None)
+    candidates = [sides for sides in _factors(number) if fits(sides)]
+    return min(candidates, key=lambda s: s[0] * s[1] + s[0] * s[2] + s[1] * s[2], default=None)
 
 
 def _factors(number: int) -> Iterator[Sides]:

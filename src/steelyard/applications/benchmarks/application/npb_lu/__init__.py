@@ -44,8 +44,8 @@ CODE = npb.Code(
     memory={"S": 2e6, "W": 1e7, "A": 5e7, "B": 1.8e8, "C": 6.2e8, "D": 9e9},
     quick="W",
     usual="A",
-    counted="LU: Mop/s follow NPB's nominal count, of which this program carries out 35 to 36 % (714 flops a point and step) by "
-    "a better algorithm: beside NPB's own program on another system it looks nearly three times as fast for that reason alone.",
+    counted="LU: Mop/s use NPB's nominal count. This program carries out 35 to 36 % of it (714 flops for each point and step), "
+    "because its algorithm is better. For this reason alone, it appears nearly three times as fast as NPB's own program.",
     usable=_usable,
     grows=True,
 )

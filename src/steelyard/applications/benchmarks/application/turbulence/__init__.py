@@ -35,13 +35,13 @@ openmp = True
 MODELS = {"threads": "threads", "openmp": "OpenMP", "mpi": "MPI"}
 SIZES = {"quick": (2**15,), "standard": (2**21,), "full": (2**21, 2**24)}
 STEPS = 8
-SPEED = 3e6  # point-steps a second of one core: rough, for the expected time
+SPEED = 3e6  # point-steps a second of one core: rough, for the planned time
 BYTES = 300  # of memory for a point
 BOUNDS: dict[str, tuple[float, float]] = {"points": (2.0**15, 2.0**40), "steps": (1, 1e6)}
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """A block for each model and each number of cores loaded per node."""
+    """Axes for each programming model and each number of loaded cores per node."""
     every = SIZES.get(effort.name, SIZES["standard"])
     sizes = tuple(n for n in every if n * BYTES <= npb.MEMORY_SHARE * machine.memory) or every[:1]
 
@@ -59,71 +59,71 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
 
 
 def usable(points: int, ranks: int) -> bool:
-    """Whether each of so many ranks has a plane."""
+    """Returns whether each rank has a plane of the grid."""
     return ranks <= 1 << -(-(points.bit_length() - 1) // 3)
 
 
 def _expected(point: Parameters, machine: Machine, effort: Effort) -> tuple[Sampling, float]:
-    """The sampling of a case, and what it takes besides."""
+    """Returns the sampling of a case and the seconds of set-up and check."""
     one = float(point["points"]) * float(point.get("steps", STEPS)) / SPEED
     cores = max(1, len(machine.cpus)) * max(1, len(machine.hosts))
-    each = one / min(npb.workers_in(point), cores)
+    seconds = one / min(npb.workers_in(point), cores)
     if effort.name == "quick":
-        return Sampling(effort.sampling.width, max(0.2, 3 * each), 3, 5), 0.1 * one + 0.1
-    return Sampling(effort.sampling.width, max(1.0, 2.5 * each), 2, 30), 0.1 * one + 0.1
+        return Sampling(effort.sampling.width, max(0.2, 3 * seconds), 3, 5), 0.1 * one + 0.1
+    return Sampling(effort.sampling.width, max(1.0, 2.5 * seconds), 2, 30), 0.1 * one + 0.1
 
 
 def workers(record: Record | Result) -> int:
-    """Threads of all ranks, or threads, or ranks."""
+    """Returns the number of threads of all ranks."""
     return int(record.parameters.get("ranks", 1)) * int(record.parameters.get("threads", 1))
 
 
 def rate(seconds: float, record: Record) -> float:
-    """Of all points together."""
+    """Returns the steps of single grid points per second."""
     return record.work["operations"] / seconds
 
 
 def rate_each(seconds: float, record: Record) -> float:
-    """Of each thread or rank."""
+    """Returns the speed of each thread or rank, per second."""
     return rate(seconds, record) / workers(record)
 
 
 def time(seconds: float, record: Record) -> float:
-    """Of all steps."""
+    """Returns the time of all steps, in seconds."""
     return seconds
 
 
 def flops(seconds: float, record: Record) -> float:
-    """By what is carried out."""
+    """Returns the executed floating-point operations per second."""
     return record.work["flops"] / seconds
 
 
 metrics = (
     Metric("rate", "point-step/s", "higher", "steps of one grid point in a second", rate),
-    Metric("rate_each", "point-step/s", "higher", "those of each thread or rank", rate_each),
+    Metric("rate_each", "point-step/s", "higher", "speed of each thread or rank", rate_each),
     Metric("time", "s", "lower", "time of all steps", time),
     Metric("flops", "flop/s", "higher", "speed by floating-point operations", flops),
 )
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """The peak of arithmetic, where all processors of the machine work."""
+    """Returns the peak of arithmetic if all processors of one machine work."""
     if metric != "flops" or workers(result) != len(machine.cpus) or machine.hosts:
         return None
     return machine.limits.get("flops")
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """The speed of each thread or rank, and of all, against their number: a line for each model, size and load."""
-    each = Figure(
+    """Returns the speed of each thread or rank, and of all, against their number. Lines: model, size and load."""
+    of_each = Figure(
         name="turbulence-each",
         title="Turbulence: speed of each thread or rank",
         kind="lines",
         x=Axis("threads or ranks", log=True),
         y=Axis("speed of each", "point-step/s"),
         series=_lines(results, "rate_each"),
-        caption="Level where all work as if they were alone. A line that falls: the memory's bandwidth is shared, or the "
-        "exchange of all with all takes its time.",
+        caption="A level line shows ideal scaling. A line falls if the workers share the memory bandwidth, or if the "
+        "all-to-all exchange takes more time.",
     )
     together = Figure(
         name="turbulence-all",
@@ -132,20 +132,20 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("threads or ranks", log=True),
         y=Axis("speed", "point-step/s", log=True),
         series=_lines(results, "rate"),
-        caption="Both axes count factors: where a line is as steep as at its start, nothing is lost.",
+        caption="Both axes are logarithmic. A straight line that stays as steep as at its start shows ideal scaling.",
     )
-    return each, together
+    return of_each, together
 
 
 def _lines(results: tuple[Result, ...], metric: str) -> tuple[Series, ...]:
-    found: list[Series] = []
+    series: list[Series] = []
     for model, words in MODELS.items():
-        mine = [r for r in results if r.parameters.get("model") == model]
+        of_model = [r for r in results if r.parameters.get("model") == model]
         over, other = ("ranks", "threads") if model in parallel else ("threads", "ranks_per_node")
         names = tuple(dict.fromkeys(("points", "ranks_per_node", "steps", "wait_policy", "toolchain", other)))
-        lines = against(over, metric, mine, names=names, label=words)
-        found += [line if line.name == words else _renamed(line, f"{words}, {line.name}") for line in lines]
-    return tuple(found)
+        lines = against(over, metric, of_model, names=names, label=words)
+        series += [line if line.name == words else _renamed(line, f"{words}, {line.name}") for line in lines]
+    return tuple(series)
 
 
 def _renamed(line: Series, name: str) -> Series:
