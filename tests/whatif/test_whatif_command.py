@@ -204,7 +204,7 @@ def test_a_trace_that_is_none_gets_a_sentence(tmp_path: Path) -> None:
 
 
 def test_a_run_gives_the_network_that_it_measured() -> None:
-    found = whatif.of_results(trains(), "cluster")
+    found = whatif.network_from_results(trains(), "cluster")
     first, second = found.across
     assert found.name == "cluster"
     assert first.first == 0 < found.eager < second.first
@@ -224,19 +224,19 @@ def test_a_run_gives_the_network_of_each_place_that_it_measured() -> None:
         return [protocols and round(protocols[0].L * 1e6, 1) for protocols in each]
 
     places = {"other_node": 9e-6, "other_socket": 3e-6, "same_memory_node": 2e-6, "same_cache": 1e-6}
-    all_of = latencies(whatif.of_results(measured(**places), "cluster"))
+    all_of = latencies(whatif.network_from_results(measured(**places), "cluster"))
     assert all_of == sorted(all_of, reverse=True)  # type: ignore[type-var]
     assert len(set(all_of)) == 4
     across, within, *_ = all_of
     del places["other_socket"]  # then the farthest that there is stands for two ranks of a node
-    assert latencies(whatif.of_results(measured(**places), "cluster")) == [across, all_of[2], None, all_of[3]]
-    assert latencies(whatif.of_results(measured(other_node=9e-6, same_cache=1e-6), "x")) == [
+    assert latencies(whatif.network_from_results(measured(**places), "cluster")) == [across, all_of[2], None, all_of[3]]
+    assert latencies(whatif.network_from_results(measured(other_node=9e-6, same_cache=1e-6), "x")) == [
         across,
         all_of[3],
         None,
         None,
     ]
-    alone = latencies(whatif.of_results(measured(other_socket=3e-6, same_cache=1e-6), "one node"))
+    alone = latencies(whatif.network_from_results(measured(other_socket=3e-6, same_cache=1e-6), "one node"))
     assert alone == [within, None, None, all_of[3]]
 
 
@@ -258,7 +258,7 @@ def test_ranks_of_a_node_pay_for_the_place_in_which_they_lie(tmp_path: Path) -> 
 
 def test_a_run_without_that_benchmark_says_how_to_measure_it() -> None:
     with pytest.raises(UsageError, match=r"steelyard run --only network\.model"):
-        whatif.of_results((), "laptop")
+        whatif.network_from_results((), "laptop")
 
 
 @pytest.mark.parametrize(

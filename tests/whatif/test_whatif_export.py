@@ -139,8 +139,8 @@ def test_the_command_writes_a_trace_and_mistakes_get_a_sentence(small: Path, tmp
     assert run(str(small), "--format", "goal", "-o", str(tmp_path / "x.goal")) == ""
     assert (tmp_path / "x.goal").read_text().startswith("num_ranks 2\n")
     assert "A trace has no format 'json'" in run(str(small))
-    assert "There is no format 'ti' for runs" in run("--format", "ti")
-    assert "name it with -o" in run(str(small), "--format", "ti")
-    assert "has no calls of the run" in run(str(tmp_path / "x.goal"), "--format", "prv", "-o", str(tmp_path / "y"))
+    assert "A run has no format 'ti'" in run("--format", "ti")
+    assert "needs --output" in run(str(small), "--format", "ti")
+    assert "has no calls of a run" in run(str(tmp_path / "x.goal"), "--format", "prv", "-o", str(tmp_path / "y"))
     assert not (tmp_path / "y").exists()
     assert "exists already" in run(str(small), "--format", "ti", "-o", str(small))

@@ -25,7 +25,7 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def place(trace: Path) -> Path:
-    found = kept.place(trace, program())
+    found = kept.cache_path(trace, program())
     assert found
     return found
 
@@ -90,7 +90,7 @@ def test_what_others_can_have_written_is_left_aside(trace: Path) -> None:
     place(trace).symlink_to(trace)
     assert replayed(trace) == first
     place(trace).parent.chmod(0o777)
-    assert kept.place(trace, program()) is None
+    assert kept.cache_path(trace, program()) is None
 
 
 def test_a_text_that_is_refused_is_not_kept(trace: Path) -> None:
@@ -107,9 +107,9 @@ def test_a_list_of_files_is_not_kept(trace: Path) -> None:
 
 
 def test_short_texts_and_folders_are_not_kept(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert kept.place(trace.parent, program()) is None
+    assert kept.cache_path(trace.parent, program()) is None
     monkeypatch.setattr(kept, "LEAST", 1 << 20)
-    assert kept.place(trace, program()) is None
+    assert kept.cache_path(trace, program()) is None
 
 
 def test_what_was_used_longest_ago_makes_room(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:

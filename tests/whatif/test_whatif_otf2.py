@@ -50,7 +50,7 @@ def _in_this_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
 
 
 def answers(trace: Path) -> list[dict[str, Any]]:
-    with readable.opened(trace, this_machine()) as found:
+    with readable.open_readable(trace, this_machine()) as found:
         return asked(found.path, *ASKED)
 
 

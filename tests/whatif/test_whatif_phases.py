@@ -14,7 +14,7 @@ ASKED = f"{Parameters().word()} phases=yes"
 
 
 def _of(trace: Path) -> phases.Phases:
-    return phases.of(asked(trace, ASKED)[1]["phases"])
+    return phases.read_phases(asked(trace, ASKED)[1]["phases"])
 
 
 def _lines(trace: Path) -> list[str]:

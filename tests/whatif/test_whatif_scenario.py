@@ -19,7 +19,7 @@ from steelyard.whatif import scenario
 from steelyard.whatif.commands.whatif import FORMER
 from steelyard.whatif.network import NETWORK
 from steelyard.whatif.perturbation import LOSS
-from steelyard.whatif.scenario_points import written
+from steelyard.whatif.scenario_points import describe_point
 from traces import FINALIZE, by_hand, folded, rank_file, record
 
 EXAMPLES = sorted((ROOT / "examples" / "scenarios").glob("*.toml"))
@@ -246,7 +246,7 @@ def test_a_scenario_that_is_written_in_full_is_read_as_the_same(content: dict[st
         return point, dict(asked.whole)
 
     point, whole = read(content)
-    again = json.loads(json.dumps(written(point, whole)))
+    again = json.loads(json.dumps(describe_point(point, whole)))
     assert read(again) == (point, whole)
 
 

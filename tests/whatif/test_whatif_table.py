@@ -23,7 +23,7 @@ def trace(tmp_path: Path) -> Path:
 
 def test_files_from_a_table_are_the_same_to_the_last_byte(trace: Path, tmp_path: Path) -> None:
     cli.run_words(["export", str(trace), "--format", "parquet", "-o", str(tmp_path / "it's a table")])
-    with readable.opened(tmp_path / "it's a table", this_machine()) as found:
+    with readable.open_readable(tmp_path / "it's a table", this_machine()) as found:
         for rank in (0, 1):
             whole = (trace / f"rank-{rank}.trace").read_bytes()
             assert (found.path / f"rank-{rank}.trace").read_bytes() == whole[: len(whole) - 4096 * rank]
@@ -70,5 +70,8 @@ def test_what_is_no_trace_of_ours_and_a_torn_table_get_a_sentence(trace: Path, t
     table.export(trace, tmp_path / "table", this_machine())
     records = tmp_path / "table" / "records.parquet"
     records.write_bytes(records.read_bytes()[:300])
-    with pytest.raises(UsageError, match="cannot be read: "), readable.opened(tmp_path / "table", this_machine()):
+    with (
+        pytest.raises(UsageError, match="cannot be read: "),
+        readable.open_readable(tmp_path / "table", this_machine()),
+    ):
         pass

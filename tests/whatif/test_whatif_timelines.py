@@ -83,6 +83,6 @@ def test_lost_messages_are_longer_on_their_way(tmp_path: Path) -> None:
 
 def test_what_can_be_read_beside_the_undisturbed_is_chosen() -> None:
     least, some, most = _points("probability=0.1%:1%:2%")
-    assert timelines.chosen([(least, 1.1), (some, 2.9), (most, 30)]) is some
-    assert timelines.chosen([(least, 5), (some, 9), (most, 30)]) is least
-    assert timelines.chosen([(_points()[0], 1.0)]) is None
+    assert timelines.choose_point([(least, 1.1), (some, 2.9), (most, 30)]) is some
+    assert timelines.choose_point([(least, 5), (some, 9), (most, 30)]) is least
+    assert timelines.choose_point([(_points()[0], 1.0)]) is None

@@ -4,7 +4,7 @@ The replay is a program of its own (`native/`), which is compiled on first use; 
 """
 
 from steelyard.whatif.answer import Account, Answer, Detail, Prediction, Shares, answer
-from steelyard.whatif.network import Network, Protocol, of_results
+from steelyard.whatif.network import Network, Protocol, network_from_results
 from steelyard.whatif.perturbation import Loss, Noise
 from steelyard.whatif.question import Places, Point, Question
 from steelyard.whatif.scenario import Scenario, load_scenario, read_scenario
@@ -32,7 +32,7 @@ __all__ = [
     "Tree",
     "answer",
     "load_scenario",
-    "of_results",
+    "network_from_results",
     "read_scenario",
     "section_points",
 ]

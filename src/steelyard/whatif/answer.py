@@ -103,23 +103,23 @@ def answer(
     points = question.points
     plain = tuple(dict.fromkeys(p.undisturbed for p in points))
     account = _account(engine, question, plain[0]) if len(plain) == 1 and detail != "times" else None
-    known = {plain[0]: account.prediction} if account else {}
-    found: list[Prediction] = []
+    by_point = {plain[0]: account.prediction} if account else {}
+    predictions: list[Prediction] = []
     if account and points == plain:
-        found.append(account.prediction)
+        predictions.append(account.prediction)
     else:
         total = sum(question.repeats if p.random else 1 for p in points)
         for part, words in lines(question):
-            found += _predictions(part, engine.ask(words))
-            show(sum(len(p.times) for p in found), total)
-    known |= {p.point: p for p in found}
-    missing = tuple(p for p in plain if p not in known)
+            predictions += _predictions(part, engine.ask(words))
+            show(sum(len(p.times) for p in predictions), total)
+    by_point |= {p.point: p for p in predictions}
+    missing = tuple(p for p in plain if p not in by_point)
     for part, words in lines(Question(missing, 1, question.seed, question.mode, question.ranks_per_node)):
-        known |= {p.point: p for p in _predictions(part, engine.ask(words))}
-    seconds = sum(p.seconds for p in known.values())
+        by_point |= {p.point: p for p in _predictions(part, engine.ask(words))}
+    seconds = sum(p.seconds for p in by_point.values())
     return Answer(
-        predictions=tuple(found),
-        undisturbed=tuple(known[p.undisturbed] for p in points),
+        predictions=tuple(predictions),
+        undisturbed=tuple(by_point[p.undisturbed] for p in points),
         shares=account.shares if account else None,
         account=account.ranks if account else None,
         path=account.path if account else None,
@@ -127,15 +127,15 @@ def answer(
         seconds=seconds,
         phases=account.phases if account else None,
         measured=engine.trace.traced is not None,
-        timelines=_timelines(engine, question, found, known) if detail == "whole" else None,
+        timelines=_timelines(engine, question, predictions, by_point) if detail == "whole" else None,
     )
 
 
 def _timelines(
-    engine: Engine, question: Question, found: list[Prediction], known: dict[Point, Prediction]
+    engine: Engine, question: Question, predictions: list[Prediction], by_point: dict[Point, Prediction]
 ) -> Timelines | None:
-    slowdowns = [(p.point, p.time / base) for p in found if (base := known[p.point.undisturbed].time)]
-    point = timelines.chosen(slowdowns)
+    slowdowns = [(p.point, p.time / base) for p in predictions if (base := by_point[p.point.undisturbed].time)]
+    point = timelines.choose_point(slowdowns)
     return timelines.timelines(engine, question, point) if point else None
 
 
@@ -147,9 +147,9 @@ def _sensitivities(engine: Engine, question: Question, base: Prediction, whole: 
     return sensitivity.sensitivities(base.point, base.time, ask, whole)
 
 
-def _predictions(part: Question, reported: dict[str, object]) -> list[Prediction]:
-    times = [x / PS for x in reported["time"]]  # type: ignore[attr-defined]
-    seconds = float(reported["seconds"]) / len(part.points)  # type: ignore[arg-type]
+def _predictions(part: Question, reply: dict[str, object]) -> list[Prediction]:
+    times = [x / PS for x in reply["time"]]  # type: ignore[attr-defined]
+    seconds = float(reply["seconds"]) / len(part.points)  # type: ignore[arg-type]
     return [
         _prediction(point, tuple(times[i * part.repeats : (i + 1) * part.repeats]), seconds)
         for i, point in enumerate(part.points)
@@ -187,9 +187,9 @@ def _delay(point: Point) -> float:
     return point.noise.duration if point.noise.probability else 0.0
 
 
-def _path(found: Mapping[str, Any]) -> CriticalPath:
-    computed, talked, network = (found[name] / PS for name in ("computing", "talking", "network"))
-    return CriticalPath(computed, talked, network, found["messages"], tuple(x / PS for x in found["ranks"]))
+def _path(reply: Mapping[str, Any]) -> CriticalPath:
+    computed, talked, network = (reply[name] / PS for name in ("computing", "talking", "network"))
+    return CriticalPath(computed, talked, network, reply["messages"], tuple(x / PS for x in reply["ranks"]))
 
 
 @dataclass(frozen=True)
@@ -207,17 +207,19 @@ def _account(engine: Engine, question: Question, point: Point) -> _Whole:
     """Replays a point without disturbances. There are no shares if no rank computes."""
     asked = Question((point,), 1, question.seed, question.mode, question.ranks_per_node)
     path = "path=yes " if point.network.receive == "whole" else ""
-    found = engine.ask(f"{line(asked)} accounts=yes {path}phases=yes")
-    (prediction,) = _predictions(asked, found)
-    account = Account(*(tuple(x / PS for x in found[name]) for name in ("computing", "talking", "waiting")))
-    shares = _shares(engine, asked, found) if found["time"][0] and max(found["computing"]) else None
-    return _Whole(prediction, shares, account, _path(found["path"]) if path else None, phases.of(found["phases"]))
+    reply = engine.ask(f"{line(asked)} accounts=yes {path}phases=yes")
+    (prediction,) = _predictions(asked, reply)
+    account = Account(*(tuple(x / PS for x in reply[name]) for name in ("computing", "talking", "waiting")))
+    shares = _shares(engine, asked, reply) if reply["time"][0] and max(reply["computing"]) else None
+    return _Whole(
+        prediction, shares, account, _path(reply["path"]) if path else None, phases.read_phases(reply["phases"])
+    )
 
 
-def _shares(engine: Engine, asked: Question, found: Mapping[str, Any]) -> Shares:
+def _shares(engine: Engine, asked: Question, reply: Mapping[str, Any]) -> Shares:
     """Compares with an ideal network, which has no contention: both modes give the same time."""
     ideal = replace(asked, points=(Point(network=IDEAL),), mode="dataflow")
-    computing, end, best = found["computing"], found["time"][0], engine.ask(line(ideal))["time"][0]
+    computing, end, best = reply["computing"], reply["time"][0], engine.ask(line(ideal))["time"][0]
     ranks = len(computing)
     return Shares(
         load_balance=statistics.fmean(computing) / max(computing),
@@ -225,6 +227,6 @@ def _shares(engine: Engine, asked: Question, found: Mapping[str, Any]) -> Shares
         transfer=best / end,
         parallel=statistics.fmean(computing) / end,
         computing=sum(computing) / ranks / end,
-        talking=sum(found["talking"]) / ranks / end,
-        waiting=1 - (sum(computing) + sum(found["talking"])) / ranks / end,
+        talking=sum(reply["talking"]) / ranks / end,
+        waiting=1 - (sum(computing) + sum(reply["talking"])) / ranks / end,
     )

@@ -43,15 +43,15 @@ def lay_out(folder: Path, work: Work) -> None:
 
 def carry_out(folder: Path, task: int) -> None:
     """Answers the lines of a task on all its processors."""
-    found = json.loads((folder / WORK).read_text(encoding="utf-8"))
-    part = Part(found["part"]["iterations"], found["part"]["regions"] and tuple(found["part"]["regions"]))
+    work = json.loads((folder / WORK).read_text(encoding="utf-8"))
+    part = Part(work["part"]["iterations"], work["part"]["regions"] and tuple(work["part"]["regions"]))
     threads = len(os.sched_getaffinity(0))  # their number changes no answer
-    with engine.engine(Path(found["trace"]), describe(), found["flops"], part) as running:
-        own = found["lines"][task :: found["tasks"]]
-        answers = {line: running.ask(re.sub(r"\bthreads=\d+", f"threads={threads}", line)) for line in own}
-    made = _answers(folder, task)
-    files.write(made.with_suffix(".part"), "The answers of a task", json.dumps(answers))
-    made.with_suffix(".part").rename(made)  # atomically, so that nobody reads half of the file
+    with engine.engine(Path(work["trace"]), describe(), work["flops"], part) as running:
+        lines = work["lines"][task :: work["tasks"]]
+        answers = {line: running.ask(re.sub(r"\bthreads=\d+", f"threads={threads}", line)) for line in lines}
+    path = _answers(folder, task)
+    files.write(path.with_suffix(".part"), "The answers of a task", json.dumps(answers))
+    path.with_suffix(".part").rename(path)  # atomically, so that nobody reads half of the file
 
 
 def request(folder: Path, program: tuple[str, ...], tasks: int, options: tuple[str, ...], to: BatchSystem) -> Request:
@@ -74,13 +74,13 @@ def gather(folder: Path, job: str, tasks: int, to: BatchSystem, show: Callable[[
             raise MachineFailed(_failed(folder, job, missing, to))
         to.around.sleep(PAUSE)
     show(tasks, tasks)
-    found: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     for task in range(tasks):
-        found |= json.loads(_answers(folder, task).read_text(encoding="utf-8"))
-    return found
+        answers |= json.loads(_answers(folder, task).read_text(encoding="utf-8"))
+    return answers
 
 
-def shared(
+def run_array(
     folder: Path, work: Work, start: Request, to: BatchSystem, show: Callable[[int, int], None]
 ) -> dict[str, Any]:
     """Returns the answers to all lines. Ctrl-C cancels the job."""
@@ -98,8 +98,8 @@ def _answers(folder: Path, task: int) -> Path:
 
 
 def _failed(folder: Path, job: str, missing: list[int], to: BatchSystem) -> str:
-    said = [path for task in missing if (path := folder / f"task-{task}.err").exists()]
-    last = "\n".join(said[0].read_text(encoding="utf-8", errors="replace").splitlines()[-LAST:]) if said else ""
+    outputs = [path for task in missing if (path := folder / f"task-{task}.err").exists()]
+    last = "\n".join(outputs[0].read_text(encoding="utf-8", errors="replace").splitlines()[-LAST:]) if outputs else ""
     return (
         f"{plural(len(missing), 'task')} of {to.title} job {job} ended without an answer; the first is task {missing[0]}. Their "
         f"output is in '{folder}'. Check that the nodes see this folder and the trace under the same path.\n{last}"

@@ -72,7 +72,7 @@ def _ask(running: "Engine", folder: Path, work: "Work", start: Request, to: Batc
             print(f"steelyard: {done} of {of} tasks have answered", file=sys.stderr, flush=True)
         last = done
 
-    running.know(array.shared(folder, work, start, to, show))
+    running.know(array.run_array(folder, work, start, to, show))
     shutil.rmtree(folder)
 
 

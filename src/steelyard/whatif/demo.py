@@ -53,31 +53,31 @@ def trace(folder: Path, machine: Machine) -> tracing.Made:
     tracing.expect_folder(folder)
     ranks, passed = ranks_for(machine), dict.fromkeys(("LD_PRELOAD", tracing.FOLDER), "")
     job = Job(_program(machine, mpi), ranks, mpi, cpus=place_ranks(machine, ranks, None, "compact"), environment=passed)
-    starter, found = scheduler.launcher("mpiexec"), folder.with_name(folder.name + ".found")
+    starter, output = scheduler.launcher("mpiexec"), folder.with_name(folder.name + ".found")
     case = f"case=1 kernel={KERNEL} class={SIZE} model=mpi ranks={ranks} least=1 most=1"
-    words = ["sh", "-c", START, "sh", case, str(found), *starter.argv(job)]
+    words = ["sh", "-c", START, "sh", case, str(output), *starter.argv(job)]
     try:
         made = tracing.record(words, folder, machine, mpi, starter.environment(job, local.environment(machine)))
-        _expect_right(found, made)
+        _expect_right(output, made)
     finally:
-        found.unlink(missing_ok=True)
+        output.unlink(missing_ok=True)
     return made
 
 
 def _program(machine: Machine, mpi: Tool) -> Path:
-    own = {BENCHMARK: catalogue.find()[BENCHMARK]}
-    found = build.programs(own.values(), build.resolve(build.default(machine), machine), mpi)
-    (program,) = (one for one in found if one.name == build.program_name(BENCHMARK, "mpi"))
+    benchmarks = {BENCHMARK: catalogue.find()[BENCHMARK]}
+    programs = build.programs(benchmarks.values(), build.resolve(build.default(machine), machine), mpi)
+    (program,) = (program for program in programs if program.name == build.program_name(BENCHMARK, "mpi"))
     build.make([program])
     return program.path
 
 
-def _expect_right(found: Path, made: tracing.Made) -> None:
-    lines = found.read_text(encoding="utf-8", errors="replace").splitlines()
+def _expect_right(output: Path, made: tracing.Made) -> None:
+    lines = output.read_text(encoding="utf-8", errors="replace").splitlines()
     records = [json.loads(line) for line in lines if line.startswith('{"') and '"check"' in line]
     if made.code or not (records and records[0]["check"]["passed"]):
-        said = "\n".join(line for line in lines[-LAST:] if not line.startswith('{"'))
+        printed = "\n".join(line for line in lines[-LAST:] if not line.startswith('{"'))
         raise MachineFailed(
             f"The traced program ended with exit code {made.code} and without a correct result. Its trace is in "
-            f"'{made.folder}'. For the cause: steelyard run --only {BENCHMARK} --set model=mpi\n{said}".rstrip()
+            f"'{made.folder}'. For the cause: steelyard run --only {BENCHMARK} --set model=mpi\n{printed}".rstrip()
         )

@@ -86,10 +86,10 @@ class Engine:
     @cached_property
     def trace(self) -> Trace:
         """The size of the trace. UsageError if it cannot be read."""
-        found = {
+        reply = {
             name: value for name, value in self._checked(self._program.hear("", FOREVER)).items() if name != "memory"
         }
-        return Trace(**found | {"traced": _traced(found.get("traced")), "even": self._even})
+        return Trace(**reply | {"traced": _traced(reply.get("traced")), "even": self._even})
 
     def ask(self, line: str) -> dict[str, Any]:
         """Returns the answer to a line (`question.lines`). UsageError with the sentence of the engine."""
@@ -101,16 +101,16 @@ class Engine:
         self._known = answers
 
     @staticmethod
-    def _checked(found: dict[str, Any]) -> dict[str, Any]:
-        if "error" in found:
-            raise UsageError(str(found["error"]) + ".")
-        return found
+    def _checked(reply: dict[str, Any]) -> dict[str, Any]:
+        if "error" in reply:
+            raise UsageError(str(reply["error"]) + ".")
+        return reply
 
 
-def _traced(found: dict[str, Any] | None) -> Traced | None:
-    if found is None:
+def _traced(reply: dict[str, Any] | None) -> Traced | None:
+    if reply is None:
         return None
-    return Traced(**found | {"broken": tuple(Broken(**each) for each in found["broken"])})
+    return Traced(**reply | {"broken": tuple(Broken(**entry) for entry in reply["broken"])})
 
 
 def program(machine: Machine) -> Path:
@@ -124,14 +124,14 @@ def program(machine: Machine) -> Path:
 def engine(trace: Path, machine: Machine, flops: float, part: Part = WHOLE) -> Iterator[Engine]:
     """Yields an engine with the trace; `flops` (flop/s) converts the work of traces that count work."""
     regions = [] if part.regions is None else [str(number) for number in part.regions]
-    with readable.opened(trace, machine) as found:
-        words = [str(found.path), repr(flops), part.iterations or "-", *regions]
+    with readable.open_readable(trace, machine) as readable_trace:
+        words = [str(readable_trace.path), repr(flops), part.iterations or "-", *regions]
         executable = program(machine)
-        place = kept.place(trace, executable) if found.path == trace else None
+        place = kept.cache_path(trace, executable) if readable_trace.path == trace else None
         options = [f"--kept={place}"] if place else []
         running = Program([str(executable), *options, *words], {})
         try:
-            yield Engine(running, found.even)
+            yield Engine(running, readable_trace.even)
         except BaseException:
             running.kill()
             raise

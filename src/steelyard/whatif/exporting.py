@@ -41,12 +41,12 @@ def export(trace: Path, form: str, output: Path, machine: Machine) -> Exported:
         tracing.expect_folder(output)
     else:
         files.expect_output(output, "The export")
-    with readable.opened(trace, machine) as found, _whole(output):
+    with readable.open_readable(trace, machine) as readable_trace, _whole(output):
         if form == "parquet":
-            return Exported(**table.export(found.path, output, machine))
+            return Exported(**table.export(readable_trace.path, output, machine))
         if FORMATS[form]:
-            return Exported(**program.written([str(found.path), repr(WORK), form, str(output)], machine))
-        return _file(found.path, form, output, machine)
+            return Exported(**program.ask_exporter([str(readable_trace.path), repr(WORK), form, str(output)], machine))
+        return _file(readable_trace.path, form, output, machine)
 
 
 def _file(trace: Path, form: str, output: Path, machine: Machine) -> Exported:
@@ -54,7 +54,7 @@ def _file(trace: Path, form: str, output: Path, machine: Machine) -> Exported:
 
     def fill(target: Path) -> None:
         try:
-            answers.append(program.written([str(trace), repr(WORK), form, str(target)], machine))
+            answers.append(program.ask_exporter([str(trace), repr(WORK), form, str(target)], machine))
         except MachineFailed as error:  # it names the file that `make` has chosen
             raise OSError(str(error).rpartition(": ")[2].rstrip(".")) from error
 
@@ -65,13 +65,13 @@ def _file(trace: Path, form: str, output: Path, machine: Machine) -> Exported:
 @contextlib.contextmanager
 def _whole(output: Path) -> Iterator[None]:
     """Removes the content of a folder that is only partly written."""
-    there = files.is_folder(output)
+    existed = files.is_folder(output)
     try:
         yield
     except BaseException as error:
         if files.is_folder(output):
             shutil.rmtree(output, ignore_errors=True)
-            if there:
+            if existed:
                 output.mkdir()
         if isinstance(error, OSError):
             why = error.strerror or error

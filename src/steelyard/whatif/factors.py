@@ -19,8 +19,8 @@ def factors(trace: Path, machine: Machine) -> Factors:
                 f"The trace '{trace}' has no measured time of its program. Give a folder that 'steelyard trace' wrote."
             )
         ((_, asked),) = lines(Question((Point(network=IDEAL),)))
-        found = running.ask(f"{asked} accounts=yes")
-    computing, ideal = [x / PS for x in found["computing"]], found["time"][0] / PS
+        reply = running.ask(f"{asked} accounts=yes")
+    computing, ideal = [x / PS for x in reply["computing"]], reply["time"][0] / PS
     if not traced.time or not ideal or not max(computing):
         raise UsageError(f"No rank computes in the trace '{trace}', so it has no efficiency. Give another trace.")
     return Factors(

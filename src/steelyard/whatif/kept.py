@@ -16,7 +16,7 @@ MOST = 1 << 30  # bytes of all entries
 ABANDONED = 3600.0  # s after which an unfinished entry is removed
 
 
-def place(trace: Path, program: Path) -> Path | None:
+def cache_path(trace: Path, program: Path) -> Path | None:
     """Returns the file for the entry of a trace; None for a short trace, or if the cache cannot be used.
 
     The engine uses an entry only if the size, time and content of the trace are the same, and if no other user can have
@@ -39,10 +39,10 @@ def place(trace: Path, program: Path) -> Path | None:
 def _make_room(folder: Path, path: Path, more: int) -> None:
     """Marks the entry as used now, or makes room for it."""
     now = time.time()
-    if there := is_file(path):
+    if exists := is_file(path):
         path.touch()
     ages = sorted(_files(folder, now), key=lambda one: one[0])
-    total = sum(size for _, size, _ in ages) + (0 if there else more)
+    total = sum(size for _, size, _ in ages) + (0 if exists else more)
     for _, size, old in ages:
         if total <= MOST:
             return
@@ -55,8 +55,8 @@ def _files(folder: Path, now: float) -> Iterator[tuple[float, int, Path]]:
     """Yields the time of the last use, the bytes and the path of each finished entry."""
     for file in folder.iterdir():
         with contextlib.suppress(FileNotFoundError):
-            found = file.lstat()
+            status = file.lstat()
             if file.suffix == ".schedule":
-                yield found.st_mtime, found.st_size, file
-            elif ".schedule.part" in file.name and now - found.st_mtime > ABANDONED:
+                yield status.st_mtime, status.st_size, file
+            elif ".schedule.part" in file.name and now - status.st_mtime > ABANDONED:
                 file.unlink(missing_ok=True)

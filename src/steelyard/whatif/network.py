@@ -95,7 +95,7 @@ def network(values: Mapping[str, Any]) -> Network:
     return Network(across=across, eager=values.get("eager", EAGER), receive=values.get("receive", "whole"))
 
 
-def of_results(results: Sequence[Result], name: str) -> Network:
+def network_from_results(results: Sequence[Result], name: str) -> Network:
     """Returns the network that `network.model` measured in a run. UsageError if there are no or too few results."""
     from steelyard.benchmarks.network.protocol import networks as apart
 
@@ -110,29 +110,36 @@ def of_results(results: Sequence[Result], name: str) -> Network:
             f"The run {name} has no parameters of a network: measure them with 'steelyard run --only network.model'."
         )
     eager = _eager(chosen)
-    own = _protocols(within, eager, name) if across and within else None
+    within_protocols = _protocols(within, eager, name) if across and within else None
     socket, cache = (
-        _protocols(found, eager, name) if (found := near[place]) and found is not within else None
+        _protocols(results_of_place, eager, name)
+        if (results_of_place := near[place]) and results_of_place is not within
+        else None
         for place in ("socket", "cache")
     )
     return Network(
-        across=_protocols(chosen, eager, name), within=own, eager=eager, name=name, socket=socket, cache=cache
+        across=_protocols(chosen, eager, name),
+        within=within_protocols,
+        eager=eager,
+        name=name,
+        socket=socket,
+        cache=cache,
     )
 
 
 def _nearest(groups: Sequence[Sequence[Result]], placements: Sequence[str]) -> Sequence[Result] | None:
     """Returns the results of the first of these placements that was measured."""
-    found = {g[0].parameters.get("placement"): g for g in reversed(groups)}
-    return next((found[placement] for placement in placements if placement in found), None)
+    by_placement = {g[0].parameters.get("placement"): g for g in reversed(groups)}
+    return next((by_placement[placement] for placement in placements if placement in by_placement), None)
 
 
 def _protocols(results: Sequence[Result], eager: int, name: str) -> tuple[Protocol, ...]:
     from steelyard.benchmarks.network.model import fits
 
-    found = [_protocol(fit, eager) for _, fit in fits(results) if fit.gaps]
-    if not found:
+    protocols = [_protocol(fit, eager) for _, fit in fits(results) if fit.gaps]
+    if not protocols:
         raise UsageError(f"The run {name} has too few sizes of messages for the parameters of a network.")
-    return (replace(found[0], first=0), *found[1:])
+    return (replace(protocols[0], first=0), *protocols[1:])
 
 
 def _protocol(fit: "LogGP", eager: int) -> Protocol:
@@ -162,5 +169,5 @@ def _eager(results: Sequence[Result]) -> int:
         for r in results
         if "train" in r.metrics and r.parameters.get("messages") == 1
     ]
-    found = switches(regions(alone))
-    return int(found[0].after) if found else IDEAL.eager
+    jumps = switches(regions(alone))
+    return int(jumps[0].after) if jumps else IDEAL.eager

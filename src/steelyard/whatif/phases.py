@@ -32,24 +32,24 @@ class Phases:
     rows: tuple[tuple[int, ...], ...]
 
 
-def of(found: Mapping[str, Any]) -> Phases:
-    """From the engine's words."""
+def read_phases(reply: Mapping[str, Any]) -> Phases:
+    """Returns the phases in a reply of the engine."""
 
     def edge(number: int) -> float:
-        return float(NS * 10 ** (number / found["bins"]))
+        return float(NS * 10 ** (number / reply["bins"]))
 
-    first, rows = found["first"], tuple(map(tuple, found["rows"]))
+    first, rows = reply["first"], tuple(map(tuple, reply["rows"]))
     return Phases(
-        count=found["count"],
-        computing=found["computing"] / PS,
-        waited=found["waited"] / PS,
-        outliers=found["outliers"],
-        explained=found["explained"],
-        outlying=found["outlying"] / PS,
-        outlying_ranks=found["outlying_ranks"],
-        limit=edge(found["limit"]),
+        count=reply["count"],
+        computing=reply["computing"] / PS,
+        waited=reply["waited"] / PS,
+        outliers=reply["outliers"],
+        explained=reply["explained"],
+        outlying=reply["outlying"] / PS,
+        outlying_ranks=reply["outlying_ranks"],
+        limit=edge(reply["limit"]),
         edges=tuple(edge(first + i) for i in range(len(rows[0]) if rows else 0)),
-        together=found["together"],
+        together=reply["together"],
         rows=rows,
     )
 

@@ -17,7 +17,7 @@ from steelyard.command_line import tables
 from steelyard.model.plain import to_plain
 from steelyard.units import duration, percent, quantity
 from steelyard.whatif import slowdowns
-from steelyard.whatif.scenario_points import written
+from steelyard.whatif.scenario_points import describe_point
 from steelyard.whatif.sentences import undisturbed
 from steelyard.words import plural
 
@@ -99,11 +99,11 @@ def write(parts: Sequence[Part], trace: "Trace", name: str, path: Path) -> None:
 
 
 def _rows(part: Part, trace: "Trace") -> Iterator[dict[str, Any]]:
-    found = part.answer
-    for prediction, base in zip(found.predictions, found.undisturbed, strict=True):
+    answer = part.answer
+    for prediction, base in zip(answer.predictions, answer.undisturbed, strict=True):
         yield _plain(prediction, base, part.asked, trace) | {
             "title": part.title,
-            "scenario": written(prediction.point, part.whole),
+            "scenario": describe_point(prediction.point, part.whole),
         }
 
 
@@ -147,8 +147,8 @@ def _within(point: "Point", place: str) -> str:
 
 
 def _places(point: "Point") -> str:
-    each = {"cache": point.places.cache, "socket": point.places.socket}
-    return ", ".join(f"{number} per {name}" for name, number in each.items() if number)
+    numbers = {"cache": point.places.cache, "socket": point.places.socket}
+    return ", ".join(f"{number} per {name}" for name, number in numbers.items() if number)
 
 
 def _tree(tree: "Tree") -> str:

@@ -13,17 +13,17 @@ SOURCE = Path(__file__).with_name("native") / "export.cpp"
 LONGEST = 7 * 86400.0  # s: writing has no limit
 
 
-def written(words: list[str], machine: Machine) -> dict[str, Any]:
+def ask_exporter(words: list[str], machine: Machine) -> dict[str, Any]:
     """Returns the answer of the program. UsageError if it refuses, MachineFailed if it cannot write or lacks memory."""
     source = Source(name="whatif.export", source=SOURCE, toolchain=build.resolve(build.default(machine), machine))
     build.make([source])
     program = Program([str(source.path), *words], {})
     try:
-        found = program.ask("", LONGEST)
+        reply = program.ask("", LONGEST)
     except BaseException:
         program.kill()
         raise
     program.close()
-    if "error" in found:
-        raise (MachineFailed if found.get("machine") else UsageError)(f"{found['error']}.")
-    return found
+    if "error" in reply:
+        raise (MachineFailed if reply.get("machine") else UsageError)(f"{reply['error']}.")
+    return reply

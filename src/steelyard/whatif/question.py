@@ -104,8 +104,8 @@ def line(part: Question) -> str:
         "threads": part.threads,
         "across": ";".join(_protocols(p.network.across) for p in part.points),
         "within": ";".join(_protocols(p.network.within or p.network.across) for p in part.points),
-        "socket": ";".join(_protocols(_of_socket(p.network)) for p in part.points),
-        "cache": ";".join(_protocols(p.network.cache or _of_socket(p.network)) for p in part.points),
+        "socket": ";".join(_protocols(_socket_protocols(p.network)) for p in part.points),
+        "cache": ";".join(_protocols(p.network.cache or _socket_protocols(p.network)) for p in part.points),
         "uplinks": ";".join(_uplinks(p) for p in part.points),
         "core": ";".join(repr(p.core) for p in part.points),
         "loss": ";".join(_loss(p.loss) for p in part.points),
@@ -119,7 +119,7 @@ def line(part: Question) -> str:
     return " ".join(f"{name}={value}" for name, value in words.items())
 
 
-def _of_socket(network: Network) -> tuple[Protocol, ...]:
+def _socket_protocols(network: Network) -> tuple[Protocol, ...]:
     return network.socket or network.within or network.across
 
 
@@ -128,9 +128,9 @@ def _protocols(protocols: tuple[Protocol, ...]) -> str:
 
 
 def _uplinks(point: Point) -> str:
-    own = point.network.across[-1].G
-    found = ((own if link.G is None else link.G, link.hop) for link in point.tree.uplinks)
-    return ",".join(repr(PS * value) for link in found for value in link)
+    node_rate = point.network.across[-1].G
+    links = ((node_rate if link.G is None else link.G, link.hop) for link in point.tree.uplinks)
+    return ",".join(repr(PS * value) for link in links for value in link)
 
 
 def _speeds(speeds: tuple[Speed, ...]) -> str:

@@ -25,11 +25,11 @@ def recorded_noise(text: str, runs: Path) -> Iterator[Path]:
         if Path(text).is_file():
             path.write_bytes(Path(text).read_bytes())
         else:
-            found = evaluation.evaluate(records.find(runs, text)).run
-            lines = list(_lines(r for r in found.records if r.benchmark == "noise.quanta"))
+            run = evaluation.evaluate(records.find(runs, text)).run
+            lines = list(_lines(r for r in run.records if r.benchmark == "noise.quanta"))
             if len(lines) < 2:
                 raise UsageError(
-                    f"The run {found.id} has no recorded noise. Measure it: steelyard run --only noise.quanta"
+                    f"The run {run.id} has no recorded noise. Measure it: steelyard run --only noise.quanta"
                 )
             path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         yield path
@@ -39,11 +39,11 @@ def _lines(measured: Iterable[Record]) -> Iterator[str]:
     """Yields the total length, then the detours of all threads in a row, each at the begin of its quantum."""
     end, detours = 0.0, []
     for record in measured:
-        for thread, observed in analysed(record):
+        for thread, analysis in analysed(record):
             starts = [end]
             for seconds in thread.seconds:
                 starts.append(starts[-1] + seconds)
-            detours += [(starts[i], over) for i, over in zip(observed.indices, observed.durations, strict=True)]
+            detours += [(starts[i], over) for i, over in zip(analysis.indices, analysis.durations, strict=True)]
             end = starts[-1]
     yield f"# length {round(NANO * end)}"
     for start, over in detours:

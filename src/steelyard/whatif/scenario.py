@@ -66,7 +66,7 @@ class Scenario:
     def mistake(self, title: str, place: Place, sentence: str) -> UsageError:
         """Makes an error for values that contradict each other; `place` is within a section."""
         if self.file is None or any(path[: len(place)] == place for path in self.changed):
-            return _in_option(place, sentence)
+            return _option_mistake(place, sentence)
         section = self.file.content.get("scenario", {}).get(title, {})
         return self.file.mistake(("scenario", title, *place) if place[0] in section else place, sentence)
 
@@ -176,13 +176,13 @@ def _changes(settings: Sequence[str]) -> Iterator[tuple[Place, Any]]:
         schema: Any = WHOLE | CONDITIONS
         for number, word in enumerate(words):
             if isinstance(schema, Key):
-                raise _in_option(words, f"there is no such key. Did you mean '{'.'.join(words[:number])}'?")
-            name, schema = _key(schema, word, words[:number], _in_option)
+                raise _option_mistake(words, f"there is no such key. Did you mean '{'.'.join(words[:number])}'?")
+            name, schema = _key(schema, word, words[:number], _option_mistake)
             path = (*path, name)
         given = text if isinstance(schema, Key) else _named_values(words, schema, text)
         if path in changes:
-            raise _in_option(words, f"the key is given twice. {SWEEP}")
-        changes[path] = _read(schema, given, words, _in_option)
+            raise _option_mistake(words, f"the key is given twice. {SWEEP}")
+        changes[path] = _read(schema, given, words, _option_mistake)
     yield from sorted(changes.items(), key=lambda change: len(change[0]))
 
 
@@ -200,17 +200,17 @@ def _named_values(place: tuple[str, ...], schema: Any, text: str) -> Table:
             names = [name.strip()]
             if not equals:
                 allowed = "" if isinstance(schema, Named) else f" The names are: {', '.join(schema)}."
-                raise _in_option(place, f"'{word}' is not of the form name=value.{allowed}")
+                raise _option_mistake(place, f"'{word}' is not of the form name=value.{allowed}")
         inner = table
         for name in names[:-1]:
             inner = inner.setdefault(name, {})
         if not isinstance(inner, dict) or names[-1] in inner:
-            raise _in_option(place, f"'{'='.join(names)}' is given twice. {SWEEP}")
+            raise _option_mistake(place, f"'{'='.join(names)}' is given twice. {SWEEP}")
         inner[names[-1]] = value
     return table
 
 
-def _in_option(place: Place, sentence: str) -> UsageError:
+def _option_mistake(place: Place, sentence: str) -> UsageError:
     return UsageError(f"--set {'.'.join(map(str, place))}: {sentence}")
 
 

@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from steelyard.errors import UsageError
-from steelyard.whatif.network import INSIDE, LETTERS, NETWORK, Network, Protocol, network, of_results, protocols
+from steelyard.whatif.network import (
+    INSIDE,
+    LETTERS,
+    NETWORK,
+    Network,
+    Protocol,
+    network,
+    network_from_results,
+    protocols,
+)
 from steelyard.whatif.perturbation import LOSS, NOISE, Loss, Noise, loss, noise
 from steelyard.whatif.question import NOWHERE, Places, Point
 from steelyard.whatif.scenario import PLACES, WHOLE, Scenario, Table, read_tree
@@ -35,15 +44,15 @@ def section_points(scenario: Scenario, runs: Path) -> dict[str, tuple[Point, ...
 def _points(scenario: Scenario, title: str, measured: Callable[[str | None], Network]) -> tuple[Point, ...]:
     table = scenario.sections[title]
 
-    def made(name: str, make: Callable[[Mapping[str, Any]], Made], default: Made) -> list[Made]:
+    def make_all(name: str, make: Callable[[Mapping[str, Any]], Made], default: Made) -> list[Made]:
         try:
             return [make(values) for values in _combinations(table[name])] if table.get(name) else [default]
         except ValueError as error:
             raise scenario.mistake(title, (name,), f"{error}.") from None
 
     if name := table.get("tree", {}).get("name"):
-        own = read_tree(name[0], lambda place, sentence: scenario.mistake(title, place, sentence))
-        table = table | {"tree": own | table["tree"] | {"name": [Path(name[0]).stem]}}
+        named_tree = read_tree(name[0], lambda place, sentence: scenario.mistake(title, place, sentence))
+        table = table | {"tree": named_tree | table["tree"] | {"name": [Path(name[0]).stem]}}
     return tuple(
         Point(
             network=net,
@@ -58,13 +67,13 @@ def _points(scenario: Scenario, title: str, measured: Callable[[str | None], Net
         )
         for net, switches, lost, noisy, core, share, mapping, place in itertools.product(
             _networks(scenario, title, measured),
-            made("tree", tree, ONE_SWITCH),
-            made("loss", loss, Loss()),
-            made("noise", noise, Noise()),
+            make_all("tree", tree, ONE_SWITCH),
+            make_all("loss", loss, Loss()),
+            make_all("noise", noise, Noise()),
             cores(table.get("core", {})),
             table.get("affected", [1.0]),
             table.get("ranks_per_node", [1]),
-            made("places", lambda values: Places(**values), NOWHERE),
+            make_all("places", lambda values: Places(**values), NOWHERE),
         )
     )
 
@@ -80,7 +89,7 @@ def _networks(scenario: Scenario, title: str, measured: Callable[[str | None], N
     for place in INSIDE:
         if table.get(place):
             choices = [protocols(values) for values in _combinations(table[place])]
-            networks = [replace(one, **{place: own}) for one in networks for own in choices]  # type: ignore[arg-type]
+            networks = [replace(one, **{place: choice}) for one in networks for choice in choices]  # type: ignore[arg-type]
     return networks
 
 
@@ -99,10 +108,10 @@ def measured_network(run: str | None, runs: Path) -> Network:
             "--set network=latency=2us,overhead=1us,time_per_byte=100ps/B, or measure them: steelyard run --only network.model"
         )
     evaluated = evaluation.evaluate(records.find(runs, run))
-    return of_results(evaluated.results, evaluated.run.id)
+    return network_from_results(evaluated.results, evaluated.run.id)
 
 
-def written(point: Point, whole: Mapping[str, Any]) -> dict[str, Any]:
+def describe_point(point: Point, whole: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the scenario of one point in full, as a scenario file states it; `whole` are its single values."""
     lower, upper = point.tree.uplinks
     core: dict[str, Any] = {"all": point.core}
@@ -139,7 +148,9 @@ def _written_network(network: Network) -> dict[str, Any]:
         else _written_protocol(network.across[0]) | {"eager": network.eager, "receive": network.receive}
     )
     near = {place: getattr(network, place) for place in INSIDE}
-    return across | {place: _written_protocol(own[0]) for place, own in near.items() if own and len(own) == 1}
+    return across | {
+        place: _written_protocol(protocols[0]) for place, protocols in near.items() if protocols and len(protocols) == 1
+    }
 
 
 def _written_protocol(protocol: Protocol) -> dict[str, Any]:

@@ -34,39 +34,39 @@ class Sensitivity:
     enough: float
 
 
-def _cheaper(change: Callable[[Protocol, float], Protocol]) -> Callable[[Point, float], Point]:
+def _scaled(change: Callable[[Protocol, float], Protocol]) -> Callable[[Point, float], Point]:
     def changed(point: Point, factor: float) -> Point:
         network = point.network
 
         def each(protocols: tuple[Protocol, ...]) -> tuple[Protocol, ...]:
             return tuple(change(protocol, factor) for protocol in protocols)
 
-        own = {place: each(protocols) for place in INSIDE if (protocols := getattr(network, place))}
-        made = replace(network, across=each(network.across), **own)  # type: ignore[arg-type]
+        places = {place: each(protocols) for place in INSIDE if (protocols := getattr(network, place))}
+        made = replace(network, across=each(network.across), **places)  # type: ignore[arg-type]
         return replace(point, network=made)
 
     return changed
 
 
-def _of_links(point: Point, factor: float) -> Point:
+def _scale_latency(point: Point, factor: float) -> Point:
     """Scales the latency of the network and of the switches."""
     lower, upper = (replace(link, hop=factor * link.hop) for link in point.tree.uplinks)
     return replace(_LATENCY(point, factor), tree=replace(point.tree, uplinks=(lower, upper)))
 
 
-def _of_rates(point: Point, factor: float) -> Point:
+def _scale_bandwidth(point: Point, factor: float) -> Point:
     lower, upper = (replace(link, G=None if link.G is None else factor * link.G) for link in point.tree.uplinks)
     return replace(_BANDWIDTH(point, factor), tree=replace(point.tree, uplinks=(lower, upper)))
 
 
-_LATENCY = _cheaper(lambda p, factor: replace(p, L=factor * p.L))
-_BANDWIDTH = _cheaper(lambda p, factor: replace(p, G=factor * p.G))
-_OVERHEAD = _cheaper(lambda p, factor: replace(p, o=factor * p.o, g=factor * p.g, O=factor * p.O))
+_LATENCY = _scaled(lambda p, factor: replace(p, L=factor * p.L))
+_BANDWIDTH = _scaled(lambda p, factor: replace(p, G=factor * p.G))
+_OVERHEAD = _scaled(lambda p, factor: replace(p, o=factor * p.o, g=factor * p.g, O=factor * p.O))
 
 # The costs, and functions that return a point with a share of the cost.
 PARAMETERS: tuple[tuple[str, Callable[[Point, float], Point]], ...] = (
-    ("latency", _of_links),
-    ("bandwidth", _of_rates),
+    ("latency", _scale_latency),
+    ("bandwidth", _scale_bandwidth),
     ("overhead of messages", _OVERHEAD),
     ("cores", lambda point, factor: replace(point, core=point.core / factor if factor else FREE)),
 )
@@ -81,21 +81,21 @@ def sensitivities(base: Point, time: float, ask: Ask, whole: bool = True) -> tup
     if whole:
         times = ask([change(base, factor) for _, change in PARAMETERS for factor in FACTORS])
         return tuple(
-            _of(name, dict(zip(FACTORS, times[len(FACTORS) * number :], strict=False)))
+            _sensitivity(name, dict(zip(FACTORS, times[len(FACTORS) * number :], strict=False)))
             for number, (name, _) in enumerate(PARAMETERS)
         )
     ends = iter(ask([change(base, factor) for _, change in PARAMETERS for factor in (TENTH, FACTORS[-1])]))
-    known: dict[str, dict[float, float]] = {
+    times_of: dict[str, dict[float, float]] = {
         name: {1.0: time, TENTH: next(ends), FACTORS[-1]: next(ends)} for name, _ in PARAMETERS
     }
     while asked := [
         (name, change, factor)
         for name, change in PARAMETERS
-        if (factor := _between(known[name])) is not None and 1 - known[name][TENTH] / (time or 1.0) >= MATTERS
+        if (factor := _between(times_of[name])) is not None and 1 - times_of[name][TENTH] / (time or 1.0) >= MATTERS
     ]:
-        for (name, _, factor), found in zip(asked, ask([c(base, f) for _, c, f in asked]), strict=True):
-            known[name][factor] = found
-    return tuple(_of(name, times) for name, times in known.items())
+        for (name, _, factor), answer in zip(asked, ask([c(base, f) for _, c, f in asked]), strict=True):
+            times_of[name][factor] = answer
+    return tuple(_sensitivity(name, times) for name, times in times_of.items())
 
 
 def _between(times: Times) -> float | None:
@@ -104,9 +104,9 @@ def _between(times: Times) -> float | None:
     The first one follows from a straight line through the whole cost and a tenth less, on which most times lie. Each further
     one halves the rest.
     """
-    known = [FACTORS.index(factor) for factor in sorted(times, reverse=True)]
-    first = next(i for i in known if not _gains(times, FACTORS[i]))
-    last = max((i for i in known if i < first), default=first)
+    indices = [FACTORS.index(factor) for factor in sorted(times, reverse=True)]
+    first = next(i for i in indices if not _gains(times, FACTORS[i]))
+    last = max((i for i in indices if i < first), default=first)
     if first - last < 2:
         return None
     if len(times) > 3:
@@ -121,7 +121,7 @@ def _gains(times: Times, factor: float) -> bool:
     return times[factor] - times[FACTORS[-1]] > ENOUGH * (times[1.0] or 1.0)
 
 
-def _of(name: str, times: Times) -> Sensitivity:
+def _sensitivity(name: str, times: Times) -> Sensitivity:
     first, last = times[1.0] or 1.0, times[FACTORS[-1]]
     enough = next(factor for factor in FACTORS if factor in times and not _gains(times, factor))
     whole = tuple(times[factor] for factor in FACTORS) if len(times) == len(FACTORS) else ()

@@ -48,14 +48,14 @@ Line = list[Slowdown]
 
 def sentences(answer: Answer, ranks: int) -> tuple[str, ...]:
     """Returns first how much longer the program takes, then the ranks and the probability from which it costs a tenth."""
-    found = [
+    slowdowns = [
         _slowdown(p, base.time)
         for p, base in zip(answer.predictions, answer.undisturbed, strict=True)
         if p.point.random and base.time
     ]
-    if not found:
+    if not slowdowns:
         return ()
-    return (*_losses(found), _range(found), *_from_ranks(found, ranks), *_from_probability(found))
+    return (*_losses(slowdowns), _range(slowdowns), *_name_ranks(slowdowns, ranks), *_name_probability(slowdowns))
 
 
 def _slowdown(p: Prediction, base: float) -> Slowdown:
@@ -135,7 +135,7 @@ def _answered(line: Line, condition: str, where: Callable[[Point], str]) -> str:
     return f"{condition}, the time grows by less than a tenth even at {where(last.point)} ({last.times:.3g} times)."
 
 
-def _from_ranks(found: Line, ranks: int) -> Iterator[str]:
+def _name_ranks(found: Line, ranks: int) -> Iterator[str]:
     """Names the fewest affected ranks that cost a tenth, under the harshest of the conditions that are swept over ranks."""
 
     def where(point: Point) -> str:
@@ -146,7 +146,7 @@ def _from_ranks(found: Line, ranks: int) -> Iterator[str]:
         yield _answered(line, f"If some of the ranks have {_conditions(line[0].point)}", where)
 
 
-def _from_probability(found: Line) -> Iterator[str]:
+def _name_probability(found: Line) -> Iterator[str]:
     """Names for each time-out the smallest probability of the sweep that costs a tenth."""
     lines = _lines(found, lambda p: replace(p, loss=replace(p.loss, probability=0.0)), lambda p: p.loss.probability)
     for line in lines:

@@ -30,9 +30,9 @@ def export(trace: Path, output: Path, machine: Machine) -> dict[str, Any]:
     """Writes a trace of ours as a folder of Parquet files."""
     import duckdb
 
-    with tempfile.TemporaryDirectory(prefix="steelyard-") as found:
-        folder = Path(found)
-        answer = program.written([str(trace), "1e9", "table", str(folder)], machine)
+    with tempfile.TemporaryDirectory(prefix="steelyard-") as name:
+        folder = Path(name)
+        answer = program.ask_exporter([str(trace), "1e9", "table", str(folder)], machine)
         output.mkdir(exist_ok=True)
         rows = [line.split(",", len(_RANKS) - 1) for line in _lines(folder / "ranks.csv")]
         with duckdb.connect() as base:
@@ -70,7 +70,7 @@ def rebuild(table: Path, folder: Path, machine: Machine) -> None:
         raise UsageError(f"The table of a trace in '{table}' cannot be read: {first}") from None
     lines = (",".join(map(str, row)) + "\n" for row in ranks)
     (folder / "ranks.csv").write_text("".join(lines), encoding="utf-8")
-    program.written([str(folder), "1e9", "rebuilt", str(folder)], machine)
+    program.ask_exporter([str(folder), "1e9", "rebuilt", str(folder)], machine)
 
 
 def _type(name: str) -> str:

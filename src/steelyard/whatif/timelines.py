@@ -33,13 +33,13 @@ class Timelines:
     together: int
 
 
-def chosen(slowdowns: Sequence[tuple[Point, float]]) -> Point | None:
+def choose_point(slowdowns: Sequence[tuple[Point, float]]) -> Point | None:
     """Returns the point with the greatest slowdown up to `CLEAR`, or else the one with the smallest slowdown."""
-    known = [(point, slow) for point, slow in slowdowns if point.random and not point.noise.recording]
-    clear = [pair for pair in known if pair[1] <= CLEAR]
+    candidates = [(point, slow) for point, slow in slowdowns if point.random and not point.noise.recording]
+    clear = [pair for pair in candidates if pair[1] <= CLEAR]
     if clear:
         return max(clear, key=lambda pair: pair[1])[0]
-    return min(known, key=lambda pair: pair[1])[0] if known else None
+    return min(candidates, key=lambda pair: pair[1])[0] if candidates else None
 
 
 def timelines(engine: Engine, question: Question, point: Point) -> Timelines:
@@ -47,11 +47,11 @@ def timelines(engine: Engine, question: Question, point: Point) -> Timelines:
     # Later packets can reveal a loss only in mode event, which has no timelines.
     drawn = replace(point, loss=replace(point.loss, sack=False))
     asked = replace(question, points=(point.undisturbed, drawn), repeats=1, mode="dataflow", recording=None)
-    found = engine.ask(f"{line(asked)} timelines={STEPS}")
-    times = [time / PS for time in found["time"]]
+    reply = engine.ask(f"{line(asked)} timelines={STEPS}")
+    times = [time / PS for time in reply["time"]]
     points = (point.undisturbed, point)
-    before, after = (_timeline(*each) for each in zip(points, times, found["timelines"], strict=True))
-    return Timelines(before, after, max(times), found["together"])
+    before, after = (_timeline(*line_of) for line_of in zip(points, times, reply["timelines"], strict=True))
+    return Timelines(before, after, max(times), reply["together"])
 
 
 def edge(number: int) -> float:

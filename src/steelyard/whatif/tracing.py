@@ -40,8 +40,8 @@ def mpi_of(words: Sequence[str], named: str | None, machine: Machine) -> Tool:
         return build.resolve_mpi(named, machine)
     starter = shutil.which(words[0])
     for mpi in machine.mpis:
-        own = mpiexec_of(mpi)
-        if starter and own and Path(own).parent.resolve() / Path(own).name == _place(starter):
+        launcher = mpiexec_of(mpi)
+        if starter and launcher and Path(launcher).parent.resolve() / Path(launcher).name == _place(starter):
             return mpi
     usual = build.default_mpi(machine)
     if usual is None:

@@ -19,10 +19,10 @@ def anchor_of(path: Path) -> Path | None:
         return path if path.suffix == ".otf2" else None
     if not files.is_folder(path):
         return None
-    found = sorted(path.glob("*.otf2"))
-    if len(found) > 1:
-        raise UsageError(f"The folder '{path}' has several OTF2 archives. Name one: '{found[0]}'.")
-    return found[0] if found else None
+    anchors = sorted(path.glob("*.otf2"))
+    if len(anchors) > 1:
+        raise UsageError(f"The folder '{path}' has several OTF2 archives. Name one: '{anchors[0]}'.")
+    return anchors[0] if anchors else None
 
 
 def _expect() -> None:
@@ -60,14 +60,14 @@ def rebuild(anchor: Path, folder: Path, machine: Machine) -> int:
     _expect_ordinary(anchor)
     done = _read(anchor, folder)
     try:
-        found = json.loads(done.stdout.splitlines()[-1])
+        reply = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):
-        found = {"failed": f"its process ended with {done.returncode}"}
-    if "failed" in found:
-        found["error"] = (
-            f"it is damaged or incomplete; the OTF2 library reports: {_said(done.stderr) or found['failed']}"
+        reply = {"failed": f"its process ended with {done.returncode}"}
+    if "failed" in reply:
+        reply["error"] = (
+            f"it is damaged or incomplete; the OTF2 library reports: {_said(done.stderr) or reply['failed']}"
         )
-    if "error" in found:
-        raise UsageError(f"The OTF2 archive '{anchor}' cannot be read: {found['error']}.")
-    program.written([str(folder), "1e9", "rebuilt", str(folder)], machine)
-    return int(found["even"])
+    if "error" in reply:
+        raise UsageError(f"The OTF2 archive '{anchor}' cannot be read: {reply['error']}.")
+    program.ask_exporter([str(folder), "1e9", "rebuilt", str(folder)], machine)
+    return int(reply["even"])

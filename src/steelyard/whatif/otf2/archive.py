@@ -56,13 +56,13 @@ class Definitions:
 
     def number(self, communicator: Any) -> int:
         """Returns the number of a communicator in an event. Refusal if it has two groups or is not one of MPI."""
-        found = self._numbers.get(id(communicator))
-        if found is None:
+        number = self._numbers.get(id(communicator))
+        if number is None:
             name = getattr(communicator, "name", "?")
             raise Refusal(
                 f"the communicator '{name}' joins two groups, or is not one of MPI; the replay supports neither"
             )
-        return found
+        return number
 
     def ranks(self, number: int, own: int) -> tuple[int, ...]:
         """Returns the members of a communicator of rank `own`."""

@@ -181,9 +181,9 @@ class Calls:
         self._pending.append(Row(SEND, on, [event.receiver, self._tag(event.msg_tag), self._bytes(event.msg_length)]))
 
     def _isend(self, event: Any) -> None:
-        on, own = self._on(event.communicator, event.receiver), self._request()
-        self._requests[event.request_id] = own, None, 0
-        words = [event.receiver, self._tag(event.msg_tag), self._bytes(event.msg_length), own]
+        on, request = self._on(event.communicator, event.receiver), self._request()
+        self._requests[event.request_id] = request, None, 0
+        words = [event.receiver, self._tag(event.msg_tag), self._bytes(event.msg_length), request]
         self._pending.append(Row(ISEND, on, words))
 
     def _receive(self, event: Any) -> None:
@@ -191,34 +191,34 @@ class Calls:
         self._pending.append(Row(RECEIVE, on, [event.sender, self._tag(event.msg_tag)]))
 
     def _irecv_request(self, event: Any) -> None:
-        own = self._request()
-        row = Row(IRECEIVE, 0, [ANY, ANY, own])
-        self._requests[event.request_id] = own, row, 0
+        request = self._request()
+        row = Row(IRECEIVE, 0, [ANY, ANY, request])
+        self._requests[event.request_id] = request, row, 0
         self._pending.append(row)
 
     def _irecv(self, event: Any) -> None:
         """Completes a receive; its sender and tag also belong to the record of its begin."""
-        own, row, _ = self._requests.pop(event.request_id, (0, None, 0))
+        request, row, _ = self._requests.pop(event.request_id, (0, None, 0))
         if row is None:
             self._receive(event)
             return
         row.communicator = self._on(event.communicator, event.sender)
         row.numbers[:2] = event.sender, self._tag(event.msg_tag)
-        self._end(own, RECEIVED, event.sender, event.msg_tag)
+        self._end(request, RECEIVED, event.sender, event.msg_tag)
 
-    def _end(self, own: int, how: int, *more: int) -> None:
+    def _end(self, request: int, how: int, *more: int) -> None:
         self._how_many += 1
-        self._ended += [own << 2 | how, *more]
+        self._ended += [request << 2 | how, *more]
 
     def _done(self, event: Any) -> None:
-        found = self._requests.pop(event.request_id, None)
-        if found is not None:
-            self._end(found[0], PLAIN)
+        request = self._requests.pop(event.request_id, None)
+        if request is not None:
+            self._end(request[0], PLAIN)
 
     def _cancelled(self, event: Any) -> None:
-        found = self._requests.pop(event.request_id, None)
-        if found is not None:
-            self._end(found[0], CANCELLED)
+        request = self._requests.pop(event.request_id, None)
+        if request is not None:
+            self._end(request[0], CANCELLED)
 
     def _test(self, event: Any) -> None:
         self._tests = True
@@ -250,23 +250,23 @@ class Calls:
         )
 
     def _icollective_request(self, event: Any) -> None:
-        own = self._request()
-        row = Row(CALL, 0, [own])
-        self._requests[event.request_id] = own, row, self._number
+        request = self._request()
+        row = Row(CALL, 0, [request])
+        self._requests[event.request_id] = request, row, self._number
         self._pending.append(row)
 
     def _icollective(self, event: Any) -> None:
-        own, row, begun = self._requests.pop(event.request_id, (0, None, 0))
+        request, row, begun = self._requests.pop(event.request_id, (0, None, 0))
         if row is None:
             return
         self._collective(event, ICOLLECTIVE, row, begun)
-        self._end(own, PLAIN)
+        self._end(request, PLAIN)
 
     def _window(self, event: Any) -> tuple[int, int] | None:
-        found = self._defined.windows.get(id(event.win))
-        if found is not None and found[1] > SELF:
-            self.used.add(found[1])
-        return found
+        window = self._defined.windows.get(id(event.win))
+        if window is not None and window[1] > SELF:
+            self.used.add(window[1])
+        return window
 
     def _transfer(self, event: Any) -> None:
         window = self._window(event)

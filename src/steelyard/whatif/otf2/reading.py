@@ -47,24 +47,24 @@ def convert(anchor: Path, folder: Path) -> int:
 
 def _agree(ranks: Sequence[Calls]) -> int:
     """Fills in the numbers of collectives: the n-th calls of all members of a communicator belong together."""
-    found: dict[int | tuple[int, int], dict[int, list[Together]]] = defaultdict(lambda: defaultdict(list))
+    collectives: dict[int | tuple[int, int], dict[int, list[Together]]] = defaultdict(lambda: defaultdict(list))
     for of_rank in ranks:
         for on, one in sorted(of_rank.together, key=lambda pair: pair[1].begun):
-            found[on if on != SELF else (SELF, of_rank.rank)][one.part.own].append(one)
+            collectives[on if on != SELF else (SELF, of_rank.rank)][one.part.own].append(one)
     even = 0
-    for members in found.values():
+    for members in collectives.values():
         for place in range(max(map(len, members.values()))):
-            even += _agreed({own: all_of[place] for own, all_of in members.items() if place < len(all_of)})
+            even += _agreed({rank: all_of[place] for rank, all_of in members.items() if place < len(all_of)})
     return even
 
 
 def _agreed(members: dict[int, Together]) -> int:
     first = next(iter(members.values()))
     shares = [0] * first.part.ranks
-    for own, one in members.items():
+    for rank, one in members.items():
         if one.name != first.name or one.part.ranks != first.part.ranks:
             raise Refusal(f"members of a communicator call {first.name} and {one.name} at the same time")
-        shares[own] = sizes.contribution(one.name, one.part)
+        shares[rank] = sizes.contribution(one.name, one.part)
     even = 0
     for one in members.values():
         if not sizes.NUMBERS[one.name][1]:
@@ -94,7 +94,7 @@ def _write(ranks: Sequence[Calls], defined: Definitions, folder: Path) -> None:
     with (folder / "records.csv").open("w") as records, (folder / "ranks.csv").open("w") as headers:
         for of_rank in ranks:
             late = ((of_rank.first if of_rank.first is not None else start) - start) * PS // defined.resolution
-            rows = [*_made(of_rank, defined), *of_rank.rows]
+            rows = [*_definitions(of_rank, defined), *of_rank.rows]
             if rows:
                 rows[0].gap += late % NS
             length = sum(row.gap + row.duration for row in rows)
@@ -109,7 +109,7 @@ def _write(ranks: Sequence[Calls], defined: Definitions, folder: Path) -> None:
             headers.write(",".join(map(str, header)) + f",{defined.host(of_rank.rank)}\n")
 
 
-def _made(of_rank: Calls, defined: Definitions) -> list[Row]:
+def _definitions(of_rank: Calls, defined: Definitions) -> list[Row]:
     """Returns the records of communicators and windows, which come before their use."""
     windows = {number: on for number, on in defined.windows.values() if of_rank.rank in defined.ranks(on, of_rank.rank)}
     used = sorted(of_rank.used | {on for on in windows.values() if on > SELF})
@@ -124,12 +124,12 @@ def _made(of_rank: Calls, defined: Definitions) -> list[Row]:
 def main(anchor: str, folder: str) -> None:
     """Prints the result of `convert`, or its error."""
     try:
-        found: dict[str, object] = {"even": convert(Path(anchor), Path(folder))}
+        reply: dict[str, object] = {"even": convert(Path(anchor), Path(folder))}
     except Refusal as refusal:
-        found = {"error": str(refusal)}
+        reply = {"error": str(refusal)}
     except Exception as error:  # whatever the library makes of a damaged archive
-        found = {"failed": f"{type(error).__name__}: {error}"}
-    print(json.dumps(found))
+        reply = {"failed": f"{type(error).__name__}: {error}"}
+    print(json.dumps(reply))
 
 
 if __name__ == "__main__":

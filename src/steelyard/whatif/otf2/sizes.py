@@ -50,20 +50,20 @@ def same(name: str, part: Part) -> int:
     whole = part.sent + part.received
     match name:
         case "BARRIER":
-            found = 0
+            size = 0
         case "BCAST" | "SCATTER":
-            found = part.received or _others(part.sent, part.ranks)
+            size = part.received or _others(part.sent, part.ranks)
         case "REDUCE" | "GATHER":
-            found = part.sent or _others(part.received, part.ranks)
+            size = part.sent or _others(part.received, part.ranks)
         case "REDUCE_SCATTER" | "REDUCE_SCATTER_BLOCK":
-            found = part.sent
+            size = part.sent
         case "SCAN" if whole % (part.ranks + 1) == 0:
-            found = whole // (part.ranks + 1)
+            size = whole // (part.ranks + 1)
         case "SCAN" | "EXSCAN":
-            found = _others(whole, part.ranks)
+            size = _others(whole, part.ranks)
         case _:
-            found = _share(part.sent, part.ranks)
-    return found
+            size = _share(part.sent, part.ranks)
+    return size
 
 
 def contribution(name: str, part: Part) -> int:

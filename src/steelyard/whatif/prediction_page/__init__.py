@@ -95,11 +95,10 @@ def _engine(answers: Sequence[Answer]) -> str:
 
 
 def _network(found: Prediction) -> str:
-    own, name = link(found), found.point.network.name
-    words = f"latency L {quantity(own.L, 's')}, overhead o {quantity(own.o, 's')}, gap g {quantity(own.g, 's')}, "
-    return (
-        f"{name + ': ' if name else ''}{words}{quantity(1 / own.G, 'B/s') if own.G else 'unlimited bytes per second'}"
-    )
+    protocol, name = link(found), found.point.network.name
+    words = f"latency L {quantity(protocol.L, 's')}, overhead o {quantity(protocol.o, 's')}, gap g {quantity(protocol.g, 's')}, "
+    rate = quantity(1 / protocol.G, "B/s") if protocol.G else "unlimited bytes per second"
+    return f"{name + ': ' if name else ''}{words}{rate}"
 
 
 def _section(part: Part, number: int, ranks: int) -> Section:

@@ -65,12 +65,12 @@ def sweep(answer: Answer, ranks: int, name: str) -> list[Figure]:
 
     If the probability of loss and the affected ranks vary, each has a figure at the greatest value of the other.
     """
-    found = answer.predictions
+    predictions = answer.predictions
     probability, affected, conditions = _swept(ranks)
-    varying = [s for s in conditions if len({s.value(p) for p in found}) > 1]
+    varying = [s for s in conditions if len({s.value(p) for p in predictions}) > 1]
     if not varying:
         return []
-    pairs = list(zip(found, answer.undisturbed, strict=True))
+    pairs = list(zip(predictions, answer.undisturbed, strict=True))
     beside = any(p.point != base.point for p, base in pairs)
     scaled = [(p, base.time if beside else 1.0) for p, base in pairs if base.time]
     if varying == [DURATION, PERIOD] and beside:

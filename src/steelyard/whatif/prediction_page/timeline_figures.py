@@ -53,10 +53,10 @@ def _sent(found: Timelines, name: str) -> Figure:
     both = (("undisturbed", found.undisturbed), ("disturbed", found.disturbed))
     series = []
     for title, line in both:
-        known = [(edge(at), count) for at, count in enumerate(line.sent) if count]
-        total = sum(count for _, count in known) or 1
+        bins = [(edge(at), count) for at, count in enumerate(line.sent) if count]
+        total = sum(count for _, count in bins) or 1
         series.append(
-            Series(title, tuple(x for x, _ in known), tuple(count / total for _, count in known), connected=False)
+            Series(title, tuple(x for x, _ in bins), tuple(count / total for _, count in bins), connected=False)
         )
     return Figure(
         name=f"{name}-sent",
