@@ -25,7 +25,7 @@ from steelyard import records
 from steelyard.command_line import cli
 from steelyard.compare import ROUNDS, pairs
 from steelyard.compare import in_turn as comparing
-from steelyard.compare.schedule import CASE_SECONDS, START_SPAN, Schedule, schedule
+from steelyard.compare.schedule import CASE_SECONDS, START_SPAN, Schedule, make_schedule
 from steelyard.errors import UsageError
 from steelyard.model import Case, Evaluation, Launch, Machine, Plan, Result, Sampling
 from steelyard.run import Evaluator, Progress, Surroundings, in_turn, session, setup
@@ -153,7 +153,7 @@ def planned(*kernels: str, setup: float = 0.0, toolchain: str = "gcc", **paramet
 
 
 def test_each_round_has_every_common_case_once_and_launches_of_a_number_have_the_same_cases() -> None:
-    made = schedule(planned("copy", "add", "triad"), planned("triad", "copy", "scale"), 12, seed=1)
+    made = make_schedule(planned("copy", "add", "triad"), planned("triad", "copy", "scale"), 12, seed=1)
     assert made.alone == (1, 1)
     assert made.rounds == 12
     for plan in (made.a, made.b):
@@ -167,21 +167,23 @@ def test_each_round_has_every_common_case_once_and_launches_of_a_number_have_the
 
 def test_either_side_begins_as_often_in_an_order_that_the_seed_decides() -> None:
     a, b = planned("triad"), planned("triad", plant="work:0.05")
-    orders = {seed: schedule(a, b, 40, seed).first for seed in (1, 2)}
+    orders = {seed: make_schedule(a, b, 40, seed).first for seed in (1, 2)}
     assert all(order.count("a") == 20 for order in orders.values())
     assert orders[1] != orders[2]
-    assert schedule(a, b, 40, 1) == schedule(a, b, 40, 1)
+    assert make_schedule(a, b, 40, 1) == make_schedule(a, b, 40, 1)
 
 
 def test_cases_match_over_a_factor_in_which_the_plans_differ_as_a_whole() -> None:
-    made = schedule(planned("triad", toolchain="gcc"), planned("triad", toolchain="clang", plant="work:0.05"), 10, 1)
+    made = make_schedule(
+        planned("triad", toolchain="gcc"), planned("triad", toolchain="clang", plant="work:0.05"), 10, 1
+    )
     assert {x.toolchain for x in made.a.launches} == {"gcc"}
     assert {x.toolchain for x in made.b.launches} == {"clang"}
     assert {x.cases[0].parameters.get("plant") for x in made.b.launches} == {"work:0.05"}
 
 
 def test_starts_are_short_and_a_case_is_sampled_alike_on_both_sides() -> None:
-    made = schedule(planned(*"abcdef", setup=0.5), planned(*"abcdef", setup=0.5), 10, 1)
+    made = make_schedule(planned(*"abcdef", setup=0.5), planned(*"abcdef", setup=0.5), 10, 1)
     assert {len(x.cases) for x in made.a.launches} == {2}
     assert all(sum(c.setup_seconds for c in x.cases) <= START_SPAN for x in made.a.launches)
     assert {c.sampling for plan in (made.a, made.b) for x in plan.launches for c in x.cases} == {
@@ -192,14 +194,14 @@ def test_starts_are_short_and_a_case_is_sampled_alike_on_both_sides() -> None:
 def test_cases_that_are_started_differently_stay_in_starts_of_their_own() -> None:
     case = [Case("g.b", "k", {"ranks": n}) for n in (2, 4)]
     plan = Plan("quick", 1, tuple(Launch(i, "g.b", "gcc", 1, (c,)) for i, c in enumerate(case, 1)), 1.0)
-    made = schedule(plan, plan, 10, 1)
+    made = make_schedule(plan, plan, 10, 1)
     assert len(made.a.launches) == 20
     assert all(one.cases == other.cases for one, other in zip(made.a.launches, made.b.launches, strict=True))
 
 
 def test_plans_without_a_common_case_are_refused() -> None:
     with pytest.raises(UsageError, match="no case in common"):
-        schedule(planned("copy"), planned("triad"), 10, 1)
+        make_schedule(planned("copy"), planned("triad"), 10, 1)
 
 
 # --------------------------------------------------------------------------- measuring, with a program made by hand
@@ -267,7 +269,7 @@ def begun(folder: Path, bench: Bench, made: Schedule, where: Machine) -> tuple[E
 def test_launches_come_in_turn_as_scheduled_and_nothing_is_repeated_in_between(
     two_sockets: Machine, tmp_path: Path
 ) -> None:
-    bench, made = Bench(), schedule(stream("copy", "triad"), stream("copy", "triad"), 10, 1)
+    bench, made = Bench(), make_schedule(stream("copy", "triad"), stream("copy", "triad"), 10, 1)
     a, b = begun(tmp_path, bench, made, two_sockets)
     in_turn.carry_out(made, a, b, lambda progress: None)
     assert [tuple(bench.log[i : i + 2]) for i in range(0, 20, 2)] == [
@@ -283,7 +285,7 @@ def test_launches_come_in_turn_as_scheduled_and_nothing_is_repeated_in_between(
 
 def test_progress_tells_the_round_and_a_time_left_that_falls(two_sockets: Machine, tmp_path: Path) -> None:
     seen: list[Progress] = []
-    bench, made = Bench(), schedule(stream("copy", "triad"), stream("copy", "triad"), 10, 1)
+    bench, made = Bench(), make_schedule(stream("copy", "triad"), stream("copy", "triad"), 10, 1)
     in_turn.carry_out(made, *begun(tmp_path, bench, made, two_sockets), seen.append)
     assert [p.done for p in seen] == list(range(40))
     assert {p.total for p in seen} == {40}
@@ -296,10 +298,10 @@ def test_progress_tells_the_round_and_a_time_left_that_falls(two_sockets: Machin
 
 def test_a_slowdown_is_found_although_the_pace_wanders_by_far_more(two_sockets: Machine, tmp_path: Path) -> None:
     for slowdown, call in ((1.05, "SLOWER"), (1.0, "SAME"), (0.95, "FASTER")):
-        bench, made = Bench(slowdown), schedule(stream("copy", "triad"), stream("copy", "triad"), 40, 1)
+        bench, made = Bench(slowdown), make_schedule(stream("copy", "triad"), stream("copy", "triad"), 40, 1)
         a, b = begun(tmp_path, bench, made, two_sockets)
         in_turn.carry_out(made, a, b, lambda progress: None)
-        assert comparing.partners(*(records.head(e.folder.path) for e in (a, b)))
+        assert comparing.are_partners(*(records.head(e.folder.path) for e in (a, b)))
         found = comparing.compare(a.folder.path, b.folder.path, [])
         assert [row.call for row in found.rows] == [call, call]
         assert [whole.call for whole in found.wholes] == [call]
@@ -310,7 +312,7 @@ def test_what_was_measured_before_an_interruption_is_readable_and_compared_as_fa
     two_sockets: Machine, tmp_path: Path
 ) -> None:
     for break_at, pairs_measured in ((7, 3), (31, 15)):
-        bench, made = Bench(1.05, break_at), schedule(stream("triad"), stream("triad"), 40, 1)
+        bench, made = Bench(1.05, break_at), make_schedule(stream("triad"), stream("triad"), 40, 1)
         a, b = begun(tmp_path, bench, made, two_sockets)
         with pytest.raises(KeyboardInterrupt):
             in_turn.carry_out(made, a, b, lambda progress: None)
@@ -327,7 +329,7 @@ def test_what_was_measured_before_an_interruption_is_readable_and_compared_as_fa
 
 
 def test_a_rest_that_would_be_measured_out_of_turn_is_refused(two_sockets: Machine, tmp_path: Path) -> None:
-    a, _ = begun(tmp_path, Bench(), schedule(stream("triad"), stream("triad"), 10, 1), two_sockets)
+    a, _ = begun(tmp_path, Bench(), make_schedule(stream("triad"), stream("triad"), 10, 1), two_sockets)
     with pytest.raises(UsageError, match="out of turn"):
         session.go_on(a.folder.path, [], quiet=True)
 
@@ -477,7 +479,7 @@ def test_two_runs_are_measured_again_kept_and_compared(small: Path) -> None:
     run = records.all_runs(small / "runs")[0].name
     said = json.loads(steelyard("compare", "--in-turn", run, run, "--rounds", "10", "--json", cwd=small))
     assert said["rows"][0]["call"] != "NOT COMPARABLE", said["rows"][0]["detail"]
-    assert any("Measured in turn" in note for note in said["notes"])
+    assert any("measured in turn" in note for note in said["notes"])
     assert run not in (said["a"], said["b"])
     for name in (said["a"], said["b"]):
         kept = evaluating.evaluate(small / "runs" / name)
@@ -509,6 +511,6 @@ def test_ctrl_c_keeps_what_was_measured_and_says_how_it_is_compared(small: Path)
     said = json.loads(steelyard("compare", str(a), str(b), "--json", cwd=small))
     (row,) = said["rows"]
     # A busy machine may scatter the pairs so far that no interval can be stated: they were compared all the same.
-    assert row["call"] != "NOT COMPARABLE" or "lie too far apart" in row["detail"], row["detail"]
+    assert row["call"] != "NOT COMPARABLE" or "differ too much" in row["detail"], row["detail"]
     assert sum("is not finished" in note for note in said["notes"]) == 2
     assert os.path.isdir(a)

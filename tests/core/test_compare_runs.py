@@ -14,7 +14,7 @@ from steelyard import published
 from steelyard.benchmarks.memory import placement
 from steelyard.command_line import cli
 from steelyard.compare import published_figures
-from steelyard.compare.runs import Row, RunComparison, compare, slower
+from steelyard.compare.runs import Row, RunComparison, compare, list_slower
 from steelyard.errors import UsageError
 from steelyard.model import Evaluation, Limit, Machine, Result, Setting, Value
 from steelyard.model.observed import Observed
@@ -53,7 +53,7 @@ def test_two_runs_of_the_same_machine_do_not_differ() -> None:
     assert {row.call for row in found.rows} == {"SAME"}
     assert {w.call for w in found.wholes} == {"SAME"}
     assert found.differences == found.only_a == found.only_b == ()
-    assert slower(found) == []
+    assert list_slower(found) == []
 
 
 def test_a_slowdown_of_5_percent_is_called_and_told_in_the_metric_s_own_direction() -> None:
@@ -68,7 +68,7 @@ def test_a_slowdown_of_5_percent_is_called_and_told_in_the_metric_s_own_directio
     assert one.low is not None
     assert one.high is not None
     assert one.low < one.ratio < one.high < 1
-    assert slower(found) == ["memory.stream triad"]
+    assert list_slower(found) == ["memory.stream triad"]
 
 
 def test_a_benchmark_as_a_whole_has_the_geometric_mean_of_its_ratios_and_the_note_of_rule_4() -> None:
@@ -123,7 +123,7 @@ def test_an_invalid_case_is_not_compared_and_a_disturbed_one_is_marked() -> None
     assert "INVALID in the second run: check" in told["triad1"].detail
     assert (told["triad2"].call, told["triad2"].disturbed) == ("SLOWER", ("b",))
     assert told["triad3"].disturbed == ()
-    assert slower(found) == []  # only the disturbed case is slower
+    assert list_slower(found) == []  # only the disturbed case is slower
 
 
 def test_an_unsettled_case_is_marked_and_its_call_stands(
@@ -136,7 +136,7 @@ def test_an_unsettled_case_is_marked_and_its_call_stands(
     told = rows(found)
     assert (told["triad1"].call, told["triad1"].unsettled, told["triad1"].disturbed) == ("SLOWER", ("a",), ())
     assert told["triad2"].unsettled == ()
-    assert "memory.stream triad" in slower(found), "how far its samples lie apart is in the call already"
+    assert "memory.stream triad" in list_slower(found), "how far its samples lie apart is in the call already"
     assert "Marked as UNSETTLED in one run or both: 1 of 2 cases." in found.counts
     shown = "\n".join(line.plain for line in side_by_side.screen(a, b, found, 80))
     assert "1 of the cases were disturbed in one run or both; UNSETTLED in one run or both: 1;" in " ".join(
@@ -230,7 +230,7 @@ def test_the_limits_of_the_five_placements_and_the_wrong_58_percent_are_shown() 
         "17.0 GB/s",
         "17.0 GB/s",
     ]
-    assert "76 % of it reached" in limits[-1]
+    assert "76 % reached" in limits[-1]
     assert any("58 % slower than local; this table gives 54 %" in note for note in found.notes)
     five = next(f for f in placement.figures((), machine()) if f.name == "placement-five")
     drawn = {s.name: s for s in five.series if s.published}
@@ -296,7 +296,7 @@ def test_what_one_machine_or_fewer_ranks_measured_is_said_to_be_another_thing() 
     four = replace(four, metrics={"throughput": Value(1e9, "B/s", None, None, "higher")})
     server = published_figures.compare(run(alone), "x86-64 server with 1 GbE")
     assert [(x.ours is not None, x.remark) for x in server.lines] == [(True, "within one machine")] * 2
-    assert "pingpong: ours is measured within one machine." in server.notes
+    assert "pingpong: this run measured within one machine." in server.notes
     found = published_figures.compare(run([four]), "Celeron educational cluster")
     assert [x.remark for x in found.lines if x.ours] == ["with 4 ranks, within one machine"]
 
@@ -404,7 +404,7 @@ def test_a_difference_beside_a_neighbour_on_the_core_is_not_called() -> None:
     assert [row.unclear.kind for row in found.rows if row.unclear] == ["other pace", "other pace"]
     shown = [line.plain for line in side_by_side.screen(run(CASES), run(slow), found, 80)]
     assert any(line.startswith("   2  The cores themselves issued -48 %") for line in shown)
-    assert slower(found) == []
+    assert list_slower(found) == []
 
 
 def test_a_difference_on_cores_of_the_same_pace_is_called() -> None:

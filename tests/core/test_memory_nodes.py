@@ -244,7 +244,7 @@ def test_the_report_lists_every_node_with_its_kind_and_its_use() -> None:
         ("255", "GPU", "16 GiB", "none", "only with memory_policy=bind:255"),
     )
     assert "2 NUMA nodes" in sentences.machine(evaluation)
-    differing = {d.name: (d.a, d.b) for d in surroundings.differences(full.run, evaluation.run)}
+    differing = {d.name: (d.a, d.b) for d in surroundings.find_differences(full.run, evaluation.run)}
     assert differing["memory nodes"] == ("2", "2 DRAM, 1 GPU")
 
 

@@ -360,7 +360,7 @@ def test_openmps_threads_have_a_column_beside_our_own_and_stand_for_neither_in_c
     assert waiting
     assert len(waiting.parts[0].figure.rows) == len(rows)
     a, b = with_device(both), with_device([r for r in both if "model" not in r.parameters])
-    (found,) = across.together(a, b)
+    (found,) = across.pair_modes(a, b)
     assert found.modes == ("4 threads",)
     assert {pair[0].parameters.get("model") for k in found.kernels for pair in k.modes.values()} == {None}
 
@@ -507,7 +507,7 @@ def test_other_sizes_and_invalid_results_are_not_set_against_each_other() -> Non
     base = in_modes("vector", 1e-3, 2e-3, 0.5e-3) + moved(in_modes("nbody", 3e-3, 1.5e-3, 1e-3), elements=8)
     page = node_against.data(with_device(mine), with_device(base + in_modes("stencil", 3e-3, 1.5e-3, 1e-3)))
     assert [row.name for row in page.parts[0].rows] == ["vector"]
-    assert page.left_out == "In one of the runs only, or with other sizes: nbody, stencil."
+    assert page.left_out == "Kernels that only one run has, or that have other sizes: nbody, stencil."
 
 
 def test_a_disturbed_time_of_the_other_system_is_told() -> None:
@@ -515,7 +515,7 @@ def test_a_disturbed_time_of_the_other_system_is_told() -> None:
     base = in_modes("vector", 1e-3, 2e-3, 0.5e-3, level="DISTURBED", evidence=("competing load: some.",))
     (part,) = node_against.data(mine, with_device(base)).parts
     assert "DISTURBED: 3 of 3 ratios" in part.figure.notes[0]
-    assert all("set against was DISTURBED" in c.interval for c in part.rows[0].cells if c)
+    assert all("reference was DISTURBED" in c.interval for c in part.rows[0].cells if c)
     assert [c.level for c in part.rows[0].cells if c] == ["CLEAN"] * 3
 
 
@@ -525,7 +525,7 @@ def test_toolchains_that_both_have_are_set_against_themselves() -> None:
     both = node_against.data(with_device(mine + other), with_device(mine + other))
     assert [part.title for part in both.parts] == ["gcc-12.2.0", "clang-14"]
     one = node_against.data(with_device(mine), with_device(other))
-    assert "Compiled with gcc-12.2.0, there with clang-14." in one.parts[0].figure.caption
+    assert "Compiled with gcc-12.2.0 here and with clang-14 there." in one.parts[0].figure.caption
 
 
 def test_runs_without_a_common_kernel_are_refused() -> None:
@@ -538,9 +538,9 @@ def test_a_published_system_has_no_times_of_the_nodes_kernels_to_be_the_base(tmp
     kernels = {name.removeprefix("node.") for name in catalogue.find() if name.startswith("node.")}
     assert not [e for e in published.shipped() if e.benchmark in kernels], "these can be a base now"
     with pytest.raises(UsageError, match=r"'Mont-Blanc node' \(given by --against\) is a published system"):
-        across.base(tmp_path, "mont-blanc node")
+        across.find_base(tmp_path, "mont-blanc node")
     with pytest.raises(UsageError, match="There is no run 'nowhere'"):
-        across.base(tmp_path, "nowhere")
+        across.find_base(tmp_path, "nowhere")
 
 
 def test_the_report_has_the_page_where_another_system_is_given() -> None:

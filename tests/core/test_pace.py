@@ -401,7 +401,7 @@ def _results(records, best, each):
         cases.setdefault(identity(record), []).append(record)
     found = {}
     for name in sorted(cases, key=str)[::each]:
-        members = [evaluation.rejudge(record, best) for record in cases[name]]
+        members = [evaluation.rejudge_record(record, best) for record in cases[name]]
         _, spread, verdict = judged(members)
         if spread:
             found[name] = (verdict.level, spread)

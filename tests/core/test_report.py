@@ -210,25 +210,25 @@ def test_the_note_below_a_figure_counts_the_disturbed_values_and_names_their_kin
     notes = re.findall(r'<span class="mark">(.*?)</span>', html)
     assert (
         "DISTURBED: 1 of 90 values, by competing load and core clock; shown by a dagger (†). "
-        "The table of results tells all the evidence."
+        "The table of results shows all the evidence."
     ) in notes
     assert not any("in 26 of 513 samples" in note for note in notes)
 
 
 def test_unsettled_values_are_counted_below_a_figure_on_their_own(html: str) -> None:
     notes = re.findall(r'<span class="mark">(.*?)</span>', html)
-    end = "The table of results tells all the evidence."
+    end = "The table of results shows all the evidence."
     assert "UNSETTLED: 1 of 90 values, by interval; shown by a half circle (◐)." in notes
     assert f"UNSETTLED: 1 of 34 values, by interval; shown by wide, thin hollow marks. {end}" in notes
     assert "UNSETTLED: 1 of 11 values, by interval; shown by wide, thin hollow marks." in notes
-    assert "Some results of this benchmark are UNSETTLED: see the table." in notes
+    assert "Some results of this benchmark are UNSETTLED. See the table." in notes
 
 
 def test_what_did_not_matter_is_no_reason_for_an_unsettled_result() -> None:
     harmless = builders.verdict_of("CLEAN", "interrupts: 3 in all; too few to move the median.")
     seen = builders.triad(1e10, level="UNSETTLED")
     bare = replace(seen, records=tuple(replace(r, verdict=harmless) for r in seen.records))
-    assert values.why(bare) == "Too little is known to rely on it; no reason is named."
+    assert values.why(bare) == "Too little is known to rely on it. The record gives no reason."
     assert values.evidence(replace(bare, verdict=report_fixture.UNSETTLED)) == report_fixture.UNSETTLED.evidence
 
 
@@ -307,7 +307,7 @@ def test_an_invalid_result_shows_its_reason_and_no_number(html: str, evaluation:
 def test_a_run_without_results_has_a_report_too() -> None:
     html = report.render(report_fixture.empty())
     page = Page(html)
-    assert "No result was measured" in " ".join(page.texts)
+    assert "This run has no results" in " ".join(page.texts)
     assert len(page.of("section")) == 6 + len(report_fixture.benchmarks())
     assert not page.of("div", "plot")
     assert len(html) < 2e5, "the drawing library is only there when something is drawn"
@@ -321,7 +321,7 @@ def test_a_run_that_knows_nothing_of_its_machine_has_a_report_too() -> None:
         memory=0, memory_available=0, fma_width=None, fma_units=None, compilers=(),
     )  # fmt: skip
     html = report.render(replace(full, run=replace(full.run, machine=bare), benchmarks={}))
-    assert "No limit of this machine is known" in html
+    assert "The limits of this machine are unknown" in html
 
 
 def test_a_benchmark_whose_figures_fail_does_not_take_the_report_with_it(evaluation: Evaluation) -> None:
@@ -330,7 +330,7 @@ def test_a_benchmark_whose_figures_fail_does_not_take_the_report_with_it(evaluat
 
     bad = replace(evaluation.benchmarks["memory.stream"], figures=broken)
     html = report.render(replace(evaluation, benchmarks={**evaluation.benchmarks, "memory.stream": bad}))
-    assert "This figure could not be made: KeyError" in html
+    assert "This figure could not be drawn: KeyError" in html
     assert "The latency ladder" in html
 
 
@@ -340,8 +340,10 @@ def test_the_verdict_is_five_sentences_made_from_the_results(evaluation: Evaluat
     assert "51.9 GB/s (4 threads), 76 % of the limit of 68.3 GB/s" in memory
     assert "306 cycles at the worst locality (G) and 1.20 cycles at the best (L)" in locality
     assert locality.endswith("Triad is tolerant: with 4 threads an operation costs 0.28 of what it costs with one.")
-    assert "Of 140 results 134 are CLEAN and can be relied on, 3 UNSETTLED, 2 DISTURBED and 1 INVALID: " in trust
-    assert trust.endswith("UNSETTLED: nothing disturbed them, but too little is known to rely on them.")
+    assert (
+        "Of 140 results, 134 are CLEAN and reliable, 3 UNSETTLED, 2 DISTURBED and 1 INVALID. These are marked " in trust
+    )
+    assert trust.endswith("UNSETTLED results were not disturbed, but too few data are known to rely on them.")
     assert "Scale with 4 threads computed a wrong result" in advice
 
 
@@ -719,7 +721,7 @@ def test_the_time_of_a_run_is_accounted_for_where_the_records_tell_it(evaluation
     more = replace(evaluation.run, records=(replace(first, launch=99), second, silent, *others))
     told = time_account.data(replace(evaluation, run=more))
     assert told
-    assert told.again == "Of this, 1.0 s went into 1 attempt that was disturbed and measured again."
+    assert told.again == "Of this time, 1.0 s went into 1 attempt that was disturbed and measured again."
     assert told.partial.startswith("1 of ")
     old = replace(evaluation.run, records=(silent,))
     assert time_account.data(replace(evaluation, run=old)) is None

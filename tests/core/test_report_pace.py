@@ -47,7 +47,7 @@ def record(number: int, launch: int = 1, began: float | None = None, **told: Any
 def judged(records: Sequence[Record], plan: Plan | None = None, shown: Shown | None = None) -> Evaluation:
     """A run of these records, read back."""
     whole = builders.evaluation((), records=tuple(records), shown=shown or Shown())
-    run = evaluation.rejudged(replace(whole.run, plan=plan or whole.run.plan))
+    run = evaluation.rejudge_run(replace(whole.run, plan=plan or whole.run.plan))
     names = sorted({r.benchmark for r in records})
     benchmarks = {name: builders.benchmark(name) for name in names}
     return Evaluation(run=run, benchmarks=benchmarks, results=results(run.records, benchmarks), findings=())
@@ -84,26 +84,26 @@ def marks(plot: dict[str, Any], axis: str) -> dict[str, list[float]]:
 
 def test_the_first_sentences_say_what_was_within_bounds_set_aside_and_waited_for(restless: Evaluation) -> None:
     within, aside, waited = page_of(restless).paragraphs
-    assert within.startswith("The cores were within bounds in 88 % of 8 records and the memory in 88 % of 8.")
-    assert aside.startswith("Of 160 samples 7 were set aside (shared core 7): the figures rest on the others.")
-    assert "2 of 8 records are DISTURBED, most often by shared core (1) and shared memory (1)." in aside
-    assert waited == "Cases waited 3.5 s for quiet in all."
+    assert within.startswith("The cores were within their bounds in 88 % of 8 records and the memory in 88 % of 8.")
+    assert aside.startswith("Of 160 samples, 7 were set aside (shared core 7). The figures use only the others.")
+    assert "2 of 8 records are DISTURBED, most often because of shared core (1) and shared memory (1)." in aside
+    assert waited == "In total, cases waited 3.5 s for a quiet machine."
 
 
 def test_a_quiet_run_says_that_nothing_was_waited_for_or_set_aside() -> None:
     within, aside, waited = page_of(judged([record(n) for n in range(4)])).paragraphs
-    assert within.startswith("The cores were within bounds in 100 % of 4 records and the memory in 100 % of 4.")
+    assert within.startswith("The cores were within their bounds in 100 % of 4 records and the memory in 100 % of 4.")
     assert aside == "None of 80 samples was set aside."
-    assert waited == "No case waited for quiet."
+    assert waited == "No case waited for a quiet machine."
 
 
 def test_what_the_readings_are_compared_with_is_said() -> None:
     records = [record(n) for n in range(3)]
-    assert "measured for the first time" in page_of(judged(records)).paragraphs[0]
+    assert "This is the first run on this machine" in page_of(judged(records)).paragraphs[0]
     earlier = Shown({"issued gcc": 2 * ISSUED}, 7, "2026-01-02T03:04:05+00:00")
     within = page_of(judged(records, shown=earlier)).paragraphs[0]
-    assert within.startswith("The cores were within bounds in 0 % of 3 records")
-    assert within.endswith("the best of this run and of 7 earlier runs since 2026-01-02.")
+    assert within.startswith("The cores were within their bounds in 0 % of 3 records")
+    assert within.endswith("the best of this run and 7 earlier runs since 2026-01-02.")
 
 
 def test_each_record_is_a_mark_at_its_share_of_the_best_in_the_row_of_what_became_of_it(restless: Evaluation) -> None:
@@ -171,14 +171,14 @@ def test_a_machine_whose_memory_cannot_be_probed_has_the_cores_alone() -> None:
     found = judged([record(n, surroundings={"pace": {"before": around}}) for n in range(3)])
     page = page_of(found)
     assert [figure.title for figure in page.figures] == ["The pace of the cores"]
-    assert page.paragraphs[0].startswith("The cores were within bounds in 100 % of 3 records.")
+    assert page.paragraphs[0].startswith("The cores were within their bounds in 100 % of 3 records.")
     assert page.rows[0].cells[2] == "–"
 
 
 def test_more_threads_than_processors_are_not_compared_and_the_page_stands_all_the_same() -> None:
     page = page_of(judged([record(n, surroundings={"oversubscribed": True}) for n in range(3)]))
     assert page.figures == ()
-    assert page.paragraphs[0].startswith("No reading could be compared with another.")
+    assert page.paragraphs[0].startswith("There are too few readings to compare.")
 
 
 def test_a_run_that_was_gone_on_with_the_next_day_is_drawn_without_the_night() -> None:
@@ -211,7 +211,7 @@ def test_further_launches_are_those_beyond_the_preset_or_with_some_of_the_cases(
 def test_further_launches_are_counted_and_drawn_apart() -> None:
     records = [record(n, launch=1 + n // 2) for n in range(6)]
     found = judged(records, launches([2], [2], [1], [1]))
-    assert page_of(found).paragraphs[2].endswith("1 further launch was added, of cases that were not settled.")
+    assert page_of(found).paragraphs[2].endswith("1 further launch was added for cases that were not settled.")
     usual, further = plots(page_of(found))[0]["data"][-2:]
     assert (usual["name"], usual["base"]) == ("launches", [0, 2])
     assert (further["name"], further["base"]) == ("further launches", [4])

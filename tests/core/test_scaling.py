@@ -395,7 +395,7 @@ def test_invalid_results_are_left_out_and_disturbed_and_unsettled_ones_named() -
     assert tuple(found.results) == (1, 2, 8)
     assert (found.level, found.counts("DISTURBED"), found.counts("UNSETTLED")) == ("DISTURBED", (8,), (2,))
     notes = " ".join(scaling_rows.notes(found))
-    assert "UNSETTLED: 2 threads; take what rests on these with care. DISTURBED: 8 threads;" in notes
+    assert "UNSETTLED: 2 threads. Do not rely on values that depend on these. DISTURBED: 8 threads." in notes
     (plain,) = scaling_rows.as_json([found])
     assert (plain["disturbed"], plain["unsettled"]) == ([8], [2])
     out = StringIO()
@@ -417,9 +417,9 @@ def test_where_to_stop_is_said_in_a_sentence() -> None:
     told = sentence(amdahl(0.05))
     assert told.startswith("Stop at 8 threads: from 8 to 16 each further one adds 0.4")
     assert told.endswith("of what one thread does alone, less than half.")
-    assert "No reason to stop was observed up to 32 threads" in sentence(amdahl(0.0))
+    assert "All counts up to 32 threads" in sentence(amdahl(0.0))
     assert "what one of the first 2 does" in sentence(amdahl(0.05), (2, 4, 8, 16))
-    assert "not distinguished from half" in sentence(lambda p: {1: 1.0, 2: 1 / 1.5, 4: 1 / 1.6}[p], (1, 2, 4))
+    assert "not clearly different from half" in sentence(lambda p: {1: 1.0, 2: 1 / 1.5, 4: 1 / 1.6}[p], (1, 2, 4))
 
 
 def test_sweeps_of_a_benchmark_are_told_apart_by_what_differs() -> None:
@@ -432,12 +432,14 @@ def test_sweeps_of_a_benchmark_are_told_apart_by_what_differs() -> None:
 def test_a_law_that_is_not_fitted_is_said_once_for_all_sweeps_or_with_those_that_are_meant() -> None:
     two = sweeps(seen([*line(amdahl(0.1), (1, 2)), *line(amdahl(0.1), (1, 2), pinning="none")]))
     assert [words.partition(":")[0] for words in scaling_rows.refused(two)] == [
-        "Amdahl's law is not fitted",
-        "The universal scalability law is not fitted",
+        "Amdahl's law could not be fitted",
+        "The universal scalability law could not be fitted",
     ]
     few = sweeps(seen([*line(amdahl(0.1)), *line(amdahl(0.1), (1, 2, 4), pinning="none")]))
     (words,) = scaling_rows.refused(few)
-    assert words.startswith("The universal scalability law is not fitted to cg, class A, threads, not pinned: it has 2")
+    assert words.startswith(
+        "The universal scalability law could not be fitted to cg, class A, threads, not pinned: it has 2"
+    )
 
 
 def test_a_speed_up_above_the_ideal_is_remarked_on_and_one_at_the_ideal_is_not() -> None:
@@ -586,7 +588,7 @@ def test_applications_are_shown_in_full_and_others_in_one_table() -> None:
     assert found is not None
     assert [s.name for s in found.sections] == ["application.npb_cg"]
     assert [b.benchmark for b in found.briefs] == ["node.vector"]
-    assert "Applications are shown in full" in found.choice
+    assert "This page shows applications in full" in found.choice
     html = report.render(run)
     assert html.count('<section class="page" id="scaling">') == 1
     assert '<a href="#scaling">Scaling</a>' in html
@@ -784,18 +786,18 @@ def test_traces_say_by_what_efficiency_is_lost() -> None:
         ("lu-2", 2, ""), ("lu-4", 4, "load balance"), ("lu-8", 8, "transfer"),
     ]  # fmt: skip
     assert found.causes.rows[2].cells[2:] == ("51 %", "90 %", "95 %", "60 %")
-    assert "'lu-8' 8 ranks compute 51 % of the time. Most of the rest is lost by transfer" in found.causes.sentence
+    assert "'lu-8' 8 ranks compute 51 % of the time. The largest loss is in transfer" in found.causes.sentence
     html = report.render(run)
-    assert "Causes, by traces" in html
+    assert "Causes from traces" in html
     assert "lost by transfer: messages cost time" in html
-    assert "Causes, by traces" not in report.render(seen(line(amdahl(0.1))))
+    assert "Causes from traces" not in report.render(seen(line(amdahl(0.1))))
 
 
 def test_traces_alone_make_the_page() -> None:
     found = page.data(replace(seen([]), traces=(factors("lu-2", 2, 0.98, 0.99, 0.97),)))
     assert found is not None
     assert found.causes is not None
-    assert found.causes.sentence.endswith("little is lost.")
+    assert found.causes.sentence.endswith("Little efficiency is lost.")
     assert not page.has_figures(found)
 
 

@@ -77,7 +77,7 @@ def evaluated(
     idle = (START * SECOND + SECOND, round((START + IDLE_SECONDS - 1) * SECOND))
     run = replace(builders.evaluation(made, machine()).run, records=tuple(told))
     benchmarks = {r.benchmark: builders.known()[r.benchmark] for r in made}
-    return evaluation.judged(run, benchmarks, Power({sensor.name: Trace(sensor, at, watts)}, idle))
+    return evaluation.evaluate_run(run, benchmarks, Power({sensor.name: Trace(sensor, at, watts)}, idle))
 
 
 def made() -> Evaluation:
@@ -88,4 +88,4 @@ def made() -> Evaluation:
 def judged_again(found: Evaluation, power: Power) -> Evaluation:
     """The same run with other readings."""
     benchmarks = {name: builders.known()[name] for name in found.benchmarks}
-    return evaluation.judged(found.run, benchmarks, power)
+    return evaluation.evaluate_run(found.run, benchmarks, power)

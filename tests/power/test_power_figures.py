@@ -153,7 +153,7 @@ def test_where_colours_come_again_each_kernel_is_named_once() -> None:
     times = only(power_fixture.evaluated(power_fixture.results(many), many)).times
     plot = json.loads(times.plot)
     assert sorted(name for trace in plot["data"] for name in trace.get("text", ()) if name) == sorted(names)
-    assert "Colours come again" in times.caption
+    assert "Several kernels share a colour" in times.caption
 
 
 def test_an_axis_of_ratios_near_one_has_a_power_of_two_on_either_side() -> None:

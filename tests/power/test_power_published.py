@@ -39,7 +39,7 @@ def test_each_printed_state_has_ours_beside_it(made: Evaluation) -> None:
     greatest = max(watts for modes in power_fixture.KERNELS.values() for _, watts in modes[3:])
     assert found["power_max", "gpu+1 cpu"].ours
     assert found["power_max", "gpu+1 cpu"].ours.value == pytest.approx(greatest, rel=0.01)
-    assert found["power", "gpu+1 cpu"].remark == "with 2 threads where theirs says 'gpu+1 cpu'"
+    assert found["power", "gpu+1 cpu"].remark == "with 2 threads instead of 'gpu+1 cpu'"
     notes = " ".join(published_figures.compare(made, SYSTEM).notes)
     assert notes.count("stated in the text on figure 7 and not read from its curves") == 1
 
@@ -70,11 +70,11 @@ def test_a_run_with_other_threads_says_so_and_one_without_the_stencil_has_the_id
         for r in made.results
     ]
     other = replace(made, results=tuple(four), run=replace(made.run, machine=here))
-    assert lines(other)["power", "2 cpu"].remark == "with 4 threads where theirs says '2 cpu'"
+    assert lines(other)["power", "2 cpu"].remark == "with 4 threads instead of '2 cpu'"
     without = replace(made, results=tuple(r for r in made.results if r.kernel != "stencil"))
     assert lines(without)["power", "1 cpu"].ours is None
     assert lines(without)["power", "idle"].ours
-    assert published_power.ours(replace(made, power=None), published.select("power")[0]).value is None
+    assert published_power.find_ours(replace(made, power=None), published.select("power")[0]).value is None
 
 
 def test_the_page_has_the_table_with_its_source(made: Evaluation) -> None:

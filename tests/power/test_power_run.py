@@ -129,7 +129,7 @@ def steady(watts: float, sensor: Sensor = RAIL, seconds: int = 60) -> Trace:
 def test_energy_is_power_times_time_with_both_intervals() -> None:
     result = timed(builders.triad(20e9), START + 10.0, 4.0, flops=1e9)
     idle = Trace(RAIL, steady(30.0).at, np.where(steady(30.0).at < (START + 5) * SECOND, 30.0, 80.0))
-    (found,), known = energy.joined(
+    (found,), known = energy.add_energy(
         [result],
         builders.evaluation([result]).benchmarks,
         Power({"rail": idle}, (START * SECOND, (START + 4) * SECOND)),
@@ -174,7 +174,7 @@ def drawn_by(result: Result, busy: float, between: float) -> Trace:
     """So many watts within the runs, and so many at all other times."""
     trace = steady(between)
     for record in result.records:
-        for run in energy.runs(record):
+        for run in energy.find_runs(record):
             trace.value[(trace.at > run.begin) & (trace.at <= run.end)] = busy
     return trace
 
@@ -182,7 +182,7 @@ def drawn_by(result: Result, busy: float, between: float) -> Trace:
 def test_the_energy_of_a_program_of_others_is_that_of_its_runs_from_start_to_end() -> None:
     result = in_runs(builders.triad(20e9), [3.0, 3.0, 3.0], pause=1.0)
     trace = drawn_by(result, 80.0, 200.0)  # between its runs we look at the pace, on all cores
-    (found,), _ = energy.joined([result], foreign([result]), Power({"rail": trace}))
+    (found,), _ = energy.add_energy([result], foreign([result]), Power({"rail": trace}))
     metrics = found.metrics
     assert metrics["power"].value == pytest.approx(80.0, rel=0.01)
     assert metrics["energy"].value == pytest.approx(240.0, rel=0.01)
@@ -193,7 +193,7 @@ def test_the_energy_of_a_program_of_others_is_that_of_its_runs_from_start_to_end
         assert value.high is not None
         assert value.low <= truth <= value.high
         assert value.high - value.low < 0.05 * truth
-    (ours,), _ = energy.joined([result], builders.evaluation([result]).benchmarks, Power({"rail": trace}))
+    (ours,), _ = energy.add_energy([result], builders.evaluation([result]).benchmarks, Power({"rail": trace}))
     assert ours.metrics["power"].value > 90  # of a program of ours all of it counts
 
 
@@ -202,7 +202,7 @@ def test_runs_too_short_for_the_sensor_have_no_energy_unless_all_of_them_bound_i
     for lengths, pause, known in (([0.3] * 4, 0.5, False), ([6.0, 6.0], 0.5, True)):
         result = in_runs(builders.triad(20e9), lengths, pause)
         trace = drawn_by(result, 80.0, 30.0)
-        (found,), _ = energy.joined(
+        (found,), _ = energy.add_energy(
             [result], foreign([result]), Power({"rail": Trace(slow, trace.at[::100], trace.value[::100])})
         )
         assert ("energy" in found.metrics) is known
@@ -213,7 +213,7 @@ def test_a_program_of_others_that_does_not_say_when_it_ran_has_no_energy(lost: s
     result = in_runs(builders.triad(20e9), [3.0, 3.0], pause=1.0)
     records = [replace(r, surroundings=builders.seen(r.surroundings, **{lost: None})) for r in result.records]
     result = replace(result, records=tuple(records))
-    (found,), _ = energy.joined([result], foreign([result]), Power({"rail": steady(80.0)}))
+    (found,), _ = energy.add_energy([result], foreign([result]), Power({"rail": steady(80.0)}))
     assert "energy" not in found.metrics
 
 
@@ -224,7 +224,7 @@ def evaluation_seconds(result: Result) -> float:
 def test_a_case_too_short_for_the_sensor_has_no_energy() -> None:
     result = timed(builders.triad(20e9), START + 10.0, 0.03)
     slow = Trace(replace(RAIL, window=1.12), steady(80.0).at[::112], steady(80.0).value[::112])
-    (found,), known = energy.joined([result], builders.evaluation([result]).benchmarks, Power({"rail": slow}))
+    (found,), known = energy.add_energy([result], builders.evaluation([result]).benchmarks, Power({"rail": slow}))
     assert "power" not in found.metrics
     assert "power" not in {m.name for m in known["memory.stream"].metrics}
 
@@ -234,7 +234,7 @@ def test_the_source_that_holds_most_of_the_node_counts() -> None:
     at = steady(0.0).at
     socket = Trace(SOCKET, at, np.mod(40.0 * (at - at[0]) / SECOND, 262144.0))
     traces = {"rail": steady(80.0), SOCKET.name: socket}
-    (found,), _ = energy.joined([result], builders.evaluation([result]).benchmarks, Power(traces))
+    (found,), _ = energy.add_energy([result], builders.evaluation([result]).benchmarks, Power(traces))
     assert found.metrics["power"].value == pytest.approx(80.0)
 
 
@@ -419,7 +419,7 @@ GOOD = {
 def test_the_page_of_power_says_what_was_used() -> None:
     result = timed(builders.triad(20e9), START + 10.0, 4.0, flops=1e9)
     told = Power({"rail": steady(80.0)}, (START * SECOND, (START + 4) * SECOND))
-    (found,), known = energy.joined([result], builders.evaluation([result]).benchmarks, told)
+    (found,), known = energy.add_energy([result], builders.evaluation([result]).benchmarks, told)
     made = builders.evaluation([found])
     page = data(replace(made, benchmarks=known, power=told))
     assert page

@@ -14,7 +14,7 @@ from builders import evaluation as made_by_hand
 from builders import triad
 from steelyard import evaluation
 from steelyard.command_line import cli
-from steelyard.evaluation.kept import ENTRY
+from steelyard.evaluation.evaluation_cache import ENTRY
 from steelyard.records import result_cache
 from steelyard.report import columns
 from steelyard.report.question import query

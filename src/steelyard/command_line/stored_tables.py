@@ -82,11 +82,11 @@ def _find_content(path: Path, paths: Sequence[Path], entry: str, make: Callable[
 
 def _is_own(evaluation: Evaluation) -> bool:
     """Returns whether the run uses benchmarks of this package only."""
-    from steelyard.evaluation import benchmarks_of
+    from steelyard.evaluation import list_benchmarks
 
     benchmarks = evaluation.benchmarks
     return not evaluation.run.paths and all(
         name in benchmarks
         and all(result_cache.HOUSE in Path(source.path).parents for source in benchmarks[name].sources)
-        for name in benchmarks_of(evaluation.run)
+        for name in list_benchmarks(evaluation.run)
     )

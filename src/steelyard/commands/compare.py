@@ -115,12 +115,12 @@ def command(
     if in_turn:
         earlier, path = measure(earlier, path, runs, paths or [], rounds, seed, quiet, trust)
     a, b = (conclusion.read(p, paths or []) for p in (earlier, path))
-    compared = turns.judged(a, b) if turns.partners(a.run, b.run) else comparing.compare(a, b)
+    compared = turns.compare_evaluations(a, b) if turns.are_partners(a.run, b.run) else comparing.compare(a, b)
     if form == "screen":
         side_by_side.show(a, b, compared)
     else:
         comparison.runs(compared, json_)
-    if fail_on_slower and comparing.slower(compared):
+    if fail_on_slower and comparing.list_slower(compared):
         raise typer.Exit(1)
 
 

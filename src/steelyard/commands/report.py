@@ -75,7 +75,7 @@ def command(
 
     if output:
         files.expect_output(output, "The report")
-    base = modes.base(runs, against) if against else None
+    base = modes.find_base(runs, against) if against else None
     path = records.find(runs, name)
     factors = _read_factors(traces) if traces else ()
     if figures:

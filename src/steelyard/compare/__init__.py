@@ -1,5 +1,5 @@
 """Systems side by side: runs with runs, and runs with published systems."""
 
-# Of two runs in turn. So many pairs of launches show 5 % in 9 of 10 comparisons although launches scatter by 3 %, the machine
-# wanders by 10 %, and a neighbour hits one pair in five (simulated: tests/core/test_compare_in_turn.py).
+# Rounds of two runs in turn. So many pairs of launches show 5 % in 9 of 10 comparisons although launches scatter by 3 %, the
+# machine drifts by 10 %, and another guest disturbs one pair in five (simulated: tests/core/test_compare_in_turn.py).
 ROUNDS = 40

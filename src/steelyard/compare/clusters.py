@@ -1,4 +1,4 @@
-"""Which of a run's network and cluster figures are of the kind that another system printed, and in what they differ."""
+"""The network and cluster figures of a run that compare with published figures, and the conditions in which they differ."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ ACROSS = "other node"  # the placement of a pair on two hosts
 
 @dataclass(frozen=True)
 class Ours:
-    """Results of which the best in `metric` is meant, or a `value` of them all; `remark` says in what it is another thing."""
+    """Results with their best value of `metric`, or a `value` of all of them. `remark` names a condition that differs."""
 
     results: tuple[Result, ...] = ()
     metric: str = ""
@@ -23,70 +23,70 @@ class Ours:
     remark: str = ""
 
 
-def ours(evaluation: Evaluation, entry: Published) -> Ours | None:
-    """What the run has beside the printed number; None where that is of another benchmark than these."""
-    known = _KNOWN.get((entry.benchmark, entry.metric))
-    if known is None:
+def find_ours(evaluation: Evaluation, entry: Published) -> Ours | None:
+    """Returns the results of the run that compare with the published number; None for any other benchmark."""
+    choose = _KNOWN.get((entry.benchmark, entry.metric))
+    if choose is None:
         return None
-    mine = like(evaluation, entry.benchmark)
-    return known([r for r in mine if r.metrics and not messages.oversubscribed(r)], entry)
+    results = find_alike(evaluation, entry.benchmark)
+    return choose([r for r in results if r.metrics and not messages.oversubscribed(r)], entry)
 
 
-def like(evaluation: Evaluation, published: str) -> list[Result]:
-    """The results of the kind that others published as that benchmark."""
+def find_alike(evaluation: Evaluation, published: str) -> list[Result]:
+    """Returns the results of the kernels that compare with that published benchmark."""
     kernels = {(name, role.kernel) for name, role in playing(evaluation, Counterpart) if role.published == published}
     return [r for r in evaluation.results if (r.benchmark, r.kernel) in kernels]
 
 
 def _flops(results: Sequence[Result], entry: Published) -> Ours:
-    """Nodes with all that they have; a number of cores is one of ranks of a single node."""
-    mine = [r for r in results if "flops" in r.metrics]
+    """Returns results of whole nodes. A published number of cores means as many ranks on a single node."""
+    timed = [r for r in results if "flops" in r.metrics]
     if "cores" in entry.parameters:
-        wanted = entry.parameters["cores"]
-        return Ours(tuple(r for r in mine if _hosts(r) == 1 and r.parameters.get("ranks") == wanted), "flops")
-    mine = [r for r in mine if _hosts(r) == entry.parameters.get("nodes")]
-    return Ours(tuple(cases.with_most(mine, "ranks")), "flops")
+        cores = entry.parameters["cores"]
+        return Ours(tuple(r for r in timed if _hosts(r) == 1 and r.parameters.get("ranks") == cores), "flops")
+    timed = [r for r in timed if _hosts(r) == entry.parameters.get("nodes")]
+    return Ours(tuple(cases.with_most(timed, "ranks")), "flops")
 
 
 def _pingpong(results: Sequence[Result], entry: Published) -> Ours:
-    """Reused buffers, as IMB has them: the shortest message's latency, the best bandwidth of all sizes."""
-    mine = cases.where(results, buffers="reused")
-    mine, remark = _across(mine, "placement", ACROSS)
+    """Returns results with reused buffers, as in IMB: the latency of the shortest message, or the bandwidths of all sizes."""
+    reused = cases.where(results, buffers="reused")
+    reused, remark = _across(reused, "placement", ACROSS)
     if entry.parameters.get("stack") == "tcp":
-        mine = cases.where(mine, transport="tcp") or mine
+        reused = cases.where(reused, transport="tcp") or reused
     if entry.metric == "latency":
-        least = min((messages.size(r) for r in mine), default=0)
-        mine = [r for r in mine if messages.size(r) == least]
-    return Ours(tuple(mine), entry.metric, remark=remark)
+        shortest = min((messages.size(r) for r in reused), default=0)
+        reused = [r for r in reused if messages.size(r) == shortest]
+    return Ours(tuple(reused), entry.metric, remark=remark)
 
 
 def _transfer(results: Sequence[Result], entry: Published) -> Ours:
-    mine, remark = _across(results)
+    near, remark = _across(results)
     if entry.metric == "bandwidth":
         wanted = {k: v for k, v in entry.parameters.items() if k in ("direction", "message_bytes")}
-        return Ours(tuple(cases.where(mine, **wanted)), "bandwidth", remark=remark)
-    found = [s for s in spreads(mine) if s.metric == "latency"]
-    if not found:
+        return Ours(tuple(cases.where(near, **wanted)), "bandwidth", remark=remark)
+    latencies = [s for s in spreads(near) if s.metric == "latency"]
+    if not latencies:
         return Ours()
-    least = min(found, key=lambda s: s.share)
+    least = min(latencies, key=lambda s: s.share)
     return Ours(least.results, value=Value(least.share, "%", None, None, "lower"), remark=remark)
 
 
 def _nettest(results: Sequence[Result], entry: Published) -> Ours:
-    """As many ranks as there were nodes; otherwise the most that were measured, from which on the topologies differ."""
+    """Returns results with as many ranks as nodes; otherwise those with the most ranks, if they are more than 2."""
     wanted = {k: v for k, v in entry.parameters.items() if k in ("topology", "direction")}
-    mine, remark = _across(cases.where(results, **wanted))
-    there = [r for r in mine if r.parameters.get("ranks") == entry.parameters.get("nodes")]
-    if not there:
-        there = [r for r in cases.with_most(mine, "ranks") if (cases.number(r, "ranks") or 0) > 2]
-        remark = ", ".join(filter(None, (f"with {there[0].parameters['ranks']} ranks" if there else "", remark)))
-    return Ours(tuple(there), "throughput", remark=remark)
+    alike, remark = _across(cases.where(results, **wanted))
+    chosen = [r for r in alike if r.parameters.get("ranks") == entry.parameters.get("nodes")]
+    if not chosen:
+        chosen = [r for r in cases.with_most(alike, "ranks") if (cases.number(r, "ranks") or 0) > 2]
+        remark = ", ".join(filter(None, (f"with {chosen[0].parameters['ranks']} ranks" if chosen else "", remark)))
+    return Ours(tuple(chosen), "throughput", remark=remark)
 
 
 def _across(results: Sequence[Result], name: str = "", value: str = "") -> tuple[list[Result], str]:
-    """Those between hosts; where there are none, all of them, and a word about it."""
-    there = [r for r in results if messages.over_a_network(r) or (name and r.parameters.get(name) == value)]
-    return (there, "") if there else (list(results), "within one machine" if results else "")
+    """Returns the results between hosts. If there are none, returns all of them and a remark."""
+    between = [r for r in results if messages.over_a_network(r) or (name and r.parameters.get(name) == value)]
+    return (between, "") if between else (list(results), "within one machine" if results else "")
 
 
 def _hosts(result: Result) -> int:

@@ -1,4 +1,4 @@
-"""Two commands of the user, compared by the pairs of their times."""
+"""Compares two commands of the user by pairs of their times."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,17 +26,18 @@ class Measure:
 
 
 def compare_timings(timings: Timings) -> list[Measure]:
-    """Returns the wall-clock time, and the processor time where both commands used some.
+    """Returns the wall-clock time, and the processor time if both commands used some.
 
-    UsageError if there are fewer pairs than an interval of 95 % needs.
+    UsageError if there are too few pairs for a 95 % interval.
     """
     pairs = len(timings.first)
     if pairs < FEWEST_PAIRS:
         raise UsageError(
-            f"Only {pairs} pairs of runs were measured. At least {FEWEST_PAIRS} are needed for an interval."
+            f"Only {pairs} pairs of runs were measured, but an interval needs at least {FEWEST_PAIRS}. Measure more pairs."
         )
     sides = {
-        name: ([of(run) for run in timings.first], [of(run) for run in timings.second]) for name, of in MEASURES.items()
+        name: ([measure(run) for run in timings.first], [measure(run) for run in timings.second])
+        for name, measure in MEASURES.items()
     }
     measured = {name: (a, b) for name, (a, b) in sides.items() if min(*a, *b) > 0}
     compared = compare_all_pairs([_logs(a, b) for a, b in measured.values()], SMALLEST, LEVEL)

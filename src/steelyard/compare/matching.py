@@ -1,19 +1,19 @@
-"""Which case of one run is which of the other, where the runs differ as a whole in a factor or a size."""
+"""Pairs the cases of two runs. The runs may differ as a whole in a factor or a size."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from steelyard.compare.placement_names import spelt
+from steelyard.compare.placement_names import free_parameters
 from steelyard.model import Result, Scalar
 from steelyard.statistics.results.identity import identity
 
-# Sizes follow the machine's caches and memory: each run's own largest one is the same question to both.
+# Sizes follow the machine's caches and memory, so the largest sizes of two runs correspond to each other.
 SIZES = ("elements", "bytes")
 
 
 @dataclass(frozen=True)
 class Match:
-    """The same case in both runs; `differing` are (name, in a, in b) of what was allowed to differ."""
+    """The same case in both runs. `differing` holds (name, value in a, value in b) of parameters that differ."""
 
     a: Result
     b: Result
@@ -21,13 +21,13 @@ class Match:
 
     @property
     def differing_size(self) -> bool:
-        """Whether their work differs, too."""
+        """Whether the work of both cases differs."""
         return any(name in SIZES for name, _, _ in self.differing)
 
 
 @dataclass(frozen=True)
 class Matched:
-    """Pairs in the order of the first run, and what only one of them has."""
+    """Pairs in the order of the first run, and the cases that only one run has."""
 
     pairs: tuple[Match, ...]
     only_a: tuple[Result, ...]
@@ -35,30 +35,30 @@ class Matched:
 
 
 def match(a: Sequence[Result], b: Sequence[Result]) -> Matched:
-    """Pair the results of two runs.
+    """Pairs the results of two runs.
 
-    They must agree in benchmark, kernel and all parameters, but for those that a name stands for (see `placed`), and for the
-    factors of a benchmark: parameters that have one value in all of a's cases and one other in all of b's, as the toolchain has.
-    Of what is left the largest sizes are paired.
+    Results of a pair agree in benchmark, kernel and all parameters, except two kinds: parameters that a placement name replaces
+    (see `placement_names`), and the factors of a benchmark. A factor has one value in all cases of a and another one in all
+    cases of b, such as the toolchain. Among the remaining results, the largest sizes are paired.
     """
     factors = {name: _factors(_of(a, name), _of(b, name)) for name in {r.benchmark for r in a}}
     others = {_key(r, factors.get(r.benchmark, ())): r for r in reversed(b)}
-    found: dict[int, Result] = {}
+    partners: dict[int, Result] = {}
     for i, result in enumerate(a):
         other = others.get(_key(result, factors[result.benchmark]))
         if other is not None:
-            found[i] = other
-    taken = {id(r) for r in found.values()}
-    rest = _largest([r for r in b if id(r) not in taken], factors)
-    mine = _largest([r for i, r in enumerate(a) if i not in found], factors)
+            partners[i] = other
+    taken = {id(r) for r in partners.values()}
+    largest_b = _largest([r for r in b if id(r) not in taken], factors)
+    largest_a = _largest([r for i, r in enumerate(a) if i not in partners], factors)
     positions = {id(r): i for i, r in enumerate(a)}
-    for key, result in mine.items():
-        if key in rest:
-            found[positions[id(result)]] = rest[key]
-    taken = {id(r) for r in found.values()}
+    for key, result in largest_a.items():
+        if key in largest_b:
+            partners[positions[id(result)]] = largest_b[key]
+    taken = {id(r) for r in partners.values()}
     return Matched(
-        tuple(Match(a[i], other, _differing(a[i], other)) for i, other in sorted(found.items())),
-        tuple(r for i, r in enumerate(a) if i not in found),
+        tuple(Match(a[i], other, _differing(a[i], other)) for i, other in sorted(partners.items())),
+        tuple(r for i, r in enumerate(a) if i not in partners),
         tuple(r for r in b if id(r) not in taken),
     )
 
@@ -69,31 +69,34 @@ def _of(results: Iterable[Result], benchmark: str) -> list[Result]:
 
 def _factors(a: Sequence[Result], b: Sequence[Result]) -> tuple[str, ...]:
     """Parameters with one value in all of `a` and one other in all of `b`."""
-    but = {*SIZES, *("placement" for r in (*a, *b) if spelt(r))}  # what has a name is paired by it alone
-    names = dict.fromkeys(name for r in (*a, *b) for name in r.parameters if name not in but)
-    found = []
+    sizes = {
+        *SIZES,
+        *("placement" for r in (*a, *b) if free_parameters(r)),
+    }  # a named placement is paired by its name alone
+    names = dict.fromkeys(name for r in (*a, *b) for name in r.parameters if name not in sizes)
+    factors = []
     for name in names:
-        mine, others = ({r.parameters.get(name) for r in side} for side in (a, b))
-        if len(mine) == 1 and len(others) == 1 and mine != others:
-            found.append(name)
-    return tuple(found)
+        values_a, values_b = ({r.parameters.get(name) for r in side} for side in (a, b))
+        if len(values_a) == 1 and len(values_b) == 1 and values_a != values_b:
+            factors.append(name)
+    return tuple(factors)
 
 
 def _key(result: Result, but: Sequence[str]) -> tuple[object, ...]:
-    return identity(result, *but, *spelt(result))
+    return identity(result, *but, *free_parameters(result))
 
 
 def _largest(results: Sequence[Result], factors: dict[str, tuple[str, ...]]) -> dict[tuple[object, ...], Result]:
-    """Of results that differ in their sizes only, the largest."""
-    found: dict[tuple[object, ...], Result] = {}
+    """Returns the largest of the results that differ only in their sizes."""
+    largest: dict[tuple[object, ...], Result] = {}
     for result in results:
         size = _size(result)
         if size is not None:
             key = _key(result, (*factors.get(result.benchmark, ()), *SIZES))
-            known = _size(found[key]) if key in found else None
-            if known is None or size > known:
-                found[key] = result
-    return found
+            previous = _size(largest[key]) if key in largest else None
+            if previous is None or size > previous:
+                largest[key] = result
+    return largest
 
 
 def _size(result: Result) -> tuple[float, ...] | None:

@@ -1,4 +1,4 @@
-"""The node's kernels of two systems side by side: which mode of the one answers to which of the other."""
+"""Pairs the modes in which two systems run the kernels of the node."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Role = tuple[int, float, str, int]  # threads, OpenCL, both; threads (∞: all);
 
 @dataclass(frozen=True)
 class Kernel:
-    """The same kernel with the same problem on both: by mode, in words, the first system's result and the second's."""
+    """A kernel with the same problem on both systems: for each mode, in words, the results of both."""
 
     benchmark: str
     name: str
@@ -28,68 +28,68 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Together:
-    """The kernels that both have, as a toolchain of each made them, and all their modes in order."""
+    """The kernels that both systems have, compiled with one toolchain on each, and all their modes in order."""
 
     toolchains: tuple[str, str]
     modes: tuple[str, ...]
     kernels: tuple[Kernel, ...]
 
 
-def base(runs: Path, name: str) -> Path:
-    """The folder of the run of another system that a user names. UsageError where there is none of that name."""
+def find_base(runs: Path, name: str) -> Path:
+    """Returns the folder of the run that --against names. UsageError if there is no such run."""
     try:
         return records.find(runs, name)
     except UsageError as error:
         if (system := published_figures.find(name)) is None:
             raise UsageError(f"{error} (It was given by --against.)") from None
         raise UsageError(
-            f"'{system}' (given by --against) is a published system, of which no times of the node's kernels are printed; "
-            f'expected is a run. What is printed of it stands beside a run with: steelyard compare RUN "{system}"'
+            f"'{system}' (given by --against) is a published system, which has no times of the node's kernels. "
+            f'Give a run, or compare the published numbers: steelyard compare RUN "{system}"'
         ) from None
 
 
-def together(a: Evaluation, b: Evaluation) -> tuple[Together, ...]:
-    """For each toolchain that both have: kernels and modes in common; () where there are none.
+def pair_modes(a: Evaluation, b: Evaluation) -> tuple[Together, ...]:
+    """Returns the kernels and modes that both systems have, for each toolchain that both have; () if there are none.
 
-    Without a common toolchain the first of each is taken. Modes answer to each other by their part of the system: one thread,
+    Without a common toolchain, the first one of each system is used. Modes are paired by their part of the system: one thread,
     the same number of threads, all processors, the OpenCL device of the same kind, and both together. INVALID results are
-    left out.
+    omitted.
     """
     of_a, of_b = _usable(a), _usable(b)
     named = [dict.fromkeys(str(r.parameters.get("toolchain", "")) for r in side) for side in (of_a, of_b)]
     pairs = [(name, name) for name in named[0] if name in named[1]] or list(zip(*named, strict=False))[:1]
-    found = []
-    for mine, other in pairs:
-        cases_a, cases_b = _cases(of_a, mine, a.run.machine), _cases(of_b, other, b.run.machine)
+    tables = []
+    for toolchain_a, toolchain_b in pairs:
+        cases_a, cases_b = _cases(of_a, toolchain_a, a.run.machine), _cases(of_b, toolchain_b, b.run.machine)
         if kernels := _paired(cases_a, cases_b, a.run.machine, b.run.machine):
-            found.append(Together((mine, other), *kernels))
-    return tuple(found)
+            tables.append(Together((toolchain_a, toolchain_b), *kernels))
+    return tuple(tables)
 
 
-def alone(a: Evaluation, b: Evaluation, found: Iterable[Together]) -> tuple[str, ...]:
-    """The kernels of the node that only one system has, or the other with another problem; sorted names."""
-    common = {(k.benchmark, pair[0].kernel) for one in found for k in one.kernels for pair in k.modes.values()}
+def list_unpaired(a: Evaluation, b: Evaluation, tables: Iterable[Together]) -> tuple[str, ...]:
+    """Returns the sorted names of the kernels that only one system has, or that have different problems."""
+    common = {(k.benchmark, pair[0].kernel) for one in tables for k in one.kernels for pair in k.modes.values()}
     every = {(r.benchmark, r.kernel) for e in (a, b) for r in _usable(e)}
     return tuple(sorted(kernel for name, kernel in every - common))
 
 
 def _usable(evaluation: Evaluation) -> list[Result]:
-    mine = (r for r in evaluation.results if r.benchmark.startswith("node.") and "mode" in r.parameters)
-    return [r for r in mine if "model" not in r.parameters and r.verdict.level != "INVALID" and messages.seconds(r)]
+    results = (r for r in evaluation.results if r.benchmark.startswith("node.") and "mode" in r.parameters)
+    return [r for r in results if "model" not in r.parameters and r.verdict.level != "INVALID" and messages.seconds(r)]
 
 
 def _cases(results: Iterable[Result], toolchain: str, machine: Machine) -> dict[Identity, dict[Role, Result]]:
-    found: dict[Identity, dict[Role, Result]] = {}
+    by_case: dict[Identity, dict[Role, Result]] = {}
     for r in results:
         if str(r.parameters.get("toolchain", "")) != toolchain:
             continue
-        roles = found.setdefault(identity(r, *OWN), {})
+        roles = by_case.setdefault(identity(r, *OWN), {})
         roles.update(dict.fromkeys(_roles(r, machine), r))
-    return found
+    return by_case
 
 
 def _roles(result: Result, machine: Machine) -> list[Role]:
-    """One thread of a system with one processor is all of them, too."""
+    """Returns the roles of a result. All processors may be one thread."""
     mode = str(result.parameters["mode"])
     threads = int(cases.number(result, "threads") or 0)
     counts = [float(threads), *([float("inf")] if threads == len(machine.cpus) else [])]
@@ -108,14 +108,16 @@ def _paired(
     a: dict[Identity, dict[Role, Result]], b: dict[Identity, dict[Role, Result]], of_a: Machine, of_b: Machine
 ) -> tuple[tuple[str, ...], tuple[Kernel, ...]] | None:
     common = {case: sorted(set(a[case]) & set(b[case])) for case in a if case in b}
-    # Equal numbers of processors are reported by their number alone.
+    # If both systems have the same number of processors, that number is the only name of the mode.
     equal = len(of_a.cpus) == len(of_b.cpus)
-    roles = sorted({role for own in common.values() for role in own if not (equal and role[1] == float("inf"))})
+    roles = sorted(
+        {role for case_roles in common.values() for role in case_roles if not (equal and role[1] == float("inf"))}
+    )
     words = {role: _called(role, len(of_a.cpus), len(of_b.cpus)) for role in roles}
     plain = [case[:2] for case in common]
     kernels = []
-    for case, own in sorted(common.items(), key=lambda item: str(item[0])):
-        modes = {words[role]: (a[case][role], b[case][role]) for role in own if role in words}
+    for case, case_roles in sorted(common.items(), key=lambda item: str(item[0])):
+        modes = {words[role]: (a[case][role], b[case][role]) for role in case_roles if role in words}
         if modes:
             some = next(iter(modes.values()))[0]
             name = some.kernel if plain.count(case[:2]) == 1 else cases.describe(some, but=OWN)
@@ -124,7 +126,7 @@ def _paired(
 
 
 def _called(role: Role, of_a: int, of_b: int) -> str:
-    """'all threads (2 against 16)', 'GPU (OpenCL)', '4 threads and GPU 1 (OpenCL)'."""
+    """Returns 'all threads (2 against 16)', 'GPU (OpenCL)', or '4 threads and GPU 1 (OpenCL)'."""
     sort, count, kind, number = role
     threads = in_words("threads", int(count)) if count != float("inf") else f"all threads ({of_a} against {of_b})"
     device = f"{kind} {number} (OpenCL)" if number else f"{kind} (OpenCL)"

@@ -1,4 +1,4 @@
-"""Placements of threads and memory called by their names, by which runs of machines with other memory nodes are paired."""
+"""Names of placements of threads and memory, by which runs of machines with different memory nodes are paired."""
 
 from dataclasses import replace
 
@@ -8,56 +8,56 @@ from steelyard.model import Evaluation, Machine, NumaNode, Result
 from steelyard.model.roles import Placed
 from steelyard.statistics.results.benchmark_roles import playing
 
-# With these parameters a machine spells out a placement that has a name: they need not agree.
+# These parameters describe a named placement on one machine, and may differ between machines.
 SPELT = ("pinning", "memory_policy", "threads")
 
 
-def named(evaluation: Evaluation) -> tuple[Result, ...]:
-    """The results; those of a benchmark that is placed on memory nodes with a parameter `placement` besides.
+def name_placements(evaluation: Evaluation) -> tuple[Result, ...]:
+    """Returns the results, with a parameter `placement` for benchmarks that are placed on memory nodes.
 
-    It is the name of one of the five (on whole nodes), and of a single processor's from the first node their counterpart. All
-    other ways from node to node are called by the relation of both nodes and the number of nodes, so that a way within a socket
-    is never compared with one between sockets because the nodes have the same numbers.
+    The value is the name of one of the five placements on whole nodes, or the counterpart for one processor of the first node.
+    All other ways from node to node are named by the relation of both nodes and the number of nodes. So a way within a socket
+    is never compared with a way between sockets only because the nodes have the same numbers.
     """
     where, names = evaluation.run.machine, _names(evaluation.run.machine)
     kinds = {(name, role.kernel): role.whole for name, role in playing(evaluation, Placed)}
-    found = []
+    results = []
     for r in evaluation.results:
         whole = kinds.get((r.benchmark, r.kernel))
         name = "" if whole is None else _name(r, whole, names, where)
-        found.append(replace(r, parameters={**r.parameters, "placement": name}) if name else r)
-    return tuple(found)
+        results.append(replace(r, parameters={**r.parameters, "placement": name}) if name else r)
+    return tuple(results)
 
 
-def spelt(result: Result) -> tuple[str, ...]:
-    """The parameters that need not agree where the result has a name of its own."""
-    own = {"placement", *SPELT} <= result.parameters.keys()  # ranks have a placement, too, but no `pinning`
-    return SPELT if own and not str(result.parameters["placement"]).startswith("node ") else ()
+def free_parameters(result: Result) -> tuple[str, ...]:
+    """Returns the parameters that may differ because the placement of the result has a name."""
+    is_placed = {"placement", *SPELT} <= result.parameters.keys()  # ranks have a placement, too, but no `pinning`
+    return SPELT if is_placed and not str(result.parameters["placement"]).startswith("node ") else ()
 
 
 def _names(machine: Machine) -> dict[tuple[bool, str, str], str]:
-    """(whole, pinning, policy) → the name."""
-    found = {(True, p.pinning, p.memory_policy): p.title for p in reversed(placements(machine))}
+    """Returns the names of the placements by (whole node, pinning, memory policy)."""
+    titles = {(True, p.pinning, p.memory_policy): p.title for p in reversed(placements(machine))}
     near = [n for n in cpu_nodes(machine) if n.memory > 0]
     for node in reversed(memory_nodes(machine) if near else ()):
         first = str(usable_cpus(machine, near[0])[0])
-        found[False, first, policy(machine, node)] = f"from the first node to {_relation(machine, near[0], node)}"
-    # Of several nodes of one relation the one of lowest number has the name, as with the five.
+        titles[False, first, policy(machine, node)] = f"from the first node to {_relation(machine, near[0], node)}"
+    # If several nodes have the same relation, the lowest number has the name, as for the five placements.
     taken: dict[tuple[bool, str], tuple[bool, str, str]] = {}
-    for key in sorted(found, key=lambda key: (key[0], key[2] != "local", len(key[2]), key[2])):
-        taken.setdefault((key[0], found[key]), key)
-    return {key: found[key] for key in taken.values()}
+    for key in sorted(titles, key=lambda key: (key[0], key[2] != "local", len(key[2]), key[2])):
+        taken.setdefault((key[0], titles[key]), key)
+    return {key: titles[key] for key in taken.values()}
 
 
 def _name(result: Result, whole: bool, names: dict[tuple[bool, str, str], str], machine: Machine) -> str:
     pinning, memory = (str(result.parameters.get(name, "")) for name in ("pinning", "memory_policy"))
-    if known := names.get((whole, pinning, memory)):
-        return known
+    if title := names.get((whole, pinning, memory)):
+        return title
     ends = [n for n in cpu_nodes(machine) if pinning in (format_cpu_list(usable_cpus(machine, n)), _first(machine, n))]
-    there = [n for n in machine.nodes if n.memory and policy(machine, n) == memory]
-    if not ends or not there:
+    memories = [n for n in machine.nodes if n.memory and policy(machine, n) == memory]
+    if not ends or not memories:
         return ""
-    return f"node {ends[0].number} of {len(machine.nodes)} to {_relation(machine, ends[0], there[0])}"
+    return f"node {ends[0].number} of {len(machine.nodes)} to {_relation(machine, ends[0], memories[0])}"
 
 
 def _first(machine: Machine, node: NumaNode) -> str:
@@ -69,5 +69,5 @@ def _relation(machine: Machine, near: NumaNode, memory: NumaNode) -> str:
         return "its own memory"
     if memory not in memory_nodes(machine):
         return f"node {memory.number} ({memory.kind})"
-    here, there = socket_of(machine, near), socket_of(machine, memory)
-    return "another node of the socket" if here == there else "another socket"
+    near_socket, memory_socket = socket_of(machine, near), socket_of(machine, memory)
+    return "another node of the socket" if near_socket == memory_socket else "another socket"

@@ -1,4 +1,4 @@
-"""A run beside a published system: its printed numbers, and ours of the same kind where the run has them."""
+"""A run beside a published system: the published numbers, and the numbers of the run of the same kind."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from steelyard.statistics.results.tolerance import at_point
 from steelyard.statistics.validity import trust
 from steelyard.units import percent, quantity
 
-# Notes of the data that a reader must have beside the number.
+# Notes of the data that a reader needs to understand the number.
 REMARKS = (
     "the text says 58 % slower than local; this table gives 54 %",
     "stated in the text on figure 7 and not read from its curves; a mean without an interval",
     "stated in the text on figure 7; the greatest of all kernels",
 )
 
-# What measures the like of a published benchmark: options of `steelyard run`.
+# Options of `steelyard run` that measure the counterpart of a published benchmark.
 MEASURED_BY = {
     "stream": "--only memory.placement",
     "apexmap": "--only memory.apexmap",
@@ -34,15 +34,15 @@ MEASURED_BY = {
     "comd": "--app examples/applications/comd.toml",
     "minife": "--app examples/applications/minife.toml",
 }
-THEORETICAL = "peak"  # the published benchmark whose numbers follow from data sheets
+THEORETICAL = "peak"  # the published benchmark whose numbers come from data sheets
 
-# Published peaks, and the limit of a machine that is their like.
+# Published peaks, and the corresponding limits of a machine.
 PEAKS = {"memory_bandwidth": "memory_bandwidth", "flops": "flops", "flops_dp": "flops"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One printed number (in the SI `unit`) and ours with its verdict. `ratio` is ours over it; None without ours."""
+    """A published number (in the SI `unit`) and ours with its verdict. `ratio` is ours / published, or None without ours."""
 
     benchmark: str
     metric: str
@@ -52,12 +52,12 @@ class Line:
     ours: Value | None
     ratio: float | None
     level: Level
-    remark: str = ""  # in what ours is another thing than theirs
+    remark: str = ""  # a condition in which ours differs from theirs
 
 
 @dataclass(frozen=True)
 class Beside:
-    """A published system's numbers with those of a run."""
+    """The numbers of a published system with those of a run."""
 
     run: str
     system: str
@@ -66,7 +66,7 @@ class Beside:
 
 
 def find(name: str) -> str | None:
-    """The published system of that name, or the only one whose name holds it; None where there is none."""
+    """Returns the published system of that name, or the only one whose name contains it, else None."""
     wanted = name.casefold()
     whole = [s for s in published.systems() if s.casefold() == wanted]
     part = [s for s in published.systems() if wanted and wanted in s.casefold()]
@@ -74,18 +74,18 @@ def find(name: str) -> str | None:
 
 
 def compare(evaluation: Evaluation, system: str) -> Beside:
-    """All printed numbers of `system` in their order, with the run's own beside them."""
+    """Returns all published numbers of `system` in their order, with those of the run."""
     entries = [entry for entry in published.shipped() if entry.system == system]
     sources = dict.fromkeys(SOURCES.get(entry.source, entry.source) for entry in entries)
     notes = [f"Published in: {source}." for source in sources]
     notes.append(
-        "Printed numbers have no samples: how sure a difference is cannot be said. Theirs were measured "
+        "Published numbers have no samples, so the certainty of a difference is unknown. They were measured "
         "with other programs and compilers."
     )
-    reported = dict.fromkeys(f"{_called(entry)}: {entry.note}." for entry in entries if entry.note in REMARKS)
-    notes += reported
+    remarked = dict.fromkeys(f"{_called(entry)}: {entry.note}." for entry in entries if entry.note in REMARKS)
+    notes += remarked
     lines = tuple(_line(evaluation, entry) for entry in entries)
-    remarks = dict.fromkeys(f"{line.benchmark}: ours is measured {line.remark}." for line in lines if line.remark)
+    remarks = dict.fromkeys(f"{line.benchmark}: this run measured {line.remark}." for line in lines if line.remark)
     if any(line.benchmark == THEORETICAL and line.ours for line in lines):
         notes.append(
             "A theoretical peak is calculated from the data sheet of the processor. It was not measured on either system."
@@ -94,7 +94,7 @@ def compare(evaluation: Evaluation, system: str) -> Beside:
 
 
 def _missing(lines: Sequence[Line]) -> Iterable[str]:
-    """The command that measures what the run lacks."""
+    """Yields the command that measures the missing results."""
     lacking = dict.fromkeys(line.benchmark for line in lines if line.ours is None)
     options = [MEASURED_BY[name] for name in lacking if name in MEASURED_BY]
     if options:
@@ -106,11 +106,11 @@ def _line(evaluation: Evaluation, entry: Published) -> Line:
     ours, level, remark = _ours(evaluation, entry)
     if ours is not None and ours.unit != entry.unit:
         ours = None
-    reported = [f"{k} {str(v).replace('_', ' ')}" for k, v in entry.parameters.items() if k not in published.BESIDE]
+    texts = [f"{k} {str(v).replace('_', ' ')}" for k, v in entry.parameters.items() if k not in published.BESIDE]
     if limit := published.theoretical(entry):
-        reported.append(f"limit {quantity(limit, entry.unit)}, {percent(entry.value / limit)} of it reached")
+        texts.append(f"limit {quantity(limit, entry.unit)}, {percent(entry.value / limit)} reached")
     ratio = ours.value / entry.value if ours and entry.value else None
-    conditions, remark = ", ".join(reported), remark if ours else ""
+    conditions, remark = ", ".join(texts), remark if ours else ""
     metric = f"theoretical_{entry.metric}" if entry.benchmark == THEORETICAL else entry.metric
     return Line(
         benchmark=entry.benchmark,
@@ -138,13 +138,13 @@ def _ours(evaluation: Evaluation, entry: Published) -> tuple[Value | None, Level
     if (entry.benchmark, entry.metric) == ("apexmap", "cycles_per_access"):
         return *_best(_corner(evaluation, entry), "cost"), ""
     if entry.benchmark == published_power.PRINTED:
-        drawn = published_power.ours(evaluation, entry)
+        drawn = published_power.find_ours(evaluation, entry)
         return drawn.value, drawn.level, drawn.remark
     return _of_cluster(evaluation, entry)
 
 
 def _peak(evaluation: Evaluation, entry: Published) -> Value | None:
-    """The limit of this machine's processors; that of a device is not known."""
+    """Returns the limit of this machine's processors. The limit of a device is unknown."""
     limit = evaluation.run.machine.limits.get(PEAKS.get(entry.metric, ""))
     if limit is None or entry.parameters.get("unit") == "gpu":
         return None
@@ -152,23 +152,23 @@ def _peak(evaluation: Evaluation, entry: Published) -> Value | None:
 
 
 def _of_cluster(evaluation: Evaluation, entry: Published) -> tuple[Value | None, Level, str]:
-    found = clusters.ours(evaluation, entry)
-    if found is None:
+    ours = clusters.find_ours(evaluation, entry)
+    if ours is None:
         return None, "CLEAN", ""
-    if found.value is not None:
-        return found.value, cases.doubt(*found.results), found.remark
-    return *_best(found.results, found.metric), found.remark
+    if ours.value is not None:
+        return ours.value, cases.doubt(*ours.results), ours.remark
+    return *_best(ours.results, ours.metric), ours.remark
 
 
 def _triad(evaluation: Evaluation, placement: str) -> list[Result]:
-    """Triad in one of the five placements; the full system's may be one that is not placed."""
+    """Returns results of Triad in one of the five placements. The full system may also be one without a placement."""
     whole = [(name, role.kernel) for name, role in playing(evaluation, Placed) if role.whole]
     placed = [r for name, kernel in whole for r in cases.of(evaluation.results, name, kernel)]
-    known = [p for p in placements(evaluation.run.machine) if p.name == placement]
-    found = [r for p in known for r in cases.where(placed, pinning=p.pinning, memory_policy=p.memory_policy)]
-    if found or placement not in ("", "full_system"):
-        return found
-    triad = cases.with_most(cases.usable(clusters.like(evaluation, "stream")), "elements")
+    same_name = [p for p in placements(evaluation.run.machine) if p.name == placement]
+    matching = [r for p in same_name for r in cases.where(placed, pinning=p.pinning, memory_policy=p.memory_policy)]
+    if matching or placement not in ("", "full_system"):
+        return matching
+    triad = cases.with_most(cases.usable(clusters.find_alike(evaluation, "stream")), "elements")
     return [
         r
         for r in cases.where(triad, page_size="default", pinning="compact")
@@ -179,14 +179,14 @@ def _triad(evaluation: Evaluation, placement: str) -> list[Result]:
 def _corner(evaluation: Evaluation, entry: Published) -> list[Result]:
     corner = at_point(evaluation, str(entry.parameters.get("point", "")))
     wanted = entry.parameters.get("threads", 1)
-    mine = [r for r in corner if cases.number(r, "threads") == wanted and cases.number(r, "accumulators") == 1]
+    results = [r for r in corner if cases.number(r, "threads") == wanted and cases.number(r, "accumulators") == 1]
     # "All sockets" interleaved the memory; a machine with one node has only its own.
     several = entry.parameters.get("memory") == "all_sockets" and len(memory_nodes(evaluation.run.machine)) > 1
-    return cases.where(mine, page_size="default", memory_policy="interleave" if several else "local")
+    return cases.where(results, page_size="default", memory_policy="interleave" if several else "local")
 
 
 def _best(results: Sequence[Result], metric: str) -> tuple[Value | None, Level]:
-    """The best value of the most trusted results, and their verdict."""
+    """Returns the best value of the most trusted results, and their verdict."""
     used = trust.most_trusted([r for r in results if metric in r.metrics])
     values: Iterable[Value] = (r.metrics[metric] for r in used)
     best = max(values, key=lambda v: -v.value if v.better == "lower" else v.value, default=None)

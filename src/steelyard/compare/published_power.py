@@ -1,9 +1,9 @@
-"""What a run drew beside what another system printed of its power: idle, and in each mode of the kernel that it names."""
+"""The power of a run beside the published power of another system: idle, and in each mode of the published kernel."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from steelyard.compare.clusters import like
+from steelyard.compare.clusters import find_alike
 from steelyard.evaluation.energy import POWER
 from steelyard.model import Evaluation, Level, Machine, Result, Value
 from steelyard.published import Published
@@ -17,7 +17,7 @@ PRINTED = "power"  # the benchmark's name in the data
 
 @dataclass(frozen=True)
 class Drawn:
-    """Ours of that kind; None where the run has none. `remark` says in what it is another thing."""
+    """The power of this run, or None if it has none. `remark` names a condition that differs from the published one."""
 
     value: Value | None
     level: Level = "CLEAN"
@@ -27,8 +27,8 @@ class Drawn:
 NONE = Drawn(None)
 
 
-def ours(evaluation: Evaluation, entry: Published) -> Drawn:
-    """The run's own; nothing that is modelled stands beside what was measured."""
+def find_ours(evaluation: Evaluation, entry: Published) -> Drawn:
+    """Returns the power of the run. A modelled power is not compared with a measured one."""
     if evaluation.power is None or modelled(evaluation.power.traces):
         return NONE
     state = str(entry.parameters.get("state", ""))
@@ -38,14 +38,14 @@ def ours(evaluation: Evaluation, entry: Published) -> Drawn:
     if entry.metric == "power_max":
         every = [r for r in evaluation.results if r.benchmark.startswith("node.") and "mode" in r.parameters]
         return _chosen(_in(every, state, machine), machine, state, greatest=True)
-    found = _in([r for r in like(evaluation, PRINTED) if "mode" in r.parameters], state, machine)
-    return _chosen(cases.with_most(found, "elements"), machine, state)
+    results = _in([r for r in find_alike(evaluation, PRINTED) if "mode" in r.parameters], state, machine)
+    return _chosen(cases.with_most(results, "elements"), machine, state)
 
 
 def _idle(evaluation: Evaluation) -> Drawn:
     power = evaluation.power
     totals = cost(courses(power.traces), Stretch("idle", *power.idle)).totals if power and power.idle else {}
-    spent = max(totals.values(), key=lambda each: each.joules, default=None)
+    spent = max(totals.values(), key=lambda energy: energy.joules, default=None)
     if spent is None:
         return NONE
     busy = power.busy if power else None
@@ -55,20 +55,20 @@ def _idle(evaluation: Evaluation) -> Drawn:
 
 
 def _in(results: Sequence[Result], state: str, machine: Machine) -> list[Result]:
-    """Those in that mode: one thread, all of them, the device, or both. Of several devices a GPU where there is one."""
+    """Returns the results in that mode: one thread, all threads, a device (preferably a GPU), or both together."""
     usable = [r for r in results if POWER.name in r.metrics and r.verdict.level != "INVALID"]
     sides = {"1 cpu": "threads", "2 cpu": "threads", "gpu": "opencl", "gpu+1 cpu": "mixed"}
-    mine = [r for r in usable if r.parameters["mode"] == sides.get(state) and "model" not in r.parameters]
+    in_mode = [r for r in usable if r.parameters["mode"] == sides.get(state) and "model" not in r.parameters]
     if state == "1 cpu":
-        return cases.where(mine, threads=1)
+        return cases.where(in_mode, threads=1)
     if state == "2 cpu":  # all that the node has
-        return cases.where(mine, threads=len(machine.cpus))
+        return cases.where(in_mode, threads=len(machine.cpus))
     gpus = {d.number for d in machine.devices if d.kind == "GPU"}
-    return [r for r in mine if cases.number(r, "device") in gpus] or mine
+    return [r for r in in_mode if cases.number(r, "device") in gpus] or in_mode
 
 
 def _chosen(results: Sequence[Result], machine: Machine, state: str, greatest: bool = False) -> Drawn:
-    """The power of the fastest of the most trusted, or the greatest of all."""
+    """Returns the power of the fastest of the most trusted results, or the greatest power."""
     used = trust.most_trusted(results)
     if not used:
         return NONE
@@ -89,9 +89,9 @@ def _remark(result: Result, machine: Machine, state: str) -> str:
     words = []
     threads = int(cases.number(result, "threads") or 0)
     if (state == "2 cpu" and threads != 2) or (state == "gpu+1 cpu" and threads != 1):
-        words.append(f"with {plural(threads, 'thread')} where theirs says '{state}'")
+        words.append(f"with {plural(threads, 'thread')} instead of '{state}'")
     number = cases.number(result, "device")
     device = next((d for d in machine.devices if d.number == number), None)
     if device and device.kind != "GPU":
-        words.append(f"with an OpenCL device that is no GPU but a {device.kind}")
+        words.append(f"with an OpenCL device that is a {device.kind} instead of a GPU")
     return ", ".join(words)

@@ -1,4 +1,4 @@
-"""How many nodes of one run's machine take the time that some of the other's take, for the same problem of an application."""
+"""The number of nodes of one machine that need the same time as some nodes of another, for the same application problem."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,19 +15,19 @@ from steelyard.words import plural
 
 Side = Literal["a", "b"]
 TIME = "time"
-# Who computes is each machine's own matter, as long as it is the same problem.
+# These parameters may differ between the machines if the problem is the same.
 OWN = ("toolchain", "wait_policy")
 
-Nodes = Mapping[int, Result]  # by their count the fastest result, however it loads them
+Nodes = Mapping[int, Result]  # number of nodes → fastest result, whatever its ranks and threads
 
 
 @dataclass(frozen=True, kw_only=True)
 class Replacement:
-    """`nodes` of `side` take as long as `others` of the other run, which take `time`.
+    """`nodes` nodes of `side` need as long as `others` nodes of the other run, which need `time`.
 
-    `nodes` lies between two measured counts, on the straight line of both logarithms; `low` … `high` follow from the intervals of
-    all three times (None: that end lies beyond what was measured). None: even `most` nodes, the most of that side, take `longer`
-    times as long.
+    `nodes` is interpolated between two measured counts, linearly in both logarithms. `low` and `high` follow from the intervals
+    of all three times; None means that the end lies outside the measured counts. If `nodes` is None, even `most` nodes, the
+    greatest count of that side, need `longer` times as long.
     """
 
     program: str  # the benchmark, with its kernel where it has several
@@ -43,48 +43,48 @@ class Replacement:
     level: Level
 
 
-def replacements(a: Evaluation, b: Evaluation) -> tuple[Replacement, ...]:
-    """For each problem that both solved, one of them on several numbers of nodes.
+def find_replacements(a: Evaluation, b: Evaluation) -> tuple[Replacement, ...]:
+    """Returns the replacements for each problem that both runs solved, one of them on several numbers of nodes.
 
-    Nothing is stated where fewer nodes than were measured would be enough.
+    Nothing is stated if fewer nodes than were measured would be enough.
     """
-    mine, theirs = _problems(a), _problems(b)
-    found: list[Replacement] = []
-    for problem in (p for p in mine if p in theirs):
-        found += _of_problem("a", mine[problem], theirs[problem])
-        found += _of_problem("b", theirs[problem], mine[problem])
-    return tuple(found)
+    problems_a, problems_b = _problems(a), _problems(b)
+    replaced: list[Replacement] = []
+    for problem in (p for p in problems_a if p in problems_b):
+        replaced += _of_problem("a", problems_a[problem], problems_b[problem])
+        replaced += _of_problem("b", problems_b[problem], problems_a[problem])
+    return tuple(replaced)
 
 
-def sentence(found: Replacement) -> str:
-    """'3.4 (3.0 to 3.9) nodes of a replace one of b in application.npb_cg (class B): 1.20 s.'"""
-    other: Side = "b" if found.side == "a" else "a"
-    what = f"{found.program}{f' ({found.case})' if found.case else ''}"
-    ones = f"one of {other}" if found.others == 1 else f"{found.others} of {other}"
-    time = quantity(found.time.value, found.time.unit)
-    caution = trust.caution(found.level)
-    if found.nodes is None:
-        assert found.longer
-        most = f"{plural(found.most, 'node')} of {found.side}, the most measured, do not replace {ones}"
-        return f"{most} in {what}: they take {found.longer:.2f} times the {time}.{caution}"
+def write_sentence(replaced: Replacement) -> str:
+    """Returns '3.4 (3.0 to 3.9) nodes of a replace one of b in application.npb_cg (class B): 1.20 s.'"""
+    other: Side = "b" if replaced.side == "a" else "a"
+    what = f"{replaced.program}{f' ({replaced.case})' if replaced.case else ''}"
+    ones = f"one of {other}" if replaced.others == 1 else f"{replaced.others} of {other}"
+    time = quantity(replaced.time.value, replaced.time.unit)
+    caution = trust.caution(replaced.level)
+    if replaced.nodes is None:
+        assert replaced.longer
+        most = f"{plural(replaced.most, 'node')} of {replaced.side}, the most measured, do not replace {ones}"
+        return f"{most} in {what}: they take {replaced.longer:.2f} times the {time}.{caution}"
     span = ""
-    if found.low is not None or found.high is not None:
-        low, high = (significant(end, 2) if end else "…" for end in (found.low, found.high))
+    if replaced.low is not None or replaced.high is not None:
+        low, high = (significant(end, 2) if end else "…" for end in (replaced.low, replaced.high))
         span = f" ({low} to {high})"
-    return f"{significant(found.nodes, 2)}{span} nodes of {found.side} replace {ones} in {what}: {time}.{caution}"
+    return f"{significant(replaced.nodes, 2)}{span} nodes of {replaced.side} replace {ones} in {what}: {time}.{caution}"
 
 
 def _problems(evaluation: Evaluation) -> dict[Identity, Nodes]:
-    """The applications' problems, each with its fastest result on each number of nodes."""
-    found: dict[Identity, dict[int, Result]] = {}
+    """Returns the problems of the applications, each with its fastest result for each number of nodes."""
+    problems: dict[Identity, dict[int, Result]] = {}
     for result in applications.of_all(evaluation.results):
         nodes = _nodes(result) if _usable(result) else None
         if nodes is None:
             continue
-        of_problem = found.setdefault(applications.problem(result, *OWN), {})
+        of_problem = problems.setdefault(applications.problem(result, *OWN), {})
         if nodes not in of_problem or _time(result).value < _time(of_problem[nodes]).value:
             of_problem[nodes] = result
-    return {problem: dict(sorted(of.items())) for problem, of in found.items()}
+    return {problem: dict(sorted(by_nodes.items())) for problem, by_nodes in problems.items()}
 
 
 def _usable(result: Result) -> bool:
@@ -94,7 +94,7 @@ def _usable(result: Result) -> bool:
 
 
 def _nodes(result: Result) -> int | None:
-    """One for threads; None of ranks whose hosts share a machine, or are not known."""
+    """Returns 1 for threads, and None for ranks whose hosts share a machine or are unknown."""
     if not applications.parallel(result):
         return 1
     if messages.apart(result) and not messages.over_a_network(result):
@@ -115,7 +115,7 @@ def _of_problem(side: Side, many: Nodes, few: Nodes) -> Iterator[Replacement]:
             continue  # fewer than measured would be enough
         nodes, most = _crossing([(n, _time(r).value) for n, r in many.items()], time.value), max(many)
         if (most if nodes is None else nodes) < count:
-            continue  # the other side's nodes are the slower ones: the other direction says it
+            continue  # the nodes of the other side are slower, so the other direction states the replacement
         level = cases.doubt(one, *many.values())
         longer = None if nodes is not None else min(_time(r).value for r in many.values()) / time.value
         low, high = _ends(many, time) if nodes is not None else (None, None)
@@ -137,18 +137,18 @@ def _of_problem(side: Side, many: Nodes, few: Nodes) -> Iterator[Replacement]:
 
 
 def _ends(many: Nodes, time: Value) -> tuple[float | None, float | None]:
-    """Fewer nodes if theirs are as fast and the other's time as long as may be, and more the other way round."""
-    of = [(n, _time(r)) for n, r in many.items()]
+    """Returns the fewest and the most nodes that the intervals of the times allow."""
+    times = [(n, _time(r)) for n, r in many.items()]
     low = high = None
     if time.high is not None:
-        low = _crossing([(n, t.low) for n, t in of if t.low], time.high)
+        low = _crossing([(n, t.low) for n, t in times if t.low], time.high)
     if time.low:
-        high = _crossing([(n, t.high) for n, t in of if t.high is not None], time.low)
+        high = _crossing([(n, t.high) for n, t in times if t.high is not None], time.low)
     return low, high
 
 
 def _crossing(points: Sequence[tuple[int, float]], time: float) -> float | None:
-    """Where the line through the points, in the order of their counts, first comes down to that time; None where it does not."""
+    """Returns the count at which the line through the points first falls to that time, or None."""
     for (n, above), (m, below) in pairwise(points):
         if above >= time >= below:
             share = math.log(above / time) / math.log(above / below) if above > below else 0.0

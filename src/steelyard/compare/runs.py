@@ -1,4 +1,4 @@
-"""Two runs side by side: what differs between their machines, and which figures really differ."""
+"""Compares two runs: the conditions that differ, and the figures that really differ."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,10 +9,10 @@ from typing import Literal
 import numpy as np
 
 from steelyard.compare.matching import Match, Matched, match
-from steelyard.compare.pace import tempered, unrest
-from steelyard.compare.placement_names import named
-from steelyard.compare.replacement import Replacement, replacements
-from steelyard.compare.surroundings import Difference, differences
+from steelyard.compare.pace import measure_unrest, weaken_call
+from steelyard.compare.placement_names import name_placements
+from steelyard.compare.replacement import Replacement
+from steelyard.compare.surroundings import Difference, find_differences
 from steelyard.evidence import sentence
 from steelyard.model import Better, Evaluation, Level, Result, Scalar, Value
 from steelyard.statistics.difference import compare as statistics
@@ -23,15 +23,15 @@ from steelyard.statistics.samples.summary import medians
 from steelyard.words import plural
 
 Call = statistics.Call | Literal["NOT COMPARABLE"]
-Judged = statistics.Comparison | str  # or why they cannot be compared
+Judged = statistics.Comparison | str  # or the reason why they cannot be compared
 
-# Of a benchmark as a whole: two runs of one machine differ by up to 2 % from hour to hour (warmth,
-# neighbours, where the pages lie), which launches within one run do not show.
+# For a benchmark as a whole. Two runs of one machine differ by up to 2 % from hour to hour (temperature, other guests,
+# placement of pages), and the launches within one run do not show this.
 SMALLEST_OF_ALL = 0.025
-THINNED = 20  # samples of a case in a launch that count for the whole: no case shall outweigh the others
+THINNED = 20  # samples of a case in a launch that count for the benchmark, so that all cases have the same weight
 RULE_4 = (
-    "A mean of ratios tells how far the cases lie apart on average, and not how long a mix of them would "
-    "take: for that, add up times (T. Hoefler and R. Belli 2015, Scientific Benchmarking of Parallel "
+    "A mean of ratios shows how much the cases differ on average. It does not show the time of a mix of "
+    "cases: add up their times instead (T. Hoefler and R. Belli 2015, Scientific Benchmarking of Parallel "
     "Computing Systems, rule 4)."
 )
 
@@ -41,10 +41,9 @@ class Row:
     """One case in both runs. `ratio` is b's value of the metric over a's, `low` … `high` its interval.
 
     `time_ratio` is the ratio of the times for the same work, b / a: above 1 b is slower. `call` is b's.
-    `disturbed` and `unsettled` name the runs ("a", "b") in which the case was. An unsettled one is judged as any other:
-    how far its samples and launches lie apart is in the interval, and in the call. `parameters` are those that both
-    have; `differing` those in which they were matched although they differ, as (name, in a, in b). What is
-    not known is None.
+    `disturbed` and `unsettled` name the runs ("a", "b") in which the case has that verdict. An unsettled case is judged like
+    any other, since its interval and its call include the scatter of its samples and launches. `parameters` are the same in
+    both; `differing` holds (name, in a, in b) of those that differ. Unknown values are None.
     """
 
     benchmark: str
@@ -70,8 +69,8 @@ class Row:
 class Whole:
     """A benchmark over all its comparable cases. `mean` is the geometric mean of the ratios of times, b / a.
 
-    `ratio`, `low` … `high` and `call` come from all the samples together, each relative to its case; of runs that
-    were measured in turn from the middle case of each round.
+    `ratio`, `low`, `high` and `call` come from all samples together, each relative to its case. For runs that were measured
+    in turn, they come from the median case of each round.
     """
 
     benchmark: str
@@ -96,7 +95,7 @@ class Lone:
 
 @dataclass(frozen=True, kw_only=True)
 class RunComparison:
-    """b against a, the surroundings first. `counts` are notes that the rows alone explain, after all other `notes`."""
+    """The comparison of b with a. `counts` are notes about the rows, and follow all other `notes`."""
 
     a: str
     b: str
@@ -111,13 +110,13 @@ class RunComparison:
 
 
 def compare(a: Evaluation, b: Evaluation) -> RunComparison:
-    """Compare run `b` with run `a`: their surroundings, then every case that both have.
+    """Compares run `b` with run `a`: their conditions, then every case that both have.
 
-    A case that is INVALID in one of them is not compared. The calls are corrected for their number (Holm).
+    A case that is INVALID in one run is not compared. The calls are corrected for their number (Holm).
     """
-    matched = match(named(a), named(b))
-    same_machine = not any(d.group in ("machine", "setting") for d in differences(a.run, b.run))
-    restless = unrest((*a.results, *b.results)) if same_machine else None
+    matched = match(name_placements(a), name_placements(b))
+    same_machine = not any(d.group in ("machine", "setting") for d in find_differences(a.run, b.run))
+    restless = measure_unrest((*a.results, *b.results)) if same_machine else None
     judged = _judge(matched.pairs, restless)
     return side_by_side(a, b, matched, judged, _wholes(matched.pairs, judged, restless))
 
@@ -130,8 +129,8 @@ def side_by_side(
     wholes: Sequence[Whole],
     notes: Sequence[str] = (),
 ) -> RunComparison:
-    """What was judged of each pair, and of each benchmark as a whole, with what else is to be said of the two runs."""
-    rows = tuple(_row(a, pair, found) for pair, found in zip(matched.pairs, judged, strict=True))
+    """Returns the comparison from the judgements of all pairs and benchmarks, with the conditions and notes of both runs."""
+    rows = tuple(_row(a, pair, judgement) for pair, judgement in zip(matched.pairs, judged, strict=True))
     return RunComparison(
         a=a.run.id, b=b.run.id, differences=tuple(differences(a.run, b.run)), rows=rows, wholes=tuple(wholes),
         only_a=tuple(map(_lone, matched.only_a)), only_b=tuple(map(_lone, matched.only_b)),
@@ -139,8 +138,8 @@ def side_by_side(
     )  # fmt: skip
 
 
-def slower(comparison: RunComparison) -> list[str]:
-    """The cases and benchmarks that b does slower for sure; what was disturbed does not count."""
+def list_slower(comparison: RunComparison) -> list[str]:
+    """Returns the undisturbed cases and benchmarks in which b is certainly slower."""
     rows = [f"{r.benchmark} {r.kernel}" for r in comparison.rows if r.call == "SLOWER" and not r.disturbed]
     return rows + [w.benchmark for w in comparison.wholes if w.call == "SLOWER" and not w.disturbed]
 
@@ -148,39 +147,40 @@ def slower(comparison: RunComparison) -> list[str]:
 # --------------------------------------------------------------------------- judging
 
 Launches = Mapping[int, Array]
-FEWEST_LAUNCHES = 3  # a side, for a call of a single case; a benchmark as a whole has all its cases to go by
+FEWEST_LAUNCHES = 3  # per run, for the call of a single case; a benchmark has the launches of all its cases
 
 
 def _judge(pairs: Sequence[Match], restless: float | None) -> list[Judged]:
     """`restless` None: the machines differ, and their pace is part of it."""
-    sides = [sides_of(pair) for pair in pairs]
+    sides = [find_sides(pair) for pair in pairs]
     comparable = [s for s in sides if not isinstance(s, str)]
-    found = iter(statistics.compare_all([(list(a.values()), list(b.values())) for a, b in comparable]))
-    judged = [s if isinstance(s, str) else _with_enough_launches(next(found), *s) for s in sides]
+    comparisons = iter(statistics.compare_all([(list(a.values()), list(b.values())) for a, b in comparable]))
+    judged = [s if isinstance(s, str) else _with_enough_launches(next(comparisons), *s) for s in sides]
     if restless is None:
         return judged
     return [
-        j if isinstance(j, str) else tempered(j, (p.a,), (p.b,), restless) for p, j in zip(pairs, judged, strict=True)
+        j if isinstance(j, str) else weaken_call(j, (p.a,), (p.b,), restless)
+        for p, j in zip(pairs, judged, strict=True)
     ]
 
 
-def _with_enough_launches(found: statistics.Comparison, a: Launches, b: Launches) -> statistics.Comparison:
-    """Two starts in a row often get the same pages, and look more alike than two runs are: alone they call no case."""
+def _with_enough_launches(comparison: statistics.Comparison, a: Launches, b: Launches) -> statistics.Comparison:
+    """Makes a call UNCLEAR if there are too few launches: consecutive launches often get the same pages and differ too little."""
     fewest = min(len(a), len(b))
-    if found.call not in ("FASTER", "SLOWER") or fewest >= FEWEST_LAUNCHES:
-        return found
-    few = f"{plural(fewest, 'launch')} a side cannot show how far launches lie apart: --preset standard has five."
-    return statistics.made_unclear(found, "few launches", few)
+    if comparison.call not in ("FASTER", "SLOWER") or fewest >= FEWEST_LAUNCHES:
+        return comparison
+    few = f"{plural(fewest, 'launch')} per run cannot show how much launches differ. Use --preset standard (five launches)."
+    return statistics.made_unclear(comparison, "few launches", few)
 
 
-def sides_of(pair: Match) -> tuple[Launches, Launches] | str:
-    """The launches of both, in seconds for the same work; or why they cannot be compared, in a sentence."""
+def find_sides(pair: Match) -> tuple[Launches, Launches] | str:
+    """Returns the launches of both, in seconds for the same work, or a sentence that says why they cannot be compared."""
     for result, run in ((pair.a, "first"), (pair.b, "second")):
         if result.verdict.level == "INVALID":
             why = "".join(map(sentence, result.verdict.evidence[:1])) or "no reason is recorded"
             return f"The case is INVALID in the {run} run: {why}"
     a, b = by_launch(pair.a), by_launch(pair.b)
-    if not (a and b):  # a kernel that counts no work: its seconds, if both did the same
+    if not (a and b):  # a kernel that counts no work compares by its seconds if both did the same
         if pair.differing_size:
             return "The sizes differ, and the kernel does not count its work."
         a, b = _seconds(pair.a), _seconds(pair.b)
@@ -195,20 +195,20 @@ def _seconds(result: Result) -> Mapping[int, Array]:
 
 
 def _wholes(pairs: Sequence[Match], judged: Sequence[Judged], restless: float | None) -> list[Whole]:
-    known = [(p, j) for p, j in zip(pairs, judged, strict=True) if not isinstance(j, str)]
-    found = []
-    for name in dict.fromkeys(p.a.benchmark for p, _ in known):
-        mine = [(p, j) for p, j in known if p.a.benchmark == name]
-        # The clean cases speak for the benchmark where there are any.
-        clean = [(p, j) for p, j in mine if not disturbed_in(p)]
-        used = clean or mine
-        sides = [s for p, _ in used if not isinstance(s := sides_of(p), str)]
-        found.append((name, [p for p, _ in used], [j.ratio for _, j in used], _together(sides), not clean))
-    compared = statistics.compare_all([together for _, _, _, together, _ in found], SMALLEST_OF_ALL)
+    comparable = [(p, j) for p, j in zip(pairs, judged, strict=True) if not isinstance(j, str)]
+    groups = []
+    for name in dict.fromkeys(p.a.benchmark for p, _ in comparable):
+        members = [(p, j) for p, j in comparable if p.a.benchmark == name]
+        # Clean cases represent the benchmark if there are any.
+        clean = [(p, j) for p, j in members if not list_disturbed(p)]
+        used = clean or members
+        sides = [s for p, _ in used if not isinstance(s := find_sides(p), str)]
+        groups.append((name, [p for p, _ in used], [j.ratio for _, j in used], _together(sides), not clean))
+    compared = statistics.compare_all([together for _, _, _, together, _ in groups], SMALLEST_OF_ALL)
     if restless is not None:
         compared = [
-            tempered(c, [p.a for p in f[1]], [p.b for p in f[1]], restless)
-            for f, c in zip(found, compared, strict=True)
+            weaken_call(c, [p.a for p in f[1]], [p.b for p in f[1]], restless)
+            for f, c in zip(groups, compared, strict=True)
         ]
     return [
         whole(name, ratios, c, disturbed) for (name, _, ratios, _, disturbed), c in zip(found, compared, strict=True)
@@ -224,7 +224,7 @@ def whole(name: str, ratios: Sequence[float], found: statistics.Comparison, dist
 
 
 def _together(sides: Sequence[tuple[Launches, Launches]]) -> tuple[list[list[float]], list[list[float]]]:
-    """All cases of a launch in one row, each sample relative to the middle of its case in both runs."""
+    """Returns all cases of a launch in one row, with each sample relative to the mean of its case in both runs."""
     rows: tuple[dict[int, list[float]], dict[int, list[float]]] = ({}, {})
     for pair in sides:
         middles = [median(medians(list(side.values())).tolist()) for side in pair]
@@ -258,15 +258,15 @@ def _row(a: Evaluation, pair: Match, judged: Judged) -> Row:
 
 
 def _metric(a: Evaluation, pair: Match) -> str:
-    """The first metric that the benchmark declares and both results have; "time" where there is none."""
+    """Returns the first metric that the benchmark declares and both results have, or "time"."""
     benchmark = a.benchmarks.get(pair.a.benchmark)
     declared = [m.name for m in benchmark.metrics if m.better != "none"] if benchmark else []
-    known = [n for n in (*declared, *pair.a.metrics) if n in pair.a.metrics and n in pair.b.metrics]
-    return known[0] if known else "time"
+    names = [n for n in (*declared, *pair.a.metrics) if n in pair.a.metrics and n in pair.b.metrics]
+    return names[0] if names else "time"
 
 
-def disturbed_in(pair: Match) -> tuple[str, ...]:
-    """The runs ("a", "b") in which the case was disturbed."""
+def list_disturbed(pair: Match) -> tuple[str, ...]:
+    """Returns the runs ("a", "b") in which the case was disturbed."""
     return _in(pair, "DISTURBED")
 
 
@@ -279,12 +279,12 @@ def _lone(result: Result) -> Lone:
 
 
 def _notes(a: Evaluation, b: Evaluation, rows: Sequence[Row]) -> list[str]:
-    notes = [f"The run {e.run.id} is not finished: it lacks cases." for e in (a, b) if not e.run.finished]
+    notes = [f"The run {e.run.id} is not finished, so some cases are missing." for e in (a, b) if not e.run.finished]
     if not rows:
-        notes.append("The runs have no case in common: compare runs of the same benchmarks and parameters.")
+        notes.append("The runs have no case in common. Compare runs of the same benchmarks and parameters.")
     factors = {name for row in rows for name, _, _ in row.differing}
     if factors:
-        notes.append(f"Matched although they differ throughout: {', '.join(sorted(factors))}.")
+        notes.append(f"Cases are matched although these parameters differ: {', '.join(sorted(factors))}.")
     return notes
 
 

@@ -1,4 +1,4 @@
-"""The plans of two runs as one schedule: short launches of the same cases in pairs, round by round. Pure."""
+"""Combines the plans of two runs into one schedule of rounds: short launches of the same cases, in pairs."""
 
 import math
 import random
@@ -12,9 +12,9 @@ from steelyard.errors import UsageError
 from steelyard.model import Case, Launch, Plan, Result, Sampling, Verdict
 from steelyard.plan import START_SECONDS
 
-# Launches lie further apart than the samples of one: many short launches tell more than few long ones.
+# Launches differ more than the samples of one launch, so many short launches show more than a few long ones.
 CASE_SECONDS, LEAST_SAMPLES = 0.03, 3
-# Expected, of the cases in one start: the same case of the other side comes so much later, when the machine has hardly changed.
+# Expected seconds of the cases in one launch. The same case of the other run follows after it, on a hardly changed machine.
 START_SPAN = 1.0
 
 Side = Literal["a", "b"]
@@ -23,29 +23,29 @@ Planned = tuple[Launch, Case, Launch, Case]  # a case of a with its launch, and 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Two plans whose launches of the same number belong together; `first` tells which side begins each pair."""
+    """Two plans whose launches of the same number form pairs. `first` is the side that begins each pair."""
 
     a: Plan
     b: Plan
     first: tuple[Side, ...]
-    alone: tuple[int, int]  # how many cases only a, only b has: they are not measured
+    alone: tuple[int, int]  # number of cases that only a or only b has: they are not measured
 
     @property
     def rounds(self) -> int:
-        """How often each case is measured on either side."""
+        """The number of measurements of each case on each side."""
         return self.a.launches[-1].repetition
 
 
-def schedule(a: Plan, b: Plan, rounds: int, seed: int) -> Schedule:
-    """The launches of both. UsageError where the plans have no case in common.
+def make_schedule(a: Plan, b: Plan, rounds: int, seed: int) -> Schedule:
+    """Returns the launches of both plans. UsageError if the plans have no case in common.
 
-    A round holds every case that both have once; it is cut into starts of about `START_SPAN` seconds. Which side begins is
-    left to chance, each as often as the other: so equal sides differ in either direction with the same probability,
-    whatever the machine does. The cases of a start come in the same order on both sides.
+    A round contains every common case once, in launches of about `START_SPAN` seconds. The side that begins is random, and each
+    side begins equally often. So equal sides differ in either direction with the same probability, whatever the machine does.
+    The cases of a launch have the same order on both sides.
     """
     starts, alone = _starts(a, b)
     if not starts:
-        raise UsageError("The two runs have no case in common: nothing of them can be measured in turn.")
+        raise UsageError("The two runs have no case in common. Compare runs with the same benchmarks and parameters.")
     chance = random.Random(seed)
     begins = [_begins(rounds, chance) for _ in starts]
     launches: list[tuple[Launch, Launch]] = []
@@ -57,8 +57,10 @@ def schedule(a: Plan, b: Plan, rounds: int, seed: int) -> Schedule:
             launches.append((one, other))
             first.append(begins[index][repetition - 1])
     seconds = rounds * sum(_seconds(launch) for launch, _ in starts)
-    mine, theirs = (tuple(pair[side] for pair in launches) for side in (0, 1))
-    return Schedule(Plan(a.preset, seed, mine, seconds), Plan(b.preset, seed, theirs, seconds), tuple(first), alone)
+    launches_a, launches_b = (tuple(pair[side] for pair in launches) for side in (0, 1))
+    return Schedule(
+        Plan(a.preset, seed, launches_a, seconds), Plan(b.preset, seed, launches_b, seconds), tuple(first), alone
+    )
 
 
 def _begins(rounds: int, chance: random.Random) -> list[Side]:
@@ -68,7 +70,7 @@ def _begins(rounds: int, chance: random.Random) -> list[Side]:
 
 
 def _starts(a: Plan, b: Plan) -> tuple[list[tuple[Launch, Launch]], tuple[int, int]]:
-    """What one start of either side measures, in pairs; and how many cases only one of them has."""
+    """Returns the launches of both sides in pairs, and the number of cases that only one side has."""
     cases_a, cases_b = _planned(a), _planned(b)
     matched = match([r for r, _, _ in cases_a], [r for r, _, _ in cases_b])
     where_a, where_b = ({id(r): (launch, case) for r, launch, case in cases} for cases in (cases_a, cases_b))
@@ -78,7 +80,7 @@ def _starts(a: Plan, b: Plan) -> tuple[list[tuple[Launch, Launch]], tuple[int, i
 
 
 def _planned(plan: Plan) -> list[tuple[Result, Launch, Case]]:
-    """Every case once, with its launch, as the result that it will be: plans match as runs do."""
+    """Returns every case once, with its launch, as a result, so that plans can be matched like runs."""
     return [
         (
             Result(
@@ -99,12 +101,12 @@ def _planned(plan: Plan) -> list[tuple[Result, Launch, Case]]:
 
 
 def _launches(planned: Planned) -> tuple[int, int]:
-    """One start serves only cases that are in one launch of either plan: others may have to be started differently."""
+    """Returns the numbers of the launches of a case. Cases of other launches may need another start of the program."""
     return planned[0].number, planned[2].number
 
 
 def _parts(members: Iterable[Planned]) -> Iterable[list[Planned]]:
-    """Cases that could be one start, cut into starts that are short."""
+    """Yields the cases of one launch in short parts."""
     part: list[Planned] = []
     for member in members:
         part.append(member)
@@ -117,9 +119,9 @@ def _parts(members: Iterable[Planned]) -> Iterable[list[Planned]]:
 
 def _start(part: Sequence[Planned]) -> tuple[Launch, Launch]:
     sampling = [_sampling(x.sampling, y.sampling) for _, x, _, y in part]
-    mine = tuple(replace(x, sampling=s) for (_, x, _, _), s in zip(part, sampling, strict=True))
-    theirs = tuple(replace(y, sampling=s) for (_, _, _, y), s in zip(part, sampling, strict=True))
-    return replace(part[0][0], cases=mine), replace(part[0][2], cases=theirs)
+    cases_a = tuple(replace(x, sampling=s) for (_, x, _, _), s in zip(part, sampling, strict=True))
+    cases_b = tuple(replace(y, sampling=s) for (_, _, _, y), s in zip(part, sampling, strict=True))
+    return replace(part[0][0], cases=cases_a), replace(part[0][2], cases=cases_b)
 
 
 def _sampling(a: Sampling, b: Sampling) -> Sampling:

@@ -1,4 +1,4 @@
-"""What differs between two runs besides their figures: machine, settings, toolchains, versions, plan."""
+"""Lists the conditions that differ between two runs: machine, settings, toolchains, versions, plan."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from steelyard.model import Evaluation, Machine, Run
 from steelyard.units import binary_size, quantity
 
-# They are never the same twice, and the verdict of each record judges them better.
+# They always differ, and the verdict of each record judges them better.
 FLEETING = ("load_average",)
-ELSEWHERE = ("memory_modules",)  # they stand among the parts of the machine
-# Of versions and plans what a figure follows from: not the order of the launches, nor the Python that started them.
+ELSEWHERE = ("memory_modules",)  # listed with the parts of the machine
+# Versions and facts of plans that influence a figure; the order of the launches and the version of Python do not.
 TELLING = ("steelyard", "kernel", "preset", "launches of a case")
 NETWORKED = ("network.", "cluster.", "application.")  # groups whose benchmarks send messages
 ABSENT = "unknown"
@@ -18,7 +18,7 @@ ABSENT = "unknown"
 
 @dataclass(frozen=True)
 class Difference:
-    """`group` is "machine", "setting", "toolchain", "version" or "plan"; `a`, `b` are the values as text."""
+    """A condition that differs. `group` is "machine", "setting", "toolchain", "version" or "plan"; `a`, `b` are texts."""
 
     group: str
     name: str
@@ -26,8 +26,8 @@ class Difference:
     b: str
 
 
-def differences(a: Run, b: Run) -> list[Difference]:
-    """Everything in which the surroundings differ, the machine first. Empty: the same as far as is known."""
+def find_differences(a: Run, b: Run) -> list[Difference]:
+    """Returns all conditions that differ, the machine first. An empty list means that no difference is known."""
     sides = [
         ("machine", _machine(a.machine), _machine(b.machine)),
         ("setting", _settings(a.machine), _settings(b.machine)),
@@ -35,29 +35,29 @@ def differences(a: Run, b: Run) -> list[Difference]:
         ("version", a.versions, b.versions),
         ("plan", _plan(a), _plan(b)),
     ]
-    return [d for group, mine, others in sides for d in _between(group, mine, others)]
+    return [d for group, facts_a, facts_b in sides for d in _between(group, facts_a, facts_b)]
 
 
-def that_matter(a: Evaluation, b: Evaluation) -> list[Difference]:
-    """Of all differences those that can change what both runs measured: their machines, and of tools what both used."""
+def relevant_differences(a: Evaluation, b: Evaluation) -> list[Difference]:
+    """Returns the differences that can change what both runs measured: those of their machines and of the tools they used."""
     common = {r.benchmark for r in a.results} & {r.benchmark for r in b.results}
     networked = any(name.startswith(NETWORKED) for name in common)
-    found = []
-    for d in differences(a.run, b.run):
+    relevant = []
+    for d in find_differences(a.run, b.run):
         if d.group in ("toolchain", "version", "plan") and d.name not in TELLING:
             continue
         if d.group == "machine" and "network" in d.name and not networked:
             continue
-        found.append(d)
+        relevant.append(d)
     sides = [_used(e, common) for e in (a, b)]
-    return [d for d in found if d.group != "toolchain"] + _between("toolchain", *sides)
+    return [d for d in relevant if d.group != "toolchain"] + _between("toolchain", *sides)
 
 
 def _used(evaluation: Evaluation, common: Collection[str]) -> dict[str, str]:
-    """The compilers and MPIs with which the benchmarks that both runs have were measured."""
-    mine = [r.parameters for r in evaluation.results if r.benchmark in common]
+    """Returns the compilers and MPIs of the benchmarks that both runs have."""
+    parameters = [r.parameters for r in evaluation.results if r.benchmark in common]
     named = {"compiler": "toolchain", "MPI": "mpi"}
-    used = {word: sorted({str(p[name]) for p in mine if name in p}) for word, name in named.items()}
+    used = {word: sorted({str(p[name]) for p in parameters if name in p}) for word, name in named.items()}
     return {word: ", ".join(names) for word, names in used.items() if names}
 
 
@@ -67,7 +67,7 @@ def _between(group: str, a: Mapping[str, str], b: Mapping[str, str]) -> list[Dif
 
 
 def _node_kinds(machine: Machine) -> str:
-    """'2', or '2 DRAM, 6 GPU' where the memory nodes are of several kinds."""
+    """Returns '2', or '2 DRAM, 6 GPU' if the memory nodes have several kinds."""
     kinds = Counter(node.kind for node in machine.nodes)
     return ", ".join(f"{n} {kind}" for kind, n in kinds.items()) if len(kinds) > 1 else str(len(machine.nodes))
 
@@ -99,7 +99,7 @@ def _machine(machine: Machine) -> dict[str, str]:
         **{
             f"limit of {name.replace('_', ' ')}": quantity(limit.value, limit.unit)
             for name, limit in sorted(machine.limits.items())
-            if name != "flops"  # it follows from the clock that each run measures: never the same twice
+            if name != "flops"  # it follows from the measured clock, so it always differs
         },
     }
 

@@ -11,65 +11,65 @@ from steelyard.statistics.samples.launches import Spread, combine
 from steelyard.telemetry.energy import Course, Energy
 from steelyard.telemetry.watched import Stretch, cost, courses, modelled
 
-WIDEST = 0.5  # half of the interval, relative: of a case too short for its sensor no energy is stated
+WIDEST = 0.5  # half of the interval, relative: a wider one belongs to a case that is too short for its sensor
 
 
 def _later(seconds: float, record: Record) -> None:
-    """Follows from the sensors, not from the record."""
+    """Returns nothing: the values follow from the sensors, not from the record."""
 
 
 POWER = Metric("power", "W", "lower", "mean power of the node while it ran", _later)
-ENERGY = Metric("energy", "J", "lower", "energy of an operation, with the idle machine's", _later)
-BEYOND = Metric("energy_above_idle", "J", "lower", "energy of an operation beyond the idle machine's", _later)
-FLOPS = Metric("flops_per_joule", "flop/J", "higher", "floating-point operations of a joule", _later)
-DELAY = Metric("energy_delay", "J s", "lower", "energy-delay product: energy times time of an operation", _later)
+ENERGY = Metric("energy", "J", "lower", "energy of an operation, including that of the idle machine", _later)
+BEYOND = Metric("energy_above_idle", "J", "lower", "energy of an operation above that of the idle machine", _later)
+FLOPS = Metric("flops_per_joule", "flop/J", "higher", "floating-point operations per joule", _later)
+DELAY = Metric("energy_delay", "J s", "lower", "energy-delay product: energy × time of an operation", _later)
 MODELLED = " (modelled from the load, not measured)"
 METRICS = (POWER, ENERGY, BEYOND, FLOPS, DELAY)
 
 
-def joined(
+def add_energy(
     results: Sequence[Result], benchmarks: Mapping[str, Benchmark], power: Power
 ) -> tuple[tuple[Result, ...], dict[str, Benchmark]]:
-    """The results with the metrics of energy that can be stated, and the benchmarks that have these.
+    """Returns the results with their metrics of energy, and the benchmarks that have these metrics.
 
-    They rest on the source whose sensors hold the most of the node; on a model only where nothing was measured, and are then
-    called modelled. A case too short for it has none. Of a program of others an operation is a run from its start to its end,
-    whatever part of that it timed itself.
+    The metrics come from the source whose sensors cover the largest part of the node. A model is used only if nothing was
+    measured, and its metrics are called modelled. A case that is too short for the sensor has none. An operation of a foreign
+    program is a run from its start to its end, whatever part of it the program timed.
     """
-    known = courses(power.traces)
-    stretches = [s for r in results for record in r.records if (s := stretch(record))]
-    if not known or not stretches:
+    traces = courses(power.traces)
+    stretches = [s for r in results for record in r.records if (s := find_stretch(record))]
+    if not traces or not stretches:
         return tuple(results), dict(benchmarks)
     first, last = min(s.begin for s in stretches), max(s.end for s in stretches)
-    whole = cost(known, Stretch("run", first, last)).totals
+    whole = cost(traces, Stretch("run", first, last)).totals
     if not whole:
         return tuple(results), dict(benchmarks)
     source = max(whole, key=lambda name: whole[name].joules)
-    idle = cost(known, Stretch("idle", *power.idle)).totals.get(source) if power.idle else None
-    of_source = {name: each for name, each in known.items() if each.sensor.source == source}
-    foreign = {name for name, each in benchmarks.items() if any(source.foreign for source in each.sources)}
-    found = tuple(_with_energy(result, of_source, idle, result.benchmark in foreign) for result in results)
-    return found, extended(benchmarks, found, power)
+    idle = cost(traces, Stretch("idle", *power.idle)).totals.get(source) if power.idle else None
+    of_source = {name: course for name, course in traces.items() if course.sensor.source == source}
+    foreign = {name for name, course in benchmarks.items() if any(source.foreign for source in course.sources)}
+    extended_results = tuple(_with_energy(result, of_source, idle, result.benchmark in foreign) for result in results)
+    return extended_results, add_metrics(benchmarks, extended_results, power)
 
 
-def extended(benchmarks: Mapping[str, Benchmark], results: Iterable[Result], power: Power) -> dict[str, Benchmark]:
-    """The benchmarks, with the metrics of energy those that have such results."""
+def add_metrics(benchmarks: Mapping[str, Benchmark], results: Iterable[Result], power: Power) -> dict[str, Benchmark]:
+    """Returns the benchmarks, and adds the metrics of energy to those that have such results."""
     names = {r.benchmark for r in results if POWER.name in r.metrics}
     guess = modelled(power.traces)
     metrics = tuple(replace(m, title=f"{m.title}{MODELLED}") for m in METRICS) if guess else METRICS
     return {n: replace(b, metrics=(*b.metrics, *metrics)) if n in names else b for n, b in benchmarks.items()}
 
 
-def stretch(record: Record) -> Stretch | None:
-    """From the first sample to the last; None where the record does not say when that was."""
+def find_stretch(record: Record) -> Stretch | None:
+    """Returns the time from the first sample to the last, or None if the record does not hold it."""
     began, ended = record.surroundings.began, record.surroundings.ended
     if not began or not ended or ended <= began or not record.samples:
         return None
     return Stretch(record.benchmark, round(began * 1e9), round(ended * 1e9))
 
 
-def runs(record: Record) -> list[Stretch]:
-    """Of a program of others each run from its start to its end: between them lies what we do ourselves."""
+def find_runs(record: Record) -> list[Stretch]:
+    """Returns the runs of a foreign program, from their starts to their ends, without Steelyard's own work between them."""
     began, columns = record.surroundings.began, record.surroundings.samples
     if not began:
         return []
@@ -81,17 +81,19 @@ def runs(record: Record) -> list[Stretch]:
     ]
 
 
-def _with_energy(result: Result, known: Mapping[str, Course], idle: Energy | None, foreign: bool) -> Result:
+def _with_energy(result: Result, traces: Mapping[str, Course], idle: Energy | None, foreign: bool) -> Result:
     used, spread, _ = judged(result.records)
     if foreign:
-        found = [spent for record in used if (spent := _spent_by_runs(record, known))]
+        energies = [spent for record in used if (spent := _spent_by_runs(record, traces))]
         spread = _whole(used)
     else:
-        found = [spent for record in used if (spent := _spent(record, known))]
-    if not found or spread is None:
+        energies = [spent for record in used if (spent := _spent(record, traces))]
+    if not energies or spread is None:
         return result
     power = _Range(
-        median(e.power for e in found), min(e.low / e.seconds for e in found), max(e.high / e.seconds for e in found)
+        median(e.power for e in energies),
+        min(e.low / e.seconds for e in energies),
+        max(e.high / e.seconds for e in energies),
     )
     seconds = _Range(spread.value, spread.low, spread.high)
     energy = power.times(seconds)
@@ -102,20 +104,22 @@ def _with_energy(result: Result, known: Mapping[str, Course], idle: Energy | Non
     flops = used[0].work.get("flops")
     if flops and energy.low:
         metrics[FLOPS] = energy.under(flops)
-    return replace(result, metrics={**result.metrics, **{m.name: each.stated(m) for m, each in metrics.items()}})
+    return replace(
+        result, metrics={**result.metrics, **{m.name: interval.stated(m) for m, interval in metrics.items()}}
+    )
 
 
-def _spent(record: Record, known: Mapping[str, Course]) -> Energy | None:
-    when = stretch(record)
-    found = _total(when, known) if when else None
-    return found if found and found.width <= WIDEST else None
+def _spent(record: Record, traces: Mapping[str, Course]) -> Energy | None:
+    when = find_stretch(record)
+    energy = _total(when, traces) if when else None
+    return energy if energy and energy.width <= WIDEST else None
 
 
-def _spent_by_runs(record: Record, known: Mapping[str, Course]) -> Energy | None:
-    """What all runs of a program of others used together; the time between them bounds it from above."""
-    when = stretch(record)
-    each = [found for run in runs(record) if (found := _total(run, known))]
-    if not when or not each:
+def _spent_by_runs(record: Record, traces: Mapping[str, Course]) -> Energy | None:
+    """Returns the energy of all runs of a foreign program; the energy with the time between them is the upper bound."""
+    when = find_stretch(record)
+    energies = [energy for run in find_runs(record) if (energy := _total(run, traces))]
+    if not when or not energies:
         return None
     whole = _total(when, known)
     high = sum(e.high for e in each)
@@ -134,19 +138,19 @@ def _spent_by_runs(record: Record, known: Mapping[str, Course]) -> Energy | None
     return found if found.width <= WIDEST else None
 
 
-def _total(when: Stretch, known: Mapping[str, Course]) -> Energy | None:
-    return next(iter(cost(known, when).totals.values()), None)
+def _total(when: Stretch, traces: Mapping[str, Course]) -> Energy | None:
+    return next(iter(cost(traces, when).totals.values()), None)
 
 
 def _whole(records: Sequence[Record]) -> Spread | None:
-    """The time of a run from its start to its end, over the launches."""
-    seconds = [[(run.end - run.begin) * 1e-9 for run in runs(record)] for record in records]
+    """Returns the time of a run from its start to its end, over the launches."""
+    seconds = [[(run.end - run.begin) * 1e-9 for run in find_runs(record)] for record in records]
     return combine([row for row in seconds if row]) if any(seconds) else None
 
 
 @dataclass(frozen=True)
 class _Range:
-    """A value and its interval; that of a product or a quotient holds those of both."""
+    """A value and its interval. The interval of a product or a quotient covers both intervals."""
 
     value: float
     low: float | None

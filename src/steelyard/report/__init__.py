@@ -105,4 +105,6 @@ def plotly() -> str:
         script = Path(folder, "package_data", "plotly.min.js")
         if script.is_file():
             return base64.b64encode(gzip.compress(script.read_bytes(), 9, mtime=0)).decode("ascii")
-    raise MachineFailed(f"The package 'plotly' with its plotly.min.js is missing. Do: {install_command('plotly>=6')}")
+    raise MachineFailed(
+        f"The package 'plotly' or its plotly.min.js is missing. Install it: {install_command('plotly>=6')}"
+    )

@@ -21,7 +21,7 @@ ANSWERS = {
     "FASTER": "{b} is faster than {a}.",
     "SLOWER": "{b} is slower than {a}.",
     "SAME": "{b} is as fast as {a}: any difference is below {smallest}.",
-    "UNCLEAR": "It is not known whether {b} is faster or slower than {a}. Measure more pairs: --rounds NUMBER.",
+    "UNCLEAR": "It is not clear whether {b} is faster or slower than {a}. Measure more pairs with --rounds NUMBER.",
 }
 
 

@@ -42,7 +42,7 @@ def runs(found: RunComparison, as_json: bool) -> None:
     for name in dict.fromkeys(row.benchmark for row in found.rows):
         _rows(console, name, [row for row in found.rows if row.benchmark == name])
     for each in found.replacements:
-        console.print(escape(replacement.sentence(each)))
+        console.print(escape(replacement.write_sentence(each)))
     _lone(console, found.a, found.only_a)
     _lone(console, found.b, found.only_b)
     for note in (*found.notes, *found.counts):
@@ -75,9 +75,9 @@ def beside(found: Beside, as_json: bool) -> None:
 
 def _differences(console: Console, found: RunComparison) -> None:
     if not found.differences:
-        console.print("Their surroundings are the same, as far as they are known.")
+        console.print("The conditions of both runs are the same, as far as they are known.")
         return
-    table = _table("What differs around them", ("", "name", "a", "b"), ())
+    table = _table("Conditions that differ", ("", "name", "a", "b"), ())
     for d in found.differences:
         table.add_row(*(escape(text) for text in (d.group, d.name.replace("_", " "), d.a, d.b)))
     console.print(table)

@@ -36,12 +36,14 @@ def how(records: list[Record], results: Iterable[Result]) -> str:
     if not found:
         return ""
     shares = [c.share for c in found if c.share is not None]
-    reported = "in user mode, all threads together, from before the first sample to after the last, by the number of operations"
+    reported = (
+        "in user mode, for all threads together, from the first sample to the last, divided by the number of operations"
+    )
     if shares and min(shares) < 0.999:
         least = values.percent(min(shares))
-        reported += f"; the counters took turns with others' (down to {least} of the time) and are scaled up"
+        reported += f"; other events shared the counters, so they counted only part of the time (least {least}) and are scaled up"
     meters = ", ".join(sources(records))
-    return f"{reported}; energy of the whole machine by {meters}" if meters else reported
+    return f"{reported}; energy is that of the whole machine, measured by {meters}" if meters else reported
 
 
 def missing(evaluation: Evaluation) -> tuple[str, ...]:

@@ -110,7 +110,7 @@ def _drawn(anchor: str, figure: Figure, levels: Sequence[Level], left_out: int) 
     plot: Json = {"layout": {"height": 0}} if single else plots.plotly(figure)
     notes = [] if single else _notes(figure, levels)
     if left_out:
-        notes.append(f"INVALID results are not drawn: {left_out} of this benchmark. See the table.")
+        notes.append(f"The figure does not show the INVALID results of this benchmark ({left_out}). See the table.")
     return Drawn(
         anchor=anchor,
         title=figure.title,
@@ -152,9 +152,9 @@ def _notes(figure: Figure, levels: Sequence[Level]) -> list[str]:
     drawn = marks.among(map(marks.level_of, known))
     notes = [_note(level, known, figure.kind) for level in drawn]
     if notes:
-        notes[-1] += " The table of results tells all the evidence."
+        notes[-1] += " The table of results shows all the evidence."
     others = [level for level in levels if level not in drawn]
-    return notes + [f"Some results of this benchmark are {level}: see the table." for level in others]
+    return notes + [f"Some results of this benchmark are {level}. See the table." for level in others]
 
 
 def _note(level: Level, known: Sequence[float], kind: str) -> str:
@@ -166,7 +166,7 @@ def _note(level: Level, known: Sequence[float], kind: str) -> str:
         mostly = f", by {' and '.join(name for name, _ in kinds)}" if kinds else ""
     else:
         many = f"all {len(known)} values" if len(found) == len(known) else f"{len(found)} of {len(known)} values"
-        mostly = f", most often by {' and '.join(f'{name} ({n})' for name, n in kinds)}" if kinds else ""
+        mostly = f", most often because of {' and '.join(f'{name} ({n})' for name, n in kinds)}" if kinds else ""
     return f"{level}: {many}{mostly}; {marks.look(level, kind)}."
 
 

@@ -16,18 +16,18 @@ from steelyard.statistics.results.pareto_front import front
 from steelyard.telemetry.watched import modelled
 from steelyard.units import quantity
 
-GUESS = "Modelled from the load, not measured. "
+GUESS = "The energy is modelled from the load, not measured. "
 BARS = (
-    "Less is better; 1 is the energy of {reference}. Each interval holds those of both energies: where it holds 1, "
-    "which of the two is less cannot be determined."
+    "Less is better; 1 is the energy of {reference}. Each interval covers the intervals of both energies. If it contains 1, "
+    "it is not clear which energy is less."
 )
 POINTS = (
-    "Nearer to the lower left corner is better. Each colour is a kernel, each shape a mode. Large marks, joined by a line, are "
-    "a kernel's best points: no other of its modes is faster and takes less energy as well. Where a kernel has one large mark, "
-    "that mode is best in both."
+    "Points closer to the lower left corner are better. Each colour is a kernel, each shape a mode. Large marks, joined by a "
+    "line, are the best points of a kernel: no other mode is both faster and needs less energy. If a kernel has only one large "
+    "mark, that mode is the best in both."
 )
 
-NAMES = " Colours come again: a kernel's name stands beside its mode of least energy."
+NAMES = " Several kernels share a colour. The name of a kernel is beside its mode of least energy."
 
 
 @dataclass(frozen=True)

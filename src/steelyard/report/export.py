@@ -91,7 +91,9 @@ def write(evaluation: Evaluation, form: str, path: Path | None) -> str:
     """The export; returns the text for standard output, or '' where it went to `path`. Parquet needs a path."""
     if form == "parquet":
         if path is None:
-            raise UsageError("Parquet is no text: name a file with --output FILE.parquet")
+            raise UsageError(
+                "Parquet is a binary format and cannot go to the terminal. Give a file: --output FILE.parquet"
+            )
         beside = path.with_name(path.stem + "-samples" + path.suffix)
         for target in (path, beside):
             files.expect_output(target, WHAT)

@@ -132,7 +132,7 @@ def _cell(pair: Pair, ratio: _Ratio, of: Measure) -> Cell:
     result, reference = pair
     reported = f"{significant(ratio.low)} – {significant(ratio.high)}"
     if doubtful(values.level(reference)):
-        reported += f"; what it is set against was {values.level(reference)}"
+        reported += f"; the reference was {values.level(reference)}"
     return Cell(
         quantity(_value(result, of), of.unit),
         "1" if result is reference else significant(ratio.value),

@@ -46,7 +46,7 @@ def query(
 
     try:
         if not duckdb.extract_statements(asked):
-            raise UsageError(f'The question is empty: expected SQL, as in "select * from metrics limit 5".\n{COLUMNS}')
+            raise UsageError(f'The query is empty. Give SQL, such as "select * from metrics limit 5".\n{COLUMNS}')
     except duckdb.Error as error:
         raise UsageError(f"The question cannot be answered: {error}\n{COLUMNS}") from error
     files = asked_of if callable(asked_of) else _written(list(asked_of))
@@ -126,11 +126,11 @@ def _refused(limits: Limits) -> Iterator[None]:
 
 
 def _too_long(limits: Limits) -> str:
-    return f"The answer takes longer than {duration(limits.seconds)}. Ask for less, or allow more: --limit-time."
+    return f"The query takes longer than {duration(limits.seconds)}. Select less, or allow more time with --limit-time."
 
 
 def _too_large(limits: Limits) -> str:
-    return f"The answer needs more than {binary_size(limits.memory)} of memory. Ask for less, or allow more: --limit-memory."
+    return f"The query needs more than {binary_size(limits.memory)} of memory. Select less, or allow more with --limit-memory."
 
 
 class _Guard:

@@ -55,7 +55,7 @@ def named(sweep: Sweep, among: Sequence[Sweep]) -> str:
     over = (
         [] if "model" in sweep.parameters and sweep.over in ("threads", "ranks") else [f"over {WORDS[sweep.over][1]}"]
     )
-    return ", ".join([*words, *over, *(["the work growing"] if sweep.scaling.weak else [])])
+    return ", ".join([*words, *over, *(["growing work"] if sweep.scaling.weak else [])])
 
 
 def between(estimate: Estimate | None, digits: int = 3) -> str:
@@ -96,40 +96,38 @@ def stop_here(sweep: Sweep) -> str:
 def _stop(sweep: Sweep) -> str:
     stop, one = sweep.scaling.stop, WORDS[sweep.over][0]
     if stop is None:
-        return f"Where to stop cannot be said: fewer than two counts had a processor for each {one}."
+        return f"The best count is unknown, since fewer than two counts had a processor for each {one}."
     worth = (
         f"what one {one} does alone" if sweep.scaling.base == 1 else f"what one of the first {sweep.scaling.base} does"
     )
     half = "half" if HALF == 0.5 else significant(HALF)
     if stop.beyond is None:
         assert stop.into is not None  # two counts at least, and none beyond
-        doubt = "" if stop.certain else f" That is not distinguished from {half}."
+        doubt = "" if stop.certain else f" This is not clearly different from {half}."
         return (
-            f"No reason to stop was observed up to {counted(sweep, stop.count)}, the most measured: from {stop.into.start} to "
+            f"All counts up to {counted(sweep, stop.count)}, the most measured, are worthwhile: from {stop.into.start} to "
             f"{stop.into.end} each further one adds {with_interval(stop.into.adds, 2)} of {worth}.{doubt}"
         )
     step = stop.beyond
     adds = f"from {step.start} to {step.end} each further one adds {with_interval(step.adds, 2)} of {worth}"
     if stop.certain:
         return f"Stop at {counted(sweep, stop.count)}: {adds}, less than {half}."
-    return f"Stop at {counted(sweep, stop.count)}, as far as can be determined: {adds}. {_doubt(step, stop.into, half)}"
+    return f"Stop probably at {counted(sweep, stop.count)}: {adds}. {_doubt(step, stop.into, half)}"
 
 
 def _doubt(beyond: Step, into: Step | None, half: str) -> str:
     if beyond.call == "not distinguished" or into is None:
-        return f"That is not distinguished from {half}."
+        return f"This is not clearly different from {half}."
     adds = with_interval(into.adds, 2)
-    return f"But the step from {into.start} to {into.end}, which adds {adds}, is not distinguished from {half}."
+    return f"But the step from {into.start} to {into.end} adds {adds}, which is not clearly different from {half}."
 
 
 def base(sweep: Sweep) -> str:
     """What the speed-ups refer to, and whether the work grows."""
     first = next(p for p in sweep.scaling.points if p.count == sweep.scaling.base)
-    of = f"Speed-ups are against {counted(sweep, first.count)}, which took {quantity(first.time.value, 's')}"
+    of = f"Speed-ups are relative to {counted(sweep, first.count)}, which took {quantity(first.time.value, 's')}"
     if sweep.scaling.weak:
-        return (
-            f"{of}. The work grows with the {WORDS[sweep.over][1]}: the speed-up is that of the work done in a second."
-        )
+        return f"{of}. The work grows with the {WORDS[sweep.over][1]}, so the speed-up is the ratio of the work per second."
     return f"{of}, with the same work."
 
 
@@ -145,7 +143,7 @@ def refused(sweeps: Sequence[Sweep]) -> tuple[str, ...]:
         for reason in sweep.scaling.refused.items():
             found.setdefault(reason, []).append(named(sweep, sweeps))
     return tuple(
-        f"{_capital(LAWS[law])} is not fitted{'' if len(whose) == len(sweeps) else f' to {_and(whose)}'}: {why}."
+        f"{_capital(LAWS[law])} could not be fitted{'' if len(whose) == len(sweeps) else f' to {_and(whose)}'}: {why}."
         for (law, why), whose in found.items()
     )
 
@@ -154,12 +152,12 @@ def _law(sweep: Sweep, fit: Fit) -> str:
     parameters = ", ".join(f"{PARAMETERS[name]} = {with_interval(e, 2)}" for name, e in fit.parameters.items())
     deviation = values.percent(fit.deviation)
     if not fit.follows:
-        return f"{_capital(LAWS[fit.law])} does not describe it: at best ({parameters}) it misses the times by {deviation}."
+        return f"{_capital(LAWS[fit.law])} does not describe the times: the best fit ({parameters}) deviates by {deviation}."
     peak = ""
     if fit.law == "USL":
         peak = f"; fastest at {with_interval(fit.peak, 2)}" if fit.peak else "; no peak in that range"
     return (
-        f"{_capital(LAWS[fit.law])}, {fit.formula}: {parameters}. It misses the times by {deviation}, and may be believed from "
+        f"{_capital(LAWS[fit.law])}, {fit.formula}: {parameters}. It deviates from the times by {deviation}. It is valid from "
         f"{fit.counts[0]} to {counted(sweep, fit.counts[-1])}, with care to {fit.furthest}{peak}."
     )
 
@@ -170,21 +168,19 @@ def notes(sweep: Sweep) -> tuple[str, ...]:
     crowded = [p.count for p in sweep.scaling.points if p.crowded]
     if crowded:
         found.append(
-            f"With {_and(crowded)} {WORDS[sweep.over][1]} there was no processor for each: measured, but in no fit and no advice."
+            f"With {_and(crowded)} {WORDS[sweep.over][1]} there was no processor for each. No fit and no advice uses them."
         )
     for level in doubtful_values.among(r.verdict.level for r in sweep.results.values()):
         counts = f"{_and(sweep.counts(level))} {WORDS[sweep.over][1]}"
-        found.append(f"{level}: {counts}; take what rests on these with care.")
+        found.append(f"{level}: {counts}. Do not rely on values that depend on these.")
     above = [p.count for p in sweep.scaling.points if p.efficiency.low is not None and p.efficiency.low > ABOVE]
     if above:
         found.append(
-            f"The speed-up with {_and(above)} {WORDS[sweep.over][1]} is above the ideal: each one's share fits a nearer cache, "
-            f"or {counted(sweep, sweep.scaling.base)} ran slower than it should, without a sign of why. Measure again to tell."
+            f"The speed-up with {_and(above)} {WORDS[sweep.over][1]} is above the ideal. Either each share of the data fits a "
+            f"nearer cache, or {counted(sweep, sweep.scaling.base)} ran too slowly for an unknown reason. Measure again."
         )
     if sweep.scaling.base != 1:
-        found.append(
-            f"One {WORDS[sweep.over][0]} was not measured: what is lost up to {sweep.scaling.base} is not observed."
-        )
+        found.append(f"One {WORDS[sweep.over][0]} was not measured, so losses up to {sweep.scaling.base} are unknown.")
     return tuple(found)
 
 

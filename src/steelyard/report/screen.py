@@ -80,8 +80,8 @@ def _verdict(run: Summary, width: int) -> list[Text]:
     # Thousands of each level are too long for one line.
     lines = [whole.append(" ").append_text(lamps)] if whole.cell_len + 1 + lamps.cell_len <= width else [whole, lamps]
     reported = (
-        _why(run, "DISTURBED", "Disturbed by {}."),
-        _why(run, "UNSETTLED", "Unsettled by {}: too little is known."),
+        _why(run, "DISTURBED", "Reasons for DISTURBED: {}."),
+        _why(run, "UNSETTLED", "Reasons for UNSETTLED: {}."),
         "" if run.finished else "The run is not finished.",
     )
     sentence = " ".join(filter(None, reported))
@@ -145,7 +145,7 @@ def matters(found: Sequence[Finding], width: int, advice: bool) -> list[Text]:
     """The findings that matter most, one of each kind; `advice`: with what to try, where that fits a line."""
     chosen = findings.kinds(found)[:MOST_FINDINGS]
     if not chosen:
-        return [*heading("Findings"), Text("No rule had anything to say about this run.")]
+        return [*heading("Findings"), Text("There are no findings for this run.")]
     lines = heading("What matters most")
     more = len(found) - sum(1 + kind.others for kind in chosen)
     for number, kind in enumerate(chosen, 1):

@@ -32,7 +32,7 @@ def machine(evaluation: Evaluation) -> str:
     cores = plural(len(here.cores), "core") if here.cores else plural(len(here.cpus), "processor")
     where = f"in {plural(sockets, 'socket')} and {plural(len(main_nodes(here.nodes)), 'NUMA node')}"
     size = f"{cores} {where}" if here.nodes and sockets else cores
-    quota = f", limited to {here.cpu_quota:g} cores' worth of time" if here.cpu_quota else ""
+    quota = f", limited to the time of {here.cpu_quota:g} cores" if here.cpu_quota else ""
     memory = f", with {units.binary_size(here.memory)} of memory" if here.memory else ""
     processor = here.processor or "an unnamed processor"
     return f"{here.host} is a machine with {processor}: {size}{quota}{memory}."
@@ -81,14 +81,16 @@ def trust(evaluation: Evaluation) -> str:
     unfinished = "" if evaluation.run.finished else " The run is not finished."
     if counts["CLEAN"] == total:
         all_of_them = f"All {total} results are" if total > 1 else "The only result is"
-        return f"{all_of_them} CLEAN: nothing was observed that disturbed the measurement.{unfinished}"
+        return f"{all_of_them} CLEAN: Steelyard detected no disturbance.{unfinished}"
     *others, last = [f"{count} {level}" for level, count in counts.items() if level != "CLEAN" and count]
     bad = f"{', '.join(others)} and {last}" if others else last
     little = (
-        " UNSETTLED: nothing disturbed them, but too little is known to rely on them." if counts["UNSETTLED"] else ""
+        " UNSETTLED results were not disturbed, but too few data are known to rely on them."
+        if counts["UNSETTLED"]
+        else ""
     )
     return (
-        f"Of {total} results {counts['CLEAN']} are CLEAN and can be relied on, {bad}: these are marked "
+        f"Of {total} results, {counts['CLEAN']} are CLEAN and reliable, {bad}. These are marked "
         f"wherever they are shown.{little}{unfinished}"
     )
 
@@ -101,9 +103,9 @@ def _advice(main: dict[str, Headline], findings: tuple[Finding, ...]) -> str:
         limits = "The memory itself is the limit" if near else "Something other than the memory's own rate is the limit"
     first = next((f for level in ("serious", "notice") for f in findings if f.level == level), None)
     if first is None:
-        return f"{limits}; no finding asks for action." if limits else ""
+        return f"{limits}; no finding needs action." if limits else ""
     what = f"{_plain(first.seen)} – {_lower(_plain(first.remedy))}" if first.remedy else _plain(first.seen)
-    return f"{limits}; look first at this: {what}." if limits else f"Look first at this: {what}."
+    return f"{limits}; the most important finding: {what}." if limits else f"The most important finding: {what}."
 
 
 def _plain(sentence: str) -> str:

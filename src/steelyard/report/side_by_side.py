@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from rich.text import Text
 
 from steelyard.compare.published_figures import Beside, Line
-from steelyard.compare.replacement import Replacement, sentence
+from steelyard.compare.replacement import Replacement, write_sentence
 from steelyard.compare.runs import Call, Row, RunComparison
-from steelyard.compare.surroundings import that_matter
+from steelyard.compare.surroundings import relevant_differences
 from steelyard.model import Evaluation, Result, Scalar, Value
 from steelyard.report.comparison import STYLE
 from steelyard.report.headline import Headline, headlines
@@ -39,16 +39,16 @@ def screen(a: Evaluation, b: Evaluation, found: RunComparison, width: int) -> li
     title = f"{found.b} (b) compared with {found.a} (a)"
     top = [Text(), *(Text(line, style="bold") for line in cut(title, width, 2)), *_around(a, b, width)]
     top += [*_verdict(found, width), *_figures(a, b, found, width), *_replacements(found, width)]
-    end = [Text(), Text("Every case and all differences: the same command with --all", style="dim")]
+    end = [Text(), Text("For every case and all differences: the same command with --all", style="dim")]
     middle = _matters(found, width)
     return [*top[: MOST_LINES - len(middle) - len(end)], *middle, *end]
 
 
 def _around(a: Evaluation, b: Evaluation, width: int) -> list[Text]:
-    different = that_matter(a, b)
+    different = relevant_differences(a, b)
     if not different:
-        return [Text("Nothing differs around them that matters to what both measured.", style="dim")]
-    reported = [Text("What differs around them:", style="dim")]
+        return [Text("No condition differs that matters for what both runs measured.", style="dim")]
+    reported = [Text("Conditions that differ:", style="dim")]
     for d in different[:MOST_DIFFERENCES]:
         words = f"{d.group} {d.name.replace('_', ' ')}: {d.a} (a), {d.b} (b)"
         reported += (Text(f"  {line}") for line in cut(words, width - 2, 1))
@@ -112,7 +112,9 @@ def _replacements(found: RunComparison, width: int) -> list[Text]:
         first.setdefault((each.program, each.case), each)
     if not first:
         return []
-    reported = [Text(line) for each in list(first.values())[:MOST_REPLACED] for line in cut(sentence(each), width, 2)]
+    reported = [
+        Text(line) for each in list(first.values())[:MOST_REPLACED] for line in cut(write_sentence(each), width, 2)
+    ]
     more = len(found.replacements) - min(len(first), MOST_REPLACED)
     rest = [Text(f"  and {more} more with --all", style="dim")] if more else []
     return [Text(), Text("At equal time", style="bold"), *reported, *rest]
@@ -172,7 +174,7 @@ def _matters(found: RunComparison, width: int) -> list[Text]:
         groups.setdefault((row.benchmark, row.call), []).append(row)
     if not found.rows:
         return []
-    lines = heading("What differs most" if groups else "No single case is different for sure")
+    lines = heading("What differs most" if groups else "No single case is certainly different")
     for number, members in enumerate(list(groups.values())[:MOST_FINDINGS], 1):
         first, *rest = _difference(members, width - 2)
         lines += [Text.assemble(f"{number} ", (first, STYLE[members[0].call])), *(Text(f"  {line}") for line in rest)]
@@ -190,8 +192,8 @@ def _difference(members: Sequence[Row], width: int) -> list[str]:
     factor = f"{times:.2f} times the time" if times >= 1 else f"{1 / times:.2f} times as fast"
     others = f" [and {len(members) - 1} more cases of it]" if len(members) > 1 else ""
     mark = " DISTURBED" if row.disturbed else " UNSETTLED" if row.unsettled else ""
-    sentence = f"{row.benchmark} {row.kernel}: b is {row.call}{mark}, {factor}"
-    return brief(f"{sentence} ({reported})." if reported else f"{sentence}.", width, 2, others)
+    text = f"{row.benchmark} {row.kernel}: b is {row.call}{mark}, {factor}"
+    return brief(f"{text} ({reported})." if reported else f"{text}.", width, 2, others)
 
 
 def _parameter(name: str, value: object) -> str:
@@ -227,10 +229,10 @@ def published(found: Beside, width: int) -> list[Text]:
     both = [line for line in found.lines if line.ours is not None]
     top = [Text(), *(Text(line, style="bold") for line in cut(f"{found.run} beside {found.system}", width, 2))]
     missing = len(found.lines) - len(both)
-    count = f"This run has {len(both)} of the {len(found.lines)} figures that are printed of it."
+    count = f"This run has {len(both)} of the {len(found.lines)} published figures of that system."
     top += [Text(), Text(count)]
     end = [line for note in found.notes for line in _dim(brief(note, width, 2))][:8]
-    end += [Text(), *_dim(["All of them: the same command with --all"])] if missing else []
+    end += [Text(), *_dim(["For all figures: the same command with --all"])] if missing else []
     room = MOST_LINES - len(top) - len(end) - 3
     left = width - 2 * SIDE - RATIO
     below = 2 * len(both) <= room  # conditions on a line of their own, where there is room for that

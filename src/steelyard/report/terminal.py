@@ -66,7 +66,7 @@ def _group(
     if some := ", ".join(values.phrase(n, v) for n, v in values.partial(results).items()):
         console.print(_safe(f"Where it applies: {some}.", "dim"))
     if metric and not limited:
-        console.print(Text("No limit of it is known on this machine.", style="dim"))
+        console.print(Text("Its limit on this machine is unknown.", style="dim"))
     console.print(table)
     chosen = _chosen(results)
     if len(results) > len(chosen):

@@ -13,11 +13,11 @@ from steelyard.words import said
 
 _BYTES = ("bytes", "working_set", "size")  # parameters whose names end so are sizes in bytes
 _SECONDS = ("pause",)  # parameters that are lengths of time
-NO_RESULT = "No result was measured in this run, so nothing can be said about its speed."
+NO_RESULT = "This run has no results, so its speed is unknown."
 _NO_EVIDENCE: dict[Level, str] = {
-    "UNSETTLED": "Too little is known to rely on it; no reason is named.",
-    "DISTURBED": "The measurement was disturbed; the record names no evidence.",
-    "INVALID": "The result cannot be used; the record names no evidence.",
+    "UNSETTLED": "Too little is known to rely on it. The record gives no reason.",
+    "DISTURBED": "The measurement was disturbed. The record gives no evidence.",
+    "INVALID": "The result cannot be used. The record gives no evidence.",
 }
 
 

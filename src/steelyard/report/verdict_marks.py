@@ -9,10 +9,10 @@ COLOURS: dict[Level, str] = {"CLEAN": "green", "UNSETTLED": "magenta", "DISTURBE
 LAMPS: dict[Level, tuple[str, str]] = {level: (f"{SIGNS[level]} {level}", COLOURS[level]) for level in ORDER}
 MEANINGS: dict[Level, str] = {
     "CLEAN": "Nothing disturbed it, and enough is known to rely on it.",
-    "UNSETTLED": "Nothing disturbed it, but too little is known to rely on it: few samples, a wide interval, or launches "
-    "that differ. More launches and more time settle it.",
-    "DISTURBED": "Something was observed while it was measured that can have moved it. It may be right; nobody can say so.",
-    "INVALID": "It failed, or its result is wrong: it has no value.",
+    "UNSETTLED": "Nothing disturbed it, but it is not reliable yet: few samples, a wide interval, or launches "
+    "that differ. Measure longer or with more launches.",
+    "DISTURBED": "Steelyard detected a disturbance during the measurement. The value may be wrong.",
+    "INVALID": "It failed, or its result is wrong. It has no value.",
 }
 
 

@@ -37,7 +37,7 @@ def again(run: Run, paths: Sequence[Path], here: Machine, trusted: bool) -> Setu
         raise _refused(run, f"the words '{shlex.join(words)}' for the launcher")
     site = Site(_mpis(run, here, trusted), scheduler.launcher(run.site.launcher).name, words)
     benchmarks = catalogue.find(remembered.folders(run, paths))
-    if lost := [n for n in evaluation.benchmarks_of(run) if n not in benchmarks]:
+    if lost := [n for n in evaluation.list_benchmarks(run) if n not in benchmarks]:
         raise UsageError(
             f"The run {run.path} has the benchmark '{lost[0]}', which is not found now; name its folder with --path."
         )

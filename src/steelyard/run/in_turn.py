@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from steelyard import records
-from steelyard.compare.schedule import Schedule, schedule
-from steelyard.compare.surroundings import differences
+from steelyard.compare.schedule import Schedule, make_schedule
+from steelyard.compare.surroundings import find_differences
 from steelyard.errors import UsageError
 from steelyard.model import Machine, Plan, Run
 from steelyard.plan import cpus_of
@@ -44,7 +44,7 @@ def measure(
         )
     here = setup.machine()
     a, b = records.read(first), records.read(second)
-    made = schedule(a.plan, b.plan, rounds, seed)
+    made = make_schedule(a.plan, b.plan, rounds, seed)
     machines = _as_then(here, a, made.a), _as_then(here, b, made.b)
     setups = [again(run, paths, here, trusted) for run in (a, b)]
     programs = [side.programs(quiet) for side in setups]
@@ -135,7 +135,7 @@ def _as_then(here: Machine, run: Run, plan: Plan) -> Machine:
 def _left_behind(a: Run, b: Run, alone: tuple[int, int]) -> list[str]:
     """Returns a sentence for each part of the two runs that the new ones lack."""
     notes = [f"{n} cases that only {run.id} has were not measured." for n, run in zip(alone, (a, b), strict=True) if n]
-    lost = [f"{d.group} {d.name.replace('_', ' ')}" for d in differences(a, b) if d.group in NOT_BROUGHT_BACK]
+    lost = [f"{d.group} {d.name.replace('_', ' ')}" for d in find_differences(a, b) if d.group in NOT_BROUGHT_BACK]
     if lost:
         notes.append(
             f"Some conditions of {a.id} and {b.id} differed and could not be restored: {', '.join(lost)}. "

@@ -98,14 +98,14 @@ def asked(
 def of_run(runs: Path, name: str, cases: Sequence[str]) -> When:
     """From the first sample of the run to its last; of cases those of each. UsageError where no record tells of its time."""
     from steelyard import records
-    from steelyard.evaluation.energy import stretch
+    from steelyard.evaluation.energy import find_stretch
     from steelyard.telemetry.watched import Stretch
 
     run = records.read(records.find(runs, name))
     chosen = [(number, record) for number, record in enumerate(run.records, 1) if _is(number, record, cases)]
     if not chosen:
         raise UsageError(_no_case(run, cases))
-    found = [(number, record, when) for number, record in chosen if (when := stretch(record))]
+    found = [(number, record, when) for number, record in chosen if (when := find_stretch(record))]
     if not found:
         raise UsageError(
             f"The records of the run {run.id} do not say when they were measured: an older Steelyard made it."

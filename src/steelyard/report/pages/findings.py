@@ -8,8 +8,8 @@ from steelyard.report.names import slug
 PLACE, TITLE = 10, "Findings"
 
 LEVELS = {
-    "serious": ("Serious", "acts on what the machine delivers, or on whether its figures hold"),
-    "notice": ("Notice", "worth knowing before the figures are used"),
+    "serious": ("Serious", "reduces the speed of the machine, or makes its figures unreliable"),
+    "notice": ("Notice", "important to know before you use the figures"),
     "good": ("Good", "is as it should be"),
 }
 

@@ -7,48 +7,48 @@ from steelyard.model import Evaluation
 PLACE, TITLE = 125, "Words"
 
 WORDS: tuple[tuple[str, str], ...] = (
-    ("benchmark", "What is measured by one program, or by several: memory.stream, network.pingpong."),
-    ("kernel", "One loop or one pattern of a benchmark: the Triad of memory.stream."),
+    ("benchmark", "A measurement by one or several programs, such as memory.stream or network.pingpong."),
+    ("kernel", "A loop or a pattern of a benchmark, such as the Triad of memory.stream."),
     (
         "case",
-        "A kernel with one value for each parameter: the Triad with 4 threads over 10 million elements.",
+        "A kernel with one value for each parameter, such as the Triad with 4 threads and 10 million elements.",
     ),
     (
         "launch",
-        "One start of a program, which measures many cases. Two starts differ more than two repetitions do, so that each "
-        "case is measured in several launches, in shuffled order.",
+        "One start of a program, which measures many cases. Launches differ more than repetitions within a launch. "
+        "Therefore each case is measured in several launches, in random order.",
     ),
-    ("sample", "One timed repetition, many ticks of the clock long. All samples are kept."),
+    ("sample", "One timed repetition. It lasts many ticks of the clock. All samples are kept."),
     (
         "record",
-        "What one launch measured of a case: its samples, whether the kernel's result was right, what was observed around"
-        " and between the samples, and a verdict.",
+        "The measurement of a case by one launch: its samples, the check of the kernel's result, the conditions before,"
+        " between and after the samples, and a verdict.",
     ),
-    ("result", "A case over all its launches: its metrics, each with an interval, and one verdict."),
+    ("result", "A case with all its launches: its metrics with their intervals, and one verdict."),
     (
         "metric",
-        "A number with a unit that follows from the median time of a sample: a bandwidth, a latency.",
+        "A number with a unit that is calculated from the median time of a sample, such as a bandwidth or a latency.",
     ),
     (
         "interval",
-        "The 95 % interval of the median. Repeat the measurement often, and in 95 of 100 times the interval holds the "
-        "true value.",
+        "The 95 % interval of the median. If the measurement is repeated many times, the interval contains the true value "
+        "in 95 of 100 cases.",
     ),
     (
         "limit",
-        "What the machine could reach at most of a metric, by its data or as the user gave it; the share that was reached"
-        " stands beside it.",
+        "The highest value of a metric that the machine can reach, from its data or from the user. The share that was"
+        " reached is beside it.",
     ),
     (
         "verdict",
-        "Whether a figure can be relied on. CLEAN: nothing disturbed it, and it will come out alike again. UNSETTLED: "
-        "nothing disturbed it, but too little is known. DISTURBED: something else used the machine. INVALID: the result "
+        "The reliability of a figure. CLEAN: nothing disturbed it, and it is repeatable. UNSETTLED: nothing disturbed it, "
+        "but too little is known. DISTURBED: something else used the machine. INVALID: the result "
         "was wrong, or could not be measured.",
     ),
     (
         "pace",
-        "How much of its best a machine gave at a moment: the clock and the additions of its cores, the bandwidth and the"
-        " latency of its memory. Samples beside a slow moment are set aside.",
+        "The speed of the machine at a moment, as a share of its best: the clock and the additions of its cores, the"
+        " bandwidth and the latency of its memory. Samples at a slow moment are set aside.",
     ),
 )
 

@@ -35,30 +35,30 @@ class Method:
 _RULES = (
     (
         "The base of a speed-up",
-        "Say what a speed-up is measured against, and how fast that is in absolute terms.",
+        "State the base of each speed-up, and the absolute performance of the base.",
     ),
     (
-        "Nothing left out in silence",
+        "No silent omissions",
         "Give a reason for each part of a test, or of the machine, that was not used.",
     ),
-    ("The mean that fits", "Average costs such as seconds arithmetically; never do so with rates."),
+    ("The right mean", "Use the arithmetic mean only for costs, such as seconds. Never use it for rates."),
     ("No averages of ratios", "Summarise the costs or rates from which ratios come, not the ratios."),
-    ("Uncertainty stated", "Say whether a value is certain; if it is not, give an interval of confidence."),
-    ("No assumed bell curve", "Do not take the data to be normally distributed without having looked."),
-    ("Sound comparison", "Call two things different only where a test or their intervals say so."),
+    ("Uncertainty stated", "State whether a value is certain. If it is not, give a confidence interval."),
+    ("No assumed bell curve", "Do not assume a normal distribution without a check."),
+    ("Sound comparison", "Call two values different only if a test or their intervals show it."),
     (
-        "The middle is not all",
-        "Ask whether mean or median is what matters; show other quantiles where tails count.",
+        "More than the median",
+        "Check whether the mean or the median is the right measure. Show other quantiles if extreme values matter.",
     ),
     (
         "Everything that varied",
-        "Write down all factors and their levels, the hardware, the software and the way.",
+        "Document all factors and their levels, the hardware, the software and the procedure.",
     ),
-    ("Parallel time explained", "Say how the time of parallel work was taken, synchronised and summarised."),
-    ("The bound beside the value", "Show what the machine could do at most, from a model or from its peak."),
+    ("Parallel time explained", "State how parallel times are measured, synchronised and summarised."),
+    ("The bound beside the value", "Show the upper bound of the machine, from a model or from its peak."),
     (
         "Plots that do not mislead",
-        "Plot enough to judge by; join points only where something lies between them.",
+        "Plot enough information. Join points by lines only if values between them have a meaning.",
     ),
 )
 
@@ -81,17 +81,17 @@ def _answers(evaluation: Evaluation) -> tuple[str, ...]:
         _base(evaluation),
         f"The preset '{run.plan.preset}' chose the cases; {len(run.machine.cpus)} processors could be used. "
         f"{_number(failed, 'record').capitalize()} failed, {_number(counts['INVALID'], 'result')} "
-        f"{'is' if counts['INVALID'] == 1 else 'are'} INVALID; whatever failed is listed with its reason.",
-        "Seconds are summarised, and every rate follows from the summarised time; no rates are averaged.",
-        "Ratios (shares of a limit, tolerance) are made last, from two summarised values, and stand beside them.",
+        f"{'is' if counts['INVALID'] == 1 else 'are'} INVALID. The report lists each failure with its reason.",
+        "Steelyard summarises seconds and calculates every rate from the summarised time. It never averages rates.",
+        "Ratios (shares of a limit, tolerance) are calculated last, from two summarised values, and are shown beside them.",
         f"{stated} of {len(valued)} values carry a 95 % interval of the median; where too little was "
         "measured for one, "
         "none is shown, and the result is UNSETTLED.",
         "Medians and intervals come from order statistics, which assume no distribution; the shape of the "
         "samples "
         "(two humps, drift, dependence) is examined, and counts in the verdict.",
-        "Comparisons give the interval of the ratio and a rank test, corrected for the number of comparisons.",
-        "All samples are kept in the run folder, so that any quantile can be asked for; best-of-N is only one of them.",
+        "Comparisons state the interval of the ratio and a rank test, corrected for the number of comparisons.",
+        "The run folder holds all samples, so any quantile can be calculated. The best of N is only one of them.",
         f"Parameters stand with each result, the machine on its own page ({_number(silent, 'setting')} "
         "could not be "
         f"read; the reasons stand there), versions and the plan's seed {run.plan.seed} under Provenance.",
@@ -114,7 +114,7 @@ def _number(count: int, noun: str) -> str:
 def _base(evaluation: Evaluation) -> str:
     alone = sum(result.parameters.get("threads") == 1 for result in evaluation.results)
     if not alone:
-        return "This run has no results with one thread, so no speed-up is stated."
+        return "This run has no results with one thread, so the report states no speed-up."
     return (
         "Threads are compared with one thread of the same program, not with another serial program; the "
         f"{_number(alone, 'result')} with one thread {'stands' if alone == 1 else 'stand'} in the tables "

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from steelyard.compare.modes import Together, alone, together
+from steelyard.compare.modes import Together, list_unpaired, pair_modes
 from steelyard.errors import UsageError
 from steelyard.model import Evaluation
 from steelyard.model.figure import Axis, Figure, Mark
@@ -16,12 +16,12 @@ PLACE, TITLE = 41, "Node kernels against {page.base}"
 AGAINST = True
 
 NOTE = (
-    "Below 1 this system is faster, above it the other one. Each ratio has the 95 % interval that the comparison of both "
-    "runs gives."
+    "Below 1 this system is faster, above 1 the other one is. Each ratio has the 95 % interval of the comparison of both "
+    "runs."
 )
 ENERGY_NOTE = (
-    "Below 1 this system takes less energy, above it the other one. Each interval holds those of both energies, but not the "
-    "errors of two different sensors, as their makers state them."
+    "Below 1 this system needs less energy, above 1 the other one does. Each interval covers the intervals of both energies, "
+    "but not the errors that the makers of the two sensors state."
 )
 
 
@@ -41,16 +41,15 @@ class Page:
 
 def data(evaluation: Evaluation, base: Evaluation) -> Page:
     """The page's data. UsageError where the two runs have no kernel of the node in common."""
-    found = together(evaluation, base)
+    found = pair_modes(evaluation, base)
     if not found:
         raise UsageError(
-            f"The runs '{evaluation.run.id}' and '{base.run.id}' (given by --against) have no kernel of the node in common; "
-            "expected the same kernels, with the same sizes, measured in both. Measure them on both systems with: "
-            "steelyard run --only node"
+            f"The runs '{evaluation.run.id}' and '{base.run.id}' (given by --against) have no kernel of the node in common. "
+            "Measure the same kernels with the same sizes on both systems: steelyard run --only node"
         )
     name = _name(evaluation, base)
-    lone = alone(evaluation, base, found)
-    said = f"In one of the runs only, or with other sizes: {', '.join(lone)}." if lone else ""
+    lone = list_unpaired(evaluation, base, found)
+    said = f"Kernels that only one run has, or that have other sizes: {', '.join(lone)}." if lone else ""
     parts = tuple(_part(one, name, len(found) > 1, evaluation) for one in found)
     energies = _energies(found, name, evaluation, base)
     return Page(name, f"{base.run.machine.processor}, run {base.run.id}", parts, energies, said)
@@ -120,7 +119,7 @@ def _rows(found: Together, evaluation: Evaluation) -> list[Kernel]:
 
 def _compiled(found: Together) -> str:
     mine, other = found.toolchains
-    return f"Compiled with {mine}." if mine == other else f"Compiled with {mine}, there with {other}."
+    return f"Compiled with {mine}." if mine == other else f"Compiled with {mine} here and with {other} there."
 
 
 def _of(found: Together, several: bool) -> str:

@@ -12,7 +12,9 @@ from steelyard.report.node_modes import Measured, Mode, called, measured, mode_o
 PLACE, TITLE = 40, "Node kernels"
 
 LEAST = 2  # kernels: one alone is on its own benchmark's page
-NOTE = "Shorter is better; 1 is the time of {reference}. Each ratio has the 95 % interval that the comparison of both gives."
+NOTE = (
+    "Shorter is better; 1 is the time of {reference}. Each ratio has the 95 % interval of the comparison of both times."
+)
 
 
 @dataclass(frozen=True)

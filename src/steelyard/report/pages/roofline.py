@@ -122,15 +122,15 @@ def _notes(line: Roofline) -> tuple[str, ...]:
     notes = []
     if line.threads > 1:
         notes.append(
-            "Bandwidths of the caches are measured with one thread only, and are not multiplied by the threads: kernels "
-            "that work in a cache stand here without a bound, unless even the memory could feed them at the peak."
+            "The bandwidths of the caches are measured with one thread only, and cannot be multiplied by the threads. So "
+            "kernels that work in a cache have no bound here, unless even the memory could supply them at the peak."
         )
     if not any(roof.name == MEMORY for roof in line.roofs):
         notes.append("The memory's own bandwidth was not measured in this run.")
     if any(place.share is not None and place.share > 1.05 for place in line.places):
         notes.append(
-            "More than 100 %: the roofs are those of a Triad, two reads and a write. Loops that read more than they "
-            "write, or whose data are nearer than their size tells, can go beyond."
+            "The roofs are measured with a Triad: two reads and one write. Loops that read more than they write can exceed "
+            "100 %. So can loops whose data lie nearer than their size suggests."
         )
     return tuple(notes)
 
@@ -186,9 +186,10 @@ def _figure(line: Roofline, title: str) -> Figure:
         x=Axis("operational intensity (flop/B)", log=True),
         y=Axis("speed", "flop/s", log=True),
         series=(*roofs, *kernels),
-        caption="Sloping roofs are bandwidths, level ones the peaks of arithmetic, all as measured. Each mark is a kernel, "
-        "its largest size in the caches or in memory; the pointer names it. What lies in memory is counted with what the "
-        "memory moves." + (" What needs still fewer bytes than the right edge tells is drawn there." if beyond else ""),
+        caption="Sloping roofs are measured bandwidths, horizontal roofs are measured peaks of arithmetic. Each mark is a "
+        "kernel with its largest size in the caches or in memory. Point at it to see its name. For kernels in memory, the "
+        "bytes are those that the memory moves."
+        + (" Kernels that need fewer bytes than the right edge are drawn at that edge." if beyond else ""),
     )
 
 

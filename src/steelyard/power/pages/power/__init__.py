@@ -53,7 +53,7 @@ class Page:
 def data(evaluation: Evaluation) -> Page | None:
     """None for a run in which no sensor of power or energy was read."""
     known = courses(evaluation.power.traces) if evaluation.power else {}
-    timed = [(stretch, r) for r in evaluation.run.records if (stretch := energy.stretch(r))]
+    timed = [(stretch, r) for r in evaluation.run.records if (stretch := energy.find_stretch(r))]
     if not known or not timed:
         return None
     first = min(each.origin + round(each.at[0] / NANO) for each in known.values())

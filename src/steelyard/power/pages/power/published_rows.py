@@ -43,7 +43,7 @@ class Printed:
 def beside(evaluation: Evaluation) -> Printed | None:
     """None where the run has nothing of the kind."""
     entries = published.select(published_power.PRINTED)
-    both = [(entry, published_power.ours(evaluation, entry)) for entry in entries]
+    both = [(entry, published_power.find_ours(evaluation, entry)) for entry in entries]
     if not any(drawn.value for _, drawn in both):
         return None
     remarks = dict.fromkeys(_said(entry, drawn.remark) for entry, drawn in both if drawn.remark)

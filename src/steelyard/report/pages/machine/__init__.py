@@ -130,7 +130,7 @@ def _facts(machine: Machine) -> tuple[tuple[str, str], ...]:
             "Cores",
             f"{cores} cores with {threads} hardware threads; this run may use {len(machine.cpus)} of them",
         ),
-        ("Quota of time", f"{machine.cpu_quota:g} cores" if machine.cpu_quota else "none"),
+        ("Processor quota", f"{machine.cpu_quota:g} cores" if machine.cpu_quota else "none"),
         (
             "Memory",
             f"{units.binary_size(machine.memory)} usable, "

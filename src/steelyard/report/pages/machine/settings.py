@@ -71,4 +71,4 @@ def _group(name: str) -> str:
 def _reason(reason: str) -> str:
     """The reason without the path, which is different for every setting."""
     reported = _PATH.sub("such a file", reason).replace("no such a file", "no such file").strip()
-    return f"{reported[:1].upper()}{reported[1:]}" if reported else "No reason was given"
+    return f"{reported[:1].upper()}{reported[1:]}" if reported else "The reason is unknown"

@@ -82,10 +82,10 @@ def _within(steps: Sequence[Step]) -> str:
     held = {name: _held(steps, kinds) for name, kinds in _PARTS.items()}
     reported = [(name, share) for name, share in held.items() if share]
     if not reported:
-        return "No reading could be compared with another."
+        return "There are too few readings to compare."
     (first, share), *others = reported
     listed = _listed([f"{share} records", *(f"{name} in {part}" for name, part in others)])
-    return f"{first.capitalize()} were within bounds in {listed}."
+    return f"{first.capitalize()} were within their bounds in {listed}."
 
 
 def _held(steps: Sequence[Step], kinds: Sequence[Kind]) -> str:
@@ -96,7 +96,11 @@ def _held(steps: Sequence[Step], kinds: Sequence[Kind]) -> str:
 
 def _waited(steps: Sequence[Step]) -> str:
     waiting = sum(seconds_waited(step.record) for step in steps)
-    return f"Cases waited {values.duration(waiting)} for quiet in all." if waiting else "No case waited for quiet."
+    return (
+        f"In total, cases waited {values.duration(waiting)} for a quiet machine."
+        if waiting
+        else "No case waited for a quiet machine."
+    )
 
 
 def _aside(steps: Sequence[Step]) -> str:
@@ -105,9 +109,9 @@ def _aside(steps: Sequence[Step]) -> str:
         return f"None of {_count(taken)} samples was set aside."
     by = causes(steps)
     named = ", ".join(f"{cause} {_count(number)}" for cause, number in by.most_common())
-    doubled = ", some by more than one" if sum(by.values()) > aside else ""
+    doubled = ", some for several reasons" if sum(by.values()) > aside else ""
     why = f" ({named}{doubled})" if named else ""
-    return f"Of {_count(taken)} samples {_count(aside)} were set aside{why}: the figures rest on the others."
+    return f"Of {_count(taken)} samples, {_count(aside)} were set aside{why}. The figures use only the others."
 
 
 def _disturbed(steps: Sequence[Step]) -> str:
@@ -115,7 +119,7 @@ def _disturbed(steps: Sequence[Step]) -> str:
     if not found:
         return ""
     by = Counter(name for record in found if (name := name_disturbance(record.verdict))).most_common(MOST_CAUSES)
-    mostly = f", most often by {_listed([f'{name} ({_count(number)})' for name, number in by])}" if by else ""
+    mostly = f", most often because of {_listed([f'{name} ({_count(number)})' for name, number in by])}" if by else ""
     return (
         f"{_count(len(found))} of {_count(len(steps))} records {'is' if len(found) == 1 else 'are'} DISTURBED{mostly}."
     )
@@ -125,14 +129,14 @@ def _further(added: int) -> str:
     if not added:
         return ""
     many = "1 further launch was" if added == 1 else f"{added} further launches were"
-    return f"With the time that was left {many} added, of cases that were not settled."
+    return f"In the remaining time, {many} added for cases that were not settled."
 
 
 def _compared(shown: Shown) -> str:
     if not shown.runs:
-        return "The machine was measured for the first time: there is nothing but this run to compare with."
+        return "This is the first run on this machine. The readings are compared with the best of this run only."
     many = "1 earlier run" if shown.runs == 1 else f"{shown.runs} earlier runs"
-    return f"The readings are compared with the best of this run and of {many} since {shown.since[:10]}."
+    return f"The readings are compared with the best of this run and {many} since {shown.since[:10]}."
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -29,7 +29,7 @@ _MARKS = {
     "disturbed": (1, "triangle-up-open", 7),
     "invalid": (6, "x", 6),
 }
-_TIMES = " Of a time the share is the best over what was read, so that less is slower here too."
+_TIMES = " For times, the share is the best time divided by the reading, so a lower share is slower here too."
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def _drawn(topic: Topic, kinds: tuple[Kind, ...], found: Course, further: set[in
     return drawing.Drawn(
         anchor=f"pace-{topic.name}",
         title=topic.title,
-        caption=f"100 % is the best that the machine has shown for such a case: {_bests(kinds, found)}.{times}",
+        caption=f"100 % is the best reading of this machine for such a case: {_bests(kinds, found)}.{times}",
         plot=drawing.embedded(plot),
         height=plot["layout"]["height"],
         wide=False,

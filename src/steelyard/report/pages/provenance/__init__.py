@@ -29,7 +29,7 @@ def data(evaluation: Evaluation) -> Provenance:
             ("Run", run.id),
             ("Folder", run.path),
             ("Started", run.started),
-            ("Finished", "yes" if run.finished else "no: the run was interrupted, and can be resumed"),
+            ("Finished", "yes" if run.finished else "no: the run was interrupted and can be resumed"),
             ("Preset", run.plan.preset),
             ("Seed of the plan", str(run.plan.seed)),
             (

@@ -33,7 +33,7 @@ def data(evaluation: Evaluation) -> Times | None:
     return Times(
         tuple(rows),
         _again(reported),
-        f"{silent} of {len(evaluation.run.records)} records do not tell their time." if silent else "",
+        f"{silent} of {len(evaluation.run.records)} records do not hold their times." if silent else "",
     )
 
 
@@ -68,4 +68,4 @@ def _again(reported: list[tuple[Record, dict[str, float]]]) -> str:
     if not spent:
         return ""
     many = "1 attempt that was" if len(spent) == 1 else f"{len(spent)} attempts that were"
-    return f"Of this, {values.duration(sum(spent))} went into {many} disturbed and measured again."
+    return f"Of this time, {values.duration(sum(spent))} went into {many} disturbed and measured again."

@@ -114,10 +114,10 @@ def asked(evaluation: Evaluation) -> bool:
 def _choice(swept: bool, rest: bool) -> str:
     if swept:
         return ""
-    short = "; the others stand in one table below" if rest else ""
+    short = ". One table below summarises the others" if rest else ""
     return (
-        f"Applications are shown in full{short}. Micro-benchmarks of memory and cores are left to their own pages, and those of "
-        "messages and noise share out no work. Any of them is shown in full by a run of its own: steelyard scale BENCHMARK."
+        f"This page shows applications in full{short}. Micro-benchmarks of memory and cores have their own pages, and those of "
+        "messages and noise divide no work. To show any of them in full, measure it with: steelyard scale BENCHMARK."
     )
 
 
@@ -182,7 +182,7 @@ def _figures(
 ) -> tuple[drawing.Drawn, ...]:
     over = " or ".join(dict.fromkeys(scaling_rows.WORDS[s.over][1] for s in part))
     x, anchor = Axis(over, log=True), f"scaling-{slug(name)}-{number}"
-    growing = ", the work growing" if part[0].scaling.weak else ""
+    growing = ", growing work" if part[0].scaling.weak else ""
 
     def figure(kind: str, title: str, y: Axis, of: Callable[[Point], Estimate], caption: str, **more: Series) -> Figure:
         lines = tuple(_series(s, of, scaling_rows.named(s, among)) for s in part)
@@ -193,8 +193,8 @@ def _figures(
         f"Speed-up over {over}",
         Axis("speed-up", log=True),
         lambda p: p.speedup,
-        "Against the least count measured. The straight line is the ideal; dashed curves are laws that describe the times, as "
-        "far as they may be followed: twice the greatest count. Both axes double with each step.",
+        "Speed-up relative to the lowest measured count. The straight line is the ideal. Dashed curves are laws that describe "
+        "the times. They end where they are no longer valid: at twice the greatest count. Both axes double with each step.",
         ideal=_ideal(part),
     )
     share = figure(
@@ -202,7 +202,7 @@ def _figures(
         "Efficiency",
         Axis("efficiency", "%"),
         lambda p: p.efficiency,
-        "The speed-up over the ideal one: what part of the processors' worth is used.",
+        "The speed-up divided by the ideal speed-up: the share of the processors' performance that is used.",
     )
     share = replace(share, marks=(Mark("y", 0.5, "half is lost"), *ends))
     medians = "Medians of the launches' medians with their 95 % intervals."

@@ -17,7 +17,7 @@ from steelyard.units import percent
 APPLICATIONS = "application."
 LINES = (0.5, 0.7, 0.9)  # efficiencies that are drawn: half is lost, and what authors ask for
 _INK = 6  # the palettes' last colour: the ideal's
-_KINDS = {False: ("strong scaling", "the same work"), True: ("weak scaling", "the work growing")}
+_KINDS = {False: ("strong scaling", "the same work"), True: ("weak scaling", "growing work")}
 
 Of = Callable[[Point], Estimate]
 
@@ -55,7 +55,9 @@ def _pair(weak: bool, lines: Sequence[Sweep], enclosures: Sequence[Enclosure]) -
     bases = {s.scaling.base for s in lines}
     ends = borders.marks(lines, enclosures)
     left = borders.sentence(lines, enclosures, [_named(s, lines) for s in lines])
-    least = f"the least count, {bases.pop()}" if len(bases) == 1 else f"each line's least count ({_bases(lines)})"
+    least = (
+        f"the lowest count, {bases.pop()}" if len(bases) == 1 else f"the lowest count of each line ({_bases(lines)})"
+    )
     gained = Figure(
         "speed-up",
         f"All applications, {kind}: speed-up",
@@ -64,7 +66,7 @@ def _pair(weak: bool, lines: Sequence[Sweep], enclosures: Sequence[Enclosure]) -
         Axis("speed-up", log=True),
         (*_series(lines, lambda p: p.speedup), _ideal(lines)),
         marks=ends,
-        caption=f"Of {work}, against {least}. The straight line is the ideal. {left}".strip(),
+        caption=f"Speed-up with {work}, relative to {least}. The straight line is the ideal. {left}".strip(),
     )
     share = Figure(
         "efficiency",
@@ -74,7 +76,7 @@ def _pair(weak: bool, lines: Sequence[Sweep], enclosures: Sequence[Enclosure]) -
         Axis("efficiency", "%"),
         (*_series(lines, lambda p: p.efficiency), *_printed_lines(weak, lines)),
         marks=(*(Mark("y", level, percent(level)) for level in LINES), *ends),
-        caption=f"The speed-up over the ideal one. {_printed(weak)}".strip(),
+        caption=f"The speed-up divided by the ideal speed-up. {_printed(weak)}".strip(),
     )
     return tuple(_drawn(f"scaling-all-{kind.split()[0]}-{figure.name}", figure, lines) for figure in (gained, share))
 
@@ -120,7 +122,7 @@ def _printed(weak: bool) -> str:
         where = f" at {each.parameters['nodes']} nodes" if "nodes" in each.parameters else ""
         above = "more than " if each.parameters.get("bound") == "above" else ""
         reported.append(f"{each.parameters['application']} {above}{percent(each.value)}{where}")
-    return f"Printed of the Mont-Blanc prototype: {', '.join(reported)}." if reported else ""
+    return f"Published values of the Mont-Blanc prototype: {', '.join(reported)}." if reported else ""
 
 
 def _printed_lines(weak: bool, lines: Sequence[Sweep]) -> tuple[Series, ...]:

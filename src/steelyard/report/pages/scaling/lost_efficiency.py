@@ -10,9 +10,9 @@ from steelyard.words import plural
 HEADINGS = ("time", "computing of all ranks", "parallel efficiency", "load balance", "serialisation", "transfer")
 GOOD = 0.9  # what lies above is no loss worth a cause
 CAUSES = {
-    "load balance": "some ranks have more to compute than others",
-    "serialisation": "ranks wait for each other, even where messages cost nothing",
-    "transfer": "messages cost time, or processors were lacking",
+    "load balance": "some ranks compute more than others",
+    "serialisation": "ranks would wait for each other even if messages cost no time",
+    "transfer": "messages cost time, or there were too few processors",
 }
 
 
@@ -57,6 +57,6 @@ def _least(of: Factors) -> str:
 def _sentence(of: Factors) -> str:
     computed = f"In '{of.name}' {plural(of.ranks, 'rank')} compute {percent(of.parallel)} of the time"
     if of.parallel >= GOOD:
-        return f"{computed}: little is lost."
+        return f"{computed}. Little efficiency is lost."
     least = _least(of)
-    return f"{computed}. Most of the rest is lost by {least}: {CAUSES[least]}."
+    return f"{computed}. The largest loss is in {least}: {CAUSES[least]}."

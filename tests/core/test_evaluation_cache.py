@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from steelyard import evaluation, findings
-from steelyard.evaluation import kept
+from steelyard.evaluation import evaluation_cache
 from steelyard.model import Evaluation
 from steelyard.records import result_cache
 
@@ -60,8 +60,8 @@ def test_what_is_no_judgement_is_judged_anew_and_written_anew(
     kept_run: Path, judgements: list[Evaluation], content: bytes
 ) -> None:
     first = evaluation.evaluate(kept_run)
-    (file,) = (kept_run.parents[1] / "cache" / "runs").glob(f"*.{kept.ENTRY}.*")
-    result_cache.save(file.name.partition(".")[0], kept.ENTRY, content)
+    (file,) = (kept_run.parents[1] / "cache" / "runs").glob(f"*.{evaluation_cache.ENTRY}.*")
+    result_cache.save(file.name.partition(".")[0], evaluation_cache.ENTRY, content)
     assert said(evaluation.evaluate(kept_run)) == said(first)
     evaluation.evaluate(kept_run)
     assert len(judgements) == 2
@@ -74,12 +74,12 @@ def test_of_a_benchmark_from_outside_the_files_around_it_count_and_nothing_below
     (folder / "below").mkdir(parents=True)
     stream = evaluation.evaluate(kept_run).benchmarks["memory.stream"]
     strange = {"left.behind": replace(stream, sources=(replace(stream.sources[0], path=str(folder / "behind.cpp")),))}
-    keys = [kept.key(kept_run, "own", strange)]
+    keys = [evaluation_cache.make_key(kept_run, "own", strange)]
     for changed in ("behind.py", "../helpers.py", "below/other.py"):
         (folder / changed).write_text("X = 1\n")
-        keys.append(kept.key(kept_run, "own", strange))
+        keys.append(evaluation_cache.make_key(kept_run, "own", strange))
     (folder / ".#behind.py").symlink_to("an-editor@its.host")  # leads nowhere
-    assert kept.key(kept_run, "own", strange) == keys[-1]
+    assert evaluation_cache.make_key(kept_run, "own", strange) == keys[-1]
     assert len(set(keys)) == 3
     assert keys[2] == keys[3]
 

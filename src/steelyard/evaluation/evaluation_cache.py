@@ -1,6 +1,6 @@
-"""What was judged once is kept in the user's cache, under a hash of all that it follows from: the run's files and the rules.
+"""The evaluations in the user's cache. The key is a hash of the run's files and of the rules that judge them.
 
-Not in the run's folder: that may be another's, and a judgement must follow from the records that are shown beside it.
+The cache is not in the folder of the run, since that may come from another user, and an evaluation must follow from its records.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ ENTRY = "judgement"  # among those of `result_cache`
 
 @dataclass(frozen=True, slots=True)
 class _Rejudged:
-    """A record (by its place in the run) that is worth something else beside all the others than it was when it was measured."""
+    """A record (by its index in the run) whose verdict the other records of the run change."""
 
     record: Count
     verdict: Verdict
@@ -32,7 +32,7 @@ class _Rejudged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Summary:
-    """A result, whose records are named by their places."""
+    """A result. Its records are indices in the run."""
 
     benchmark: str
     kernel: str
@@ -51,27 +51,27 @@ class _Kept:
 
 
 @contextlib.contextmanager
-def hashed(path: Path) -> Iterator[Future[str]]:
-    """The key of the run in the folder `path`, made beside what is done within: that reads the run's files, too."""
+def hash_run(path: Path) -> Iterator[Future[str]]:
+    """Computes the key of the run in the folder `path` in a second thread, while the caller reads the files of the run."""
     with ThreadPoolExecutor(1) as beside:
         yield beside.submit(result_cache.key, path)
 
 
-def key(path: Path, own: str, benchmarks: Mapping[str, Benchmark]) -> str:
-    """Of everything that the judgement of the run in the folder `path` follows from; `own` is the run's. "" where that is ""."""
+def make_key(path: Path, own: str, benchmarks: Mapping[str, Benchmark]) -> str:
+    """Returns the key of everything that the evaluation of the run depends on; "" if `own`, the key of the run, is ""."""
     if not own:
         return ""
     house = result_cache.HOUSE
     beside = {Path(s.path).parent for b in benchmarks.values() for s in b.sources}
     strange = {folder for folder in beside if house not in (folder, *folder.parents)}
-    # Of a benchmark from outside the files beside it, and those a folder above: no deeper, since that may be anything.
+    # For a benchmark from outside: the files beside it and one folder above, no deeper, since that may be anything.
     files = {f for folder in strange for near in (folder, folder.parent) for f in near.glob("*.py")}
     follows = repr((own, path, sorted(benchmarks), result_cache.stamps(files)))
     return hashlib.blake2b(follows.encode(), digest_size=20).hexdigest()
 
 
-def load(name: str, run: Run, benchmarks: Mapping[str, Benchmark], reported: Power) -> Evaluation | None:
-    """What is kept under that key, for the run and what its sensors said; None where nothing is, or nothing that fits."""
+def load(name: str, run: Run, benchmarks: Mapping[str, Benchmark], readings: Power) -> Evaluation | None:
+    """Returns the evaluation of the run under that key, or None if the cache has none that fits."""
     file = result_cache.find(name, ENTRY)
     if not file:
         return None
@@ -93,7 +93,7 @@ def load(name: str, run: Run, benchmarks: Mapping[str, Benchmark], reported: Pow
         )
     except (OSError, msgspec.MsgspecError, IndexError):
         return None
-    known = energy.extended(benchmarks, results, reported)
+    extended = energy.add_metrics(benchmarks, results, readings)
     return Evaluation(
         run=replace(run, machine=kept.machine, records=tuple(records)),
         benchmarks=known,
@@ -104,7 +104,7 @@ def load(name: str, run: Run, benchmarks: Mapping[str, Benchmark], reported: Pow
 
 
 def save(name: str, judged: Evaluation, run: Run) -> None:
-    """Keeps what was judged of the run as it was read; where nothing can be written nothing is."""
+    """Saves the evaluation of the run. Does nothing if the cache cannot be written."""
     places = {id(record): place for place, record in enumerate(judged.run.records)}
     rejudged = [
         _Rejudged(place, new.verdict, new.aside)
