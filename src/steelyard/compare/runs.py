@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.compare.matching import Match, Matched, match
 from steelyard.compare.pace import measure_unrest, weaken_call
 from steelyard.compare.placement_names import name_placements
-from steelyard.compare.replacement import Replacement
+from steelyard.compare.replacement import Replacement, find_replacements
 from steelyard.compare.surroundings import Difference, find_differences
 from steelyard.evidence import sentence
 from steelyard.model import Better, Evaluation, Level, Result, Scalar, Value
@@ -132,9 +132,9 @@ def side_by_side(
     """Returns the comparison from the judgements of all pairs and benchmarks, with the conditions and notes of both runs."""
     rows = tuple(_row(a, pair, judgement) for pair, judgement in zip(matched.pairs, judged, strict=True))
     return RunComparison(
-        a=a.run.id, b=b.run.id, differences=tuple(differences(a.run, b.run)), rows=rows, wholes=tuple(wholes),
+        a=a.run.id, b=b.run.id, differences=tuple(find_differences(a.run, b.run)), rows=rows, wholes=tuple(wholes),
         only_a=tuple(map(_lone, matched.only_a)), only_b=tuple(map(_lone, matched.only_b)),
-        notes=(*notes, *_notes(a, b, rows)), replacements=replacements(a, b), counts=tuple(_counts(rows)),
+        notes=(*notes, *_notes(a, b, rows)), replacements=find_replacements(a, b), counts=tuple(_counts(rows)),
     )  # fmt: skip
 
 
@@ -211,7 +211,7 @@ def _wholes(pairs: Sequence[Match], judged: Sequence[Judged], restless: float | 
             for f, c in zip(groups, compared, strict=True)
         ]
     return [
-        whole(name, ratios, c, disturbed) for (name, _, ratios, _, disturbed), c in zip(found, compared, strict=True)
+        whole(name, ratios, c, disturbed) for (name, _, ratios, _, disturbed), c in zip(groups, compared, strict=True)
     ]
 
 
@@ -242,7 +242,7 @@ def _row(a: Evaluation, pair: Match, judged: Judged) -> Row:
     row = Row(
         parameters={k: v for k, v in pair.a.parameters.items() if pair.b.parameters.get(k) == v},
         benchmark=pair.a.benchmark, kernel=pair.a.kernel, differing=pair.differing, metric=name,
-        a=value_a, b=value_b, disturbed=disturbed_in(pair), unsettled=_in(pair, "UNSETTLED"),
+        a=value_a, b=value_b, disturbed=list_disturbed(pair), unsettled=_in(pair, "UNSETTLED"),
     )  # fmt: skip
     if isinstance(judged, str):
         return replace(row, detail=judged)

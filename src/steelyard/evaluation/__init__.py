@@ -39,11 +39,11 @@ def evaluate(path: Path, paths: Sequence[Path] = ()) -> Evaluation:
         return new
 
 
-def judged(run: Run, benchmarks: Mapping[str, Benchmark], power: Power = NO_POWER) -> Evaluation:
-    """The same from a run at hand, and what its sensors said."""
-    run = replace(run, machine=with_limits(run.machine, run.records))
-    found, known = energy.add_energy(results(run.records, benchmarks), benchmarks, power)
-    return findings.judge(Evaluation(run=run, benchmarks=known, results=found, findings=(), power=power))
+def evaluate_run(run: Run, benchmarks: Mapping[str, Benchmark], power: Power = NO_POWER) -> Evaluation:
+    """Returns the evaluation of a run that was read, with the readings of its sensors."""
+    run = replace(run, machine=add_limits(run.machine, run.records))
+    with_energy, extended = energy.add_energy(results(run.records, benchmarks), benchmarks, power)
+    return findings.judge(Evaluation(run=run, benchmarks=extended, results=with_energy, findings=(), power=power))
 
 
 def rejudge_run(run: Run) -> Run:

@@ -121,21 +121,21 @@ def _spent_by_runs(record: Record, traces: Mapping[str, Course]) -> Energy | Non
     energies = [energy for run in find_runs(record) if (energy := _total(run, traces))]
     if not when or not energies:
         return None
-    whole = _total(when, known)
-    high = sum(e.high for e in each)
-    high = min(high, whole.high) if whole and len(each) == len(runs(record)) else high
-    joules, seconds = min(sum(e.joules for e in each), high), sum(e.seconds for e in each)
-    missing = sum(e.missing * e.seconds for e in each) / seconds
-    found = Energy(
+    whole = _total(when, traces)
+    high = sum(e.high for e in energies)
+    high = min(high, whole.high) if whole and len(energies) == len(find_runs(record)) else high
+    joules, seconds = min(sum(e.joules for e in energies), high), sum(e.seconds for e in energies)
+    missing = sum(e.missing * e.seconds for e in energies) / seconds
+    energy = Energy(
         joules=joules,
-        low=sum(e.low for e in each),
+        low=sum(e.low for e in energies),
         high=high,
         seconds=seconds,
         greatest=None,
         over=0.0,
         missing=missing,
     )
-    return found if found.width <= WIDEST else None
+    return energy if energy.width <= WIDEST else None
 
 
 def _total(when: Stretch, traces: Mapping[str, Course]) -> Energy | None:

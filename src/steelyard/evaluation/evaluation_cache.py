@@ -96,10 +96,10 @@ def load(name: str, run: Run, benchmarks: Mapping[str, Benchmark], readings: Pow
     extended = energy.add_metrics(benchmarks, results, readings)
     return Evaluation(
         run=replace(run, machine=kept.machine, records=tuple(records)),
-        benchmarks=known,
+        benchmarks=extended,
         results=results,
         findings=kept.findings,
-        power=reported,
+        power=readings,
     )
 
 
