@@ -1,1 +1,1 @@
-"""How sets of launches and peers differ, and which one is slow. Imports `samples`."""
+"""Comparison of sets of launches and of peers, and the search for slow ones. Imports `samples`."""

@@ -1,4 +1,4 @@
-"""Whether two sets of launches differ: the interval of their ratio, a rank test, a correction for many."""
+"""Comparison of two sets of launches: the interval of their ratio, a rank test, and a correction for many comparisons."""
 
 import math
 from collections.abc import Sequence
@@ -18,12 +18,13 @@ from steelyard.units import percent
 Call = Literal["SAME", "FASTER", "SLOWER", "UNCLEAR"]
 Why = Literal["too wide", "hardly so large", "chance", "few launches", "other pace", "unsteady pace"]
 
-LONE_SPREAD = 0.015  # where one launch a side shows nothing: rather silent than wrong
+LONE_SPREAD = 0.015  # assumed for one launch per side, which shows no spread
 # Launches a side from which the least p of a rank test of their medians survives a correction for many.
 MANY_LAUNCHES = 8
 
-# Of pairs in turn. Beyond so many robust deviations a pair has no weight: a neighbour hit one of its launches. With the usual
-# 4.685 a slowdown of 5 % would be found in 83 instead of 92 of 100 where one pair in five is hit (simulated, 40 pairs).
+# For pairs in turn: a pair further out than this number of robust deviations has no weight, because other work hit one
+# of its launches. The usual 4.685 finds a slowdown of 5 % in 83 of 100 cases instead of 92 if one pair in five is hit
+# (simulated, 40 pairs).
 OUTLYING = 3.0
 SCORES = 32  # steps of a pair's weight: whole numbers, so that the distribution of their sum is exact
 MANY_PAIRS = 100  # from which that distribution is as good as normal
@@ -33,7 +34,7 @@ CORNERS = 16  # places between the middle and the outermost pair at which the en
 
 @dataclass(frozen=True)
 class Unclear:
-    """Why a difference is UNCLEAR: of which kind the reason is, and the reason in a sentence."""
+    """The reason why a difference is UNCLEAR: its kind, and a sentence."""
 
     kind: Why
     text: str
@@ -41,12 +42,12 @@ class Unclear:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """b against a. `ratio` is seconds of b / seconds of a: 1.05 is 5 % slower; `low` … `high` its interval.
+    """The comparison of b with a. `ratio` is seconds of b / seconds of a (1.05: 5 % slower), `low` and `high` its interval.
 
-    `p` is the chance of such a difference, or a greater one, between two equal sides: the greater one of the
-    launches' (t statistic) and of the ranks' (Mann-Whitney); of pairs that of their signs. `call` is b's:
-    FASTER, SLOWER, SAME (any difference is smaller than asked for), or UNCLEAR (the interval is too wide to say
-    so). `detail` says why, in a sentence; `unclear` gives the reason of an UNCLEAR call its kind.
+    `p` is the chance that two equal sides differ by at least this much: the greater p of the t statistic of the launches
+    and of the Mann-Whitney rank test; for pairs, the p of their signs. `call` is FASTER or SLOWER for b, SAME if any
+    difference is smaller than required, or UNCLEAR if the interval is too wide. `detail` is the reason in a sentence;
+    `unclear` has the kind of the reason of an UNCLEAR call.
     """
 
     ratio: float
@@ -59,7 +60,7 @@ class Comparison:
 
 
 def compare(a: Launches, b: Launches, smallest: float = 0.015, confidence: float = 0.95) -> Comparison:
-    """Compare launches `b` with launches `a` (seconds, each launch in the order of time).
+    """Compares launches `b` with launches `a` (seconds, each launch in the order of time).
 
     b differs if the interval of the ratio excludes 1, the ratio differs from 1 by more than `smallest`, and p
     < 1 − `confidence`. The interval is the hull of two: Student's, from the launches' medians with the spread
@@ -76,7 +77,7 @@ def compare(a: Launches, b: Launches, smallest: float = 0.015, confidence: float
 
 
 def _compare_sides(a: Side, b: Side, drawn: tuple[float, float], confidence: float) -> Comparison:
-    """The comparison without a call; `drawn` is the interval of the bootstrap, in logarithms."""
+    """Returns the comparison without a call; `drawn` is the interval of the bootstrap, in logarithms."""
     difference = median(b.medians.tolist()) - median(a.medians.tolist())
     half, p = _student(a, b, difference, confidence)
     low, high = min(difference - half, drawn[0]), max(difference + half, drawn[1])
@@ -91,15 +92,15 @@ def _compare_sides(a: Side, b: Side, drawn: tuple[float, float], confidence: flo
 
 
 def compare_in_turn(a: Launches, b: Launches, smallest: float = 0.015, level: float = 0.05) -> Comparison:
-    """Compare launches that were measured in turn, a[0] beside b[0], a[1] …: what changes slowly falls out of each pair.
+    """Compares launches that were measured in turn (a[0], b[0], a[1] …), so that slow changes cancel in each pair.
 
-    As `compare_pairs`, of `log_ratios`; raises as these do.
+    The method and the errors are those of `log_ratios` and `compare_pairs`.
     """
     return compare_pairs(log_ratios(a, b), smallest, level)
 
 
 def log_ratios(a: Launches, b: Launches) -> list[float]:
-    """Of each pair of launches the logarithm of the ratio of their medians, b / a.
+    """Returns the logarithm of the ratio of the medians, b / a, of each pair of launches.
 
     Raises ValueError if the sides are of different length, empty, or hold a sample that is not positive and finite.
     """
@@ -110,7 +111,7 @@ def log_ratios(a: Launches, b: Launches) -> list[float]:
 
 
 def compare_pairs(differences: Sequence[float], smallest: float = 0.015, level: float = 0.05) -> Comparison:
-    """Compare two sides by the logarithms of the ratios b / a that their pairs show.
+    """Compares two sides by the logarithms of the ratios b / a of their pairs.
 
     If which launch of a pair went first was left to chance, each difference between equal sides has either sign with the
     same probability, however the machine wanders: p is the probability of a sum as far from 0 as theirs, each
@@ -138,7 +139,7 @@ def compare_pairs(differences: Sequence[float], smallest: float = 0.015, level: 
 
 
 def _scores(row: Array) -> Array:
-    """Each difference's part in the sum, with its sign: whole numbers of at most `SCORES`, all alike where most are 0."""
+    """Returns the signed score of each difference: whole numbers up to `SCORES`, all equal if most differences are 0."""
     sizes = np.abs(row)
     scale = 1.4826 * float(np.median(sizes))
     u = np.minimum(sizes / (OUTLYING * scale), 1.0) if scale else np.full(len(row), math.sqrt(0.2))
@@ -148,7 +149,7 @@ def _scores(row: Array) -> Array:
 
 
 def _sign_flips(row: Array) -> float:
-    """The two-sided p of the sum of the scores, if either sign of each were as likely."""
+    """Returns the two-sided p of the sum of the scores, if both signs of each score are equally likely."""
     from scipy.special import ndtr
 
     scores = _scores(row)
@@ -168,7 +169,7 @@ def _sign_flips(row: Array) -> float:
 
 
 def _middle(row: Array) -> float:
-    """Tukey's biweight estimate of location, from the median on; the scale follows the place."""
+    """Returns Tukey's biweight estimate of location, iterated from the median."""
     place = float(np.median(row))
     for _ in range(50):
         apart = row - place
@@ -184,7 +185,7 @@ def _middle(row: Array) -> float:
 
 
 def _end(row: Array, middle: float) -> float:
-    """The place furthest above `middle` that the pairs do not reject (p ≥ 0.05)."""
+    """Returns the place furthest above `middle` that the pairs do not reject (p ≥ 0.05)."""
 
     def rejected(place: float) -> bool:
         return _sign_flips(row - place) < 0.05
@@ -204,7 +205,7 @@ def _end(row: Array, middle: float) -> float:
 def compare_all(
     pairs: Sequence[tuple[Launches, Launches]], smallest: float = 0.015, confidence: float = 0.95
 ) -> list[Comparison]:
-    """`compare` for many pairs (a, b), with `p` corrected by `holm` for their number."""
+    """Compares many pairs (a, b) as `compare` does, with `p` corrected by `holm` for their number."""
     sides = sides_of([logs_of(launches, name) for pair in pairs for launches, name in zip(pair, "ab", strict=True)])
     a_sides, b_sides = sides[0::2], sides[1::2]
     drawn = bootstrap_intervals(a_sides, b_sides, (1 - confidence) / 2)
@@ -217,7 +218,7 @@ def compare_all(
 
 
 def compare_all_pairs(rows: Sequence[Sequence[float]], smallest: float, level: float) -> list[Comparison]:
-    """`compare_pairs` for many rows of differences, with `p` corrected by `holm` for their number."""
+    """Compares many rows of differences as `compare_pairs` does, with `p` corrected by `holm` for their number."""
     comparisons = [compare_pairs(differences, smallest, level) for differences in rows]
     adjusted = holm([comparison.p for comparison in comparisons])
     return [
@@ -226,7 +227,7 @@ def compare_all_pairs(rows: Sequence[Sequence[float]], smallest: float, level: f
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """`ps` adjusted for their number, in their order: at most 1, never less than given.
+    """Returns `ps` corrected for their number, in the same order: at most 1, never less than before.
 
     Source: S. Holm 1979, Scand. J. Statist. 6:65.
     """
@@ -260,7 +261,7 @@ def _with_call(comparison: Comparison, smallest: float, level: float, advice: st
 
 
 def made_unclear(comparison: Comparison, kind: Why, text: str) -> Comparison:
-    """The comparison, UNCLEAR for a reason that its samples do not show."""
+    """Returns the comparison as UNCLEAR, for a reason that its samples do not show."""
     return replace(comparison, call="UNCLEAR", detail=text, unclear=Unclear(kind, text))
 
 
@@ -269,7 +270,7 @@ def _advice(a: Launches, b: Launches) -> str:
 
 
 def _student(a: Side, b: Side, difference: float, confidence: float) -> tuple[float, float]:
-    """(half of its interval, p) of the difference of the medians of `b` and `a`, logarithms of seconds."""
+    """Returns half of the interval and p of the difference of the medians of `b` and `a` (logarithms of seconds)."""
     from scipy.special import stdtr, stdtrit
 
     errors = np.concatenate((a.errors, b.errors))
@@ -282,7 +283,7 @@ def _student(a: Side, b: Side, difference: float, confidence: float) -> tuple[fl
 
 
 def _rank_test(a: Side, b: Side) -> float:
-    """p of the Mann-Whitney test of the launches' medians, or, of few launches, of their thinned samples."""
+    """Returns p of the Mann-Whitney test of the medians of the launches, or of thinned samples if launches are few."""
     row_a, row_b = a.medians, b.medians
     if min(len(row_a), len(row_b)) < MANY_LAUNCHES:
         row_a, row_b = (np.concatenate(list(map(thinned_row, side.logs, side.effective))) for side in (a, b))

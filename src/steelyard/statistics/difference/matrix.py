@@ -1,4 +1,4 @@
-"""All pairs of ranks or nodes: what each node, link and pair of switches adds to the time, and which are slow."""
+"""Analysis of all pairs of ranks or nodes: the effects of nodes, links and switches on the time, and the slow ones."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -13,21 +13,21 @@ from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.launches import median_error
 
 Pair = tuple[int, int]
-LEAST_NODES, LEAST_LINKS = 3, 6  # in a group, and between two groups: of fewer the slow one is not certain
+LEAST_NODES, LEAST_LINKS = 3, 6  # in a group, and between two groups: fewer do not show which one is slow
 LEAST_NODES_FOR_LINKS = 4  # three have three links: a slow link and two slow nodes look the same
-LEAST_NODES_FOR_ONE_LAUNCH = 8  # of which the residuals alone tell the scatter
+LEAST_NODES_FOR_ONE_LAUNCH = 8  # whose residuals alone show the scatter
 # The standard error of a node's effect times √(nodes − 2), and of a link's, both over that of a pair: simulated, at the
 # quantiles that count here. Least squares gives 1 and √((N − 1) / (N − 3)), with lighter tails.
 NODE_ERROR, NODE_ERROR_OF_FOUR, LINK_ERROR = 1.2, 1.0, 1.1
-MAD_EFFICIENCY = 0.37  # of the median distance: so many degrees of freedom each value brings
+MAD_EFFICIENCY = 0.37  # degrees of freedom of each value in a median distance
 
 
 @dataclass(frozen=True)
 class Effects:
     """t(i, j) = `typical` · `nodes`[i] · `nodes`[j] · `groups`[group of i, group of j] · `links`[i, j].
 
-    `typical` is in seconds, the others are factors: a node's against the median node of its group, that of two groups
-    against the typical pair (empty where no groups were named), a link's what is left. Of a pair the lesser is first.
+    `typical` is in seconds, the others are factors: of a node over the median node of its group, of two groups over the
+    typical pair (empty without groups), of a link over the rest. The lesser rank of a pair is first.
     """
 
     typical: float
@@ -38,7 +38,7 @@ class Effects:
 
 @dataclass(frozen=True)
 class Outliers:
-    """Slow nodes and slow links, the slowest first; None where that cannot be determined.
+    """Slow nodes and slow links, the slowest first; None if they cannot be determined.
 
     `scatter` is the relative standard deviation of a pair from one launch to the next; None: not known.
     """
@@ -49,10 +49,10 @@ class Outliers:
 
 
 def rounds(nodes: int) -> tuple[tuple[Pair, ...], ...]:
-    """All pairs of `nodes` in rounds in which nobody meets two: a tournament, N − 1 rounds, or N with one resting.
+    """Returns all pairs of `nodes` in rounds where each node is in at most one pair: N − 1 rounds, or N if N is odd.
 
     With N players (a phantom is added to an odd number), round k holds (N − 1, k) and ((k + i) mod (N − 1), (k − i)
-    mod (N − 1)) for i = 1 … N/2 − 1. Of each pair the lesser is first. Empty for fewer than two nodes.
+    mod (N − 1)) for i = 1 … N/2 − 1. The lesser node of a pair is first. Empty for fewer than two nodes.
     """
     players = nodes + nodes % 2
     all_rounds = []
@@ -64,7 +64,7 @@ def rounds(nodes: int) -> tuple[tuple[Pair, ...], ...]:
 
 
 def effects(seconds: Mapping[Pair, float], groups: Mapping[int, str] | None = None) -> Effects | None:
-    """What nodes, links and switches add to the time of each pair, by medians over partners.
+    """Returns the effects of nodes, links and switches on the time of each pair, by medians over partners.
 
     `groups` names the switch of each rank: what the pairs of two switches have in common then counts as theirs, not as
     their nodes'. None with fewer than three nodes, or where one was measured with fewer than two others. Raises
@@ -93,7 +93,7 @@ def outliers(
     smallest: float = SMALLEST,
     level: float = LEVEL,
 ) -> Outliers:
-    """The slow nodes and links among all pairs, each measured in several launches (their times in the same order).
+    """Returns the slow nodes and links among all pairs, measured in several launches (their times in the same order).
 
     The medians over the launches are taken apart as in `effects`. A node or link is named if its factor exceeds 1 +
     `smallest` and what the scatter explains: from launch to launch, pooled, or among the peers where that is wider.
@@ -106,7 +106,7 @@ def outliers(
     if times is None:
         return Outliers(None, None, None)
     measured = times.measured
-    # What a whole launch is slower by is nobody's fault.
+    # The slowness of a whole launch belongs to no node or link.
     common = medians((times.values - medians(np.moveaxis(times.values, 0, -1)))[:, measured])
     steady = times.values - common[:, None, None]
     middle = medians(np.moveaxis(steady, 0, -1))
@@ -130,7 +130,7 @@ def outliers(
 
 
 def _scatter(times: Table, steady: Array, left: Array) -> Scatter | None:
-    """Of one pair from launch to launch; with one launch, of the residuals of many."""
+    """Returns the scatter of a pair between launches; with one launch, the scatter of the residuals of many pairs."""
     measured = times.measured
     rows = [row[np.isfinite(row)] for row in steady[:, measured].T]
     within = peers.scatter(rows)
@@ -147,7 +147,7 @@ def _scatter(times: Table, steady: Array, left: Array) -> Scatter | None:
 
 
 def _moving(times: Table, steady: Array) -> float:
-    """How a node's effect moves from launch to launch: more than its pairs' where they move together."""
+    """Returns the scatter of a node's effect between launches, which is greater if its pairs change together."""
     whole = steady[np.isfinite(steady[:, times.measured]).all(axis=1)]
     if len(whole) < 2:
         return 0.0

@@ -1,4 +1,4 @@
-"""The median polish of all pairs: a level for each two groups, an effect of each node, and what is left."""
+"""The median polish of all pairs: a level for each two groups, an effect of each node, and residuals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,13 +24,13 @@ class Table:
 
     @property
     def measured(self) -> NDArray[np.bool_]:
-        """Which pairs were, each once: nodes × nodes."""
+        """Returns a mask of the measured pairs, each once (nodes × nodes)."""
         mask: NDArray[np.bool_] = np.triu(np.isfinite(self.values).any(axis=0))
         return mask
 
     @property
     def classes(self) -> dict[tuple[str, str], NDArray[np.bool_]]:
-        """By two groups, which of the measured pairs lie between them."""
+        """Returns the mask of the measured pairs between each two groups."""
         low, high = np.minimum.outer(self.group, self.group), np.maximum.outer(self.group, self.group)
         masks = {
             (a, b): self.measured & (low == i) & (high == j)
@@ -40,14 +40,14 @@ class Table:
         return {names: mask for names, mask in masks.items() if mask.any()}
 
     def pairs(self, mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
-        """The ranks of the pairs of `mask`, in the order of its true elements."""
+        """Returns the ranks of the pairs of `mask`, in the order of its true elements."""
         return [(self.ranks[i], self.ranks[j]) for i, j in zip(*np.nonzero(mask), strict=True)]
 
 
 def table(seconds: Mapping[tuple[int, int], Sequence[float]], groups: Mapping[int, str] | None) -> Table | None:
-    """The table of `seconds`, by pair the times of its launches; both directions of a pair count as further launches.
+    """Returns the table of `seconds` (times of the launches by pair); both directions of a pair count as further launches.
 
-    None with fewer than three nodes, or where one was measured with fewer than two others. Raises ValueError for a pair
+    Returns None with fewer than three nodes, or if a node was measured with fewer than two others. Raises ValueError for a pair
     of a rank with itself, a time that is not positive and finite, a rank without a group.
     """
     rows: dict[tuple[int, int], list[float]] = {}
@@ -71,7 +71,7 @@ def table(seconds: Mapping[tuple[int, int], Sequence[float]], groups: Mapping[in
 
 
 def polished(table: Table, values: Array) -> tuple[Array, Array]:
-    """Effects of nodes (launches × nodes) and levels between them (launches × nodes × nodes) of `values`, as `table`'s.
+    """Returns the effects of nodes (launches × nodes) and the levels between them (launches × nodes × nodes) of `values`.
 
     By turns the median of each class of pairs and of each node's pairs is taken away (J. W. Tukey 1977, Exploratory
     Data Analysis), half a step at a time, since all nodes move at once. Nodes of a group have the median 0.
@@ -94,7 +94,7 @@ def polished(table: Table, values: Array) -> tuple[Array, Array]:
 
 
 def medians(values: Array) -> Array:
-    """Along the last axis, of what is not NaN; NaN where nothing is. As numpy.nanmedian, but fast on many short rows."""
+    """Returns the medians along the last axis without NaN. It equals numpy.nanmedian, but is fast on many short rows."""
     ordered = np.sort(values, axis=-1)
     count = np.isfinite(values).sum(axis=-1, keepdims=True)
     low = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis=-1)

@@ -1,4 +1,4 @@
-"""Which of several peers is slow: by their own scatter, corrected for their number, without limits set by hand."""
+"""Search for slow peers by their own scatter, corrected for their number, without fixed limits."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -12,10 +12,10 @@ from steelyard.statistics.samples.launches import median_error
 # The chance that quiet peers give any false alarm shall stay below 1 %; half of it is left for what the normal theory
 # of medians gets wrong (tests/core/test_network_statistics.py).
 LEVEL = 0.005
-SMALLEST = 0.05  # relative: equal nodes differ by a few percent, and nobody exchanges one for less
-CLIP = 3.0  # robust deviations: what lies further out counts as if it lay there
-LEAST_PEERS = 3  # of two, either could be the slow one
-LEAST_FOR_DEPENDENCE = 10  # repetitions of a rank, which show whether they depend on each other
+SMALLEST = 0.05  # relative: equal nodes differ by a few percent
+CLIP = 3.0  # robust deviations: values further out count as this distance
+LEAST_PEERS = 3  # two do not show which one is slow
+LEAST_FOR_DEPENDENCE = 10  # repetitions of a rank that show whether they depend on each other
 LEAST_FOR_SPREAD = 8  # the median distance of so many is uncertain by a third
 MAD = 1.4826  # a standard deviation over the median distance from the median, for normal values
 
@@ -43,7 +43,7 @@ class Scatter:
 def slow_ranks(
     per_rank: Sequence[Sequence[float]], smallest: float = SMALLEST, level: float = LEVEL
 ) -> tuple[Outlier, ...] | None:
-    """The ranks that are slow against their peers where each does the same work, the slowest first.
+    """Returns the ranks that are slower than their peers with the same work, the slowest first.
 
     `per_rank` holds the repetitions (seconds) of each rank in the order of time; they may depend on each other. A rank
     is named if its median exceeds the ranks' median by more than `smallest` and by more than their scatter explains:
@@ -67,7 +67,7 @@ def slow_ranks(
 
 
 def _independent_share(rows: Sequence[Array]) -> float:
-    """The independent repetitions among all, as far as rows are long enough to show how these depend on each other."""
+    """Returns the share of independent repetitions, from the rows that are long enough to show their dependence."""
     long = [row for row in rows if len(row) >= LEAST_FOR_DEPENDENCE]
     if not long:
         return 1.0
@@ -105,7 +105,7 @@ def beyond_chance(
     smallest: float,
     level: float,
 ) -> tuple[Outlier, ...]:
-    """Those whose `excess` (the logarithm of their time over their peers') is beyond chance and beyond `smallest`.
+    """Returns the peers whose `excess` (logarithm of their time over their peers') exceeds chance and `smallest`.
 
     `errors` are its standard errors, of `freedom` degrees; `tests` is among how many was looked (S. Holm 1979, Scand.
     J. Statist. 6:65). The slowest is first.
@@ -124,10 +124,10 @@ def beyond_chance(
 
 
 def scatter(rows: Iterable[Array]) -> Scatter:
-    """The scatter within rows (each the logarithms of one thing's repetitions), pooled around the rows' medians.
+    """Returns the scatter within rows (logarithms of the repetitions of a peer), pooled around the medians of the rows.
 
-    What lies further out than `CLIP` robust deviations counts as if it lay there: one repetition that was hit shall not
-    hide what all others show. 0 with 0 degrees where no row has two.
+    Values further out than `CLIP` robust deviations count as this distance, so that one disturbed repetition does not
+    hide the scatter of the others. Returns 0 with 0 degrees if no row has two values.
     """
     several = [row for row in rows if len(row) > 1]
     if not several:
@@ -142,7 +142,7 @@ def scatter(rows: Iterable[Array]) -> Scatter:
 
 
 def spread(values: Array) -> float:
-    """A robust standard deviation of the peers' own values: 1.4826 × the median distance from their median.
+    """Returns a robust standard deviation of the values of the peers: 1.4826 × the median distance from their median.
 
     0 for fewer than `LEAST_FOR_SPREAD`, of which it would be a guess.
     """
@@ -152,7 +152,7 @@ def spread(values: Array) -> float:
 
 
 def logarithms(seconds: Sequence[float], where: str) -> Array:
-    """Of times. Raises ValueError, which names `where`, for one that is not positive and finite."""
+    """Returns the logarithms of times. Raises ValueError, which names `where`, unless all are positive and finite."""
     row = np.asarray(seconds, dtype=float)
     bad = row[~(np.isfinite(row) & (row > 0))]
     if len(bad):

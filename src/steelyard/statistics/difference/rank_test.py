@@ -11,7 +11,7 @@ EXACT = 8  # values of the smaller side up to which the distribution is counted 
 
 
 def mann_whitney(a: Array, b: Array) -> float:
-    """p, two-sided: the chance that two rows of equal origin are ranked so far apart, or farther. At least two values differ.
+    """Returns the two-sided p of two rows with at least two different values.
 
     Exact for up to `EXACT` values on one side without ties, otherwise normal, corrected for ties and for continuity.
     """
@@ -31,7 +31,7 @@ def mann_whitney(a: Array, b: Array) -> float:
 
 
 def _ways(few: int, many: int) -> Array:
-    """In how many ways each of the sums 0 … few × many comes about: partitions into at most `few` parts of at most `many`."""
+    """Returns the number of partitions of each sum 0 … few × many into at most `few` parts of at most `many`."""
     ways = np.zeros((few + 1, few * many + 1))
     ways[:, 0] = 1.0  # parts of nothing
     for part in range(1, many + 1):

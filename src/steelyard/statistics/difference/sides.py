@@ -1,4 +1,4 @@
-"""The sides of comparisons: what each launch says, and how far the medians of drawn launches lie apart; of many at once."""
+"""The sides of comparisons: the medians and errors of their launches, and the bootstrap of many pairs at once."""
 
 import math
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ BOOTSTRAPS, SEED = 2000, 1  # fixed, so that the same samples always give the sa
 
 @dataclass(frozen=True)
 class Side:
-    """The launches of a side: logarithms of their seconds, and of each its median, that one's error, and its effective size."""
+    """The launches of a side: logarithms of their seconds, and the median, its error and the effective size of each."""
 
     logs: list[Array]
     medians: Array
@@ -29,7 +29,7 @@ class Side:
 
 
 def sides_of(logs: Sequence[list[Array]]) -> list[Side]:
-    """Each from its logarithms; rows of one length together, which is many times as fast as one by one."""
+    """Returns the side of each list of logarithms; it computes rows of equal length together for speed."""
     if not logs:
         return []
     rows = [row for side in logs for row in side]
@@ -42,7 +42,7 @@ def sides_of(logs: Sequence[list[Array]]) -> list[Side]:
 
 
 def logs_of(launches: Launches, side: str) -> list[Array]:
-    """The logarithms of the seconds of each launch. ValueError where there is none, or one that is not positive and finite."""
+    """Returns the logarithms of the seconds of each launch. Raises ValueError unless all are positive and finite."""
     if not launches:
         raise ValueError(f"side {side} has no launches to compare")
     rows = [np.asarray(samples, dtype=np.float64) for samples in launches]
@@ -53,7 +53,7 @@ def logs_of(launches: Launches, side: str) -> list[Array]:
 
 
 def median_errors(logs: list[Array]) -> Array:
-    """Standard error of each launch's median: √(π/2) · robust deviation / √effective; 0 if unknown."""
+    """Returns the standard error of each launch's median: √(π/2) · robust deviation / √effective; 0 if unknown."""
     return _median_errors(logs, medians(logs), effective_sizes(logs))
 
 
@@ -64,7 +64,7 @@ def _median_errors(logs: list[Array], middles: Array, effective: Array) -> Array
 
 
 def bootstrap_intervals(a: Sequence[Side], b: Sequence[Side], tail: float) -> list[tuple[float, float]]:
-    """Of each pair the interval of the difference of the medians, b - a, by drawing launches; pairs of as many together."""
+    """Returns the bootstrap interval of the difference of the medians, b - a, of each pair."""
     alike: dict[tuple[int, int], list[int]] = {}
     for place, (one, other) in enumerate(zip(a, b, strict=True)):
         alike.setdefault((len(one.medians), len(other.medians)), []).append(place)
@@ -79,7 +79,7 @@ def bootstrap_intervals(a: Sequence[Side], b: Sequence[Side], tail: float) -> li
 
 
 def _bootstrap(sides: Sequence[Side], seed: int) -> Array:
-    """The median of each draw, a row for each side; all have as many launches."""
+    """Returns the median of each draw, a row for each side; all sides have the same number of launches."""
     drawn, moved = _draws(len(sides[0].medians), seed)
     middles, errors = (np.stack(column) for column in ([s.medians for s in sides], [s.errors for s in sides]))
     return _medians_of_columns(
@@ -88,7 +88,7 @@ def _bootstrap(sides: Sequence[Side], seed: int) -> Array:
 
 
 def _medians_of_columns(columns: list[Array]) -> Array:
-    """The median over the columns at each place. A few are sorted against each other: quicker than place by place."""
+    """Returns the median over the columns at each place; it sorts a few columns against each other for speed."""
     if len(columns) > FEW:
         return medians_of(np.sort(np.stack(columns, axis=-1), axis=-1))
     half, lower = len(columns) // 2, (len(columns) - 1) // 2
@@ -100,14 +100,14 @@ def _medians_of_columns(columns: list[Array]) -> Array:
 
 @lru_cache(maxsize=4)  # of a thousand launches 30 MB each
 def _draws(launches: int, seed: int) -> tuple[NDArray[np.int64], Array]:
-    """Which launches are drawn, and by how many of their errors each is moved: the same for all that are as many."""
+    """Returns the drawn launches and their shifts in units of their errors; equal for all sides with this number of launches."""
     random = np.random.default_rng(seed)
     drawn = random.integers(launches, size=(BOOTSTRAPS, launches))
     return drawn, random.standard_normal(drawn.shape)
 
 
 def thinned_row(row: Array, effective: float) -> Array:
-    """Evenly spread over time, as many samples as there are independent ones."""
+    """Returns as many samples as there are independent ones, evenly spread over time."""
     kept = max(1, round(effective))
     thinned: Array = row[_spread(len(row), kept)]
     return thinned

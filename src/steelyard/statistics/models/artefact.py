@@ -1,4 +1,4 @@
-"""The cache artefact of message benchmarks: bandwidth that only a reused buffer has, and the cache that explains it.
+"""The cache artefact of message benchmarks: the bandwidth that only reused buffers reach, and the cache that explains it.
 
 Source: an evaluation of an HA8000 cluster (Opteron 8356) with IMB Sendrecv, whose two buffers of 32 to 128 kB stayed in
 the second cache of a core, and showed a bandwidth that no application gets.
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-RATIO = 1.2  # of the bandwidths, above which reuse has changed what was measured
+RATIO = 1.2  # of the bandwidths; above it, reuse has changed the result
 Place = Literal["core", "last", "memory"]
 
 
@@ -66,7 +66,7 @@ class Artefact:
 def artefact(
     reused: Sequence[Point], fresh: Sequence[Point], caches: Caches, buffers: int = 2, ratio: float = RATIO
 ) -> Artefact | None:
-    """What only the reuse of buffers gives, from two curves; None where they agree within `ratio` or their intervals touch.
+    """Returns the artefact of two curves; None if they agree within `ratio` or their intervals overlap.
 
     Sizes that only one curve has do not count, nor those without an interval or a bandwidth. `buffers` of the size of
     a message are used by each rank: one to send from and one to receive into.
@@ -97,10 +97,10 @@ def artefact(
 
 
 def place(size: float, caches: Caches, buffers: int = 2) -> Place:
-    """Where the buffers of messages of `size` bytes stay when they are used again and again.
+    """Returns where reused buffers of messages of `size` bytes stay.
 
-    Those of a rank in its core's own cache if they are smaller than it; else those of all ranks that share the last
-    level in that, if they are no larger; else in no cache.
+    They stay in the private cache of the core if the buffers of a rank are smaller than it. Otherwise they stay in the
+    last-level cache if the buffers of all ranks that share it fit, or in memory.
     """
     if caches.core is not None and buffers * size < caches.core:
         return "core"

@@ -1,4 +1,4 @@
-"""Noise of the operating system, from quanta of equal work: what they lose, to how many detours, and what that costs.
+"""Noise of the operating system, from quanta of equal work: the lost time, the detours, and their cost.
 
 A detour is time in which the processor did something else (P. Beckman et al. 2006, "The Influence of Operating Systems
 on the Performance of Collective Operations at Extreme Scale").
@@ -14,7 +14,7 @@ import numpy as np
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.summary import Samples
 
-LEAST = 100  # quanta, of whose fastest tenth a mode can be determined
+LEAST = 100  # quanta, whose fastest tenth has a mode
 FALSE_DETOUR = 0.01  # the chance that normal jitter makes any quantum of a measurement a detour
 ROUNDING = 1e-9  # relative: smaller steps between times are those of arithmetic, not of a clock
 BINS_PER_DECADE = 5
@@ -51,7 +51,7 @@ class Bin:
 
 @dataclass(frozen=True, kw_only=True)
 class Slowdown:
-    """What detours cost an operation that waits for all of `ranks` after each has computed for `burst` seconds.
+    """The cost of detours for an operation that waits for all `ranks` after each has computed for `burst` seconds.
 
     `hit` is the chance that one rank is hit in a burst, `any_hit` that at least one of all is. `delay` is the expected
     longest delay (seconds), `slowdown` = `delay` / `burst`: 0.1 is 10 % slower. `linear` is what it would be if no two
@@ -68,7 +68,7 @@ class Slowdown:
 
 
 def detours(quanta: Samples) -> Detours | None:
-    """The detours in the times (seconds) of equal quanta of work, one after the other; None with fewer than 100.
+    """Returns the detours in the times (seconds) of consecutive equal quanta of work; None with fewer than 100.
 
     The base is the mode of the fastest tenth (halves that hold most: D. R. Bickel & R. Frühwirth 2006, Comput. Stat.
     Data Anal. 50:3500). The threshold lies so many deviations of the lower half above the median that normal jitter
@@ -102,7 +102,7 @@ def detours(quanta: Samples) -> Detours | None:
 
 
 def histogram(durations: Sequence[float], per_decade: int = BINS_PER_DECADE) -> tuple[Bin, ...]:
-    """`durations` (seconds) in logarithmic bins from the least to the greatest, `per_decade` to a factor of ten.
+    """Returns `durations` (seconds) in logarithmic bins from the least to the greatest, `per_decade` per factor of ten.
 
     The bins' borders are powers of 10^(1/`per_decade`), the same for every measurement, so that two can be compared.
     Empty without durations; those that are not positive do not count.
@@ -119,9 +119,9 @@ def histogram(durations: Sequence[float], per_decade: int = BINS_PER_DECADE) -> 
 
 
 def expected_collective_slowdown(detours_of_rank: Detours, ranks: int, burst: float) -> Slowdown:
-    """What `seen` costs `ranks` alike that meet after each `burst` of computing (seconds), if they are hit by chance.
+    """Returns the expected cost of detours for `ranks` that synchronise after each `burst` of computing (seconds).
 
-    Detours come to each rank at the rate and with the durations that were observed, independently: hit = 1 − exp(−rate ·
+    Each rank independently has detours with the measured rate and durations: hit = 1 − exp(−rate ·
     burst) and any_hit = 1 − (1 − hit)^ranks. The delay is the expectation of the longest single detour, E = ∫ 1 − (1 −
     P(a rank is hit by one longer than x))^ranks dx; for one duration d that is d · any_hit. Where several detours fall
     into each burst it is at least what a rank loses on average. No detour longer than the greatest seen is expected:
@@ -150,7 +150,7 @@ def expected_collective_slowdown(detours_of_rank: Detours, ranks: int, burst: fl
 
 
 def _threshold(ordered: Array) -> float:
-    """Beyond the jitter of undisturbed quanta, distinguished from the lower half, which holds while fewer than half were hit."""
+    """Returns the threshold above the jitter of undisturbed quanta, from the lower half, if fewer than half were hit."""
     quarter, middle = np.quantile(ordered, (0.25, 0.5))
     steps = np.diff(ordered)
     step = float(steps[steps > ROUNDING * middle].min(initial=math.inf))
@@ -160,7 +160,7 @@ def _threshold(ordered: Array) -> float:
 
 
 def _mode(ordered: Array) -> float:
-    """The half-sample mode: again and again the shortest interval with half of the values."""
+    """Returns the half-sample mode: it repeatedly takes the shortest interval with half of the values."""
     while len(ordered) > 3:
         half = math.ceil(len(ordered) / 2)
         widths = ordered[half - 1 :] - ordered[: len(ordered) - half + 1]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Operations:
-    """What one pass of a module's loop computes: additions, subtractions, multiplications, divisions."""
+    """The operations of one pass of a module: additions, subtractions, multiplications, divisions."""
 
     add: int
     sub: int
@@ -39,17 +39,17 @@ MIXES: dict[int, dict[int, int]] = {
 
 
 def operations(mix: int) -> int:
-    """Of one pass of the mix: 52, 152, 146 and 91."""
+    """Returns the operations of one pass of the mix: 52, 152, 146 and 91."""
     return sum(MODULES[module].total * times for module, times in MIXES[mix].items())
 
 
 def divisions(mix: int) -> float:
-    """Their share of all operations."""
+    """Returns the share of divisions in all operations."""
     return sum(MODULES[module].div * times for module, times in MIXES[mix].items()) / operations(mix)
 
 
 def speeds(seconds: Mapping[int, float]) -> dict[int, float]:
-    """Speed (flop/s) of each mix from the seconds that a pass of each module takes: MFLOPS(1) = 52/(5·m2 + m3) and so on.
+    """Returns the speed (flop/s) of each mix from the seconds of a pass of each module: MFLOPS(1) = 52/(5·m2 + m3) and so on.
 
     A mix that needs a module without a positive time is left out.
     """

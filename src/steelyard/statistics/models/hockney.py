@@ -13,14 +13,14 @@ import numpy as np
 from steelyard.statistics.samples.interval import Array
 
 MOST_PIECES = 4
-LEAST_SIZES = 4  # in a piece, where there are several: two for the line, two that could contradict it
+LEAST_SIZES = 4  # in each of several pieces: two for the line, two that may contradict it
 PARAMETERS = 3  # of a piece: its line and where it ends
 # Of the criterion of J. Liu, S. Wu & J. V. Zidek 1997, Statist. Sinica 7:497, which lets fewer chance pieces through
 # than Schwarz's, since a break is sought at every size.
 WEIGHT, POWER = 0.299, 2.1
-# Relative: residuals that need no explanation. Half of the width that is usually asked of a time's interval.
+# Relative residuals that need no explanation: half of the usual width of an interval.
 EXACT = 0.005
-JUMP = 0.05  # relative: a smaller one does not matter to anybody, and lines are seldom better known
+JUMP = 0.05  # relative: smaller jumps do not matter, and lines are seldom more accurate
 SIGMAS = 3.0  # by which a jump exceeds the residuals of both lines
 
 
@@ -41,7 +41,7 @@ class Region:
     residuals: tuple[float, ...]
 
     def seconds(self, size: float) -> float:
-        """The line's time of a message of `size` bytes, within the region or beyond it."""
+        """Returns the time of the line for a message of `size` bytes, within the region or beyond it."""
         return self.startup + (self.per_byte or 0.0) * size
 
 
@@ -66,7 +66,7 @@ class Bandwidth:
 
 
 def regions(points: Sequence[tuple[float, float]]) -> tuple[Region, ...]:
-    """The lines through `points`, (bytes, seconds) in any order, several of one size allowed; by size.
+    """Returns the lines through `points`, (bytes, seconds) in any order, by size; a size may have several points.
 
     Least squares of relative residuals (weights 1/t²), one to four pieces that need not meet, since a change of
     protocol is a jump; their number has the least criterion of Liu, Wu & Zidek. Empty with fewer than three sizes.
@@ -85,9 +85,9 @@ def regions(points: Sequence[tuple[float, float]]) -> tuple[Region, ...]:
 
 
 def switches(regions: Sequence[Region]) -> tuple[Switch, ...]:
-    """Where a message becomes slower at once: eager messages end, rendezvous begins (the dip in the bandwidth).
+    """Returns the sizes where a message becomes slower at once, because the protocol changes from eager to rendezvous.
 
-    A jump is what no place of the change between the two sizes explains as a mere change of slope: the next line lies
+    A jump is a change that no change of slope between the two sizes explains: the next line lies
     above the last one at both sizes, by more than 5 % and more than three times the residuals. `factor` is the lesser
     of the two: finer sizes show a jump that coarse ones hide.
     """
@@ -103,16 +103,16 @@ def switches(regions: Sequence[Region]) -> tuple[Switch, ...]:
 
 
 def half_bandwidth(region: Region) -> Bandwidth | None:
-    """r∞ and n½ of `region`; None where its time does not grow with size."""
+    """Returns r∞ and n½ of `region`; None if its time does not grow with size."""
     if region.per_byte is None:
         return None
     return Bandwidth(1 / region.per_byte, region.startup / region.per_byte if region.startup > 0 else None)
 
 
 def line(points: Array) -> tuple[float, float, Array]:
-    """(s, r, relative residuals) of t = s + r·n through `points` (count × 2: n, t > 0); r is 0 rather than negative.
+    """Returns s, r and the relative residuals of t = s + r·n through `points` (count × 2: n, t > 0); r is at least 0.
 
-    The squares of the relative residuals are least: times are known to so many percent, not to so many seconds.
+    The fit minimises the squares of the relative residuals, because the error of a time is relative.
     """
     size, time = points[:, 0], points[:, 1]
     weight = 1 / time**2
@@ -126,7 +126,7 @@ def line(points: Array) -> tuple[float, float, Array]:
 
 
 def _pieces(ordered: Array, starts: Sequence[int]) -> list[tuple[int, int]]:
-    """The best division: dynamic programming over where pieces end, for each number of pieces."""
+    """Returns the best division, by dynamic programming over the ends of the pieces for each number of pieces."""
     count, points = len(starts) - 1, len(ordered)
     costs = {
         (a, b): float((line(ordered[starts[a] : starts[b]])[2] ** 2).sum())
@@ -168,5 +168,5 @@ def _region(points: Array) -> Region:
 
 
 def _scatter(region: Region) -> float:
-    """The relative standard deviation of the residuals: two degrees went with the line."""
+    """Returns the relative standard deviation of the residuals; the line takes two degrees of freedom."""
     return math.sqrt(sum(r * r for r in region.residuals) / max(1, len(region.residuals) - 2))

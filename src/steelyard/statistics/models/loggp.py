@@ -52,7 +52,7 @@ class LogGP:
 
 
 def parameters(trains: Sequence[Train], receive: Mapping[int, float] | None = None) -> LogGP:
-    """LogGP from a table of `trains`; of equal ones the median counts.
+    """Returns the LogGP parameters of a table of `trains`; the median of equal trains counts.
 
     Every size needs its round trip (one message; its delay does not matter). Trains without delay give the gap of their
     size, (PRTT(n, 0, s) − PRTT(1, 0, s)) / (n−1), trains with a delay the sender's overhead, (PRTT(n, d, s) − PRTT(1,
@@ -95,7 +95,7 @@ def _medians(trains: Sequence[Train]) -> dict[tuple[int, float, int], float]:
 def _each(
     times: Mapping[tuple[int, float, int], float], alone: Mapping[int, float], wanted: Callable[[float, int], bool]
 ) -> dict[int, float]:
-    """By size, what each further message adds besides the delay; weighted as if times were known to equal percent."""
+    """Returns the time that each further message adds besides the delay, by size, with relative weights."""
     sums: dict[int, list[float]] = {}
     for (messages, delay, size), seconds in times.items():
         if messages > 1 and size in alone and wanted(delay, size):
@@ -108,7 +108,7 @@ def _each(
 
 
 def _fitted(values: Mapping[int, float]) -> tuple[float | None, float | None, float | None]:
-    """(value of one byte, growth per byte, worst relative residual) of a line through positive values by size."""
+    """Returns the value at one byte, the growth per byte and the worst relative residual of a line by size."""
     points = np.array([(max(0, size - 1), value) for size, value in sorted(values.items()) if value > 0], dtype=float)
     if len(points) == 0:
         return None, None, None
@@ -119,7 +119,7 @@ def _fitted(values: Mapping[int, float]) -> tuple[float | None, float | None, fl
 def _latency(
     alone: Mapping[int, float], overheads: Mapping[int, float], receive: Mapping[int, float], per_byte: float | None
 ) -> float | None:
-    """Of the smallest size with a known overhead. Where G is not known, its bytes count as latency."""
+    """Returns the latency at the smallest size with a known overhead. If G is unknown, the bytes count as latency."""
     size = min(overheads, default=None)
     if size is None:
         return None

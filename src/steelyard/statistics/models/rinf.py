@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.statistics.models.hockney import line
 
-LEAST_LENGTHS = 3  # two make any line
+LEAST_LENGTHS = 3  # two points fit any line
 Points = Sequence[tuple[float, float]]
 
 
@@ -36,9 +36,9 @@ class Curve:
 
 
 def fit(points: Points, resolution: float = 0.0) -> Curve | None:
-    """The line through `points`, (elements, seconds a pass) in any order; None with fewer than three lengths.
+    """Returns the line through `points`, (elements, seconds per pass) in any order; None with fewer than three lengths.
 
-    Weights are 1/t²: times are known to so many percent. `resolution` is that of the timer, in seconds a pass.
+    Weights are 1/t², because the error of a time is relative. `resolution` is that of the timer, in seconds per pass.
     ValueError for a length or a time that is not positive and finite, or a negative resolution.
     """
     for length, time in points:
@@ -67,12 +67,12 @@ def fit(points: Points, resolution: float = 0.0) -> Curve | None:
 
 
 def rate(curve: Curve, per_element: float = 1.0) -> float | None:
-    """r∞: so many flops (or whatever `per_element` counts) a second; None where time does not grow with the length."""
+    """Returns r∞ in flops (or the unit of `per_element`) per second; None if the time does not grow with the length."""
     return per_element / curve.per_element if curve.per_element else None
 
 
 def between(points: Points, first: float, last: float) -> list[tuple[float, float]]:
-    """The points of one regime: a line over several caches, each with a slope of its own, would mean nothing."""
+    """Returns the points of one regime, since each cache has a different slope."""
     return [(length, time) for length, time in points if first <= length <= last]
 
 

@@ -1,4 +1,4 @@
-"""How a program scales: speed-up, efficiency, serial fraction, the laws that fit, and where one more core is not worth it."""
+"""Scaling of a program: speed-up, efficiency, serial fraction, fitted laws, and the largest count worth using."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -26,14 +26,14 @@ from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.launches import combine, median_error, moderated
 
 Worth = Literal["worth", "not worth", "not distinguished"]
-# Of a core's worth that one more core must add. A core that adds less would do more than twice as much in another run of the
-# same program: two runs side by side then finish more work than one that is given all the cores.
+# Share of the speed of a core that one more core must add. If it adds less, two runs side by side finish more work than
+# one run on all cores.
 HALF = 0.5
 
 
 @dataclass(frozen=True)
 class Step:
-    """From one count to a greater one: what each further core adds, in shares of what a core does at the base (1: all of it)."""
+    """The step from one count to a greater one: the speed that each further core adds, in units of a core's speed at the base."""
 
     start: int
     end: int
@@ -94,9 +94,9 @@ def scaling(
     weak: bool = False,
     crowded: Collection[int] = (),
 ) -> Scaling:
-    """The scaling of a program from the samples (s) of the launches at each count.
+    """Returns the scaling of a program from the samples (s) of the launches at each count.
 
-    `work`: what one operation does at each count, in any unit; None: always the same. `crowded` counts had no processor for
+    `work` is the work of an operation at each count, in any unit; None: always the same. `crowded` counts had no processor for
     each thread or rank: they are shown, but no law and no advice rests on them. Speed-ups come with the interval of
     `compare`, and what follows from a speed-up with what follows from its ends.
 
@@ -144,7 +144,7 @@ def scaling(
 
 
 def serial_fraction(speedup: float, count: float, base: float = 1) -> float | None:
-    """The serial fraction s with which Amdahl's law gives this speed-up of `count` over `base`; None where none does.
+    """Returns the serial fraction s with which Amdahl's law gives this speed-up of `count` over `base`; None if none does.
 
     A. Karp and H. Flatt, CACM 33:539, 1990: (1/S − 1/p) / (1 − 1/p); here for any base. More than 1 is a slowdown, less
     than 0 a speed-up beyond the ideal.
@@ -154,7 +154,7 @@ def serial_fraction(speedup: float, count: float, base: float = 1) -> float | No
 
 
 def scaled_serial_fraction(speedup: float, count: float, base: float = 1) -> float | None:
-    """The same by Gustafson's law, S(p) = p − s·(p − 1), where the work grows with the count."""
+    """Returns the serial fraction by Gustafson's law, S(p) = p − s·(p − 1), for work that grows with the count."""
     below = (count - 1) - speedup * (base - 1)
     return (count - speedup * base) / below if below > 0 else None
 
@@ -182,8 +182,8 @@ def _speedup(base: Launches, other: Launches) -> Estimate:
 
 
 def _costs(per_unit: Mapping[int, Launches]) -> Costs:
-    """Median of the launches' medians at each count, and its error: the spread of launches is taken to be the same at all
-    counts, and believed beforehand as `compare` does."""
+    """Returns the median of the launches' medians at each count and its error, with one spread of launches for all
+    counts and the prior of `compare`."""
     counts = tuple(per_unit)
     rows = [[np.log(np.asarray(row, dtype=np.float64)) for row in per_unit[count]] for count in counts]
     medians = [np.array([float(np.median(row)) for row in of_count]) for of_count in rows]
@@ -200,7 +200,7 @@ def _costs(per_unit: Mapping[int, Launches]) -> Costs:
 def _laws(laws: Sequence[Law], costs: Costs | None, counts: Sequence[int]) -> tuple[tuple[Fit, ...], dict[str, str]]:
     not_fitted = {law.name: why for law in laws if (why := refused(law, counts))}
     all_fits = [fit(law, costs) for law in laws if costs and law.name not in not_fitted]
-    # Times of which no part falls with the count leave nothing that a law could share out.
+    # A law needs a part of the time that falls with the count.
     odd = [f.law for f in all_fits if not all(math.isfinite(e.value) for e in f.parameters.values())]
     not_fitted |= dict.fromkeys(odd, "no part of the time falls as the count rises")
     return tuple(f for f in all_fits if f.law not in odd), not_fitted
@@ -210,13 +210,13 @@ def _laws(laws: Sequence[Law], costs: Costs | None, counts: Sequence[int]) -> tu
 
 
 def _steps(costs: Costs, base: int) -> dict[int, Step]:
-    """Each step between neighbouring counts, by the count it leads to."""
+    """Returns the step between neighbouring counts, by the greater count."""
     pairs = zip(costs.counts, costs.counts[1:], strict=False)
     return {end: _step(costs, base, start, end) for start, end in pairs}
 
 
 def _step(costs: Costs, base: int, start: int, end: int) -> Step:
-    """Speed gained over cores added, in units of what a core does at the base."""
+    """Returns the speed gained per added core, in units of a core's speed at the base."""
     first, low, high = (costs.counts.index(count) for count in (base, start, end))
 
     def adds(logs: Array) -> Array:
@@ -233,8 +233,8 @@ def _step(costs: Costs, base: int, start: int, end: int) -> Step:
 
 
 def _stop(costs: Costs, base: int) -> Stop | None:
-    """From count to count as long as it pays. A step that does not is passed where a longer one from the same count does: a
-    single slow count, as one that does not fit the machine's caches or nodes, shall not hide what comes after it."""
+    """Returns the last count worth using. A step that adds too little is skipped if a longer one from the same count adds
+    enough, so that a single slow count (that does not fit caches or nodes) does not hide the following ones."""
     if len(costs.counts) < 2:
         return None
     kept, into = base, None

@@ -9,8 +9,8 @@ import numpy as np
 
 from steelyard.statistics.samples.interval import Array
 
-SPARE = 2  # counts beyond the number of a law's parameters: with fewer any law passes through every point
-REACH = 2.0  # times the greatest count: so far a law is followed beyond what was measured, and no further
+SPARE = 2  # counts beyond the number of parameters: with fewer, any law passes through every point
+REACH = 2.0  # times the greatest measured count: a law is used up to here
 CLOSE = 0.05  # a law that misses a time by more, and by more than three times its error, does not describe the program
 DRAWS, SEED = 1000, 2  # fixed, so that the same samples always give the same answer
 
@@ -113,7 +113,7 @@ LAWS = {law.name: law for law in (AMDAHL, GUSTAFSON, USL)}
 
 
 def speedup(fit: Fit, count: float) -> float:
-    """What the law says of `count` against one: S(p) of its formula."""
+    """Returns the speed-up of `count` over one by the law: S(p) of its formula."""
     p = float(count)
     if fit.law == "USL":
         a, b = fit.parameters["a"].value, fit.parameters["b"].value
@@ -167,7 +167,7 @@ def fit(law: Law, costs: Costs) -> Fit:
 
 
 def _least_squares(columns: Array, logs: Array) -> Array:
-    """Coefficients ≥ 0 (rows × coefficients) that make Σ (columns · x / exp(logs) − 1)² least, for each row of `logs`.
+    """Returns coefficients ≥ 0 (rows × coefficients) that minimise Σ (columns · x / exp(logs) − 1)² for each row of `logs`.
 
     With three coefficients at most, every choice of those that are not 0 is tried: of the solutions without a negative
     one the best is the constrained one (C. Lawson and R. Hanson, Solving Least Squares Problems, 1974, chapter 23).
@@ -202,7 +202,7 @@ def _estimate(value: float, drawn: Array) -> Estimate:
 
 
 def _peak(values: Array, drawn: Array, furthest: int) -> Estimate | None:
-    """Where dS/dp = 0: p = √((1 − a)/b)."""
+    """Returns the count where dS/dp = 0: p = √((1 − a)/b)."""
     a, b = float(values[0]), float(values[1])
     if not b > 0 or not math.isfinite(b):
         return None

@@ -10,7 +10,7 @@ from steelyard.statistics.models.detours import detours
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.summary import Samples
 
-LEAST = 16  # detours, of which a rhythm can be determined
+LEAST = 16  # detours that are needed to find a rhythm
 LEAST_PERIODS = 10  # in the measurement: fewer lie too near to each other's overtones to see the noise between
 CHANCE = 1e-3  # of a false tone in a whole spectrum
 FINER = 2  # lines of the transform in one of the spectrum
@@ -37,7 +37,7 @@ class Tone:
 
 
 def spectrum(quanta: Samples, starts: Samples) -> tuple[Tone, ...] | None:
-    """The rhythms of the detours in `quanta` (seconds each took) that began at `starts` (seconds); the clearest first.
+    """Returns the rhythms of the detours in `quanta` (their seconds) that began at `starts` (seconds), the clearest first.
 
     The periodogram of the times at which hit quanta began, with Hann's window: for detours at random its values are
     exponential, so that the p of the highest of M is 1 − (1 − e^−height)^M (A. Schuster 1898; for events: M. S. Bartlett
@@ -68,7 +68,7 @@ class _Lines:
 
 
 def _lines(events: Array, length: float, quanta: int) -> _Lines:
-    """Of `events` (seconds from 0 to `length`), up to half the rate of the `quanta` in it."""
+    """Returns the spectrum of `events` (seconds from 0 to `length`), up to half the rate of the `quanta`."""
     from scipy import fft
 
     window = np.sin(np.pi * events / length) ** 2
@@ -85,7 +85,7 @@ def _lines(events: Array, length: float, quanta: int) -> _Lines:
 
 
 def _neighbourhood(heights: Array) -> Array:
-    """The mean height of the noise around each line, at least that of events at random: 1. Bursts raise it."""
+    """Returns the mean height of the noise around each line, at least that of random events (1). Bursts raise it."""
     centres = np.unique(np.geomspace(1, len(heights), 64).astype(int))
     means = []
     for centre in centres.tolist():
@@ -107,7 +107,7 @@ def _tones(lines: _Lines, length: float) -> Iterator[Tone]:
 
 
 def _fundamental(top: int, left: Array) -> int:
-    """The lowest line of which `top` is an overtone, and which is clear itself."""
+    """Returns the lowest clear line that has `top` as an overtone."""
     for k in range(OVERTONES, 1, -1):
         near = round(top / k)
         around = left[max(0, near - 1) : near + 2]
@@ -117,7 +117,7 @@ def _fundamental(top: int, left: Array) -> int:
 
 
 def _traced(first: int, left: Array, rate: float) -> float:
-    """The line of a tone, as exactly as its overtones show it; they, and what the quanta's rate mirrors, leave `left`."""
+    """Returns the exact line of a tone from its overtones, and removes them and their aliases from `left`."""
     foot = FINER * LOBE + 1
     place = float(first)
     for k in range(1, len(left) // first + 1):

@@ -8,12 +8,12 @@ from steelyard.statistics.difference.compare import Comparison, compare_all
 from steelyard.statistics.results import messages
 from steelyard.units import percent
 
-SMALLEST = 0.05  # two starts of one program differ by some percent, since threads, ranks and buffers lie elsewhere
+SMALLEST = 0.05  # two launches of a program differ by some percent, since the placement of threads and buffers differs
 
 
 @dataclass(frozen=True)
 class Rivals:
-    """`seen` is the second's time over the first's."""
+    """Two results, and the comparison of the second with the first (`seen`)."""
 
     first: Result
     second: Result
@@ -21,22 +21,22 @@ class Rivals:
 
     @property
     def speed(self) -> str:
-        """How many times as fast as the first the second is: '1.12 (1.08 to 1.16)'."""
+        """Returns the speed of the second over that of the first: '1.12 (1.08 to 1.16)'."""
         return f"{1 / self.seen.ratio:.2f} ({1 / self.seen.high:.2f} to {1 / self.seen.low:.2f})"
 
     @property
     def longer(self) -> str:
-        """How many times as long as the first the second takes."""
+        """Returns the time of the second over that of the first."""
         return f"{self.seen.ratio:.2f} ({self.seen.low:.2f} to {self.seen.high:.2f})"
 
     @property
     def effect(self) -> float:
-        """The slower one's time over the other's."""
+        """Returns the time of the slower one over that of the other."""
         return max(self.seen.ratio, 1 / self.seen.ratio)
 
 
 def compared(pairs: Sequence[tuple[Result, Result]], smallest: float = SMALLEST) -> list[Rivals]:
-    """All of them, corrected for their number. ValueError for a result without samples."""
+    """Compares all pairs, corrected for their number. Raises ValueError for a result without samples."""
     comparisons = compare_all([(messages.seconds(a), messages.seconds(b)) for a, b in pairs], smallest)
     return [Rivals(a, b, comparison) for (a, b), comparison in zip(pairs, comparisons, strict=True)]
 

@@ -1,4 +1,4 @@
-"""Which benchmarks of a run play a part for the whole of it."""
+"""Roles of the benchmarks of a run."""
 
 from typing import TypeVar
 
@@ -9,6 +9,6 @@ Kind = TypeVar("Kind", bound=Role)
 
 
 def playing(evaluation: Evaluation, kind: type[Kind]) -> list[tuple[str, Kind]]:
-    """The roles of that kind, each with the name of its benchmark, by these names."""
+    """Returns the roles of a kind, each with the name of its benchmark, ordered by name."""
     roles = ((name, role) for name, benchmark in sorted(evaluation.benchmarks.items()) for role in benchmark.roles)
     return [(name, role) for name, role in roles if isinstance(role, kind)]

@@ -1,4 +1,4 @@
-"""Results chosen, paired and named by their parameters."""
+"""Selection, pairing and naming of results by their parameters."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from steelyard.statistics.results.identity import identity
 from steelyard.statistics.validity import trust
 from steelyard.words import in_words
 
-# Parameters that say nothing when they have this value: they are left out of a case's name.
+# Usual values of parameters, which are left out of the name of a case.
 USUAL: dict[str, Scalar] = {
     "page_size": "default",
     "memory_policy": "local",
@@ -19,7 +19,7 @@ USUAL: dict[str, Scalar] = {
 
 
 def number(result: Result | Record, name: str) -> float | None:
-    """The parameter as a finite number; None where it is missing or is none."""
+    """Returns the parameter as a finite number; None if it is missing or not a number."""
     given = result.parameters.get(name)
     if not isinstance(given, int | float) or isinstance(given, bool) or not math.isfinite(given):
         return None
@@ -27,39 +27,39 @@ def number(result: Result | Record, name: str) -> float | None:
 
 
 def of(results: Iterable[Result], benchmark: str, kernel: str) -> list[Result]:
-    """The results of that kernel that are usable."""
+    """Returns the usable results of a kernel."""
     return usable(r for r in results if r.benchmark == benchmark and r.kernel == kernel)
 
 
 def usable(results: Iterable[Result]) -> list[Result]:
-    """Those from which a cost can be determined (INVALID ones have none)."""
+    """Returns the results that have a cost (INVALID ones have none)."""
     return [r for r in results if r.verdict.level != "INVALID" and cost(r) is not None]
 
 
 def where(results: Iterable[Result], **wanted: Scalar) -> list[Result]:
-    """Those with these parameters; a parameter that a result does not have counts as its usual value."""
+    """Returns the results with these parameters; a missing parameter counts as its usual value."""
     return [r for r in results if all(value(r, name) == v for name, v in wanted.items())]
 
 
 def value(result: Result, name: str) -> Scalar | None:
-    """The parameter, or what is usual where the result does not have it."""
+    """Returns the parameter, or its usual value if the result does not have it."""
     return result.parameters.get(name, USUAL.get(name))
 
 
 def with_most(results: Sequence[Result], name: str) -> list[Result]:
-    """Those at which the parameter is greatest; none where none has it as a number."""
+    """Returns the results with the greatest value of the parameter; nothing if none has it as a number."""
     most = max((n for r in results if (n := number(r, name)) is not None), default=None)
     return [r for r in results if most is not None and number(r, name) == most]
 
 
 def pairs(results: Sequence[Result], name: str, first: Scalar, second: Scalar) -> list[tuple[Result, Result]]:
-    """Results that are the same but for the parameter `name`: `first` in one, `second` in the other."""
+    """Returns pairs of results that differ only in the parameter `name`: `first` in one, `second` in the other."""
     others = {_but(r, name): r for r in results if value(r, name) == second}
     return [(r, others[_but(r, name)]) for r in results if value(r, name) == first and _but(r, name) in others]
 
 
 def groups(results: Iterable[Result], name: str) -> list[list[Result]]:
-    """Results that are the same but for the parameter `name`, in the order of its numbers."""
+    """Groups results that differ only in the parameter `name`, in the order of its numbers."""
     members_of: dict[tuple[object, ...], list[Result]] = {}
     for result in results:
         if number(result, name) is not None:
@@ -68,7 +68,7 @@ def groups(results: Iterable[Result], name: str) -> list[list[Result]]:
 
 
 def describe(result: Result, but: Sequence[str] = ()) -> str:
-    """A case in words: 'triad (2 threads, streaming stores)'. Without usual values and those of `but`."""
+    """Returns a case in words, without usual values and those of `but`: 'triad (2 threads, streaming stores)'."""
     parts = [
         in_words(name, v)
         for name, v in result.parameters.items()
@@ -78,12 +78,12 @@ def describe(result: Result, but: Sequence[str] = ()) -> str:
 
 
 def caution(*results: Result) -> str:
-    """A sentence, with a space before it, where one of them cannot be relied on; otherwise ''."""
+    """Returns a sentence, with a space before it, if one of the results is not reliable; otherwise ''."""
     return trust.caution(doubt(*results))
 
 
 def doubt(*results: Result | Record) -> Level:
-    """The least trusted level among those that have values; CLEAN where all can be relied on."""
+    """Returns the least trusted level of the results with values; CLEAN if all are reliable."""
     return trust.worst(r.verdict.level for r in results if trust.doubtful(r.verdict.level))
 
 

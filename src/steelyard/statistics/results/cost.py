@@ -1,4 +1,4 @@
-"""What one unit of a kernel's work costs (one access, one byte), and by how much two results differ in it."""
+"""Cost of a unit of a kernel's work (one access, one byte), and the ratio of two costs."""
 
 import math
 from collections.abc import Mapping
@@ -14,11 +14,12 @@ from steelyard.statistics.results.result import rests_on, undisturbed
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.summary import medians
 
-# The first of these that a kernel counts is its unit: an access is what a latency is reported for, a byte what a
+# bandwidth is reported for.
+# The first of these that a kernel counts is its unit: an access for a latency, a byte for a bandwidth.
 # bandwidth is reported for.
 UNITS = {"accesses": "access", "messages": "message", "bytes": "byte", "flops": "flop"}
 
-# Of any unit's work in one operation: beyond, a damaged record was read, and ratios of costs would overflow.
+# Bounds of the work of an operation: values beyond them come from a damaged record, and ratios would overflow.
 LEAST, MOST = 1e-18, 1e30
 
 
@@ -40,18 +41,18 @@ class Ratio:
 
     @property
     def certain(self) -> bool:
-        """Whether the interval excludes that both cost the same."""
+        """Returns whether the interval excludes equal costs."""
         return self.low > 1 or self.high < 1
 
 
 def launches(result: Result) -> list[Array]:
-    """Seconds for one unit of work: the samples of each launch on which the result rests; empty: none."""
+    """Returns the seconds per unit of work: the samples of each launch that the result uses; empty without any."""
     return list(by_launch(result).values())
 
 
 @once
 def by_launch(result: Result) -> Mapping[int, Array]:
-    """The same by the launch's number. A launch with a sample that is no positive time is left out."""
+    """Returns `launches` by the number of the launch, without launches that have a sample that is not a positive time."""
     rows: dict[int, Array] = {}
     for record in rests_on(result):
         part = _work(record)
@@ -63,14 +64,14 @@ def by_launch(result: Result) -> Mapping[int, Array]:
 
 @once
 def cost(result: Result) -> Cost | None:
-    """The median of the launches' medians; None where nothing usable was measured."""
+    """Returns the median of the launches' medians; None without usable measurements."""
     unit = next((part[1] for record in result.records if (part := _work(record))), None)
     rows = launches(result)
     return Cost(median(medians(rows).tolist()), unit) if rows and unit else None
 
 
 def ratio(a: Result, b: Result) -> Ratio | None:
-    """The cost of `a` over that of `b`; None where one has none, or they count different work."""
+    """Returns the cost of `a` over that of `b`; None if one has none, or they count different work."""
     cost_a, cost_b = cost(a), cost(b)
     if cost_a is None or cost_b is None or cost_a.unit != cost_b.unit:
         return None

@@ -1,4 +1,4 @@
-"""What hardware counters tell of a result: medians over its launches, and why there are none."""
+"""Hardware counters of a result: medians over its launches, and the reasons if there are none."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from steelyard.statistics.results.result import rests_on
 
 @dataclass(frozen=True, kw_only=True)
 class Counted:
-    """Of one operation of all threads together, in user mode; None where it was not counted.
+    """Counts of one operation of all threads together, in user mode; None if it was not counted.
 
     `energy` is in joules, of all packages of the machine. `share` is the least part of the time in which the counters were on
     the processor: below 1 the counts are scaled up.
@@ -27,13 +27,13 @@ class Counted:
 
     @property
     def instructions_per_cycle(self) -> float | None:
-        """Of one thread on average; None where one of the two is unknown."""
+        """Returns the mean over the threads; None if one of the two counts is unknown."""
         return self.instructions / self.cycles if self.instructions is not None and self.cycles else None
 
 
 @once
 def counted(result: Result) -> Counted | None:
-    """The medians over the records on which the result rests; None where nothing was counted for any of them."""
+    """Returns the medians over the records that the result uses; None if none has counts."""
     parts = [record.surroundings.counters for record in rests_on(result)]
     counts = Counted(
         instructions=_median(part.instructions for part in parts),
@@ -47,12 +47,12 @@ def counted(result: Result) -> Counted | None:
 
 
 def reasons(records: Iterable[Record]) -> tuple[str, ...]:
-    """Why there are no counters, each reason once; empty where all records were counted, or none tells."""
+    """Returns the reasons for missing counters, each once; empty if all records have counts or no reason."""
     return tuple(dict.fromkeys(reason for r in records if (reason := r.surroundings.counters.reason)))
 
 
 def sources(records: Iterable[Record]) -> tuple[str, ...]:
-    """The meters of energy that the records name, each once."""
+    """Returns the energy meters of the records, each once."""
     return tuple(dict.fromkeys(source for r in records if (source := r.surroundings.counters.energy_source)))
 
 

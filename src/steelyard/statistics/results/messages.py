@@ -1,4 +1,4 @@
-"""Results of message benchmarks: their curves over the size, what surrounded them, and what they are called."""
+"""Results of message benchmarks: their curves over the size, their surroundings, and their labels."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -18,58 +18,58 @@ from steelyard.units import binary_size
 from steelyard.words import in_words
 
 SIZE = "message_bytes"
-# Only named where it is not what every message benchmark does unless it is asked for something else.
+# Transports that differ from the default have a name.
 SAID = {"no shared memory": "without shared memory", "tcp": "over TCP"}
 
 
 def size(result: Result) -> int:
-    """Bytes of a message; 0 also where the result does not tell."""
+    """Returns the bytes of a message; 0 also if the result has no size."""
     return int(max(0.0, cases.number(result, SIZE) or 0.0))
 
 
 def curves(results: Iterable[Result]) -> list[list[Result]]:
-    """The results that are the same but for the size of the message, each curve by size."""
+    """Groups results that differ only in the message size, each curve ordered by size."""
     sized = (r for r in cases.usable(results) if (cases.number(r, SIZE) or 0.0) >= 0)
     return cases.groups(sized, SIZE)
 
 
 def points(curve: Iterable[Result], metric: str) -> list[Point]:
-    """The metric over the size, with its interval; without the results that do not have it."""
+    """Returns the metric over the size, with its interval, of the results that have it."""
     values = {size(r): r.metrics[metric] for r in curve if metric in r.metrics}
     return [Point(bytes_, value.value, value.low, value.high) for bytes_, value in values.items()]
 
 
 def times(curve: Iterable[Result]) -> list[tuple[float, float]]:
-    """(bytes, seconds of a message): the median of each launch."""
+    """Returns the bytes and the seconds of a message: the median of each launch."""
     return [(float(size(result)), float(middle)) for result in curve for middle in medians(launches(result))]
 
 
 @once
 def seconds(result: Result) -> list[Array]:
-    """The samples (s of an operation) of each launch on which the result rests; without those that are no times."""
+    """Returns the samples (s per operation) of each launch that the result uses, without impossible times."""
     rows = (np.array(undisturbed(r)) for r in rests_on(result))
     return [sound for row in rows if (sound := row[(row > 0) & (row < math.inf)]).size]
 
 
 def operation(result: Result) -> float:
-    """Seconds of an operation: the median of the launches' medians; 0 where there is none."""
+    """Returns the seconds of an operation: the median of the launches' medians; 0 without any."""
     rows = seconds(result)
     return median(medians(rows).tolist()) if rows else 0.0
 
 
 def transport(result: Result) -> str:
-    """The transport that was asked for; "default" where none was."""
+    """Returns the requested transport; "default" without a request."""
     return str(result.parameters.get("transport") or "default")
 
 
 def rank_seconds(record: Record) -> tuple[tuple[float, ...], ...]:
-    """Of each rank the whole length of each sample (NaN: unknown), none for one that took no part; empty where not reported."""
+    """Returns the whole length of each sample of each rank (NaN: unknown); empty if the record has none."""
     rows = record.surroundings.ranks.seconds or ()
     return tuple(tuple(math.nan if s is None else float(s) for s in row) for row in rows)
 
 
 def rank_rates(record: Record, work: str) -> tuple[float | None, ...]:
-    """Each rank's rate of that work ("bytes": B/s, "flops": flop/s) by the median of its own times, where all share it equally.
+    """Returns each rank's rate of a work ("bytes": B/s, "flops": flop/s) from its median time, if all share it equally.
 
     None for a rank without times; empty where the record has no rank's times.
     """
@@ -79,37 +79,37 @@ def rank_rates(record: Record, work: str) -> tuple[float | None, ...]:
 
 
 def hosts(record: Record) -> tuple[str, ...]:
-    """The host of each rank; empty where the record does not tell."""
+    """Returns the host of each rank; empty if the record has none."""
     return tuple(record.surroundings.ranks.hosts or ())
 
 
 def hosts_of(records: Iterable[Record]) -> tuple[str, ...]:
-    """The same of the first record that tells it."""
+    """Returns the host of each rank from the first record that has it."""
     return next(filter(None, map(hosts, records)), ())
 
 
 def apart(result: Result) -> bool:
-    """Whether the ranks were on several hosts."""
+    """Returns whether the ranks were on several hosts."""
     return any(len(set(hosts(record))) > 1 for record in result.records)
 
 
 def over_a_network(result: Result) -> bool:
-    """Whether the ranks were on several hosts that do not share a machine."""
+    """Returns whether the ranks were on several hosts that are different machines."""
     return apart(result) and not any(record.surroundings.ranks.colocated for record in result.records)
 
 
 def processors(record: Record) -> tuple[int, ...]:
-    """The processor of each rank, −1 where it was not pinned; empty where the record does not tell."""
+    """Returns the processor of each rank, −1 if it was not pinned; empty if the record has none."""
     return tuple(record.surroundings.ranks.cpus or ())
 
 
 def oversubscribed(result: Result) -> bool:
-    """Whether more ranks than processors took part in what the result rests on."""
+    """Returns whether a record that the result uses had more ranks than processors."""
     return any(r.surroundings.oversubscribed for r in rests_on(result))
 
 
 def caches(machine: Machine, result: Result) -> Caches:
-    """The caches behind the buffers of the result's ranks: each rank's own, and the last level that they share.
+    """Returns the caches of the buffers of the ranks: the private one of each rank, and the shared last level.
 
     Where ranks share a core, each has its part of the core's cache.
     """
@@ -128,7 +128,7 @@ def caches(machine: Machine, result: Result) -> Caches:
 
 
 def _instance(machine: Machine, level: int | None, placed: Sequence[tuple[str, int]]) -> tuple[int, int] | None:
-    """Bytes of the first rank's cache of this level, and the most ranks that share one."""
+    """Returns the bytes of the first rank's cache of this level, and the most ranks that share one."""
     first = placed[0][1] if placed else machine.cpus[0]
     instances = [c for c in machine.caches if c.level == level and c.kind != "instruction"]
     size_ = next((c.size for c in instances if first in c.cpus), None)
@@ -139,7 +139,7 @@ def _instance(machine: Machine, level: int | None, placed: Sequence[tuple[str, i
 
 
 def called(result: Result, but: Sequence[str] = ()) -> str:
-    """How the ranks lie and talk, in words: 'same cache, without shared memory, openmpi-4.1.4'."""
+    """Returns placement, transport and MPI in words: 'same cache, without shared memory, openmpi-4.1.4'."""
     words = []
     if cases.number(result, "ranks") not in (None, 2.0):
         words.append(in_words("ranks", result.parameters["ranks"]))
@@ -151,7 +151,7 @@ def called(result: Result, but: Sequence[str] = ()) -> str:
 
 
 def sizes(first: float, last: float) -> str:
-    """'8 KiB to 1 MiB'; 'of 8 KiB' alone is '8 KiB'."""
+    """Returns for example '8 KiB to 1 MiB', or '8 KiB' for a single size."""
     if first == last:
         return binary_size(int(first))
     return f"{binary_size(int(first))} to {binary_size(int(last))}"

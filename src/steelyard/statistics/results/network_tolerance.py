@@ -1,4 +1,4 @@
-"""Tolerance of the network: how the rate of all pairs grows as more pairs talk at once (bisection, message rate).
+"""Tolerance of the network: the rate of all pairs as more pairs exchange messages at once (bisection, message rate).
 
 A node tolerates the network's latency where n pairs get n times what one pair gets: the messages of one are under way while those
 of the others are, too. NICEVT (2008) judged two InfiniBand networks so, by the bisection bandwidth against the number of pairs.
@@ -27,9 +27,9 @@ class PairTolerance:
 
 
 def tolerances(results: Iterable[Result]) -> list[list[PairTolerance]]:
-    """Of each size, kind of ranks, transport and MPI the numbers of pairs from two on, by size; without oversubscribed ranks.
+    """Returns the tolerance of each size, kind of ranks, transport and MPI for two or more pairs, ordered by size.
 
-    The results are of one kernel.
+    The results are of one kernel; oversubscribed ones are left out.
     """
     usable = [r for r in cases.usable(results) if not messages.oversubscribed(r)]
     usable = [r for r in usable if r.parameters.get("matching", "halves") == "halves"]

@@ -1,4 +1,4 @@
-"""What each node of a cluster reached, side by side: the first thing that an acceptance test looks at."""
+"""Table of the results of each node of a cluster, for acceptance tests."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Ranks taken together as the nodes on which they run."""
+"""Times of ranks, grouped by their nodes."""
 
 from collections.abc import Mapping, Sequence
 from statistics import median
@@ -7,7 +7,7 @@ from steelyard.statistics.difference.matrix import Pair
 
 
 def members(hosts: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """The ranks of each host, in the order of the ranks."""
+    """Returns the ranks of each host, in the order of the ranks."""
     ranks_of: dict[str, list[int]] = {}
     for rank, host in enumerate(hosts):
         ranks_of.setdefault(host, []).append(rank)
@@ -15,7 +15,7 @@ def members(hosts: Sequence[str]) -> dict[str, tuple[int, ...]]:
 
 
 def pairs_of_nodes(seconds: Mapping[Pair, Sequence[float]], hosts: Sequence[str]) -> dict[Pair, list[float]]:
-    """The times of two nodes (by their places in `members`): of each launch the median over their pairs of ranks.
+    """Returns the times of two nodes (by their places in `members`): the median over their pairs of ranks in each launch.
 
     `seconds` holds the launches' times of each pair of ranks, in the same order; pairs within a node are left out.
     """
@@ -28,7 +28,7 @@ def pairs_of_nodes(seconds: Mapping[Pair, Sequence[float]], hosts: Sequence[str]
 
 
 def rows_of_nodes(rows: Sequence[Sequence[float]], hosts: Sequence[str]) -> list[list[float]]:
-    """The times of each node: of each sample the median over its ranks. A node of which no rank took part has none."""
+    """Returns the times of each node: the median of each sample over its ranks; empty for a node without active ranks."""
     return [
         [median(sample) for sample in zip(*(rows[r] for r in ranks if rows[r]), strict=False)]
         for ranks in members(hosts).values()

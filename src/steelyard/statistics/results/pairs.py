@@ -1,4 +1,4 @@
-"""The times of all pairs of ranks, collected from the rounds of a tournament in which they were measured."""
+"""Times of all pairs of ranks, from the rounds of the tournament that measures them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
@@ -13,7 +13,7 @@ MESSAGES = 2  # of a pair in an operation: there and back
 
 
 def variants(records: Iterable[Record]) -> dict[tuple[tuple[str, Scalar], ...], tuple[Record, ...]]:
-    """The records of kernel `pairs` by all their parameters but the round and the size: each group is one matrix a size."""
+    """Groups the records of kernel `pairs` by all parameters but round and size: each group has one matrix per size."""
     groups: dict[tuple[tuple[str, Scalar], ...], list[Record]] = {}
     for record in records:
         if record.kernel == KERNEL:
@@ -22,7 +22,7 @@ def variants(records: Iterable[Record]) -> dict[tuple[tuple[str, Scalar], ...], 
 
 
 def pair_seconds(records: Iterable[Record], message_bytes: int) -> dict[Pair, list[float]]:
-    """Seconds of one way of each pair (the lesser rank first) with messages of this size: its median in each launch.
+    """Returns the one-way seconds of each pair (the lesser rank first) for this message size: the median of each launch.
 
     `records` are one group of `variants`; others among them than kernel `pairs` are passed over, and so is what is
     INVALID; of a repeated case the last attempt counts. The lists are in the order of the launches. A launch that lacks
@@ -49,7 +49,7 @@ def _variant(record: Record) -> tuple[tuple[str, Scalar], ...]:
 
 
 def _one_way(record: Record) -> dict[Pair, float]:
-    """The median of each pair of this round; a pair's time is that of the slower of its two ranks."""
+    """Returns the median of each pair of this round; the time of a pair is that of its slower rank."""
     seconds = rank_seconds(record)
     met = rounds(int(record.parameters["ranks"]))[int(record.parameters["round"])]
     times = {(a, b): [max(both) for both in zip(seconds[a], seconds[b], strict=True)] for a, b in met}
@@ -60,6 +60,6 @@ def _one_way(record: Record) -> dict[Pair, float]:
 
 
 def _by_turns(times: Mapping[Pair, Sequence[float]]) -> dict[Pair, list[float]]:
-    """Of each pair the samples in which it had its turn: the others did nothing, and took next to no time."""
+    """Returns the samples of each pair in which it had its turn, because the others then took almost no time."""
     longest = [max(sample) for sample in zip(*times.values(), strict=True)]
     return {pair: [t for t, most in zip(taken, longest, strict=True) if t == most] for pair, taken in times.items()}

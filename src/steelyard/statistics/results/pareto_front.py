@@ -1,10 +1,10 @@
-"""The best of points that are to be small both ways, as time and energy: those that no other beats in both."""
+"""Pareto front of points with two coordinates that should be small, such as time and energy."""
 
 from collections.abc import Sequence
 
 
 def front(points: Sequence[tuple[float, float]]) -> list[int]:
-    """The places of the best points (Pareto's front), in the order of the first coordinate. Of equal points the first counts."""
+    """Returns the places of the Pareto front, in the order of the first coordinate; the first of equal points counts."""
     order = sorted(range(len(points)), key=lambda place: points[place])
     best: list[int] = []
     for place in order:

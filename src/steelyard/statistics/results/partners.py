@@ -1,4 +1,4 @@
-"""How much the partners of rank 0 differ: the spread of latency and bandwidth over them."""
+"""Spread of latency and bandwidth over the partners of rank 0."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from steelyard.model import Result
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.identity import Identity, identity
 
-LEAST = 2  # partners, of which there is a spread
+LEAST = 2  # partners that are needed for a spread
 LARGE = 1 << 20  # bytes of the messages whose bandwidth is compared
 
 
@@ -23,13 +23,13 @@ class Spread:
 
     @property
     def ends(self) -> tuple[Result, Result]:
-        """Those with the least and the greatest value."""
+        """Returns the results with the least and the greatest value."""
         ordered = sorted(self.results, key=lambda r: r.metrics[self.metric].value)
         return ordered[0], ordered[-1]
 
 
 def spread(results: Sequence[Result], metric: str) -> Spread | None:
-    """Over results that differ in the partner alone; None for fewer than two partners."""
+    """Returns the spread over results that differ only in the partner; None for fewer than two partners."""
     usable = [r for r in results if metric in r.metrics and r.verdict.level != "INVALID"]
     usable = [r for r in usable if 0 < r.metrics[metric].value < math.inf and cases.number(r, "partner") is not None]
     usable.sort(key=lambda r: cases.number(r, "partner") or 0.0)
@@ -40,7 +40,7 @@ def spread(results: Sequence[Result], metric: str) -> Spread | None:
 
 
 def spreads(results: Iterable[Result]) -> list[Spread]:
-    """Of the empty message's latency and the large one's bandwidth each way; of each transport, MPI and compiler."""
+    """Returns the spreads of the latency of empty messages and of the bandwidth of large ones, by transport, MPI and compiler."""
     groups: dict[Identity, list[Result]] = {}
     for r in results:
         if "partner" in r.parameters and r.parameters.get("message_bytes") in (0, LARGE):

@@ -1,4 +1,4 @@
-"""Where peers can be compared: the matrices of all pairs, the partners of one rank, and ranks that all do the same."""
+"""Groups of comparable peers: the matrices of all pairs, the partners of one rank, and ranks with the same work."""
 
 import math
 from collections import Counter
@@ -16,14 +16,14 @@ from steelyard.statistics.results.identity import Identity, identity
 from steelyard.statistics.results.result import rests_on
 from steelyard.units import binary_size
 
-LEAST_BYTES = 64 << 10  # of collectives: in shorter ones the ranks' places in the algorithm show
+LEAST_BYTES = 64 << 10  # of collectives: in shorter ones, the position of a rank in the algorithm matters
 # Relative: ranks that take turns on processors differ by tens of percent without being slow themselves.
 CROWDED = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """Peers that should take the same time: what they are called, and the host of each.
+    """A comparison of peers that should take the same time, with the name and host of each.
 
     Either `pairs` holds the times (s) of each two of them, one for each launch, or `rows` those of each one. `apart`: they
     are on several hosts. `crowded`: there were more of them than processors. `groups` names the cache on which each lies,
@@ -49,8 +49,10 @@ class Look:
 
 @dataclass(frozen=True)
 class Report:
-    """What a look tells: the slow ones and the slow links (None: it cannot tell), and the relative scatter of one of them
-    from launch to launch (from sample to sample where there is one launch; None: not known). `of_two`: the slower one of two."""
+    """The result of a look: the slow peers and links (None: unknown), and the relative scatter of a peer between launches.
+
+    With one launch, it is the scatter between samples; None: unknown. `of_two` is the slower one of two peers.
+    """
 
     look: Look
     single: tuple[Outlier, ...] | None
@@ -60,9 +62,9 @@ class Report:
 
 
 def tell(results: Iterable[Result], machine: Machine, alike: Collection[tuple[str, str]] = ()) -> list[Report]:
-    """All looks at `results`, judged: the chance of any false alarm among them all stays below `peers.LEVEL`.
+    """Judges all looks at `results`; the chance of any false alarm among them stays below `peers.LEVEL`.
 
-    `alike`: benchmarks and kernels in which all ranks do the same.
+    `alike` has the benchmarks and kernels in which all ranks do the same work.
     """
     all_results = list(results)
     looks = [*_matrices(all_results, machine), *_partners(all_results, machine), *_alike(all_results, machine, alike)]
@@ -95,7 +97,7 @@ def _judge(look: Look, level: float) -> Report:
 
 
 def _matrices(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
-    """All pairs, of nodes where there are several."""
+    """Yields the looks at all pairs of nodes, or of ranks on a single node."""
     records = [r for result in results for r in result.records if r.kernel == pairs.KERNEL and _is_whole(r)]
     for members in pairs.variants(records).values():
         hosts, crowded = messages.hosts_of(members), any(r.surroundings.oversubscribed for r in members)
@@ -120,7 +122,7 @@ def _matrices(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
 
 
 def _is_whole(record: Record) -> bool:
-    """Whether the record holds what a matrix needs: a round of so many ranks, and each rank's seconds."""
+    """Returns whether the record has the data of a matrix: a round of its ranks, and the seconds of each rank."""
     seconds, count = record.surroundings.ranks.seconds, record.parameters.get("ranks")
     names = (messages.SIZE, "round")
     if record.verdict.level == "INVALID" or not all(type(record.parameters.get(n)) is int for n in names):
@@ -133,19 +135,19 @@ def _is_whole(record: Record) -> bool:
 
 
 def _is_balanced(record: Record) -> bool:
-    """Whether all processors have equally many ranks: otherwise those on the fuller ones are slower."""
+    """Returns whether all processors have the same number of ranks; otherwise ranks on fuller ones are slower."""
     shares = Counter(cpu for cpu in messages.processors(record) if cpu >= 0)
     return len(set(shares.values())) == 1
 
 
 def _on_two_processors(records: Iterable[Record]) -> set[Pair]:
-    """The pairs whose ranks had a processor each: two that share one wait for the scheduler, not for each other."""
+    """Returns the pairs whose ranks used different processors; two ranks on one processor wait for the scheduler."""
     met = ((r, pair) for r in records for pair in matrix.rounds(int(r.parameters["ranks"]))[int(r.parameters["round"])])
     return {(a, b) for r, (a, b) in met if messages.processors(r)[a] != messages.processors(r)[b]}
 
 
 def _partners(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
-    """Rank 0 with each other rank, of which each has a case of its own: one row a partner, one time a launch."""
+    """Yields the looks at rank 0 with each other rank: one row for each partner, one time for each launch."""
     groups: dict[Identity, dict[int, Result]] = {}
     for result in cases.usable(r for r in results if "partner" in r.parameters):
         partner = cases.number(result, "partner")
@@ -174,7 +176,7 @@ def _partners(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
 
 
 def _alike(results: Iterable[Result], machine: Machine, alike: Collection[tuple[str, str]]) -> Iterator[Look]:
-    """Ranks that do the same at the same time: as nodes, where there are several ranks a node, and each by itself."""
+    """Yields the looks at ranks that do the same work at the same time, by node if nodes have several ranks, and by rank."""
     for result in results:
         small = messages.SIZE in result.parameters and messages.size(result) < LEAST_BYTES
         if (result.benchmark, result.kernel) not in alike or small or messages.oversubscribed(result):
@@ -204,7 +206,7 @@ def _alike(results: Iterable[Result], machine: Machine, alike: Collection[tuple[
 
 
 def _rows(record: Record) -> list[list[float]]:
-    """Of each rank the seconds of an operation; empty where the record does not tell them."""
+    """Returns the seconds of an operation of each rank; empty if the record has none."""
     seconds = messages.rank_seconds(record)
     if not seconds or len(messages.processors(record)) != len(seconds) or record.operations < 1:
         return []
@@ -218,14 +220,14 @@ def _is_positive(seconds: object) -> bool:
 
 
 def _row(launches: Sequence[Sequence[float]]) -> tuple[float, ...]:
-    """What stands for the repetitions: the launches' medians, since samples of one launch err together; of one, its samples."""
+    """Returns the medians of the launches, whose samples are correlated; for a single launch, its samples."""
     if len(launches) == 1:
         return tuple(launches[0])
     return tuple(median(samples) for samples in launches if samples)
 
 
 def _groups(machine: Machine, cpus: Sequence[int]) -> tuple[str, ...]:
-    """The last-level cache on which each processor lies: paths within one and between two of them differ by themselves."""
+    """Returns the last-level cache of each processor, since paths within and between caches differ."""
     last = max((c.level for c in machine.caches if c.kind != "instruction"), default=0)
     caches = [c for c in machine.caches if c.level == last and c.kind != "instruction"]
     return tuple(next((str(i) for i, c in enumerate(caches) if cpu in c.cpus), "") for cpu in cpus)
@@ -246,7 +248,7 @@ def _label(record: Record, size: int) -> str:
 
 
 def _names(hosts: Sequence[str], cpus: Sequence[int]) -> tuple[str, ...]:
-    """Of the nodes, or of the ranks where all are on one."""
+    """Returns the names of the nodes, or of the ranks on a single node."""
     members = nodes.members(hosts)
     if len(members) > 1:
         return tuple(_name(host, ranks, True, -1) for host, ranks in members.items())
@@ -254,7 +256,7 @@ def _names(hosts: Sequence[str], cpus: Sequence[int]) -> tuple[str, ...]:
 
 
 def _name(host: str, ranks: Sequence[int], apart: bool, cpu: int) -> str:
-    """'host3 (rank 2)', 'host3 (ranks 4 to 7)', and within one machine 'rank 2 (processor 1)'."""
+    """Returns 'host3 (rank 2)' or 'host3 (ranks 4 to 7)', and within one machine 'rank 2 (processor 1)'."""
     if not apart:
         return f"rank {ranks[0]} (processor {cpu})" if cpu >= 0 else f"rank {ranks[0]}"
     if len(ranks) == 1:

@@ -1,4 +1,4 @@
-"""From records to results: the launches of one case brought together, and its metrics with their intervals."""
+"""Results from records: the launches of each case combined, with metrics and their intervals."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,15 +15,15 @@ from steelyard.statistics.samples.summary import summarise_all
 from steelyard.statistics.validity.observations import LONGEST, SHORTEST
 from steelyard.units import percent
 
-# Of the interval's half: of two results that are as sure, the ratio has an interval √2 times as wide. Within 10 % of each
-# other shall be 95 of 100 such pairs.
+# Largest half-width of an interval: two such results agree within 10 % in 95 of 100 cases, as the interval of their
+# ratio is √2 times as wide.
 SETTLED_WIDTH = 0.07
-# By so much a launch that was set aside may lie below the interval: nothing that disturbs makes a program faster.
+# A disturbed launch may be below the interval by this share: disturbances do not make a program faster.
 FASTER = 0.05
 
 
 def results(records: Iterable[Record], benchmarks: Mapping[str, Benchmark]) -> tuple[Result, ...]:
-    """One result for each case, in the order of its first record; records of unknown benchmarks are left out."""
+    """Returns one result for each case, in the order of its first record, without records of unknown benchmarks."""
     cases: dict[tuple[object, ...], list[Record]] = {}
     for record in records:
         if record.benchmark in benchmarks:
@@ -42,7 +42,7 @@ def results(records: Iterable[Record], benchmarks: Mapping[str, Benchmark]) -> t
 
 
 def undisturbed(record: Record) -> tuple[float, ...]:
-    """The samples that figures rest on: all but those that were set aside."""
+    """Returns the samples that figures use: all but those that were left out as disturbed."""
     if not record.aside:
         return record.samples
     kept = [True] * len(record.samples)
@@ -53,10 +53,10 @@ def undisturbed(record: Record) -> tuple[float, ...]:
 
 
 def believed(records: Sequence[Record]) -> tuple[list[Record], Verdict]:
-    """The records that the value rests on, and the verdict of all together.
+    """Returns the records that the value uses, and the verdict of all together.
 
-    Of each launch the last attempt counts. Clean ones stand alone where there are any; otherwise the disturbed ones
-    are used and the result is called disturbed. What was left out is counted in the evidence.
+    The last attempt of each launch counts. If there are clean records, only they are used. Otherwise the disturbed ones
+    are used, and the result is called disturbed. The evidence says how many launches were left out.
     """
     last = {r.launch: r for r in sorted(records, key=lambda r: r.attempt)}
     groups: dict[str, list[Record]] = {"CLEAN": [], "DISTURBED": [], "INVALID": []}
@@ -78,13 +78,13 @@ def believed(records: Sequence[Record]) -> tuple[list[Record], Verdict]:
 
 @once
 def rests_on(result: Result) -> list[Record]:
-    """The records that the result's value rests on (see `believed`)."""
+    """Returns the records that the value of the result uses (see `believed`)."""
     return believed(result.records)[0]
 
 
 @once
 def spread_of(result: Result) -> Spread | None:
-    """Of the seconds of those records; None where there are none."""
+    """Returns the spread of the seconds of those records; None without any."""
     used = rests_on(result)
     return over_runs(combine([undisturbed(r) for r in used])) if used else None
 
@@ -94,26 +94,26 @@ def _of_launch(launch: int, evidence: Evidence) -> Evidence:
 
 
 def _is_measured(record: Record) -> bool:
-    """Whether it has samples that a clock can show: a damaged record may be called CLEAN without."""
+    """Returns whether it has possible times; a damaged record may be CLEAN without any."""
     samples = undisturbed(record)
     return bool(samples) and min(samples) > SHORTEST and max(samples) < LONGEST and not math.isnan(sum(samples))
 
 
 def judged(records: Sequence[Record]) -> tuple[list[Record], Spread | None, Verdict]:
-    """The records of one case that its value rests on, how they spread, and the verdict of all; None where nothing is usable."""
+    """Returns the records that the value of a case uses, their spread (None without usable ones), and the verdict of all."""
     used, verdict = believed(records)
     spread = over_runs(combine([undisturbed(r) for r in used])) if used else None
     return used, spread, _with_doubt(records, used, spread, verdict)
 
 
 def _with_doubt(records: Sequence[Record], used: Sequence[Record], spread: Spread | None, verdict: Verdict) -> Verdict:
-    """The verdict, UNSETTLED instead of CLEAN where the figure may not come out alike again."""
+    """Returns the verdict, UNSETTLED instead of CLEAN if another run may give a different figure."""
     doubt = _doubt(records, used, spread) if spread and verdict.level == "CLEAN" else None
     return Verdict("UNSETTLED", (doubt, *verdict.evidence)) if doubt else verdict
 
 
 def _doubt(records: Sequence[Record], used: Sequence[Record], spread: Spread) -> Evidence | None:
-    """Why the figure of undisturbed launches may not come out alike again: too few samples, or too far apart; None if it will."""
+    """Returns the reason why another run may give a different figure (too few samples, or too far apart), or None."""
     if spread.low is None or spread.high is None:
         counted = sum(len(undisturbed(r)) for r in used)
         if counted == 1:

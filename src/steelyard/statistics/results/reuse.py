@@ -1,4 +1,4 @@
-"""What only reused buffers give in the results of message benchmarks: curve by curve, beside those of fresh buffers."""
+"""Curves of message benchmarks with reused buffers, compared with fresh buffers."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -8,12 +8,12 @@ from steelyard.statistics.models.artefact import Artefact, Caches, Point, artefa
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.identity import identity
 
-# Greatest over least bandwidth of a size's interval: of a wider one no factor can be determined.
+# Greatest over least bandwidth of the interval of a size; a wider one gives no factor.
 KNOWN = 1.5
 
 
 class Reuse(NamedTuple):
-    """What only reuse gives on the `curve` of reused buffers; `compared` sizes have both kinds."""
+    """The artefact on the `curve` of reused buffers; `compared` sizes have both kinds of buffers."""
 
     curve: list[Result]
     compared: int
@@ -22,9 +22,9 @@ class Reuse(NamedTuple):
 
 
 def artefacts(results: Iterable[Result], machine: Machine, buffers: int) -> Iterator[Reuse]:
-    """Each curve of one kernel's results on which reuse changes the bandwidth; those of crowded processors are left out.
+    """Yields each curve of a kernel on which reuse changes the bandwidth, without oversubscribed results.
 
-    `buffers`: of the size of a message, that each rank uses.
+    `buffers` is the number of buffers of the message size that each rank uses.
     """
     usual = cases.where(results, transport="default")
     usual = [r for r in usual if not messages.oversubscribed(r)]

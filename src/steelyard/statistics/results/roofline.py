@@ -1,4 +1,4 @@
-"""The roofline: each kernel's speed beside the arithmetic and the bandwidths that were measured on this machine.
+"""The roofline: the speed of each kernel beside the measured arithmetic and bandwidths of this machine.
 
 Speed is bounded by the peak, and by bandwidth × operational intensity (flop/B), whichever is less: S. Williams, A. Waterman,
 D. Patterson, Roofline: An Insightful Visual Performance Model for Multicore Architectures, CACM 52 (4), 2009. Roofs are what
@@ -29,14 +29,14 @@ from steelyard.statistics.results.roofs import (
 from steelyard.statistics.validity import trust
 from steelyard.units import binary_size
 
-# Two cases that differ in one of these are two points; of all others the usual one, and the largest, stands for all.
+# Cases that differ in one of these are separate points; otherwise the usual and largest case represents the kernel.
 _OWN = ("toolchain", "mpi", "stores", "vectors", "mode", "model", "device", "precision")
 _USUAL = ("page_size", "memory_policy", "pinning", "start", "transport")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A kernel below the roofs: flop/B, flop/s with its 95 % interval, and the roof above it.
+    """A kernel under the roofs: flop/B, flop/s with its 95 % interval, and the roof above it.
 
     `level` is where its working set lies ("L1" …, "memory"); None where that is not known, and then the lowest roof that it
     does not exceed stands above it. `roof`, `bound` (flop/s) and `share` of it are None where the roof was not measured.
@@ -52,7 +52,7 @@ class Place:
 
     @property
     def name(self) -> str:
-        """'triad (1.28 GiB, streaming stores)': the kernel, its working set, and what it differs in from its usual form."""
+        """Returns the kernel, its working set and its unusual parameters: 'triad (1.28 GiB, streaming stores)'."""
         size, parameters = working_set(self.result), self.result.parameters
         hidden = ["threads", "start", "vectors", *(["elements"] if size else [])]
         hidden += ["mode", "device"] if parameters.get("mode") == "threads" else []
@@ -65,26 +65,26 @@ class Place:
 
     @property
     def share(self) -> float | None:
-        """Speed over bound."""
+        """Returns the speed over the bound."""
         return self.speed.value / self.bound if self.bound else None
 
 
 @dataclass(frozen=True)
 class Roofline:
-    """All of one number of threads: the roofs, bandwidths first, and the kernels in the order of their results."""
+    """The roofs (bandwidths first) and the kernels of one number of threads, in the order of their results."""
 
     threads: int
     roofs: tuple[Roof, ...]
     places: tuple[Place, ...]
 
     def roof(self, name: str) -> Roof | None:
-        """The roof of that name."""
+        """Returns the roof of that name."""
         return next((roof for roof in self.roofs if roof.name == name), None)
 
 
 @once
 def rooflines(evaluation: Evaluation) -> tuple[Roofline, ...]:
-    """Of one thread and of all processors; one is left out where a peak or every bandwidth of it was not measured."""
+    """Returns the rooflines of one thread and of all processors that have a peak and a bandwidth."""
     machine = evaluation.run.machine
     lines = []
     for threads in sorted({1, max(1, len(machine.cpus))}):
@@ -97,7 +97,7 @@ def rooflines(evaluation: Evaluation) -> tuple[Roofline, ...]:
 
 
 def speed_of(result: Result) -> Value | None:
-    """Flop/s by the median time of an operation; None where nothing usable was measured, or nothing computed."""
+    """Returns the flop/s from the median time of an operation; None without usable times or without flops."""
     used = rests_on(result)
     flops = used[0].work.get("flops") if used else None
     if not flops or not usable(result):
@@ -117,13 +117,13 @@ def _place_under_roof(result: Result, threads: int, roofs: Sequence[Roof], machi
     level = level_of(size, threads, machine) if size else None
 
     def intensity(place_name: str | None) -> float:
-        """By the bytes that pass the border behind which the data lie."""
+        """Returns flop/B, by the bytes that move to and from the level that holds the data."""
         moved = work.get("bytes_moved") if place_name not in (FIRST, None) else None
         return work["flops"] / (moved or work["bytes"])
 
     for candidate in [level] if level else [roof.name for roof in _slowest(roofs)]:
         roof = _roof_above(result, candidate, intensity(candidate), roofs)
-        # With something to spare: a median above a roof by its own scatter has not gone through it.
+        # The margin allows for the scatter of a median.
         if level or (roof and speed.value <= 1.05 * roof.at(intensity(candidate))):
             value = intensity(candidate)
             return Place(
@@ -141,27 +141,27 @@ def _place_under_roof(result: Result, threads: int, roofs: Sequence[Roof], machi
 
 
 def _slowest(roofs: Sequence[Roof]) -> list[Roof]:
-    """The bandwidths, the slowest first."""
+    """Returns the bandwidths, the slowest first."""
     return sorted((roof for roof in roofs if roof.kind == "bandwidth"), key=lambda roof: roof.value)
 
 
 def _roof_above(result: Result, level: str, intensity: float, roofs: Sequence[Roof]) -> Roof | None:
-    """The roof that bounds a kernel whose data lie in that level; None where it was not measured."""
+    """Returns the roof that bounds a kernel with its data in that level; None if it was not measured."""
     named = {roof.name: roof for roof in roofs}
     peak = named[VECTORS]
     if result.parameters.get("vectors") == "no":
         peak = named.get(SCALAR, peak)
     if level in named:
         return min(peak, named[level], key=lambda roof: roof.at(intensity))
-    # A cache that was not measured is at least as fast as the memory: where that suffices, arithmetic is the bound.
+    # A cache is at least as fast as the memory. If the memory is fast enough, arithmetic is the bound.
     memory = named.get(MEMORY)
     return peak if memory and memory.at(intensity) >= peak.value else None
 
 
 def _choose(results: Iterable[Result], threads: int, machine: Machine) -> list[Result]:
-    """One result for each kernel, and for its working set in the caches and in memory: the usual one, the largest.
+    """Returns the usual, largest result of each kernel, for working sets in the caches and in memory.
 
-    A set that lies between the two stands for its kernel only where there is no other.
+    A working set between the two represents its kernel only if there is no other.
     """
     groups: dict[tuple[object, ...], dict[str, list[Result]]] = {}
     for result in results:
@@ -176,7 +176,7 @@ def _choose(results: Iterable[Result], threads: int, machine: Machine) -> list[R
 
 
 def _preference(result: Result) -> tuple[float, ...]:
-    """The greater, the better a result stands for its kernel."""
+    """Sort key: the result with the greatest key represents its kernel."""
     usual = sum(result.parameters.get(name) in (None, cases.USUAL.get(name, "default")) for name in _USUAL)
     fast = result.metrics.get("flops") or result.metrics.get("bandwidth")
     return (
@@ -194,7 +194,7 @@ def _computes(result: Result) -> bool:
 
 
 def _of_this_machine(result: Result) -> bool:
-    """Not on several hosts, nor on a device with a memory of its own: the roofs are those of this machine's processors."""
+    """Returns whether it ran on the processors of this machine alone, whose roofs are known."""
     record = with_work(result)
     if record is None:
         return True

@@ -1,4 +1,4 @@
-"""The roofs of a roofline: peaks of arithmetic and bandwidths of caches and memory, as this run measured them."""
+"""Roofs of a roofline: the peaks of arithmetic and the bandwidths of caches and memory that this run measured."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,12 +12,10 @@ from steelyard.statistics.results.benchmark_roles import playing
 from steelyard.statistics.validity import trust
 
 MEMORY, VECTORS, APART, SCALAR = "memory", "vectors", "vectors, not fused", "scalar"
-# A cache's bandwidth is taken well inside it: at most half of it, and at least twice what the level before holds.
+# The bandwidth of a cache uses working sets of at most half of it and at least twice the level before.
 WELL_INSIDE, WELL_BEYOND, ROOMY = 0.5, 2.0, 0.75
-FIRST = (
-    "L1"  # what is written there is not read first: beyond it bytes are counted as they move, write-allocate included
-)
-APART_FROM = 0.9  # of the fused peak: where unfused operations come nearer they are no roof of their own
+FIRST = "L1"  # its lines are not read before they are written; beyond it, bytes include write-allocate
+APART_FROM = 0.9  # of the fused peak: unfused operations above this share are no separate roof
 
 
 @dataclass(frozen=True)
@@ -30,15 +28,15 @@ class Roof:
     result: Result
 
     def at(self, intensity: float) -> float:
-        """The greatest speed (flop/s) below it of a kernel with that intensity (flop/B)."""
+        """Returns the greatest speed (flop/s) of a kernel with this intensity (flop/B)."""
         return self.value if self.kind == "peak" else self.value * intensity
 
 
 def level_of(size: float, threads: int, machine: Machine) -> str | None:
-    """Where so many bytes lie that the first `threads` processors share evenly: "L1" …, "memory"; None: between the two.
+    """Returns the level ("L1" …, "memory") of a working set that the first `threads` processors share; None: between two levels.
 
-    A cache holds what leaves it some room, the last one, which others use too, half of its size; a set that exceeds that and
-    is less than twice the last cache lies partly in it.
+    A working set fits a cache if it leaves some room, and the last-level cache, which is shared, if it takes half of its
+    size. A greater one that is less than twice the last-level cache lies partly in it.
     """
     levels = _capacities(threads, machine)
     shares = [ROOMY] * (len(levels) - 1) + [WELL_INSIDE if len(levels) > 1 else ROOMY]
@@ -49,13 +47,13 @@ def level_of(size: float, threads: int, machine: Machine) -> str | None:
 
 
 def _capacities(threads: int, machine: Machine) -> list[tuple[str, int]]:
-    """Bytes of each level of cache that the first `threads` processors reach, nearest first."""
+    """Returns the bytes of each cache level that the first `threads` processors use, the nearest first."""
     reached = {cache for cpu in machine.cpus[:threads] for cache in cache_levels(machine, cpu)}
     return [(f"L{n}", sum(c.size for c in reached if c.level == n)) for n in sorted({c.level for c in reached})]
 
 
 def peaks(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
-    """The fastest arithmetic in double precision: on vectors, on vectors without fused operations, on scalars."""
+    """Yields the fastest arithmetic in double precision: on vectors, on vectors without fused operations, on scalars."""
     machine = evaluation.run.machine
     names = {name for name, _ in playing(evaluation, Peak)}
     measured = [
@@ -78,7 +76,7 @@ def peaks(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
 
 
 def bandwidths(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
-    """The best bandwidth of the memory and of each cache, by what is moved; the first cache by what the loop reads and writes."""
+    """Yields the best bandwidth of the memory and of each cache, by moved bytes; for the first cache by the loop's bytes."""
     machine = evaluation.run.machine
     kernels = {(name, role.kernel) for name, role in playing(evaluation, Bandwidth)}
     measured = [
@@ -112,7 +110,7 @@ def _best(results: Sequence[Result], metric: str) -> Result | None:
 
 
 def working_set(result: Result) -> float | None:
-    """Bytes that an operation works on: every word that it names once. None where it jumps about, or does not tell."""
+    """Returns the bytes that an operation works on, each once; None for random accesses, or if it is unknown."""
     record = with_work(result)
     if record is None or record.work.get("accesses"):
         return None
@@ -122,7 +120,7 @@ def working_set(result: Result) -> float | None:
 
 
 def threads_of(result: Result, machine: Machine) -> int:
-    """Processors at work: threads × ranks; OpenCL takes all that it is given, however many threads wait for it."""
+    """Returns the number of used processors: threads × ranks. OpenCL uses all of its processors, whatever `threads` is."""
     if result.parameters.get("mode") == "opencl":
         return len(machine.cpus)
     threads = cases.number(result, "threads") or 1
@@ -134,10 +132,10 @@ def _width(result: Result) -> Scalar | None:
 
 
 def usable(result: Result) -> bool:
-    """Whether the result may be drawn: all that have values, marked where they cannot be relied on."""
+    """Returns whether the result has values to draw; unreliable ones are marked."""
     return result.verdict.level != "INVALID"
 
 
 def with_work(result: Result) -> Record | None:
-    """The first record that tells its work; None where every case failed."""
+    """Returns the first record with work; None if every case failed."""
     return next((record for record in result.records if record.error is None and record.work), None)

@@ -1,4 +1,4 @@
-"""A kernel by threads and an OpenCL device together, beside the same case by either of them alone."""
+"""Kernels in mixed mode (threads and an OpenCL device), with the same case on either side alone."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from steelyard.statistics.results.identity import Identity, identity
 
 @dataclass(frozen=True)
 class Sides:
-    """`threads` are as many, and `device` the same one, as in `mixed`; None where that was not measured."""
+    """A result in mixed mode, and the results with the same threads or the same device alone; None: not measured."""
 
     mixed: Result
     threads: Result | None
@@ -17,7 +17,7 @@ class Sides:
 
 
 def sides(results: Iterable[Result]) -> list[Sides]:
-    """One for each result in mixed mode, in their order. All `results` have the parameter `mode`."""
+    """Returns the sides of each result in mixed mode, in order. All `results` have the parameter `mode`."""
     all_results = list(results)
     by_mode: dict[str, dict[Identity, Result]] = {"threads": {}, "opencl": {}}
     for r in all_results:
@@ -31,5 +31,5 @@ def sides(results: Iterable[Result]) -> list[Sides]:
 
 
 def _key(result: Result, side: str) -> Identity:
-    """What must be the same: the case, and of the mode's own parameters `side` only."""
+    """Returns the parts of a case that must be equal: all parameters but the mode and the other side."""
     return identity(result, *({"mode", "threads", "device"} - {side}))

@@ -1,4 +1,4 @@
-"""Which topology is the steadiest: whose throughput varies least with the size of the message, once it is high."""
+"""Steadiness of topologies: the variation of their throughput over the message sizes at which it is high."""
 
 import math
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ class Steadiness:
 
 
 def steadiness(results: Iterable[Result]) -> list[list[Steadiness]]:
-    """Of each setting (ranks, transport, MPI …) the topologies, the steadiest first; settings that show none are left out."""
+    """Returns the topologies of each setting (ranks, transport, MPI …), the steadiest first."""
     settings: dict[Identity, dict[tuple[str, str], dict[int, Result]]] = {}
     for r in results:
         if "topology" in r.parameters and _usable(r):

@@ -1,4 +1,4 @@
-"""The sweeps of a run: results that differ in the number of threads, ranks or nodes alone, each with its scaling."""
+"""Sweeps of a run: results that differ only in the number of threads, ranks or nodes, each with its scaling."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from steelyard.statistics.results.identity import Identity, identity
 from steelyard.statistics.results.result import rests_on, undisturbed
 
 Over = Literal["threads", "ranks", "nodes", "ranks_per_node"]
-# Not programs that more processors are meant to make faster: messages have a partner, and noise a quantum for each processor.
+# Benchmarks that more processors do not make faster: messages have a partner, and noise has a quantum per processor.
 WITHOUT = ("network.", "noise.")
-# What an operation does, the most telling first: bytes and messages may depend on how the work is spread.
+# Units of work, the best first: bytes and messages may depend on the distribution of the work.
 WORK = ("operations", "flops", "items", "points", "keys", "accesses", "bytes", "messages")
 SAME = 1.02  # a factor within which work counts as the same (a last share may be rounded up)
-ROUNDED = 1.25  # a factor within which it counts as growing with the count (the edge of a cube is rounded)
+ROUNDED = 1.25  # a factor within which work counts as proportional to the count (the edge of a cube is rounded)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """A line: `results` by count. `parameters` are what all have in common; `unit` is what the work was counted in.
+    """A line: `results` by count, the common `parameters`, and the `unit` of the work.
 
     `shortest`: the least median of a sample's length (s) at any count.
     """
@@ -38,20 +38,20 @@ class Sweep:
 
     @property
     def level(self) -> Level:
-        """The least verdict of its results."""
+        """Returns the least trusted verdict of its results."""
         return cases.doubt(*self.results.values())
 
     def counts(self, level: Level) -> tuple[int, ...]:
-        """The counts whose results have that verdict."""
+        """Returns the counts whose results have that verdict."""
         return tuple(count for count, result in self.results.items() if result.verdict.level == level)
 
 
 def sweeps(
     evaluation: Evaluation, of: Callable[[str], bool] = lambda name: True, least: float = 0.0
 ) -> tuple[Sweep, ...]:
-    """Every sweep of the run with two counts or more, of work that stays, or grows with the count, by benchmark and kernel.
+    """Returns all sweeps with two counts or more, whose work is constant or proportional to the count.
 
-    Only those of benchmarks for whose name `of` holds, and whose samples last `least` seconds or more at every count.
+    `of` selects benchmarks by name; `least` is the shortest sample in seconds at every count.
     """
     usable: dict[tuple[str, str], list[Result]] = {}
     for result in evaluation.results:
@@ -63,7 +63,7 @@ def sweeps(
     for members in usable.values():
         ranked = [r for r in members if cases.number(r, "ranks") is not None]
         threaded = [r for r in members if cases.number(r, "ranks") is None]
-        # Programs of ranks that have threads, too: each number of ranks may be swept over these.
+        # Each number of ranks may be swept over the threads of its ranks.
         both = [r for r in ranked if cases.number(r, "threads") is not None]
         cpus = len(evaluation.run.machine.cpus)
         for results, name in ((ranked, "ranks"), (threaded, "threads"), (both, "threads")):
@@ -74,7 +74,7 @@ def sweeps(
 
 
 def _lines(results: Sequence[Result], name: str) -> list[tuple[Over, dict[int, Result]]]:
-    """Those that differ in `name` alone; of the others those in which one more number follows it."""
+    """Returns the lines that differ only in `name`, and those in which one further number changes with it."""
     groups = cases.groups(results, name)
     lines = [line for line in groups if len({cases.number(r, name) for r in line}) > 1]
     left = [r for line in groups if line not in lines for r in line]
@@ -87,7 +87,7 @@ def _lines(results: Sequence[Result], name: str) -> list[tuple[Over, dict[int, R
 
 
 def _following(results: Sequence[Result], name: str, second: str) -> list[list[Result]]:
-    """Lines in which each value of `name` has a value of `second` of its own, alike in all else."""
+    """Returns lines in which each value of `name` has a different value of `second`, and all else is equal."""
     groups: dict[Identity, list[Result]] = {}
     for result in results:
         if cases.number(result, second) is not None:
@@ -102,7 +102,7 @@ def _following(results: Sequence[Result], name: str, second: str) -> list[list[R
 
 
 def _sweep(over: Over, counted: Mapping[int, Result], cpus: int, least: float) -> Sweep | None:
-    """None where the samples are too short, and where the work neither stays nor grows: then the cases are different problems."""
+    """Returns None if samples are too short, or if the work is neither constant nor proportional (different problems)."""
     if len(counted) < 2 or min(counted) < 1:
         return None
     kind, unit, work = _work(counted)
@@ -127,15 +127,15 @@ def _sweep(over: Over, counted: Mapping[int, Result], cpus: int, least: float) -
 
 
 def _threads_of_a_node(result: Result) -> float:
-    """0 where the case says nothing of threads."""
+    """Returns the threads on a node; 0 if the case has no such parameter."""
     threads, ranks = (cases.number(result, name) for name in ("threads", "ranks"))
     return (threads or 0) * (ranks or 1) / (len(set(messages.hosts_of(result.records))) or 1)
 
 
 def _counted(line: Sequence[Result], name: str) -> tuple[Over, dict[int, Result]]:
-    """What was swept, and the results by their count, in its order."""
+    """Returns the swept parameter and the results ordered by count."""
     if name == "ranks" and all(cases.number(r, "ranks_per_node") for r in line):
-        # A number of ranks on each node that stays: the nodes are what grows.
+        # The number of ranks per node is constant, so the nodes are swept.
         triples = [(int(cases.number(r, "ranks") or 0), int(cases.number(r, "ranks_per_node") or 1), r) for r in line]
         if all(ranks % per_node == 0 for ranks, per_node, _ in triples):
             return "nodes", {ranks // per_node: r for ranks, per_node, r in sorted(triples, key=lambda e: e[0])}
@@ -145,7 +145,7 @@ def _counted(line: Sequence[Result], name: str) -> tuple[Over, dict[int, Result]
 
 
 def _work(counted: Mapping[int, Result]) -> tuple[Literal["strong", "weak"] | None, str, Mapping[int, float] | None]:
-    """Whether the work of an operation stays the same or grows with the count, in which unit, and how much it is."""
+    """Returns whether the work of an operation is constant or grows with the count, its unit, and its amount."""
     work_of = {count: rests_on(result)[0].work for count, result in counted.items()}
     unit = next((u for u in WORK if all(work.get(u, 0) > 0 for work in work_of.values())), None)
     if unit is None:
@@ -158,5 +158,5 @@ def _work(counted: Mapping[int, Result]) -> tuple[Literal["strong", "weak"] | No
 
 
 def _length(result: Result) -> float:
-    """The median length (s) of a sample: its operations together."""
+    """Returns the median length (s) of a sample with all its operations."""
     return min(median(undisturbed(r)) * r.operations for r in rests_on(result) if r.samples)

@@ -1,8 +1,8 @@
-"""Tolerance: how the cost of an operation falls as threads are added, at the points that benchmarks declare.
+"""Tolerance: the fall of the cost of an operation as threads are added, at the points that benchmarks declare.
 
-A node is tolerant when the time of an operation is set by the rate at which operations are issued, not by
-the latency of each: then n threads bring the cost of one to an n-th. The idea is from an evaluation of AMD
-nodes by NICEVT (2008), whose Barcelona nodes brought G from 407 to 31 cycles with 16 threads.
+A node is tolerant if the rate at which operations are issued sets the time of an operation, and not the latency of each.
+Then n threads reduce the cost of an operation to an n-th. The idea is from an evaluation of AMD nodes by NICEVT (2008),
+whose Barcelona nodes reduced G from 407 to 31 cycles with 16 threads.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ class Tolerance:
 
 
 class Point(NamedTuple):
-    """What a benchmark declares as a point, and its results of all numbers of threads: at least one."""
+    """A point that a benchmark declares, and its results (at least one) with any number of threads."""
 
     benchmark: str
     role: TolerancePoint
@@ -48,19 +48,19 @@ class Point(NamedTuple):
 
 
 def points(evaluation: Evaluation) -> list[Point]:
-    """The points that were measured, in the order that their roles give."""
+    """Returns the measured points, in the order of their roles."""
     roles = sorted(playing(evaluation, TolerancePoint), key=lambda pair: pair[1].order)
     measured = (Point(name, role, role.at(cases.of(evaluation.results, name, role.kernel))) for name, role in roles)
     return [point for point in measured if point.results]
 
 
 def at_point(evaluation: Evaluation, name: str) -> list[Result]:
-    """The results of the point of that name; none where it was not measured."""
+    """Returns the results of the point of that name; empty if it was not measured."""
     return next((list(point.results) for point in points(evaluation) if point.role.point == name), [])
 
 
 def tolerance(point: Point) -> list[Tolerance]:
-    """For every case with one thread and the same with more. Empty where no number of threads was varied."""
+    """Returns the tolerance of every case with one thread and with more; empty if the threads were not varied."""
     tolerances: list[Tolerance] = []
     groups = cases.groups(point.results, "threads")
     varying = _varying(point.results)
@@ -105,7 +105,7 @@ def _varying(members: Sequence[Result]) -> list[str]:
 
 
 def _usual(groups: Sequence[Sequence[Result]], role: TolerancePoint) -> Sequence[Result] | None:
-    """The group that differs least from what is usual, among those with one thread and more."""
+    """Returns the group with the most usual parameters among those with one thread and more."""
     candidates = [g for g in groups if len(g) > 1 and cases.number(g[0], "threads") == 1]
 
     def unusual(group: Sequence[Result]) -> tuple[float, ...]:

@@ -1,4 +1,4 @@
-"""What ranks that wait for each other lost, beside what the detours of their processors explain."""
+"""Losses of ranks that wait for each other, and the part that the detours of their processors explain."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -11,13 +11,13 @@ from steelyard.statistics.models.detours import Detours, expected_collective_slo
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.benchmark_roles import playing
 
-SMALL = 8  # bytes: of these only the waiting counts
+SMALL = 8  # bytes: the transfer of such messages takes almost no time
 
 
 class Loss(NamedTuple):
-    """`ranks` (or threads, as `what` says) that met after each `burst` seconds took longer by the share `measured`.
+    """The relative loss `measured` of `ranks` (or threads) that synchronised after each `burst` seconds.
 
-    `measured` is of their mean over `burst`, `expected` what detours make of it (see `detours.Slowdown`).
+    `measured` is their mean time over `burst`, minus 1; `expected` follows from the detours (see `detours.Slowdown`).
     """
 
     what: str
@@ -28,9 +28,9 @@ class Loss(NamedTuple):
 
 
 def of_threads(record: Record, detours_of_threads: Sequence[Detours], usual: Detours) -> Loss | None:
-    """Of equal series of quanta, after which the harness waits for the slowest thread; None for one thread.
+    """Returns the loss of equal series of quanta, after which the harness waits for the slowest thread; None for one thread.
 
-    `seen` are all threads' detours; a series without any takes as long as the slowest thread's undisturbed quanta.
+    A series without detours takes as long as the undisturbed quanta of the slowest thread.
     """
     threads, quanta = record.parameters.get("threads"), record.work.get("quanta", 0.0)
     if (
@@ -46,7 +46,7 @@ def of_threads(record: Record, detours_of_threads: Sequence[Detours], usual: Det
 
 
 def of_ranks(evaluation: Evaluation, usual: Detours) -> Iterator[Loss]:
-    """Of kernels whose ranks wait for each other, the smallest message and the most ranks, one a processor: mean over median."""
+    """Yields the loss of kernels whose ranks wait for each other, for small messages and the most ranks: mean over median."""
     for name, role in playing(evaluation, Waiting):
         waiting = [r for r in evaluation.results if (r.benchmark, r.kernel) == (name, role.kernel)]
         waiting = [r for r in waiting if messages.size(r) <= SMALL and not messages.oversubscribed(r)]

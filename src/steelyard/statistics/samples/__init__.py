@@ -1,1 +1,1 @@
-"""Samples of a case: what they say, when they suffice, how launches come together. Imports nothing of the other groups."""
+"""Samples of a case: summaries, the stopping rule, and launches combined. Imports nothing of the other groups."""

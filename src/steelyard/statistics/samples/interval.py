@@ -17,19 +17,19 @@ CORRECTION, CAUTION = 4.0, 15.0
 
 
 def middle(row: Array) -> float:
-    """The median; NumPy's own takes five times as long for rows as short as a case's samples."""
+    """Returns the median; NumPy's own takes five times as long for short rows."""
     return quantile_of(np.sort(row), 0.5)
 
 
 def medians_of(ordered: Array) -> Array:
-    """The median of each sorted row, NaN where the row has one: NumPy's own to the last bit, and for short rows much sooner."""
+    """Returns the median of each sorted row (NaN if it has a NaN): bitwise equal to NumPy's, but faster for short rows."""
     half = ordered.shape[-1] // 2
     middles = ordered[..., half] if ordered.shape[-1] % 2 else (ordered[..., half - 1] + ordered[..., half]) / 2
     return np.where(np.isnan(ordered[..., -1]), np.nan, middles)
 
 
 def quantile_of(ordered: Array, share: float) -> float:
-    """The quantile of a sorted row, interpolated."""
+    """Returns the interpolated quantile of a sorted row."""
     place = (len(ordered) - 1) * share
     below = int(place)
     low = float(ordered[below])
@@ -37,29 +37,28 @@ def quantile_of(ordered: Array, share: float) -> float:
 
 
 def normal_quantile(confidence: float) -> float:
-    """z of a two-sided interval: 0.95 → 1.96."""
+    """Returns z of a two-sided interval: 0.95 → 1.96."""
     return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
 def median_intervals(
     rows: Array, confidence: float, correlated: tuple[Array, Array] | None = None
 ) -> tuple[Array, Array]:
-    """(low, high) of the median of each row (samples in the order of time); NaN where none can be stated.
+    """Returns low and high of the median of each row (samples in the order of time); NaN without an interval.
 
-    `correlated`: their `correlations`, for who has them.
+    `correlated` is their `correlations` if they are known.
     """
     coefficients, effective = correlations(rows) if correlated is None else correlated
     n = rows.shape[1]
-    # An interval cannot be stated where not even least … greatest would hold the median so often: a Gaussian
-    # process of first order stays on one side of its median for n samples with probability (1/2 +
-    # asin(p)/π)^(n−1).
+    # There is no interval if even least … greatest holds the median too rarely: a Gaussian process of first order
+    # stays on one side of its median for n samples with probability (1/2 + asin(p)/π)^(n−1).
     hopeless = (0.5 + np.arcsin(coefficients) / math.pi) ** (n - 1) > 1 - confidence
     low, high = interval_at(np.sort(rows, axis=1), effective, confidence)
     return np.where(hopeless, np.nan, low), np.where(hopeless, np.nan, high)
 
 
 def interval_at(ordered: Array, effective: Array, confidence: float) -> tuple[Array, Array]:
-    """Of each row the order statistics at ranks (n+1)/2 ∓ z/2 · n/√effective, held within 1 … n.
+    """Returns the order statistics of each row at ranks (n+1)/2 ∓ z/2 · n/√effective, limited to 1 … n.
 
     The ranks are those of Hoefler & Belli (SC'15), interpolated instead of rounded, and widened by
     √(n/effective).
@@ -71,7 +70,7 @@ def interval_at(ordered: Array, effective: Array, confidence: float) -> tuple[Ar
 
 
 def correlations(rows: Array) -> tuple[Array, Array]:
-    """Of each row the coefficient of first order its ranks show (0 … 1) and its effective size (1 … n).
+    """Returns the first-order coefficient of the ranks of each row (0 … 1) and its effective size (1 … n).
 
     Two estimates, the lesser counts. (1) Neighbours' rank correlation, put right for its bias (M. G. Kendall
     1954), gives p = 2 sin(π r / 6) (K. Pearson 1907); for a Gaussian process the signs around the median then
@@ -120,7 +119,7 @@ def _tau_table() -> Array:
 
 
 def _mean_ranks(ordered: Array, places: NDArray[np.intp]) -> Array:
-    """Ranks from 1 in each row; equal samples share their mean rank, so that a constant row has no trend.
+    """Returns the ranks from 1 in each row; equal samples share their mean rank, so that a constant row has no trend.
 
     `ordered` are the sorted rows, `places` where each number stands in all rows one after the other.
     """

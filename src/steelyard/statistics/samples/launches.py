@@ -1,4 +1,4 @@
-"""Several launches of the same case put together: two starts differ more than two samples of one."""
+"""Several launches of the same case combined, since two launches differ more than two samples of one."""
 
 import math
 from collections.abc import Sequence
@@ -10,15 +10,15 @@ import numpy as np
 from steelyard.statistics.samples.interval import Array, interval_at, normal_quantile
 from steelyard.statistics.samples.summary import Samples, Summary, summarise_all
 
-# With fewer, not even least … greatest of the launches' medians is a 95 % interval: 2 · 0.5^5 > 0.05.
+# With fewer, even the range of the launches' medians is not a 95 % interval: 2 · 0.5^5 > 0.05.
 LAUNCHES_FOR_RANKS = 6
 CONFIDENCE = 0.95
 SAMPLES_FOR_RANGE = 6  # the same for independent samples
-# What launches of the same program usually differ by, believed as if observed in two launches more (see `moderated`).
+# Usual spread of the launches of a program, with the weight of two further launches (see `moderated`).
 USUAL_SPREAD, USUAL_WEIGHT = 0.005, 2
-LONE_SPREAD = 0.01  # instead, where one launch shows nothing
-# What two undisturbed runs of one machine differ by besides, as a standard deviation: heat and distant neighbours move the
-# clock of all of a run's launches by some percent.
+LONE_SPREAD = 0.01  # for a single launch, which shows no spread
+# Additional standard deviation between undisturbed runs of one machine: heat and other guests change the clock of all
+# launches of a run by some percent.
 RUN_SPREAD = 0.01
 # Standard error of the median of k normal values over that of their mean; at k = 3 1.16, in the limit √(π/2).
 MEDIAN_ERROR = {1: 1.0, 2: 1.0, 3: 1.16, 4: 1.09, 5: 1.20}
@@ -43,17 +43,17 @@ class Spread:
 
     @property
     def launches(self) -> int:
-        """How many."""
+        """Returns the number of launches."""
         return len(self.medians)
 
     @property
     def between(self) -> float | None:
-        """The coefficient of variation of the launches' medians, which holds what is left of `within`; None of one launch."""
+        """Returns the coefficient of variation of the launches' medians (with a rest of `within`); None for one launch."""
         return stdev(self.medians) / abs(self.value) if self.launches > 1 and self.value != 0 else None
 
 
 def combine(launches: Sequence[Samples]) -> Spread:
-    """Put launches together; each is its samples in the order of time.
+    """Combines launches; each is its samples in the order of time.
 
     The interval: of 6 launches or more the nonparametric one of their medians; of fewer the hull of the
     launches' own intervals (of one that cannot state any its whole range) and of Student's, which adds how launches
@@ -66,7 +66,7 @@ def combine(launches: Sequence[Samples]) -> Spread:
 
 
 def combined(summaries: Sequence[Summary]) -> Spread:
-    """The same from the launches' summaries, at least one."""
+    """Combines the summaries of launches, at least one."""
     medians = [summary.median for summary in summaries]
     value = median(medians)
     low, high = _interval(summaries, medians)
@@ -82,7 +82,7 @@ def combined(summaries: Sequence[Summary]) -> Spread:
 
 
 def over_runs(spread: Spread) -> Spread:
-    """With the interval in which another run of the machine is expected, too: no launch of this one shows how runs differ."""
+    """Returns the spread with an interval that also covers the differences between runs, which one run does not show."""
     if spread.low is None or spread.high is None or spread.low <= 0:
         return spread
     ends = spread.value / spread.low, spread.high / spread.value
@@ -91,20 +91,20 @@ def over_runs(spread: Spread) -> Spread:
 
 
 def with_runs(half: float) -> float:
-    """Half the width of an interval, relative, with what runs differ by."""
+    """Returns the relative half-width of an interval with the difference between runs added."""
     return math.hypot(half, normal_quantile(CONFIDENCE) * RUN_SPREAD)
 
 
 def median_error(n: int) -> float:
-    """The standard error of the median of n normal values over that of their mean."""
+    """Returns the standard error of the median of n normal values over that of their mean."""
     return MEDIAN_ERROR.get(n, MEDIAN_OF_MANY)
 
 
 def moderated(groups: Sequence[Array], lone: float, median_variance: float) -> tuple[float, int]:
-    """The variance of launches within `groups` (logarithms of their medians), and its degrees of freedom.
+    """Returns the variance of launches within `groups` (logarithms of their medians) and its degrees of freedom.
 
-    What is usual, `USUAL_SPREAD` or `lone` where no group has two, and the variance `own` of a median itself, is believed
-    beforehand: two launches that happen to agree must not claim to be exact.
+    The prior is the usual spread (`USUAL_SPREAD`, or `lone` if no group has two) and the variance `median_variance` of a
+    median itself, so that two launches that agree by chance do not claim to be exact.
     Source: the moderated t statistic, G. K. Smyth 2004, Stat. Appl. Genet. Mol. Biol. 3:3.
     """
     freedom = sum(len(group) - 1 for group in groups)
@@ -131,7 +131,7 @@ def _interval(summaries: Sequence[Summary], medians: Sequence[float]) -> tuple[f
 
 
 def _between(summaries: Sequence[Summary], medians: Sequence[float]) -> float:
-    """The end of Student's interval over its middle: the launches' spread, with the error of their own medians."""
+    """Returns the end of Student's interval over its middle, from the spread of the launches and the error of their medians."""
     from scipy.special import stdtrit
 
     variances = [

@@ -1,4 +1,4 @@
-"""What the shape of a case's samples tells: two modes, a drift."""
+"""Shape of the samples of a case: two modes, or a drift."""
 
 import math
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from steelyard.statistics.samples.interval import Array, correlations, medians_of, middle, quantile_of
 
-LEAST_FOR_MODES, LEAST_FOR_DRIFT = 20, 12  # fewer cannot show them beyond chance
+LEAST_FOR_MODES, LEAST_FOR_DRIFT = 20, 12  # fewer samples may show them by chance
 MODE_SHARE, MODE_LEAST = 0.15, 5  # of the samples, and how many, in each mode: fewer are outliers
 MODE_DISTANCE = 0.05  # relative, between the modes' medians
 # In robust standard deviations, and the part of the distance that must lie empty between the inner tenths:
@@ -30,7 +30,7 @@ class Modes:
 
 
 def modes(row: Array) -> Modes | None:
-    """The two modes of positive samples, or None where one mode explains them.
+    """Returns the two modes of positive samples, or None if one mode explains them.
 
     The split of their logarithms that leaves the least squares within (N. Otsu 1979, IEEE Trans. SMC 9:62),
     each side not too small; its distance in robust deviations as in Ashman's D (K. M. Ashman et al. 1994,
@@ -55,7 +55,7 @@ def modes(row: Array) -> Modes | None:
 
 
 def drift(row: Array) -> float | None:
-    """The drift of positive samples from first to last, relative to their median; None where there is none.
+    """Returns the drift of positive samples from first to last, relative to their median; None without a drift.
 
     Theil's slope of the medians of at most `BLOCKS` blocks; significant by Mann and Kendall, with the
     variance of a trend widened for the dependence that is left when the slope is taken away (K. H. Hamed & A.
@@ -81,10 +81,10 @@ def drift(row: Array) -> float | None:
 
 @cache
 def _pairs(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The first and the second of each pair of so many."""
+    """Returns the first and the second member of each pair."""
     return np.triu_indices(count, 1)
 
 
 def _deviation(values: Array) -> float:
-    """A robust standard deviation: 1.4826 × the median distance from the median."""
+    """Returns a robust standard deviation: 1.4826 × the median distance from the median."""
     return 1.4826 * middle(np.abs(values - middle(values)))

@@ -1,4 +1,4 @@
-"""Simulated samples whose truth is known, to test what the statistics claim."""
+"""Simulated samples with a known median, for tests of the statistics."""
 
 import math
 from typing import Literal, get_args
@@ -17,7 +17,7 @@ SPREAD = 0.02  # relative standard deviation of the normal process: that of a go
 
 
 def draw(process: Process, repetitions: int, n: int, seed: int) -> Array:
-    """`repetitions` × `n` samples in seconds with the true median `MEDIAN`.
+    """Returns `repetitions` × `n` samples in seconds with the true median `MEDIAN`.
 
     "heavy" is Student's t with 1.5 degrees of freedom (no variance); "ar0.5" is Gaussian, of first order,
     coefficient 0.5. Raises ValueError for an unknown process.
@@ -35,7 +35,7 @@ def draw(process: Process, repetitions: int, n: int, seed: int) -> Array:
 
 
 def coverage(process: Process, n: int, repetitions: int, seed: int) -> float:
-    """The share of stated 95 % intervals of `n` simulated samples that hold the truth (aim: 0.93 … 0.97).
+    """Returns the share of 95 % intervals of `n` simulated samples that hold the true median (aim: 0.93 … 0.97).
 
     Repetitions in which no interval is stated do not count. Raises ValueError if none states one.
     """
@@ -44,9 +44,9 @@ def coverage(process: Process, n: int, repetitions: int, seed: int) -> float:
 
 
 def coverage_when_stopped(process: Process, width: float, repetitions: int, seed: int, most: int = 2000) -> float:
-    """As `coverage`, but each repetition ends when the stopping rule says so, or at `most`.
+    """Returns the coverage if the stopping rule ends each repetition, at `most` at the latest.
 
-    Stopping when the interval happens to be narrow costs coverage; `stopping.enough` tells how much.
+    Stopping at a narrow interval costs coverage; `stopping.enough` has the values.
     """
     rows = draw(process, repetitions, most, seed)
     low, high = np.full(repetitions, np.nan), np.full(repetitions, np.nan)

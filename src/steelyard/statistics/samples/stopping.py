@@ -1,4 +1,4 @@
-"""When a case has been sampled enough: the reference of the native harness's stopping rule."""
+"""Stopping rule of sampling: the reference of the rule in the native harness."""
 
 import math
 from bisect import bisect_left, bisect_right
@@ -17,11 +17,11 @@ COEFFICIENTS = len(GRID)
 # the interval held the truth in 78 % of the simulated cases instead of 87 %; independent ones then needed 9
 # samples instead of 16.
 LEAST_EFFECTIVE = 12
-GROWTH = 1.1  # the rule is asked again when there are 10 % more samples: each look is a chance to stop by luck
+GROWTH = 1.1  # the rule is applied again after 10 % more samples, since each application may stop by chance
 
 
 def enough(samples: Sequence[float], width: float, least: int) -> bool:
-    """Whether the 95 % interval of the median of `samples`, in the order of time, is within ± `width` of it.
+    """Returns whether the 95 % interval of the median of `samples`, in the order of time, is within ± `width` of it.
 
     It is the interval that will be stated (`summary.median_interval`), so that a case which stopped has the width that
     was asked. The algorithm, exactly (the native harness does the same):
@@ -50,9 +50,9 @@ def enough(samples: Sequence[float], width: float, least: int) -> bool:
 
 
 def relative_half_width(samples: Sequence[float], asked: float = math.inf) -> float:
-    """Half of the 95 % interval of the median over the median; infinite where too little is known to state one.
+    """Returns half of the 95 % interval of the median over the median; infinite without an interval.
 
-    Where the dependence of neighbours alone makes it wider than `asked`, it is reported without the costlier estimate.
+    If the dependence of neighbours alone makes it wider than `asked`, the costlier estimate is skipped.
     """
     n, ordered = len(samples), sorted(samples)
     median = value_at(ordered, (n + 1) / 2) if samples else 0.0
@@ -66,14 +66,14 @@ def relative_half_width(samples: Sequence[float], asked: float = math.inf) -> fl
 
 
 def value_at(ordered: Sequence[float], rank: float) -> float:
-    """The order statistic at `rank`, counted from 1 and interpolated; `rank` lies within 1 … len(ordered)."""
+    """Returns the interpolated order statistic at `rank`, which lies within 1 … len(ordered)."""
     below = min(int(rank), len(ordered) - 1) if len(ordered) > 1 else 1
     lower, upper = ordered[below - 1], ordered[min(below, len(ordered) - 1)]
     return lower + (rank - below) * (upper - lower)
 
 
 def by_neighbours(samples: Sequence[float], ordered: Sequence[float]) -> tuple[float, float]:
-    """The coefficient of first order that neighbours show (0 … 1), and the effective size (1 … n).
+    """Returns the first-order coefficient of neighbours (0 … 1) and the effective size (1 … n).
 
     The first estimate of `interval.correlations`. Ranks are counted from the middle one, equal samples share their
     mean rank. r = Σ rank(i)·rank(i+1) / Σ rank(i)², put right for its bias to r + (1 + 4r)/n and held within
@@ -100,7 +100,7 @@ def by_neighbours(samples: Sequence[float], ordered: Sequence[float]) -> tuple[f
 
 
 def by_waves(samples: Sequence[float], median: float) -> float:
-    """The effective size (1 … n) that the signs around the median show: waves beneath noise hide from neighbours.
+    """Returns the effective size (1 … n) by the signs around the median, which show slow waves below the noise.
 
     The second estimate of `interval.correlations`. sign(i) = −1, 0 or +1 as sample i is below, at or above the median,
     c(k) = Σ sign(i)·sign(i+k). The pairs (c(0) + c(1))/c(0), (c(2) + c(3))/c(0) … below lag n/2 are summed while they

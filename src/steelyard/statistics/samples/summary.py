@@ -1,4 +1,4 @@
-"""What a set of samples says: quantiles, the median with its interval, spread and outliers."""
+"""Summary of samples: quantiles, the median with its interval, spread and outliers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -38,12 +38,12 @@ class Summary:
 
 
 def summarise(samples: Samples) -> Summary:
-    """Summarise `samples` in the order of time. Raises ValueError if there are none or one is not finite."""
+    """Summarises `samples` in the order of time. Raises ValueError if there are none or one is not finite."""
     return summarise_all([samples])[0]
 
 
 def summarise_all(rows: Sequence[Samples]) -> list[Summary]:
-    """The same of many rows: those of one length together, which is many times as fast as one by one."""
+    """Summarises many rows; it computes rows of equal length together for speed."""
     summaries: dict[int, Summary] = {}
     for places, block in _blocks([_row(samples) for samples in rows]):
         summaries.update(zip(places, _summaries(block), strict=True))
@@ -51,7 +51,7 @@ def summarise_all(rows: Sequence[Samples]) -> list[Summary]:
 
 
 def medians(rows: Sequence[Array]) -> Array:
-    """Of each row."""
+    """Returns the median of each row."""
     middles = np.empty(len(rows))
     for places, block in _blocks(rows):
         middles[places] = medians_of(np.sort(block, axis=1))
@@ -59,7 +59,7 @@ def medians(rows: Sequence[Array]) -> Array:
 
 
 def effective_sizes(rows: Sequence[Array]) -> Array:
-    """The `effective_size` of each row."""
+    """Returns the `effective_size` of each row."""
     sizes = np.empty(len(rows))
     for places, block in _blocks([_row(row) for row in rows]):
         sizes[places] = correlations(block)[1]
@@ -67,7 +67,7 @@ def effective_sizes(rows: Sequence[Array]) -> Array:
 
 
 def _blocks(rows: Sequence[Array]) -> Iterator[tuple[list[int], Array]]:
-    """Rows of one length together, with their places."""
+    """Yields blocks of rows of equal length, with their places."""
     lengths: dict[int, list[int]] = {}
     for place, row in enumerate(rows):
         lengths.setdefault(len(row), []).append(place)
@@ -108,7 +108,7 @@ def _summaries(rows: Array) -> Iterator[Summary]:
 
 
 def median_interval(samples: Samples, confidence: float = 0.95) -> tuple[float | None, float | None]:
-    """The nonparametric interval of the median of `samples` (in the order of time), or (None, None).
+    """Returns the nonparametric interval of the median of `samples` (in the order of time), or (None, None).
 
     Order statistics around the middle, the further out the more the samples depend on each other (see
     `interval.correlations`). None is stated where even least … greatest is not sure enough: for independent
@@ -126,7 +126,7 @@ def median_interval(samples: Samples, confidence: float = 0.95) -> tuple[float |
 
 
 def effective_size(samples: Samples) -> float:
-    """How many independent samples tell as much about the median as `samples` (in the order of time): 1 … n.
+    """Returns the number of independent samples (1 … n) with the same information on the median as `samples`.
 
     Raises ValueError if there are no samples or one is not finite.
     """
@@ -134,7 +134,7 @@ def effective_size(samples: Samples) -> float:
 
 
 def classic_stream(samples: Samples, times: int = 10) -> float | None:
-    """STREAM's own figure: the least of the first `times` samples but one; None with fewer than two.
+    """Returns STREAM's own figure: the least of the first `times` samples without the first; None with fewer than two.
 
     Source: J. D. McCalpin, stream.c 5.10 (NTIMES = 10, minimum over k = 1 … NTIMES−1).
     """
@@ -142,7 +142,7 @@ def classic_stream(samples: Samples, times: int = 10) -> float | None:
 
 
 def best_by_copy(copy: Samples, triad: Samples, times: int = 25) -> float | None:
-    """Seconds of Triad in that of the last `times` runs whose Copy was fastest; None where there were fewer.
+    """Returns the seconds of Triad in the run with the fastest Copy of the last `times` runs; None if there were fewer.
 
     Source: the evaluation of AMD nodes by NICEVT (2008), which ran STREAM 25 times and kept the run with the best Copy.
     """

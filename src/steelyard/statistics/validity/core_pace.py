@@ -1,4 +1,4 @@
-"""What disturbed a case: its core's clock, or another hardware thread on it, where the figure followed."""
+"""Disturbances by the clock of the core or another hardware thread on it, if they changed the figure."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ CLOCK_READINGS = 4  # fewer are judged by what was read before and after all sam
 
 
 def core_clock(case: Measured) -> Observation | None:
-    """A true core clock that was not the same all the time, where the figure followed it."""
+    """Returns an observation if the true core clock changed and the figure changed with it."""
     around = case.surroundings.core_clock
     clocks = case.column(case.surroundings.samples.core_clock)
     if clocks is None or np.isfinite(clocks).sum() < CLOCK_READINGS:
@@ -38,7 +38,7 @@ def core_clock(case: Measured) -> Observation | None:
 
 
 def shared_core(case: Measured) -> Observation | None:
-    """Another hardware thread on the same core, which no account tells of, where the figure followed it."""
+    """Returns an observation if another hardware thread used the core, which no system account shows."""
     issued = case.column(case.surroundings.samples.issued)
     if issued is None or np.isfinite(issued).sum() < CLOCK_READINGS:
         return None
@@ -58,10 +58,10 @@ def shared_core(case: Measured) -> Observation | None:
 def _followed(
     case: Measured, kind: str, name: str, readings: Array, dip: float, say: Callable[[float, float, float], str]
 ) -> Observation | None:
-    """Whether the figure followed a pace of the core that was sometimes lower than its usual best by the share `dip`.
+    """Returns an observation if the pace of the core was sometimes below its usual best by the share `dip`.
 
-    `kind` is that of the evidence, `name` that of the readings. `say` tells it from the border, the least and the most, with {}
-    for how many of the samples.
+    `kind` is that of the evidence, `name` that of the readings. `say` makes the sentence from the border, the least and
+    the most reading, with {} for the number of samples.
     """
     steady = _steady(readings)
     most = quantile_of(np.sort(steady), 0.9)

@@ -1,7 +1,7 @@
-"""What disturbed a case: one rule a function, from what was observed around its samples and from their shape.
+"""Disturbances of a case: one rule per function, from the observations around its samples and from their shape.
 
-Missing evidence is no evidence: a rule whose numbers the platform does not give says nothing. A median stands
-where few samples were hit: a rule asks for a share of the samples, or of the time, that could move it.
+A rule returns nothing if the platform does not give its numbers. A median does not change if few samples were hit, so a
+rule requires a share of the samples, or of the time, that can change it.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ Rule = Callable[[Measured], Observation | None]
 
 
 def competing_load(case: Measured) -> Observation | None:
-    """Threads that wanted to run and were not let, or, where that is not reported, were interrupted by others."""
+    """Returns an observation if threads waited for a processor, or, without such data, were interrupted."""
     waited = case.waited
     if waited is None or case.lengths is None:
         return _switched(case)
@@ -54,7 +54,7 @@ def competing_load(case: Measured) -> Observation | None:
 
 
 def _waiting_rank(case: Measured) -> tuple[str, Mapping[str, float]]:
-    """Which of many ranks it was, where it was mostly one."""
+    """Returns a sentence on the rank with most of the waiting time, if one rank has most of it."""
     ranks = case.surroundings.ranks
     seconds, hosts, cpus = numbers(ranks.waited), ranks.hosts or (), ranks.cpus or ()
     if not len(seconds) == len(hosts) == len(cpus) or not np.nansum(seconds) > 0:
@@ -74,7 +74,7 @@ def _switched(case: Measured) -> Observation | None:
         return None
     hit = switches > 0
     share, moved = float(hit.mean()), case.moved(hit)
-    # A switch alone costs little and comes on every machine: only with its effect it is a disturbance.
+    # A switch alone costs little and happens on every machine; only its effect is a disturbance.
     if share <= 0.25 or moved <= 0.02 or np.isinf(moved):
         return None
     return Observation(
@@ -91,10 +91,10 @@ def _switched(case: Measured) -> Observation | None:
 
 
 def other_load(case: Measured) -> Observation | None:
-    """Processor time of other processes on the processors used."""
-    # Where each thread tells how long it waited, this adds only what pollutes caches between the waits.
+    """Returns an observation if other processes used the measured processors."""
+    # If the waiting time of each thread is known, this rule adds only the effect on the caches.
     share = 0.03 if case.waited is None else 0.10
-    # What is usual on an idle machine (0.3 % a processor), and what one tick on each processor can look like.
+    # The bounds allow the usual load of an idle machine (0.3 % per processor) and one tick on each processor.
     return _processor_time(
         case,
         case.surroundings.processor_seconds.other,
@@ -106,7 +106,7 @@ def other_load(case: Measured) -> Observation | None:
 
 
 def machine_load(case: Measured) -> Observation | None:
-    """Other processes on the whole machine: they share caches, memory channels and the power budget."""
+    """Returns an observation if other processes used the machine and shared its caches, memory and power."""
     cores = case.surroundings.machine_other
     if cores is None or cores <= 0.5 or (case.elapsed is not None and cores * case.elapsed < 10 * TICK):
         return None
@@ -115,20 +115,20 @@ def machine_load(case: Measured) -> Observation | None:
 
 
 def steal(case: Measured) -> Observation | None:
-    """Time that the hypervisor gave to other guests."""
+    """Returns an observation if the hypervisor gave time to other guests."""
     what = "the hypervisor gave the measured processors to other guests"
     return _processor_time(case, case.surroundings.processor_seconds.steal, 0.02, 2 * TICK, "steal", what)
 
 
 def interrupts(case: Measured) -> Observation | None:
-    """Time spent in interrupts on the processors used."""
+    """Returns an observation if interrupts took time on the measured processors."""
     what = "the measured processors served interrupts"
     seconds = case.surroundings.processor_seconds.interrupts
     return _processor_time(case, seconds, 0.05, 2 * TICK, "interrupts", what)
 
 
 def throttled(case: Measured) -> Observation | None:
-    """Time in which the control group's processor quota was used up."""
+    """Returns an observation if the processor quota of the control group stopped the case."""
     seconds = case.surroundings.throttled
     if seconds is None or seconds <= 0:
         return None
@@ -146,7 +146,7 @@ def throttled(case: Measured) -> Observation | None:
 
 
 def page_faults(case: Measured) -> Observation | None:
-    """Page faults inside samples: memory was touched for the first time, or moved, while time was taken."""
+    """Returns an observation on page faults inside samples, when memory is used for the first time or moved."""
     faults = case.column(case.surroundings.samples.faults)
     if faults is None or case.lengths is None:
         return None
@@ -167,7 +167,7 @@ def page_faults(case: Measured) -> Observation | None:
 
 
 def oversubscribed(case: Measured) -> Observation | None:
-    """More threads or ranks than processors."""
+    """Returns an observation if there were more threads or ranks than processors."""
     if not case.surroundings.oversubscribed:
         return None
     text = f"more threads or ranks than processors ({case.cpus}) took turns."
@@ -175,7 +175,7 @@ def oversubscribed(case: Measured) -> Observation | None:
 
 
 def bimodal(case: Measured) -> Observation | None:
-    """Two modes: the median is one of two answers by chance."""
+    """Returns an observation on two modes, where the median is one of two values by chance."""
     two_modes = modes(case.row)
     if two_modes is None:
         return None
@@ -192,7 +192,7 @@ def bimodal(case: Measured) -> Observation | None:
 
 
 def drifting(case: Measured) -> Observation | None:
-    """A trend over time: the median depends on how long was measured."""
+    """Returns an observation on a trend, where the median depends on the length of the measurement."""
     total = drift(case.row)
     if total is None:
         return None
@@ -202,7 +202,7 @@ def drifting(case: Measured) -> Observation | None:
 
 
 def autocorrelation(case: Measured) -> Observation | None:
-    """Samples that depend on each other: no disturbance, but a wider interval."""
+    """Returns an observation on dependent samples, which widen the interval but are no disturbance."""
     n = len(case.row)
     effective = float(correlations(case.row[np.newaxis, :])[1][0])
     if effective >= n / 2:
@@ -218,7 +218,7 @@ def autocorrelation(case: Measured) -> Observation | None:
     )
 
 
-# The first that disturbs names the disturbance: causes before what they look like.
+# The first disturbing rule names the disturbance, so causes come before symptoms.
 RULES: tuple[Rule, ...] = (
     competing_load, other_load, steal, throttled, page_faults, core_clock, shared_core, oversubscribed, interrupts,
     machine_load, bimodal, drifting, autocorrelation,

@@ -1,4 +1,4 @@
-"""A case as the rules of disturbance see it: its samples, and what the harness saw around and inside them."""
+"""Input of the disturbance rules: the samples of a case, and the observations of the harness around them."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -12,19 +12,19 @@ from steelyard.model import Evidence
 from steelyard.model.observed import Column, Observed
 from steelyard.statistics.samples.interval import Array, middle
 
-# Of the samples: with one in ten hit, the median moves by an eighth of a standard deviation at most.
+# Share of the samples: if one in ten is hit, the median changes by an eighth of a standard deviation at most.
 HIT_SHARE = 0.10
 
-# Seconds of an operation: no machine is so quick, and no run so long. What lies beyond is no time, and its ratios overflow.
+# Bounds of the seconds of an operation: other values are impossible, and their ratios overflow.
 SHORTEST, LONGEST = 1e-18, 1e9
-GREATEST = 1e24  # of any number that was observed, in its unit: sums and ratios of such are still finite
+GREATEST = 1e24  # bound of any observed number, in its unit: sums and ratios stay finite
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A case as the rules see it: `row` are its samples (seconds per operation), positive and finite.
+    """The samples of a case (`row`, seconds per operation, positive and finite) and its surroundings.
 
-    `kept`: which of the samples that `surroundings` tell of these are; None: all.
+    `kept` is the mask of these samples among those in `surroundings`; None: all.
     """
 
     row: Array
@@ -33,7 +33,7 @@ class Measured:
     _columns: dict[int, Array] = field(default_factory=dict, repr=False, compare=False)  # whole ones, by their identity
 
     def column(self, values: Column) -> Array | None:
-        """One of the samples' columns with NaN for null; None if missing, all null or too short."""
+        """Returns a column of the samples with NaN for null; None if it is missing, all null or too short."""
         if values is None or len(values) != (len(self.row) if self.kept is None else len(self.kept)):
             return None
         column = self._columns.get(id(values))
@@ -45,16 +45,16 @@ class Measured:
 
     @cached_property
     def lengths(self) -> Array | None:
-        """Whole seconds of each sample."""
+        """Returns the whole seconds of each sample."""
         return self.column(self.surroundings.samples.seconds)
 
     @cached_property
     def waited(self) -> Array | None:
-        """Seconds that a thread waited for its processor in each sample."""
+        """Returns the seconds that a thread waited for its processor in each sample."""
         return self.column(self.surroundings.samples.waited)
 
     def only(self, wanted: NDArray[np.bool_]) -> Self:
-        """The same with some of the samples."""
+        """Returns the case with some of the samples."""
         if wanted.all():
             return self
         kept = wanted
@@ -69,38 +69,38 @@ class Measured:
 
     @cached_property
     def elapsed(self) -> float | None:
-        """Seconds from before the first sample to after the last."""
+        """Returns the seconds from before the first sample to after the last."""
         given = self.surroundings.processor_seconds.elapsed
         if given is None and self.lengths is not None:
             given = float(np.nansum(self.lengths))
         return given if given is not None and given > 0 else None
 
     def moved(self, hit: NDArray[np.bool_]) -> float:
-        """How far those that were hit move the median from the others' (relative; infinite: no others)."""
+        """Returns the relative change of the median that the hit samples cause (infinite if there are no others)."""
         spared = self.row[~hit]
         return middle(self.row) / middle(spared) - 1 if spared.size else math.inf
 
 
 @dataclass(frozen=True)
 class Observation:
-    """What a rule of disturbance saw, and whether it makes the case DISTURBED."""
+    """The evidence of a disturbance rule, and whether it makes the case DISTURBED."""
 
     disturbed: bool
     evidence: Evidence
 
 
 def times(row: Array) -> NDArray[np.bool_]:
-    """Which samples are times that an operation can take."""
+    """Returns a mask of the samples that are possible times."""
     return (row > SHORTEST) & (row < LONGEST)
 
 
 def numbers(values: Column) -> Array:
-    """A column as an array, NaN for null and whatever is not below `GREATEST`; an empty one where there is none."""
+    """Returns a column as an array, with NaN for null and for values above `GREATEST`; empty without a column."""
     array = np.array(() if values is None else values, dtype=np.float64)  # None becomes NaN
     array[~(np.abs(array) < GREATEST)] = np.nan
     return array
 
 
 def short_percent(share: float) -> str:
-    """'2.5 %', with two digits; whole percents from 100 on."""
+    """Returns a percentage with two digits, from 100 on without decimals: '2.5 %'."""
     return f"{share * 100:.2g} %" if share < 0.995 else f"{share * 100:.0f} %"

@@ -1,7 +1,7 @@
-"""The pace of cores, memory and messages beside a case's samples: what counts as undisturbed, and which samples were.
+"""Pace of cores, memory and messages beside the samples of a case, and the choice of undisturbed samples.
 
-Samples are chosen by the readings before and after them, never by their own times: whatever a neighbour does to a sample
-whose surroundings looked undisturbed stays in it.
+Samples are chosen by the readings before and after them, never by their own times. Other work that disturbs a sample but
+not these readings stays in the sample.
 """
 
 import math
@@ -27,13 +27,13 @@ Mask = NDArray[np.bool_]
 # stream scatters by 15 % where nobody else reads, its chase by 5 %.
 CLOCK_LOSS, ISSUE_LOSS, STREAM_LOSS, CHASE_LOSS, EXCHANGE_LOSS = 0.10, 0.05, 0.33, 0.12, 0.50
 HIT = 0.01  # of a sample, lost while its threads waited for a processor: half of the width that is usually asked of the interval
-THIRD = 3  # of readings the third best counts: one or two gone wrong do not
-LEAST_KEPT = 6  # undisturbed samples, or all: fewer state no interval
+THIRD = 3  # the third best reading counts, so that one or two faulty ones do not
+LEAST_KEPT = 6  # undisturbed samples that are needed, or all: fewer give no interval
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """One kind of pace: whether more of it is better, and how much may be lost of the best before it counts."""
+    """One kind of pace: whether more is better, and the loss from the best at which a reading counts as disturbed."""
 
     kind: Kind
     higher: bool
@@ -51,19 +51,19 @@ class Measure:
         return (max if self.higher else min)(readings)
 
     def leading(self, readings: Iterable[float]) -> list[float]:
-        """The best of them, as many as can count: the last stands for what was shown."""
+        """Returns the best readings; the last of them is the value that counts."""
         return sorted(readings, reverse=self.higher)[:THIRD]
 
     def share(self, reading: float, best: float) -> float:
-        """Of the best; 1 is as good."""
+        """Returns the share of the best; 1 is equally good."""
         return reading / best if self.higher else best / reading
 
     def bound(self, best: float) -> float:
-        """What counts as undisturbed, from the best."""
+        """Returns the bound of undisturbed readings from the best."""
         return best * (1 - self.loss) if self.higher else best / (1 - self.loss)
 
     def holds(self, reading: Array, bound: float) -> Mask:
-        """Readings within the bound; one that was not taken is."""
+        """Returns a mask of the readings within the bound; missing readings count as within."""
         return ~(reading < bound) if self.higher else ~(reading > bound)
 
 
@@ -88,7 +88,7 @@ MEASURES = {
 
 @dataclass(frozen=True)
 class Bounds:
-    """The best of each kind that the machine has shown for such a case (see `shown`); what is missing is not asked for."""
+    """The best reading of each kind of the machine for such a case (see `shown`); missing kinds have no bound."""
 
     best: Mapping[Kind, float]
 
@@ -103,12 +103,12 @@ Beyond = Sequence[tuple[Measure, float]]  # kinds of which a reading lies beyond
 
 
 def typical(record: Record, kind: Kind) -> float | None:
-    """The median of what was read beside the samples of a record; None: nothing was."""
+    """Returns the median of the readings beside the samples of a record; None without readings."""
     return _median(record.surroundings.samples.of(kind))
 
 
 def typicals(record: Record) -> dict[Kind, float]:
-    """The same of each kind, with what was read before the samples and after them."""
+    """Returns the median of each kind, with the readings before and after the samples."""
     samples, pace = record.surroundings.samples, record.surroundings.pace
     medians = [(kind, _median(samples.of(kind), pace.before.of(kind), pace.after.of(kind))) for kind in MEASURES]
     return {kind: middle for kind, middle in medians if middle is not None}
@@ -125,15 +125,15 @@ def _median(column: Column, *ends: Number) -> float | None:
 
 
 def seconds_waited(record: Record) -> float:
-    """How long the case waited for a quiet machine."""
+    """Returns the seconds that the case waited for a quiet machine."""
     return record.surroundings.pace.waited or 0.0
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Which samples were disturbed (`aside`), and by what: the kind with the number of samples.
+    """The disturbed samples (`aside`), and their causes: each kind with its number of samples.
 
-    `evidence` is of each kind, where too few samples are left.
+    `evidence` is of each kind if too few samples are left.
     """
 
     aside: Mask
@@ -142,15 +142,15 @@ class Choice:
 
     @cached_property
     def enough(self) -> bool:
-        """Whether figures can rest on the others."""
+        """Returns whether enough undisturbed samples are left for figures."""
         kept = len(self.aside) - int(np.count_nonzero(self.aside))
         return kept >= min(LEAST_KEPT, len(self.aside)) and kept > 0
 
 
 def choose(case: Measured, bounds: Bounds, beyond: Beyond | None = None) -> Choice:
-    """The samples whose own surroundings were disturbed: a reading beside them beyond a bound, or threads that waited.
+    """Returns the disturbed samples: those with a reading beyond a bound beside them, or with waiting threads.
 
-    `beyond`: what `exceeded` found of them, where that is known.
+    `beyond` is the result of `exceeded` if it is known.
     """
     aside = np.zeros(len(case.row), dtype=bool)
     causes: dict[str, int] = {}
@@ -173,12 +173,12 @@ def choose(case: Measured, bounds: Bounds, beyond: Beyond | None = None) -> Choi
 
 
 def waiting(surroundings: Observed) -> bool:
-    """Whether threads may have waited for a processor."""
+    """Returns whether threads may have waited for a processor."""
     return any(surroundings.samples.waited or ())
 
 
 def exceeded(surroundings: Observed, bounds: Bounds) -> Beyond:
-    """The kinds of which a reading lies beyond its bound, and that: of most records none, found without arrays."""
+    """Returns the kinds with a reading beyond the bound, and that bound; it uses no arrays, since most records have none."""
     samples, pace = surroundings.samples, surroundings.pace
     beyond = []
     for kind, measure in MEASURES.items():
@@ -194,7 +194,7 @@ def exceeded(surroundings: Observed, bounds: Bounds) -> Beyond:
 
 
 def _worst(readings: Sequence[float | None], measure: Measure) -> float | None:
-    """Of those that were taken."""
+    """Returns the worst of the readings that were taken."""
     worst_of = min if measure.higher else max
     try:
         return worst_of(readings, default=None)  # type: ignore[type-var]
@@ -209,7 +209,7 @@ class _Beside:
 
 
 def _beside(case: Measured, measure: Measure, bound: float) -> _Beside:
-    """The samples with a reading beyond the bound beside them."""
+    """Returns the samples with a reading beyond the bound beside them."""
     count = len(case.row)
     place, readings = _readings(case, measure.kind)
     taken = np.isfinite(readings)
@@ -229,7 +229,7 @@ def _beside(case: Measured, measure: Measure, bound: float) -> _Beside:
 
 
 def _readings(case: Measured, kind: Kind) -> tuple[NDArray[np.intp], Array]:
-    """All readings in the order of time, NaN for none, each with the number of the sample that follows it."""
+    """Returns all readings in the order of time (NaN: missing), each with the number of the next sample."""
     count = len(case.row)
     column = case.column(case.surroundings.samples.of(kind))
     rows = column if column is not None else np.full(count, np.nan)
@@ -244,7 +244,7 @@ def _readings(case: Measured, kind: Kind) -> tuple[NDArray[np.intp], Array]:
 
 
 def _with_those_beside(holds: Mask) -> Mask:
-    """Those that hold, and those before and after them as well."""
+    """Returns a mask of the readings that hold together with both neighbours."""
     both = holds.copy()
     both[1:] &= holds[:-1]
     both[:-1] &= holds[1:]
@@ -274,7 +274,7 @@ def _evidence(case: Measured, kind: Kind, beside: _Beside, bounds: Bounds) -> Ev
 
 
 def _rank(case: Measured, kind: Kind) -> tuple[str, Mapping[str, float]]:
-    """Which of many ranks it was, where its slowest reading is clearly beyond the others'."""
+    """Returns a sentence on the rank whose slowest reading is clearly beyond that of the others."""
     ranks = case.surroundings.ranks
     readings, hosts, cpus = numbers(ranks.of(kind)), ranks.hosts or (), ranks.cpus or ()
     if not len(readings) == len(hosts) == len(cpus) > 1:

@@ -1,4 +1,4 @@
-"""How far a verdict may be trusted: the order of its levels, and what is said where a statement rests on a lesser one."""
+"""Trust in verdicts: the order of their levels, and the words for statements that depend on unreliable values."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,31 +12,31 @@ _AGAIN: dict[Level, str] = {
 
 
 def doubtful(level: Level) -> bool:
-    """Whether there are values that cannot be relied on: they are shown, and marked wherever they are."""
+    """Returns whether the values of this level are unreliable; they are shown with a mark."""
     return level in ("UNSETTLED", "DISTURBED")
 
 
 def word(level: Level) -> str:
-    """What stands behind such a value: the verdict's word, with a space before it; '' where it can be relied on."""
+    """Returns the word of the verdict for an unreliable value, with a space before it; otherwise ''."""
     return f" {level}" if doubtful(level) else ""
 
 
 def worst(levels: Iterable[Level]) -> Level:
-    """The least trusted of them; CLEAN where there is none."""
+    """Returns the least trusted level; CLEAN without levels."""
     return max(levels, key=ORDER.index, default="CLEAN")
 
 
 def most_trusted(results: Sequence[Result]) -> list[Result]:
-    """Those of the best level that any of them has."""
+    """Returns the results with the best level among them."""
     best = min((ORDER.index(r.verdict.level) for r in results), default=0)
     return [r for r in results if r.verdict.level == ORDER[best]]
 
 
 def caution(level: Level) -> str:
-    """A sentence, with a space before it, for what rests on values of that level; '' where they can be relied on."""
+    """Returns a sentence, with a space before it, for statements that use values of an unreliable level; otherwise ''."""
     return f" ({level.capitalize()}: take this with care.)" if doubtful(level) else ""
 
 
 def again(level: Level) -> str:
-    """What to do about values of that level; '' where there is nothing to be done."""
+    """Returns advice for values of an unreliable level; otherwise ''."""
     return _AGAIN.get(level, "")

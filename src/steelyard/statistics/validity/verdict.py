@@ -1,4 +1,4 @@
-"""Whether a case may be believed: CLEAN, DISTURBED or INVALID, with the evidence."""
+"""Verdict on a case: CLEAN, DISTURBED or INVALID, with the evidence."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,9 +23,9 @@ CLOCK_NOTED, CLOCK_INVALID = 0.001, 0.01
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict, and the samples (by their place) on which figures must not rest: their own surroundings were disturbed.
+    """A verdict, and the places of the disturbed samples, which figures must not use.
 
-    Where too few would be left none is set aside: the case is then DISTURBED.
+    If too few samples would be left, none is left out, and the case is DISTURBED.
     """
 
     verdict: Verdict
@@ -39,7 +39,7 @@ def judgement(
     error: str | None = None,
     bounds: pace.Bounds = pace.UNBOUNDED,
 ) -> Judgement:
-    """The verdict on one case of one launch, and which of its samples it is about.
+    """Returns the verdict on one case of one launch, and the samples that are left out.
 
     `samples` are seconds per operation in the order of time, `surroundings` what the harness saw (what was not
     observed is not judged), `check` the kernel's own test of its result, `error`
@@ -60,7 +60,7 @@ def _measured(samples: Sequence[float], surroundings: Observed) -> Measured:
 
 
 def _judge(case: Measured, check: Check | None, bounds: pace.Bounds, choice: pace.Choice | None = None) -> Judgement:
-    """`choice`: what the bounds set aside, where that is known."""
+    """Judges a case; `choice` is the choice of samples by the bounds, if it is known."""
     row = case.row
     sound = bool(row.size) and bool(times(row).all())
     invalid = [*_wrong(row, sound, check), *_too_coarse(case, CLOCK_INVALID)]
@@ -68,7 +68,7 @@ def _judge(case: Measured, check: Check | None, bounds: pace.Bounds, choice: pac
         return Judgement(Verdict("INVALID", tuple(invalid)))
     choice = choice or pace.choose(case, bounds)
     kept = case.only(~choice.aside) if choice.enough else case
-    # Who took the processor in many samples left his traces in the caches of the others, too.
+    # A process that used the processor in many samples also changed the caches for the others.
     observations = [outcome for rule in RULES if (outcome := rule(case if rule is competing_load else kept))]
     disturbing = [observation.evidence for observation in observations if observation.disturbed]
     harmless = [observation.evidence for observation in observations if not observation.disturbed]
@@ -88,7 +88,7 @@ def _judge(case: Measured, check: Check | None, bounds: pace.Bounds, choice: pac
 
 
 def judged_again(record: Record, bounds: pace.Bounds) -> Record:
-    """The record judged by these bounds, whatever it was called before; the same where they set the same samples aside."""
+    """Returns the record judged by these bounds; the same record if they leave out the same samples."""
     beyond = pace.exceeded(record.surroundings, bounds)
     if record.samples and not beyond and not pace.waiting(record.surroundings):
         return record if not record.aside else with_verdict(record, bounds)
@@ -102,7 +102,7 @@ def judged_again(record: Record, bounds: pace.Bounds) -> Record:
 
 
 def with_verdict(record: Record, bounds: pace.Bounds) -> Record:
-    """The record judged by these bounds, whatever it was called before."""
+    """Returns the record judged by these bounds, whatever its verdict was."""
     return _with(record, judgement(record.samples, record.surroundings, record.check, record.error, bounds))
 
 
@@ -111,14 +111,14 @@ def _with(record: Record, outcome: Judgement) -> Record:
 
 
 def _stands(record: Record, choice: pace.Choice) -> bool:
-    """Whether the record's verdict is that which follows from the choice."""
+    """Returns whether the verdict of the record follows from the choice."""
     if not choice.enough:
         return record.verdict.level == "DISTURBED" and not record.aside
     return tuple(np.flatnonzero(choice.aside).tolist()) == record.aside
 
 
 def _by_kind(evidence: Sequence[Evidence]) -> Iterable[Evidence]:
-    """The first of each kind."""
+    """Returns the first evidence of each kind."""
     first: dict[str, Evidence] = {}
     for one in evidence:
         first.setdefault(one.kind, one)
@@ -137,7 +137,7 @@ def _set_aside(choice: pace.Choice) -> Evidence:
 
 
 def _range(case: Measured) -> Iterator[Evidence]:
-    """What the disturbance makes of the samples: no interval, since more of them would not narrow it."""
+    """Yields the range of disturbed samples, which have no interval, since more samples would not narrow it."""
     if len(case.row) >= pace.LEAST_KEPT:
         ordered = np.sort(case.row)
         low, high = (quantile_of(ordered, share) / quantile_of(ordered, 0.5) for share in (0.05, 0.95))
@@ -146,7 +146,7 @@ def _range(case: Measured) -> Iterator[Evidence]:
 
 
 def name_disturbance(verdict: Verdict) -> str | None:
-    """The kind of what spoiled the case ("competing load", "check" …); None for a CLEAN one, and where none is named."""
+    """Returns the kind of the first evidence ("competing load", "check" …); None for a CLEAN case or without a kind."""
     return (verdict.evidence[0].kind or None) if verdict.level != "CLEAN" and verdict.evidence else None
 
 
