@@ -12,6 +12,7 @@ from steelyard.command_line import cli
 from steelyard.errors import SteelyardError
 from steelyard.plan import second
 from steelyard.run import in_turn, session
+from steelyard.run.screen import Screen
 
 pytestmark = [pytest.mark.attack, pytest.mark.timeout(900)]
 SMALL = "run --only memory.latency --only network.pingpong --set threads=1 --set chains=1 --set page_size=4k --set bytes=4096"
@@ -63,7 +64,7 @@ class Stranger:
         (self.run / "run.json").write_text(json.dumps(about))
         (self.run / "records.jsonl").touch()
         try:
-            session.go_on(self.run, [], quiet=True, trusted=trusted)
+            session.go_on(self.run, [], Screen(), trusted=trusted)
         except SteelyardError as refused:
             return refused.shown()
         return ""
@@ -154,7 +155,7 @@ def test_no_flag_leads_the_compiler_to_a_foreign_program(stranger: Stranger, fla
     assert not stranger.started()
     (stranger.run / "run.json").write_text(json.dumps(about))
     with pytest.raises(SteelyardError, match="asks for the compiler flag"):
-        in_turn.measure(stranger.run, stranger.run, Path("runs"), [], 10, 1, quiet=True)
+        in_turn.measure(stranger.run, stranger.run, Path("runs"), [], 10, 1, Screen())
     assert not stranger.started()
 
 

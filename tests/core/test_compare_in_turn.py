@@ -29,6 +29,7 @@ from steelyard.compare.schedule import CASE_SECONDS, START_SPAN, Schedule, make_
 from steelyard.errors import UsageError
 from steelyard.model import Case, Evaluation, Launch, Machine, Plan, Result, Sampling
 from steelyard.run import Evaluator, Progress, Surroundings, in_turn, session, setup
+from steelyard.run.screen import Screen
 from steelyard.statistics.difference.compare import Comparison, _scores, _sign_flips, compare_pairs
 
 # --------------------------------------------------------------------------- a machine that wanders, simulated
@@ -331,7 +332,7 @@ def test_what_was_measured_before_an_interruption_is_readable_and_compared_as_fa
 def test_a_rest_that_would_be_measured_out_of_turn_is_refused(two_sockets: Machine, tmp_path: Path) -> None:
     a, _ = begun(tmp_path, Bench(), make_schedule(stream("triad"), stream("triad"), 10, 1), two_sockets)
     with pytest.raises(UsageError, match="out of turn"):
-        session.go_on(a.folder.path, [], quiet=True)
+        session.go_on(a.folder.path, [], Screen())
 
 
 # --------------------------------------------------------------------------- judging

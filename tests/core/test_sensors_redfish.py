@@ -9,6 +9,7 @@ import pytest
 from test_sensors_given import CHASSIS, RESOURCES, Bmc, link, service, token, words  # noqa: F401 - fixtures
 
 from folders import DATA
+from steelyard.command_line.progress import Console
 from steelyard.errors import MachineFailed
 from steelyard.model.sensor import Sensor
 from steelyard.run import sensing
@@ -320,7 +321,7 @@ def test_what_it_does_not_say_is_printed_where_sensors_are_named(
 ) -> None:
     monkeypatch.setattr(sensors, "find", lambda **_: Found())
     monkeypatch.setattr(Bmc, "resources", field("R04-first-control-without-watts"))
-    sensing.asked(None, [words(service, token)], 1.0)
+    sensing.asked(None, [words(service, token)], 1.0, Console())
     assert "This is not the power of the node." in capsys.readouterr().err
 
 

@@ -24,6 +24,7 @@ from steelyard.plan import catalogue
 from steelyard.plan.refusal import GENERAL
 from steelyard.run import selfcheck
 from steelyard.run.asking import line, record_of
+from steelyard.run.screen import Screen
 from steelyard.statistics.results.result import results
 
 DOCS = ROOT / "docs"
@@ -193,7 +194,7 @@ def test_every_field_of_run_json_is_documented(tmp_path: Path, monkeypatch: pyte
     asked = setup.Request(effort=EFFORTS["quick"], only=["memory.cores"])
     if "memory.cores" not in {x.benchmark for x in setup.plan(asked)[0].launches}:
         pytest.skip("one processor has no pair of cores")
-    about = json.loads((session.start(asked, tmp_path, True) / "run.json").read_text())
+    about = json.loads((session.start(asked, tmp_path, Screen()) / "run.json").read_text())
     section = (DOCS / "formats.md").read_text(encoding="utf-8").partition("## run.json\n")[2].partition("\n## ")[0]
     assert set(about) == set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE))
 

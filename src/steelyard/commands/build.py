@@ -12,9 +12,10 @@ def command(
 
     Example: **steelyard build --toolchain clang**
     """
+    from steelyard.command_line.progress import Console
     from steelyard.command_line.request import read_request
     from steelyard.run import setup
 
     asked = read_request(preset="quick", only=only, toolchains=toolchains, mpis=mpis, paths=paths)
-    for (name, toolchain), program in setup.resolve(asked).programs(quiet).items():
+    for (name, toolchain), program in setup.resolve(asked).programs(Console(quiet)).items():
         print(f"{name} {toolchain} {program}")

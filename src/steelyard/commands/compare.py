@@ -79,6 +79,7 @@ def command(
         return
     from steelyard import published, records
     from steelyard.command_line import conclusion
+    from steelyard.command_line.progress import Console
     from steelyard.compare import in_turn as turns
     from steelyard.compare import published_figures
     from steelyard.compare import runs as comparing
@@ -113,7 +114,7 @@ def command(
         side_by_side.show_published(beside) if form == "screen" else comparison.beside(beside, json_)
         return
     if in_turn:
-        earlier, path = measure(earlier, path, runs, paths or [], rounds, seed, quiet, trust)
+        earlier, path = measure(earlier, path, runs, paths or [], rounds, seed, Console(quiet), trust)
     a, b = (conclusion.read(p, paths or []) for p in (earlier, path))
     compared = turns.compare_evaluations(a, b) if turns.are_partners(a.run, b.run) else comparing.compare(a, b)
     if form == "screen":
@@ -128,10 +129,10 @@ def _compare_commands(first: str, second: str, rounds: int, seed: int, as_json: 
     import shlex
     import sys
 
+    from steelyard.command_line.progress import Line
     from steelyard.compare.commands import compare_timings
     from steelyard.launch.commands_in_turn import time_in_turn
     from steelyard.report import command_comparison
-    from steelyard.run.progress import Line
     from steelyard.units import duration
 
     try:

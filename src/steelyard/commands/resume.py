@@ -26,10 +26,12 @@ def command(
     """
     from steelyard import records
     from steelyard.command_line import conclusion
+    from steelyard.command_line.progress import Console
     from steelyard.numbers import period
     from steelyard.run import sensing, session
 
     form, further = output_forms.choose_form(all_, json_), paths or []
     between = period(every)
-    watched = sensing.asked(power, sensor or [], between)
-    conclusion.conclude(session.go_on(records.find(runs, name), further, quiet, watched, trust), further, None, form)
+    screen = Console(quiet)
+    watched = sensing.asked(power, sensor or [], between, screen)
+    conclusion.conclude(session.go_on(records.find(runs, name), further, screen, watched, trust), further, None, form)

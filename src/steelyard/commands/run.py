@@ -65,13 +65,15 @@ def command(
     **steelyard run --preset standard --name before-update** · **steelyard run --app hpcc --app mine.toml** (other programs)
     """
     from steelyard.command_line import conclusion
+    from steelyard.command_line.progress import Console
     from steelyard.command_line.request import add_programs, read_request
     from steelyard.numbers import period
     from steelyard.run import sensing, session
 
     form = output_forms.choose_form(all_, json_)
     between = period(every)
-    watched = sensing.asked(power, sensor or [], between)
+    screen = Console(quiet)
+    watched = sensing.asked(power, sensor or [], between, screen)
     asked = read_request(
         preset=preset,
         only=only,
@@ -88,4 +90,4 @@ def command(
         paths=paths,
     )
     asked, further = add_programs(asked, apps or [])
-    conclusion.conclude(session.start(asked, runs, quiet, watched, name), further, report, form)
+    conclusion.conclude(session.start(asked, runs, screen, watched, name), further, report, form)

@@ -94,6 +94,7 @@ def command(
     Examples: **steelyard scale application.npb_cg --set class=A** · **steelyard scale node.vector --weak --counts 1,2,4** ·
     **steelyard scale cluster.flops --over nodes --hosts node1:4,node2:4**
     """
+    from steelyard.command_line.progress import Console
     from steelyard.command_line.request import read_request
     from steelyard.plan import sweep
     from steelyard.run import session
@@ -116,7 +117,7 @@ def command(
         paths=paths,
     )
     asked = replace(asked, shape=sweep.shape(wanted, paths or []))
-    _conclude(session.start(asked, runs, quiet, name=name), paths or [], report, form)
+    _conclude(session.start(asked, runs, Console(quiet), name=name), paths or [], report, form)
 
 
 def _conclude(path: Path, paths: Sequence[Path], report: Path | None, form: Form) -> None:

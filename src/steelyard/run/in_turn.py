@@ -1,7 +1,6 @@
 """Measures the plans of two runs again, launch by launch in turn, so that what the machine does falls on both alike."""
 
 import itertools
-import sys
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,7 +16,7 @@ from steelyard.plan import cpus_of
 from steelyard.records import RunFolder, remembered
 from steelyard.run import Evaluator, Progress, session, setup
 from steelyard.run.again import again
-from steelyard.run.progress import Display
+from steelyard.run.screen import Screen
 
 LEAST_ROUNDS = 10  # with fewer, even pairs that all agree might be chance once p is corrected for the number of cases
 NOT_BROUGHT_BACK = ("machine", "setting", "version")  # groups of differences between runs that no plan holds
@@ -30,7 +29,7 @@ def measure(
     paths: Sequence[Path],
     rounds: int,
     seed: int,
-    quiet: bool,
+    screen: Screen,
     trusted: bool = False,
 ) -> tuple[Path, Path]:
     """Measures the plans of both runs in turn; returns the two new run folders, of a and of b.
@@ -47,7 +46,7 @@ def measure(
     made = make_schedule(a.plan, b.plan, rounds, seed)
     machines = _as_then(here, a, made.a), _as_then(here, b, made.b)
     setups = [again(run, paths, here, trusted) for run in (a, b)]
-    programs = [side.programs(quiet) for side in setups]
+    programs = [side.programs(screen) for side in setups]
     kept = [[str(p.resolve()) for p in remembered.folders(run, paths)] for run in (a, b)]
     turn = {"series": uuid.uuid4().hex, "rounds": rounds, "notes": _left_behind(a, b, made.alone)}
     with ExitStack() as closing:
@@ -67,20 +66,18 @@ def measure(
                 )
             )
         begun = evaluators[0].folder.path, evaluators[1].folder.path
-        with _interruptible(*begun), Display(quiet) as display:
-            carry_out(made, evaluators[0], evaluators[1], display.show)
+        with _interruptible(*begun, screen), screen.measuring() as show:
+            carry_out(made, evaluators[0], evaluators[1], show)
     return begun
 
 
 @contextmanager
-def _interruptible(first: Path, second: Path) -> Iterator[None]:
+def _interruptible(first: Path, second: Path, screen: Screen) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        print(
-            "\nInterrupted; what was measured is kept. As far as it goes it is compared in pairs by:\n"
-            f"  steelyard compare {first} {second}",
-            file=sys.stderr,
+        screen.interrupted(
+            f"Interrupted; what was measured is kept. To compare it in pairs:\n  steelyard compare {first} {second}"
         )
         raise
 

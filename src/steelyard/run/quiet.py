@@ -1,7 +1,6 @@
 """Whether a machine is quiet: how much of the time its cores and its memory are its own, looked at before a run."""
 
 import math
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -121,8 +120,3 @@ def _waited(look: Looking, observed: Look, wait: float, say: Callable[[str], Non
         time.sleep(min(5.0, left))
         observed = look(LOOK)
     return observed
-
-
-def tell(words: str) -> None:
-    """To the user, beside what is piped."""
-    print(f"steelyard: {words}", file=sys.stderr, flush=True)

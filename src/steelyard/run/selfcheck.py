@@ -22,6 +22,7 @@ from steelyard.evidence import sentence
 from steelyard.machine.load import QUIET, busy_cores, wait_until_quiet
 from steelyard.model import Record
 from steelyard.run.bench import IN_MEMORY, SAMPLE_SECONDS, SAMPLES, Bench
+from steelyard.run.screen import Screen
 from steelyard.statistics.results.result import undisturbed
 from steelyard.statistics.validity.verdict import name_disturbance
 from steelyard.units import percent
@@ -58,7 +59,7 @@ def carry_out(
         if name not in CHECKS:
             raise UsageError(f"There is no check '{name}' (given by --only). {nearest(name, CHECKS)}")
     here = setup.resolve(setup.Request(effort=EFFORTS["quick"], only=["memory.stream"]))
-    programs = here.programs(quiet=True)
+    programs = here.programs(Screen())
     bench = Bench(here.machine, next(iter(programs.values())))
     outcomes: list[Outcome] = []
     try:

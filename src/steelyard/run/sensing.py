@@ -1,6 +1,5 @@
 """Sensors that are read beside a run, into its folder."""
 
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,6 +8,7 @@ from pathlib import Path
 
 from steelyard.machine.load import busy_cores
 from steelyard.records.power import PowerFile
+from steelyard.run.screen import Screen
 from steelyard.telemetry import sensors
 from steelyard.telemetry.energy import seconds_for
 from steelyard.telemetry.sampler import Sampler
@@ -35,7 +35,7 @@ class Sensing:
         return max(seconds_for(sensor, width, self.period) for sensor in reported)
 
 
-def asked(power: bool | None, words: Sequence[str], period: float) -> Sensing | None:
+def asked(power: bool | None, words: Sequence[str], period: float, screen: Screen) -> Sensing | None:
     """Sensors of power and energy: those that are found (`power` None: only light ones, which disturb nothing) and those named.
 
     None where there are none, or none is wanted. UsageError for words that name no sensor.
@@ -44,14 +44,14 @@ def asked(power: bool | None, words: Sequence[str], period: float) -> Sensing | 
         return None
     named = [sensors.opened(each) for each in words]
     for sentence in sensors.notes(named):
-        print(f"steelyard: {sentence}", file=sys.stderr)
+        screen.warn(sentence)
     found = sensors.find(light=not power)
     devices = (*(d for d in found.devices if _tells_power(d)), *named)
     if power:
         for sentence in found.refused:
-            print(f"steelyard: {sentence}", file=sys.stderr)
+            screen.warn(sentence)
         if not devices:
-            print(f"steelyard: {sensors.NONE} The run goes on without.", file=sys.stderr)
+            screen.warn(f"{sensors.NONE} The run goes on without.")
     return Sensing(devices, period, wanted=bool(power or named)) if devices else None
 
 
@@ -60,7 +60,7 @@ def _tells_power(device: Device) -> bool:
 
 
 @contextmanager
-def recorded(sensing: Sensing | None, folder: Path, afresh: bool) -> Iterator[None]:
+def recorded(sensing: Sensing | None, folder: Path, screen: Screen, afresh: bool) -> Iterator[None]:
     """Reads the sensors into the run's folder meanwhile; a run that begins `afresh` first watches the idle machine."""
     if sensing is None:
         yield
@@ -74,9 +74,9 @@ def recorded(sensing: Sensing | None, folder: Path, afresh: bool) -> Iterator[No
                 busy = busy_cores(max(IDLE, IDLE_WINDOWS * max(windows, default=0.0)))
                 kept.idle(begin, time.time_ns(), busy)
                 if doubt := not_idle(busy):
-                    print(f"steelyard: {doubt}", file=sys.stderr)
+                    screen.warn(doubt)
             yield
     finally:
         kept.close()
         if kept.trouble:
-            print(f"steelyard: {kept.trouble}", file=sys.stderr)
+            screen.warn(kept.trouble)

@@ -23,13 +23,15 @@ from steelyard.records.best_pace import Best
 from steelyard.run import Evaluator, setup
 from steelyard.run import quiet as looks
 from steelyard.run.again import again
-from steelyard.run.progress import Display
+from steelyard.run.screen import Screen
 from steelyard.run.sensing import Sensing, recorded
 from steelyard.run.setup import Programs, Request, Setup
 from steelyard.units import duration, percent
 
 
-def start(request: Request, runs: Path, quiet: bool, sensing: Sensing | None = None, name: str | None = None) -> Path:
+def start(
+    request: Request, runs: Path, screen: Screen, sensing: Sensing | None = None, name: str | None = None
+) -> Path:
     """A new run with this name (None: the time), carried out while sensors are read.
 
     Returns its folder; Ctrl-C leaves one that can be resumed.
@@ -42,18 +44,18 @@ def start(request: Request, runs: Path, quiet: bool, sensing: Sensing | None = N
         plan = lasting(plan, sensing.seconds(width))
         warnings = [*warnings, _how_long(plan, sensing.seconds(width), width)]
     for warning in warnings:
-        print(f"steelyard: {warning}", file=sys.stderr)
+        screen.warn(warning)
     expect_reachable(here.machine.hosts, here.site.launcher, here.site.extra)
     files.expect_folder(runs, "The run folder")  # first: where nothing can be written, nothing need be built
     remembered.trust(request.paths, _named(here))
-    programs = here.programs(quiet)
+    programs = here.programs(screen)
     best, within = best_pace.load(here.machine), scheduler.inside()
     about = {
         **about_setup(here, [str(p.resolve()) for p in request.paths], request.budget),
         "shown": to_plain(best),
         "job": f"{within[0].name} {within[1].job}" if within else None,
     }
-    _look(request, plan, here, programs, best, quiet)
+    _look(request, plan, here, programs, best, screen)
     folder = records.RunFolder.create(runs, here.machine, plan, about, name or "")
     evaluator = Evaluator(
         machine=here.machine,
@@ -65,8 +67,8 @@ def start(request: Request, runs: Path, quiet: bool, sensing: Sensing | None = N
         best=Best(best.best),
         patience=Patience(),
     )
-    with recorded(sensing, folder.path, afresh=True):
-        return _carry_out(folder, evaluator, quiet)
+    with recorded(sensing, folder.path, screen, afresh=True):
+        return _carry_out(folder, evaluator, screen)
 
 
 def _named(here: Setup) -> Mapping[remembered.Word, Sequence[str]]:
@@ -98,20 +100,29 @@ def about_setup(here: Setup, paths: Sequence[str], budget: float | None) -> dict
     }
 
 
-def _look(request: Request, plan: Plan, here: Setup, programs: Programs, best: Shown, quiet: bool) -> None:
+def _look(request: Request, plan: Plan, here: Setup, programs: Programs, best: Shown, screen: Screen) -> None:
     """Says how quiet the machine is, where it is not; waits for it as long as the user asked for."""
     toolchain = plan.launches[0].toolchain
     of_threads = [p for (_, built), p in programs.items() if built == toolchain and not doors.program_runner(p)]
     if not of_threads:
         stream = replace(request, only=["memory.stream"], mpis=(), hosts=None, launcher=None, shape=None)
-        of_threads = list(setup.resolve(stream).programs(quiet=True).values())
-    say = (lambda words: None) if quiet else looks.tell
+        of_threads = list(setup.resolve(stream).programs(Screen()).values())
     usual, restless = (second.length(plan, restless) for restless in (False, True))
-    looks.prepare(looks.looking(of_threads[0], here.machine, toolchain, best), request.wait, usual, restless, say)
+
+    def tell(words: str) -> None:
+        screen.inform(f"steelyard: {words}")
+
+    looks.prepare(
+        looks.looking(of_threads[0], here.machine, toolchain, best),
+        request.wait,
+        usual,
+        restless,
+        lambda words: screen.inform(f"steelyard: {words}"),
+    )
 
 
 def go_on(
-    path: Path, paths: Sequence[Path], quiet: bool, sensing: Sensing | None = None, trusted: bool = False
+    path: Path, paths: Sequence[Path], screen: Screen, sensing: Sensing | None = None, trusted: bool = False
 ) -> Path:
     """The rest of a run that was interrupted, carried out while sensors are read."""
     run = records.read(path)
@@ -125,15 +136,13 @@ def go_on(
     try:
         here = again(run, paths, setup.machine(), trusted)
         expect_reachable(run.machine.hosts, here.site.launcher, here.site.extra)
-        programs = here.programs(quiet)
+        programs = here.programs(screen)
     except BaseException:
         folder.close()
         raise
-    if not quiet:
-        print(
-            f"Going on with {path}: {len(done)} of {sum(len(x.cases) for x in run.plan.launches)} cases are done.",
-            file=sys.stderr,
-        )
+    screen.inform(
+        f"Going on with {path}: {len(done)} of {sum(len(x.cases) for x in run.plan.launches)} cases are done."
+    )
     evaluator = Evaluator(
         machine=run.machine,
         plan=run.plan,
@@ -145,8 +154,8 @@ def go_on(
         patience=Patience(),
         earlier=run.records,
     )
-    with recorded(sensing, path, afresh=False):
-        return _carry_out(folder, evaluator, quiet)
+    with recorded(sensing, path, screen, afresh=False):
+        return _carry_out(folder, evaluator, screen)
 
 
 def finished_cases(run: Run) -> set[tuple[int, int]]:
@@ -154,21 +163,19 @@ def finished_cases(run: Run) -> set[tuple[int, int]]:
     return {(r.launch, r.case) for r in run.records}
 
 
-def _carry_out(folder: records.RunFolder, evaluator: Evaluator, quiet: bool) -> Path:
+def _carry_out(folder: records.RunFolder, evaluator: Evaluator, screen: Screen) -> Path:
     try:
-        with Display(quiet) as display:
-            evaluator.show = display.show
+        with screen.measuring() as evaluator.show:
             notes = evaluator.run()
         best_pace.save(evaluator.machine, evaluator.best)
         folder.finish({"notes": notes, "seconds": evaluator.seconds, "repeating_seconds": evaluator.waiting})
         for note in notes:
-            print(f"steelyard: {note}", file=sys.stderr)
+            screen.warn(note)
     except KeyboardInterrupt:
-        print(
-            f"\nInterrupted; every finished case is kept in {folder.path}\n"
+        screen.interrupted(
+            f"Interrupted; every finished case is kept in {folder.path}\n"
             f"Go on with:   steelyard resume {shlex.quote(str(folder.path))}\n"
-            f"See it with:  steelyard show {shlex.quote(str(folder.path))}",
-            file=sys.stderr,
+            f"See it with:  steelyard show {shlex.quote(str(folder.path))}"
         )
         raise
     finally:

@@ -12,7 +12,7 @@ from steelyard.launch import site
 from steelyard.model import Benchmark, Effort, Machine, Plan, Site, Toolchain
 from steelyard.plan import Settings, Shape, catalogue, refusal
 from steelyard.run.asking import LOOKING, built_with
-from steelyard.run.progress import BuildDisplay
+from steelyard.run.screen import Screen
 
 Programs = Mapping[tuple[str, str], Path]  # (its name, toolchain, with its MPI where it has one) → executable
 
@@ -50,7 +50,7 @@ class Setup:
         """With the benchmarks, and of these the programs, that the plan needs."""
         return replace(self, benchmarks=planning.needed(self.benchmarks, plan))
 
-    def programs(self, quiet: bool) -> Programs:
+    def programs(self, screen: Screen) -> Programs:
         """The benchmarks' programs with each toolchain, built where they are not kept."""
         wanted: dict[tuple[str, str], Program] = {}
         further = [catalogue.find()[LOOKING]] if self._described() else []  # it looks at the pace between their runs
@@ -60,8 +60,8 @@ class Setup:
             for label, mpi in self.site.mpis.items():
                 with_it = build.programs(self.benchmarks.values(), t, mpi)
                 wanted.update({(p.name, built_with(t.name, {"mpi": label})): p for p in with_it})
-        with BuildDisplay(", ".join(self.toolchains), quiet) as display:
-            build.make(list(wanted.values()), display.show)
+        with screen.building(", ".join(self.toolchains)) as show:
+            build.make(list(wanted.values()), show)
         return {**self._described(), **{name: program.path for name, program in wanted.items()}}
 
     def _described(self) -> Programs:

@@ -1,13 +1,16 @@
-"""Shows how far a run is: a live line on a terminal, plain lines elsewhere."""
+"""Shows the progress of builds and runs: a live line on a terminal, plain lines elsewhere."""
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
 from steelyard import build
 from steelyard.model import Record
 from steelyard.run import Progress
+from steelyard.run.screen import Screen
 from steelyard.units import duration
 from steelyard.words import plural
 
@@ -154,3 +157,30 @@ class Display:
                 file=sys.stderr,
                 flush=True,
             )
+
+
+class Console(Screen):
+    """The standard error channel; `quiet` shows warnings only."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._quiet = quiet
+
+    def warn(self, sentence: str) -> None:
+        print(f"steelyard: {sentence}", file=sys.stderr, flush=True)
+
+    def interrupted(self, words: str) -> None:
+        print(f"\n{words}", file=sys.stderr)
+
+    def inform(self, sentence: str) -> None:
+        if not self._quiet:
+            print(sentence, file=sys.stderr, flush=True)
+
+    @contextmanager
+    def building(self, toolchains: str) -> Iterator[Callable[[build.Progress], None]]:
+        with BuildDisplay(toolchains, self._quiet) as display:
+            yield display.show
+
+    @contextmanager
+    def measuring(self) -> Iterator[Callable[[Progress], None]]:
+        with Display(self._quiet) as display:
+            yield display.show
