@@ -140,7 +140,7 @@ def test_few_pairs_state_no_interval_and_pairs_that_agree_exactly_one_of_no_widt
     assert compare_pairs([0.0] * 20).call == "SAME"
     with pytest.raises(ValueError, match="at least one pair"):
         compare_pairs([])
-    with pytest.raises(ValueError, match="positive ratio"):
+    with pytest.raises(ValueError, match="not finite"):
         compare_pairs([math.nan])
 
 

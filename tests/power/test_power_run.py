@@ -23,6 +23,7 @@ from steelyard.plan.lasting import lasting
 from steelyard.power.pages.power import data
 from steelyard.records import power
 from steelyard.report.columns import metric_rows
+from steelyard.run.screen import Screen
 from steelyard.run.sensing import Sensing, recorded
 
 SECOND = 10**9
@@ -253,7 +254,7 @@ class Wall:
 def test_a_run_is_shown_with_its_energy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("steelyard.run.sensing.IDLE", 0.05)
     run = damage.unpack(tmp_path)
-    with recorded(Sensing((Wall(),), 0.01), run, afresh=True):
+    with recorded(Sensing((Wall(),), 0.01), run, Screen(), afresh=True):
         time.sleep(0.4)
     found = power.read(run)
     assert found.unread == ()

@@ -11,6 +11,7 @@ import pytest
 from test_power_run import RAIL, SOCKET, START, Wall, priced, steady
 
 import builders
+from steelyard.command_line.progress import Console
 from steelyard.compare import published_power
 from steelyard.launch.watch import Outcome
 from steelyard.model.sensor import Power, Sensor, Trace
@@ -143,7 +144,7 @@ def test_a_run_keeps_how_busy_its_idle_machine_was_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sensing, "busy_cores", lambda seconds: 1.5)
-    with sensing.recorded(sensing.Sensing((Wall(),), 0.01), tmp_path, afresh=True):
+    with sensing.recorded(sensing.Sensing((Wall(),), 0.01), tmp_path, Console(), afresh=True):
         pass
     kept = record.read(tmp_path)
     assert kept.busy == 1.5
