@@ -103,8 +103,8 @@ def test_no_file_ends_in_a_traceback(tmp_path_factory: pytest.TempPathFactory, c
     [
         ("", "begins with ''"),
         ("Time,Sensor,Value\n", "begins with 'Time,Sensor,Value'"),
-        ("Sensor,Time,Value\n", "no readings that are known"),
-        ("Sensor,Time,Value\neth0,1,1\n", "no readings that are known"),
+        ("Sensor,Time,Value\n", "no usable readings"),
+        ("Sensor,Time,Value\neth0,1,1\n", "no usable readings"),
         ("Sensor,Time,Value\npower,1,1\npower,2\n", "line 3: 'power,2'"),
         ("Sensor,Time,Value\npower,2026-11-22T10:00:00,1\n", "dcdbquery -r"),
         ("Sensor,Time,Value\npower,1,nan\n", "line 2"),
@@ -133,7 +133,7 @@ def test_a_model_counts_joules_between_idle_and_full_power_by_the_load(tmp_path:
     stat.write_text("cpu 2500 0 1000 91990 20 0 0 0 0 0\n")  # 20 of 40 core seconds: half of the load
     assert model.read()[0].value == pytest.approx(10 * (20 + 100) / 2)
     stat.write_text("cpu broken\n")
-    with pytest.raises(OSError, match="does not say how busy"):
+    with pytest.raises(OSError, match="does not show how busy"):
         model.read()
 
 
@@ -282,21 +282,21 @@ def test_redfish_by_tls_trusts_the_certificate_that_is_given_and_no_other(
 @pytest.mark.parametrize(
     ("given_words", "told"),
     [
-        ("model:", "needs 'idle="),
+        ("model:", "needs the setting 'idle'"),
         ("model:idle=20,full=much", "'much'"),
         ("model:idle=20,full=10", "is below"),
         ("model:idle=-1,full=10", "'-1'"),
         ("csv:file={missing}/at/all", "{missing}/at/all"),
         ("csv:file=x,unite=W", "Did you mean 'unit'"),
-        ("redfish:", "needs 'url="),
+        ("redfish:", "needs the setting 'url'"),
         ("redfish:url=http://10.0.0.2", "https://10.0.0.2"),
         ("redfish:url=https://user:secret@10.0.0.2", "expected an address"),
         ("redfish:url=https://10.0.0.2:port", "expected an address"),
         ("redfish:url=https://[::1", "expected an address"),
-        ("redfish:url=https://10.0.0.2,user=root", "needs 'password-file="),
+        ("redfish:url=https://10.0.0.2,user=root", "needs the setting 'password-file'"),
         ("redfish:url=https://10.0.0.2,token-file={missing}", "{missing}"),
-        ("redfish:url=https://10.0.0.2,ca={missing}", "holds no certificate"),
-        ("weather:", "no kind of sensor 'weather'"),
+        ("redfish:url=https://10.0.0.2,ca={missing}", "contains no certificate"),
+        ("weather:", "'weather' (given by --sensor) is not a kind of sensor"),
     ],
 )
 def test_words_that_cannot_be_are_a_sentence(tmp_path: Path, given_words: str, told: str) -> None:

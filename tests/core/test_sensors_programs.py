@@ -181,10 +181,10 @@ def test_a_command_that_prints_lines_gives_a_sensor_each(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "mistake", "told"),
     [
-        ("command:", UsageError, "needs 'run="),
+        ("command:", UsageError, "needs the setting 'run'"),
         ("command:run=true,unit=V", UsageError, "'V'"),
         ("command:run=true,window=soon", UsageError, "'soon'"),
-        ("command:run='", UsageError, "is no command"),
+        ("command:run='", UsageError, "is not a command"),
         ("command:run= ", UsageError, "needs a program"),
         ("command:run=true,runn=x", UsageError, "Did you mean 'run'"),
         ("command:run=true", MachineFailed, "gave no reading"),
@@ -273,7 +273,8 @@ def test_a_gpu_that_counts_its_energy_gives_joules(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"), [(["-DFAIL=9"], "nvmlInit_v2 gave the error 9"), (["-DFAIL=0", "-DOLD"], "no GPU counts")]
+    ("options", "told"),
+    [(["-DFAIL=9"], "nvmlInit_v2 returned the error 9"), (["-DFAIL=0", "-DOLD"], "no GPU has an energy counter")],
 )
 def test_a_driver_that_counts_nothing_is_a_sentence(tmp_path: Path, options: list[str], told: str) -> None:
     with pytest.raises(OSError, match=told):

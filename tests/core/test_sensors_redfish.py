@@ -108,7 +108,7 @@ def test_a_chassis_that_cannot_be_read_does_not_refuse_the_others(asked: Any) ->
     device = asked(field("R03-one-chassis-fails"))
     assert totals(device) == {"Redfish": 100.0}
     (note,) = notes([device])
-    assert "/HGX_Baseboard_0:" in note
+    assert "/HGX_Baseboard_0: " in note
     assert "404" in note
 
 
@@ -228,9 +228,7 @@ def test_a_board_alone_is_not_the_node(asked: Any) -> None:
     device = asked(routes)
     assert totals(device) == {"Redfish (parts)": 2420.5}
     assert device.sensors[0].scope == ""
-    assert notes([device])[0].endswith(
-        "but not the power of the enclosure around it. This is not the power of the node."
-    )
+    assert notes([device])[0].endswith("but not of the chassis that contains it. This is not the power of the node.")
 
 
 def test_a_chassis_that_another_one_says_it_contains_lies_within_it(asked: Any) -> None:
@@ -256,14 +254,14 @@ def test_one_resource_that_fails_leaves_the_others(asked: Any, answer: Any) -> N
     device = asked({**RESOURCES, f"{CHASSIS}/Enclosure/Power": answer})
     assert totals(device) == {"Redfish": 344.5}
     (note,) = notes([device])
-    assert "/Chassis/Enclosure:" in note
+    assert "/Chassis/Enclosure: " in note
 
 
 def test_a_supply_that_fails_is_said(asked: Any) -> None:
     device = asked(chassis(**supplies({"InputPowerWatts": reading(199.0)}, None)))
     assert totals(device) == {"Redfish": 199.0}
     (note,) = notes([device])
-    assert "does not state all power of" in note
+    assert "reports only a part of" in note
     assert "PowerSupplies/1/Metrics" in note
 
 
@@ -276,7 +274,7 @@ def test_a_supply_that_fails_is_said(asked: Any) -> None:
     ],
 )
 def test_zero_watts_of_a_whole_chassis_are_no_reading(asked: Any, routes: Routes) -> None:
-    with pytest.raises(MachineFailed, match="says 0 W of the whole chassis"):
+    with pytest.raises(MachineFailed, match="reports 0 W for the whole chassis"):
         asked(routes)
 
 

@@ -81,7 +81,7 @@ def test_a_node_whose_counters_are_missing_is_a_sentence_and_no_reading(prints: 
     for node in (NOTHING, NODE.replace("=410", "=0")):
         found = slurm.find(prints(CONFIGURATION, node))
         assert found.devices == ()
-        assert "pm_counters gives 'n/s' or 0 for n1; slurmd's log says what it lacks there" in found.refused[0]
+        assert "pm_counters gives 'n/s' or 0 for n1; the log of slurmd there names the cause" in found.refused[0]
 
 
 def test_what_comes_to_lack_later_gives_no_reading(prints: Prints) -> None:
@@ -94,7 +94,7 @@ def test_what_comes_to_lack_later_gives_no_reading(prints: Prints) -> None:
 def test_a_slurm_that_gathers_nothing_is_nothing_to_speak_of_unless_it_is_asked_for(prints: Prints) -> None:
     found = slurm.find(prints(NONE, NODE))
     assert (found.devices, found.refused) == ((), ())
-    with pytest.raises(MachineFailed, match="AcctGatherEnergyType is none"):
+    with pytest.raises(MachineFailed, match="AcctGatherEnergyType and ExtSensorsType are none"):
         opened("slurm:node=n1")
     prints(CONFIGURATION.replace("30 sec", "0 sec"), NODE)
     with pytest.raises(MachineFailed, match="AcctGatherNodeFreq or ExtSensorsFreq is 0"):

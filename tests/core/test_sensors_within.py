@@ -71,7 +71,7 @@ def test_a_warning_before_the_answer_of_rocm_smi_is_passed_over() -> None:
 def test_what_says_0_w_of_a_whole_machine_is_left_out_and_holds_nothing(tmp_path: Path) -> None:
     found = chips(tmp_path / "acpi", ("power_meter", {"power1": 0.0}), ("amdgpu", {"power1 PPT": 40}))
     assert total(found) == 40.0
-    assert found.refused == ("hwmon/power_meter/power1 is left out: it says 0 W of the whole machine.",)
+    assert found.refused == ("hwmon/power_meter/power1 is left out: it reports 0 W for the whole machine.",)
     found = pm_counters.find(cray(tmp_path / "cray", energy="0 J", power="0 W"))
     assert total(found) == 2000.0 + 2500.0
     assert len(found.refused) == 2

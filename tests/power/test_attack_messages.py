@@ -125,7 +125,7 @@ def chain(folder: Path) -> Iterator[Chain]:
     collector = collecting(folder, port)
     client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, protocol=mqtt.MQTTv5)
     try:
-        while "takes readings" not in (folder / "collector").read_text():
+        while "Receiving readings" not in (folder / "collector").read_text():
             time.sleep(0.05)
         client.connect("127.0.0.1", port)
         client.loop_start()

@@ -274,11 +274,11 @@ def test_the_agents_own_cost_is_a_sensor():
 @pytest.mark.parametrize(
     ("node", "devices", "words"),
     [
-        ("n", [1], "expected SYSTEM/NODE"),
-        ("s/n/x", [1], "expected SYSTEM/NODE"),
-        ("s/#", [1], "expected SYSTEM/NODE"),
+        ("n", [1], "Expected SYSTEM/NODE"),
+        ("s/n/x", [1], "Expected SYSTEM/NODE"),
+        ("s/#", [1], "Expected SYSTEM/NODE"),
         (NODE, [1, 1], "have the name 'meter/0'"),
-        (NODE, [1001], "1001 sensors are more than the 1000"),
+        (NODE, [1001], "1001 sensors, and an agent reads at most 1000"),
     ],
 )
 def test_names_that_cannot_travel_are_refused_before_the_start(node, devices, words):
@@ -480,7 +480,7 @@ def test_a_folder_that_cannot_be_is_a_sentence(tmp_path):
     with pytest.raises(MachineFailed, match="cannot be kept in '.*file/x': Not a directory"):
         Buffer(tmp_path / "file" / "x")
     (tmp_path / "mine.segment").write_text("")
-    with pytest.raises(MachineFailed, match="a segment in it has a foreign name"):
+    with pytest.raises(MachineFailed, match="it contains a segment with an unknown name"):
         Buffer(tmp_path)
 
 

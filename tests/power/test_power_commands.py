@@ -48,7 +48,7 @@ def test_moments_are_understood(text: str, expected: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "yesterday", "now+1h", "now-", "now-5 apples", "2026-13-01", "-5"])
 def test_other_words_are_no_moment(text: str) -> None:
-    with pytest.raises(UsageError, match="is no moment"):
+    with pytest.raises(UsageError, match="is not a moment"):
         moment(text, "(given by --from)")
 
 
@@ -62,7 +62,7 @@ def test_what_a_store_keeps_is_said_and_done(tmp_path: Path, capsys: pytest.Capt
     assert kept["readings"] == 30 * 86400.0
     assert kept["1h"] > 1e9
     for words, said in (
-        ("1day=3d", "names nothing"),
+        ("1day=3d", "names no data"),
         ("readings=soon", "length of time"),
         ("readings", "length of time"),
     ):
@@ -95,19 +95,22 @@ def test_from_a_sensor_into_a_store_and_out_again(tmp_path: Path, capsys: pytest
     ("words", "said"),
     [
         (("agent", *MODEL), "either --broker HOST or --store PLACE"),
-        (("agent", "--store", "s", *MODEL, "--node", "alone"), "is not a node"),
-        (("agent", "--store", "s", "--sensor", "barometer:"), "no kind of sensors 'barometer'"),
+        (("agent", "--store", "s", *MODEL, "--node", "alone"), "is not the name of a node"),
+        (
+            ("agent", "--store", "s", "--sensor", "barometer:"),
+            "'barometer' (given by --sensor) is not a kind of sensor",
+        ),
         (("agent", "--broker", "h:99999", *MODEL), "99999"),
         (("agent", "--broker", "h", "--password-file", "none", *MODEL), "'none' cannot be read"),
-        (("agent", "--broker", "h:x", *MODEL), "'h:x' (given by --broker) is no broker"),
-        (("agent", "--broker", "localhost", "--prefix", "#", *MODEL), "'#' (given by --prefix) begins no topic"),
+        (("agent", "--broker", "h:x", *MODEL), "'h:x' (given by --broker) is not an address of a broker"),
+        (("agent", "--broker", "localhost", "--prefix", "#", *MODEL), "'#' (given by --prefix) cannot begin a topic"),
         (("collect", "--broker", "localhost", "--prefix", "a//b", "--store", "s"), "'a//b' (given by --prefix)"),
         (("agent", "--store", ".", *MODEL), "contains other files. Give the path of a new or empty folder."),
         (("agent", "--store", "s", "--every", "1e-30s", *MODEL), "expected 1 ms or more"),
         (("watch", "--every", "0.9ms", "--", "true"), "expected 1 ms or more"),
         (("query", "--store", "cassandra://[::1/k"), "is no place of a store"),
         (("query", "--store", "none"), "no store of readings"),
-        (("query", "--store", "s", "--from", "never"), "is no moment"),
+        (("query", "--store", "s", "--from", "never"), "is not a moment"),
         (("watch", "--every", "fast", "--", "true"), "--every"),
         (("watch", "--", "no-such-command"), "cannot be started"),
     ],
@@ -204,7 +207,7 @@ def test_a_broker_that_does_not_answer_is_said_and_loses_nothing(
     words = ("--broker", "127.0.0.1:9", *MODEL, "--node", "cluster/n1", "--every", "20ms", "--moments", 60)
     assert command("power", "agent", *words) == 0
     said = capsys.readouterr().err
-    assert "127.0.0.1" in said.split("Ctrl-C ends it")[1]
+    assert "127.0.0.1" in said.split("Ctrl-C stops it")[1]
     assert "wait in" in said
     assert list((tmp_path / "cache" / "power" / "cluster-n1").glob("*.segment"))
 

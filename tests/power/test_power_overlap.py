@@ -117,7 +117,7 @@ def test_two_ways_to_the_same_are_not_added_and_are_a_sentence_where_they_disagr
     assert told(steady(one, 100.0), steady(other, 100.0)) == []
     (sentence,) = told(steady(one, 100.0), steady(other, 150.0))
     assert sentence.startswith(f"{other.source} and {one.source} both measure the ")
-    assert f"{other.source} says 1.50 times as much" in sentence
+    assert f"{other.source} shows 1.50 times as much" in sentence
 
 
 def test_within_the_makers_error_nothing_disagrees() -> None:
@@ -129,9 +129,7 @@ def test_within_the_makers_error_nothing_disagrees() -> None:
 def test_a_part_that_used_more_than_its_whole_is_a_sentence() -> None:
     assert told(steady(POWERCAP, 80.0), steady(DCMI_POWER, 100.0)) == []
     (sentence,) = told(steady(POWERCAP, 120.0), steady(DCMI_POWER, 100.0))
-    assert sentence.startswith(
-        "By RAPL (powercap) the processors alone used 1.20 times what the whole node did by IPMI"
-    )
+    assert sentence.startswith("RAPL (powercap) shows 1.20 times as much power for the processors alone as IPMI")
 
 
 @pytest.mark.parametrize("scope", ["", "accelerators"])
@@ -164,5 +162,5 @@ def test_a_query_says_of_which_node_the_sensors_disagree(tmp_path: Path, capsys:
         line = ["power", "query", *words, node]
         assert cli.run_and_explain(partial(cli.app, line)) == 0
         lines.append(" ".join(capsys.readouterr().err.split()))
-    assert "tell of the whole node" not in lines[0]
-    assert "Redfish and IPMI (DCMI) both measure the whole node, and Redfish says 1.30 times" in lines[1]
+    assert "measure the whole node" not in lines[0]
+    assert "Redfish and IPMI (DCMI) both measure the whole node. Redfish shows 1.30 times" in lines[1]

@@ -57,7 +57,9 @@ def test_one_that_draws_more_is_named_with_an_interval_that_holds_the_truth(sens
     assert found.factor == pytest.approx(1.3, rel=0.02)
     assert found.p < 0.005
     assert "c/n3 draws 1.3" in found.sentence
-    assert f"the median of 5 nodes, by {sensor.source}: beyond their scatter (p " in found.sentence
+    assert (
+        f"the median power of 5 nodes, by {sensor.source}. The difference exceeds their scatter (p " in found.sentence
+    )
 
 
 def test_two_that_draw_more_are_both_named_the_greatest_first() -> None:

@@ -96,7 +96,8 @@ def test_a_gap_of_that_time_is_said_and_no_other(place: str, capsys: pytest.Capt
     words = ("power", "query", "--store", place, "cluster/n1", "--from", ns(90), "--to", ns(120))
     assert command(*words) == 0
     said = capsys.readouterr().err
-    assert "nothing is known of rapl/package-0 of cluster/n1: buffer full" in said
+    assert "cluster/n1 has no readings of rapl/package-0 from " in said
+    assert ": buffer full." in said
     assert command("power", "query", "--store", place, "cluster/n1/board", "--from", ns(90), "--to", ns(120)) == 0
     assert "buffer full" not in capsys.readouterr().err
 
@@ -201,11 +202,11 @@ def test_of_a_job_each_node_and_all(
     (total,) = found["totals"]
     assert (total["nodes"], total["of"], total["energy"]) == (2, 3, pytest.approx(15_000.0))
     assert total["high"] == pytest.approx(sum(row["high"] for row in found["nodes"]))
-    assert "knows nothing of n3" in err
+    assert "The store has no sensors of n3" in err
     assert command("power", "query", "--store", place, "--job", "12") == 0
     shown = capsys.readouterr().out
     assert "cluster/n2" in shown
-    assert "In all by RAPL: 15.0 kJ (14.6 kJ – 15.3 kJ), 2 of 3 nodes." in shown
+    assert "Total by RAPL: 15.0 kJ (14.6 kJ – 15.3 kJ), 2 of 3 nodes." in shown
 
 
 def test_a_modelled_node_is_not_added_to_a_measured_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -257,7 +258,7 @@ def test_several_systems_with_the_same_node_need_a_name(tmp_path: Path, capsys: 
     from steelyard.power.command_line.sensor_selection import parts
 
     both = time_ranges._of_hosts("job 1", [Ran("n1", START, START + 9)])
-    with pytest.raises(UsageError, match="Name the system too: 'blue'"):
+    with pytest.raises(UsageError, match="Name the system, such as 'blue'"):
         parts(store, [], both)
     assert [part.node for part in parts(store, ["red"], both)[0]] == ["red/n1.example.org"]
     for host, node in (("n1.example.org", "red/n1.example.org"), ("n1.other.org", "blue/n1")):
@@ -327,13 +328,13 @@ def test_where_slurm_does_not_tell_a_sentence_says_so(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--run", "run", "--job", "12"), "--run as well as --job say which time"),
-        (("--run", "run", "--from", "now-1h"), "--from and --to as well as --run"),
-        (("--case", "1"), "is a case of no run"),
+        (("--run", "run", "--job", "12"), "choose the period: --run / --job"),
+        (("--run", "run", "--from", "now-1h"), "--from and --to / --run"),
+        (("--case", "1"), "needs a run"),
         (("--run", "none"), "no run 'none'"),
         (("--run", "run", "--case", "9999"), "no case 9999"),
         (("--run", "run", "--case", "memory.strem"), "Did you mean"),
-        (("--run", "run", "--case", "1", "--case", "2"), "no case that is all of 1, 2"),
+        (("--run", "run", "--case", "1", "--case", "2"), "matches all of 1, 2"),
         (("--job", "-x"), "is no number of a Slurm job"),
         (("--job", "12 13"), "is no number of a Slurm job"),
         (("cluster/n1", "--from", "now-1h", "--to", "now-2h"), "ends before it begins"),
@@ -438,9 +439,9 @@ def test_a_job_is_exported_from_its_nodes(place: str, tmp_path: Path, monkeypatc
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("-o", "x.dat"), "says no form"),
-        (("--form", "xml"), "no form 'xml'"),
-        (("--form", "parquet"), "Parquet is no text"),
+        (("-o", "x.dat"), "names no format"),
+        (("--form", "xml"), "no format 'xml'"),
+        (("--form", "parquet"), "Parquet is a binary format"),
         (("-o", "none/x.csv"), "'none' is not there"),
         (("-o", "."), "that is a folder"),
         (("-o", "/dev/full", "--form", "csv"), "No space left"),

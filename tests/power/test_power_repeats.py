@@ -257,9 +257,9 @@ def test_a_query_of_a_job_or_a_node_counts_it_once(capsys: pytest.CaptureFixture
     (row,), _ = run_costs.rows(Store(), [part], when)  # type: ignore[arg-type]
     assert row.spent
     assert row.spent == cost(courses(mirrored()), WHOLE).totals["board"]
-    assert f"Of c/n1: {REPEATED}" in " ".join(capsys.readouterr().err.split())
+    assert f"c/n1: {REPEATED}" in " ".join(capsys.readouterr().err.split())
     rows = store_tables.costs(Store(), [part], When("", (WHOLE,)))  # type: ignore[arg-type]
-    assert store_tables.disagreements(rows) == [f"Of c/n1: {REPEATED}"]
+    assert store_tables.disagreements(rows) == [f"c/n1: {REPEATED}"]
 
 
 def test_a_thinned_course_has_the_same_energies() -> None:

@@ -130,11 +130,11 @@ def serving(*words: object, listen: str = "127.0.0.1:0") -> Iterator[Served]:
     assert process.stderr
     try:
         for said in process.stderr:
-            if "answers at" in said:
+            if "Serving at" in said:
                 break
         else:
             raise AssertionError("the server did not start")
-        yield Served(said.split("answers at ")[1].split(";")[0], process)
+        yield Served(said.split("Serving at ")[1].split(". ")[0], process)
     finally:
         process.kill()
         process.wait()
@@ -364,17 +364,17 @@ def test_gaps_and_energy(served: Served) -> None:
 @pytest.mark.parametrize(
     ("path", "fields", "why"),
     [
-        ("trace", {"node": "cluster/n9", "sensor": "rail"}, "knows no node 'cluster/n9'"),
+        ("trace", {"node": "cluster/n9", "sensor": "rail"}, "has no node 'cluster/n9'"),
         ("trace", {"node": "cluster/n1", "sensor": "x"}, "has no sensor 'x'"),
-        ("trace", {"node": "cluster/n1"}, "parameter sensor is not as expected"),
-        ("trace", {"node": "cluster/n1", "sensor": "rail", "from": "tomorrow"}, "is no moment"),
-        ("trace", {"node": "cluster/n1", "sensor": "rail", "from": "now"}, "has no length"),
+        ("trace", {"node": "cluster/n1"}, "parameter sensor is not valid"),
+        ("trace", {"node": "cluster/n1", "sensor": "rail", "from": "tomorrow"}, "is not a moment"),
+        ("trace", {"node": "cluster/n1", "sensor": "rail", "from": "now"}, "is empty"),
         ("trace", {"node": "cluster/n1", "sensor": "rail", "form": "xml"}, "parameter form"),
-        ("rollup", {"sensor": "cluster/n1/rail", "level": 7}, "no stretches of 7 s"),
+        ("rollup", {"sensor": "cluster/n1/rail", "level": 7}, "The level 7 does not exist"),
         ("rollup", {"sensor": "cluster/n1/rail", "level": "x"}, "parameter level"),
         ("rollup", {"sensor": "rail"}, "no sensor 'rail'"),
-        ("energy", {"node": "cluster/n1", "sensor": "board"}, "is of temperature"),
-        ("gaps", {"node": "x"}, "knows no node"),
+        ("energy", {"node": "cluster/n1", "sensor": "board"}, "measures temperature"),
+        ("gaps", {"node": "x"}, "has no node"),
     ],
 )
 def test_mistakes_have_a_sentence(served: Served, path: str, fields: dict[str, Any], why: str) -> None:
@@ -437,11 +437,11 @@ def test_the_address_and_its_mistakes() -> None:
     assert door.address("[::1]:80") == door.Address("::1", 80, True)
     assert not door.address("0.0.0.0:80").loopback
     for wrong in ("", ":80", "127.0.0.1:x", "127.0.0.1:70000", "127.0.0.1:٣"):
-        with pytest.raises(UsageError, match="is no address|no host that is known"):
+        with pytest.raises(UsageError, match="is not an address|has no address"):
             door.address(wrong)
     with pytest.raises(UsageError, match="--token-file"):
         door.expect_token(door.address("0.0.0.0:80"), "")
-    with door.opened(door.address("127.0.0.1:0")) as taken, pytest.raises(MachineFailed, match="cannot be listened on"):
+    with door.opened(door.address("127.0.0.1:0")) as taken, pytest.raises(MachineFailed, match="cannot listen on"):
         door.opened(door.address(f"127.0.0.1:{taken.getsockname()[1]}"))
 
 
@@ -472,7 +472,7 @@ def test_the_command_s_mistakes(folder: Path, tmp_path: Path, capsys: pytest.Cap
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fastapi", None)
-    with pytest.raises(UsageError, match=r"fastapi is not installed\. Do: .*pip.* install .*uvicorn"):
+    with pytest.raises(UsageError, match=r"fastapi, which is not installed\. Do: .*pip.* install .*uvicorn"):
         server.expect_packages()
 
 

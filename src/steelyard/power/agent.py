@@ -247,19 +247,21 @@ class Agent:
 def expect_sensors(node: str, sensors: Sequence[Sensor]) -> None:
     """UsageError where these cannot be the sensors of that node."""
     if not is_name(node) or node.count("/") != 1:
-        raise UsageError(f"'{node}' is not a node; expected SYSTEM/NODE in printable letters, as 'cluster/node17'.")
+        raise UsageError(
+            f"'{node}' is not the name of a node. Expected SYSTEM/NODE in printable letters, such as 'cluster/node17'."
+        )
     names = [sensor.name for sensor in sensors]
     if len(names) > MOST_SENSORS:
         raise UsageError(
-            f"{len(names)} sensors are more than the {MOST_SENSORS} that an agent reads. Start a second one."
+            f"This node has {len(names)} sensors, and an agent reads at most {MOST_SENSORS}. Start a second agent."
         )
     for name in names:
         if not is_name(name):
             raise UsageError(
-                f"'{name}' is not a name of a sensor; expected words with '/' between, as 'rapl/package-0'."
+                f"'{name}' is not the name of a sensor. Expected words separated by '/', such as 'rapl/package-0'."
             )
         if names.count(name) > 1:
-            raise UsageError(f"Two sensors of '{node}' have the name '{name}'. Leave one of their devices out.")
+            raise UsageError(f"Two sensors of '{node}' have the name '{name}'. Remove one of their devices.")
 
 
 def _fitting(gaps: list[Gap]) -> tuple[list[Gap], list[Gap]]:

@@ -97,7 +97,7 @@ class _End:
     def _connected(self, client: "Client", data: Any, flags: Any, reason: Any, properties: Any) -> None:
         if reason.is_failure:
             self.trouble = (
-                f"The broker '{self._broker.host}' does not take us: {reason}. Check user, password and certificate."
+                f"The broker '{self._broker.host}' refuses the connection: {reason}. Check user, password, certificate."
             )
             return
         self.trouble = ""
@@ -112,13 +112,13 @@ class _End:
         self.subscribed = not refused
         if refused:
             self.trouble = (
-                f"The broker '{self._broker.host}' does not let us listen: {refused[0]}. Give the user that right."
+                f"The broker '{self._broker.host}' refuses the subscription: {refused[0]}. Allow the user to subscribe."
             )
 
     def _failed(self, client: "Client", data: Any) -> None:
         self.trouble = (
-            f"The broker '{self._broker.host}' port {self._broker.port} does not answer as one, or its certificate is not "
-            "signed by the authority that was named."
+            f"No MQTT broker answers at '{self._broker.host}' port {self._broker.port}, or its certificate is not signed by "
+            "the named authority. Check --broker and --ca."
         )
 
     def _disconnected(self, client: "Client", data: Any, flags: Any, reason: Any, properties: Any) -> None:
@@ -166,13 +166,11 @@ class Publisher(_End):
     def _published(self, client: "Client", data: Any, number: int, reason: Any, properties: Any) -> None:
         if reason.is_failure:
             self.trouble = (
-                f"The broker '{self._broker.host}' does not take what we publish: {reason}. Give the user that right."
+                f"The broker '{self._broker.host}' refuses published messages: {reason}. Allow the user to publish."
             )
         elif reason.value == NO_ONE_LISTENS:
             self._unheard.add(number)
-            self.trouble = (
-                f"No collector listens at the broker '{self._broker.host}': readings wait here until one does."
-            )
+            self.trouble = f"No collector listens at the broker '{self._broker.host}'. The readings wait on this node."
         else:
             self.trouble = ""
 
@@ -235,10 +233,12 @@ def _client(broker: Broker, name: str) -> "Client":
         from paho.mqtt.enums import CallbackAPIVersion
     except ImportError:
         raise UsageError(
-            f"A broker is reached by the Python package paho-mqtt, which is not installed. Do: {install_extra('power')}"
+            f"A broker needs the Python package paho-mqtt, which is not installed. Do: {install_extra('power')}"
         ) from None
     if not broker.host or not 0 < broker.port < 65536:
-        raise UsageError(f"'{broker.host}:{broker.port}' is not a broker; expected a host, and a port from 1 to 65535.")
+        raise UsageError(
+            f"'{broker.host}:{broker.port}' is not an address of a broker. Expected a host and a port from 1 to 65535."
+        )
     client = Client(CallbackAPIVersion.VERSION2, name, protocol=MQTTv5, manual_ack=True)
     client.reconnect_delay_set(*PAUSES)
     client.max_inflight_messages_set(RECEIVE_MAXIMUM)
@@ -253,17 +253,17 @@ def _client(broker: Broker, name: str) -> "Client":
 def _secure(client: "Client", broker: Broker) -> None:
     """TLS, with the authority's certificate, or those that the system trusts."""
     if broker.key and not broker.certificate:
-        raise UsageError(f"The key '{broker.key}' belongs to a certificate, and none is named. Name both.")
+        raise UsageError(f"The key '{broker.key}' needs a certificate. Name both, with --key and --certificate.")
     names = (broker.ca, broker.certificate, broker.key)
     for path in names:
         if path and not path.is_file():
-            raise UsageError(f"The certificate or key '{path}' is not there. Name a file in PEM form.")
+            raise UsageError(f"The certificate or key '{path}' does not exist. Name a file in PEM format.")
     try:
         ca, certificate, key = (str(path) if path else None for path in names)
         client.tls_set(ca, certificate, key, tls_version=ssl.PROTOCOL_TLS_CLIENT)
     except (OSError, ValueError) as error:
         given = ", ".join(f"'{path}'" for path in names if path)
-        raise UsageError(f"{given}: not a certificate and its key in PEM form, or not readable ({error}).") from None
+        raise UsageError(f"{given} cannot be read as a certificate and its key in PEM format: {error}.") from None
 
 
 def _expect_secrecy(broker: Broker) -> None:
@@ -275,8 +275,8 @@ def _expect_secrecy(broker: Broker) -> None:
             return
     if broker.user:
         raise UsageError(
-            f"The password for the broker '{broker.host}' would travel readable. "
-            "Name the authority that signed the broker's certificate, for TLS: --ca FILE."
+            f"Anyone on the network path could read the password for the broker '{broker.host}'. "
+            "Turn TLS on with the certificate of the broker's authority: --ca FILE."
         )
     if not broker.insecure:
         raise UsageError(

@@ -41,7 +41,7 @@ class Buffer:
                 else:
                     path.unlink()
         except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "a segment in it has a foreign name"
+            reason = error.strerror if isinstance(error, OSError) else "it contains a segment with an unknown name"
             raise MachineFailed(
                 f"The buffer of readings cannot be kept in '{folder}': {reason}. Name another folder."
             ) from None

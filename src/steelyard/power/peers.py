@@ -54,8 +54,8 @@ class Above:
         during = f" during {self.case}" if self.case else ""
         times, low, high = (significant(x, 3) for x in (self.factor, self.low, self.high))
         return (
-            f"{self.node} draws {times} times ({low} – {high}) the median of {self.peers} nodes{during}, by {self.source}: "
-            f"beyond their scatter (p {chance}). Look at its fans, its clock and power limits, and at what else runs there."
+            f"{self.node} draws {times} times ({low} – {high}) the median power of {self.peers} nodes{during}, by {self.source}. "
+            f"The difference exceeds their scatter (p {chance}). Check its fans, its clock and power limits, and other processes."
         )
 
 

@@ -142,10 +142,10 @@ def _disagreement(one: _Claim, other: _Claim) -> str:
     if one.scope == other.scope:
         what = "whole node" if one.scope == "node" else one.scope
         return (
-            f"{one.source} and {other.source} both measure the {what}, and {one.source} says {times} as much, more than their "
-            "intervals allow. One of the two is wrong, or measures more or less than that."
+            f"{one.source} and {other.source} both measure the {what}. {one.source} shows {times} as much power, which is more "
+            "than their intervals allow. One of them is wrong or measures other parts than it states."
         )
     return (
-        f"By {one.source} the {one.scope} alone used {times} what the whole node did by {other.source}, more than their "
-        "intervals allow: one of the two is wrong."
+        f"{one.source} shows {times} as much power for the {one.scope} alone as {other.source} shows for the whole node. This is "
+        "more than their intervals allow. One of the two is wrong."
     )

@@ -21,7 +21,7 @@ def show(store: "Store", parts: Sequence[Part], as_json: bool) -> None:
     found = [(part.node, first, name, offset) for part in parts for first, name, offset in _of_node(store, part)]
     if not found:
         raise UsageError(
-            "Clocks are compared by two sensors of power or energy of a node: these have fewer. Name a node."
+            "To compare clocks, a node needs two sensors of power or energy, and these nodes have fewer. Name another node."
         )
     if as_json:
         rows = [(f"{node}/{name}", f"{node}/{first}", *_numbers(offset)) for node, first, name, offset in found]
@@ -34,7 +34,7 @@ def show(store: "Store", parts: Sequence[Part], as_json: bool) -> None:
             words = (*said, significant(o.correlation, 2)) if o else ("no changes in common", "–", "–")
             cells.append((name, *words))
         tables.print_narrow_table(
-            f"{node}, behind {first}", ("sensor", "behind", "95 % interval", "correlation"), cells
+            f"{node}: clocks behind that of {first}", ("sensor", "behind", "95 % interval", "correlation"), cells
         )
 
 

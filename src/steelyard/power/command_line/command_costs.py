@@ -73,7 +73,7 @@ def show(found: Found, as_json: bool) -> None:
     if not whole.totals:
         _nothing(console, found)
         return
-    table = Table(title=f"What {escape(whole.stretch.name)} cost")
+    table = Table(title=f"Energy of {escape(whole.stretch.name)}")
     for column in ("", "source"):
         table.add_column(column)
     for column in ("time", "energy", "95 % interval", "mean", "greatest", "above idle"):
@@ -88,13 +88,13 @@ def show(found: Found, as_json: bool) -> None:
     for name, times in found.failures.items():
         console.print(f"{escape(name)} could not be read {times} times.")
     seconds = whole.totals[next(iter(whole.totals))].seconds
-    console.print(f"To read the sensors took {percent(found.reading / seconds, 2)} of a processor.")
+    console.print(f"Reading the sensors took {percent(found.reading / seconds, 2)} of the time of one core.")
 
 
 def _nothing(console: Console, found: Found) -> None:
     seconds = (found.stretches[0].stretch.end - found.stretches[0].stretch.begin) * 1e-9
     console.print(
-        f"Of these {duration(seconds)} no sensor says enough: watch a longer command, or read more often (--every)."
+        f"No sensor gave enough readings in {duration(seconds)}. Watch a longer command, or read more often with --every."
     )
 
 

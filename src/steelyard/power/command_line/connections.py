@@ -1,4 +1,4 @@
-"""What the commands share that talk with a broker or a store."""
+"""Options of the commands that use a broker or a store, and how such a command ends."""
 
 import contextlib
 import re
@@ -27,28 +27,43 @@ BrokerPlace = Annotated[
     typer.Option(
         "--broker",
         metavar="HOST[:PORT]",
-        help="MQTT broker, such as admin:8883 (default port: 8883 with TLS, else 1883).",
+        help="MQTT broker, such as admin:8883 (default: none; default port: 8883 with TLS, else 1883).",
     ),
 ]
-User = Annotated[str, typer.Option("--user", metavar="NAME", help="User name at the broker (default: none).")]
+User = Annotated[
+    str, typer.Option("--user", metavar="NAME", help="User name at the broker, such as node (default: none).")
+]
 PasswordFile = Annotated[
-    Path | None, typer.Option("--password-file", metavar="FILE", help="File with the user's password.")
+    Path | None,
+    typer.Option(
+        "--password-file", metavar="FILE", help="File with the user's password, such as secret (default: no password)."
+    ),
 ]
 Authority = Annotated[
     Path | None,
     typer.Option(
         "--ca",
         metavar="FILE",
-        help="File (PEM) with the authority that signed the broker's certificate. Switches TLS on.",
+        help="PEM file with the authority that signed the broker's certificate, such as ca.pem. Turns TLS on "
+        "(default: no TLS).",
     ),
 ]
 Certificate = Annotated[
     Path | None,
     typer.Option(
-        "--certificate", metavar="FILE", help="File (PEM) with a certificate to present instead of a password."
+        "--certificate",
+        metavar="FILE",
+        help="PEM file with a certificate to present instead of a password, such as node.pem (default: none).",
     ),
 ]
-Key = Annotated[Path | None, typer.Option("--key", metavar="FILE", help="File (PEM) with the key of the certificate.")]
+Key = Annotated[
+    Path | None,
+    typer.Option(
+        "--key",
+        metavar="FILE",
+        help="PEM file with the key of the certificate, such as key.pem (default: the certificate's file).",
+    ),
+]
 Insecure = Annotated[
     bool,
     typer.Option(
@@ -57,10 +72,12 @@ Insecure = Annotated[
         "Anyone on the network path can then read and change the readings and read the password.",
     ),
 ]
-Prefix = Annotated[str, typer.Option("--prefix", metavar="TOPIC", help="First level of the topics.")]
-_STORE = typer.Option("--store", metavar="PLACE", help="Store of readings: a folder, or cassandra://HOST/KEYSPACE.")
-StorePlace = Annotated[str, _STORE]
-StorePlaceOrNone = Annotated[str | None, _STORE]
+Prefix = Annotated[str, typer.Option("--prefix", metavar="TOPIC", help="First level of the topics, such as site.")]
+_STORE = "Store of readings: a folder, such as readings, or cassandra://HOST/KEYSPACE"
+StorePlace = Annotated[str, typer.Option("--store", metavar="PLACE", help=f"{_STORE} (required).")]
+StorePlaceOrNone = Annotated[
+    str | None, typer.Option("--store", metavar="PLACE", help=f"{_STORE} (default: none; then --broker is required).")
+]
 
 
 def broker(
@@ -80,7 +97,9 @@ def broker(
     host, port = host_and_port(place)
     usual = "8883" if ca or certificate else "1883"
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.%a-z]*\]?", host):
-        raise UsageError(f"'{place}' (given by --broker) is no broker: expected HOST or HOST:PORT, as admin:8883.")
+        raise UsageError(
+            f"'{place}' (given by --broker) is not an address of a broker. Expected HOST or HOST:PORT, such as admin:8883."
+        )
     number = whole(port or usual, "(given by --broker)", 1, 65535)
     password = secret(password_file, "password", insecure) if password_file else ""
     return Broker(host.strip("[]"), number, user, password, ca, certificate, key, insecure)
@@ -93,7 +112,7 @@ def topics(prefix: str, levels: int = 2) -> "Topics":
 
     if not is_name(prefix):
         raise UsageError(
-            f"'{prefix}' (given by --prefix) begins no topic: expected words without +, # or quotes, such as steelyard."
+            f"'{prefix}' (given by --prefix) cannot begin a topic. Expected words without +, # or quotes, such as steelyard."
         )
     return Topics(prefix, levels)
 
@@ -151,7 +170,7 @@ def _watch(trouble: Callable[[], str], ended: threading.Event) -> None:
     last = ""
     while not ended.wait(LOOK):
         if (now := trouble()) != last:
-            say(now or "that is over")
+            say(now or "This problem is over.")
             last = now
 
 

@@ -34,11 +34,11 @@ def form(asked: str | None, output: Path | None) -> str:
     if name not in FORMS:
         if asked is None:
             raise UsageError(
-                f"The name '{output}' says no form: expected one that ends with .csv, .jsonl or .parquet, or name it by --form."
+                f"The ending of '{output}' names no format. Use .csv, .jsonl or .parquet, or give the format with --form."
             )
-        raise UsageError(f"There is no form '{asked}' (given by --form). {nearest(asked, FORMS)}")
+        raise UsageError(f"There is no format '{asked}' (given by --form). {nearest(asked, FORMS)}")
     if name == "parquet" and output is None:
-        raise UsageError("Parquet is no text: name a file with --output FILE.parquet")
+        raise UsageError("Parquet is a binary format and needs a file. Name one with --output FILE.parquet.")
     return name
 
 

@@ -23,7 +23,7 @@ Each = Annotated[
     typer.Option(
         "--every",
         metavar="1s|1min|1h",
-        help="Aggregate the readings by second, minute or hour (default: the readings themselves).",
+        help="Aggregate the readings by second, minute or hour, such as 1min (default: do not aggregate).",
     ),
 ]
 
@@ -42,7 +42,7 @@ def level(text: str) -> int:
     from steelyard.numbers import length_of_time
     from steelyard.power.rollup import LEVELS
 
-    seconds = length_of_time(text, "The length of a stretch (given by --every)")
+    seconds = length_of_time(text, "The interval (given by --every)")
     if seconds not in LEVELS:
         raise UsageError(f"'{text}' (given by --every) is not valid: expected 1s, 1min or 1h.")
     return int(seconds)

@@ -52,10 +52,10 @@ def rows(store: "Store", parts: Sequence[Part], when: When) -> tuple[list[Row], 
         known = courses({sensor.name: trace for sensor, trace in _usable(part).traces(store)})
         silent = {s.source: s.name for s in added_up(part.sensors) if s.name not in known}
         for source, name in silent.items():
-            say(f"Of {part.node} by {source} no energy is said: {name} has no readings of that time.")
+            say(f"{source} gives no energy for {part.node}: {name} has no readings in that time.")
         found += list(_of_node(part, known, {*silent}, when.clock))
         for sentence in (*overlap.sentences(known), *_disagreements(part, known, when.clock)):
-            say(f"Of {part.node}: {sentence}")
+            say(f"{part.node}: {sentence}")
         nodes.append(Member(part.node, known, part.stretches))
     return found, above_peers(nodes, when.clock)
 
@@ -121,7 +121,7 @@ def show(found: Sequence[Row], in_all: Sequence[Total], more: Sequence[Above], w
         share = f"{total.nodes} of {total.of}" if total.nodes < total.of else str(total.nodes)
         bounds = f"{quantity(total.low, 'J')} – {quantity(total.high, 'J')}"
         what = f"{quantity(total.joules, 'J')} ({bounds}), {share} node{'' if total.of == 1 else 's'}"
-        print(f"In all by {total.source}: {what}.")
+        print(f"Total by {total.source}: {what}.")
     for each in more:
         print(each.sentence)
 

@@ -55,7 +55,7 @@ def parts(store: "Store", words: Sequence[str], when: When) -> tuple[list[Part],
         if len(nodes) > 1:
             system = nodes[0].partition("/")[0]
             raise UsageError(
-                f"{when.called} was on '{host}', and the store knows {' and '.join(nodes)}. Name the system too: '{system}'."
+                f"{when.called} ran on '{host}', and the store has {' and '.join(nodes)}. Name the system, such as '{system}'."
             )
         if nodes:
             found.append(Part(nodes[0], chosen[nodes[0]], stretches))
@@ -63,7 +63,7 @@ def parts(store: "Store", words: Sequence[str], when: When) -> tuple[list[Part],
             unknown.append(host)
     if not found:
         among = f" among {', '.join(words)}" if words else ""
-        raise UsageError(f"{when.called} was on {_some(unknown)}: the store has no such node{among}. {_known(chosen)}")
+        raise UsageError(f"{when.called} ran on {_some(unknown)}. The store has no such node{among}. {_known(chosen)}")
     return found, unknown
 
 
@@ -73,7 +73,7 @@ def _some(hosts: Sequence[str]) -> str:
 
 
 def _known(chosen: Mapping[str, object]) -> str:
-    return f"Known are: {_some(sorted(chosen)) or 'none'}."
+    return f"It has these nodes: {_some(sorted(chosen)) or 'none'}."
 
 
 def _named(known: Mapping[str, tuple[Sensor, ...]], words: Sequence[str]) -> dict[str, tuple[Sensor, ...]]:
@@ -100,7 +100,7 @@ def _of_word(known: Mapping[str, tuple[Sensor, ...]], word: str) -> dict[str, tu
     if not system:
         node = "/".join(word.split("/")[:2])
         kind = "node" if "/" in word else "system"
-        raise UsageError(f"The store knows no {kind} '{node}'. {nearest(node, known)}")
+        raise UsageError(f"The store has no {kind} '{node}'. {nearest(node, known)}")
     return system
 
 

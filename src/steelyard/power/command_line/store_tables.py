@@ -38,7 +38,7 @@ def disagreements(rows: Sequence["Row"]) -> list[str]:
         spent = {row.sensor.name: row.spent for row in mine if row.spent}
         totals = watched.totals(sensors, spent, overlap.doubtful(known))
         of_node = (*overlap.sentences(known), *watched.disagreements(sensors, totals))
-        found += [f"Of {node}: {sentence}" for sentence in of_node]
+        found += [f"{node}: {sentence}" for sentence in of_node]
     return found
 
 
@@ -168,6 +168,6 @@ def notes(store: "Store", parts: Iterable[Part]) -> None:
 
 
 def sentence(node: str, gap: Gap) -> str:
-    """'From … to … nothing is known of rapl/package-0 of cluster/n1: buffer full.'"""
+    """Returns 'cluster/n1 has no readings of rapl/package-0 from … to …: buffer full.'"""
     first, last = (datetime.fromtimestamp(ns * NANO).isoformat(" ", "seconds") for ns in (gap.start, gap.end))
-    return f"From {first} to {last} nothing is known of {', '.join(gap.sensors) or 'the sensors'} of {node}: {gap.why}."
+    return f"{node} has no readings of {', '.join(gap.sensors) or 'any sensor'} from {first} to {last}: {gap.why}."

@@ -22,14 +22,20 @@ WHOLE_SECONDS = 1.0  # the doubt about a scheduler's times
 Since = Annotated[
     str | None,
     typer.Option(
-        "--from", metavar="MOMENT", help="Begin, such as now-1h, '2026-11-22 14:00' or ns since 1970 (default: now-1h)."
+        "--from",
+        metavar="MOMENT",
+        help="Start of the period, such as now-2h, '2026-11-22 14:00' or ns since 1970 (default: now-1h).",
     ),
 ]
-Until = Annotated[str | None, typer.Option("--to", metavar="MOMENT", help="End, in the same forms (default: now).")]
+Until = Annotated[
+    str | None, typer.Option("--to", metavar="MOMENT", help="End of the period, such as now-10min (default: now).")
+]
 OfRun = Annotated[
     str | None,
     typer.Option(
-        "--run", metavar="RUN", help="Take the time of this run, by its id or folder, instead of --from and --to."
+        "--run",
+        metavar="RUN",
+        help="Take the period of this run, such as 20261120-101500 or its folder, instead of --from and --to.",
     ),
 ]
 OfCase = Annotated[
@@ -37,8 +43,8 @@ OfCase = Annotated[
     typer.Option(
         "--case",
         metavar="TEXT",
-        help="Take only matching cases of --run: a line number of records.jsonl, a benchmark, a kernel or PARAMETER=VALUE. "
-        "A case must match all conditions.",
+        help="Take only the matching cases of --run: a line number of records.jsonl, a benchmark such as memory.stream, "
+        "a kernel or PARAMETER=VALUE. A case must match all conditions (default: all cases).",
     ),
 ]
 OfJob = Annotated[
@@ -46,7 +52,7 @@ OfJob = Annotated[
     typer.Option(
         "--job",
         metavar="ID",
-        help="Take the time and the nodes of this Slurm job, such as 4711, instead of --from and --to.",
+        help="Take the period and the nodes of this Slurm job, such as 4711, instead of --from and --to.",
     ),
 ]
 
@@ -81,9 +87,9 @@ def asked(
     given = {"--from and --to": since or until, "--run": run, "--job": job}
     named = [option for option, value in given.items() if value]
     if len(named) > 1:
-        raise UsageError(f"{' as well as '.join(named)} say which time is meant: choose one.")
+        raise UsageError(f"Several options choose the period: {' / '.join(named)}. Give only one of them.")
     if cases and not run:
-        raise UsageError(f"'{cases[0]}' (given by --case) is a case of no run: name the run by --run.")
+        raise UsageError(f"'{cases[0]}' (given by --case) needs a run. Name the run with --run.")
     if run:
         return of_run(runs, run, cases)
     if job:
@@ -91,7 +97,9 @@ def asked(
     now = time.time_ns()
     start, end = moment(since or "now-1h", "(given by --from)", now), moment(until or "now", "(given by --to)", now)
     if end <= start:
-        raise UsageError(f"The time ends before it begins: from '{since or 'now-1h'}' to '{until or 'now'}'.")
+        raise UsageError(
+            f"The period from '{since or 'now-1h'}' to '{until or 'now'}' ends before it begins. Change --from or --to."
+        )
     return When("", (Stretch("", start, end),))
 
 
@@ -108,7 +116,7 @@ def of_run(runs: Path, name: str, cases: Sequence[str]) -> When:
     found = [(number, record, when) for number, record in chosen if (when := find_stretch(record))]
     if not found:
         raise UsageError(
-            f"The records of the run {run.id} do not say when they were measured: an older Steelyard made it."
+            f"The records of the run {run.id} have no times, because an older Steelyard made them. Measure again."
         )
     stretches = tuple(Stretch(_name(number, record), when.begin, when.end) for number, record, when in found)
     if not cases:
@@ -129,11 +137,15 @@ def _name(number: int, record: "Record") -> str:
 
 def _no_case(run: "Run", cases: Sequence[str]) -> str:
     if not cases:
-        return f"The run {run.id} has no records: it has no time."
+        return f"The run {run.id} has no records, so its period is unknown. Choose another run."
     if len(cases) > 1:
-        return f"The run {run.id} has no case that is all of {', '.join(cases)} (given by --case)."
+        return (
+            f"No case of the run {run.id} matches all of {', '.join(cases)} (given by --case). Leave a condition out."
+        )
     if cases[0].isdigit():
-        return f"The run {run.id} has no case {cases[0]} (given by --case): it has {len(run.records)} records."
+        return (
+            f"The run {run.id} has no case {cases[0]} (given by --case). Choose a number from 1 to {len(run.records)}."
+        )
     known = {r.benchmark for r in run.records} | {r.kernel for r in run.records}
     return f"The run {run.id} has no case '{cases[0]}' (given by --case). {nearest(cases[0], known)}"
 

@@ -37,11 +37,13 @@ def address(text: str) -> Address:
         host, port = text, str(PORT)
     host = host.removeprefix("[").removesuffix("]")
     if not host or not port.isascii() or not port.isdecimal() or int(port) > 65535:
-        raise UsageError(f"'{text}' (given by --listen) is no address: expected HOST:PORT, as 127.0.0.1:{PORT}.")
+        raise UsageError(
+            f"'{text}' (given by --listen) is not an address. Expected HOST:PORT, such as 127.0.0.1:{PORT}."
+        )
     try:
         found = [str(each[4][0]) for each in socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)]
     except (OSError, UnicodeError) as error:
-        raise UsageError(f"'{host}' (given by --listen) is no host that is known here: {error}.") from None
+        raise UsageError(f"The host '{host}' (given by --listen) has no address: {error}. Name another host.") from None
     numeric = next((each for each in found if "." in each), found[0])
     return Address(numeric, int(port), ipaddress.ip_address(numeric.partition("%")[0]).is_loopback)
 
@@ -51,7 +53,7 @@ def token(file: Path, insecure: bool) -> str:
     found = secret(file, "token", insecure).strip()
     if len(found) < LEAST_TOKEN or not found.isascii() or not found.isprintable() or " " in found:
         raise UsageError(
-            f"The token file '{file}' must hold one word of at least {LEAST_TOKEN} letters. Make one: openssl rand -hex 32"
+            f"The token file '{file}' must contain one word of at least {LEAST_TOKEN} letters. Make one: openssl rand -hex 32"
         )
     return found
 
@@ -60,7 +62,7 @@ def expect_token(at: Address, token: str) -> None:
     """Refuses to answer everybody."""
     if not at.loopback and not token:
         raise UsageError(
-            f"'{at.host}' (given by --listen) can be reached from other machines: name a token that requests must bear, "
+            f"Other machines can reach '{at.host}' (given by --listen). Name a token that requests must send, "
             "--token-file FILE, or listen on 127.0.0.1."
         )
 
@@ -69,13 +71,13 @@ def secured(certificate: Path | None, key: Path | None) -> Secured | None:
     """UsageError for what is no certificate with its key; None without one."""
     if certificate is None:
         if key:
-            raise UsageError(f"The key '{key}' belongs to a certificate, and none is named. Name both.")
+            raise UsageError(f"The key '{key}' needs a certificate. Name both, with --key and --certificate.")
         return None
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
     except OSError as error:
         given = ", ".join(f"'{path}'" for path in (certificate, key) if path)
-        raise UsageError(f"{given}: not a certificate and its key in PEM form, or not readable ({error}).") from None
+        raise UsageError(f"{given} cannot be read as a certificate and its key in PEM format: {error}.") from None
     return Secured(certificate, key)
 
 
@@ -86,7 +88,8 @@ def opened(at: Address) -> socket.socket:
         return socket.create_server((at.host, at.port), family=family)
     except OSError as error:
         raise MachineFailed(
-            f"{at.host} port {at.port} cannot be listened on: {error.strerror}. Name another place, as --listen 127.0.0.1:0."
+            f"The server cannot listen on {at.host} port {at.port}: {error.strerror}. Name another address, such as "
+            "--listen 127.0.0.1:0."
         ) from None
 
 

@@ -23,9 +23,9 @@ MARGIN = 600 * SECOND  # ns of readings around a stretch, between which the ener
 
 _MOMENT = "now, now-1h, 2026-11-22T14:00:00+00:00, or ns since 1970"
 Node = Annotated[str, fastapi.Query(description="SYSTEM/NODE")]
-Name = Annotated[str, fastapi.Query(description="the sensor's name on its node, as rapl/package-0")]
-Names = Annotated[list[str], fastapi.Query(description="SYSTEM/NODE/SENSOR, as often as there are sensors")]
-Level = Annotated[int, fastapi.Query(description="seconds of a stretch: 1, 60 or 3600")]
+Name = Annotated[str, fastapi.Query(description="name of the sensor on its node, such as rapl/package-0")]
+Names = Annotated[list[str], fastapi.Query(description="SYSTEM/NODE/SENSOR; repeat it for each sensor")]
+Level = Annotated[int, fastapi.Query(description="length of an interval in seconds: 1, 60 or 3600")]
 From = Annotated[str, fastapi.Query(alias="from", description=_MOMENT)]
 To = Annotated[str, fastapi.Query(description=_MOMENT)]
 
@@ -46,14 +46,14 @@ class Own:
         return made
 
     def sensors(self) -> Any:
-        """Every sensor of every node."""
+        """Returns the sensors of all nodes."""
         known = sorted(self._readings.sensors().items())
         return _json([_described(node, each) for node, sensors in known for each in sensors])
 
     def trace(
         self, node: Node, sensor: Name, from_: From = "now-1h", to: To = "now", form: Literal["json", "csv"] = "json"
     ) -> Any:
-        """The readings of a sensor."""
+        """Returns the readings of a sensor in a period."""
         start, end = _stretch(from_, to)
         known = self._sensor(node, sensor)
         with self._readings.query() as query:
@@ -66,12 +66,14 @@ class Own:
         return Response("".join(("Sensor,Time,Value\n", *lines)), media_type="text/csv")
 
     def rollup(self, sensor: Names, level: Level = 60, from_: From = "now-1h", to: To = "now") -> Any:
-        """Stretches of a second, a minute or an hour of several sensors."""
+        """Returns the readings of several sensors, aggregated by second, minute or hour."""
         start, end = _stretch(from_, to)
         if level not in LEVELS:
-            raise UsageError(f"There are no stretches of {level} s; level is one of {', '.join(map(str, LEVELS))}.")
+            raise UsageError(
+                f"The level {level} does not exist. Choose one of {', '.join(map(str, LEVELS))} (seconds)."
+            )
         if len(sensor) > MOST_SENSORS:
-            raise UsageError(f"These are {len(sensor)} sensors; at most {MOST_SENSORS} are taken at a time.")
+            raise UsageError(f"The request names {len(sensor)} sensors. Ask for at most {MOST_SENSORS} at a time.")
         known = {f"{node}/{s.name}": (node, s) for node, each in self._readings.sensors().items() for s in each}
         for name in sensor:
             if name not in known:
@@ -86,20 +88,18 @@ class Own:
         return _json(answer)
 
     def gaps(self, node: Node, from_: From = "now-1h", to: To = "now") -> Any:
-        """When nothing is known of a node's sensors, and why."""
+        """Returns the periods in which sensors of a node have no readings, and the reasons."""
         start, end = _stretch(from_, to)
         self._sensors(node)
         found = self._readings.gaps(node, start, end)
         return _json([GapOf(list(gap.sensors), gap.start, gap.end, gap.why) for gap in found])
 
     def energy(self, node: Node, sensor: Name, from_: From = "now-1h", to: To = "now") -> Any:
-        """The energy of a stretch of time by a sensor of energy or power, with its interval."""
+        """Returns the energy of a period with its interval, from a sensor of energy or power."""
         start, end = _stretch(from_, to)
         known = self._sensor(node, sensor)
         if known.quantity not in ("energy", "power"):
-            raise UsageError(
-                f"The sensor '{sensor}' is of {known.quantity}: energy follows from one of energy or power."
-            )
+            raise UsageError(f"The sensor '{sensor}' measures {known.quantity}. Name a sensor of energy or power.")
         with self._readings.query() as query:
             trace = query.trace(node, known, start - MARGIN, end + MARGIN)
         course = energies.course(trace)
@@ -115,7 +115,7 @@ class Own:
     def _sensors(self, node: str) -> tuple[Sensor, ...]:
         found = self._readings.sensors().get(node)
         if found is None:
-            raise UsageError(f"The store knows no node '{node}'. {_LISTED}")
+            raise UsageError(f"The store has no node '{node}'. {_LISTED}")
         return found
 
     def _sensor(self, node: str, name: str) -> Sensor:
@@ -125,20 +125,20 @@ class Own:
         return found
 
 
-_LISTED = "/api/steelyard/sensors lists them."
+_LISTED = "/api/steelyard/sensors lists all sensors."
 
 
 def _stretch(since: str, until: str) -> tuple[int, int]:
     now = time.time_ns()
     start, end = moment(since, "(given by from)", now), moment(until, "(given by to)", now)
     if not 0 <= start < end < END:
-        raise UsageError(f"The time from '{since}' to '{until}' has no length, or lies before 1970 or after 2116.")
+        raise UsageError(f"The period from '{since}' to '{until}' is empty, or it lies before 1970 or after 2116.")
     return start, end
 
 
 def _expect_few(rows: int) -> None:
     if rows > MOST_ROWS:
-        raise TooMuch(f"The answer has more than {MOST_ROWS} rows. Ask for a shorter time, or for a higher level.")
+        raise TooMuch(f"The answer has more than {MOST_ROWS} rows. Ask for a shorter period or for a higher level.")
 
 
 def _described(node: str, of: Sensor) -> SensorOf:

@@ -108,10 +108,10 @@ class Query:
         self._read += more
         if self._read > MOST_READINGS:
             raise TooMuch(
-                f"The query reads more than {MOST_READINGS} readings. Ask for fewer sensors or a shorter time."
+                f"The query reads more than {MOST_READINGS} readings. Ask for fewer sensors or a shorter period."
             )
         if time.monotonic() > self._end:
-            raise TooMuch(f"The query takes longer than {LONGEST:.0f} s. Ask for fewer sensors or a shorter time.")
+            raise TooMuch(f"The query takes longer than {LONGEST:.0f} s. Ask for fewer sensors or a shorter period.")
 
 
 def _only(of: Rollup, name: Name) -> Rollup:

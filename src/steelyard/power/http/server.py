@@ -20,7 +20,7 @@ GOODBYE = 5  # seconds that answers on their way may take at the end
 _OWN_NAMES = {"localhost", "127.0.0.1", "[::1]"}
 _PAGE = """Readings of power, by Steelyard.
 /metrics                the newest reading of each sensor, as OpenMetrics: for a Prometheus, which Grafana then queries
-/api/steelyard/sensors  an API of its own; /openapi.json describes it
+/api/steelyard/sensors  Steelyard's own API; /openapi.json describes it
 """
 
 
@@ -31,7 +31,7 @@ def expect_packages() -> None:
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise UsageError(
-            f"Readings are served by Python packages of which {error.name} is not installed. Do: {install_extra('serve')}"
+            f"Serving readings needs the Python package {error.name}, which is not installed. Do: {install_extra('serve')}"
         ) from None
 
 
@@ -99,16 +99,16 @@ class Gate:
         """The answer to who is not let through; None for who is."""
         if self._expected:
             if not hmac.compare_digest(headers.get(b"authorization", b""), self._expected):
-                answer = refused(401, "The request needs the token: Authorization: Bearer TOKEN.")
+                answer = refused(401, "The request has no valid token. Send the header Authorization: Bearer TOKEN.")
                 answer.headers["WWW-Authenticate"] = "Bearer"
                 return answer
         elif host_and_port(headers.get(b"host", b"").decode("latin-1").lower())[0] not in _OWN_NAMES:
-            return refused(403, "Without a token only 127.0.0.1, [::1] and localhost are answered, by that name.")
+            return refused(403, "Without a token, the server answers only requests to 127.0.0.1, [::1] or localhost.")
         if self._answered >= REQUESTS:
-            return refused(503, f"{REQUESTS} requests are being answered. Ask again in a moment.")
+            return refused(503, f"The server is answering {REQUESTS} other requests. Ask again in a moment.")
         return None
 
 
 def _first(error: Any) -> str:
     found = error.errors()[0]
-    return f"The parameter {found['loc'][-1]} is not as expected: {found['msg']}."
+    return f"The parameter {found['loc'][-1]} is not valid: {found['msg']}."

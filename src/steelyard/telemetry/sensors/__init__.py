@@ -10,8 +10,8 @@ from steelyard.errors import UsageError, nearest
 from steelyard.model.sensor import Reading, Sensor
 
 NONE = (
-    "This machine shows no sensor of power that could be read: none of RAPL, hwmon, IPMI, a battery, or an accelerator's own. "
-    "Name one with --sensor, as model:idle=20,full=95 (computed from the load, and marked so) or command:run=FILE,unit=W."
+    "This machine has no power sensor that you may read (RAPL, hwmon, IPMI, battery, accelerator). Name one with --sensor, such "
+    "as command:run=FILE,unit=W, or model:idle=20,full=95 (power computed from the load, and marked as modelled)."
 )
 GROUP = "steelyard.sensor"  # the entry point by which another package adds a kind of sensors
 
@@ -78,7 +78,9 @@ def opened(words: str) -> Device:
     name, _, rest = words.partition(":")
     known = {n: kind for n, kind in kinds().items() if kind.open}
     if name not in known:
-        raise UsageError(f"There is no kind of sensor '{name}' for --sensor. {nearest(name, known)}")
+        raise UsageError(
+            f"'{name}' (given by --sensor) is not a kind of sensor that can be named. {nearest(name, known)}"
+        )
     settings = dict(part.partition("=")[::2] for part in rest.split(",") if part)
     make = known[name].open
     assert make is not None

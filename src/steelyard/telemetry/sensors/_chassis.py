@@ -201,7 +201,7 @@ def _sensors(service: Service, chassis: Chassis, path: str) -> None:
     for number_, (member, embedded) in enumerate(service.members(path)):
         if number_ == _MOST_SENSORS:
             chassis.problems.append(
-                f"{service.url}{path} has more than {_MOST_SENSORS} sensors; the rest was not asked"
+                f"{service.url}{path} has more than {_MOST_SENSORS} sensors, and the rest was not read"
             )
             break
         try:
@@ -242,7 +242,7 @@ def _is_running(chassis: Chassis, path: str, watts: float) -> bool:
     """A machine that answers draws something: 0 W is no reading of it."""
     if watts > 0:
         return True
-    chassis.problems.append(f"{path} says {watts:g} W of the whole chassis, which is no reading")
+    chassis.problems.append(f"{path} reports {watts:g} W for the whole chassis, which cannot be right")
     return False
 
 

@@ -58,7 +58,7 @@ def value_of(path: str | Path) -> float:
     text = text_of(path)
     value = number(text)
     if value is None:
-        raise OSError(f"{path} holds '{text[:40]}', and no number")
+        raise OSError(f"{path} contains '{text[:40]}' instead of a number")
     return value
 
 
@@ -114,5 +114,5 @@ def held(sensors: Sequence[Sensor]) -> list[Sensor]:
 def why(path: str | Path, problem: OSError) -> str:
     """The reason why a file cannot be read, as the middle of a sentence."""
     if isinstance(problem, PermissionError):
-        return f"{path} may be read by root only"
+        return f"only root may read {path}"
     return f"{path}: {problem.strerror}" if problem.strerror else str(problem)

@@ -32,7 +32,7 @@ class Counters:
                     continue
                 self._handles[f"nvidia/gpu{index}/energy"] = handle
             if not self._handles:
-                raise OSError("no GPU counts its energy")
+                raise OSError("no GPU has an energy counter")
         except OSError:
             self.close()
             raise
@@ -62,4 +62,4 @@ class Counters:
         except AttributeError:
             raise OSError(f"NVML is too old: it has no {name}") from None
         if code != 0:
-            raise OSError(f"NVML's {name} gave the error {code}")
+            raise OSError(f"NVML's {name} returned the error {code}")

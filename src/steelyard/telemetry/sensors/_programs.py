@@ -23,7 +23,7 @@ def answer(command: Sequence[str]) -> str:
     except NoAnswer as problem:
         raise OSError(f"'{called}' {problem}") from None
     if done.returncode != 0:
-        why = reason(done)[:_SHOWN] or "(it said nothing)"
+        why = reason(done)[:_SHOWN] or "(no message)"
         raise OSError(f"'{called}' ended with exit code {done.returncode}: {why}")
     return done.stdout
 
@@ -37,7 +37,9 @@ class Program:
         text = answer(command)
         self.sensors: Sequence[Sensor] = tuple(parser(text))
         if not self.sensors:
-            raise OSError(f"'{shlex.join(command)}' gave no reading; it said: {text.strip()[:_SHOWN] or '(nothing)'}")
+            raise OSError(
+                f"'{shlex.join(command)}' gave no reading; it printed: {text.strip()[:_SHOWN] or '(nothing)'}"
+            )
 
     def read(self) -> Sequence[Reading]:
         before = time.time_ns()

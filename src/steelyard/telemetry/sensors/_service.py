@@ -41,9 +41,9 @@ class Service:
         except OSError as problem:
             raise OSError(f"{self.url}{path}: {problem}") from None
         except (HTTPException, ValueError, RecursionError) as problem:
-            raise OSError(f"{self.url}{path} gave no JSON of a resource: {type(problem).__name__}: {problem}") from None
+            raise OSError(f"{self.url}{path} returned no valid JSON: {type(problem).__name__}: {problem}") from None
         if not isinstance(found, dict):
-            raise OSError(f"{self.url}{path} gave no resource, but a {type(found).__name__}")
+            raise OSError(f"{self.url}{path} returned a {type(found).__name__} instead of a resource")
         return found
 
     def members(self, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -105,7 +105,7 @@ def _secret(settings: Mapping[str, str], name: str) -> str:
     word = secret(Path(settings[name]), name.removesuffix("-file")).strip()
     if not word.isascii() or not word.isprintable():
         raise UsageError(
-            f"'{settings[name]}' (given by --sensor redfish:{name}=) holds more than one line of ASCII letters."
+            f"'{settings[name]}' (given by --sensor redfish:{name}=) must contain one line of ASCII letters. Correct the file."
         )
     return word
 
@@ -119,7 +119,7 @@ def _opener(authority: str | None, secure: bool) -> "OpenerDirector":
         # The certificates of the system take a tenth of a second to load: only where they are asked for.
         context = ssl.create_default_context(cafile=authority) if secure else None
     except (OSError, ValueError) as problem:
-        raise UsageError(f"'{authority}' (given by --sensor redfish:ca=) holds no certificate: {problem}.") from None
+        raise UsageError(f"'{authority}' (given by --sensor redfish:ca=) contains no certificate: {problem}.") from None
 
     opener = OpenerDirector()
     transport = HTTPSHandler(context=context) if context else HTTPHandler()

@@ -46,7 +46,7 @@ def unit_of(unit: str, where: str) -> tuple[Quantity, float]:
     """As `measured`, for a unit that a user gives; `where` says where it stands. UsageError where it is not known."""
     known = measured(unit)
     if known is None:
-        raise UsageError(f"'{unit}' {where} is no unit of a sensor. Known are: {', '.join(_PRINTED)}.")
+        raise UsageError(f"'{unit}' {where} is not a unit of a sensor. Use one of {', '.join(_PRINTED)}.")
     return known
 
 
@@ -88,7 +88,7 @@ def expect(kind: str, settings: Mapping[str, str], known: Sequence[str], needed:
             raise UsageError(f"The sensor '{kind}' has no setting '{name}'. {nearest(name, known)}")
     for name in needed:
         if not settings.get(name):
-            raise UsageError(f"The sensor '{kind}' needs '{name}=…': --sensor {kind}:{name}=….")
+            raise UsageError(f"The sensor '{kind}' needs the setting '{name}'. Write --sensor {kind}:{name}=….")
 
 
 def positive(kind: str, settings: Mapping[str, str], name: str, default: float | None = None) -> float:
@@ -98,6 +98,6 @@ def positive(kind: str, settings: Mapping[str, str], name: str, default: float |
     value = number(settings.get(name, ""))
     if value is None or value < 0:
         raise UsageError(
-            f"'{settings.get(name, '')}' (given by --sensor {kind}:{name}=) is not valid: expected a number, 0 or more."
+            f"'{settings.get(name, '')}' (given by --sensor {kind}:{name}=) is not valid: expected a number of 0 or more."
         )
     return value

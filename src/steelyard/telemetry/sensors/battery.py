@@ -55,7 +55,7 @@ def find(root: Path) -> Found:
                 devices.append(battery)
             else:
                 refused.append(
-                    f"The battery {folder.name} says what the machine draws only while it feeds it; it is '{status}'. "
+                    f"The battery {folder.name} shows the machine's power only while it discharges, and it is '{status}'. "
                     "Unplug the mains adapter."
                 )
         except OSError as problem:
@@ -72,4 +72,4 @@ def _feeds_the_machine(folder: Path) -> bool:
     )
 
 
-kind = Kind("battery", "A laptop's battery, while it feeds the machine", find)
+kind = Kind("battery", "A laptop's battery, while it discharges", find)

@@ -47,9 +47,9 @@ def make(settings: Mapping[str, str]) -> Device:
     try:
         command = shlex.split(settings["run"])
     except ValueError as problem:
-        raise UsageError(f"'{settings['run']}' (given by --sensor command:run=) is no command: {problem}.") from None
+        raise UsageError(f"'{settings['run']}' (given by --sensor command:run=) is not a command: {problem}.") from None
     if not command:
-        raise UsageError("The sensor 'command' needs a program: --sensor command:run=PROGRAM.")
+        raise UsageError("The sensor 'command' needs a program. Write --sensor command:run=PROGRAM.")
     unit = settings.get("unit", "W")
     unit_of(unit, "(given by --sensor command:unit=)")
     name = settings.get("name") or command[0].rpartition("/")[2]
@@ -62,5 +62,5 @@ kind = Kind(
     "A program that prints a number, or lines of name, value and unit",
     lambda root: Found(),
     make,
-    "run=PROGRAM WORDS,unit=W (of a number alone),name=NAME,window=SECONDS; a command with a comma goes into a script",
+    "run=PROGRAM WORDS,unit=W (for a number without a unit),name=NAME,window=SECONDS; put a command with a comma into a script",
 )

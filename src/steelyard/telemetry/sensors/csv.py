@@ -74,7 +74,7 @@ def traces(path: Path, unit: str = "", window: float = 0.0) -> tuple[Trace, ...]
     UsageError for a file that is none, with the line.
     """
     if not is_file(path):
-        raise UsageError(f"There is no file '{path}' of readings.")
+        raise UsageError(f"The file '{path}' of readings does not exist. Name an existing file.")
     moments: dict[str, array[int]] = {}
     values: dict[str, array[float]] = {}
     for name, at, value in _lines(path):
@@ -91,15 +91,15 @@ def traces(path: Path, unit: str = "", window: float = 0.0) -> tuple[Trace, ...]
             found.append(Trace(sensor, columns[0][order], columns[1][order]))
     if not found:
         raise UsageError(
-            f"'{path}' holds no readings that are known: expected lines below '{','.join(HEADER)}', and names that say what is "
-            f"measured ({', '.join(_NAMED)}), or else a unit, as --sensor csv:file={path},unit=W."
+            f"'{path}' contains no usable readings. Expected lines below '{','.join(HEADER)}' and sensor names with one of the "
+            f"words {', '.join(_NAMED)}. For other names, give a unit: --sensor csv:file={path},unit=W."
         )
     return tuple(found)
 
 
 def _lines(path: Path) -> Iterator[tuple[str, int, float]]:
     """(sensor, ns since 1970, value) of each line."""
-    expected = "expected NAME,TIME,VALUE with the time in ns since 1970 (dcdbquery -r) and a number"
+    expected = "expected NAME,TIME,VALUE with the time in ns since 1970 (dcdbquery -r) and a number as the value"
     try:
         with ordinary(path) as file:
             rows = csv.reader(line.decode("utf-8", "replace") for line in iter(lambda: file.readline(SHORT), b""))
@@ -142,8 +142,8 @@ def make(settings: Mapping[str, str]) -> Device:
 
 kind = Kind(
     "csv",
-    "Readings of a file (Sensor,Time,Value), given again in the file's own steps of time",
+    "Readings from a file (Sensor,Time,Value), replayed at the file's own speed",
     lambda root: Found(),
     make,
-    "file=FILE,unit=W (of all values; without it the names decide),window=SECONDS (over which each power is the mean)",
+    "file=FILE,unit=W (of all values; default: from the names),window=SECONDS (averaging time of each power)",
 )

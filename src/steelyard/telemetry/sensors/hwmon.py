@@ -52,7 +52,7 @@ def find(root: Path) -> Found:
     for channel, file in zip(usable, _within(usable), strict=True):
         devices.setdefault(channel.chip, []).append(file)
     refused = [f"{file.sensor.name} cannot be read: {why(file.sensor.place, p)}." for file, p in bad.items()]
-    refused += [f"{c.sensor.name} is left out: it says 0 {c.sensor.unit} of the whole machine." for c in silent]
+    refused += [f"{c.sensor.name} is left out: it reports 0 {c.sensor.unit} for the whole machine." for c in silent]
     return Found(tuple(Files(files) for files in devices.values()), tuple(refused))
 
 
@@ -143,4 +143,6 @@ def _milliseconds(path: Path) -> float:
     return max(0.0, optional(path) or 0.0) / 1000
 
 
-kind = Kind("hwmon", "Sensors of the board and of devices (hwmon: INA2xx, PMBus, temperatures, fans)", find, light=True)
+kind = Kind(
+    "hwmon", "Sensors of the board and its devices (hwmon: INA2xx, PMBus, temperatures, fans)", find, light=True
+)

@@ -85,11 +85,13 @@ def find(root: Path) -> Found:
     if device is None:
         return Found()
     if not shutil.which("ipmitool"):
-        return Found((), (f"A BMC is there ({device}), but not the program that asks it: install ipmitool.",))
+        return Found(
+            (), (f"This machine has a BMC ({device}), but the program ipmitool is missing. Install ipmitool.",)
+        )
     if not os.access(device, os.R_OK | os.W_OK):
-        allow = f"Run as root, or trust a group with both: 'chgrp GROUP {device}; chmod g+rw {device}'."
-        reason = "is root's only, since those who may ask it may also switch the machine off"
-        return Found((), (f"A BMC is there, but {device} {reason}. {allow}",))
+        reason = f"only root may use {device}, because its users can also switch the machine off"
+        allow = f"Run as root, or allow a trusted group: 'chgrp GROUP {device}; chmod g+rw {device}'."
+        return Found((), (f"This machine has a BMC, but {reason}. {allow}",))
     devices: list[Device] = []
     refused: list[str] = []
     for words, parser in _questions("ipmi").values():
@@ -137,7 +139,10 @@ def _session(settings: Mapping[str, str]) -> list[str]:
         if name in settings:
             words += [option, settings[name]]
     if "password-file" in settings and not Path(settings["password-file"]).is_file():
-        raise UsageError(f"There is no file '{settings['password-file']}' (given by --sensor ipmi:password-file=).")
+        raise UsageError(
+            f"The file '{settings['password-file']}' (given by --sensor ipmi:password-file=) does not exist. "
+            "Name an existing file."
+        )
     return words
 
 
@@ -160,9 +165,9 @@ def _raw(settings: Mapping[str, str], prefix: str) -> Parser:
 
 kind = Kind(
     "ipmi",
-    "A BMC: DCMI's power reading, its sensors, a site's raw command (ipmitool)",
+    "A BMC: power reading of DCMI, sensors, or a raw command of the site (ipmitool)",
     find,
     make,
     "host=ADDRESS,port=623,user=NAME,password-file=FILE,interface=lanplus,cipher=17,ask=power or sensors; "
-    "raw=0x30 0x1b,first=0,bytes=2,unit=W in place of ask (the bytes of the answer, the lowest first)",
+    "raw=0x30 0x1b,first=0,bytes=2,unit=W instead of ask (bytes of the answer, lowest first)",
 )

@@ -56,7 +56,7 @@ class Model:
     def _busy(self) -> int:
         busy = busy_ticks(self.stat)
         if busy is None:
-            raise OSError(f"{self.stat} does not say how busy the processors are")
+            raise OSError(f"{self.stat} does not show how busy the processors are")
         return busy
 
 
@@ -65,16 +65,18 @@ def make(settings: Mapping[str, str]) -> Device:
     expect("model", settings, ("idle", "full"), ("idle", "full"))
     idle, full = (positive("model", settings, name) for name in ("idle", "full"))
     if full < idle:
-        raise UsageError(f"The sensor 'model' cannot be: full={full:g} W is below idle={idle:g} W.")
+        raise UsageError(
+            f"The sensor 'model' has full={full:g} W, which is below idle={idle:g} W. Give a full power of at least {idle:g} W."
+        )
     try:
         return Model(idle=idle, full=full)
     except OSError as problem:
-        raise MachineFailed(f"The sensor 'model' cannot be: {problem}.") from None
+        raise MachineFailed(f"The sensor 'model' cannot be read: {problem}.") from None
 
 
 kind = Kind(
     "model",
-    "A model, marked as such: idle and full power that you give, by the load",
+    "A model, marked as modelled: computes power from the load and from your idle and full power",
     lambda root: Found(),
     make,
     "idle=WATTS,full=WATTS",

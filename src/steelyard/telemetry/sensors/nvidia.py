@@ -53,7 +53,9 @@ def find(root: Path) -> Found:
     if not (root / "dev/nvidiactl").exists():
         return Found()
     if not shutil.which("nvidia-smi"):
-        return Found((), ("NVIDIA's driver is loaded, but nvidia-smi, which asks it, is not in PATH: install it.",))
+        return Found(
+            (), ("NVIDIA's driver is loaded, but nvidia-smi is not in PATH. Install nvidia-smi to read the GPUs.",)
+        )
     reason = ""
     for powers in _POWERS:
         fields = f"index,{powers},temperature.gpu,clocks.sm"

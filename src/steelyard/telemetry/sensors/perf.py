@@ -65,7 +65,7 @@ class Events:
             data = os.read(file, 8)
             at = (before + time.time_ns()) // 2
             if len(data) != 8:  # of an event that the kernel has given up
-                raise OSError(f"{event.sensor.place} counts no more")
+                raise OSError(f"{event.sensor.place} has stopped counting")
             readings.append(Reading(event.sensor.name, at, int.from_bytes(data, "little") * event.scale))
         return readings
 
@@ -101,7 +101,7 @@ def find(root: Path, opener: Opener = open_event) -> Found:
         device = Events(_held(counting, had), opener) if counting else None
     except OSError as problem:
         return Found((), (_why(root, problem),))
-    refused = f"{', '.join(still)} of perf is left out: within {_PATIENCE * 1000:.0f} ms nothing was counted there."
+    refused = f"{', '.join(still)} of perf is left out: it counted nothing within {_PATIENCE * 1000:.0f} ms."
     return Found((device,) if device else (), (refused,) if still else ())
 
 
@@ -175,12 +175,12 @@ def _within(event: Event, names: set[str]) -> Event:
 def _why(root: Path, problem: OSError) -> str:
     """Why the events cannot be opened, and what allows it."""
     if not isinstance(problem, PermissionError):
-        return f"RAPL is there for perf ({root / FOLDER}), but its events cannot be opened: {problem.strerror}."
+        return f"perf offers RAPL ({root / FOLDER}), but its events cannot be opened: {problem.strerror}."
     level = label(root / _PARANOID) or "not shown"
     return (
-        f"RAPL is there for perf ({root / FOLDER}), but its events may not be opened: kernel.perf_event_paranoid is {level}. "
-        "Root allows it to all users by 'sysctl kernel.perf_event_paranoid=0', which shows them also what else perf counts on "
-        "this machine, or to a program alone by the capability CAP_PERFMON."
+        f"perf offers RAPL ({root / FOLDER}), but you may not open its events: kernel.perf_event_paranoid is {level}. "
+        "Root can allow all users with 'sysctl kernel.perf_event_paranoid=0'; they can then read all other perf events, too. "
+        "Root can also allow a single program with the capability CAP_PERFMON."
     )
 
 

@@ -30,7 +30,7 @@ class Counters:
             readings = [reading for sensor in self.sensors if (reading := _reading(sensor))]
             if text_of(self.folder / "freshness") == before:
                 return readings
-        raise OSError(f"{self.folder}: the counters changed while they were read, {_MOST_TRIES} times")
+        raise OSError(f"{self.folder}: the counters changed during {_MOST_TRIES} attempts to read them")
 
     def close(self) -> None:
         """Nothing is kept open."""
@@ -52,13 +52,15 @@ def find(root: Path) -> Found:
             refused.append(f"pm_counters/{path.name} cannot be read: {why(path, problem)}.")
             continue
         if match is None:
-            refused.append(f"{path} holds '{label(path)[:40]}'; expected a number of J, W or C, and a time in us.")
+            refused.append(f"{path} contains '{label(path)[:40]}'; expected a number in J, W or C, and a time in us.")
         elif path.name in ("energy", "power") and not int(match[1]):
-            refused.append(f"pm_counters/{path.name} is left out: it says 0 {match[2]} of the whole node.")
+            refused.append(f"pm_counters/{path.name} is left out: it reports 0 {match[2]} for the whole node.")
         else:
             sensors.append(_sensor(path, match[2], update))
     if sensors and not label(folder / "freshness"):
-        return Found((), (*refused, f"{folder} has no counter 'freshness': what is read there may be of two moments."))
+        return Found(
+            (), (*refused, f"{folder} has no counter 'freshness'. Its values may belong to different moments.")
+        )
     return Found((Counters(folder, held(sensors)),) if sensors else (), tuple(refused))
 
 

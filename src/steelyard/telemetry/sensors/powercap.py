@@ -24,9 +24,10 @@ _SAME = (
     1.0  # J: what a package uses between the readings of two files, and far less than what separate counters differ by
 )
 _ALLOW = (
-    "Since 2020 the kernel keeps these counters from ordinary users: fast readings betray what others compute "
-    "(CVE-2020-8694, PLATYPUS). Where the users of this machine trust each other, root allows it until the next start by "
-    "'chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj', and for good by a line in /etc/udev/rules.d/70-rapl.rules: "
+    "Since 2020 the kernel hides these counters from ordinary users: fast readings reveal what other users compute "
+    "(CVE-2020-8694, PLATYPUS). If the users of this machine trust each other, root can allow it until the next start: "
+    "'chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj'. To allow it permanently, add a line to "
+    "/etc/udev/rules.d/70-rapl.rules: "
     'ACTION=="add", SUBSYSTEM=="powercap", KERNEL=="intel-rapl:*", RUN+="/bin/chmod a+r /sys%p/energy_uj"'
 )
 
@@ -35,7 +36,7 @@ def find(root: Path) -> Found:
     """A device of all domains that can be read, and sentences for those that cannot."""
     good, bad = readable(_domains(root / "sys/class/powercap"))
     denied = [file for file, problem in bad.items() if isinstance(problem, PermissionError)]
-    refused = [f"RAPL is there, but {denied[0].sensor.place} may be read by root only. {_ALLOW}"] if denied else []
+    refused = [f"This machine has RAPL, but only root may read {denied[0].sensor.place}. {_ALLOW}"] if denied else []
     refused += [
         f"{file.sensor.name} cannot be read: {why(file.sensor.place, problem)}."
         for file, problem in bad.items()
@@ -43,7 +44,7 @@ def find(root: Path) -> Found:
     ]
     # A counter that runs since the start stands at 0 only where the firmware or the hypervisor leaves it unconnected.
     refused += [
-        f"{file.sensor.name} is left out: {file.sensor.place} stands at 0 J, nothing is counted there."
+        f"{file.sensor.name} is left out: {file.sensor.place} stays at 0 J, so it counts nothing."
         for file, value in good.items()
         if value == 0
     ]

@@ -33,7 +33,7 @@ class Redfish:
         if not powers:
             reasons = [problem for chassis in every for problem in chassis.problems]
             more = f": {reasons[0]}" if reasons else " (EnvironmentMetrics, PowerSubsystem, Sensors, Power)"
-            raise OSError(f"{service.url}{COLLECTION}: no chassis states its power{more}")
+            raise OSError(f"{service.url}{COLLECTION}: no chassis reports its power{more}")
         names = distinct([f"redfish/{slug(host)}/{chassis.label}/{point.name}" for chassis, point in powers.values()])
         self._names = dict(zip(powers, names, strict=True))
         self._points = {name: point for (_, point), name in zip(powers.values(), names, strict=True)}
@@ -85,20 +85,24 @@ def _notes(service: Service, every: Sequence[Chassis]) -> Iterator[str]:
     for chassis in every:
         if chassis.whole:
             if chassis.problems:
-                yield f"Redfish does not state all power of {service.url}{chassis.path}: {chassis.problems[0]}."
+                yield f"Redfish reports only a part of {service.url}{chassis.path}: {chassis.problems[0]}."
             if not chassis.box and not holder(chassis, every):
-                said = f"Redfish states what {service.url}{chassis.path} draws, but not the power of the enclosure around it."
-                yield f"{said} This is not the power of the node."
+                yield (
+                    f"Redfish reports the power of {service.url}{chassis.path}, but not of the chassis that contains it. "
+                    "This is not the power of the node."
+                )
         elif chassis.parts:
             names = ", ".join(point.name for point in chassis.parts[:_MOST_NAMED])
             more = f" and {len(chassis.parts) - _MOST_NAMED} more" if len(chassis.parts) > _MOST_NAMED else ""
             yield (
-                f"Redfish does not state the power of all of {service.url}{chassis.path}, only of {names}{more}. "
+                f"Redfish does not report the power of all of {service.url}{chassis.path}, only of {names}{more}. "
                 "This is not the power of the node."
             )
         elif chassis.problems:
-            problem = f"Redfish does not state the power of {service.url}{chassis.path}: {chassis.problems[0]}."
-            yield f"{problem} The other chassis are read."
+            yield (
+                f"Redfish does not report the power of {service.url}{chassis.path}: {chassis.problems[0]}. "
+                "The other chassis are read."
+            )
 
 
 def make(settings: Mapping[str, str]) -> Device:
@@ -112,8 +116,8 @@ def make(settings: Mapping[str, str]) -> Device:
 
 kind = Kind(
     "redfish",
-    "A BMC by Redfish: what each chassis draws",
+    "A BMC by Redfish: the power of each chassis",
     lambda root: Found(),
     make,
-    "url=https://ADDRESS,token-file=FILE or user=NAME,password-file=FILE; ca=FILE (certificate of a BMC that signed its own)",
+    "url=https://ADDRESS,token-file=FILE or user=NAME,password-file=FILE; ca=FILE (for a BMC with a self-signed certificate)",
 )

@@ -77,7 +77,9 @@ def find(root: Path) -> Found:
     if not (root / "dev/kfd").exists():
         return Found()
     if not shutil.which("rocm-smi"):
-        return Found((), ("AMD's driver for GPUs is loaded, but rocm-smi, which asks it, is not in PATH: install it.",))
+        return Found(
+            (), ("AMD's driver for GPUs is loaded, but rocm-smi is not in PATH. Install rocm-smi to read the GPUs.",)
+        )
     try:
         return Found((Program(_COMMAND, parse),))
     except OSError as problem:

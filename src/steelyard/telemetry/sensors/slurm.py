@@ -36,12 +36,14 @@ def find(root: Path) -> Found:
     if not any(label(process / "comm") == "slurmd" for process in listed(root / "proc", "[0-9]*")):
         return Found()
     if not shutil.which("scontrol"):
-        return Found((), ("Slurm runs here, but scontrol, which asks it for the node's power, is not in PATH.",))
+        return Found(
+            (), ("Slurm runs here, but scontrol is not in PATH. Add scontrol to PATH to read the node's power.",)
+        )
     try:
         gathered = _gathered(answer(_CONFIGURATION))
         return Found((_device(_here(), gathered),)) if any(gathered.values()) else Found()
     except OSError as problem:
-        return Found((), (f"Slurm does not state the power of this node: {problem}.",))
+        return Found((), (f"Slurm reports no power of this node: {problem}.",))
 
 
 def parse(text: str, node: str, gathered: Mapping[str, float]) -> dict[Sensor, float]:
@@ -87,13 +89,13 @@ def _gathered(text: str) -> dict[str, float]:
 def _device(node: str, gathered: Mapping[str, float]) -> Program:
     """OSError with the reason where Slurm says nothing of that node."""
     if not gathered:
-        raise OSError("it is not to gather any (AcctGatherEnergyType is none, ExtSensorsType, too)")
+        raise OSError("it is not configured to measure it (AcctGatherEnergyType and ExtSensorsType are none)")
     plugins = " and ".join(gathered)
     if not any(gathered.values()):
-        raise OSError(f"{plugins} is never asked for it: AcctGatherNodeFreq or ExtSensorsFreq is 0")
+        raise OSError(f"{plugins} is never read: AcctGatherNodeFreq or ExtSensorsFreq is 0")
     command = ("scontrol", "-o", "show", "node", node)
     if not parse(answer(command), node, gathered):
-        raise OSError(f"{plugins} gives 'n/s' or 0 for {node}; slurmd's log says what it lacks there")
+        raise OSError(f"{plugins} gives 'n/s' or 0 for {node}; the log of slurmd there names the cause")
     return Program(command, lambda text: parse(text, node, gathered))
 
 
@@ -108,13 +110,13 @@ def make(settings: Mapping[str, str]) -> Device:
     try:
         return _device(settings.get("node") or _here(), _gathered(answer(_CONFIGURATION)))
     except OSError as problem:
-        raise MachineFailed(f"Slurm does not state the power: {problem}.") from None
+        raise MachineFailed(f"Slurm reports no power: {problem}.") from None
 
 
 kind = Kind(
     "slurm",
-    "The node's power as Slurm gathers it (acct_gather_energy, external sensors)",
+    "The node's power from Slurm (acct_gather_energy, external sensors)",
     find,
     make,
-    "node=NAME (without it, this one)",
+    "node=NAME (default: this node)",
 )

@@ -1,4 +1,4 @@
-"""`steelyard power`: a command of commands; one file each."""
+"""`steelyard power`: a group of commands, one file each."""
 
 from pathlib import Path
 
@@ -14,10 +14,10 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=MARKUP,
-    help="Power and energy: which sensors there are, what a command of yours costs, and the traces of many nodes.",
+    help="Power and energy: list the sensors, measure the energy of a command, and collect the readings of many nodes.",
 )
 
 
 @app.callback()
 def _power() -> None:
-    """Nothing by itself: without a callback Typer takes a group without commands of its own for empty."""
+    """Does nothing. Typer treats a group without a callback and without own commands as empty."""

@@ -25,7 +25,10 @@ def command(
     place: BrokerPlace = None,
     store: StorePlaceOrNone = None,
     node: Annotated[
-        str | None, typer.Option("--node", metavar="SYSTEM/NODE", help="Name of the node (default: cluster/HOST).")
+        str | None,
+        typer.Option(
+            "--node", metavar="SYSTEM/NODE", help="Name of this node, such as cluster/node7 (default: cluster/HOST)."
+        ),
     ] = None,
     sensor: Sensors = None,
     every: Every = "1s",
@@ -41,18 +44,23 @@ def command(
         typer.Option(
             "--buffer",
             metavar="FOLDER",
-            help="Folder in which readings wait for the broker (default: in the user's cache).",
+            help="Folder in which readings wait for the broker, such as /var/tmp/waiting (default: in the user's cache).",
         ),
     ] = None,
     moments: Annotated[
         int | None,
-        typer.Option("--moments", metavar="NUMBER", min=1, help="Stop after N readings (default: run until Ctrl-C)."),
+        typer.Option(
+            "--moments",
+            metavar="NUMBER",
+            min=1,
+            help="Stop after this many readings of each sensor, such as 600 (default: run until Ctrl-C).",
+        ),
     ] = None,
 ) -> None:
-    """Read this node's sensors at a set rate, and publish the readings by MQTT, or write them into a store on this machine.
+    """Read the sensors of this node at a set rate. Publish the readings by MQTT, or write them into a store.
 
-    Each batch waits on disk until a collector has stored it, so that a broker that is away loses nothing. Ctrl-C or SIGTERM
-    ends it in good order.
+    With a broker, each batch of readings waits on disk until a collector has stored it. No reading is lost while the broker is
+    unavailable. Ctrl-C or SIGTERM stops the agent cleanly.
 
     Examples: **steelyard power agent --broker admin:8883 --ca ca.pem --user node --password-file secret** ·
     **steelyard power agent --store readings --every 100ms**
@@ -71,7 +79,7 @@ def command(
     from steelyard.telemetry.sensors import NONE
 
     if (place is None) == (store is None):
-        raise UsageError("Say where the readings go: either --broker HOST or --store PLACE.")
+        raise UsageError("The readings need one destination. Give either --broker HOST or --store PLACE.")
     between = period(every)
     called = node or f"cluster/{platform.node().partition('.')[0]}"
     found = device_options.open_devices(sensor)
@@ -90,12 +98,12 @@ def command(
         to = connections.broker(place or "", user, password_file, ca, certificate, key, insecure)
         link = Publisher(to, f"steelyard-agent-{called.replace('/', '-')}", topics.stored(called))
         outlet = Sender(link, waiting, topics, called, sensors)
-    connections.say(f"reads {len(sensors)} sensors of {called} every {every}, into {store or place}; Ctrl-C ends it")
+    connections.say(f"Reading {len(sensors)} sensors of {called} every {every} into {store or place}. Ctrl-C stops it.")
     clock = EndedClock()
     agent = Agent(called, devices, outlet, between, clock)
     with connections.until_ended(lambda: link.trouble if link else "", clock.end):
         agent.run(moments)
     counts = agent.counts
-    connections.say(f"{counts.readings} readings at {counts.moments} moments, {counts.missed} missed")
+    connections.say(f"{counts.readings} readings at {counts.moments} moments; {counts.missed} moments were missed.")
     if isinstance(outlet, Sender) and outlet.backlog:
-        connections.say(f"{outlet.backlog} batches wait in {waiting.folder} for the next agent of {called}")
+        connections.say(f"{outlet.backlog} batches wait in {waiting.folder}. The next agent of {called} sends them.")

@@ -20,14 +20,17 @@ def command(
     sensor: Annotated[
         str | None,
         typer.Option(
-            "--node", metavar="SYSTEM/NODE", help="Node whose sensors are attached (default: the run's host)."
+            "--node",
+            metavar="SYSTEM/NODE",
+            help="Node whose sensors are attached, such as cluster/node7 (default: the run's host).",
         ),
     ] = None,
     runs: Runs = Path("runs"),
 ) -> None:
-    """Put a store's readings of a run's time into the run: its cases have energy then, and its report a page of power.
+    """Copy the readings of a store into a run: its cases then have energy, and its report has the page Power.
 
-    For runs on nodes whose power an agent or a BMC measures all the time. A sensor that the run has already stays as it is.
+    Use this for runs on nodes whose power an agent measures all the time. Only readings from the time of the run are copied.
+    A sensor that the run already has stays unchanged.
 
     Example: **steelyard power attach --store readings 20261120-101500** (then: steelyard report 20261120-101500)
     """
@@ -47,7 +50,9 @@ def command(
         chosen, _ = parts(kept, [sensor] if sensor else [], asked)
         added = power.add(folder, dict(_one(chosen, asked.called).traces(kept)))
     connections.say(
-        f"{asked.called} has readings of {', '.join(added)}" if added else f"{asked.called} had these readings already"
+        f"Added to {asked.called}: readings of {', '.join(added)}."
+        if added
+        else f"Nothing was added: {asked.called} already has these readings."
     )
 
 
@@ -57,6 +62,6 @@ def _one(chosen: "list[Part]", called: str) -> "Part":
     if len(chosen) > 1:
         nodes = ", ".join(part.node for part in chosen)
         raise UsageError(
-            f"{called} was on several nodes ({nodes}): name one by --node. 'power query --run' says what each used."
+            f"{called} used several nodes ({nodes}). Choose one with --node; 'power query --run' shows the energy of each."
         )
     return chosen[0]

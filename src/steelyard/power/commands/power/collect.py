@@ -19,7 +19,9 @@ PLACE = 40
 
 
 def command(
-    place: Annotated[str, typer.Option("--broker", metavar="HOST[:PORT]", help="MQTT broker, such as admin:8883.")],
+    place: Annotated[
+        str, typer.Option("--broker", metavar="HOST[:PORT]", help="MQTT broker, such as admin:8883 (required).")
+    ],
     store: StorePlace,
     user: User = "",
     password_file: PasswordFile = None,
@@ -33,23 +35,31 @@ def command(
         typer.Option(
             "--foreign",
             metavar="TOPIC",
-            help="Take topics of DCDB or ExaMon too, such as '/#' or 'org/#' (default: none).",
+            help="Topic of DCDB or ExaMon to take too, such as '/#' or 'org/#' (default: none).",
         ),
     ] = None,
     levels: Annotated[
         int,
-        typer.Option("--levels", metavar="NUMBER", min=1, help="Number of levels of DCDB's topics that name the node."),
+        typer.Option(
+            "--levels",
+            metavar="NUMBER",
+            min=1,
+            help="Number of levels that name the node in DCDB's topics, such as 4 for /i01/r01/c01/s09/PKG_POWER.",
+        ),
     ] = 2,
     name: Annotated[
         str | None,
         typer.Option(
-            "--name", metavar="NAME", help="Name of this collector, the same at each start (default: the host's name)."
+            "--name",
+            metavar="NAME",
+            help="Name of this collector, such as first. Use the same name at each start (default: the host's name).",
         ),
     ] = None,
 ) -> None:
-    """Take what agents publish and write it into a store; several collectors share the load. Ctrl-C or SIGTERM ends it.
+    """Receive the readings that agents publish, and write them into a store. Ctrl-C or SIGTERM stops it.
 
-    A message is acknowledged when the store has it on disk; what is malformed or too large is counted and dropped.
+    Several collectors share the load. A message is acknowledged when the store has it on disk. Messages that are malformed or too
+    large are counted and dropped.
 
     Example: **steelyard power collect --broker admin:8883 --ca ca.pem --user collector --password-file secret --store readings**
     """
@@ -65,8 +75,8 @@ def command(
     to = connections.broker(place, user, password_file, ca, certificate, key, insecure)
     inbox = Subscriber(to, f"steelyard-collector-{name or platform.node()}", subscriptions(topics, foreign or ()))
     collector = Collector(inbox, kept, topics)
-    connections.say(f"takes readings from {place} into {store}; Ctrl-C ends it")
+    connections.say(f"Receiving readings from {place} into {store}. Ctrl-C stops it.")
     with connections.until_ended(lambda: inbox.trouble or collector.trouble or "".join(kept.notes[-1:])):
         collector.run()
     counted = ", ".join(f"{count} {what}" for what, count in sorted(collector.counts.items()))
-    connections.say(counted or "nothing came")
+    connections.say(f"Received: {counted}." if counted else "No message was received.")

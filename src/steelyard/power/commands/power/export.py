@@ -18,7 +18,8 @@ def command(
     sensors: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[SYSTEM/NODE/SENSOR]…", help="Sensors, or nodes or systems for all their sensors (default: all)."
+            metavar="[SYSTEM/NODE/SENSOR]…",
+            help="Sensors, nodes or systems, such as cluster/node7: a node means all its sensors (default: all).",
         ),
     ] = None,
     since: Since = None,
@@ -32,7 +33,7 @@ def command(
         typer.Option(
             "--form",
             metavar="FORM",
-            help="Form of the file: csv, jsonl or parquet (default: by the ending of its name).",
+            help="Format: csv, jsonl or parquet (default: from the ending of --output, else csv).",
         ),
     ] = None,
     output: Annotated[
@@ -41,9 +42,10 @@ def command(
     ] = None,
     runs: Runs = Path("runs"),
 ) -> None:
-    """Write the readings of a store, or those of every second, for spreadsheets, data frames and scripts.
+    """Write the readings of a store to a file, for spreadsheets, data frames and scripts.
 
-    CSV is Sensor,Time,Value as DCDB's tools write and read it; times are in ns since 1970.
+    With --every, it writes one row for each second, minute or hour. Readings as CSV have the columns Sensor,Time,Value, which
+    DCDB's tools write and read. Times are in ns since 1970.
 
     Examples: **steelyard power export --store readings cluster/node7 --from now-2h > trace.csv** ·
     **steelyard power export --store readings --job 4711 -o job.parquet** ·
@@ -67,7 +69,7 @@ def command(
             connections.say(note)
         chosen, unknown = parts(kept, sensors or [], asked)
         if unknown:
-            connections.say(f"The store knows nothing of {', '.join(unknown)}, where {asked.called} was, too.")
+            connections.say(f"The store has no sensors of {', '.join(unknown)}, where {asked.called} also ran.")
         if output:
             readings_output.written(kept, chosen, made, every, output)
         else:

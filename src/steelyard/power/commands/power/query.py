@@ -22,7 +22,8 @@ def command(
     sensor: Annotated[
         str | None,
         typer.Argument(
-            metavar="[SYSTEM/NODE/SENSOR]", help="Sensor, or node or system for all their sensors (default: list all)."
+            metavar="[SYSTEM/NODE/SENSOR]",
+            help="Sensor, node or system, such as cluster/node7: a node means all its sensors (default: list the sensors).",
         ),
     ] = None,
     since: Since = None,
@@ -34,18 +35,18 @@ def command(
     clocks: Annotated[
         bool,
         typer.Option(
-            "--clocks", help="Print how far the clock of each sensor lags behind that of the node's first sensor."
+            "--clocks", help="Print by how much each sensor's clock lags behind that of the node's first sensor."
         ),
     ] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print the readings themselves as Sensor,Time,Value.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print the readings as CSV: Sensor,Time,Value.")] = False,
     runs: Runs = Path("runs"),
     json_: Json = False,
 ) -> None:
-    """What a store says of sensors in a stretch of time: energy with its interval, mean and greatest power, and gaps.
+    """Print the energy in a period with its interval, the mean and the greatest power, and gaps in the readings.
 
-    Of a run or a job it says what each node used and all of them together; with a node or a sensor named, what that said.
+    For a run or a job, it prints the energy of each node and the total. If you name a node or a sensor, it prints each sensor.
 
-    Examples: **steelyard power query --store readings** (which sensors there are) ·
+    Examples: **steelyard power query --store readings** (lists the sensors) ·
     **steelyard power query --store readings cluster/node7 --from now-2h** ·
     **steelyard power query --store readings --job 4711** · **steelyard power query --store readings --run 20261120-101500** ·
     **steelyard power query --store readings cluster/node7 --every 1min**
@@ -73,7 +74,7 @@ def command(
             return
         chosen, unknown = parts(kept, [sensor] if sensor else [], asked)
         if unknown:
-            connections.say(f"The store knows nothing of {', '.join(unknown)}, where {asked.called} was, too.")
+            connections.say(f"The store has no sensors of {', '.join(unknown)}, where {asked.called} also ran.")
         if csv:
             readings_output.printed(readings_output.texts(kept, chosen, "csv", every))
         elif clocks:

@@ -9,7 +9,7 @@ PLACE = 10
 
 
 def command(sensor: Sensors = None, json_: Json = False) -> None:
-    """List the sensors of power, energy, temperature, fans and clocks, each with what it says now.
+    """List the sensors of power, energy, temperature, fans and clocks, each with its current reading.
 
     Examples: **steelyard power sensors** · **steelyard power sensors --sensor model:idle=20,full=95**
     """
@@ -31,13 +31,13 @@ def command(sensor: Sensors = None, json_: Json = False) -> None:
     if json_:
         tables.print_rows(list(rows[0]) if rows else [], [list(row.values()) for row in rows], json_)
     elif rows:
-        tables.print_rows(("sensor", "what", "now", "source"), [_short(row) for row in rows], json_)
+        tables.print_rows(("sensor", "quantity", "now", "source"), [_short(row) for row in rows], json_)
     else:
         print(NONE)
 
 
 def _short(row: dict[str, Any]) -> tuple[str, ...]:
-    """A joule counter's own value says nothing; how long the others are a mean of, or how often they are new, does."""
+    """The value of a joule counter means nothing by itself. The others are a mean over a time, or are updated once in it."""
     what = f"{row['quantity']}, modelled" if row["modelled"] else row["quantity"]
     every = row["window"] or row["update"]
     now = (
@@ -47,4 +47,4 @@ def _short(row: dict[str, Any]) -> tuple[str, ...]:
         if row["now"] is not None
         else "–"
     )
-    return row["name"], what, f"{now} (each {quantity(every, 's')})" if every else now, row["source"]
+    return row["name"], what, f"{now} (every {quantity(every, 's')})" if every else now, row["source"]

@@ -11,39 +11,54 @@ PLACE = 80
 def command(
     store: Annotated[
         str | None,
-        typer.Option("--store", metavar="PLACE", help="Store of readings: a folder, or cassandra://HOST/KEYSPACE."),
+        typer.Option(
+            "--store",
+            metavar="PLACE",
+            help="Store to serve: a folder, such as readings, or cassandra://HOST/KEYSPACE (required without --dashboard).",
+        ),
     ] = None,
     listen: Annotated[
         str,
         typer.Option(
             "--listen",
             metavar="HOST:PORT",
-            help="Address to listen on. An address beyond this machine needs --token-file.",
+            help="Address to listen on, such as admin:9464. An address that other machines can reach needs --token-file.",
         ),
     ] = "127.0.0.1:9464",
     token_file: Annotated[
         Path | None,
-        typer.Option("--token-file", metavar="FILE", help="File with the token that each request must send."),
+        typer.Option(
+            "--token-file",
+            metavar="FILE",
+            help="File with the token that each request must send, such as token (default: no token).",
+        ),
     ] = None,
     certificate: Annotated[
         Path | None,
         typer.Option(
-            "--certificate", metavar="FILE", help="File (PEM) with the server's certificate. Switches TLS on."
+            "--certificate",
+            metavar="FILE",
+            help="PEM file with the server's certificate, such as cert.pem. Turns TLS on (default: no TLS).",
         ),
     ] = None,
     key: Annotated[
-        Path | None, typer.Option("--key", metavar="FILE", help="File (PEM) with the key of the certificate.")
+        Path | None,
+        typer.Option(
+            "--key",
+            metavar="FILE",
+            help="PEM file with the key of the certificate, such as key.pem (default: the certificate's file).",
+        ),
     ] = None,
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Accept a token file that other users can read.")
     ] = False,
     dashboard: Annotated[
-        bool, typer.Option("--dashboard", help="Print a dashboard for Grafana as JSON, and end.")
+        bool, typer.Option("--dashboard", help="Print a dashboard for Grafana as JSON and stop.")
     ] = False,
 ) -> None:
-    """Serve a store by HTTP: the newest readings for a Prometheus that scrapes them (/metrics), and an API (/openapi.json).
+    """Serve a store by HTTP: the newest readings for Prometheus (/metrics), and an API for programs (/openapi.json).
 
-    Ctrl-C or SIGTERM ends it in good order.
+    Ctrl-C or SIGTERM stops the server cleanly.
 
     Examples: **steelyard power serve --store readings** ·
     **steelyard power serve --store readings --listen admin:9464 --token-file token --certificate cert.pem --key key.pem** ·
@@ -58,7 +73,7 @@ def command(
         print(server.dashboard(), end="")
         return
     if store is None:
-        raise UsageError("Say which store is asked: --store PLACE.")
+        raise UsageError("There is no store to serve. Name one with --store PLACE.")
     server.expect_packages()
     at = door.address(listen)
     word = door.token(token_file, insecure) if token_file else ""
@@ -69,8 +84,8 @@ def command(
         connections.say(note)
     if not at.loopback and not shown:
         connections.say(
-            "without --certificate the token travels readable: let something before it speak TLS, or trust the network"
+            "Without --certificate, anyone on the network path can read the token. Name one, or put a TLS proxy in front."
         )
     with door.opened(at) as socket, connections.until_ended():
-        connections.say(f"answers at {door.place(socket, shown)}; Ctrl-C ends it")
+        connections.say(f"Serving at {door.place(socket, shown)}. Ctrl-C stops it.")
         server.serve(kept, socket, word, shown)

@@ -15,13 +15,14 @@ def command(
     sensor: Annotated[
         str | None,
         typer.Argument(
-            metavar="[SYSTEM/NODE/SENSOR]", help="Sensor, or node or system for all their sensors (default: all)."
+            metavar="[SYSTEM/NODE/SENSOR]",
+            help="Sensor, node or system, such as cluster/node7: a node means all its sensors (default: all).",
         ),
     ] = None,
     every: Each = None,
     json_: Annotated[bool, typer.Option("--json", help="Print one JSON object per line, for other programs.")] = False,
 ) -> None:
-    """Follow what comes into a store: the last ten readings, then each as it comes. Ctrl-C ends it.
+    """Print the last ten readings of a store, then each new reading as it arrives. Ctrl-C stops it.
 
     Examples: **steelyard power tail --store readings cluster/node7/rapl/package-0** ·
     **steelyard power tail --store readings cluster --every 1s --json**

@@ -18,15 +18,16 @@ def command(
         typer.Option(
             "--keep",
             metavar="WHAT=TIME",
-            help="How long to keep readings or means of 1s, 1min or 1h, such as readings=30d or 1h=forever (default: as before).",
+            help="How long to keep readings or rollups of 1s, 1min or 1h, such as readings=30d or 1h=forever "
+            "(default: unchanged).",
         ),
     ] = None,
 ) -> None:
-    """Make the rollups of a store, a second, a minute and an hour long, and say for how long it keeps what.
+    """Summarize the readings of a store by second, minute and hour (rollups), and set how long the store keeps its data.
 
-    Who writes into a store does the same now and then; this is for what was stored before, and for setting how long things are
-    kept: readings for ever and rollups of a second for a week, as long as nothing else is said. Readings go only once their
-    rollups are made.
+    An agent or collector that writes into the store makes rollups from time to time. Use this command for older readings, and to
+    change how long data are kept. By default, a store keeps rollups of 1s for a week and all other data forever. Readings are
+    deleted only after their rollups are made.
 
     Example: **steelyard power tidy --store readings --keep readings=30d --keep 1min=1000d**
     """
@@ -54,5 +55,5 @@ def _asked(words: str) -> tuple[str, float]:
     except ValueError as error:
         raise UsageError(f"{error} (given by --keep {words}).") from None
     raise UsageError(
-        f"'--keep {words}' names nothing that is kept: expected {', '.join(('readings', *NAMES))}, as readings=30d."
+        f"'--keep {words}' names no data that a store keeps. Expected {', '.join(('readings', *NAMES))}, such as readings=30d."
     )

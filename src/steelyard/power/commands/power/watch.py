@@ -19,25 +19,27 @@ def command(
         typer.Option(
             "--idle",
             metavar="TIME",
-            help="Measure the idle machine first for this time, such as 10s (default: do not).",
+            help="Measure the idle machine first for this time, such as 10s (default: do not measure it).",
         ),
     ] = None,
     trace: Annotated[
         Path | None,
         typer.Option(
-            "--trace", metavar="FILE", help="File for the readings, as CSV: Sensor,Time,Value (default: none)."
+            "--trace",
+            metavar="FILE",
+            help="CSV file for the readings, such as trace.csv: Sensor,Time,Value (default: none).",
         ),
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Run a command and say what it cost: energy, mean and greatest power, by sensor and in all, for each phase it marks.
+    """Run a command and print its energy, mean and greatest power, in total and for each phase that it marks.
 
-    A phase begins where the command writes its name as a line to the file named by $STEELYARD_PHASES, and ends with the next
-    line. The exit code is the command's.
+    A phase begins when the command writes the phase's name as a line into the file that $STEELYARD_PHASES names. It ends with the
+    next line. The exit code is that of the command.
 
     Examples: **steelyard power watch -- make -j8** · **steelyard power watch --idle 10s -- ./solver input.nml**
 
-    A script marks the begin of a phase with: **echo solve > $STEELYARD_PHASES**
+    A script marks the start of a phase with: **echo solve > $STEELYARD_PHASES**
     """
     import sys
     import time
@@ -52,7 +54,7 @@ def command(
     from steelyard.telemetry.watched import Stretch
 
     between = period(every)
-    still = length_of_time(idle, "The time of idleness (given by --idle)") if idle else 0.0
+    still = length_of_time(idle, "The idle time (given by --idle)") if idle else 0.0
     if trace:
         files.expect_output(trace, "The trace")
     devices = device_options.open_devices(sensor)

@@ -77,36 +77,36 @@ def _sentences(
     evaluation: Evaluation, known: Mapping[str, Course], whole: Stretch, idle: tuple[int, int] | None
 ) -> Iterable[str]:
     if all(each.sensor.modelled for each in known.values()):
-        yield "These figures are modelled from the load, not measured: take them for an estimate."
+        yield "These values are computed from the load by a model. They are estimates, not measurements."
     for source, spent in cost(known, whole).totals.items():
         still = cost(known, Stretch("idle", *idle)).totals.get(source) if idle else None
-        resting = f", and the idle machine {quantity(still.power, 'W')}" if still else ""
+        resting = f", and the idle machine drew {quantity(still.power, 'W')}" if still else ""
         yield (
-            f"By {_called(source, known)} the run used {quantity(spent.joules, 'J')} in {quantity(spent.seconds, 's')}: "
-            f"{quantity(spent.power, 'W')} in the mean{resting}."
+            f"According to {_called(source, known)}, the run used {quantity(spent.joules, 'J')} in "
+            f"{quantity(spent.seconds, 's')}. The mean power was {quantity(spent.power, 'W')}{resting}."
         )
     if evaluation.power and (doubt := not_idle(evaluation.power.busy)):
         yield doubt
     yield from overlap.sentences(known)
     yield from disagreements([each.sensor for each in known.values()], cost(known, whole).totals)
     if lost := evaluation.power.unread if evaluation.power else ():
-        more = f" And {len(lost) - 1} more: see Provenance." if len(lost) > 1 else ""
-        yield f"Not all of the readings can be used: {lost[0]}.{more}"
+        more = f" The page Provenance lists {len(lost) - 1} more." if len(lost) > 1 else ""
+        yield f"Some readings cannot be used: {lost[0]}.{more}"
     usable = [r for r in evaluation.results if r.metrics]
     with_energy = [r for r in usable if energy.POWER.name in r.metrics]
     if len(with_energy) < len(usable):
         longest = max(seconds_for(c.sensor, 0.02, float(np.median(np.diff(c.at)))) for c in known.values())
         yield (
-            f"{len(usable) - len(with_energy)} of {len(usable)} cases were too short for the sensor, and have no energy: for "
-            f"an interval of ± 2 % a case must last {quantity(longest, 's')}."
+            f"{len(usable) - len(with_energy)} of {len(usable)} cases were too short for the sensor and have no energy. For "
+            f"an interval of ± 2 %, a case must last {quantity(longest, 's')}."
         )
 
 
 def _sensor(of: Course) -> tuple[str, ...]:
     sensor = of.sensor
-    what = "counts joules" if sensor.quantity == "energy" else f"mean of {quantity(sensor.window, 's')}"
+    what = "energy counter" if sensor.quantity == "energy" else f"mean power over {quantity(sensor.window, 's')}"
     if sensor.quantity == "power" and not sensor.window:
-        what = "at a moment"
+        what = "momentary power"
     error = "not stated" if sensor.error is None else f"± {percent(sensor.error, 1)}"
     return sensor.name, sensor.source, f"{what}{', modelled' if sensor.modelled else ''}", error
 
@@ -162,8 +162,8 @@ def _figure(
     return Figure(
         "power", title, "lines", Axis("time", "s"), Axis("power", "W"), tuple(lines),
         marks=tuple(marks), bands=bands,
-        caption=f"Means of {quantity((last - first) * NANO / POINTS, 's')}."
-        + (" The shaded stretches are those of the cases." if bands else ""),
+        caption=f"Each point is the mean power over {quantity((last - first) * NANO / POINTS, 's')}."
+        + (" The shaded bands show when the cases ran." if bands else ""),
     )  # fmt: skip
 
 

@@ -54,7 +54,7 @@ def beside(evaluation: Evaluation) -> Printed | None:
 def _said(entry: Published, remark: str) -> str:
     """In the words of the table."""
     state = str(entry.parameters.get("state", ""))
-    return f"Ours is measured {remark}.".replace(f"'{state}'", f"'{STATES.get(state, state)}'")
+    return f"This run was measured {remark}.".replace(f"'{state}'", f"'{STATES.get(state, state)}'")
 
 
 def _row(entry: Published, drawn: published_power.Drawn) -> Row:
