@@ -424,8 +424,10 @@ def test_the_page_of_power_says_what_was_used() -> None:
     made = builders.evaluation([found])
     page = data(replace(made, benchmarks=known, power=told))
     assert page
-    assert "According to BMC, the run used 4.80 kJ in 60.0 s. The mean power was 80.0 W, and the idle machine drew 80.0 W."
+    assert (
+        "According to BMC, the run used 4.80 kJ in 60.0 s. The mean power was 80.0 W, and the idle machine drew 80.0 W."
         in page.sentences
+    )
     assert [row.cells[:2] for row in page.rows] == [("1 of 1", "80.0 W")]
     assert page.sensors == (("rail", "BMC", "mean power over 10.0 ms", "not stated"),)
     assert "Power against time" in report.render(replace(made, benchmarks=known, power=told))
