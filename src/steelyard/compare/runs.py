@@ -252,7 +252,7 @@ def _row(a: Evaluation, pair: Match, judged: Judged) -> Row:
     detail = judged.detail
     if row.disturbed:
         runs = " and ".join({"a": "the first", "b": "the second"}[run] for run in row.disturbed)
-        detail += f" It was disturbed in {runs} run: the difference may be the disturbance's."
+        detail += f" It was disturbed in {runs} run, so the disturbance may cause the difference."
     called = replace(row, call=judged.call, detail=detail, unclear=judged.unclear)
     return replace(called, ratio=ratio, low=low, high=high, time_ratio=judged.ratio, p=judged.p)
 

@@ -129,7 +129,7 @@ def _drawn(anchor: str, figure: Figure, levels: Sequence[Level], left_out: int) 
 
 def _table(anchor: str, figure: Figure, levels: Sequence[Level]) -> Drawn:
     # Its cells are words: from which results each comes is not known.
-    rests = tuple(f"Some results of this benchmark are {level}: the table may rest on them." for level in levels)
+    rests = tuple(f"Some results of this benchmark are {level}. The table may depend on them." for level in levels)
     return Drawn(
         anchor=anchor,
         title=figure.title,
@@ -241,7 +241,7 @@ def _columns(figure: Figure) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ..
 
 
 def _failed(anchor: str, title: str, error: Exception) -> Drawn:
-    reason = f"This figure could not be made: {type(error).__name__}: {error}"
+    reason = f"This figure could not be drawn: {type(error).__name__}: {error}"
     return Drawn(
         anchor=slug(anchor),
         title=title,
