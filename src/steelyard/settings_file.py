@@ -21,7 +21,7 @@ _PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
 
 @dataclass(frozen=True)
 class SettingsFile:
-    """The content of a file, and the lines of its keys."""
+    """The content of a file, and the lines of its keys; none if the format has no line numbers."""
 
     path: Path
     content: dict[str, Any]
@@ -31,7 +31,8 @@ class SettingsFile:
         """An error that names the file, the line and the key before the sentence."""
         key = "".join(f"[{p + 1}]" if isinstance(p, int) else f".{p}" for p in place).lstrip(".")
         named = f", key '{key}'" if key else ""
-        return UsageError(f"'{self.path}', line {line_of(place, self.lines)}{named}: {sentence}")
+        line = f", line {line_of(place, self.lines)}" if self.lines else ""
+        return UsageError(f"'{self.path}'{line}{named}: {sentence}")
 
 
 def read_settings(path: Path, title: str) -> SettingsFile:

@@ -105,8 +105,9 @@ def command(
 ) -> None:
     """Replay an application's trace under another network, with lost packets, the system's noise, or faster cores.
 
-    A scenario file states the conditions; **--set** changes single ones. A value may be a list, with colons in **--set**: the
-    replay then goes through all combinations.
+    A scenario file states the conditions, and **--set** changes single values. The tables are network, tree, loss, noise, core
+    and places. The single keys are mode, flops, repeats, seed, iterations, region, affected and ranks_per_node. With lists of
+    values (colons in **--set**), the replay goes through all combinations.
 
     Examples: **steelyard whatif --demo** · **steelyard whatif cg.goal --scenario cluster.toml --set loss.probability=0.1%:1%** ·
     **steelyard whatif cg.goal --set network=latency=2500ns,overhead=1500ns,gap=1us,time_per_byte=6ns/B** ·

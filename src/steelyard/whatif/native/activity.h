@@ -1,4 +1,4 @@
-// What ranks do at which time of a replay, in so many steps of time, and how long messages are on their way.
+// The activity of the ranks in each step of a replay's time, and the times of messages from sender to receiver.
 #pragma once
 #include <array>
 #include <string>
@@ -11,14 +11,14 @@ namespace steelyard::whatif {
 class Activity {
  public:
   enum What : std::uint8_t { computing, talking };
-  static constexpr int BINS = 10;  // of the time on the way, in each factor of ten; the first from 1 ns on
+  static constexpr int BINS = 10;  // bins of the times of messages in each decade; the first begins at 1 ns
 
   // Rows of `together` ranks; `span` is the time of all steps.
   Activity(const Schedule& schedule, std::uint32_t together, std::size_t steps, Time span);
   void add(std::uint32_t stream, Time begin, Time end, What what);
-  // A message that was given to the network has arrived so much later.
+  // Adds a message that arrives this time after it was given to the network.
   void sent(Time time);
-  // In JSON: shares of each step's time by row; of a rank with several streams all count.
+  // Returns JSON: shares of each step's time by row. All streams of a rank count.
   std::string said() const;
 
  private:

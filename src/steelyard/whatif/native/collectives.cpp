@@ -7,7 +7,7 @@
 namespace steelyard::whatif {
 namespace {
 
-// Where the algorithms change: B of the message, of the whole, and of the message to each.
+// Sizes at which the algorithms change: B of the message, of all messages, and of the message to each rank.
 constexpr std::int64_t SHORT_BROADCAST = 12288, SHORT_REDUCE = 2048, SHORT_GATHER = 81920, MIDDLE_GATHER = 524288,
                        SHORT_ALLTOALL = 256, MIDDLE_ALLTOALL = 32768;
 constexpr std::uint32_t FEW = 8;  // members, below which trees pay for any size

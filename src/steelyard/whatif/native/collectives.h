@@ -1,4 +1,4 @@
-// Collective operations as the messages that MPIs exchange for them; which algorithm, their size decides.
+// Collective operations as the messages that MPI libraries exchange for them. The size decides the algorithm.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -25,7 +25,7 @@ constexpr std::uint64_t tag_of(std::uint32_t group, std::int32_t tag) {
 // kinds of rules.
 class Collectives {
  public:
-  // `stream`: of the rank's processors, which a collective that does not wait has for itself.
+  // `stream`: a processor of the rank. A nonblocking collective has one for itself.
   Collectives(Rank& rank, const Group& group, std::size_t stream = 0)
       : rank_(rank), group_(group), n_(group.size), own_(group.own), tag_(tag_of(group.id, -1)), stream_(stream) {}
 

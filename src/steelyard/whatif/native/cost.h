@@ -1,4 +1,4 @@
-// What messages of each size cost in each class of pairs, made once for a scenario.
+// The costs of messages of each size in each class of pairs, computed once for a scenario.
 #pragma once
 #include "perturbation.h"
 
@@ -7,7 +7,7 @@ namespace steelyard::whatif {
 template <int W>
 using Times = std::array<Time, W>;
 
-// What a size costs in a class, in the `W` scenarios that are replayed at once.
+// The costs of a size in a class, in the `W` scenarios that are replayed at once.
 template <int W>
 struct Cost {
   Times<W> processor;  // o + (s - 1) O
@@ -17,7 +17,7 @@ struct Cost {
   Times<W> flight;     // latency, and (s - 1) times the greatest G on the way
 };
 
-// What messages of that size cost in a class of pairs, in one scenario.
+// The costs of messages of a size in a class of pairs, in one scenario.
 struct Price {
   Time overhead;   // o
   Time processor;  // o + (s - 1) O

@@ -1,4 +1,4 @@
-// What both modes of replay need besides: connections, and the words about a rank that waits forever.
+// Parts of both modes of replay: connections, and the sentence about a rank that waits forever.
 #include "dataflow.h"
 
 #include <unordered_map>

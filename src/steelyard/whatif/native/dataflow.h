@@ -10,15 +10,15 @@
 
 namespace steelyard::whatif {
 
-// Where the time of a rank goes, ps: of each stream.
+// The times of each stream, in ps.
 struct Account {
   Time computing = 0, talking = 0, waiting = 0, end = 0;
 };
 
-// The sentence about streams that wait for what never comes.
+// Returns the sentence about streams that wait for a message that never comes.
 std::string stuck(const Prepared& prepared, std::uint32_t stream, Op op);
 
-// `Disturbed`: with loss, noise or another speed of cores; without, nothing of them is looked at.
+// `Disturbed`: with loss, noise or changed cores. Without it the code skips all of these.
 template <int W, bool Disturbed>
 class Dataflow {
  public:
@@ -30,7 +30,7 @@ class Dataflow {
     if constexpr (Disturbed) disturbance_ = std::make_unique<Disturbance<W>>(p_, connections, scenarios);
   }
 
-  // When each scenario ends. Refused names a rank that waits forever.
+  // Returns the end of each scenario. Refused names a rank that waits forever.
   Times<W> run() {
     ready_.resize(states_.size());
     for (std::uint32_t stream = 0; stream < states_.size(); ++stream) {
@@ -51,14 +51,14 @@ class Dataflow {
     return end;
   }
 
-  // Before `run`: what the critical path needs is kept, of the first scenario.
+  // Call before `run`: keeps the data for the critical path of the first scenario.
   void record() {
     recorder_ =
         std::make_unique<PathRecorder>(schedule_.source.size() + schedule_.signals, p_.rendezvous, states_.size());
   }
-  // Before `run`: what the ranks do is added to it.
+  // Call before `run`: adds the activity of the ranks to it.
   void watch(Activity* activity) { activity_ = activity; }
-  // After it.
+  // Call after `run`.
   Path path() {
     std::uint32_t last = 0;
     for (std::uint32_t stream = 1; stream < states_.size(); ++stream)
@@ -66,7 +66,7 @@ class Dataflow {
     return recorder_->path(schedule_, place(last, states_[last].now[0]));
   }
 
-  // Of the first scenario.
+  // Results of the first scenario.
   std::vector<Account> accounts() const {
     std::vector<Account> found;
     for (const State& state : states_) {
@@ -78,19 +78,19 @@ class Dataflow {
   }
 
  private:
-  // What stands for a message instead of its slot: not sent yet, and perhaps a stream that waits for it.
+  // Stands in place of the slot of a message that is not sent yet; a stream may wait for it.
   static constexpr std::uint32_t WAITED = 1u << 31, UNSENT = ~0u;
   static constexpr std::uint32_t NOBODY = ~0u;
 
   struct State {
     const Op* at = nullptr;
-    Times<W> now{}, interface{};  // what the processor has reached; from when on the network interface is free
+    Times<W> now{}, interface{};  // time of the processor; time from which the network interface is free
     Account account{};
-    std::uint32_t known = 0;  // of a receive_all: so many messages have been sent
+    std::uint32_t known = 0;  // number of the messages of a receive_all that have been sent
   };
   // A message with rendezvous: the sender asks, and sends when the receiver has answered.
   struct Meeting {
-    Times<W> first{}, left{}, arrival{};  // of who came first; when the data have left; when they arrive
+    Times<W> first{}, left{}, arrival{};  // time of the side that came first; when the data have left; when they arrive
     std::uint32_t sender = NOBODY, receiver = NOBODY;
     enum : std::uint8_t { open, asked, posted, met } state = open;
   };
@@ -184,7 +184,7 @@ class Dataflow {
     }
   }
 
-  // The processor's part of a message.
+  // The overhead of the processor for a message.
   void work(std::uint32_t stream, Times<W>& now, const Times<W>& time) {
     for (int w = 0; w < W; ++w) {
       const Time before = now[w];
@@ -232,7 +232,7 @@ class Dataflow {
   // A message that was received leaves its slot to another. Signals keep theirs: several streams may wait for one.
   void release(std::uint32_t message) { free_.push_back(slot_of_[message]); }
 
-  // What was lost arrives later, and holds up what follows on the same connection.
+  // A lost message arrives later, and delays the messages behind it on the same connection.
   void lose(Op op, Times<W>& arrival) {
     if (!disturbance_->lossy() || op.size() % CLASSES <= within) return;
     const std::uint32_t message = op.message();
@@ -297,7 +297,7 @@ class Dataflow {
   const Times<W>& arrival(Op op) const {
     return op.kind() == Kind::receive ? arrivals_[slot_of_[op.message()]] : meetings_[op.message()].arrival;
   }
-  // Of one size: all scenarios are sorted side by side.
+  // All messages have one size: all scenarios are sorted side by side.
   void take_few(std::uint32_t stream, Times<W>& now, const Op* at, std::uint32_t count) {
     Times<W> sorted[FEW];
     for (std::uint32_t i = 0; i < count; ++i) {

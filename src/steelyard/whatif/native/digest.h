@@ -1,4 +1,4 @@
-// 128 bits that stand for a content: not for use against who wants two contents to have the same.
+// A digest of 128 bits of a content. It is not cryptographic: an attacker can make two contents with the same digest.
 #pragma once
 #include <array>
 #include <cstdint>

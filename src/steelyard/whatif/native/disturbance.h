@@ -1,10 +1,10 @@
-// What disturbs the scenarios that are replayed at once: asked by both modes, so that they agree.
+// The disturbances of the scenarios that are replayed at once. Both modes use them, so that they agree.
 #pragma once
 #include "perturbation.h"
 
 namespace steelyard::whatif {
 
-// The connection of each message, by source and target: what was lost holds up what was sent after it.
+// The connection of each message, by source and target: a lost message delays those that were sent after it.
 struct Connections {
   std::vector<std::uint32_t> of;
   std::uint32_t count = 0;
@@ -33,17 +33,17 @@ class Disturbance {
     if (several) differ(prepared, scenarios);
   }
 
-  // When a computation of that time ends.
+  // Returns when a computation of this time ends.
   Time computed(std::uint32_t stream, int w, Time now, Time time) {
     const double slower = own_.empty() ? slower_[w] : own_[stream * W + w];
     const Time own = slower == 1 ? time : scaled(time, slower);
     return noise_.empty() ? later(now, own) : std::min(noise_[stream * W + w].end(now, own), STOPPED);
   }
-  // When the processor's part of a message does. Noise that strikes computations with a probability leaves it alone.
+  // Returns when the processor's overhead of a message ends. Noise with a probability does not affect it.
   Time worked(std::uint32_t stream, int w, Time now, Time time) {
     return periodic_[w] ? std::min(noise_[stream * W + w].end(now, time), STOPPED) : later(now, time);
   }
-  // A rank is in another region now.
+  // Tells that a rank enters another region.
   void enter(std::uint32_t stream, std::uint64_t region) {
     if (own_.empty()) return;
     for (int w = 0; w < W; ++w) {
@@ -54,20 +54,20 @@ class Disturbance {
     }
   }
   bool lossy() const { return lossy_; }
-  // By how much loss delays message `which` of size number `size`.
+  // Returns the delay by loss of message `which`, whose size has the number `size`.
   Time lost(int w, std::uint32_t source, std::uint32_t target, std::uint64_t which, std::uint32_t size,
             Time round_trip) const {
     if (!losses_[w].any()) return 0;
     if (!affected_[w].empty() && !affected_[w][source] && !affected_[w][target]) return 0;
     return losses_[w].delay(which, size, round_trip);
   }
-  // By how much the n-th copy of a message that was lost is delayed.
+  // Returns the delay of the n-th copy of a lost message.
   Time resent(int w, std::uint64_t which, std::uint32_t copy, Time round_trip) const {
     return losses_[w].resent(which, copy, round_trip);
   }
-  // Whether what follows on a connection reveals a loss.
+  // Returns whether later packets of a connection reveal a loss.
   bool reveals(int w) const { return losses_[w].reveals(); }
-  // When a message arrives that comes after all that were sent before it on its connection.
+  // Returns the arrival of a message, which is after all earlier ones of its connection.
   Time in_order(int w, std::uint32_t message, Time arrival) {
     if (!losses_[w].any()) return arrival;
     Time& last = last_[std::size_t{connections_->of[message]} * W + w];
@@ -104,7 +104,8 @@ class Disturbance {
 
   const Connections* connections_;
   std::array<double, W> slower_{};
-  std::vector<double> fixed_, own_;  // by stream and scenario: speed outside of regions; what computing takes now
+  std::vector<double> fixed_,
+      own_;  // by stream and scenario: speed outside of regions; present factor of computing times
   std::array<std::vector<Speed>, W> regions_{};
   std::array<bool, W> periodic_{};
   std::array<Losses, W> losses_{};

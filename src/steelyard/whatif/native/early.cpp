@@ -17,7 +17,7 @@ struct Hash {
 };
 struct Builder::Counts : std::unordered_map<Key, std::uint32_t, Hash> {};
 
-// What is left of a rank: of each stream its first operations; which of its sends and posts are among them.
+// The rest of a rank: the first operations of each stream, and which sends and posts are among them.
 struct Builder::Left {
   std::vector<std::size_t> lengths;
   std::vector<bool> sends, posts, signals;
@@ -45,7 +45,7 @@ bool Builder::shorten(Rank& rank, Left& left) {
   bool changed = false;
   for (std::size_t s = 0; s < left.lengths.size(); ++s) {
     const std::vector<Op>& ops = stream(rank, s);
-    std::size_t all = ops.size();  // where the receives begin that belong together
+    std::size_t all = ops.size();  // begin of the receives that belong together
     std::uint64_t more = 0;
     for (std::size_t i = 0; i < left.lengths[s]; ++i) {
       const Op op = ops[i];

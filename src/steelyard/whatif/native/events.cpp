@@ -227,13 +227,13 @@ void Events::pass(std::uint64_t slot, std::uint64_t stage, Time now) {
   agenda_.push({now + link.hop, slot * STAGES + next});
 }
 
-// That of the receiver's: a message's first byte has reached it.
+// The event of the receiver's interface: the first byte of a message has reached it.
 void Events::reach(std::uint64_t slot, Time now) {
   if (disturbance_.lossy() && slot < first_meeting_ && hold(static_cast<std::uint32_t>(slot), now)) return;
   arrive(slot, receive_at(slot, now));
 }
 
-// Whether a message has to wait: because it was lost, or because one before it on its connection was.
+// Returns whether a message has to wait, because it or an earlier one of its connection was lost.
 bool Events::hold(std::uint32_t message, Time now) {
   std::deque<Held>& held = held_[connections_->of[message]];
   const std::uint32_t size = size_[message];
@@ -249,8 +249,8 @@ bool Events::hold(std::uint32_t message, Time now) {
   return true;
 }
 
-// What was sent after it has come: the receiver says what it lacks, and the sender sends that again, a round trip. It
-// may be lost once more, which shows by what is sent after that, or by the timer.
+// A later message has come: the receiver reports the gap, and the sender sends the lost one again, after a round trip.
+// It may be lost once more, which shows by what is sent after that, or by the timer.
 void Events::reveal(std::deque<Held>& held, Time now, Time round_trip) {
   const Time again = now + round_trip, due = held.front().due;
   for (Held& one : held)
@@ -258,11 +258,11 @@ void Events::reveal(std::deque<Held>& held, Time now, Time round_trip) {
       one.copy = again;
       one.due = again + disturbance_.resent(0, one.message, ++one.again, round_trip);
     }
-  // Of an earlier moment the agenda knows already: there the message proves not to be due.
+  // The agenda already has an event for an earlier moment, at which the message is not due.
   if (held.front().due != due) agenda_.push({held.front().due, held.front().message * std::uint64_t{STAGES} + mended});
 }
 
-// What was lost has come, unless it came sooner: it and what waited for it alone go to the receiver.
+// The lost message has come, unless it came sooner: it and the messages that waited only for it go to the receiver.
 void Events::mend(std::uint32_t message, Time now) {
   std::deque<Held>& held = held_[connections_->of[message]];
   if (held.empty() || held.front().message != message || held.front().due > now) return;
@@ -277,7 +277,7 @@ void Events::mend(std::uint32_t message, Time now) {
   agenda_.push({next.due, next.message * std::uint64_t{STAGES} + mended});
 }
 
-// When a message is whole whose first byte has reached the receiver's interface.
+// Returns when a message is complete whose first byte has reached the receiver's interface.
 Time Events::receive_at(std::uint64_t slot, Time now) {
   const Cost<1>& cost = cost_[size(slot)];
   Time& free = in_[p_.node(target(slot))];

@@ -1,5 +1,5 @@
-// Replays in the order of time, with queues: what leaves a node and what reaches it goes through its network interface
-// one message after the other. Without contention it gives the same times as `dataflow.h`, to the picosecond.
+// Replays in the order of time, with queues: the messages that leave and reach a node pass its network interface one
+// after the other. Without contention it gives the same times as `dataflow.h`, to the picosecond.
 #pragma once
 #include <deque>
 
@@ -7,7 +7,7 @@
 
 namespace steelyard::whatif {
 
-// What happens next, first; of what happens at one moment, what has the lowest number. A heap with four children a
+// The next event is first; of events at one moment, the one with the lowest number. It is a heap with four children per
 // node.
 class Agenda {
  public:
@@ -27,14 +27,14 @@ class Agenda {
 class Events {
  public:
   Events(const Prepared& prepared, const Connections* connections, const Scenario& scenario);
-  // When the last rank ends. Refused names a rank that waits forever.
+  // Returns the end of the last rank. Refused names a rank that waits forever.
   Time run();
   std::vector<Account> accounts() const;
 
  private:
   static constexpr Time UNSENT = -1;  // -2 - stream: that stream waits for it
   static constexpr std::uint32_t NOBODY = ~0u;
-  // What can happen to a message, from the sender's interface up and down the links between switches to the receiver's.
+  // The steps of a message, from the sender's interface up and down the links between switches to the receiver's.
   // An item of the agenda is the message's slot and that, in the last bits.
   enum Stage : std::uint64_t { leaves, ups, downs = ups + LEVELS, reaches = downs + LEVELS, mended, STAGES = 8 };
 
@@ -51,7 +51,7 @@ class Events {
     enum : std::uint8_t { open, asked, posted, met } state = open;
   };
 
-  // What a connection holds back: messages lost by lot, and those that came after them. `due`: when the first byte of a
+  // Messages that a connection delays: lost ones, and those behind them. `due`: when the first byte of a
   // lost one reaches the receiver, or when another was whole there. `copy`: when what was sent last of a lost one would
   // have come, `again`: how often that was because others came.
   struct Held {
@@ -104,7 +104,7 @@ class Events {
   std::vector<std::uint32_t> ready_;
   std::vector<std::pair<Time, Time>> taken_;  // by `receive_all`: arrivals, and what taking them costs
   const Connections* connections_;
-  const bool alone_;  // one stream sends through each interface, in the order of time: nothing need be waited for
+  const bool alone_;  // one stream sends through each interface, in the order of time, so that no event is needed
   std::vector<std::deque<Held>> held_;  // by connection, in the order in which they were sent
   Agenda agenda_;
 };

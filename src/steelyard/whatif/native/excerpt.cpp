@@ -112,7 +112,7 @@ class Cutting {
     out_.ops.push_back(op);
   }
   void add(Op op) { out_.ops.push_back(Op::of(op.kind(), op.size(), number_[op.message()])); }
-  // Of the receives that belong together those that are left.
+  // The remaining ones of the receives that belong together.
   void all(Op op, bool inside, std::size_t at) {
     std::uint64_t left = 0;
     for (std::size_t i = at + 1; inside && i <= at + op.value(); ++i) left += kept(whole_.ops[i].message());

@@ -1,4 +1,4 @@
-// A part of a trace: what the ranks do in some of its regions, as if they began it together.
+// A part of a trace: the operations of the ranks in some regions, as if all ranks began the part together.
 #pragma once
 #include "schedule.h"
 
@@ -6,11 +6,11 @@ namespace steelyard::whatif {
 
 struct Excerpt {
   std::uint64_t first = 0, last = 0;  // the regions
-  std::uint64_t crossing = 0;         // messages that were sent within and taken outside, or the other way round
+  std::uint64_t crossing = 0;         // messages with one end inside and one end outside
 };
 
-// Messages that cross the border are left out: nobody pays for them and nobody waits for them. Refused where there is
-// no such region.
+// Messages across the border are left out: they cost nothing, and no rank waits for them. Refused if there is no such
+// region.
 Schedule excerpt(const Schedule& whole, Excerpt& about);
 
 }  // namespace steelyard::whatif

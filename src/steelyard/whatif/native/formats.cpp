@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::literals;
 
-constexpr std::size_t TAR = 257;  // where the mark of an archive of tar stands
+constexpr std::size_t TAR = 257;  // offset of the mark of a tar archive
 
 struct Mark {
   std::string_view bytes, what;

@@ -42,7 +42,7 @@ class Names {
     return static_cast<std::size_t>(x ^ x >> 32);
   }
   std::string_view name(const Slot& slot) const { return std::string_view(letters_).substr(slot.at, slot.length); }
-  // Where a name is, or would be; a slot of an earlier rank is free, and holds no operation.
+  // Returns the slot of a name, or the slot for it. Slots of earlier ranks are free.
   std::size_t place(std::string_view wanted) const {
     const std::size_t mask = slots_.size() - 1;
     for (std::size_t at = hash(wanted) & mask;; at = (at + 1) & mask) {

@@ -1,4 +1,4 @@
-// GOAL as it stands in the file (Hoefler, Siebert, Lumsdaine, Group Operation Assembly Language, ICPP 2009): each
+// Reads GOAL (Hoefler, Siebert, Lumsdaine, Group Operation Assembly Language, ICPP 2009): each
 // rank's operations, and which of them must be over, or begun, before which.
 #pragma once
 #include <functional>

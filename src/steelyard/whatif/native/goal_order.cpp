@@ -21,7 +21,7 @@ class Ordering {
     const std::size_t count = steps().size();
     bool sorted = true;
     for (const Need& need : from.needs) sorted &= need.before < need.step;
-    if (sorted)  // what stands first can always go on
+    if (sorted)  // the first operation can always begin
       for (std::uint32_t step = 0; step < count; ++step) add(step);
     else
       add_by_needs();
@@ -34,7 +34,7 @@ class Ordering {
  private:
   const std::vector<Step>& steps() const { return from_->steps; }
 
-  // What each step needs, in the order of the file; the streams; whose end or begin another stream waits for.
+  // The needs of each step in the order of the file; the streams; steps for whose end or begin another stream waits.
   void begin() {
     const std::size_t count = steps().size();
     first_.assign(count + 1, 0);

@@ -34,7 +34,7 @@ class Making {
   std::uint32_t processor(std::uint32_t number) { return compact(processors_, number, out_.processors); }
   std::uint32_t interface(std::uint32_t number) { return compact(interfaces_, number, out_.interfaces); }
 
-  // Of a rank: all of its nodes, and what they need, by their numbers within the rank.
+  // The nodes of a rank and their dependencies, by their numbers within the rank.
   void add(std::uint32_t rank, const std::vector<Graph::Node>& nodes, const std::vector<Need>& needs) {
     const auto base = static_cast<std::uint32_t>(out_.nodes.size());
     if (nodes.size() > std::numeric_limits<std::uint32_t>::max() / 2 - base)

@@ -1,5 +1,5 @@
-// What is replayed where a receive takes the processor as long as the data stream in: the operations as they need each
-// other. In which order a processor carries them out, the replay decides by their times.
+// The operations for receive=stream, with their dependencies. The replay decides by their times in which order a
+// processor carries them out.
 #pragma once
 #include <string>
 
@@ -11,9 +11,8 @@ struct Graph {
   struct Node {
     std::int64_t amount = 0;  // ps or B
     std::uint32_t rank = 0;
-    std::uint32_t channel =
-        0;                    // of a send or receive: messages of one channel are taken in the order in which they come
-    std::uint32_t needs = 0;  // how many ends and begins it waits for
+    std::uint32_t channel = 0;  // channel of a send or receive: its messages are received in the order of their arrival
+    std::uint32_t needs = 0;    // count of ends and begins that it waits for
     std::uint32_t processor = 0, interface = 0;
     // In the order in which operations go on that can go on at the same moment.
     enum : std::uint8_t { send, receive, compute } kind = compute;
@@ -30,7 +29,8 @@ struct Graph {
 };
 
 Graph graph_of_goal(const std::string& path);
-// Of a schedule: each operation waits for the begin of the one before in its stream, and for the end of a computation.
+// Makes the graph of a schedule: each operation waits for the begin of the one before in its stream, and for the end of
+// a computation.
 Graph graph_of(const Schedule& schedule);
 
 }  // namespace steelyard::whatif

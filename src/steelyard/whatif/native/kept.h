@@ -1,4 +1,4 @@
-// The schedule of a text, kept in the user's cache so that the text need not be taken apart again.
+// The cached schedule of a text, so that the text is not parsed again.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace steelyard::whatif {
 
-// What a kept schedule belongs to: a file as it is now, and what makes times of its work.
+// The origin of a cached schedule: the state of the file, and the speed that converts its work to times.
 struct Origin {
   std::int64_t size = 0, seconds = 0, nanoseconds = 0;  // of the file, and of its last change
   double speed = 0;
@@ -16,13 +16,13 @@ struct Origin {
   bool operator==(const Origin&) const = default;
 };
 
-// Of a file, without its content. Nothing where it is no ordinary file.
+// Returns the origin of a file, without its content; nothing if it is not an ordinary file.
 std::optional<Origin> origin_of(const std::string& trace, double speed);
 
-// The schedule that is kept of the trace; none where none is, where the trace is another now, where the file is damaged
-// or not this user's own, or where others can write to it.
+// Returns the cached schedule of the trace; none if there is none, if the trace has changed, or if the entry is
+// damaged, belongs to another user, or can be written by others.
 std::optional<Schedule> kept(const std::string& file, const std::string& trace, double speed);
-// Keeps it. Where that fails, nothing is kept.
+// Stores the schedule; if that fails, nothing is stored.
 void keep(const std::string& file, const Schedule& schedule, const Origin& origin);
 
 }  // namespace steelyard::whatif

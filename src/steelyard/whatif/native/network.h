@@ -8,9 +8,9 @@
 
 namespace steelyard::whatif {
 
-// Of one class of pairs. After Hoefler, Schneider, Lumsdaine, LogGOPSim, HPDC 2010: latency, overhead of the processor
-// for a message and for a byte, gap of the network interface between messages and for a byte. The first byte is in `o`
-// and `g`.
+// The parameters of one class of pairs. After Hoefler, Schneider, Lumsdaine, LogGOPSim, HPDC 2010: latency, overhead of
+// the processor for a message and for a byte, gap of the network interface between messages and for a byte. The first
+// byte is in `o` and `g`.
 struct Link {
   std::int64_t from = 0;  // B: of messages of that size and longer, until the next link begins
   Time L = 0, o = 0, g = 0;
@@ -18,7 +18,7 @@ struct Link {
 };
 using Links = std::vector<Link>;  // by rising `from`, the first of which is 0: an MPI has several protocols
 
-// The one for messages of that size.
+// Returns the link for messages of this size.
 inline const Link& link_for(const Links& links, std::int64_t bytes) {
   std::size_t at = links.size() - 1;
   while (at > 0 && links[at].from > bytes) --at;
@@ -30,7 +30,7 @@ inline const Link& link_for(const Links& links, std::int64_t bytes) {
 enum Class : std::uint32_t { same_cache, same_socket, within, across, farthest = across + 2, CLASSES = 8 };
 constexpr std::size_t LEVELS = farthest - across;  // of links between switches
 
-// What decides which operations are carried out, and is the same for all scenarios that are replayed together.
+// The conditions that decide the operations. They are the same for all scenarios that are replayed together.
 struct Structure {
   std::int64_t eager = 65535;  // S: longer messages wait until they are received
   std::uint32_t ranks_per_node = 1;
@@ -60,7 +60,7 @@ struct Prepared {
     for (std::size_t i = 0; i <= level; ++i) node = structure.tree[i] == 0 ? 0 : node / structure.tree[i];
     return node;
   }
-  // Of two ranks of a node, by their numbers there.
+  // Returns the class of two ranks of a node, by their numbers there.
   std::uint32_t inside(std::uint32_t rank, std::uint32_t other) const {
     const auto share = [&](std::uint32_t each) { return each > 0 && rank / each == other / each; };
     return share(structure.ranks_per_cache) ? same_cache : share(structure.ranks_per_socket) ? same_socket : within;

@@ -1,4 +1,4 @@
-// The critical path of a replay without contention: what the last rank waited for, back to the begin.
+// The critical path of a replay without contention: the chain of waits that ends with the last rank.
 #pragma once
 #include <algorithm>
 
@@ -6,13 +6,13 @@
 
 namespace steelyard::whatif {
 
-// Where a stream was: the time, and how much of it was computing.
+// A point in a stream: the time, and the computing time up to it.
 struct Place {
   std::uint32_t stream = 0;
   Time at = 0, computing = 0;
 };
 
-// What a path consists of, ps; `ranks` is the time that it spends on each.
+// The parts of a path, in ps; `ranks` is the time on each rank.
 struct Path {
   Time computing = 0, talking = 0, network = 0;
   std::uint64_t messages = 0;
@@ -60,7 +60,7 @@ class PathRecorder {
   }
 
  private:
-  // Until when a stream waited, and for what: there may be one for each message.
+  // The end of a wait of a stream, and its message: there may be one for each message.
   struct Wait {
     Time at, computing;
     std::uint32_t number;

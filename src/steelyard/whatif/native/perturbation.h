@@ -1,4 +1,4 @@
-// What disturbs a replay: lost packets, the system's noise, another speed of cores. Each draw is a function of the
+// The disturbances of a replay: lost packets, system noise, and changed speeds of cores. Each draw is a function of the
 // seed, the scenario and the operation alone, so that no order of ranks and no number of threads changes a result.
 #pragma once
 #include <cstdint>
@@ -21,13 +21,13 @@ inline std::uint64_t draw(std::uint64_t key, std::uint64_t what, std::uint64_t w
 inline Time scaled(Time time, double slower) {
   return static_cast<Time>(std::min(static_cast<double>(time) * slower + 0.5, static_cast<double>(LONGEST)));
 }
-// Whether an event of probability p happens: p of all draws lie below it.
+// Returns whether an event of probability p happens: the share p of all draws lies below it.
 inline std::uint64_t threshold(double probability) {
   if (probability >= 1) return ~std::uint64_t{0};
   return static_cast<std::uint64_t>(std::ldexp(probability, 64));
 }
 
-// What is drawn, so that draws for different purposes never share a key.
+// The purposes of draws, so that draws for different purposes never share a key.
 enum class Drawn : std::uint64_t { loss, burst, phase, affected, resent };
 
 // TCP on a lossy network. A packet lost before the last few is noticed by those after it and sent again at once (fast
@@ -41,7 +41,7 @@ struct Loss {
   // Tail-loss probe (RFC 8985, 7.2): of several packets the last one is sent again two round trips and this time later,
   // ps; 0: none. One packet alone waits for the timer, as its receiver may be late with the acknowledgement.
   Time probe = 0;
-  bool sack = false;  // what follows on the connection reveals a loss (RFC 2018): only in event mode
+  bool sack = false;  // later packets of the connection reveal a loss (RFC 2018); only in event mode
 };
 
 // Periodic interruptions, or one before a computation with some probability.
@@ -62,7 +62,7 @@ struct Speed {
   std::uint64_t first = 0, last = 0;
 };
 
-// Everything that one scenario has of its own.
+// The conditions of one scenario.
 struct Scenario {
   Links across, within;
   Links same_cache{}, same_socket{};  // empty: as within
@@ -77,14 +77,14 @@ struct Scenario {
   std::vector<Speed> speeds{};
   Loss loss{};
   Noise noise{};
-  double affected = 1;  // of all ranks: the share that loss and noise concern
+  double affected = 1;  // share of the ranks with loss and noise
   std::uint64_t seed = 1;
 };
 
-// Which ranks a scenario's loss and noise concern: the same number of them in each scenario, chosen by lot.
+// The ranks with loss and noise: the same number of them in each scenario, drawn at random.
 std::vector<bool> affected(const Scenario& scenario, std::uint32_t ranks);
 
-// Noise as one rank of one scenario has it.
+// The noise of one rank in one scenario.
 class Interruptions {
  public:
   Interruptions() = default;
@@ -98,7 +98,7 @@ class Interruptions {
                                  static_cast<std::uint64_t>(period));
   }
 
-  // When work of that time ends that begins at `now`.
+  // Returns the end of work of this time that begins at `now`.
   Time end(Time now, Time work) {
     if (noise_.recording) return noise_.recording->end(now, work, phase_);
     if (noise_.duration == 0) return now + work;
@@ -127,7 +127,7 @@ class Interruptions {
 // A message with rendezvous has three legs: the request, the answer, and the data.
 constexpr std::uint64_t DATA = 2;
 
-// How much later a message arrives, by lot.
+// Draws the delays of messages.
 class Losses {
  public:
   static constexpr std::uint32_t CONTROL = ~0u;  // the size of requests and answers: one packet
@@ -144,7 +144,7 @@ class Losses {
     const bool again = mixed(key + 1) < chance.again, late = mixed(key + 2) < chance.late;
     return (again ? round_trip : 0) + (late ? timed_out(key + 2, chance.several, round_trip) : 0);
   }
-  // That of the n-th copy of it, one packet, which is sent again because others came.
+  // Returns the delay of the n-th copy, one packet, which is sent again because later packets arrived.
   Time resent(std::uint64_t which, std::uint32_t copy, Time round_trip) const {
     const std::uint64_t key = draw(draw(key_, static_cast<std::uint64_t>(Drawn::resent), which), copy, 0);
     return mixed(key) < below_ ? timed_out(key, false, round_trip) : 0;

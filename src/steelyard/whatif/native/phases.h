@@ -1,4 +1,4 @@
-// The computing phases of a trace, counted by rank and by how long they take: which ranks have longer ones, and why.
+// The computing phases of a trace, counted by rank and length, with the causes of long ones.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,12 +13,12 @@ struct Interrupted {
   std::uint64_t region;
   Time time, waited;
 };
-// What a trace of ours knows of phases besides their times.
+// Further data about phases in a trace of ours.
 struct Measured {
-  std::vector<Time> starts;  // by rank: what its first phase has before the rank began
+  std::vector<Time> starts;  // by rank: the part of its first phase before the rank began
   std::vector<Interrupted> interrupted;
 
-  // What belongs to these regions alone.
+  // Returns the data of these regions.
   void keep(std::uint64_t from, std::uint64_t to) {
     if (from > 0) starts.clear();
     std::erase_if(interrupted, [&](const Interrupted& one) { return one.region < from || one.region > to; });

@@ -20,7 +20,7 @@ std::vector<std::string> own_files(const std::string& folder) {
   return names;
 }
 
-// What a folder without a trace has: the first of its files that is a trace in one file, or of a format that is known.
+// Returns the first file of a folder without a trace that is a trace in one file, or has a known format.
 std::string contained(const std::string& folder) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder))

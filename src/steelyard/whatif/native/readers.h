@@ -17,9 +17,9 @@ Builder read_ti(const std::string& path, std::string_view text, double speed);
 Builder read(const std::string& path, std::string_view text, double speed);
 // `content`: what the file holds, where its schedule follows from this file alone.
 Builder read_file(const std::string& path, double speed, std::optional<Digest::Value>* content = nullptr);
-// Whether a text is GOAL, by how it begins.
+// Returns whether a text is GOAL, from its begin.
 bool is_goal(std::string_view begin);
-// Whether it is TI in one file, and no list of files.
+// Returns whether it is TI in one file, not a list of files.
 bool is_ti(std::string_view begin);
 
 }  // namespace steelyard::whatif

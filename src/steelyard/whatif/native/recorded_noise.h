@@ -1,4 +1,4 @@
-// Noise as it was recorded: interruptions one after the other, which begin again when the recording ends.
+// Recorded noise: interruptions in a row, which repeat when the recording ends.
 #pragma once
 #include <algorithm>
 
@@ -8,11 +8,11 @@ namespace steelyard::whatif {
 
 class RecordedNoise {
  public:
-  // Of a text with a start and a duration in ns on each line, by time; '# length N' says when it ends.
+  // Reads a text with a start and a duration in ns on each line, sorted by time; '# length N' states the end.
   static RecordedNoise read(const std::string& path);
 
   Time length() const { return length_; }
-  // When work of that time ends that begins at `now`, of a rank whose recording began at `phase`.
+  // Returns the end of work of this time that begins at `now`, for a rank whose recording began at `phase`.
   Time end(Time now, Time work, Time phase) const {
     if (work == 0) return now;
     Time in = (now - phase) % length_;

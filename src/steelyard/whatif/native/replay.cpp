@@ -164,7 +164,7 @@ class Engine {
     return times;
   }
 
-  // As LogGOPSim replays.
+  // The rules of LogGOPSim.
   std::vector<Time> streamed(const std::vector<Scenario>& scenarios, const Structure& structure, std::size_t threads,
                              std::vector<Account>* accounts) {
     for (const Scenario& s : scenarios) {
@@ -233,7 +233,7 @@ class Engine {
         .add("ranks", json::list(found.ranks));
   }
 
-  // What ranks do in each scenario, all over the time of the longest; without contention.
+  // The activity of the ranks in each scenario, over the time of the longest one; without contention.
   void add_timelines(json::Object& out, const std::vector<Scenario>& scenarios, const std::vector<Time>& times,
                      std::size_t steps) {
     const std::uint32_t together = std::max<std::uint32_t>((schedule_.ranks + LINES - 1) / LINES, 1);
@@ -249,7 +249,7 @@ class Engine {
     out.add("timelines", "[" + found + "]").add("together", together);
   }
 
-  // Of each rank; of one with several streams that of the first.
+  // Times by rank; a rank with several streams has those of the first.
   void add(json::Object& out, const std::vector<Account>& accounts, bool by_rank) const {
     std::vector<Time> computing, talking, waiting, end;
     for (std::size_t stream = 0; stream < accounts.size(); ++stream) {
@@ -263,7 +263,7 @@ class Engine {
     out.add("waiting", json::list(waiting)).add("end", json::list(end));
   }
 
-  static constexpr std::uint32_t ROWS = 64, LINES = 24;  // of the histogram of phases, of a timeline: as can be drawn
+  static constexpr std::uint32_t ROWS = 64, LINES = 24;  // of the histogram of phases and of a timeline, on a figure
 
   Schedule schedule_;
   std::int64_t largest_ = 0;  // message, B
@@ -282,7 +282,7 @@ struct Asked {
   std::string iterations;  // the collective that begins them; empty: regions are those of MPI_Pcontrol
   bool part = false;
   std::uint64_t first = 0, last = 0;
-  std::string kept;  // where the schedule of a text is kept; empty: nowhere
+  std::string kept;  // the cache's file for the schedule of a text; empty: none
 };
 
 // A folder is a trace of ours.

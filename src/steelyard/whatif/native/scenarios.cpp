@@ -13,7 +13,7 @@ class Points {
  public:
   explicit Points(Params& params) : params_(params) {}
 
-  // As many numbers as `otherwise` has, with ',' between them, of a point.
+  // Reads the numbers of a point, with ',' between them; their count is that of `otherwise`.
   std::vector<double> numbers(const std::string& name, std::size_t point, const std::vector<double>& otherwise) {
     const std::vector<double> found = all(name, point);
     if (!found.empty() && found.size() != otherwise.size())

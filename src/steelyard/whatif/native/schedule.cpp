@@ -103,7 +103,7 @@ void Builder::number_messages() {
     }
 }
 
-// Of one target: which message each of its receives takes.
+// Matches the receives of one target with messages.
 void Builder::match(std::uint32_t target, std::vector<std::uint32_t>& incoming, std::vector<std::uint32_t>& found) {
   const auto& posts = ranks_[target].posts_;
   auto tag = [&](std::uint32_t message) {

@@ -1,4 +1,4 @@
-// What is replayed: the operations of each rank, eight bytes each, and the messages that they exchange.
+// The schedule of a replay: the operations of each rank, eight bytes each, and their messages.
 #pragma once
 #include <cstdint>
 #include <stdexcept>
@@ -11,7 +11,7 @@ namespace steelyard::whatif {
 // Picoseconds: a byte at 400 Gbit/s takes 20 of them, and 106 days fit.
 using Time = std::int64_t;
 constexpr Time NANOSECOND = 1000;
-// What one operation takes stays below 26 days, and clocks stop at twice of it: so no sum overflows.
+// An operation takes less than 26 days, and clocks stop at twice that time, so that no sum overflows.
 constexpr std::int64_t LAST_REGION = (std::int64_t{1} << 53) - 1;
 constexpr Time LONGEST = Time{1} << 61, STOPPED = 2 * LONGEST;
 
@@ -20,7 +20,7 @@ struct Refused : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// A file that cannot be written: the machine is to blame, and not the trace.
+// A file that cannot be written. The cause is the machine, not the trace.
 struct Unwritable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -66,7 +66,7 @@ struct Schedule {
   std::uint64_t computes = 0, sends = 0, receives = 0, signals = 0, unreceived = 0;
   std::int64_t bytes = 0;
 
-  // As simulators count them: each computation, send and receive, and each message on its way.
+  // Counts events as other simulators do: each computation, send, receive, and message on its way.
   std::uint64_t events() const { return computes + sends + receives + source.size(); }
 };
 

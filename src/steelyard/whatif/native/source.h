@@ -33,7 +33,7 @@ class Source {
     return true;
   }
   std::size_t number() const { return number_; }  // of that line, from 1 on
-  // Of all that was read so far.
+  // Returns the digest of all bytes that were read so far.
   Digest::Value content() const { return digest_.value(); }
   [[noreturn]] void refuse(const std::string& reason) const;
 

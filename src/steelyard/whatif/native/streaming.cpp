@@ -148,7 +148,7 @@ void Streaming::free(std::size_t list) {
     if (--left_[graph_.next[i]] == 0) freed_.push_back(graph_.next[i]);
 }
 
-// What can go on now comes into the agenda: rank by rank, of one rank first sends, then receives.
+// Adds the nodes that can begin now to the agenda: rank by rank, first sends, then receives.
 void Streaming::go_on(Time at) {
   if (freed_.size() > 1) {
     const auto rank = [&](std::uint32_t node) { return graph_.nodes[node].rank; };

@@ -16,15 +16,15 @@ namespace steelyard::whatif {
 class Streaming {
  public:
   Streaming(const Graph& graph, const Structure& structure, const Scenario& scenario);
-  // When the last rank ends. Refused names a rank that waits forever.
+  // Returns the end of the last rank. Refused names a rank that waits forever.
   Time run();
-  // By rank, of its first processor.
+  // Times by rank, of its first processor.
   std::vector<Account> accounts() const;
 
  private:
   using Node = Graph::Node;
   static constexpr std::uint32_t NONE = ~0u;
-  // What stands in the agenda: in the order in which it came there first.
+  // Events of the agenda, in the order in which they were added.
   struct Waiting {
     std::uint32_t node;
     bool arrives;  // the message of that send
@@ -63,12 +63,12 @@ class Streaming {
   std::vector<double> slower_;  // by rank
   std::vector<Processor> processors_;
   std::vector<Time> sends_, receives_;      // when an interface is free for the next one
-  std::vector<std::uint32_t> left_;         // by node: what it still waits for
+  std::vector<std::uint32_t> left_;         // by node: the number of nodes that it still waits for
   std::vector<bool> ended_;                 // by node
   std::vector<std::uint32_t> head_, tail_;  // by channel: receives that wait for messages, or messages for receives
   std::vector<std::uint32_t> behind_;       // by node: the next one there
   std::vector<Waiting> waiting_;
-  std::vector<std::uint32_t> freed_;  // what can go on now
+  std::vector<std::uint32_t> freed_;  // nodes that can begin now
   Agenda agenda_;
 };
 

@@ -1,4 +1,4 @@
-// A trace as text, line by line, in words; what is wrong with it is reported with its file and line.
+// A trace as text, line by line, in words. Errors name the file and the line.
 #pragma once
 #include <charconv>
 #include <string>

@@ -280,8 +280,8 @@ Builder read_ti_file(const std::string& path, std::string_view text, double spee
   return out;
 }
 
-// Where a file is that a list names: beside the list, or, as smpirun takes it, from the folder in which it is called.
-// That is the working folder, or one above the list.
+// Finds a file that a list names: beside the list, or relative to the folder from which smpirun was called, which is
+// the working folder or one above the list.
 std::string listed(const std::string& list, const std::string& name) {
   namespace fs = std::filesystem;
   if (name.size() >= PATH_MAX || name.find('\0') != std::string::npos) throw Refused(unknown(list));

@@ -1,4 +1,4 @@
-// What a trace of ours says of the run in which it was made: each rank's calls and messages by the clock.
+// The timeline of the traced run: the calls and messages of each rank with their times.
 #pragma once
 #include <string>
 #include <vector>
@@ -31,7 +31,7 @@ struct Timeline {
     Time begin = 0, end = 0;
     std::vector<Call> calls;
     std::vector<Sent> sent;
-    std::vector<Posted> posted;  // what comes from anyone: from whom it came
+    std::vector<Posted> posted;  // receives from any rank: the rank that sent
   };
   struct Message {
     std::uint32_t from, to;
@@ -42,11 +42,11 @@ struct Timeline {
   std::vector<OfRank> ranks;
 
   Time end() const;
-  // Those that were received, between two ranks: in the order of sends, rank by rank.
+  // The messages that were received, in the order of their sends, rank by rank.
   std::vector<Message> messages() const;
 };
 
-// How a call is named.
+// Returns the name of a call.
 const char* name_of(const Timeline::Call& call);
 
 }  // namespace steelyard::whatif

@@ -10,7 +10,7 @@
 namespace steelyard::whatif {
 namespace {
 
-// Of ranks whose programs end at a message that never came: which call that was.
+// Finds the last call of the ranks that wait for a message that never came.
 void end_early(Builder& out, const std::vector<std::vector<std::size_t>>& lengths, Traced& about) {
   const auto left = out.end_early();
   for (std::uint32_t rank = 0; rank < left.size(); ++rank) {

@@ -1,4 +1,4 @@
-// Traces with the calls of the run (../tracer/format.h): how they are read, and what they say of themselves.
+// Reads traces with the calls of a run (../tracer/format.h), and the facts about the run in them.
 #pragma once
 #include <map>
 #include <optional>
@@ -12,29 +12,29 @@
 
 namespace steelyard::whatif {
 
-// Where a rank's program ends before its MPI_Finalize.
+// The end of a rank's program that has no MPI_Finalize.
 struct Broken {
   std::uint32_t rank = 0;
   std::uint64_t call = 0;  // the last one that is replayed, from 1 on
   std::string why;
 };
 
-// What was measured while the trace was made. s; of all ranks on rank 0's clock.
+// Measurements of the traced run, in s, on the clock of rank 0.
 struct Traced {
-  double time = 0;       // from the first rank's beginning to the last one's end
-  double computing = 0;  // of the rank that computes most
-  double preempted = 0;  // of the rank that waited most for a processor
-  double tool = 0;       // of the rank that the tracer held up most
+  double time = 0;       // from the begin of the first rank to the end of the last one
+  double computing = 0;  // of the rank with the most computing
+  double preempted = 0;  // of the rank with the longest wait for a processor
+  double tool = 0;       // of the rank with the greatest cost of the tracer
   std::uint64_t calls = 0, bytes = 0;
   std::vector<Broken> broken;
   Measured measured;
 };
 
-// As the engine says it, in JSON.
+// Returns the JSON of the engine's reply.
 std::string said(const Traced& traced);
 
 bool is_traced(const std::string& path);
-// Where ranks are broken, programs end at what can never come.
+// If ranks are incomplete, programs end at messages that can never come.
 // `iterations`: the collective whose n-th call on MPI_COMM_WORLD begins region n; else MPI_Pcontrol begins regions.
 Builder read_traced(const std::string& path, Traced& about, Timeline* timeline = nullptr,
                     std::optional<trace::Collective> iterations = {});

@@ -9,7 +9,7 @@ inline void put(std::string& out, std::uint64_t number) {
   for (; number >= 0x80; number >>= 7) out.push_back(static_cast<char>(number | 0x80));
   out.push_back(static_cast<char>(number));
 }
-// What may be negative.
+// Numbers that may be negative.
 inline void put_folded(std::string& out, std::int64_t number) {
   put(out, static_cast<std::uint64_t>(number) << 1 ^ static_cast<std::uint64_t>(number >> 63));
 }

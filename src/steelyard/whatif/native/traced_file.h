@@ -1,4 +1,4 @@
-// What both passes over a rank's file share: its records, the numbers of communicators, what became of receives.
+// Common parts of both passes over a rank's file: records, numbers of communicators, outcomes of receives.
 #pragma once
 #include <cmath>
 #include <cstring>
@@ -93,7 +93,7 @@ class RankFile {
     if (found < -1 || found > INT32_MAX) refuse(begin_, "a tag lies between 0 and 2^31 - 1");
     return static_cast<std::int32_t>(found);
   }
-  // How many numbers follow: each has a byte at least.
+  // The count of the numbers that follow; each has at least one byte.
   std::size_t count() {
     const std::uint64_t found = number();
     if (found > text_.size() - std::min(at_, text_.size())) ended_ = true;
@@ -111,7 +111,7 @@ class RankFile {
   trace::Header header{};
 
  private:
-  // What rank 0's clock has gained meanwhile. Less than the error of its measurement says nothing.
+  // The drift against rank 0's clock. A drift below the error of the measurement is ignored.
   double drift(double ns) const {
     if (header.offset_known != 2) return 0;
     const double found = static_cast<double>(header.offset_end) - static_cast<double>(header.offset_begin);
@@ -151,7 +151,7 @@ struct Members {
   std::vector<std::uint32_t> all;
 };
 
-// What all ranks must agree on: numbers of communicators and windows, by what the tracer wrote in each of them.
+// Numbers that must be the same on all ranks: those of communicators and windows, by their keys from the tracer.
 struct Shared {
   std::map<std::uint64_t, std::uint32_t> communicators;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> windows;
@@ -166,7 +166,7 @@ struct Shared {
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::vector<Transfer>> transfers;
 };
 
-// What both passes keep of one rank's communicators and windows.
+// The communicators and windows of one rank, for both passes.
 class Handles {
  public:
   Handles(Shared& shared, RankFile& file) : shared_(shared), file_(file), rank_(file.header.rank) {
@@ -229,13 +229,13 @@ class Handles {
   std::unordered_map<std::uint32_t, std::uint32_t> made_;
 };
 
-// What a request became, which the trace tells when it is completed.
+// The outcome of a request, which is in the record of its completion.
 struct Outcome {
   enum : std::uint8_t { unknown, known, none } what = unknown;
   std::int32_t tag = 0;
   std::int64_t source = 0;
 };
-// Of one rank, after the first pass: of its receives from anyone, or with any tag, and those that were cancelled.
+// The outcomes of one rank after the first pass: receives from any rank or with any tag, and cancelled ones.
 struct Outcomes {
   std::vector<Outcome> any;
   std::set<std::uint64_t> cancelled;  // by number among all nonblocking receives

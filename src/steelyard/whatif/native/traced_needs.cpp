@@ -37,7 +37,7 @@ class Needs {
   }
 
  private:
-  // Of a record from which others need nothing: how many numbers it has.
+  // Returns the count of numbers of a record that no other record needs.
   static std::size_t numbers(Record kind) {
     using enum trace::Kind;
     switch (kind) {

@@ -18,7 +18,7 @@ class Writer {
         rank_(rank),
         measured_(measured),
         line_(line) {
-    // Who began later than the first has not yet done anything.
+    // A rank that began later than the first one has no operation yet.
     computed_ = late_ = end_ = static_cast<Time>(std::clamp(beginning(file) - span.begin, 0.0, 2e15)) * NANOSECOND;
     measured_.starts.push_back(end_);
     if (line_) line_->begin = end_;
@@ -103,7 +103,7 @@ class Writer {
   void iteration(const Event& event, trace::Collective what) {
     if (event.communicator == 0 && shared_.iterations == what) enter(++iteration_);
   }
-  // What is no message.
+  // Records that are not messages.
   void nothing(Record kind) {
     if (kind == Record::probe) file_.folded(), file_.folded();
     if (kind == Record::polled) file_.number();
@@ -190,7 +190,7 @@ class Writer {
       receive(posted);
     }
   }
-  // What was received first, in the order in which it arrives; then what was sent.
+  // First the receives, in the order of arrival; then the sends.
   void complete() {
     const auto all = completions(file_);
     if (file_.torn()) return;
@@ -290,7 +290,7 @@ class Writer {
   std::uint64_t region_ = 0;
   Timeline::OfRank* const line_;
   Time computed_ = 0, begin_ = 0, end_ = 0;  // and when the call began and ended that is being read
-  Time late_ = 0, waited_ = 0;               // of what was computed: before the rank began; for a processor
+  Time late_ = 0, waited_ = 0;               // parts of the computing: before the rank began; waits for a processor
   trace::Collective together_{};
   std::unordered_map<std::uint32_t, std::size_t> posted_;  // receives of the timeline
   std::unordered_map<std::uint64_t, Open> open_;

@@ -87,7 +87,7 @@ class GoalWriting {
                static_cast<long long>(schedule_.sizes[op->size()]), send ? "to" : "from",
                send ? schedule_.target[m] : schedule_.source[m], tags_[m], processor_);
   }
-  // What comes next waits for these; what waited before for others has gone on then.
+  // The next operations wait for these; earlier waits have ended by then.
   void wait(const Op* op, std::size_t count) {
     if (!waiting_.empty()) nothing();
     for (std::size_t i = 0; i < count; ++i) {

@@ -94,7 +94,7 @@ void write_rank(RankFile& file, double since, Output& out) {
 
 using Fields = std::vector<std::uint64_t>;
 
-// Of a header all but its mark and the host, which comes last: both ways.
+// Reads and writes the fields of a header, without its mark and the host, which is last.
 Fields fields(const trace::Header& h) {
   return {h.rank,
           h.ranks,

@@ -63,14 +63,14 @@ class TiWriting {
   }
   const Op* wait(const Op* op, std::set<std::uint32_t>& open) {
     const std::uint32_t m = op->message();
-    // Of a message to itself a rank's send and receive have one name, and the send is taken first.
+    // The send and the receive of a message to the rank itself have one name, and the send comes first.
     const bool twice = op->kind() == Kind::receive && freed_.erase(m);
     for (int i = 0; i <= twice; ++i)
       out_.write("%u wait %u %u %u\n", rank_, schedule_.source[m], schedule_.target[m], tags_[m]);
     open.erase(m);
     return op;
   }
-  // What is open all together, where that is what they wait for.
+  // All open requests together, if the operations wait for exactly these.
   const Op* all(const Op* op) {
     const Op* last = op + op->value();
     std::set<std::uint32_t> posts, sends;

@@ -1,4 +1,4 @@
-// What all writers have in common: their file, and numbers for messages.
+// Common parts of all writers: their file, and numbers for messages.
 #include "writers.h"
 
 #include <cerrno>

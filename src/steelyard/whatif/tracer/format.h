@@ -17,7 +17,7 @@ struct Header {
   std::int64_t offset_begin, offset_end;  // ns: what rank 0's clock shows more than the own one
   std::uint64_t offset_error,
       offset_known;           // ns: half of the exchange's round trip; 1: at the beginning, 2: at both ends
-  std::uint64_t first_ticks;  // where the times of the records begin
+  std::uint64_t first_ticks;  // zero of the times of the records
   char host[64];
 };
 static_assert(sizeof(Header) == 160);
@@ -56,7 +56,7 @@ enum class Kind : std::uint8_t {
 };
 constexpr std::uint8_t OTHER = 0x80;
 
-// What became of a request.
+// The outcome of a request.
 enum class Ended : std::uint8_t { plain, received, cancelled };
 
 enum class Collective : std::uint8_t {

@@ -6,7 +6,8 @@ namespace steelyard::trace {
 
 constexpr int EXCHANGES = 16, CLOCK_TAG = 1;
 
-// What rank 0's clock shows more than the own one: of several exchanges the shortest, half of which is the error.
+// Stores the offset of rank 0's clock from this one: from the shortest of several exchanges, half of which is the
+// error.
 inline void compare_clocks(int ranks, bool end) {
   Header& header = state.stream.header();
   std::int64_t best = 0, shortest = INT64_MAX;
@@ -33,7 +34,7 @@ inline void compare_clocks(int ranks, bool end) {
   PMPI_Barrier(state.own);
 }
 
-// What this thread has waited for a processor so far, ns; 0 where the kernel does not say.
+// Returns the wait of this thread for a processor so far, in ns; 0 if the kernel does not report it.
 inline std::uint64_t time_in_queue() {
   char text[96];
   const ssize_t length = state.schedstat < 0 ? -1 : pread(state.schedstat, text, sizeof text - 1, 0);

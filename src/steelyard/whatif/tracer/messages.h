@@ -24,7 +24,7 @@ class Scratch {
   T* all_;
 };
 
-// Whether the trace knows the communicator: with processes of another MPI_COMM_WORLD nothing is recorded but the time.
+// Returns whether the trace knows the communicator. Only the time of messages to another MPI_COMM_WORLD is recorded.
 inline bool foreign(std::uint32_t communicator) { return communicator == ~0u; }
 
 inline void sent(const Call& call, int to, int tag, std::int64_t count, MPI_Datatype type, MPI_Comm c, int code) {
@@ -146,7 +146,7 @@ inline void completed(const Call& call, Done* done, std::size_t count) {
     if (d->request.what == Request::duplicate) describe(call, *d->request.made, d->request.key, false);
 }
 
-// Of those whose handles stood there before the call: one, or those at `indices`; all, where these are null.
+// Completes requests by their handles before the call: one, those at `indices`, or all if these are null.
 inline void completed(const Call& call, const std::uint64_t* handles, const int* indices, std::size_t count,
                       MPI_Status* statuses) {
   Scratch<Done> done(count);

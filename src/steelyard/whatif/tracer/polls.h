@@ -22,7 +22,8 @@ struct Polls {
     calls_ += to - from;
     last_ = to;
   }
-  // Until `now`, when another call came. `patience` is a millisecond; `alone`: no other thread called meanwhile.
+  // Returns the ticks of waiting until `now`, when another call came. `patience` is a millisecond; `alone`: no other
+  // thread called meanwhile.
   Ticks waited(Ticks now, Ticks patience, bool alone) {
     between(now, patience);
     if (!longer_ || !alone) return calls_;

@@ -1,4 +1,4 @@
-// What the tracer knows of this process: its stream, the requests that are open, the communicators, its clock beside
+// The state of the tracer in this process: its stream, the open requests, the communicators, its clock beside
 // rank 0's.
 #pragma once
 #include "handles.h"
@@ -40,7 +40,7 @@ struct Request {
   std::uint32_t number;
   What what;
   bool any, persistent, active, cancelled;
-  // Of a persistent one, and of a communicator that is being duplicated.
+  // Data of a persistent request, and of a communicator that is being duplicated.
   int partner, tag;
   std::int64_t bytes;
   std::uint32_t communicator;
@@ -81,7 +81,7 @@ struct State {
 extern State state;
 extern __thread bool inside __attribute__((tls_model("initial-exec")));
 
-// Where several threads call MPI at once their records form one stream.
+// If several threads call MPI at once, their records form one stream.
 struct Lock {
   Lock() {
     if (state.threads)
@@ -121,7 +121,7 @@ class Call {
   ~Call() {
     if (on_) inside = false;
   }
-  // Whether it is to be recorded.
+  // Returns whether the call is recorded.
   bool over() {
     if (!on_) return false;
     to_ = state.stream.clock.now();

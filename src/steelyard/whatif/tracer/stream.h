@@ -94,7 +94,7 @@ class Stream {
     *reinterpret_cast<volatile unsigned char*>(kind_) = pending_;
   }
 
-  // What is traced begins now.
+  // The trace begins now.
   void begin_here() {
     last_ = clock.now() >> clock.shift();
     header_->first_ticks = last_ << clock.shift();
@@ -107,7 +107,7 @@ class Stream {
     if (now > last_ + debt_) debt_ = now - last_;
   }
 
-  // Until now both clocks are known.
+  // Both clocks are known up to now.
   void calibrate() {
     header_->end_ticks = clock.now();
     header_->end_ns = nanoseconds();
@@ -163,7 +163,7 @@ class Stream {
     last_ += debt_;
     debt_ = 0;
   }
-  // What comes now is written to memory that is no file's.
+  // Later records are written to memory without a file.
   void spill(std::size_t needed) {
     munmap(window_, static_cast<std::size_t>(limit_ - window_));
     const std::size_t size = needed + WINDOW;

@@ -6,7 +6,7 @@ using namespace steelyard::trace;
 
 namespace steelyard::trace {
 
-// What does not wait, and is no message of the model: its request is known.
+// Nonblocking calls that are not messages of the model; their requests are known.
 inline void pending(const Call& call, MPI_Request* request) {
   plain(call);
   Request entry{};
