@@ -30,7 +30,7 @@ _SAID = {
 _COUNTED = {"threads", "ranks", "nodes", "chains", "accumulators", "pairs", "elements", "particles"}
 
 
-def said(name: str, value: Scalar | None) -> str | None:
+def find_words(name: str, value: Scalar | None) -> str | None:
     """Returns for example 'streaming stores', '1 chain' or '16 MiB'; None if name and value are the best words."""
     if isinstance(value, str):
         return value if name in ("kernel", "toolchain", "mpi") else _SAID.get((name, value))
@@ -47,7 +47,7 @@ def in_words(name: str, value: Scalar | None) -> str:
     """Returns words for any parameter: ('threads', 2) → '2 threads', ('window', 64) → 'window 64', ('mpi', None) → 'no mpi'."""
     if value is None:
         return f"no {name}"
-    if (text := said(name, value)) is not None:
+    if (text := find_words(name, value)) is not None:
         return text
     return f"{name.replace('_', ' ')} {f'{value:g}' if isinstance(value, float) else value}"
 

@@ -167,7 +167,7 @@ def test_a_problem_so_many_times_a_class_is_not_called_by_the_class(judged: Call
     shown = page.data(made)
     assert shown
     assert [s.run.letter for s in shown.speeds] == ["A × 4", "A × 8"]
-    assert "4 times as large" in applications.named(first)
+    assert "4 times as large" in applications.describe_parameters(first)
 
 
 # NPB 3.4.1's class S: edges or points, and iterations. EP: random numbers; IS: keys; UA counts otherwise.

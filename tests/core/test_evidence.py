@@ -16,7 +16,7 @@ from steelyard.model import Check, Evidence, Record
 from steelyard.model.plain import to_json
 from steelyard.statistics.results.result import believed
 from steelyard.statistics.validity.pace import MEASURES, UNBOUNDED
-from steelyard.statistics.validity.verdict import with_verdict
+from steelyard.statistics.validity.verdict import judge_record
 
 PACKAGE = Path(steelyard.__file__).parent
 
@@ -63,7 +63,7 @@ def test_of_evidence_that_reads_the_same_one_is_kept() -> None:
 def test_a_launch_that_was_left_out_is_named_with_its_own_evidence() -> None:
     good = builders.triad(1e10, launches=2).records
     wrong = replace(good[1], check=Check(False, "a[0] is 1"))
-    records = [with_verdict(r, UNBOUNDED) for r in (good[0], wrong)]
+    records = [judge_record(r, UNBOUNDED) for r in (good[0], wrong)]
     used, verdict = believed(records)
     assert [r.launch for r in used] == [1]
     assert [sentence(e) for e in verdict.evidence] == [

@@ -674,7 +674,7 @@ def test_looks_share_the_chance_of_a_false_alarm_among_them(clusters: int) -> No
     accused = 0
     for seed in range(clusters):
         results = [r for size in (8, KIB, MIB) for r in all_pairs(size=size, seed=seed, spread=0.02)]
-        accused += any(t.single or t.links for t in peer_groups.tell(results, machine()))
+        accused += any(t.single or t.links for t in peer_groups.judge_peers(results, machine()))
     assert accused <= clusters / 50
 
 

@@ -20,12 +20,12 @@ from steelyard.model import Check, Host, Record, Verdict
 from steelyard.records import best_pace
 from steelyard.run import selfcheck
 from steelyard.statistics.results.identity import identity
-from steelyard.statistics.results.result import SETTLED_WIDTH, judged, undisturbed
+from steelyard.statistics.results.result import SETTLED_WIDTH, judge_case, undisturbed
 from steelyard.statistics.samples.launches import RUN_SPREAD, combine, over_runs
 from steelyard.statistics.samples.summary import median_interval
 from steelyard.statistics.validity.observations import Measured
 from steelyard.statistics.validity.pace import ISSUE_LOSS, MEASURES, UNBOUNDED, Bounds, choose
-from steelyard.statistics.validity.verdict import judged_again, judgement
+from steelyard.statistics.validity.verdict import judge_again, judgement
 
 PASSED = Check(True)
 FULL = 4.0
@@ -191,9 +191,9 @@ def test_the_interval_of_what_is_kept_holds_the_truth_whether_or_not_the_neighbo
 
 def test_a_record_whose_choice_stays_the_same_keeps_its_verdict():
     record = with_readings([FULL] * 20)
-    assert judged_again(record, BOUNDS) is record
+    assert judge_again(record, BOUNDS) is record
     slow = with_readings([FULL / 2] * 20)
-    assert judged_again(slow, BOUNDS) is not slow
+    assert judge_again(slow, BOUNDS) is not slow
 
 
 def with_readings(issued, samples=None, launch=1, **changed):
@@ -224,7 +224,7 @@ def settle(*launches, level="CLEAN"):
     records = [
         with_readings([FULL] * len(row), row, launch=i, verdict=Verdict(level)) for i, row in enumerate(launches, 1)
     ]
-    return judged(records)[2]
+    return judge_case(records)[2]
 
 
 def quiet_row(middle, seed):
@@ -246,7 +246,9 @@ def test_a_launch_that_was_disturbed_and_yet_faster_unsettles_a_clean_one():
     clean = with_readings([FULL] * 30, quiet_row(1.0, 1), launch=1, verdict=Verdict("CLEAN"))
 
     def beside(middle):
-        return judged([clean, replace(clean, samples=quiet_row(middle, 2), launch=2, verdict=Verdict("DISTURBED"))])[2]
+        return judge_case(
+            [clean, replace(clean, samples=quiet_row(middle, 2), launch=2, verdict=Verdict("DISTURBED"))]
+        )[2]
 
     assert beside(0.6).level == "UNSETTLED"
     given = beside(0.6).evidence[0]
@@ -402,7 +404,7 @@ def _results(records, best, each):
     found = {}
     for name in sorted(cases, key=str)[::each]:
         members = [evaluation.rejudge_record(record, best) for record in cases[name]]
-        _, spread, verdict = judged(members)
+        _, spread, verdict = judge_case(members)
         if spread:
             found[name] = (verdict.level, spread)
     return found

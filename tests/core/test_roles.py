@@ -157,7 +157,7 @@ def test_noise_shows_where_its_ranks_wait_for_each_other(pump: Benchmark) -> Non
         indices=(),
         seconds=1.0,
     )
-    (loss,) = waiting_losses.of_ranks(
+    (loss,) = waiting_losses.rank_losses(
         with_pump(pump, [sent(1e-5, 8, "gather", ranks=4), sent(1e-5, 1 << 20, "gather")]), quiet
     )
     assert (loss.what, loss.ranks, loss.burst) == ("well.pump gather of 4 ranks", 4, pytest.approx(2e-5, rel=0.01))

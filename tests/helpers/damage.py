@@ -14,7 +14,7 @@ from steelyard.model.plain import to_json
 from steelyard.model.sensor import Reading, Sensor
 from steelyard.records import power
 from steelyard.statistics.validity.pace import UNBOUNDED
-from steelyard.statistics.validity.verdict import with_verdict
+from steelyard.statistics.validity.verdict import judge_record
 
 # Of a quick run one case or two of each benchmark, with few samples.
 WHOLE = DATA / "small-run.tar.xz"
@@ -32,7 +32,7 @@ def unpack(folder: Path) -> Path:
 
 def renewed(run: Path) -> Path:
     """The same run as it is written now, judged anew: its evidence has numbers."""
-    kept = [with_verdict(record, UNBOUNDED) for record in records.read(run).records]
+    kept = [judge_record(record, UNBOUNDED) for record in records.read(run).records]
     (run / "records.jsonl").write_bytes(b"".join(to_json(record) + b"\n" for record in kept))
     records.RunFolder(run).close()
     return run

@@ -85,7 +85,7 @@ def made() -> Evaluation:
     return evaluated(results())
 
 
-def judged_again(found: Evaluation, power: Power) -> Evaluation:
+def judge_again(found: Evaluation, power: Power) -> Evaluation:
     """The same run with other readings."""
     benchmarks = {name: builders.known()[name] for name in found.benchmarks}
     return evaluation.evaluate_run(found.run, benchmarks, power)

@@ -132,7 +132,7 @@ def test_a_model_never_stands_for_what_was_measured(made: Evaluation) -> None:
     assert trace
     both = {power_fixture.RAIL.name: trace, GUESS.name: Trace(GUESS, trace.at, np.full(len(trace.at), 500.0))}
     assert made.power
-    judged = power_fixture.judged_again(made, Power(both, made.power.idle))
+    judged = power_fixture.judge_again(made, Power(both, made.power.idle))
     assert {r.metrics["power"].value for r in judged.results} == {r.metrics["power"].value for r in made.results}
     assert not [f for f in judged.findings if "modelled" in f.seen]
     page = data(judged)

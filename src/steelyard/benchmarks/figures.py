@@ -7,7 +7,7 @@ from steelyard.model import Machine, Result, Scalar
 from steelyard.model.figure import Mark, Series
 from steelyard.statistics.validity import trust
 from steelyard.units import binary_size, quantity
-from steelyard.words import said
+from steelyard.words import find_words
 
 DEFAULTS: dict[str, Scalar] = {"page_size": "default", "memory_policy": "local", "stores": "ordinary"}
 
@@ -41,7 +41,7 @@ def against(
     for key, members in sorted(lines.items(), key=lambda item: [_rank(value) for value in item[0]]):
         members.sort(key=lambda r: float(r.parameters[parameter]))
         values = [r.metrics[metric] for r in members]
-        words = ", ".join((said(names[i], key[i]) or f"{key[i]} {names[i]}") for i in varying)
+        words = ", ".join((find_words(names[i], key[i]) or f"{key[i]} {names[i]}") for i in varying)
         series.append(
             Series(
                 name=words or label or metric,

@@ -45,7 +45,7 @@ def _flops(results: Sequence[Result], entry: Published) -> Ours:
         cores = entry.parameters["cores"]
         return Ours(tuple(r for r in timed if _hosts(r) == 1 and r.parameters.get("ranks") == cores), "flops")
     timed = [r for r in timed if _hosts(r) == entry.parameters.get("nodes")]
-    return Ours(tuple(cases.with_most(timed, "ranks")), "flops")
+    return Ours(tuple(cases.select_greatest(timed, "ranks")), "flops")
 
 
 def _pingpong(results: Sequence[Result], entry: Published) -> Ours:
@@ -78,7 +78,7 @@ def _nettest(results: Sequence[Result], entry: Published) -> Ours:
     alike, remark = _across(cases.where(results, **wanted))
     chosen = [r for r in alike if r.parameters.get("ranks") == entry.parameters.get("nodes")]
     if not chosen:
-        chosen = [r for r in cases.with_most(alike, "ranks") if (cases.number(r, "ranks") or 0) > 2]
+        chosen = [r for r in cases.select_greatest(alike, "ranks") if (cases.number(r, "ranks") or 0) > 2]
         remark = ", ".join(filter(None, (f"with {chosen[0].parameters['ranks']} ranks" if chosen else "", remark)))
     return Ours(tuple(chosen), "throughput", remark=remark)
 

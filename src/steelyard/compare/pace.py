@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from steelyard.model import Record, Result
-from steelyard.statistics.difference.compare import Comparison, Why, made_unclear
+from steelyard.statistics.difference.compare import Comparison, Why, mark_unclear
 from steelyard.statistics.results.result import rests_on
 from steelyard.statistics.validity.pace import typical
 from steelyard.units import percent
@@ -50,7 +50,7 @@ def weaken_call(comparison: Comparison, a: Sequence[Result], b: Sequence[Result]
         return comparison
     cause = "the clock, or other hardware threads on them"
     text = f"{why} ({cause}). So the cause of the difference is not clear. Measure both in turn (--in-turn)."
-    return made_unclear(comparison, kind, text)
+    return mark_unclear(comparison, kind, text)
 
 
 def _rates(results: Iterable[Result]) -> list[float]:

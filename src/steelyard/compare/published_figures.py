@@ -11,7 +11,7 @@ from steelyard.model.roles import Placed
 from steelyard.published import SOURCES, Published
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.benchmark_roles import playing
-from steelyard.statistics.results.tolerance import at_point
+from steelyard.statistics.results.tolerance import results_at_point
 from steelyard.statistics.validity import trust
 from steelyard.units import percent, quantity
 
@@ -168,7 +168,7 @@ def _triad(evaluation: Evaluation, placement: str) -> list[Result]:
     matching = [r for p in same_name for r in cases.where(placed, pinning=p.pinning, memory_policy=p.memory_policy)]
     if matching or placement not in ("", "full_system"):
         return matching
-    triad = cases.with_most(cases.usable(clusters.find_alike(evaluation, "stream")), "elements")
+    triad = cases.select_greatest(cases.usable(clusters.find_alike(evaluation, "stream")), "elements")
     return [
         r
         for r in cases.where(triad, page_size="default", pinning="compact")
@@ -177,7 +177,7 @@ def _triad(evaluation: Evaluation, placement: str) -> list[Result]:
 
 
 def _corner(evaluation: Evaluation, entry: Published) -> list[Result]:
-    corner = at_point(evaluation, str(entry.parameters.get("point", "")))
+    corner = results_at_point(evaluation, str(entry.parameters.get("point", "")))
     wanted = entry.parameters.get("threads", 1)
     results = [r for r in corner if cases.number(r, "threads") == wanted and cases.number(r, "accumulators") == 1]
     # "All sockets" interleaved the memory; a machine with one node has only its own.

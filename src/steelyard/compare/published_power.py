@@ -39,7 +39,7 @@ def find_ours(evaluation: Evaluation, entry: Published) -> Drawn:
         every = [r for r in evaluation.results if r.benchmark.startswith("node.") and "mode" in r.parameters]
         return _chosen(_in(every, state, machine), machine, state, greatest=True)
     results = _in([r for r in find_alike(evaluation, PRINTED) if "mode" in r.parameters], state, machine)
-    return _chosen(cases.with_most(results, "elements"), machine, state)
+    return _chosen(cases.select_greatest(results, "elements"), machine, state)
 
 
 def _idle(evaluation: Evaluation) -> Drawn:

@@ -77,7 +77,7 @@ def write_sentence(replaced: Replacement) -> str:
 def _problems(evaluation: Evaluation) -> dict[Identity, Nodes]:
     """Returns the problems of the applications, each with its fastest result for each number of nodes."""
     problems: dict[Identity, dict[int, Result]] = {}
-    for result in applications.of_all(evaluation.results):
+    for result in applications.select_programs(evaluation.results):
         nodes = _nodes(result) if _usable(result) else None
         if nodes is None:
             continue
@@ -119,7 +119,7 @@ def _of_problem(side: Side, many: Nodes, few: Nodes) -> Iterator[Replacement]:
         level = cases.doubt(one, *many.values())
         longer = None if nodes is not None else min(_time(r).value for r in many.values()) / time.value
         low, high = _ends(many, time) if nodes is not None else (None, None)
-        case = applications.named(one, (*applications.WHO, *OWN))
+        case = applications.describe_parameters(one, (*applications.WHO, *OWN))
         program = applications.program(one)
         yield Replacement(
             program=program,

@@ -16,7 +16,7 @@ from steelyard.compare.surroundings import Difference, find_differences
 from steelyard.evidence import sentence
 from steelyard.model import Better, Evaluation, Level, Result, Scalar, Value
 from steelyard.statistics.difference import compare as statistics
-from steelyard.statistics.results.cost import by_launch
+from steelyard.statistics.results.cost import launches_by_number
 from steelyard.statistics.results.result import rests_on, undisturbed
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.summary import medians
@@ -170,7 +170,7 @@ def _with_enough_launches(comparison: statistics.Comparison, a: Launches, b: Lau
     if comparison.call not in ("FASTER", "SLOWER") or fewest >= FEWEST_LAUNCHES:
         return comparison
     few = f"{plural(fewest, 'launch')} per run cannot show how much launches differ. Use --preset standard (five launches)."
-    return statistics.made_unclear(comparison, "few launches", few)
+    return statistics.mark_unclear(comparison, "few launches", few)
 
 
 def find_sides(pair: Match) -> tuple[Launches, Launches] | str:
@@ -179,7 +179,7 @@ def find_sides(pair: Match) -> tuple[Launches, Launches] | str:
         if result.verdict.level == "INVALID":
             why = "".join(map(sentence, result.verdict.evidence[:1])) or "no reason is recorded"
             return f"The case is INVALID in the {run} run: {why}"
-    a, b = by_launch(pair.a), by_launch(pair.b)
+    a, b = launches_by_number(pair.a), launches_by_number(pair.b)
     if not (a and b):  # a kernel that counts no work compares by its seconds if both did the same
         if pair.differing_size:
             return "The sizes differ, and the kernel does not count its work."

@@ -14,7 +14,7 @@ from steelyard.plan import catalogue
 from steelyard.records import best_pace, remembered
 from steelyard.records.power import read as read_power
 from steelyard.statistics.results.result import results
-from steelyard.statistics.validity.verdict import judged_again
+from steelyard.statistics.validity.verdict import judge_again
 
 NO_POWER = Power()
 
@@ -53,7 +53,7 @@ def rejudge_run(run: Run) -> Run:
 
 
 def rejudge_record(record: Record, best: best_pace.Best) -> Record:
-    return record if record.verdict.level == "INVALID" else judged_again(record, best.bounds_of(record))
+    return record if record.verdict.level == "INVALID" else judge_again(record, best.bounds_of(record))
 
 
 def list_benchmarks(run: Run) -> list[str]:

@@ -6,7 +6,7 @@ from statistics import median
 
 from steelyard.model import Benchmark, Metric, Record, Result, Value
 from steelyard.model.sensor import Power
-from steelyard.statistics.results.result import judged
+from steelyard.statistics.results.result import judge_case
 from steelyard.statistics.samples.launches import Spread, combine
 from steelyard.telemetry.energy import Course, Energy
 from steelyard.telemetry.watched import Stretch, cost, courses, modelled
@@ -82,7 +82,7 @@ def find_runs(record: Record) -> list[Stretch]:
 
 
 def _with_energy(result: Result, traces: Mapping[str, Course], idle: Energy | None, foreign: bool) -> Result:
-    used, spread, _ = judged(result.records)
+    used, spread, _ = judge_case(result.records)
     if foreign:
         energies = [spent for record in used if (spent := _spent_by_runs(record, traces))]
         spread = _whole(used)

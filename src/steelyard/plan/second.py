@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from steelyard.model import Case, Launch, Plan, Record
 from steelyard.plan import EFFORTS, PARALLEL_START_SECONDS, START_SECONDS
-from steelyard.statistics.results.result import judged
+from steelyard.statistics.results.result import judge_case
 
 PASSES = 3  # further launches of a case: what does not settle with them will not with one more
 SPARE = 1.5  # of the planned time: with what is left cases are settled
@@ -89,7 +89,7 @@ def _unsettled(first: Launch, records: Records) -> Iterator[Case]:
     for index, case in enumerate(first.cases):
         known = records(first.number, index)
         hopeless = any(r.surroundings.oversubscribed for r in known)
-        if known and not hopeless and judged(known)[2].level in ("UNSETTLED", "DISTURBED"):
+        if known and not hopeless and judge_case(known)[2].level in ("UNSETTLED", "DISTURBED"):
             yield case
 
 

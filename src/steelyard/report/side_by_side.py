@@ -20,7 +20,7 @@ from steelyard.report.verdict_marks import LAMPS
 from steelyard.statistics.difference.compare import Why
 from steelyard.statistics.results import cases
 from steelyard.statistics.validity.trust import doubtful
-from steelyard.words import plural, said
+from steelyard.words import find_words, plural
 
 CALLS: tuple[Call, ...] = ("SLOWER", "FASTER", "SAME", "UNCLEAR", "NOT COMPARABLE")
 MOST_DIFFERENCES, MOST_FIGURES, MOST_FINDINGS, MOST_REASONS, MOST_NOTES = 6, 8, 5, 3, 2
@@ -198,7 +198,7 @@ def _difference(members: Sequence[Row], width: int) -> list[str]:
 
 def _parameter(name: str, value: object) -> str:
     if isinstance(value, str | int | float):
-        return said(name, value) or f"{name.replace('_', ' ')} {value}"
+        return find_words(name, value) or f"{name.replace('_', ' ')} {value}"
     return name
 
 

@@ -9,7 +9,7 @@ from steelyard import units
 from steelyard.evidence import distinct, sentences
 from steelyard.model import Benchmark, Evaluation, Evidence, Level, Limit, Machine, Metric, Result, Scalar, Value
 from steelyard.statistics.validity.trust import ORDER, worst
-from steelyard.words import said
+from steelyard.words import find_words
 
 _BYTES = ("bytes", "working_set", "size")  # parameters whose names end so are sizes in bytes
 _SECONDS = ("pause",)  # parameters that are lengths of time
@@ -219,7 +219,7 @@ def phrase(name: str, value: Scalar | None) -> str:
     """A parameter and its value in running text: '4 threads', 'streaming stores', 'mode: mixed'."""
     if name in ("kernel", "toolchain", "bytes", "elements"):  # alone they would not tell what they are
         return f"{words(name)}: {parameter(name, value)}"
-    if (text := said(name, value)) is not None:
+    if (text := find_words(name, value)) is not None:
         return text
     return f"{words(name)}: {parameter(name, value)}"
 

@@ -13,7 +13,7 @@ from steelyard.plan import cpus_of
 from steelyard.plan.refusal import STARTED
 from steelyard.records.best_pace import Best
 from steelyard.statistics.validity.pace import UNBOUNDED, Bounds
-from steelyard.statistics.validity.verdict import with_verdict
+from steelyard.statistics.validity.verdict import judge_record
 
 # How the harness calls the bounds of what counts as undisturbed (native/pace.h).
 BOUND_WORDS: Mapping[Kind, str] = {
@@ -97,7 +97,7 @@ def record_of(
         surroundings=given.surroundings,
         error=given.error,
     )
-    return with_verdict(record, best.bounds_of(record) if best else UNBOUNDED)
+    return judge_record(record, best.bounds_of(record) if best else UNBOUNDED)
 
 
 def failed_record(

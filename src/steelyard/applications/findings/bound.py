@@ -7,7 +7,7 @@ from steelyard.statistics.difference.compare import Comparison, compare
 from steelyard.statistics.results import applications, cases, messages
 from steelyard.statistics.results.roofs import MEMORY, bandwidths, level_of, working_set
 from steelyard.units import percent, quantity
-from steelyard.words import in_words, said
+from steelyard.words import find_words, in_words
 
 NEAR = 0.6  # of the Triad bandwidth with the same number of threads, as in the rule on roofs
 BEYOND = 1.1  # times the Triad bandwidth: a large part of the bytes then comes from caches
@@ -33,7 +33,7 @@ class Costly(NamedTuple):
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all programs that the memory or communication limits."""
-    timed = [r for r in applications.of_all(evaluation.results) if applications.timed(r)]
+    timed = [r for r in applications.select_programs(evaluation.results) if applications.timed(r)]
     usable = [r for r in timed if not messages.oversubscribed(r)]
     near = [n for r in usable if (n := _memory_bound(r, evaluation)) is not None]
     costly = [c for r in usable if (c := _communication_bound(r, usable)) is not None]
@@ -106,7 +106,7 @@ def _memory_claim(near: list[Near]) -> str:
     verb = "are" if len({n.result.benchmark for n in near}) > 1 else "is"
     return (
         f"{_names([n.result for n in near])} {verb} memory-bound. {most.result.benchmark} "
-        f"({applications.named(most.result)}) uses {percent(most.share)} of the Triad bandwidth."
+        f"({applications.describe_parameters(most.result)}) uses {percent(most.share)} of the Triad bandwidth."
     )
 
 
@@ -114,7 +114,7 @@ def _messages_claim(costly: list[Costly]) -> str:
     worst = costly[0]
     return (
         f"Communication takes a large part of the time of {_names([c.result for c in costly])}. {worst.result.benchmark} "
-        f"({applications.named(worst.result)}) takes {_ratio(worst)} times as long as {_threads(worst)}."
+        f"({applications.describe_parameters(worst.result)}) takes {_ratio(worst)} times as long as {_threads(worst)}."
     )
 
 
@@ -128,14 +128,15 @@ def _ratio(costly: Costly) -> str:
 
 def _near_line(near: Near) -> str:
     return (
-        f"{near.result.benchmark} ({applications.named(near.result)}) moves {quantity(near.rate, 'B/s')}, {percent(near.share)} "
+        f"{near.result.benchmark} ({applications.describe_parameters(near.result)}) moves "
+        f"{quantity(near.rate, 'B/s')}, {percent(near.share)} "
         "of the Triad bandwidth with the same number of threads."
     )
 
 
 def _costly_line(costly: Costly) -> str:
     result, share = costly.result, 1 - 1 / costly.seen.ratio
-    named, model = applications.named(result, ("model",)), said("model", applications.model(result))
+    named, model = applications.describe_parameters(result, ("model",)), find_words("model", applications.model(result))
     return (
         f"{result.benchmark} ({named}): {model} takes {_ratio(costly)} times as long as {_threads(costly)}. "
         f"Up to {percent(share)} of its time is communication."

@@ -44,7 +44,7 @@ def _count_of_one(short: list[tuple[float, Result]], times: list[tuple[float, Re
 
 
 def _label(result: Result) -> str:
-    return f"{result.benchmark} ({applications.named(result)})"
+    return f"{result.benchmark} ({applications.describe_parameters(result)})"
 
 
 def _more(count: int) -> tuple[str, ...]:

@@ -93,7 +93,7 @@ def _lines_of_one_node(evaluation: Evaluation) -> list[Line]:
 def _lines_of_nodes(evaluation: Evaluation) -> list[Line]:
     """Returns lines by the ranks per node on the same number of nodes: the fewest nodes for each program."""
     groups: dict[Identity, dict[int, dict[int, Result]]] = {}
-    for result in applications.of_all(evaluation.results):
+    for result in applications.select_programs(evaluation.results):
         ranks, per_node = (cases.number(result, name) for name in ("ranks", "ranks_per_node"))
         if (
             ranks
@@ -155,7 +155,7 @@ def _label(line: Line) -> str:
     hidden = ("threads", "ranks", "ranks_per_node", "pinning")
     threads = "threads, " if not applications.parallel(line.first) else ""
     on = "" if line.nodes is None else f", on {plural(line.nodes, 'node')}"
-    return f"{_program(line)} ({threads}{applications.named(line.first, hidden)}{on})"
+    return f"{_program(line)} ({threads}{applications.describe_parameters(line.first, hidden)}{on})"
 
 
 def _adds(line: Line) -> str:

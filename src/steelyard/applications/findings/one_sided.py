@@ -7,7 +7,7 @@ from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.difference.compare import Comparison, compare_all
 from steelyard.statistics.results import applications, cases, messages
 from steelyard.units import percent
-from steelyard.words import said
+from steelyard.words import find_words
 
 SMALLEST = 0.05  # two launches of a program differ by some percent, since the placement of ranks and buffers differs
 ONE_SIDED = ("rma", "shmem")
@@ -64,7 +64,7 @@ def _cause(different: bool, clear: bool) -> str:
 
 def _claim(model: str, pairs: list[Pair]) -> str:
     """Returns for example 'OpenSHMEM is up to 1.12 (1.08 to 1.16) times as fast as MPI messages.'"""
-    name, calls = said("model", model) or model, [p.seen.call for p in pairs]
+    name, calls = find_words("model", model) or model, [p.seen.call for p in pairs]
     faster, slower = calls.count("FASTER"), calls.count("SLOWER")
     best = min(pairs, key=lambda p: p.seen.ratio)
     worst = max(pairs, key=lambda p: p.seen.ratio)
@@ -92,5 +92,5 @@ def _speed(pair: Pair) -> str:
 
 def _line(pair: Pair) -> str:
     call = {"FASTER": "faster", "SLOWER": "slower", "SAME": "no difference"}.get(pair.seen.call, "not decided")
-    named = applications.named(pair.sided)
+    named = applications.describe_parameters(pair.sided)
     return f"{pair.sided.benchmark} ({named}): {_speed(pair)} times as fast as with MPI messages ({call})."

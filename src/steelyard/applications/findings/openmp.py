@@ -2,7 +2,7 @@
 
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.results import applications, cases, messages
-from steelyard.statistics.results.alternatives import Rivals, compared, judged
+from steelyard.statistics.results.alternatives import Rivals, compare_rivals, summarise_rivals
 from steelyard.statistics.results.identity import identity
 
 NAMED = 12
@@ -10,14 +10,14 @@ NAMED = 12
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all programs with more than one thread; runs that are too short are left out."""
-    timed = [r for r in applications.of_all(evaluation.results) if applications.timed(r)]
+    timed = [r for r in applications.select_programs(evaluation.results) if applications.timed(r)]
     timed += [r for r in evaluation.results if r.parameters.get("mode") == "threads" and _kernel_timed(r)]
     usable = [r for r in timed if applications.workers(r) > 1 and not _crowded(r, evaluation)]
     ours = {_case(r): r for r in usable if r.parameters.get("model", "threads") == "threads"}
     theirs = [r for r in usable if r.parameters.get("model") == "openmp" and _case(r) in ours]
     if not theirs:
         return []
-    rivals = compared([(ours[_case(r)], r) for r in theirs])
+    rivals = compare_rivals([(ours[_case(r)], r) for r in theirs])
     calls = {r.seen.call for r in rivals}
     different = bool(calls & {"FASTER", "SLOWER"})
     furthest = sorted(rivals, key=lambda r: -r.effect)
@@ -25,7 +25,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "openmp",
             "good" if calls == {"SAME"} else "notice",
-            judged("OpenMP threads", "Steelyard threads", rivals)
+            summarise_rivals("OpenMP threads", "Steelyard threads", rivals)
             + cases.caution(*(x for r in rivals for x in (r.first, r.second))),
             tuple(_line(r) for r in furthest[:NAMED]),
             _cause(different, "UNCLEAR" in calls),
@@ -51,7 +51,7 @@ def _crowded(result: Result, evaluation: Evaluation) -> bool:
 
 def _line(pair: Rivals) -> str:
     call = {"FASTER": "faster", "SLOWER": "slower", "SAME": "no difference"}
-    program = f"{applications.program(pair.second)} ({applications.named(pair.second, ('mode',))})"
+    program = f"{applications.program(pair.second)} ({applications.describe_parameters(pair.second, ('mode',))})"
     return f"{program}: {pair.speed} times as fast with OpenMP threads ({call.get(pair.seen.call, 'not decided')})."
 
 

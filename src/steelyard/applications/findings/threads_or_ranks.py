@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.results import applications, cases, messages
-from steelyard.statistics.results.alternatives import SMALLEST, Rivals, compared
+from steelyard.statistics.results.alternatives import SMALLEST, Rivals, compare_rivals
 from steelyard.statistics.results.identity import Identity, identity
 from steelyard.units import percent, quantity
 from steelyard.words import plural
@@ -54,13 +54,13 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 def _choices(evaluation: Evaluation) -> list[Choice]:
     groups = [sorted(members, key=_seconds) for members in _alike(evaluation)]
-    rivals = iter(compared([(first, other) for first, *rest in groups for other in rest]))
+    rivals = iter(compare_rivals([(first, other) for first, *rest in groups for other in rest]))
     return [Choice(first, applications.workers(first), tuple(next(rivals) for _ in rest)) for first, *rest in groups]
 
 
 def _alike(evaluation: Evaluation) -> list[list[Result]]:
     """Groups results of the same problem, cores and nodes: the fastest of each division, at least two divisions."""
-    usable = [r for r in applications.of_all(evaluation.results) if _usable(r, evaluation)]
+    usable = [r for r in applications.select_programs(evaluation.results) if _usable(r, evaluation)]
     groups: dict[tuple[Identity, int, int], dict[tuple[int, int], Result]] = {}
     for result in (r for r in usable if applications.parallel(r)):
         _add(groups.setdefault(_key(result), {}), result)
@@ -116,7 +116,7 @@ def _division_label(result: Result) -> str:
 
 
 def _program(choice: Choice) -> str:
-    words = applications.named(choice.fastest, (*CUT, *OF_RANKS))
+    words = applications.describe_parameters(choice.fastest, (*CUT, *OF_RANKS))
     program = applications.program(choice.fastest)
     return f"{program}{f' ({words})' if words else ''} on {plural(choice.cores, 'core')}"
 

@@ -129,7 +129,7 @@ def _best(result: Result) -> bool:
 
 def _best_corner(gather: Sequence[Result]) -> list[Result]:
     """Those of the longest blocks and the least alpha, where these are near the corner."""
-    longest = cases.with_most(gather, "L")
+    longest = cases.select_greatest(gather, "L")
     least = min((a for r in longest if (a := cases.number(r, "alpha")) is not None), default=None)
     return [r for r in longest if cases.number(r, "alpha") == least and _best(r)]
 

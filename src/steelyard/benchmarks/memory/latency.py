@@ -118,8 +118,8 @@ metrics = (
 def _at_memory(results: Sequence[Result]) -> list[Result]:
     """One chain over the largest working set, and over the largest of several threads, whose rings need more memory."""
     chase = [r for r in results if cases.number(r, "chains") == 1]
-    most = cases.with_most(chase, "bytes")
-    together = cases.with_most([r for r in chase if (cases.number(r, "threads") or 1) > 1], "bytes")
+    most = cases.select_greatest(chase, "bytes")
+    together = cases.select_greatest([r for r in chase if (cases.number(r, "threads") or 1) > 1], "bytes")
     sizes = {cases.number(r, "bytes") for r in (*most, *together)}
     return [r for r in chase if cases.number(r, "bytes") in sizes]
 

@@ -206,7 +206,7 @@ roles = (
         order=10,
         kernel="triad",
         shared="A few threads fill the memory's channels; more of them share what is there.",
-        at=lambda results: cases.with_most(results, "elements"),
+        at=lambda results: cases.select_greatest(results, "elements"),
         remedy="Use as many threads as fill the memory, and spread them over the memory nodes: steelyard run "
         "--only memory.stream --set kernel=triad --set pinning=compact,scatter --set threads=1,{threads}",
     ),

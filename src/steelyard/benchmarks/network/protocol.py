@@ -7,7 +7,7 @@ from steelyard.model import Result, Scalar
 from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.statistics.models.hockney import Region, half_bandwidth, regions, switches
 from steelyard.units import binary_size, quantity
-from steelyard.words import said
+from steelyard.words import find_words
 
 APART = ("placement", "transport", "mpi", "toolchain")  # what differs in one of these is another network
 
@@ -19,7 +19,7 @@ def networks(results: Iterable[Result]) -> dict[str, tuple[Result, ...]]:
         groups.setdefault(tuple(result.parameters.get(name, "") for name in APART), []).append(result)
     varying = [i for i in range(len(APART)) if len({key[i] for key in groups}) > 1]
     return {
-        ", ".join(said(APART[i], key[i]) or str(key[i]) for i in varying): tuple(members)
+        ", ".join(find_words(APART[i], key[i]) or str(key[i]) for i in varying): tuple(members)
         for key, members in sorted(groups.items(), key=lambda item: tuple(map(str, item[0])))
     }
 

@@ -166,7 +166,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
 def _spread(results: Sequence[Result]) -> str:
     """In words, with a space before them; '' for one partner."""
     reported = [
-        f"{quantity(one.share, '%', 2)} ({one.results[0].parameters['direction']}, {messages.called(one.results[0])})"
+        f"{quantity(one.share, '%', 2)} ({one.results[0].parameters['direction']}, {messages.describe_ranks(one.results[0])})"
         for one in spreads(results)
     ]
     return f" Spread over the partners, (greatest − least) / median: {'; '.join(reported)}." if reported else ""

@@ -34,7 +34,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     widest = _widest(fused)
     ends = [
         max(candidates, key=_speed)
-        for candidates in (cases.with_most(widest, "threads"), _with_one_thread(widest))
+        for candidates in (cases.select_greatest(widest, "threads"), _with_one_thread(widest))
         if candidates
     ]
     if not ends:

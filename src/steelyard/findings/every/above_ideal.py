@@ -5,7 +5,7 @@ from typing import NamedTuple
 from steelyard.model import Evaluation, Finding
 from steelyard.statistics.models.scaling import Point
 from steelyard.statistics.results import cases
-from steelyard.statistics.results.roofs import MEMORY, level_of, with_work, working_set
+from steelyard.statistics.results.roofs import MEMORY, level_of, record_with_work, working_set
 from steelyard.statistics.results.sweeps import Sweep, sweeps
 from steelyard.units import percent, significant
 
@@ -41,7 +41,7 @@ def _is_above(point: Point) -> bool:
 def _may_use_nearer_cache(evaluation: Evaluation, excess: Excess) -> bool:
     """Returns whether a nearer cache may explain the speed-up, because each worker's share of the data is smaller."""
     base, machine = excess.sweep.scaling.base, evaluation.run.machine
-    record = with_work(excess.sweep.results[base])
+    record = record_with_work(excess.sweep.results[base])
     if excess.sweep.scaling.weak or record is None or not any(record.work.get(name) for name in OF_DATA):
         return False  # the share of a worker stays the same, or there are no data
     size = working_set(excess.sweep.results[base])

@@ -4,7 +4,7 @@ from statistics import median
 
 from steelyard.model import Evaluation, Finding, Result, Value
 from steelyard.statistics.results import cases
-from steelyard.statistics.samples.launches import with_runs
+from steelyard.statistics.samples.launches import add_run_spread
 from steelyard.units import percent, quantity
 
 ENOUGH, FEW = 0.90, 0.50  # shares of the results that are within the width
@@ -63,7 +63,7 @@ def _planned_widths(evaluation: Evaluation) -> dict[str, float]:
     for launch in evaluation.run.plan.launches:
         for case in launch.cases:
             widest[launch.benchmark] = max(widest.get(launch.benchmark, 0.0), case.sampling.width)
-    return {name: with_runs(width) for name, width in widest.items()}
+    return {name: add_run_spread(width) for name, width in widest.items()}
 
 
 def _half_width(result: Result) -> float | None:

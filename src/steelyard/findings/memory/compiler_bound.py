@@ -3,7 +3,7 @@
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.cost import Ratio, cost, ratio
-from steelyard.statistics.results.tolerance import at_point
+from steelyard.statistics.results.tolerance import results_at_point
 from steelyard.units import quantity
 
 BENCHMARK = "memory.apexmap"
@@ -12,7 +12,7 @@ BOUND = 1.25  # a greater factor comes from the loop, not from the placement of 
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Compares one accumulator with the most that were measured, at the best corner, with the fewest threads."""
-    corner = at_point(evaluation, "L")
+    corner = results_at_point(evaluation, "L")
     alone = [r for r in corner if cases.number(r, "accumulators") == 1]
     compared: list[tuple[Result, Result, Ratio]] = []
     for few in alone:

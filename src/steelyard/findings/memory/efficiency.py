@@ -15,8 +15,8 @@ ABOVE = 1.02  # above it, the limit or the measurement is wrong
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Compares the best Triad at the most threads, counted by the bytes that the memory moves, with the limit."""
-    triad = cases.with_most(cases.of(evaluation.results, BENCHMARK, "triad"), "elements")
-    triad = [r for r in cases.with_most(triad, "threads") if "bandwidth" in r.metrics]
+    triad = cases.select_greatest(cases.of(evaluation.results, BENCHMARK, "triad"), "elements")
+    triad = [r for r in cases.select_greatest(triad, "threads") if "bandwidth" in r.metrics]
     if not triad:
         return []
     trusted = trust.most_trusted(triad)

@@ -3,7 +3,7 @@
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.cost import cost, ratio
-from steelyard.statistics.results.tolerance import at_point
+from steelyard.statistics.results.tolerance import results_at_point
 from steelyard.statistics.validity import trust
 from steelyard.units import binary_size, quantity
 from steelyard.words import in_words
@@ -16,7 +16,7 @@ NEAR = 2.0  # greatest factor between the two working sets that are compared
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Compares the time of an access at G, with one thread, with the latency of a dependent chain over the same memory."""
-    worst = [r for r in at_point(evaluation, "G") if (cases.number(r, "threads") or 1) == 1]
+    worst = [r for r in results_at_point(evaluation, "G") if (cases.number(r, "threads") or 1) == 1]
     worst = cases.where(worst, memory_policy="local")
     chase = [
         r for r in cases.of(evaluation.results, "memory.latency", "chase") if (cases.number(r, "threads") or 1) == 1

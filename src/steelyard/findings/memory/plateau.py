@@ -20,7 +20,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         largest = group[-1]
         smaller = [r for r in group[:-1] if NEAREST <= _size(largest) / _size(r) <= FURTHEST]
         # Only curves up to the largest size of the run measure the memory.
-        if smaller and largest in cases.with_most(triad, "elements"):
+        if smaller and largest in cases.select_greatest(triad, "elements"):
             slope = ratio(largest, smaller[-1])
             if slope:
                 findings += _judge(smaller[-1], largest, slope)

@@ -54,7 +54,7 @@ def _results_at_size(curve: Reuse) -> list[Result]:
 
 
 def _label(curve: Reuse) -> str:
-    return f"{curve.curve[0].kernel}, {messages.called(curve.curve[0])}"
+    return f"{curve.curve[0].kernel}, {messages.describe_ranks(curve.curve[0])}"
 
 
 def _lines(curve: Reuse) -> Iterator[str]:

@@ -106,4 +106,4 @@ def _line(name: tuple[str, ...], pairs: list[Pair], a: str, b: str) -> str:
 
 def _at(result: Result) -> str:
     size = f" at {binary_size(messages.size(result))}" if messages.SIZE in result.parameters else ""
-    return f"{size}, {messages.called(result, but=('mpi', 'transport'))}"
+    return f"{size}, {messages.describe_ranks(result, but=('mpi', 'transport'))}"

@@ -57,6 +57,6 @@ def _line(spread: Spread) -> str:
     )
     what = _quantity_label(spread)
     return (
-        f"{what[0].upper()}{what[1:]} ({messages.called(low)}): {quantity(spread.share, '%', 2)} of the median, "
+        f"{what[0].upper()}{what[1:]} ({messages.describe_ranks(low)}): {quantity(spread.share, '%', 2)} of the median, "
         f"from {' to '.join(ends)}."
     )

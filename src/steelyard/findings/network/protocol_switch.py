@@ -102,7 +102,7 @@ def _label(curve: Curve) -> str:
     more = [str(first.parameters["direction"])] if "direction" in first.parameters else []
     more += [f"with rank {first.parameters['partner']}"] if "partner" in first.parameters else []
     words = [] if first.benchmark == PINGPONG else [curve.title]
-    return ", ".join([*words, messages.called(first), *more, f"{cases.value(first, 'buffers')} buffers"])
+    return ", ".join([*words, messages.describe_ranks(first), *more, f"{cases.value(first, 'buffers')} buffers"])
 
 
 def _jumps(curve: Curve) -> str:

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 from steelyard.model import Evaluation, Finding
 from steelyard.model.roles import Witness
 from steelyard.statistics.results.benchmark_roles import playing
-from steelyard.statistics.results.peer_groups import Look, Report, tell
+from steelyard.statistics.results.peer_groups import Look, Report, judge_peers
 from steelyard.statistics.validity import trust
 from steelyard.units import binary_size, quantity, significant
 
@@ -55,7 +55,7 @@ class Slow(NamedTuple):
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns a finding for each slow node, link and rank; a good one if there is none and the comparisons are precise."""
     alike = {(name, role.kernel) for name, role in playing(evaluation, Witness)}
-    reports = tell(evaluation.results, evaluation.run.machine, alike)
+    reports = judge_peers(evaluation.results, evaluation.run.machine, alike)
     slow = sorted((s for t in reports for s in _slow(t)), key=lambda s: -s.factor)
     nodes = {host for s in slow if s.kind == "node" for host in s.hosts}
     nodes |= {t.look.hosts[t.of_two.ranks[0]] for t in reports if t.of_two}

@@ -121,7 +121,7 @@ def _above_link(best: Result, rate: float, link: Limit) -> Finding:
 def _line(pair: Pair) -> str:
     times = [quantity(_seconds(result), "s") for result in pair[:2]]
     return (
-        f"{binary_size(messages.size(pair.usual))}, {messages.called(pair.usual)}: {times[0]} by default, "
+        f"{binary_size(messages.size(pair.usual))}, {messages.describe_ranks(pair.usual)}: {times[0]} by default, "
         f"{times[1]} without "
         f"shared memory, {significant(pair.gain.value)} times ({significant(pair.gain.low)} to "
         f"{significant(pair.gain.high)})."

@@ -108,7 +108,7 @@ def _one_way(result: Result) -> float:
 def _line(case: Star) -> str:
     star = case.star
     return (
-        f"{star.parameters.get('direction', '')}, {messages.called(star)}, {binary_size(messages.size(star))}: star "
+        f"{star.parameters.get('direction', '')}, {messages.describe_ranks(star)}, {binary_size(messages.size(star))}: star "
         f"{quantity(_throughput(star), 'B/s')}, {case.other.parameters['topology']} "
         f"{quantity(_throughput(case.other), 'B/s')}, "
         f"twice the link rate {quantity(2 * case.link, 'B/s')}."

@@ -45,5 +45,5 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 def _line(one: Steadiness) -> str:
     ways = ", ".join(f"{way} {quantity(share, '%', 2)}" for way, share in one.ways)
-    called = messages.called(one.results[0])
+    called = messages.describe_ranks(one.results[0])
     return f"{one.topology} ({called}), {messages.sizes(one.first, one.last)}: {ways}; mean {quantity(one.variation, '%', 2)}."

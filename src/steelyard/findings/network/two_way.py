@@ -125,7 +125,7 @@ def _label(directions: Directions) -> str:
     words = [
         messages.sizes(size, size),
         f"with rank {partner}" if partner is not None else "",
-        messages.called(directions.one),
+        messages.describe_ranks(directions.one),
     ]
     if "pairs" in directions.one.parameters:
         words.insert(1, in_words("pairs", directions.one.parameters["pairs"]))

@@ -8,7 +8,7 @@ from steelyard.statistics.models.detours import Detours, expected_collective_slo
 from steelyard.statistics.models.spectrum import Tone
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.result import rests_on
-from steelyard.statistics.results.waiting_losses import Loss, of_ranks, of_threads
+from steelyard.statistics.results.waiting_losses import Loss, rank_losses, thread_loss
 from steelyard.units import quantity, significant
 
 BENCHMARK = "noise.quanta"
@@ -27,7 +27,7 @@ REMEDY = (
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding from the fixed work quanta on the most processors, with the measured loss of collectives."""
     quanta = [r for r in evaluation.results if (r.benchmark, r.kernel) == (BENCHMARK, "fixed_work")]
-    for result in cases.with_most(quanta, "threads"):
+    for result in cases.select_greatest(quanta, "threads"):
         for record in rests_on(result):
             detours = _usual(record)
             if detours:
@@ -52,11 +52,11 @@ def _finding(evaluation: Evaluation, result: Result, record: Record, detours: De
         f"{cases.caution(result)}"
     )
     rhythms = _fundamental(series.tones(record), detours.base)
-    threads = of_threads(record, [s for _, s in series.analysed(record)], detours)
+    threads = thread_loss(record, [s for _, s in series.analysed(record)], detours)
     evidence = (
         *map(_rhythm, rhythms),
         *(_expected_line(detours, n) for n in sorted({ranks, max(MANY, ranks)})),
-        *map(_measured_line, [*([threads] if threads else []), *of_ranks(evaluation, detours)]),
+        *map(_measured_line, [*([threads] if threads else []), *rank_losses(evaluation, detours)]),
     )
     if detours.lost <= LOST and slower <= SLOWER:
         return Finding(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from steelyard.model import Evaluation, Finding, Result, Value
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.roofline import Place, Roofline, rooflines
-from steelyard.statistics.results.roofs import MEMORY, VECTORS, Roof, with_work
+from steelyard.statistics.results.roofs import MEMORY, VECTORS, Roof, record_with_work
 from steelyard.telemetry.watched import basis
 from steelyard.units import percent, quantity, significant
 from steelyard.words import in_words, plural
@@ -76,7 +76,7 @@ def _price(roof: Roof | None, names: tuple[str, ...]) -> Value | None:
     if (
         roof is None
         or (energy := roof.result.metrics.get("energy")) is None
-        or (record := with_work(roof.result)) is None
+        or (record := record_with_work(roof.result)) is None
     ):
         return None
     work = next((amount for name in names if (amount := record.work.get(name))), None)
@@ -88,7 +88,7 @@ def _price(roof: Roof | None, names: tuple[str, ...]) -> Value | None:
 
 def _paid(line: Roofline, prices: Prices) -> Iterable[Paid]:
     for place in line.places:
-        energy, record = place.result.metrics.get("energy"), with_work(place.result)
+        energy, record = place.result.metrics.get("energy"), record_with_work(place.result)
         if energy and record and place.level == MEMORY and not any(place.result is r for r in prices.results):
             flops = record.work["flops"]
             yield Paid(place, flops * prices.flop.value, flops / place.intensity * prices.byte.value, energy)

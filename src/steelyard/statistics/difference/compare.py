@@ -260,7 +260,7 @@ def _with_call(comparison: Comparison, smallest: float, level: float, advice: st
     return replace(comparison, call="UNCLEAR", detail=f"Unclear: {text}", unclear=Unclear(kind, text))
 
 
-def made_unclear(comparison: Comparison, kind: Why, text: str) -> Comparison:
+def mark_unclear(comparison: Comparison, kind: Why, text: str) -> Comparison:
     """Returns the comparison as UNCLEAR, for a reason that its samples do not show."""
     return replace(comparison, call="UNCLEAR", detail=text, unclear=Unclear(kind, text))
 

@@ -35,13 +35,13 @@ class Rivals:
         return max(self.seen.ratio, 1 / self.seen.ratio)
 
 
-def compared(pairs: Sequence[tuple[Result, Result]], smallest: float = SMALLEST) -> list[Rivals]:
+def compare_rivals(pairs: Sequence[tuple[Result, Result]], smallest: float = SMALLEST) -> list[Rivals]:
     """Compares all pairs, corrected for their number. Raises ValueError for a result without samples."""
     comparisons = compare_all([(messages.seconds(a), messages.seconds(b)) for a, b in pairs], smallest)
     return [Rivals(a, b, comparison) for (a, b), comparison in zip(pairs, comparisons, strict=True)]
 
 
-def judged(second: str, first: str, rivals: Sequence[Rivals], smallest: float = SMALLEST) -> str:
+def summarise_rivals(second: str, first: str, rivals: Sequence[Rivals], smallest: float = SMALLEST) -> str:
     """Returns for example 'OpenMP threads are up to 1.20 (1.15 to 1.25) times as fast as Steelyard threads …'"""
     calls = [r.seen.call for r in rivals]
     faster, slower, many = calls.count("FASTER"), calls.count("SLOWER"), len(calls)

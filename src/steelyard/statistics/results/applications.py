@@ -37,7 +37,7 @@ WHO = frozenset(
 )
 
 
-def of_all(results: Iterable[Result]) -> tuple[Result, ...]:
+def select_programs(results: Iterable[Result]) -> tuple[Result, ...]:
     """Returns the results of all applications, ordered by benchmark, class, model, cores per node, and workers."""
     programs = [r for r in results if r.benchmark.startswith(EVERY)]
     order = {name: number for number, name in enumerate(MODELS)}
@@ -128,7 +128,7 @@ def program(result: Result) -> str:
     return result.benchmark if result.benchmark.endswith(result.kernel) else f"{result.benchmark} {result.kernel}"
 
 
-def named(result: Result, but: Iterable[str] = ()) -> str:
+def describe_parameters(result: Result, but: Iterable[str] = ()) -> str:
     """Returns the parameters in words, without usual ones and those of `but`: 'class A, MPI, 4 ranks'."""
     one = {"kernel"} if result.benchmark.startswith(NPB) else set()
     hidden = {*one, "toolchain", "phases", "start", *but, *(() if parallel(result) else ("model",))}

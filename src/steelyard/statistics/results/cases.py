@@ -46,7 +46,7 @@ def value(result: Result, name: str) -> Scalar | None:
     return result.parameters.get(name, USUAL.get(name))
 
 
-def with_most(results: Sequence[Result], name: str) -> list[Result]:
+def select_greatest(results: Sequence[Result], name: str) -> list[Result]:
     """Returns the results with the greatest value of the parameter; nothing if none has it as a number."""
     most = max((n for r in results if (n := number(r, name)) is not None), default=None)
     return [r for r in results if most is not None and number(r, name) == most]

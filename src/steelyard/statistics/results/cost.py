@@ -47,11 +47,11 @@ class Ratio:
 
 def launches(result: Result) -> list[Array]:
     """Returns the seconds per unit of work: the samples of each launch that the result uses; empty without any."""
-    return list(by_launch(result).values())
+    return list(launches_by_number(result).values())
 
 
 @once
-def by_launch(result: Result) -> Mapping[int, Array]:
+def launches_by_number(result: Result) -> Mapping[int, Array]:
     """Returns `launches` by the number of the launch, without launches that have a sample that is not a positive time."""
     rows: dict[int, Array] = {}
     for record in rests_on(result):

@@ -138,7 +138,7 @@ def _instance(machine: Machine, level: int | None, placed: Sequence[tuple[str, i
     return size_, max(together, default=1)
 
 
-def called(result: Result, but: Sequence[str] = ()) -> str:
+def describe_ranks(result: Result, but: Sequence[str] = ()) -> str:
     """Returns placement, transport and MPI in words: 'same cache, without shared memory, openmpi-4.1.4'."""
     words = []
     if cases.number(result, "ranks") not in (None, 2.0):

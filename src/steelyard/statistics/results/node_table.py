@@ -51,7 +51,7 @@ def _largest(
     results: Iterable[Result], benchmark: str, values_of: Callable[[Record], Mapping[str, float]]
 ) -> Mapping[str, float]:
     """The median of each host over the records of the case with most ranks."""
-    largest = cases.with_most([r for r in results if r.benchmark == benchmark], "ranks")
+    largest = cases.select_greatest([r for r in results if r.benchmark == benchmark], "ranks")
     rows = [values for r in largest[:1] for record in rests_on(r) if (values := values_of(record))]
     hosts = dict.fromkeys(host for row in rows for host in row)
     return {host: median(row[host] for row in rows if host in row) for host in hosts}

@@ -11,7 +11,7 @@ from steelyard.statistics.difference import matrix, peers
 from steelyard.statistics.difference.matrix import Pair
 from steelyard.statistics.difference.peers import Outlier
 from steelyard.statistics.results import cases, messages, nodes, pairs
-from steelyard.statistics.results.cost import by_launch
+from steelyard.statistics.results.cost import launches_by_number
 from steelyard.statistics.results.identity import Identity, identity
 from steelyard.statistics.results.result import rests_on
 from steelyard.units import binary_size
@@ -61,7 +61,7 @@ class Report:
     of_two: Outlier | None = None
 
 
-def tell(results: Iterable[Result], machine: Machine, alike: Collection[tuple[str, str]] = ()) -> list[Report]:
+def judge_peers(results: Iterable[Result], machine: Machine, alike: Collection[tuple[str, str]] = ()) -> list[Report]:
     """Judges all looks at `results`; the chance of any false alarm among them stays below `peers.LEVEL`.
 
     `alike` has the benchmarks and kernels in which all ranks do the same work.
@@ -164,11 +164,13 @@ def _partners(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
         cpus = [_processor(result, partner) for partner, result in others.items()]
         direction, size = first.parameters.get("direction", ""), messages.size(first)
         yield Look(
-            what=f"rank 0 with each other rank, {direction}, {binary_size(size)} ({messages.called(first)})",
+            what=f"rank 0 with each other rank, {direction}, {binary_size(size)} ({messages.describe_ranks(first)})",
             names=tuple(_name(hosts[p], (p,), len(set(hosts)) > 1, cpu) for p, cpu in zip(others, cpus, strict=True)),
             hosts=tuple(hosts[p] for p in others),
             groups=_groups(machine, cpus) if len(set(hosts)) == 1 else ("",) * len(others),
-            rows=tuple(_row([row.tolist() for row in by_launch(result).values()]) for result in others.values()),
+            rows=tuple(
+                _row([row.tolist() for row in launches_by_number(result).values()]) for result in others.values()
+            ),
             size=size,
             level=cases.doubt(*others.values()),
             partners=True,
@@ -188,7 +190,7 @@ def _alike(results: Iterable[Result], machine: Machine, alike: Collection[tuple[
         launches = [_rows(r) for r in records if messages.hosts(r) == hosts]
         several = 1 < len(set(hosts)) < len(hosts)
         look = Look(
-            what=f"{result.benchmark} {result.kernel} ({messages.called(result)})",
+            what=f"{result.benchmark} {result.kernel} ({messages.describe_ranks(result)})",
             names=tuple(f"rank {r} on {host}" for r, host in enumerate(hosts)) if several else _names(hosts, cpus),
             hosts=hosts,
             groups=_groups(machine, cpus),

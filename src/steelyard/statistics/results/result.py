@@ -99,7 +99,7 @@ def _is_measured(record: Record) -> bool:
     return bool(samples) and min(samples) > SHORTEST and max(samples) < LONGEST and not math.isnan(sum(samples))
 
 
-def judged(records: Sequence[Record]) -> tuple[list[Record], Spread | None, Verdict]:
+def judge_case(records: Sequence[Record]) -> tuple[list[Record], Spread | None, Verdict]:
     """Returns the records that the value of a case uses, their spread (None without usable ones), and the verdict of all."""
     used, verdict = believed(records)
     spread = over_runs(combine([undisturbed(r) for r in used])) if used else None

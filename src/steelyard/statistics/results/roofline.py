@@ -21,9 +21,9 @@ from steelyard.statistics.results.roofs import (
     bandwidths,
     level_of,
     peaks,
+    record_with_work,
     threads_of,
     usable,
-    with_work,
     working_set,
 )
 from steelyard.statistics.validity import trust
@@ -110,7 +110,7 @@ def speed_of(result: Result) -> Value | None:
 
 
 def _place_under_roof(result: Result, threads: int, roofs: Sequence[Roof], machine: Machine) -> Place | None:
-    record, speed = with_work(result), speed_of(result)
+    record, speed = record_with_work(result), speed_of(result)
     if record is None or speed is None:
         return None
     size, work = working_set(result), record.work
@@ -189,13 +189,13 @@ def _preference(result: Result) -> tuple[float, ...]:
 
 
 def _computes(result: Result) -> bool:
-    record = with_work(result)
+    record = record_with_work(result)
     return bool(record and usable(result) and record.work.get("flops") and record.work.get("bytes"))
 
 
 def _of_this_machine(result: Result) -> bool:
     """Returns whether it ran on the processors of this machine alone, whose roofs are known."""
-    record = with_work(result)
+    record = record_with_work(result)
     if record is None:
         return True
     around = record.surroundings

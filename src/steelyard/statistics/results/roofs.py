@@ -86,7 +86,7 @@ def bandwidths(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
     ]
     sized = [(r, size) for r in measured if (size := working_set(r))]
     beyond = [r for r, size in sized if level_of(size, threads, machine) == MEMORY]
-    yield from _roof(MEMORY, cases.with_most(beyond, "elements"))
+    yield from _roof(MEMORY, cases.select_greatest(beyond, "elements"))
     levels = _capacities(threads, machine)
     for number in reversed(range(len(levels))):
         name, capacity = levels[number]
@@ -111,7 +111,7 @@ def _best(results: Sequence[Result], metric: str) -> Result | None:
 
 def working_set(result: Result) -> float | None:
     """Returns the bytes that an operation works on, each once; None for random accesses, or if it is unknown."""
-    record = with_work(result)
+    record = record_with_work(result)
     if record is None or record.work.get("accesses"):
         return None
     if record.work.get("operations"):  # a whole program: its bytes are those of many passes
@@ -136,6 +136,6 @@ def usable(result: Result) -> bool:
     return result.verdict.level != "INVALID"
 
 
-def with_work(result: Result) -> Record | None:
+def record_with_work(result: Result) -> Record | None:
     """Returns the first record with work; None if every case failed."""
     return next((record for record in result.records if record.error is None and record.work), None)

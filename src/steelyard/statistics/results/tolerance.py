@@ -54,7 +54,7 @@ def points(evaluation: Evaluation) -> list[Point]:
     return [point for point in measured if point.results]
 
 
-def at_point(evaluation: Evaluation, name: str) -> list[Result]:
+def results_at_point(evaluation: Evaluation, name: str) -> list[Result]:
     """Returns the results of the point of that name; empty if it was not measured."""
     return next((list(point.results) for point in points(evaluation) if point.role.point == name), [])
 

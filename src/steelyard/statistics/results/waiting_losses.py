@@ -27,7 +27,7 @@ class Loss(NamedTuple):
     expected: float
 
 
-def of_threads(record: Record, detours_of_threads: Sequence[Detours], usual: Detours) -> Loss | None:
+def thread_loss(record: Record, detours_of_threads: Sequence[Detours], usual: Detours) -> Loss | None:
     """Returns the loss of equal series of quanta, after which the harness waits for the slowest thread; None for one thread.
 
     A series without detours takes as long as the undisturbed quanta of the slowest thread.
@@ -45,12 +45,12 @@ def of_threads(record: Record, detours_of_threads: Sequence[Detours], usual: Det
     return _loss(f"{threads} threads", threads, burst, record.samples, usual)
 
 
-def of_ranks(evaluation: Evaluation, usual: Detours) -> Iterator[Loss]:
+def rank_losses(evaluation: Evaluation, usual: Detours) -> Iterator[Loss]:
     """Yields the loss of kernels whose ranks wait for each other, for small messages and the most ranks: mean over median."""
     for name, role in playing(evaluation, Waiting):
         waiting = [r for r in evaluation.results if (r.benchmark, r.kernel) == (name, role.kernel)]
         waiting = [r for r in waiting if messages.size(r) <= SMALL and not messages.oversubscribed(r)]
-        for result in cases.with_most(waiting, "ranks")[:1]:
+        for result in cases.select_greatest(waiting, "ranks")[:1]:
             samples = [s for row in messages.seconds(result) for s in row]
             ranks = int(cases.number(result, "ranks") or 0)
             if ranks > 1 and samples:

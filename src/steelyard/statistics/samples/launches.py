@@ -86,11 +86,11 @@ def over_runs(spread: Spread) -> Spread:
     if spread.low is None or spread.high is None or spread.low <= 0:
         return spread
     ends = spread.value / spread.low, spread.high / spread.value
-    down, up = (math.exp(with_runs(math.log(end))) for end in ends)
+    down, up = (math.exp(add_run_spread(math.log(end))) for end in ends)
     return replace(spread, low=spread.value / down, high=spread.value * up)
 
 
-def with_runs(half: float) -> float:
+def add_run_spread(half: float) -> float:
     """Returns the relative half-width of an interval with the difference between runs added."""
     return math.hypot(half, normal_quantile(CONFIDENCE) * RUN_SPREAD)
 

@@ -87,21 +87,21 @@ def _judge(case: Measured, check: Check | None, bounds: pace.Bounds, choice: pac
     return Judgement(Verdict(level, (*disturbing, *harmless, *_too_coarse(case, CLOCK_NOTED))), aside)
 
 
-def judged_again(record: Record, bounds: pace.Bounds) -> Record:
+def judge_again(record: Record, bounds: pace.Bounds) -> Record:
     """Returns the record judged by these bounds; the same record if they leave out the same samples."""
     beyond = pace.exceeded(record.surroundings, bounds)
     if record.samples and not beyond and not pace.waiting(record.surroundings):
-        return record if not record.aside else with_verdict(record, bounds)
+        return record if not record.aside else judge_record(record, bounds)
     case = _measured(record.samples, record.surroundings)
     choice = pace.choose(case, bounds, beyond)
     if _stands(record, choice):
         return record
     if record.error is not None:
-        return with_verdict(record, bounds)
+        return judge_record(record, bounds)
     return _with(record, _judge(case, record.check, bounds, choice))
 
 
-def with_verdict(record: Record, bounds: pace.Bounds) -> Record:
+def judge_record(record: Record, bounds: pace.Bounds) -> Record:
     """Returns the record judged by these bounds, whatever its verdict was."""
     return _with(record, judgement(record.samples, record.surroundings, record.check, record.error, bounds))
 

@@ -195,7 +195,7 @@ def _verified(result: Result, run: phase_bars.Cell) -> Verified:
     # A failed run shows a failed quantity. Where nothing was computed, another one may have a greater error.
     worst = npb.farthest([q for q in quantities if not q.passed] or quantities)
     why = "" if passed else applications.checked(result)
-    named = f"{run.benchmark}, {applications.named(result)}"
+    named = f"{run.benchmark}, {applications.describe_parameters(result)}"
     return Verified(
         run=run,
         named=named,

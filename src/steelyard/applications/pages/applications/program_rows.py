@@ -41,7 +41,7 @@ class Program:
 
 def program_rows(evaluation: Evaluation) -> tuple[Program, ...]:
     """Rows of all applications except the NAS Parallel Benchmarks, which have a table with classes."""
-    every = applications.of_all(evaluation.results)
+    every = applications.select_programs(evaluation.results)
     others = [r for r in every if not r.benchmark.startswith(applications.NPB)]
     alike = {"mpi"} if len({r.parameters["mpi"] for r in others if "mpi" in r.parameters}) < 2 else set()
     rows = [_program(r, evaluation, alike) for r in others]
@@ -60,8 +60,8 @@ def _program(result: Result, evaluation: Evaluation, alike: set[str]) -> Program
         title=declared.title if declared else result.benchmark.removeprefix(applications.EVERY),
         anchor=slug(result.benchmark) if declared else "",
         part="" if result.benchmark.endswith(result.kernel) or _is_only(result, evaluation) else result.kernel,
-        problem=applications.named(result, {*applications.WHO, "kernel"}),
-        who=applications.named(result, problem | alike),
+        problem=applications.describe_parameters(result, {*applications.WHO, "kernel"}),
+        who=applications.describe_parameters(result, problem | alike),
         time=values.shown(result, "time", declared, machine),
         merit=values.shown(result, name, declared, machine) if name else None,
         meaning=what,

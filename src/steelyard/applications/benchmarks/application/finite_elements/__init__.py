@@ -28,7 +28,7 @@ from steelyard.benchmarks.axes import thread_counts, with_openmp
 from steelyard.benchmarks.figures import against, select
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
-from steelyard.words import said
+from steelyard.words import find_words
 
 parallel = ("mpi",)
 openmp = True
@@ -165,7 +165,7 @@ def _lines(results: tuple[Result, ...], metric: str) -> tuple[Series, ...]:
     for model, counted in (("threads", "threads"), ("openmp", "threads"), ("mpi", "ranks")):
         of_model = select(results, model=model)
         varying = [n for n in names if n != counted and len({r.parameters.get(n) for r in of_model}) > 1]
-        word = str(said("model", model))
+        word = str(find_words("model", model))
         for line in against(counted, metric, of_model, varying, label=word):
             name = word if line.name == word else f"{word}, {line.name}"
             lines.append(Series(name=name, x=line.x, y=line.y, low=line.low, high=line.high))

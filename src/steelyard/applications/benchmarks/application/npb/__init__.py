@@ -8,7 +8,7 @@ from steelyard.benchmarks.figures import against
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
 from steelyard.statistics.results.applications import CLASSES, MODELS, PARALLEL, TOO_SMALL, phrase
-from steelyard.words import said
+from steelyard.words import find_words
 
 MEMORY_SHARE = 0.5  # of the machine's memory: larger classes run only on request
 HIDDEN = ("kernel", "model", "start")  # parameters that do not distinguish the lines of a figure
@@ -170,7 +170,8 @@ def _parts(results: tuple[Result, ...]) -> list[tuple[str, str, tuple[Result, ..
     if len(several) < 2:
         return [("", "", results)]
     parts = [
-        (f"-{model}", f" with {said('model', model)}", tuple(r for r in results if _is(r, model))) for model in several
+        (f"-{model}", f" with {find_words('model', model)}", tuple(r for r in results if _is(r, model)))
+        for model in several
     ]
     full = max(int(load) for model in PARALLEL for load in loads[model])
     most = tuple(r for r in results if int(r.parameters.get("ranks_per_node", full)) == full)
@@ -240,7 +241,10 @@ def _lines(results: tuple[Result, ...], metric: str) -> tuple[Series, ...]:
             groups.setdefault(tuple(result.parameters.get(n) for n in names), []).append(result)
         for key, members in sorted(groups.items(), key=lambda item: [_rank(value) for value in item[0]]):
             words = ", ".join(
-                [str(said("model", model)), *(phrase(n, v) for n, v in zip(names, key, strict=True) if v is not None)]
+                [
+                    str(find_words("model", model)),
+                    *(phrase(n, v) for n, v in zip(names, key, strict=True) if v is not None),
+                ]
             )
             lines += against(counted, metric, members, label=words)
     return tuple(lines)

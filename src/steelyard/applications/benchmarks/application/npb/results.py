@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from steelyard.model import Record, Result
-from steelyard.statistics.results.applications import NPB, details, number, of_all
+from steelyard.statistics.results.applications import NPB, details, number, select_programs
 
 FLOATING = ("cg", "ft", "lu", "mg", "ua")  # benchmarks whose counted operations are floating-point operations
 FEW = 0.5  # share of the operations that NPB counts: below it, each comparison of Mop/s has a remark
@@ -29,7 +29,7 @@ class Quantity:
 
 def of(results: Iterable[Result]) -> tuple[Result, ...]:
     """Returns the results of the NAS Parallel Benchmarks, as `of_all` selects them."""
-    return of_all(r for r in results if r.benchmark.startswith(NPB))
+    return select_programs(r for r in results if r.benchmark.startswith(NPB))
 
 
 def carried_out(result: Result) -> float | None:
