@@ -116,7 +116,7 @@ def test_a_benchmark_from_outside_is_a_main_figure_and_a_roof(pump: Benchmark) -
 
 def test_its_cost_may_fall_with_threads(pump: Benchmark) -> None:
     finding = told("tolerance", with_pump(pump, [lift(10e9), lift(11e9, threads=4)]))
-    assert "little tolerant for a stroke of the pump: with 4 threads" in finding.seen
+    assert "little tolerant for a stroke of the pump: an operation with 4 threads" in finding.seen
     assert (finding.cause, finding.remedy) == ("The threads share one well.", "Dig 4 wells.")
     assert finding.benchmark == "well.pump"
 
@@ -174,7 +174,7 @@ def test_its_messages_may_come_from_a_cache(pump: Benchmark) -> None:
 def test_its_messages_may_show_the_protocol(pump: Benchmark) -> None:
     curve = [sent(1e-6 + n / 4e9 + 4e-6 * (n >= 8192), n, buffers="fresh") for n in (16 << k for k in range(20))]
     finding = told("protocol_switch", with_pump(pump, curve))
-    assert "From 8 KiB on a message takes 2.3 times as long" in finding.seen
+    assert "From 8 KiB on, a message takes 2.3 times as long" in finding.seen
     assert "(buckets, " in finding.seen
 
 
