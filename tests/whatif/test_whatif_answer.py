@@ -18,7 +18,7 @@ from steelyard.whatif.prediction_page import sweep_figures
 from traces import by_hand, rank_file, record
 
 
-def test_what_a_tenth_less_brings_is_a_tenth_of_its_part(tmp_path: Path) -> None:
+def test_a_tenth_less_of_a_cost_saves_a_tenth_of_its_part(tmp_path: Path) -> None:
     # One message after 10 µs of computing: 10 + 2 o + L + 999 G µs.
     trace = ti(tmp_path, [["compute 10000", "send 1 0 1000"], ["recv 0 0 1000"]])
     found, *_ = answered(trace, "L=20us,o=1us,G=50ns/B")
@@ -101,7 +101,7 @@ def test_a_report_has_the_causes_of_the_traces_that_it_is_given(
     assert capsys.readouterr().err.startswith("steelyard: ")
 
 
-def test_a_trace_without_a_measured_time_or_without_computing_has_no_factors(tmp_path: Path) -> None:
+def test_a_trace_without_measured_time_or_computing_has_no_factors(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has no measured time of its program"):
         factors(ti(tmp_path, [["compute 1000"]] * 2), this_machine())
     nothing = by_hand(tmp_path / "x", [rank_file(r, 2, [record(22, 0, 0)]) for r in range(2)])
@@ -185,7 +185,7 @@ def _asked(trace: Path, losses: str = "", noises: str = "", affected: Sequence[f
         return whatif.answer(running, whatif.Question(points(*settings), repeats=16)), running.trace.ranks
 
 
-def test_losses_are_drawn_against_the_ranks_concerned_and_against_the_probability(tmp_path: Path) -> None:
+def test_losses_are_drawn_over_affected_ranks_and_probability(tmp_path: Path) -> None:
     trace = ti(tmp_path, stencil(2, 20, 100_000, 1000))
     found, ranks = _asked(trace, "probability=0.01%:1%,rto=5ms:200ms", affected=(0.25, 0.5, 1))
     over, by_ranks = sweep_figures.sweep(found, ranks, "sweep")
@@ -215,7 +215,7 @@ def test_noise_is_a_map_of_its_length_and_period(tmp_path: Path) -> None:
     assert lines.kind == "lines"
 
 
-def test_from_where_on_a_loss_costs_a_tenth(tmp_path: Path) -> None:
+def test_the_probability_from_which_a_loss_costs_a_tenth_is_named(tmp_path: Path) -> None:
     # 100 ms of computing: an RTO of 1 ms is 1 % of it, one of 1 s ten times it.
     rounds = ["compute 1000000", "send 1 0 1", "recv 1 0 1"], ["compute 1000000", "recv 0 0 1", "send 0 0 1"]
     found, ranks = _asked(ti(tmp_path, [actions * 100 for actions in rounds]), "probability=0.1%:10%,rto=1ms:1s")
@@ -227,7 +227,7 @@ def test_from_where_on_a_loss_costs_a_tenth(tmp_path: Path) -> None:
     assert long.startswith("With a smallest time-out of 1.00 s, the time grows by more than a tenth from a loss of ")
 
 
-def test_of_independent_pairs_one_lossy_rank_costs_a_tenth_already(tmp_path: Path) -> None:
+def test_one_lossy_rank_of_independent_pairs_costs_a_tenth(tmp_path: Path) -> None:
     rounds = ["compute 1000000", "send {} 0 1", "recv {} 0 1"], ["compute 1000000", "recv {} 0 1", "send {} 0 1"]
     ranks = [[action.format(rank ^ 1) for action in rounds[rank % 2] * 100] for rank in range(4)]
     found, count = _asked(ti(tmp_path, ranks), "probability=10%,rto=1s", affected=(0.25, 0.5, 1))

@@ -119,7 +119,7 @@ def test_a_timer_that_counts_ticks_ends_with_one(tmp_path: Path, rto: str, tick:
     assert min(t for t in found["times"] if t) == pytest.approx(wait)
 
 
-def test_what_is_sent_again_because_others_came_may_be_lost_once_more(tmp_path: Path) -> None:
+def test_a_message_that_is_sent_again_may_be_lost_once_more(tmp_path: Path) -> None:
     # The second message shows a round trip later that the first one was lost; its copy is lost with the same probability.
     trace = str(ti(tmp_path, [["send 1 0 1", "compute 1000", "send 1 0 1"], ["recv 0 0 1", "recv 0 0 1"]]))
     lost, repeats = 0.3, 4000
@@ -159,7 +159,7 @@ def test_a_loss_that_others_reveal_has_a_page_with_timelines(tmp_path: Path) -> 
         ),
         (("--set", "network=L"), "no run 'L'"),
         (("--set", "network=L=1us,G=fast"), "--set network.G: 'fast' is not a time for each byte such as 0.08ns/B"),
-        (("--set", "loss=probability=2"), "--set loss.probability: '2' is no share"),
+        (("--set", "loss=probability=2"), "--set loss.probability: '2' is not a share"),
         (("--set", "loss=probability=0.5"), "--set loss: a probability of 0.5 is too high: expected less than 0.5."),
         (("--set", "loss=fast=maybe"), "--set loss.fast: 'maybe' is neither on nor off."),
         (("--set", "loss=probability=1%,sack=on"), "sack=on needs mode event: only there the replay knows"),
@@ -175,7 +175,7 @@ def test_a_loss_that_others_reveal_has_a_page_with_timelines(tmp_path: Path) -> 
         ),
         (("--set", f"network={BOOK}", "--set", "network.within=S=5"), "--set network.within.S: there is no such key."),
         (("--set", "places=cach=2"), "--set places.cach: there is no such key. Did you mean 'cache'?"),
-        (("--set", "core=0"), "--set core.all: '0' is no factor: expected a number above 0."),
+        (("--set", "core=0"), "--set core.all: '0' is not a factor: expected a number above 0."),
         (("--set", "tree=nodes=0"), "--set tree.nodes: '0' is not a whole number from 1 to 1073741824."),
         (("--set", "tree=switches=2"), "--set tree: 'switches' needs 'nodes'"),
         (
@@ -314,14 +314,14 @@ def test_a_sweep_over_ranks_on_a_node_pays_what_each_pair_of_them_does(tmp_path:
     assert json.loads(said(*words[:5], "--json"))[0]["ranks_per_node"] == 1
 
 
-def test_points_that_need_one_layout_of_operations_go_to_the_engine_together() -> None:
+def test_points_with_the_same_operations_share_a_line_of_the_engine() -> None:
     lines = list(question.lines(question.Question(points("network=S=10:20,L=1us:2us"))))
     assert [len(part.points) for part, _ in lines] == [2, 2]
     assert "eager=10 " in lines[0][1]
     assert network.IDEAL.eager > 1 << 40
 
 
-def test_the_prototypes_tree_is_slower_than_one_switch_where_all_leave_their_blade(tmp_path: Path) -> None:
+def test_the_mont_blanc_tree_has_enough_uplinks_for_its_blades(tmp_path: Path) -> None:
     far = [[f"send {(r + 30) % 60} 0 100000", f"recv {(r - 30) % 60} 0 100000"] for r in range(60)]
     words = (str(ti(tmp_path, far)), "--set", "network=L=30us,G=1Gbit/s,S=1m", "--json", "--set", "mode=event", "--set")
     alone, tree = (json.loads(said(*words, word))["time"] for word in ("tree=nodes=60", "tree=mont-blanc"))

@@ -22,7 +22,7 @@ def _inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("size", "calls"), [("S", 5_000), pytest.param(demo.SIZE, 10_000, marks=pytest.mark.long)])
-def test_one_command_traces_a_program_and_says_what_loss_and_noise_would_do_to_it(
+def test_the_demo_traces_a_program_and_predicts_loss_and_noise(
     size: str, calls: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(demo, "SIZE", size)
@@ -99,7 +99,7 @@ def test_a_program_that_went_wrong_is_not_replayed(tmp_path: Path) -> None:
         demo._expect_right(found, made)
 
 
-def test_of_two_ranks_none_is_lossy_alone(tmp_path: Path) -> None:
+def test_the_demo_with_two_ranks_has_no_section_on_some_ranks(tmp_path: Path) -> None:
     def sections(ranks: int) -> dict[str, tuple[whatif.Point, ...]]:
         return whatif.section_points(whatif.read_scenario(demo.scenario(ranks, []), []), tmp_path)
 

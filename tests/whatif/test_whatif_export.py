@@ -42,7 +42,7 @@ def test_a_trace_of_ours_replays_as_before(tmp_path: Path, form: str) -> None:
     assert times(written(trace, form, tmp_path)) == times(trace)
 
 
-def test_goal_holds_collectives_that_do_not_wait_and_ti_says_that_it_cannot(tmp_path: Path) -> None:
+def test_nonblocking_collectives_fit_into_goal_and_not_into_ti(tmp_path: Path) -> None:
     trace = by_hand(tmp_path / "trace", [rank_file(r, 2, ALL_KINDS[r]) for r in (0, 1)])
     assert times(written(trace, "goal", tmp_path)) == times(trace)
     with pytest.raises(UsageError, match="TI has one order of operations for each rank, and rank 0"):

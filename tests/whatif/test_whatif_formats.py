@@ -46,7 +46,7 @@ def test_each_kind_of_record_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("length", range(165, 400, 7))
-def test_what_is_cut_is_replayed_up_to_there(tmp_path: Path, length: int) -> None:
+def test_a_cut_trace_is_replayed_up_to_its_end(tmp_path: Path, length: int) -> None:
     whole, cut = (rank_file(r, 2, ALL_KINDS[r]) for r in (0, 1))
     about, *found = asked(by_hand(tmp_path / "x", [whole, cut[:length]]), P.word(), f"{P.word()} mode=event")
     assert [one["rank"] for one in about["traced"]["broken"]] in ([1], [0, 1])
@@ -66,7 +66,9 @@ def test_what_is_cut_is_replayed_up_to_there(tmp_path: Path, length: int) -> Non
         ([record(1, 1 << 62, 0)], "the trace is longer than 23 days"),
     ],
 )
-def test_what_cannot_be_gets_a_sentence_with_its_place(tmp_path: Path, wrong: list[bytes], sentence: str) -> None:
+def test_impossible_values_of_a_trace_get_a_sentence_with_their_place(
+    tmp_path: Path, wrong: list[bytes], sentence: str
+) -> None:
     files = [rank_file(0, 2, [FINALIZE]), rank_file(1, 2, [*wrong, FINALIZE])]
     [about] = asked(by_hand(tmp_path / "x", files))[:1]
     assert sentence in about["error"]

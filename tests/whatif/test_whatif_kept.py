@@ -78,7 +78,7 @@ def test_a_damaged_file_is_left_aside(trace: Path, at: int) -> None:
     assert replayed(trace) == first
 
 
-def test_what_others_can_have_written_is_left_aside(trace: Path) -> None:
+def test_entries_that_others_can_write_are_not_used(trace: Path) -> None:
     first = replayed(trace)
     wrong = trace.with_name("wrong.goal")
     wrong.write_text(goal(stencil(2, 2, 4, 100_000, 8192)), encoding="utf-8")
@@ -112,7 +112,7 @@ def test_short_texts_and_folders_are_not_kept(trace: Path, monkeypatch: pytest.M
     assert kept.cache_path(trace, program()) is None
 
 
-def test_what_was_used_longest_ago_makes_room(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_entry_that_was_used_longest_ago_is_removed(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = place(trace).parent
     now = time.time()
     for age in range(4):

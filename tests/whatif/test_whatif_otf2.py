@@ -104,7 +104,7 @@ def test_collectives_with_one_number_come_back(tmp_path: Path, size: int) -> Non
     alike([rank_file(rank, 4, [*calls, FINALIZE]) for rank in range(4)], f"alike_{size}", tmp_path)
 
 
-def test_a_request_that_was_freed_does_not_answer_for_the_next_one_of_its_number(tmp_path: Path) -> None:
+def test_a_freed_request_is_not_the_next_one_with_its_number(tmp_path: Path) -> None:
     first = [
         record(5, 10, 5, folded(1), folded(0), 1), record(14, 10, 5, 1), record(3, 10, 5, folded(1), folded(1), 8, 1),
         record(7, 10, 5, 1, 1 << 2), FINALIZE,
@@ -332,7 +332,7 @@ def _long(a: Foreign) -> None:
         (_long, "it is longer than 22 days"),
     ],
 )
-def test_what_cannot_be_replayed_gets_a_sentence(
+def test_an_archive_that_cannot_be_replayed_gets_a_sentence(
     tmp_path: Path, write: Callable[[Foreign], None], sentence: str
 ) -> None:
     said = refusal(foreign(tmp_path / "x", write, threads=2))

@@ -33,7 +33,7 @@ def test_each_phase_is_counted_in_its_bin(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("side", "rows", "together"), [(8, 64, 1), (9, 41, 2), (12, 48, 3)])
-def test_of_many_ranks_neighbours_share_a_row(tmp_path: Path, side: int, rows: int, together: int) -> None:
+def test_neighbours_of_many_ranks_share_a_row(tmp_path: Path, side: int, rows: int, together: int) -> None:
     found = _of(ti(tmp_path, stencil(side, 5, 2100, 8)))
     assert (len(found.rows), found.together) == (rows, together)
     assert sum(map(sum, found.rows)) == found.count == 5 * side * side
@@ -73,7 +73,7 @@ def test_a_phase_that_is_longer_without_a_wait_is_imbalance(tmp_path: Path) -> N
     assert _lines(trace)[1].startswith("The cause is imbalance")
 
 
-def test_of_a_part_of_the_trace_only_its_own_waits_count(tmp_path: Path) -> None:
+def test_a_region_has_only_its_own_waits(tmp_path: Path) -> None:
     def level(number: int, gap: int) -> bytes:
         return record(24, gap, 0, folded(number))
 
@@ -87,14 +87,14 @@ def test_of_a_part_of_the_trace_only_its_own_waits_count(tmp_path: Path) -> None
     assert waited == {("1", "1"): 6e9, ("2", "2"): 0, ("0", "2"): 6e9}
 
 
-def test_what_interferes_with_all_ranks_alike_is_named(tmp_path: Path) -> None:
+def test_interference_with_all_ranks_is_named(tmp_path: Path) -> None:
     # Each rank waits 3 of its 10 ms.
     calls = [record(20, 10_000_000, 0, 3_000_000), FINALIZE]
     trace = by_hand(tmp_path / "x", [rank_file(rank, 4, calls) for rank in range(4)])
     assert "waited 12.0 ms for a processor, 30.0 % of the computing time" in _lines(trace)[1]
 
 
-def test_who_begins_late_has_not_computed_until_then(tmp_path: Path) -> None:
+def test_a_rank_that_begins_late_has_not_computed_before(tmp_path: Path) -> None:
     calls = [record(1, 2_100_000, 0), FINALIZE]
     found = _of(by_hand(tmp_path / "x", [rank_file(0, 2, calls), rank_file(1, 2, calls, (50_000_000, 50_000_000))]))
     assert found.rows == ((1,), (1,))
@@ -112,7 +112,7 @@ def test_a_trace_without_waits_does_not_say_why(tmp_path: Path) -> None:
     assert _lines(ti(tmp_path, [["compute 1100"]] * 4))[0].startswith("No computing phase is an outlier")
 
 
-def test_of_many_columns_only_powers_of_ten_have_a_label(tmp_path: Path) -> None:
+def test_only_powers_of_ten_of_many_columns_have_a_label(tmp_path: Path) -> None:
     found = _of(ti(tmp_path, [["compute 101", "send 1 0 1", "compute 2000000"], ["recv 0 0 1"]]))
     (figure,) = phase_map(found)
     axis = maps.heat(figure)["layout"]["xaxis"]

@@ -174,11 +174,11 @@ def test_sizes_count_doubles_where_init_has_a_number_and_bytes_where_not(tmp_pat
         ("999999999999 init\n", "line 1: a trace of this length can have 1 to"),
     ],
 )
-def test_what_is_wrong_with_a_trace_is_said_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+def test_a_mistake_in_a_trace_is_named_with_its_place(tmp_path: Path, text: str, said: str) -> None:
     assert said in str(of(tmp_path, text)[0]["error"])
 
 
-def test_ranks_that_wait_for_each_other_for_ever_are_named(tmp_path: Path) -> None:
+def test_ranks_that_wait_for_each_other_forever_are_named(tmp_path: Path) -> None:
     crossed = ["send 1 0 100000\n0 recv 1 0 100000", "send 0 0 100000\n1 recv 0 0 100000"]
     text = "0 init 1\n1 init 1\n" + "".join(f"{r} {a}\n" for r, a in enumerate(crossed))
     _, eager, met = of(tmp_path, text, BOOK.replace("65535", "1000000"), BOOK)

@@ -50,7 +50,7 @@ def test_a_file_of_another_format_is_named(tmp_path: Path, content: bytes, what:
 
 
 @pytest.mark.parametrize("text", ["time,rank,call\n0,1,MPI_Send\n", "hello world\n", "\x00\x01\x02 x\n"])
-def test_text_of_no_known_format_is_said_to_be_none(tmp_path: Path, text: str) -> None:
+def test_text_of_an_unknown_format_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "trace"
     path.write_text(text, encoding="utf-8")
     (about,) = asked(path)
@@ -102,7 +102,7 @@ def test_a_list_of_one_file_is_of_all_ranks(tmp_path: Path) -> None:
     assert (about["ranks"], answer["time"]) == (2, [1_999_000])
 
 
-def test_a_file_that_a_list_names_and_nobody_has_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_of_a_list_is_named(tmp_path: Path) -> None:
     path = listed(tmp_path, "elsewhere/{}")
     (about,) = asked(path)
     assert "its file 'elsewhere/a0.txt' cannot be read: No such file or directory, neither beside" in about["error"]

@@ -41,7 +41,7 @@ def times(trace: Path, *words: str, part: tuple[str, ...] = ()) -> list[int]:
     return flow
 
 
-def test_cores_are_faster_of_a_rank_a_node_and_in_a_region_and_factors_multiply(tmp_path: Path) -> None:
+def test_factors_of_ranks_nodes_and_regions_multiply(tmp_path: Path) -> None:
     # Rank r computes 1000 · (r + 1) ns outside of regions, and as much in region 2.
     trace = made(tmp_path, *([level(2, 1000 * (r + 1)), level(0, 1000 * (r + 1))] for r in range(4)))
 
@@ -84,7 +84,7 @@ def test_a_region_alone_takes_what_the_same_written_by_hand_takes(tmp_path: Path
 
 
 @pytest.mark.parametrize("eager", [65535, 10])
-def test_messages_across_a_border_cost_nothing_are_counted_and_hold_up_nobody(tmp_path: Path, eager: int) -> None:
+def test_messages_across_a_border_are_counted_and_cost_nothing(tmp_path: Path, eager: int) -> None:
     word = Parameters(**{**vars(P), "eager": eager}).word()
     # Sent before the region and taken in it; sent in it and taken after it; and one that is within, posted before.
     first = [send(10, 1, tag=1), level(1, 10), send(100, 1, tag=2), send(50, 1, tag=3), level(0, 10)]

@@ -47,7 +47,7 @@ def test_messages_leave_an_interface_one_after_the_other(tmp_path: Path) -> None
     assert replayed(trace, BOOK.word()) == [[last + BOOK.o]]
 
 
-def test_a_receiver_who_comes_late_holds_up_a_sender_with_rendezvous_alone(tmp_path: Path) -> None:
+def test_a_late_receiver_delays_only_a_sender_with_rendezvous(tmp_path: Path) -> None:
     late = 10_000_000  # ns
     trace = ti(tmp_path, [["send 1 0 1000", "send 1 1 1"], [f"compute {late}", "recv 0 0 1000", "recv 0 1 1"]])
     eager, met = replayed(trace, BOOK.word(), Parameters(**{**vars(BOOK), "eager": 10}).word())
@@ -96,7 +96,7 @@ TREE = " nodes_per_switch=2 switches_per_group=2 uplinks=3000,7000,8000,11000"
 
 
 @pytest.mark.parametrize(("target", "hops", "slowest"), [(1, 0, 6_000), (2, 14_000, 6_000), (5, 36_000, 8_000)])
-def test_a_message_through_switches_takes_their_latencies_and_the_slowest_link(
+def test_a_message_takes_the_latencies_and_slowest_link_of_its_switches(
     tmp_path: Path, target: int, hops: int, slowest: int
 ) -> None:
     size = 1000
@@ -145,7 +145,7 @@ def exchanges(draw: st.DrawFn) -> tuple[list[list[Action]], Parameters]:
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(made=st.composite(exchanges)(), seed=st.integers(0, 1000))
-def test_random_programs_take_what_the_oracle_says_whatever_the_order_of_the_ranks(
+def test_random_programs_take_as_long_as_in_the_oracle(
     tmp_path: Path, made: tuple[list[list[Action]], Parameters], seed: int
 ) -> None:
     programs, p = made
@@ -182,7 +182,7 @@ def test_both_modes_agree_on_a_stencil_with_every_perturbation(tmp_path: Path) -
     assert all(len(set(times)) > 1 for times in found[2:])
 
 
-def test_what_follows_a_lost_message_on_its_connection_waits_for_it_in_both_modes(tmp_path: Path) -> None:
+def test_a_lost_message_delays_later_ones_of_its_connection(tmp_path: Path) -> None:
     sends = [word for i in range(60) for word in ("compute 30000", f"send 1 {i} 1000")]
     # The last one is received first: it must not overtake what was lost.
     receives = [word for i in reversed(range(60)) for word in (f"recv 0 {i} 1000", "compute 40000")]
@@ -191,7 +191,7 @@ def test_what_follows_a_lost_message_on_its_connection_waits_for_it_in_both_mode
     assert len(set(times)) > 1
 
 
-def test_what_follows_on_a_connection_reveals_a_loss_in_event_mode(tmp_path: Path) -> None:
+def test_later_packets_of_a_connection_reveal_a_loss_in_event_mode(tmp_path: Path) -> None:
     later, latency, rto, p, draws = 1_000, 25_000_000, 5_000_000_000, 0.1, 4000
     trace = ti(tmp_path, [["send 1 0 1", f"compute {later}", "send 1 1 1"], ["recv 0 0 1", "recv 0 1 1"]])
     word = f"mode=event across=0,{latency},0,0,0,0 repeats={draws} loss={p},{rto},1448,1,1,0,"
@@ -208,9 +208,7 @@ def test_what_follows_on_a_connection_reveals_a_loss_in_event_mode(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("size", "probes"), [(1448, False), (1449, True)])
-def test_a_probe_comes_before_the_timer_where_a_message_has_several_packets(
-    tmp_path: Path, size: int, probes: bool
-) -> None:
+def test_a_message_of_several_packets_is_probed_before_the_timer(tmp_path: Path, size: int, probes: bool) -> None:
     latency, rto, probe, p = 25_000_000, 200_000_000_000, 2_000_000_000, 0.05
     trace = ti(tmp_path, [[f"send 1 0 {size}"], [f"recv 0 0 {size}"]])
     (answer,) = asked(trace, f"across=0,{latency},0,0,0,0 repeats=400 loss={p},{rto},1448,1,1,{probe},0")[1:]
@@ -365,7 +363,7 @@ def test_recorded_noise_of_one_interruption_is_periodic_noise(mode: str, tmp_pat
     rest=st.integers(1, 40),
     work=st.integers(1, 500),
 )
-def test_work_takes_its_time_and_that_of_all_recorded_interruptions_within(
+def test_work_takes_its_time_and_its_recorded_interruptions(
     tmp_path: Path, gaps: list[tuple[int, int]], rest: int, work: int
 ) -> None:
     busy: list[bool] = []  # ns by ns

@@ -73,7 +73,7 @@ def test_each_line_of_a_sweep_costs_or_does_not_cost_or_cannot_be_said() -> None
     assert not any("no loss" in line for line in lines)
 
 
-def test_what_surely_costs_stands_beside_what_perhaps_does() -> None:
+def test_a_sure_cost_is_named_with_an_uncertain_one() -> None:
     lines = said("probability=0.1%:1%,rto=200ms", p1_200=ONE_LATE, p10_200=ALL_LATE)
     assert lines[-1] == (
         "With a smallest time-out of 200 ms, the time grows by more than a tenth from a loss of 1 % on (1.4 times), perhaps from "
@@ -81,7 +81,7 @@ def test_what_surely_costs_stands_beside_what_perhaps_does() -> None:
     )
 
 
-def test_draws_without_a_loss_do_not_prove_that_none_costs() -> None:
+def test_draws_without_a_loss_do_not_prove_that_losses_are_free() -> None:
     """A loss in up to 5.6 % of all runs would have shown in none of 64: of 2 s it costs more than a tenth, of 5 ms not."""
     assert "64 draws are too few" in said("probability=0.1%:1%,rto=2s", p1_2000=NONE_LATE, p10_2000=NONE_LATE)[-1]
     assert "less than a tenth" in said("probability=0.1%:1%,rto=5ms", p1_5=NONE_LATE, p10_5=NONE_LATE)[-1]

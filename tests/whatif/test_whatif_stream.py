@@ -56,7 +56,7 @@ def test_the_times_are_those_of_loggopsim(tmp_path: Path, ranks: Ranks, whole: i
 
 
 # Worked out by hand from the three rules.
-def test_a_message_without_a_waiting_receive_takes_the_processor_when_it_comes(tmp_path: Path) -> None:
+def test_an_early_message_takes_the_processor_at_its_arrival(tmp_path: Path) -> None:
     """It comes at 4000, is taken until 54646, and the computing begins there: its receive is open from the end on."""
     late = [Op("calc", 1000), Op("calc", 100_000, after=[0]), Op("recv", LONG, 0, after=[1])]
     assert streamed(tmp_path, [[sends(1)], late])[1] == 1000 * (1000 + 100_000 + BOOK.o + BOOK.G * (LONG - 1))
@@ -123,7 +123,7 @@ def test_any_program_takes_as_long_as_in_the_oracle(tmp_path: Path, ranks: Ranks
         assert answer["time"] == [1000 * expected]
 
 
-def test_every_other_format_is_replayed_so_too(tmp_path: Path) -> None:
+def test_every_other_format_is_replayed_with_receive_stream(tmp_path: Path) -> None:
     actions = [["isend 1 0 8192", "isend 1 0 8192", "waitall"], ["irecv 0 0 8192", "irecv 0 0 8192", "waitall"]]
     assert asked(ti(tmp_path, actions), f"{word(BOOK)} receive=stream")[1]["time"] == [105_292_000]
 
@@ -153,14 +153,14 @@ def test_a_network_says_it_in_words(tmp_path: Path, capsys: pytest.CaptureFixtur
         (["--set", "core=2@region=1"], "receive=stream has no core speeds of regions"),
     ],
 )
-def test_what_does_not_go_with_it_gets_a_sentence(tmp_path: Path, more: list[str], sentence: str) -> None:
+def test_conditions_that_receive_stream_lacks_get_a_sentence(tmp_path: Path, more: list[str], sentence: str) -> None:
     path = tmp_path / "trace.goal"
     path.write_text(goal(CASES["one message"][0]), encoding="utf-8")
     with pytest.raises(UsageError, match=sentence):
         cli.run_words(["whatif", str(path), "--set", f"network={NETWORK},receive=stream", *more])
 
 
-def test_another_word_for_it_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_way_to_receive_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "trace.goal"
     path.write_text(goal(CASES["one message"][0]), encoding="utf-8")
     with pytest.raises(UsageError, match="'flow' is not allowed: expected whole or stream"):

@@ -63,7 +63,7 @@ def test_a_table_is_asked_in_sql(trace: Path, tmp_path: Path) -> None:
     assert hosts == [("host", 2)] * 2
 
 
-def test_what_is_no_trace_of_ours_and_a_torn_table_get_a_sentence(trace: Path, tmp_path: Path) -> None:
+def test_other_formats_and_a_torn_table_get_a_sentence(trace: Path, tmp_path: Path) -> None:
     (tmp_path / "x.goal").write_text("num_ranks 1\nrank 0 {\n}\n")
     with pytest.raises(UsageError, match="has no calls of a run. Only traces of steelyard trace"):
         cli.run_words(["export", str(tmp_path / "x.goal"), "--format", "parquet", "-o", str(tmp_path / "y")])

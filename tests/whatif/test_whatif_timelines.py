@@ -81,7 +81,7 @@ def test_lost_messages_are_longer_on_their_way(tmp_path: Path) -> None:
     assert sum(y for y in sent.series[1].y if y) == pytest.approx(1)
 
 
-def test_what_can_be_read_beside_the_undisturbed_is_chosen() -> None:
+def test_the_timeline_shows_the_greatest_slowdown_up_to_three() -> None:
     least, some, most = _points("probability=0.1%:1%:2%")
     assert timelines.choose_point([(least, 1.1), (some, 2.9), (most, 30)]) is some
     assert timelines.choose_point([(least, 5), (some, 9), (most, 30)]) is least

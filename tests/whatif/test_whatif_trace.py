@@ -160,7 +160,7 @@ def test_a_program_that_is_ended_leaves_its_trace_up_to_there(traced: Traced, ho
 
 
 @pytest.mark.alone
-def test_what_computes_takes_as_long_in_the_replay(traced: Traced, own: Tool) -> None:
+def test_computing_takes_as_long_in_the_replay(traced: Traced, own: Tool) -> None:
     about, found = traced("endings", 2, "compute", questions=("across=0,0,0,0,0,0",))
     recorded = about["traced"]
     assert recorded["computing"] >= 0.5
@@ -171,9 +171,7 @@ def test_what_computes_takes_as_long_in_the_replay(traced: Traced, own: Tool) ->
 
 @pytest.mark.alone
 @pytest.mark.parametrize(("between", "computing"), [("spin", 0.0), ("sleep", 0.0), ("compute", 0.1)])
-def test_who_asks_again_and_again_waits_unless_he_computes_meanwhile(
-    traced: Traced, between: str, computing: float
-) -> None:
+def test_a_rank_that_polls_waits_unless_it_computes(traced: Traced, between: str, computing: float) -> None:
     # Rank 0 sends after 0.1 s, in which it computes for the replay, whatever it did.
     about, found = traced("polls", 2, between, questions=("across=0,0,0,0,0,0 accounts=yes",))
     assert found["time"][0] / 1e12 == pytest.approx(0.1, rel=0.3)
@@ -181,7 +179,7 @@ def test_who_asks_again_and_again_waits_unless_he_computes_meanwhile(
     assert found["computing"][1] / 1e12 == pytest.approx(computing, abs=0.02 + about["traced"]["preempted"])
 
 
-def test_between_questions_a_rank_that_computes_is_told_from_one_that_sleeps(traced: Traced) -> None:
+def test_computing_between_polls_is_not_counted_as_sleeping(traced: Traced) -> None:
     computing = {
         between: traced("polls", 2, between, questions=("across=0,0,0,0,0,0 accounts=yes",))[1]["computing"][1]
         for between in ("sleep", "compute")
@@ -189,7 +187,7 @@ def test_between_questions_a_rank_that_computes_is_told_from_one_that_sleeps(tra
     assert 2 * computing["sleep"] < computing["compute"]
 
 
-def test_a_message_that_a_lost_file_would_have_had_ends_who_waits_for_it(traced: Traced, tmp_path: Path) -> None:
+def test_a_rank_ends_at_a_message_of_a_missing_file(traced: Traced, tmp_path: Path) -> None:
     traced("endings", 3)
     path = tmp_path / "trace" / "rank-2.trace"
     path.write_bytes(path.read_bytes()[:600])

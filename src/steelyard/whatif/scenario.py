@@ -151,7 +151,7 @@ def _values(key: Key, given: Any, place: Place, mistake: Mistake) -> list[Any]:
         given if isinstance(given, list) else given.split(":") if isinstance(given, str) and key.is_list else [given]
     )
     if not items or (len(items) > 1 and not key.is_list):
-        raise mistake(place, "expected one value, and no list." if items else "the list is empty.")
+        raise mistake(place, "expected one value, not a list." if items else "the list is empty.")
     values = []
     for item in items:
         if not isinstance(item, str | bool | int | float):

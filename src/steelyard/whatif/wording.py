@@ -68,7 +68,7 @@ def share(text: str) -> float:
     """Returns a number from 0 to 1: '0.1' or '10%'."""
     value = _number(text.removesuffix("%"), "a share such as 0.1 or 10%") / (100 if text.endswith("%") else 1)
     if not 0 <= value <= 1:
-        raise ValueError(f"'{text}' is no share: expected 0 to 1, or 0% to 100%")
+        raise ValueError(f"'{text}' is not a share: expected 0 to 1, or 0% to 100%")
     return value
 
 
@@ -76,7 +76,7 @@ def factor(text: str) -> float:
     """Returns a number above 0."""
     value = _number(text, "a factor such as 1.1")
     if not value > 0:
-        raise ValueError(f"'{text}' is no factor: expected a number above 0")
+        raise ValueError(f"'{text}' is not a factor: expected a number above 0")
     return value
 
 
