@@ -167,9 +167,9 @@ def _prediction(point: Point, times: tuple[float, ...], seconds: float) -> Predi
 def interval(times: Sequence[float], delay: float) -> tuple[float, float]:
     """Returns the 95 % interval of the mean of these times. `delay`: cost of one disturbance in s; 0 if all draws have some.
 
-    It is Student's, within what can be. No mean lies below the least draw: nothing that is drawn makes a replay shorter.
-    Where few draws are longer than the least one, or none is, their share is uncertain: the upper end is at least that of
-    the share by Clopper and Pearson (1934), times the mean delay of those draws.
+    It is Student's interval, within two bounds. It does not begin below the smallest draw, because no draw makes a replay
+    shorter. If only few draws are longer than the smallest one, or none is, their share is uncertain. The upper end is then at
+    least the upper end of that share (Clopper and Pearson 1934), times the mean delay of those draws.
     """
     from scipy.special import betaincinv, stdtrit
 

@@ -29,8 +29,9 @@ class Broken:
 
 @dataclass(frozen=True, kw_only=True)
 class Traced:
-    """Measurements of the traced run, in s: from the begin of the first rank to the end of the last one, and the greatest
-    computing time, wait for a processor, and cost of the tracer of any rank.
+    """Measurements of the traced run, in s. `time` is from the begin of the first rank to the end of the last one.
+
+    `computing`, `preempted` (wait for a processor) and `tool` (cost of the tracer) are the greatest of all ranks.
     """
 
     time: float

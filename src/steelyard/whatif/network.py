@@ -1,9 +1,9 @@
 """The network of a replay: LogGOPS parameters for each class of pairs of ranks, from a scenario or from a run.
 
 Model: T. Hoefler, T. Schneider & A. Lumsdaine 2010, "LogGOPSim – Simulating Large-Scale Applications in the LogGOPS Model"
-(HPDC): a message of s bytes takes o + (s−1)·O of the sender's processor, L + (s−1)·G on the network and o + (s−1)·O of
-the receiver's processor; a network interface begins the next one g + (s−1)·G later. Longer ones than S wait until they
-are received; their request and the answer to it take L each.
+(HPDC). A message of s bytes takes o + (s−1)·O of the processor of the sender, and as much of the receiver. It takes
+L + (s−1)·G on the network. A network interface begins its next message g + (s−1)·G later. Messages larger than S wait until
+they are received: their request and its answer take L each.
 """
 
 from collections.abc import Mapping, Sequence

@@ -50,7 +50,7 @@ def _agree(ranks: Sequence[Calls]) -> int:
     collectives: dict[int | tuple[int, int], dict[int, list[Together]]] = defaultdict(lambda: defaultdict(list))
     for of_rank in ranks:
         for on, one in sorted(of_rank.together, key=lambda pair: pair[1].begun):
-            collectives[on if on != SELF else (SELF, of_rank.rank)][one.part.own].append(one)
+            collectives[on if on != SELF else (SELF, of_rank.rank)][one.part.member].append(one)
     even = 0
     for members in collectives.values():
         for place in range(max(map(len, members.values()))):

@@ -25,10 +25,10 @@ NUMBERS = {
 
 @dataclass(frozen=True)
 class Part:
-    """A rank's part in a collective, as OTF2 has it: its number among `ranks`, and the bytes that it sent and received."""
+    """A rank's part in a collective in OTF2: its number `member` among `ranks`, and the bytes that it sent and received."""
 
     ranks: int
-    own: int
+    member: int
     root: int
     sent: int
     received: int
@@ -83,7 +83,7 @@ def several(name: str, part: Part, contributions: Sequence[int]) -> tuple[list[i
     If the bytes of each pair are unknown, the total of a rank is divided evenly.
     """
     if name in ("GATHERV", "SCATTERV"):
-        return (list(contributions) if part.own == part.root else [contributions[part.own]]), True
+        return (list(contributions) if part.member == part.root else [contributions[part.member]]), True
     if name == "ALLGATHERV":
         return list(contributions), True
     return [*_even(part.sent, part.ranks), *_even(part.received, part.ranks)], part.ranks == 1
