@@ -84,7 +84,7 @@ def said(program: Path, *words: str) -> dict[str, Any]:
     return json.loads(done.stdout)  # type: ignore[no-any-return]
 
 
-def test_the_events_of_all_threads_between_start_and_stop_are_counted_for_one_operation(program: Path) -> None:
+def test_events_of_all_threads_are_counted_per_operation(program: Path) -> None:
     found = said(program, "500", "yes")
     if found["reason"]:
         pytest.skip(f"this system lets no program count its own events: {found['reason']}")
@@ -94,7 +94,7 @@ def test_the_events_of_all_threads_between_start_and_stop_are_counted_for_one_op
     assert found["share"] == pytest.approx(1, abs=0.01)  # software events need no counter of the processor's
 
 
-def test_an_event_that_cannot_be_counted_is_unknown_and_takes_none_of_the_others_with_it(program: Path) -> None:
+def test_an_event_that_cannot_be_counted_is_unknown(program: Path) -> None:
     found = said(program, "500", "yes")
     if found["reason"]:
         pytest.skip(f"this system lets no program count its own events: {found['reason']}")
@@ -109,7 +109,7 @@ def test_without_a_leader_nothing_is_counted_and_the_reason_is_told(program: Pat
     assert found["reason"]
 
 
-def test_counts_are_divided_by_operations_and_energy_is_that_of_the_samples_alone(program: Path) -> None:
+def test_counts_and_energy_are_per_operation(program: Path) -> None:
     # The numbers in `read_numbers` are made up: this machine has no counters.
     found = said(program)
     assert found == {

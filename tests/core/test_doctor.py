@@ -207,7 +207,7 @@ def test_memory_on_one_channel_is_serious_and_uneven_channels_are_noticed() -> N
     assert advice(unnamed, "memory channels").seen.startswith("2 modules (")
 
 
-def test_modules_that_only_root_may_read_are_unknown_with_the_way_to_read_them() -> None:
+def test_modules_that_only_root_can_read_are_unknown() -> None:
     known = Setting("memory_modules", FOR_ROOT, "/sys/firmware/dmi/tables/DMI")
     quiet = quiet_machine()
     found = advice(replace(quiet, modules=(), settings=(*quiet.settings, known)), "memory channels")
@@ -226,7 +226,7 @@ def test_modules_that_only_root_may_read_are_unknown_with_the_way_to_read_them()
         ("Something of our own", ""),
     ],
 )
-def test_a_missing_compiler_is_serious_and_installed_as_the_distribution_does(distribution: str, command: str) -> None:
+def test_a_missing_compiler_is_serious_with_the_install_command(distribution: str, command: str) -> None:
     found = advice(replace(quiet_machine(distribution=distribution), compilers=()), "compiler")
     assert (found.level, found.command, found.root) == ("serious", command, bool(command))
     assert "g++" in found.remedy

@@ -40,7 +40,7 @@ def test_a_kind_or_a_number_that_is_in_no_table_is_refused() -> None:
         noted("steal", "it was full.", moons=1)
 
 
-def test_numbers_are_such_as_json_has_and_what_is_not_known_is_none_of_them() -> None:
+def test_evidence_has_only_known_numbers_that_json_can_hold() -> None:
     found = noted("steal", "much.", seconds=np.float32(0.5), elapsed=None, share=math.inf, moved=math.nan, samples=3)
     assert found.numbers == {"seconds": 0.5, "samples": 3}
     assert json.loads(to_json(found)) == {"kind": "steal", "text": "much.", "numbers": {"seconds": 0.5, "samples": 3}}

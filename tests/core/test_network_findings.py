@@ -298,7 +298,7 @@ def test_a_switch_of_protocol_tells_the_sizes_the_factor_and_both_lines() -> Non
     assert "8 KiB to 8 MiB: 5.00 µs + n / (4.00 GB/s)" in told.evidence[1]
 
 
-def test_buffers_that_outgrow_a_cache_are_no_switch_of_protocol_but_fresh_ones_would_be() -> None:
+def test_reused_buffers_that_exceed_a_cache_are_no_protocol_switch() -> None:
     outgrowing = switching(512 * KIB, 4e-4)  # two of them are as large as the L2 of the machine
     assert found("protocol_switch", evaluation(outgrowing)) == []
     fresh = switching(512 * KIB, 4e-4, buffers="fresh")
@@ -326,7 +326,7 @@ def test_a_switch_is_judged_by_sendrecv_and_transfer_too() -> None:
     )
 
 
-def test_the_network_is_judged_by_what_more_pairs_bring_with_small_and_large_messages() -> None:
+def test_more_pairs_judge_the_network_with_small_and_large_messages() -> None:
     good = only("network_tolerance", evaluation(pairs_at_once(1.0)))
     assert good.seen.startswith(
         "The network is tolerant for messages of 8 B, where 4 pairs reach 4.00 times the rate of one pair (100 % of the ideal); "
@@ -351,7 +351,7 @@ def test_the_tolerance_of_the_network_is_drawn_beside_the_ideal() -> None:
     assert tolerance_figure(pairs_at_once(0.5)[:1], "network.bisection") == ()
 
 
-def test_without_shared_memory_every_placement_within_a_machine_is_measured() -> None:
+def test_every_placement_is_measured_without_shared_memory() -> None:
     here = machine(nodes=2, cores=8)
     for name in ("network.pingpong", "network.sendrecv"):
         made = plan.make({name: catalogue.find()[name]}, here, plan.EFFORTS["quick"], {}, ["gcc"], mpis=["any"])
@@ -363,7 +363,7 @@ def test_without_shared_memory_every_placement_within_a_machine_is_measured() ->
         assert placed["default"] == placed["no shared memory"] == {"same cache", "other socket"}
 
 
-def test_a_slow_node_is_named_with_its_host_its_rank_the_size_and_the_factor() -> None:
+def test_a_slow_node_is_named_with_host_rank_size_and_factor() -> None:
     results = [*all_pairs({2: 3.0}), *all_pairs(size=8)]
     told = only("slow_node", evaluation(results))
     assert told.level == "serious"
@@ -395,7 +395,7 @@ def test_ranks_of_one_machine_are_no_nodes_and_no_reason_to_fail() -> None:
     )
 
 
-def test_a_node_that_is_slow_at_its_own_work_is_named_once_and_not_rank_by_rank() -> None:
+def test_a_node_with_slow_ranks_is_named_once() -> None:
     hosts = ("a", "a", "b", "b", "c", "c", "d", "d")
     told = only("slow_node", evaluation(streams((1, 1, 1, 1, 1, 1, 1.3, 1.3), hosts)))
     assert "Node d (ranks 6 to 7) is slow: it takes 1.3 times" in told.seen
@@ -449,7 +449,7 @@ def test_partners_of_rank_0_show_a_slow_one_over_the_launches() -> None:
     assert only("slow_node", partners(1.0)).seen == "No node among the 5 partners of rank 0 is slower than the others."
 
 
-def test_where_ranks_share_processors_only_a_node_far_out_is_named_and_nothing_is_called_well() -> None:
+def test_oversubscribed_ranks_show_only_very_slow_nodes() -> None:
     shared: dict[str, Any] = {"cpus": (0, 1, 0, 1), "crowded": True, "colocated": True}
     slow = only("slow_node", evaluation(all_pairs({2: 20.0}, **shared)))
     assert "Node c (rank 2)" in slow.seen
@@ -465,7 +465,7 @@ def test_nobody_is_called_well_where_the_launches_differ_too_much() -> None:
     assert found("slow_node", evaluation(all_pairs(spread=0.6))) == []
 
 
-def test_the_star_is_judged_by_the_links_rate_that_a_system_file_gives_or_that_two_ranks_reached() -> None:
+def test_the_link_rate_of_the_star_is_from_a_file_or_from_two_ranks() -> None:
     told = only("star_master", evaluation(nettest(1.9e9, 7e9, 6e9)))
     assert "8 ranks reach 1.90 GB/s in total: 95 % of twice the link rate of 1.00 GB/s." in told.seen
     assert "They reach 7.00 GB/s in a ring." in told.seen
@@ -517,7 +517,7 @@ def test_a_rhythm_that_the_quanta_hardly_resolve_is_not_told() -> None:
     assert not any("Detours come at" in line for line in told.evidence)
 
 
-def test_what_threads_and_collectives_really_lost_stands_beside_what_detours_explain() -> None:
+def test_measured_losses_stand_beside_the_expected_ones() -> None:
     allreduce = message(5e-7, 8, benchmark="network.collectives", kernel="allreduce", ranks=4, hosts=("bench",) * 4)
     # The kernel's 10 ms of quanta took 10.4 ms.
     told = only("noise", evaluation([quanta(4e-4, wall=1.04), allreduce]))
@@ -530,7 +530,7 @@ def test_what_threads_and_collectives_really_lost_stands_beside_what_detours_exp
     )
 
 
-def test_noise_is_laid_to_other_programs_and_the_hypervisor_only_where_they_were_seen() -> None:
+def test_noise_names_only_observed_causes() -> None:
     virtual = machine(settings=(Setting("hypervisor", "KVM", "/proc/cpuinfo"),))
     assert "the hypervisor" in only("noise", evaluation([quanta(4e-4)], virtual)).cause
     alone = only(
@@ -558,7 +558,7 @@ def test_busy_waiting_is_told_by_mpi_with_its_own_switch() -> None:
     assert "mpi_yield_when_idle" in only("busy_waiting", SPEAKS["busy_waiting"]()).remedy
 
 
-def test_without_a_comparison_busy_waiting_is_told_from_the_time_for_which_ranks_wanted_a_processor() -> None:
+def test_busy_waiting_follows_from_the_waiting_time_without_a_comparison() -> None:
     assert (
         "longer than a time slice of the scheduler"
         in only("busy_waiting", evaluation([waiting(crowded(3e-3), 1.2)])).seen
@@ -568,20 +568,20 @@ def test_without_a_comparison_busy_waiting_is_told_from_the_time_for_which_ranks
     assert found("busy_waiting", evaluation([waiting(working, 1.2)])) == []  # it sends no messages
 
 
-def test_a_switch_that_did_not_take_is_not_taken_for_a_missing_shared_memory() -> None:
+def test_an_ineffective_switch_is_no_missing_shared_memory() -> None:
     told = only("slow_transport", transports(7e-7, 6.5e-7))
     assert "The transport 'no shared memory' of openmpi-4.1.4 is as fast as the default" in told.seen
     assert "openmpi-4.1.4 is no faster with shared memory" in only("slow_transport", transports(5e-6, 5.1e-6)).seen
 
 
-def test_a_link_that_is_used_by_less_than_half_is_told_where_its_rate_is_known() -> None:
+def test_a_link_below_half_of_its_known_rate_is_a_finding() -> None:
     slow = message(MIB / 0.3e9, MIB, placement="other node", hosts=("a", "b"))
     told = only("slow_transport", evaluation([slow], machine(limits=LINK)))
     assert "reaches 300 MB/s: 30 % of the link rate of 1.00 GB/s" in told.seen
     assert found("slow_transport", evaluation([slow])) == []
 
 
-def test_the_clocks_offset_is_the_error_within_a_machine_and_the_round_trip_between_two() -> None:
+def test_the_clock_error_is_the_offset_within_a_machine() -> None:
     within = only("common_clock", evaluation([message(1e-6, clock=(-3e-6, 1e-6, None))]))
     assert "differ by up to 3.00 µs" in within.seen
     between = only("common_clock", evaluation([message(1e-6, hosts=("a", "b"), clock=(5.0, 2e-5, 4e-7))]))
@@ -620,7 +620,7 @@ def test_mpis_are_compared_with_small_and_with_large_messages() -> None:
     )
 
 
-def test_crowded_results_and_other_transports_do_not_weigh_in_the_comparison_of_mpis() -> None:
+def test_oversubscribed_results_do_not_count_between_mpis() -> None:
     busy = [crowded(1e-3, mpi="mpich-5.0.2"), crowded(1e-6)]
     assert found("mpi_compared", evaluation(busy)) == []
     tcp = [message(1e-5, mpi="mpich-5.0.2", transport="no shared memory"), message(1e-6, transport="no shared memory")]
@@ -653,7 +653,7 @@ def test_times_of_nodes_are_the_medians_over_their_ranks_launch_by_launch() -> N
     assert nodes.rows_of_nodes([[1.0, 2.0], [3.0, 4.0], []], hosts) == [[2.0, 3.0], []]
 
 
-def test_the_caches_behind_the_buffers_are_those_of_the_ranks_own_processors() -> None:
+def test_the_caches_of_buffers_are_those_of_the_ranks_processors() -> None:
     here = machine(nodes=2)
     near, far = (messages.caches(here, message(1e-6, cpus=cpus)) for cpus in ((0, 1), (0, 2)))
     assert (near.core, near.last, near.sharing) == (MIB, 8 * MIB, 2)

@@ -427,7 +427,7 @@ def test_equal_ranks_raise_no_alarm_and_a_slow_one_is_named(ranks):
     assert sum([outlier.ranks for outlier in slow] == [(1,)] for slow in found) >= 48
 
 
-def test_of_two_ranks_none_is_called_slow_and_many_samples_do_not_name_small_differences():
+def test_neither_of_two_ranks_is_called_slow():
     assert peers.slow_ranks(per_rank(2, 9, 0.01, 1, {1: 2.0})) is None
     assert peers.slow_ranks([[1e-3], [1e-3, 2e-3], [1e-3, 1e-3]]) is None
     assert peers.slow_ranks(per_rank(4, 2000, 0.01, 1, {1: 1.03})) == ()

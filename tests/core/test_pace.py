@@ -53,7 +53,7 @@ def aside(samples, surroundings, bounds=BOUNDS):
 # ------------------------------------------------------------------------------------------------ the choice
 
 
-def test_samples_with_two_good_readings_on_each_side_are_kept_and_those_beside_a_bad_one_set_aside():
+def test_samples_beside_a_slow_reading_are_left_out():
     issued = [FULL] * 20
     issued[7] = FULL / 2  # read after sample 7
     assert aside([1.0] * 20, around(issued)) == (6, 7, 8, 9)
@@ -65,7 +65,7 @@ def test_a_reading_speaks_for_all_samples_up_to_the_next_ones():
     assert aside([1.0] * 20, around(issued)) == tuple(range(6, 20))
 
 
-def test_a_neighbour_who_comes_and_goes_is_not_gone_where_a_reading_finds_him_away():
+def test_one_good_reading_does_not_end_a_disturbance():
     issued = [FULL, FULL, FULL / 2] * 20
     assert judge([1.0] * 60, around(issued), BOUNDS).verdict.level == "DISTURBED"
 
@@ -95,7 +95,7 @@ def test_a_reading_a_little_below_the_best_is_scatter():
     assert judge([1.0] * 10, around([outside] * 10), BOUNDS).verdict.level == "DISTURBED"
 
 
-def test_a_case_that_lay_wholly_beside_a_neighbour_is_disturbed_and_says_by_how_much():
+def test_a_case_with_slow_readings_throughout_is_disturbed():
     found = judge([1.0] * 30, around([2.0] * 30, before=2.0, after=2.0), BOUNDS)
     assert found.verdict.level == "DISTURBED"
     assert found.aside == ()
@@ -112,7 +112,7 @@ def test_the_same_case_is_clean_where_nothing_better_was_ever_shown():
     assert judge([1.0] * 30, surroundings, Bounds({"issued": 2.05})).verdict.level == "CLEAN"
 
 
-def test_a_single_long_sample_is_judged_by_the_readings_before_and_after_it():
+def test_a_long_sample_is_judged_by_the_readings_around_it():
     good, bad = around([FULL], [3.0]), around([FULL], [3.0], before=2.0)
     assert judge([3.0], good, BOUNDS).verdict.level == "CLEAN"
     assert judge([3.0], bad, BOUNDS).verdict.level == "DISTURBED"
@@ -145,7 +145,7 @@ def test_one_ranks_neighbour_is_named_with_its_host_and_processor():
     assert (given.numbers["rank"], round(given.numbers["behind"], 2)) == (2, 0.49)
 
 
-def test_a_thread_that_waited_takes_the_next_sample_along_whose_caches_it_finds_cold():
+def test_the_sample_after_a_waiting_thread_is_left_out_too():
     waited = [0.0] * 40
     waited[10] = 1e-4
     surroundings = around([FULL] * 40, waited=waited)
@@ -168,7 +168,7 @@ def test_the_choice_never_asks_for_the_samples_own_times(issued, times):
 
 @pytest.mark.parametrize("draws", [300, pytest.param(1500, marks=pytest.mark.long)])
 @pytest.mark.parametrize("tied", [True, False])
-def test_the_interval_of_what_is_kept_holds_the_truth_whether_or_not_the_neighbour_slows_the_samples(tied, draws):
+def test_the_interval_of_the_kept_samples_holds_the_truth(tied, draws):
     """Disturbances come and go; readings follow each other rarely, and some stretches between good ones were disturbed, too.
 
     Binomial: 300 draws, of which 200 state an interval, find a coverage of 0.87 with probability 0.99.
@@ -299,7 +299,7 @@ def learned(*rates):
     return best
 
 
-def test_a_machine_seen_for_the_first_time_has_shown_nothing_and_is_remembered_afterwards(cache):
+def test_the_best_readings_of_a_new_machine_are_remembered(cache):
     machine = builders.machine()
     assert best_pace.load(machine).runs == 0
     best_pace.save(machine, learned(3.9, 3.8, 3.7))
@@ -334,7 +334,7 @@ def test_a_file_of_shown_paces_that_cannot_be_read_counts_as_none(cache, content
     assert best_pace.load(machine).runs == 0
 
 
-def test_more_threads_than_processors_teach_nothing_and_are_not_judged_by_their_pace():
+def test_oversubscribed_threads_are_not_judged_by_their_pace():
     best = learned(3.9)
     crowded = with_readings([1.0] * 5)
     crowded = replace(crowded, surroundings=builders.seen(crowded.surroundings, oversubscribed=True))
@@ -426,7 +426,7 @@ def test_on_a_restless_host_what_is_clean_in_two_runs_agrees(each):
     assert overlap >= 0.9
 
 
-def test_the_width_that_settles_keeps_two_results_within_a_tenth_of_each_other():
+def test_settled_results_agree_within_a_tenth():
     """Of 95 in 100 pairs, where both have intervals as wide as may be."""
     errors = np.random.default_rng(1).normal(0, math.log1p(SETTLED_WIDTH) / 1.96, (2, 100_000))
     assert (abs(errors[0] - errors[1]) <= math.log(1.1)).mean() == pytest.approx(0.95, abs=0.005)
@@ -450,7 +450,7 @@ def test_intervals_of_two_runs_at_different_clocks_meet():
     assert met / 400 >= 0.95
 
 
-def test_what_messages_take_is_kept_for_the_hosts_and_the_pair_that_they_went_between(cache):
+def test_message_times_are_remembered_by_host_and_pair(cache):
     one, many = builders.machine(), builders.machine(hosts=(Host("a", 1), Host("b", 1)))
     best = best_pace.Best({})
     near = with_readings([FULL] * 3)
@@ -463,7 +463,7 @@ def test_what_messages_take_is_kept_for_the_hosts_and_the_pair_that_they_went_be
     assert best_pace.load(many).runs == 0
 
 
-def test_a_planted_delay_is_found_in_pairs_also_where_an_odd_number_of_samples_was_taken():
+def test_a_planted_delay_is_found_with_an_odd_number_of_samples():
     class Odd:
         def measure(self, plant, samples, sample_seconds):
             quiet = builders.samples(1.0, count=2001, spread=0.01)

@@ -96,7 +96,7 @@ def test_unfused_arithmetic_is_a_roof_of_its_own_only_where_it_is_slower() -> No
     assert lines(peak(VECTORS * 0.97, operation="add_mul"))[1].roof("vectors, not fused") is None
 
 
-def test_there_is_no_roofline_without_a_peak_and_a_bandwidth_of_the_same_number_of_threads() -> None:
+def test_a_roofline_needs_a_peak_and_a_bandwidth_of_equal_threads() -> None:
     assert set(lines()) == {1}
     assert set(lines(peak(VECTORS * 4, threads=4))) == {1}
     assert set(lines(*roofs(4))) == {1, 4}
@@ -126,9 +126,7 @@ def test_nothing_lies_anywhere_on_a_machine_that_tells_no_caches() -> None:
         (0.1, 500 * KIB, "L2", 8e9), (0.1, 3 * MIB, "L3", 3.2e9), (0.5, 20 * KIB, "vectors", VECTORS),
     ],
 )  # fmt: skip
-def test_the_bound_is_the_lower_of_the_peak_and_of_the_bandwidth_where_the_data_lie(
-    intensity: float, size: int, roof: str, bound: float
-) -> None:
+def test_the_bound_is_the_lower_of_peak_and_bandwidth(intensity: float, size: int, roof: str, bound: float) -> None:
     place = placed(kernel(bound / 2, streaming(intensity, size)))
     assert place.roof is not None
     assert place.roof.name == roof
@@ -143,7 +141,7 @@ def test_beyond_the_first_cache_bytes_are_counted_as_they_move() -> None:
     assert placed(kernel(1e8, near)).intensity == pytest.approx(0.1)
 
 
-def test_where_a_whole_program_works_is_not_told_by_the_bytes_that_it_moves_in_all() -> None:
+def test_moved_bytes_are_not_the_working_set_of_a_program() -> None:
     place = placed(kernel(1e8, {**streaming(0.1, GIB), "operations": 1e9}))
     assert (place.level, place.name) == (None, "loop")
     assert place.roof is not None
@@ -163,9 +161,7 @@ def test_a_loop_that_was_kept_scalar_stands_below_the_scalar_peak() -> None:
 @pytest.mark.parametrize(
     ("speed", "roof"), [(1e9, "memory"), (3e9, "L3"), (7e9, "L2"), (19e9, "L1"), (23e9, None)]
 )  # fmt: skip
-def test_a_kernel_whose_data_lie_nobody_knows_where_has_the_lowest_roof_that_it_does_not_exceed(
-    speed: float, roof: str | None
-) -> None:
+def test_an_unknown_working_set_gets_the_lowest_fitting_roof(speed: float, roof: str | None) -> None:
     place = placed(kernel(speed, {**streaming(0.1, 8192), "accesses": 1024.0}))
     assert place.level is None
     assert (place.roof and place.roof.name) == roof
@@ -183,7 +179,7 @@ def test_at_all_threads_a_cache_that_was_not_measured_bounds_nothing() -> None:
     assert places["dense"].share == pytest.approx(0.5, rel=0.01)
 
 
-def test_of_a_kernel_the_largest_in_the_caches_and_the_largest_in_memory_are_shown_as_they_usually_run() -> None:
+def test_the_largest_cases_in_cache_and_memory_represent_a_kernel() -> None:
     sizes = (8 * KIB, 20 * KIB, 3 * MIB, 7 * MIB, 64 * MIB, GIB)
     made = [kernel(1e8, streaming(0.1, size), elements=size // 8) for size in sizes]
     made += [kernel(1e8, streaming(0.1, 2 * GIB), elements=GIB // 4, pinning="none")]
@@ -191,7 +187,7 @@ def test_of_a_kernel_the_largest_in_the_caches_and_the_largest_in_memory_are_sho
     assert [p.result.records[0].work["bytes"] for p in places] == [3 * MIB, GIB]
 
 
-def test_what_ran_on_several_hosts_or_on_a_card_is_not_below_this_machines_roofs() -> None:
+def test_other_hosts_and_cards_are_not_under_these_roofs() -> None:
     cluster = kernel(1e9, streaming(1, GIB), ranks=1, surroundings={"ranks": {"hosts": ["a", "b"]}})
     card = kernel(1e9, streaming(1, GIB), "card", surroundings={"details": {"shares_memory": False}})
     own = kernel(1e9, streaming(1, GIB), "own", surroundings={"details": {"shares_memory": True}})
@@ -283,7 +279,7 @@ def test_the_page_shows_roofs_kernels_bounds_and_verdicts() -> None:
     assert part.rows[0].name == "dense (1 GiB)"  # the lowest share first
 
 
-def test_the_figure_has_logarithmic_axes_roofs_that_meet_and_hollow_marks_for_what_was_disturbed() -> None:
+def test_the_figure_has_log_axes_and_hollow_marks() -> None:
     seen = judged(kernel(0.9e9, streaming(0.1, GIB), level="DISTURBED"), kernel(10e9, streaming(50, GIB), "dense"))
     data = page.data(seen)
     assert data is not None
@@ -303,7 +299,7 @@ def test_the_figure_has_logarithmic_axes_roofs_that_meet_and_hollow_marks_for_wh
 
 # Pixels between the ends of the axis, and of the longest name: a phone's (where the numbers are left out), and a page's.
 @pytest.mark.parametrize(("width", "longest"), [(240, 48), (640, 105)])
-def test_every_roof_is_named_in_the_figure_and_no_two_names_lie_on_each_other(width: int, longest: int) -> None:
+def test_the_names_of_roofs_do_not_overlap(width: int, longest: int) -> None:
     data = page.data(judged(triad(13e9, 3 * MIB, pinning="none")))
     assert data is not None
     layout = json.loads(data.parts[0].figure.plot)["layout"]

@@ -84,7 +84,7 @@ def test_exact_data_of_amdahl_give_its_fraction_back(s: float, counts: tuple[int
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.0, 0.0), (0.02, 0.001), (0.2, 0.0), (0.0, 0.005), (1.5, 0.01)])
-def test_exact_data_of_the_universal_law_give_its_parameters_and_its_peak_back(a: float, b: float) -> None:
+def test_exact_usl_data_give_the_parameters_and_the_peak(a: float, b: float) -> None:
     fit = fitted(exact(usl(a, b)), "USL")
     assert fit.parameters["a"].value == pytest.approx(a, abs=1e-7)
     assert fit.parameters["b"].value == pytest.approx(b, abs=1e-8)
@@ -96,7 +96,7 @@ def test_exact_data_of_the_universal_law_give_its_parameters_and_its_peak_back(a
         assert fit.peak.value == pytest.approx(max(1.0, at), rel=1e-4)
 
 
-def test_exact_data_of_gustafson_give_its_fraction_back_and_amdahl_is_not_asked() -> None:
+def test_exact_gustafson_data_give_the_serial_fraction() -> None:
     found = exact(gustafson(0.1), work={p: p for p in COUNTS}, weak=True)
     assert fitted(found, "Gustafson").parameters["s"].value == pytest.approx(0.1, abs=1e-9)
     assert {f.law for f in found.fits} == {"Gustafson", "USL"}
@@ -381,7 +381,7 @@ def test_more_ranks_than_processors_are_crowded() -> None:
     assert [p.crowded for p in found.scaling.points] == [False, False, True]
 
 
-def test_invalid_results_are_left_out_and_disturbed_and_unsettled_ones_named() -> None:
+def test_invalid_results_are_left_out_of_a_sweep() -> None:
     (found,) = sweeps(
         seen(
             line(
@@ -429,7 +429,7 @@ def test_sweeps_of_a_benchmark_are_told_apart_by_what_differs() -> None:
     assert names[1] == "cg, class B, threads, not pinned"
 
 
-def test_a_law_that_is_not_fitted_is_said_once_for_all_sweeps_or_with_those_that_are_meant() -> None:
+def test_an_unfitted_law_is_reported_once() -> None:
     two = sweeps(seen([*line(amdahl(0.1), (1, 2)), *line(amdahl(0.1), (1, 2), pinning="none")]))
     assert [words.partition(":")[0] for words in scaling_rows.refused(two)] == [
         "Amdahl's law could not be fitted",
@@ -442,7 +442,7 @@ def test_a_law_that_is_not_fitted_is_said_once_for_all_sweeps_or_with_those_that
     )
 
 
-def test_a_speed_up_above_the_ideal_is_remarked_on_and_one_at_the_ideal_is_not() -> None:
+def test_only_a_speed_up_above_the_ideal_has_a_remark() -> None:
     def remarks(law: Law) -> list[str]:
         (found,) = sweeps(seen(line(law, (1, 2, 4))))
         return [note for note in scaling_rows.notes(found) if "above the ideal" in note]
@@ -616,7 +616,7 @@ def plots(run: Evaluation) -> list[dict[str, Any]]:
     return [json.loads(f.plot) for f in found.sections[0].figures[0]]
 
 
-def test_a_law_is_drawn_dashed_in_its_lines_colour_and_only_as_far_as_it_may_be_followed() -> None:
+def test_a_law_is_drawn_dashed_within_its_range() -> None:
     gained, share, _ = plots(seen(line(amdahl(0.05))))
     traces = {t["name"]: t for t in gained["data"]}
     assert traces["Amdahl"]["line"]["dash"] == "dash"
@@ -657,7 +657,7 @@ def test_all_applications_stand_in_each_picture() -> None:
     assert efficiency[8] == pytest.approx(100 / 8 / amdahl(0.05)(8), rel=0.05)
 
 
-def test_of_an_application_the_sweep_that_goes_furthest_is_shown_with_its_base() -> None:
+def test_the_longest_sweep_of_an_application_is_shown() -> None:
     short = line(amdahl(0.05), (1, 2), **{"class": "B"})
     ranks = line(amdahl(0.2), (2, 4, 16), "ranks", model="mpi")
     run = seen([*short, *ranks, *line(amdahl(0.02), (1, 2, 4), benchmark=MINI)])
@@ -673,7 +673,7 @@ def test_one_application_needs_no_picture_of_all() -> None:
     assert together(seen(line(amdahl(0.05)))) == []
 
 
-def test_what_was_printed_of_others_is_said_and_where_nodes_are_counted_it_is_drawn() -> None:
+def test_published_scaling_is_quoted_and_drawn_by_node() -> None:
     run = seen(
         [*line(amdahl(0.05)), *line(amdahl(0.02), benchmark=MINI), *growing(MINI, 0.1), *growing("application.x", 0.1)]
     )

@@ -28,7 +28,7 @@ FACTORS = st.sampled_from((0.25, 0.5, 2.0, 1024.0))
 
 @pytest.mark.parametrize("n", [30, 100, 300])
 @pytest.mark.parametrize("process", simulate.PROCESSES)
-def test_the_interval_holds_the_truth_in_93_to_97_percent_of_simulated_cases(process, n):
+def test_the_interval_holds_the_truth_in_93_to_97_percent_of_cases(process, n):
     assert 0.93 <= simulate.coverage(process, n, repetitions=3000, seed=11) <= 0.97
 
 
@@ -59,7 +59,7 @@ def test_five_samples_are_too_few_for_a_95_percent_interval(samples):
     assert median_interval(samples) == (None, None)
 
 
-def test_six_independent_samples_suffice_and_the_interval_is_nearly_their_range():
+def test_six_independent_samples_give_an_interval():
     low, high = median_interval([1.0, 6.0, 3.0, 4.0, 2.0, 5.0])
     assert low == pytest.approx(1.0, abs=0.15)
     assert high == pytest.approx(6.0, abs=0.15)
@@ -130,7 +130,7 @@ def test_what_does_not_depend_on_order_does_not_change_with_it(samples, chance):
     assert other.mean == pytest.approx(one.mean)
 
 
-def test_the_summary_agrees_with_numpy_and_counts_outliers_without_dropping_them():
+def test_the_summary_agrees_with_numpy_and_counts_outliers():
     samples = [1.0, 1.1, 0.9, 1.05, 0.95, 1.0, 1.02, 50.0]
     s = summarise(samples)
     assert (s.median, s.mean) == (pytest.approx(np.median(samples)), pytest.approx(np.mean(samples)))
@@ -264,7 +264,7 @@ def launches_of(chance, count, samples, *, between, within, factor=1.0, outlying
     return [(median * np.exp(within * chance.standard_normal(samples))).tolist() for median in medians]
 
 
-def test_a_lone_launch_has_its_own_interval_and_what_launches_usually_differ_by():
+def test_the_interval_of_one_launch_includes_the_usual_spread():
     samples = (1 + 0.001 * simulate.draw("normal", 1, 50, seed=1)[0]).tolist()
     spread, (low, high) = combine([samples]), median_interval(samples)
     assert spread.low < low < high < spread.high
@@ -281,7 +281,7 @@ def test_few_launches_give_the_hull_of_their_intervals():
     assert spread.launches == 3
 
 
-def test_many_launches_give_the_interval_of_their_medians_which_holds_the_truth():
+def test_the_interval_of_many_launches_holds_the_truth():
     chance = np.random.default_rng(12)
     held = 0
     for _ in range(300):
@@ -313,7 +313,7 @@ def test_launches_combined_scale_with_the_data(launches, factor):
 @pytest.mark.parametrize("draws", [120, pytest.param(600, marks=pytest.mark.long)])
 @pytest.mark.parametrize("launches", [1, 2, 3, 5])
 @pytest.mark.parametrize("between", [0.0, 0.005, 0.01])
-def test_the_interval_of_few_launches_holds_the_truth_also_where_these_differ(launches, between, draws):
+def test_the_interval_of_few_differing_launches_holds_the_truth(launches, between, draws):
     """Launches differ by up to 1 %, samples by 2 %: the next launch's truth is the middle of all.
 
     Binomial: 120 draws find a coverage of 0.85 with probability 0.99.
@@ -441,7 +441,7 @@ def test_holm_never_lowers_a_p_and_keeps_the_order(ps):
         assert all(adjusted[first] <= adjusted[k] for k in range(len(ps)) if ps[first] < ps[k])
 
 
-def test_among_many_equal_pairs_hardly_one_is_called_different_and_a_real_change_still_is():
+def test_few_of_many_equal_pairs_are_called_different():
     chance = np.random.default_rng(31)
     factors = [1.10 if k == 7 else 1.0 for k in range(30)]
     pairs = [

@@ -76,7 +76,7 @@ def test_quiet_cases_with_few_or_scattered_samples_are_clean(n, spread):
     assert len(flagged) <= 3
 
 
-def test_few_disturbed_samples_leave_the_median_and_the_verdict_alone_but_are_told():
+def test_few_disturbed_samples_do_not_change_the_verdict():
     hit = np.arange(100) % 50 == 0
     samples, surroundings = delayed(hit, 0.004)
     surroundings["samples"]["waited"] = (0.004 * hit).tolist()
@@ -175,7 +175,7 @@ def test_the_rank_that_waited_for_its_processor_is_named_where_it_was_one(waited
     assert evidence.numbers.get("rank") == (1 if told else None)
 
 
-def test_interruptions_count_only_with_their_effect_where_waiting_is_not_told():
+def test_interruptions_count_only_with_an_effect_on_the_median():
     hit = np.arange(100) % 2 == 0
     samples, surroundings = delayed(hit, 0.001)
     surroundings["samples"] |= {"waited": None, "switches": hit.astype(int).tolist()}
@@ -244,14 +244,14 @@ def test_a_clock_that_dropped_is_told_where_the_figure_did_not_follow_it(clocks)
 
 
 @pytest.mark.parametrize("clocks", [[2.4e9 if k % 4 == 0 else 3e9 for k in range(100)], [2.4e9] * 100])
-def test_a_reading_that_an_interrupt_hit_and_a_clock_that_was_low_all_the_time_are_no_drop(clocks):
+def test_an_interrupted_reading_is_no_drop_of_the_clock(clocks):
     samples, surroundings = quiet()
     surroundings["samples"]["core_clock"] = clocks
     assert judge(samples, surroundings, PASSED).level == "CLEAN"
 
 
 @pytest.mark.parametrize(("after", "word"), [(2.9e9, "dropped by 3.3 %"), (3.1e9, "rose by 3.3 %")])
-def test_a_clock_that_changed_over_the_case_is_named_where_samples_have_none(after, word):
+def test_a_change_of_the_clock_over_the_case_is_named(after, word):
     for samples, surroundings, level in ((*delayed(HALF, 0.033 * LENGTH), "DISTURBED"), (*quiet(), "CLEAN")):
         surroundings["samples"]["core_clock"] = [None] * 100
         surroundings["core_clock"] = {"before": [3e9, 3e9], "after": [after, after]}
@@ -300,7 +300,7 @@ def test_a_disturbed_case_names_the_cause_before_its_shape():
     assert kinds == ["competing load", "range", "set aside"]  # without those samples there are no two modes
 
 
-def test_a_disturbed_case_gives_the_range_that_the_disturbance_makes_of_its_samples():
+def test_a_disturbed_case_gives_the_range_of_its_samples():
     samples, surroundings = quiet(100)
     surroundings["oversubscribed"] = True
     samples = [1.0] * 80 + [0.5] * 10 + [3.0] * 10
@@ -313,7 +313,7 @@ def test_a_disturbed_case_gives_the_range_that_the_disturbance_makes_of_its_samp
 
 
 @given(st.floats(0.0, 1.0), st.floats(0.05, 1.0), st.integers(0, 100))
-def test_whatever_part_of_a_case_competes_it_is_flagged_or_its_median_holds(share, weight, seed):
+def test_competing_load_is_flagged_or_the_median_holds(share, weight, seed):
     """The promise of the self-check: the threads lose `weight` of their speed in `share` of the samples."""
     samples, surroundings = quiet(80, seed)
     hit = np.random.default_rng(seed).random(80) < share
@@ -350,7 +350,7 @@ def test_no_times_and_impossible_times_are_invalid(samples):
 @pytest.mark.parametrize(
     ("resolution", "level", "told"), [(1e-6, "CLEAN", False), (5e-5, "CLEAN", True), (2e-4, "INVALID", True)]
 )
-def test_a_clock_too_coarse_for_the_samples_is_told_and_beyond_one_percent_invalid(resolution, level, told):
+def test_a_coarse_clock_is_noted_and_invalid_above_one_percent(resolution, level, told):
     samples, surroundings = quiet()
     surroundings["clock"]["resolution"] = resolution
     verdict = judge(samples, surroundings, PASSED)

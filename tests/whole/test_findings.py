@@ -192,7 +192,7 @@ GOOD: dict[str, Callable[[], Evaluation]] = {
 }
 
 
-def test_every_rule_has_a_case_in_which_it_speaks_and_one_in_which_it_is_silent() -> None:
+def test_every_rule_has_a_case_with_a_finding_and_one_without() -> None:
     assert sorted(SPEAKS) == sorted(SILENT) == list(RULES)
 
 
@@ -233,7 +233,7 @@ def test_findings_of_all_rules_come_with_the_serious_ones_first() -> None:
 # --------------------------------------------------------------------------- what the sentences say
 
 
-def test_disturbed_is_serious_when_more_than_half_are_and_counts_the_keywords() -> None:
+def test_disturbed_is_serious_above_half_and_counts_the_causes() -> None:
     steal = triad(1e10, threads=2, level="DISTURBED", evidence=("steal: 0.3 s.",))
     few = found("disturbed", evaluation([triad(1e10), triad(1e10, threads=4), disturbed(1e10), steal]))[0]
     assert few.level == "notice"
@@ -396,7 +396,7 @@ def _positive(record: Record) -> Record:
 # --------------------------------------------------------------------------- what cannot be
 
 
-def test_a_speed_up_above_the_count_doubts_the_figures_and_says_by_how_much() -> None:
+def test_a_speed_up_above_the_count_is_a_finding_with_its_factor() -> None:
     (told,) = found("above_ideal", SPEAKS["above_ideal"]())
     assert (
         "memory.stream triad runs 5.00 times as fast with 4 threads as with 1. No cache explains a speed-up above 4.00."
@@ -436,7 +436,7 @@ def named(rule: str, level: str = "notice", effect: float | None = None, reach: 
     return Finding(rule, level, f"{rule}.", (), "", "", effect=effect, reach=reach)  # type: ignore[arg-type]
 
 
-def test_wrong_results_come_first_then_serious_ones_then_what_would_change_most() -> None:
+def test_findings_are_ordered_by_wrong_results_level_and_weight() -> None:
     ordered = (
         named("wrong_result", "serious"),
         named("failed", "serious", 9.0),
@@ -452,7 +452,7 @@ def test_wrong_results_come_first_then_serious_ones_then_what_would_change_most(
     assert findings.ranked(reversed(ordered)) == ordered
 
 
-def test_a_ratio_below_one_weighs_as_much_as_its_inverse_and_none_weighs_nothing() -> None:
+def test_a_ratio_and_its_inverse_have_the_same_weight() -> None:
     assert findings.weight(named("a", effect=0.5)) == findings.weight(named("a", effect=2.0)) == 1.0
     assert findings.weight(named("a")) == findings.weight(named("a", effect=1.0)) == 0.0
 

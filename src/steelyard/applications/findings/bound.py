@@ -28,7 +28,7 @@ class Costly(NamedTuple):
 
     result: Result
     threads: Result
-    seen: Comparison
+    comparison: Comparison
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
@@ -40,7 +40,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     if not near and not costly:
         return []
     near.sort(key=lambda n: -n.share)
-    costly.sort(key=lambda c: -c.seen.ratio)
+    costly.sort(key=lambda c: -c.comparison.ratio)
     said_so = [_memory_claim(near)] if near else []
     said_so += [_messages_claim(costly)] if costly else []
     caution = cases.caution(*(n.result for n in near), *(r for c in costly for r in (c.result, c.threads)))
@@ -55,7 +55,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "messages use the fast transport (steelyard run --only network)."
             if costly
             else "",
-            effect=costly[0].seen.ratio if costly else None,
+            effect=costly[0].comparison.ratio if costly else None,
             reach="program",
         )
     ]
@@ -123,7 +123,7 @@ def _threads(costly: Costly) -> str:
 
 
 def _ratio(costly: Costly) -> str:
-    return f"{costly.seen.ratio:.2f} ({costly.seen.low:.2f} to {costly.seen.high:.2f})"
+    return f"{costly.comparison.ratio:.2f} ({costly.comparison.low:.2f} to {costly.comparison.high:.2f})"
 
 
 def _near_line(near: Near) -> str:
@@ -135,7 +135,7 @@ def _near_line(near: Near) -> str:
 
 
 def _costly_line(costly: Costly) -> str:
-    result, share = costly.result, 1 - 1 / costly.seen.ratio
+    result, share = costly.result, 1 - 1 / costly.comparison.ratio
     named, model = applications.describe_parameters(result, ("model",)), find_words("model", applications.model(result))
     return (
         f"{result.benchmark} ({named}): {model} takes {_ratio(costly)} times as long as {_threads(costly)}. "

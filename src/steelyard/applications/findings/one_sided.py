@@ -19,7 +19,7 @@ class Pair(NamedTuple):
 
     sided: Result
     sent: Result
-    seen: Comparison
+    comparison: Comparison
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
@@ -32,9 +32,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
     comparisons = compare_all([(messages.seconds(sent), messages.seconds(sided)) for sent, sided in matched], SMALLEST)
     pairs = [Pair(sided, sent, comparison) for (sent, sided), comparison in zip(matched, comparisons, strict=True)]
     models = [m for m in ONE_SIDED if any(applications.model(p.sided) == m for p in pairs)]
-    calls = [p.seen.call for p in pairs]
+    calls = [p.comparison.call for p in pairs]
     different, clear = "FASTER" in calls or "SLOWER" in calls, "UNCLEAR" not in calls
-    furthest = sorted(pairs, key=lambda p: -max(p.seen.ratio, 1 / p.seen.ratio))[:NAMED]
+    furthest = sorted(pairs, key=lambda p: -max(p.comparison.ratio, 1 / p.comparison.ratio))[:NAMED]
     return [
         Finding(
             "one_sided",
@@ -45,7 +45,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "Use the faster variant for such exchanges. The difference is valid for this MPI and this transport only."
             if different
             else ("" if clear else "Use more launches: steelyard run --preset standard, or --preset full."),
-            effect=max(max(p.seen.ratio, 1 / p.seen.ratio) for p in pairs) if different else None,
+            effect=max(max(p.comparison.ratio, 1 / p.comparison.ratio) for p in pairs) if different else None,
             reach="program",
         )
     ]
@@ -64,10 +64,10 @@ def _cause(different: bool, clear: bool) -> str:
 
 def _claim(model: str, pairs: list[Pair]) -> str:
     """Returns for example 'OpenSHMEM is up to 1.12 (1.08 to 1.16) times as fast as MPI messages.'"""
-    name, calls = find_words("model", model) or model, [p.seen.call for p in pairs]
+    name, calls = find_words("model", model) or model, [p.comparison.call for p in pairs]
     faster, slower = calls.count("FASTER"), calls.count("SLOWER")
-    best = min(pairs, key=lambda p: p.seen.ratio)
-    worst = max(pairs, key=lambda p: p.seen.ratio)
+    best = min(pairs, key=lambda p: p.comparison.ratio)
+    worst = max(pairs, key=lambda p: p.comparison.ratio)
     rest = f"in {max(faster, slower)} of {len(pairs)} cases" if len(pairs) > 1 else "in the only case"
     if faster and slower:
         return f"{name} is faster than MPI messages in {faster} of {len(pairs)} cases and slower in {slower}.{_care(pairs)}"
@@ -86,11 +86,11 @@ def _care(pairs: list[Pair]) -> str:
 
 
 def _speed(pair: Pair) -> str:
-    comparison = pair.seen
+    comparison = pair.comparison
     return f"{1 / comparison.ratio:.2f} ({1 / comparison.high:.2f} to {1 / comparison.low:.2f})"
 
 
 def _line(pair: Pair) -> str:
-    call = {"FASTER": "faster", "SLOWER": "slower", "SAME": "no difference"}.get(pair.seen.call, "not decided")
+    call = {"FASTER": "faster", "SLOWER": "slower", "SAME": "no difference"}.get(pair.comparison.call, "not decided")
     named = applications.describe_parameters(pair.sided)
     return f"{pair.sided.benchmark} ({named}): {_speed(pair)} times as fast as with MPI messages ({call})."

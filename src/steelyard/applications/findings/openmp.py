@@ -18,7 +18,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     if not theirs:
         return []
     rivals = compare_rivals([(ours[_case(r)], r) for r in theirs])
-    calls = {r.seen.call for r in rivals}
+    calls = {r.comparison.call for r in rivals}
     different = bool(calls & {"FASTER", "SLOWER"})
     furthest = sorted(rivals, key=lambda r: -r.effect)
     return [
@@ -30,7 +30,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             tuple(_line(r) for r in furthest[:NAMED]),
             _cause(different, "UNCLEAR" in calls),
             _remedy(different, "UNCLEAR" in calls),
-            effect=max(r.effect for r in rivals if r.seen.call in ("FASTER", "SLOWER")) if different else None,
+            effect=max(r.effect for r in rivals if r.comparison.call in ("FASTER", "SLOWER")) if different else None,
             reach="program",
         )
     ]
@@ -52,7 +52,9 @@ def _crowded(result: Result, evaluation: Evaluation) -> bool:
 def _line(pair: Rivals) -> str:
     call = {"FASTER": "faster", "SLOWER": "slower", "SAME": "no difference"}
     program = f"{applications.program(pair.second)} ({applications.describe_parameters(pair.second, ('mode',))})"
-    return f"{program}: {pair.speed} times as fast with OpenMP threads ({call.get(pair.seen.call, 'not decided')})."
+    return (
+        f"{program}: {pair.speed} times as fast with OpenMP threads ({call.get(pair.comparison.call, 'not decided')})."
+    )
 
 
 def _cause(different: bool, unclear: bool) -> str:

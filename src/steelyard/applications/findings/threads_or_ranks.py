@@ -26,7 +26,9 @@ class Choice:
     @property
     def worse(self) -> tuple[Rivals, ...]:
         """Returns the divisions that certainly take longer, the slowest first."""
-        return tuple(sorted((o for o in self.others if o.seen.call == "SLOWER"), key=lambda o: -o.seen.ratio))
+        return tuple(
+            sorted((o for o in self.others if o.comparison.call == "SLOWER"), key=lambda o: -o.comparison.ratio)
+        )
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
@@ -34,8 +36,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
     choices = _choices(evaluation)
     if not choices:
         return []
-    matter = sorted((c for c in choices if c.worse), key=lambda c: -c.worse[0].seen.ratio)
-    same = all(o.seen.call == "SAME" for c in choices for o in c.others)
+    matter = sorted((c for c in choices if c.worse), key=lambda c: -c.worse[0].comparison.ratio)
+    same = all(o.comparison.call == "SAME" for c in choices for o in c.others)
     caution = cases.caution(*(r for c in choices for o in c.others for r in (o.first, o.second)))
     ordered = [*matter, *(c for c in choices if not c.worse)]
     return [
@@ -46,7 +48,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             tuple(_line(c) for c in ordered[:NAMED]),
             _cause(bool(matter), same),
             _remedy(matter, same),
-            effect=matter[0].worse[0].seen.ratio if matter else None,
+            effect=matter[0].worse[0].comparison.ratio if matter else None,
             reach="program",
         )
     ]
@@ -143,7 +145,7 @@ def _line(choice: Choice) -> str:
 
 
 def _call(rivals: Rivals) -> str:
-    return {"SLOWER": "", "SAME": " (no difference)"}.get(rivals.seen.call, " (not decided)")
+    return {"SLOWER": "", "SAME": " (no difference)"}.get(rivals.comparison.call, " (not decided)")
 
 
 def _cause(matter: bool, same: bool) -> str:

@@ -140,7 +140,7 @@ def isolation(machine: Machine) -> Advice:
         return Advice("isolated processors", "notice", state, why, remedy, command)
     named = format_cpu_list(usable)
     state = f"Processors {named} are isolated: {len(usable)} of the {len(machine.cpus)} that this process may use."
-    remedy = f"Pin the threads to them with the placement '{named}': other work disturbs them least."
+    remedy = f"Pin the threads to these processors, where other work disturbs them least: the placement '{named}'."
     return Advice("isolated processors", "notice", state, why, remedy)
 
 

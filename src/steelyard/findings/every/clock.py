@@ -32,7 +32,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         _policy(evaluation.run.machine),
     )
     ends = f"from {quantity(lowest, 'Hz')} to {quantity(highest, 'Hz')}"
-    values = f"{ends}, {quantity(spread, '%', 2)} of its median"
+    values = f"{ends}, a range of {quantity(spread, '%', 2)} of the median"
     if spread <= UNSTEADY:
         claim = f"The true core clock was steady: {values}."
         return [

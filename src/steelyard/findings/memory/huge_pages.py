@@ -11,7 +11,11 @@ from steelyard.statistics.results.cost import Ratio, cost, ratio
 from steelyard.statistics.results.tolerance import points
 from steelyard.units import binary_size, percent, quantity
 
-WHAT = {"G": "an access at the worst corner (G)", "latency": "a dependent access", "Triad": "a byte of Triad"}
+WHAT = {
+    "G": "an access at the worst corner of APEX-MAP (G)",
+    "latency": "a dependent access",
+    "Triad": "a byte of Triad",
+}
 COSTS = 1.08  # a smaller factor does not justify a setting
 LADDER = 1.15  # rise of the latency beyond the caches: the page tables no longer fit the caches
 BEYOND = 4  # times the last-level cache: almost no access hits it

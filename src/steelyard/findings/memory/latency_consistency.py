@@ -43,7 +43,8 @@ def _compare(corner: Result, chase: list[Result]) -> Finding | None:
         return None
     ladder = int(cases.number(nearest, "bytes") or 0)
     claim = (
-        f"An access takes {quantity(access.seconds, 's')} at the worst corner (G) and {quantity(latency.seconds, 's')} in a "
+        f"An access takes {quantity(access.seconds, 's')} at the worst corner of APEX-MAP (G) and "
+        f"{quantity(latency.seconds, 's')} in a "
         f"dependent chain. On average, {overlap.value:.1f} accesses are in flight at once.{cases.caution(corner, nearest)}"
     )
     evidence = (

@@ -19,7 +19,7 @@ class Pair(NamedTuple):
 
     first: Result
     second: Result
-    seen: Comparison
+    comparison: Comparison
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
@@ -39,7 +39,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 
 def _finding(a: str, b: str, pairs: list[Pair]) -> Finding:
-    calls = [p.seen.call for p in pairs]
+    calls = [p.comparison.call for p in pairs]
     slower, faster = calls.count("SLOWER"), calls.count("FASTER")
     different = slower + faster > 0
     claim = (
@@ -81,18 +81,20 @@ def _means(pairs: list[Pair]) -> str:
     words_of = {"small": f"for messages up to {binary_size(SMALL)}", "large": "for larger messages"}
     sums = []
     for size, words in words_of.items():
-        ratios = [p.seen.ratio for p in pairs if _range(p.first) == size and messages.transport(p.first) == "default"]
+        ratios = [
+            p.comparison.ratio for p in pairs if _range(p.first) == size and messages.transport(p.first) == "default"
+        ]
         if ratios:
             sums.append(f"{geometric_mean(ratios):.2f} times as long {words}")
     return f" It takes {' and '.join(sums)} (geometric means)." if sums else ""
 
 
 def _apart(pair: Pair) -> float:
-    return max(pair.seen.ratio, 1 / pair.seen.ratio)
+    return max(pair.comparison.ratio, 1 / pair.comparison.ratio)
 
 
 def _line(name: tuple[str, ...], pairs: list[Pair], a: str, b: str) -> str:
-    ratios, calls = [p.seen.ratio for p in pairs], [p.seen.call for p in pairs]
+    ratios, calls = [p.comparison.ratio for p in pairs], [p.comparison.call for p in pairs]
     sizes = [messages.size(p.first) for p in pairs]
     of_sizes = f", {messages.sizes(min(sizes), max(sizes))}" if name[2] else ""
     transport = f" {messages.SAID.get(name[3], name[3])}" if name[3] != "default" else ""
@@ -100,7 +102,7 @@ def _line(name: tuple[str, ...], pairs: list[Pair], a: str, b: str) -> str:
     most = max(pairs, key=_apart)
     if len(ratios) > 1:
         counted = f"{calls.count('FASTER')} faster, {calls.count('SLOWER')} slower"
-        text += f" ({len(ratios)} cases; {counted}; largest difference {most.seen.ratio:.2f}{_at(most.first)})"
+        text += f" ({len(ratios)} cases; {counted}; largest difference {most.comparison.ratio:.2f}{_at(most.first)})"
     return f"{text}.{cases.caution(*most[:2])}"
 
 

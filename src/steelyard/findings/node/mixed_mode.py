@@ -17,16 +17,16 @@ NAMED = 12  # kernels that are listed
 
 
 class Modes(NamedTuple):
-    """A kernel in mixed mode, with threads alone and with the device alone; `seen` compares with the faster of the two."""
+    """A kernel in mixed mode, with threads alone and with the device alone; `comparison` compares with the faster of the two."""
 
     mixed: Result
     threads: Result
     device: Result
-    seen: Comparison
+    comparison: Comparison
 
     @property
     def loses(self) -> bool:
-        return self.seen.call == "SLOWER" and self.seen.ratio > LOSS
+        return self.comparison.call == "SLOWER" and self.comparison.ratio > LOSS
 
     @property
     def best(self) -> Result:
@@ -58,16 +58,16 @@ def _finding(machine: Machine, kernels: list[Modes]) -> Finding:
     number = cases.number(kernels[0].mixed, "device") or 0
     device = next((d for d in machine.devices if d.number == number), None)
     called = f"device {number:.0f} ({device.name})" if device else f"device {number:.0f}"
-    pays, loses = [s for s in kernels if s.seen.call == "FASTER"], [s for s in kernels if s.loses]
+    pays, loses = [s for s in kernels if s.comparison.call == "FASTER"], [s for s in kernels if s.loses]
     parts = [
         f"faster in {_listed(pays, len(kernels))}" if pays else f"faster in none of {plural(len(kernels), 'kernel')}"
     ]
     parts += [f"more than {percent(LOSS - 1)} slower in {_listed(loses, len(kernels))}"] if loses else []
-    unsure = sum(s.seen.call == "UNCLEAR" for s in kernels)
+    unsure = sum(s.comparison.call == "UNCLEAR" for s in kernels)
     rest = len(kernels) - len(pays) - len(loses) - unsure
     parts += [f"no relevant difference in {rest}"] if rest else []
     parts += [f"not certain in {unsure}"] if unsure else []
-    ordered = sorted(kernels, key=lambda s: (not s.loses, s.seen.ratio))
+    ordered = sorted(kernels, key=lambda s: (not s.loses, s.comparison.ratio))
     return Finding(
         "mixed_mode",
         "notice" if loses else "good",
@@ -75,15 +75,17 @@ def _finding(machine: Machine, kernels: list[Modes]) -> Finding:
         tuple(_line(s) for s in ordered[:NAMED]),
         _cause(device, bool(pays), bool(loses)),
         _remedy(device, pays) if loses else "",
-        effect=max(s.seen.ratio for s in loses) if loses else None,
+        effect=max(s.comparison.ratio for s in loses) if loses else None,
         reach="program",
     )
 
 
 def _listed(members: list[Modes], total: int) -> str:
     """'2 of 5 kernels (vector 0.71 times the time, spmv 0.80)'."""
-    ordered = sorted(members, key=lambda s: -abs(s.seen.ratio - 1))[:NAMED]
-    words = [f"{s.mixed.kernel} {s.seen.ratio:.2f}{' times the time' if n == 0 else ''}" for n, s in enumerate(ordered)]
+    ordered = sorted(members, key=lambda s: -abs(s.comparison.ratio - 1))[:NAMED]
+    words = [
+        f"{s.mixed.kernel} {s.comparison.ratio:.2f}{' times the time' if n == 0 else ''}" for n, s in enumerate(ordered)
+    ]
     return f"{len(members)} of {plural(total, 'kernel')} ({', '.join(words)})"
 
 
@@ -119,7 +121,7 @@ def _line(modes: Modes) -> str:
     best = "the threads" if modes.best is modes.threads else "the device"
     return (
         f"{modes.mixed.benchmark} {modes.mixed.kernel}: together {times[0]}, {threads} alone {times[1]}, the device alone "
-        f"{times[2]}; {modes.seen.ratio:.2f} times ({modes.seen.low:.2f} to {modes.seen.high:.2f}) as "
+        f"{times[2]}; {modes.comparison.ratio:.2f} times ({modes.comparison.low:.2f} to {modes.comparison.high:.2f}) as "
         f"long as {best} alone; "
         f"{_share(modes.mixed)}.{cases.caution(modes.mixed, modes.best)}"
     )

@@ -47,16 +47,16 @@ class Sweep:
 
 
 def sweeps(
-    evaluation: Evaluation, of: Callable[[str], bool] = lambda name: True, least: float = 0.0
+    evaluation: Evaluation, is_wanted: Callable[[str], bool] = lambda name: True, least: float = 0.0
 ) -> tuple[Sweep, ...]:
     """Returns all sweeps with two counts or more, whose work is constant or proportional to the count.
 
-    `of` selects benchmarks by name; `least` is the shortest sample in seconds at every count.
+    `is_wanted` selects benchmarks by name; `least` is the shortest sample in seconds at every count.
     """
     usable: dict[tuple[str, str], list[Result]] = {}
     for result in evaluation.results:
         measured = result.verdict.level != "INVALID" and messages.seconds(result)
-        named = of(result.benchmark) and not result.benchmark.startswith(WITHOUT)
+        named = is_wanted(result.benchmark) and not result.benchmark.startswith(WITHOUT)
         if named and measured and "plant" not in result.parameters:
             usable.setdefault((result.benchmark, result.kernel), []).append(result)
     all_sweeps: list[Sweep] = []
