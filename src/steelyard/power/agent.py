@@ -28,21 +28,21 @@ MOST_GAPS = 100  # in a batch, so that with their reasons they fit; the others f
 
 
 class Clock(Protocol):
-    """Time, as an agent sees it."""
+    """The clocks of an agent; tests replace them."""
 
     def monotonic(self) -> float:
-        """Seconds since some moment, that no one sets."""
+        """Returns the seconds since a fixed moment; nobody can set this clock."""
         ...
 
     def wall(self) -> int:
-        """ns since 1970."""
+        """Returns ns since 1970."""
         ...
 
     def sleep(self, seconds: float) -> None: ...
 
 
 class SystemClock:
-    """The machine's own."""
+    """The clocks of the machine."""
 
     def monotonic(self) -> float:
         return time.monotonic()
@@ -55,13 +55,13 @@ class SystemClock:
 
 
 class EndedClock(SystemClock):
-    """The machine's, for an agent that a signal ends: only while it sleeps, so that it loses no reading."""
+    """The clocks of the machine, for an agent that a signal ends. The signal ends only a sleep, so that no reading is lost."""
 
     def __init__(self) -> None:
         self._asked = self._sleeps = self._said = False
 
     def end(self) -> None:
-        """KeyboardInterrupt in the sleep that is under way, or else in the next; whoever asks again has it at once."""
+        """Raises KeyboardInterrupt in the current sleep, or else in the next one. A second call raises it at once."""
         again, self._asked = self._asked, True
         if again or self._sleeps:
             self._said = True
@@ -79,7 +79,7 @@ class EndedClock(SystemClock):
 
 
 class Cost:
-    """What the agent itself takes, as a device: processor time since its start, and resident memory."""
+    """A device with the cost of the agent itself: processor time since its start, and resident memory."""
 
     sensors: Sequence[Sensor] = (
         Sensor("steelyard/agent/processor", "time", "the process itself", resolution=1e-6),
@@ -98,7 +98,7 @@ class Cost:
 
 @dataclass
 class Counts:
-    """What an agent has done: moments at which it read, moments that it was too late for, readings, and those of no sense."""
+    """Counts of an agent: moments of reading, missed moments, readings, and readings without a usable value."""
 
     moments: int = 0
     missed: int = 0
@@ -134,9 +134,9 @@ class _Pending:
 
 
 class Agent:
-    """Reads devices every `period` seconds. Each start is a writer of its own, whose batches are numbered from 0.
+    """Reads devices every `period` seconds. Each start is a new writer, whose batches are numbered from 0.
 
-    UsageError for names that cannot travel, for two sensors of one name, and for too many of them.
+    UsageError for names that cannot be part of a topic, for two sensors of one name, and for too many sensors.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class Agent:
         self._failures: dict[int, _Failure] = {}
 
     def run(self, moments: int | None = None) -> None:
-        """Reads at start + n × period, for so many moments or until it is interrupted; then hands on what it has, and closes."""
+        """Reads at start + n × period, until `moments` are done or it is interrupted. It then sends the rest and closes."""
         start = self._clock.monotonic()
         due = 0
         try:
@@ -195,7 +195,7 @@ class Agent:
         self._outlet.pump(now)
 
     def _readings(self, number: int, device: Device) -> Sequence[Reading]:
-        """What the device says; nothing while it fails, which is a gap."""
+        """Returns the readings of the device; none while it fails, which becomes a gap."""
         failure = self._failures.get(number)
         if failure and self._clock.monotonic() < failure.retry:
             return ()
@@ -216,7 +216,7 @@ class Agent:
         self._failures[number] = _Failure(since, now + pause, pause, line(str(error)))
 
     def _record(self, device: Device, failure: _Failure) -> None:
-        """A gap from the failure to now; what follows is another. The clock may have been set back in between."""
+        """Records a gap from the failure to now. The clock may have been set back in between."""
         now = self._clock.wall()
         start, end = sorted((failure.since, now))
         self._gaps.append(Gap(tuple(sensor.name for sensor in device.sensors), start, end, failure.why))
@@ -245,7 +245,7 @@ class Agent:
 
 
 def expect_sensors(node: str, sensors: Sequence[Sensor]) -> None:
-    """UsageError where these cannot be the sensors of that node."""
+    """Raises UsageError if the names of the node and of its sensors cannot be used."""
     if not is_name(node) or node.count("/") != 1:
         raise UsageError(
             f"'{node}' is not the name of a node. Expected SYSTEM/NODE in printable letters, such as 'cluster/node17'."
@@ -265,7 +265,7 @@ def expect_sensors(node: str, sensors: Sequence[Sensor]) -> None:
 
 
 def _fitting(gaps: list[Gap]) -> tuple[list[Gap], list[Gap]]:
-    """Those gaps that one message can hold, and the others."""
+    """Returns the gaps that fit into one message, and the rest."""
     names, fitting = 0, 0
     for gap in gaps:
         names += len(gap.sensors)

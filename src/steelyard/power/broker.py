@@ -1,6 +1,6 @@
-"""Both ends of the way through an MQTT 5 broker, by paho-mqtt: who publishes, and who takes messages.
+"""The two clients of an MQTT 5 broker, by paho-mqtt: a publisher and a subscriber.
 
-Connections are made and, after growing pauses, made again by paho's own thread; nothing here waits for one.
+A thread of paho makes the connections. It makes them again after growing pauses. Nothing here waits for a connection.
 """
 
 import contextlib
@@ -31,7 +31,10 @@ QUIT = 2.0  # seconds that a goodbye may take
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """Where the broker is, and who we are to it: a user with a password, or a certificate with its key. `ca` switches TLS on."""
+    """The address of a broker and the identity of the client: a user with a password, or a certificate with its key.
+
+    `ca` turns TLS on.
+    """
 
     host: str
     port: int = 8883
@@ -45,7 +48,7 @@ class Broker:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A message as it came. `connection` and `number` are what it is acknowledged by."""
+    """A received message. It is acknowledged by its `connection` and `number`."""
 
     topic: str
     payload: bytes
@@ -55,7 +58,7 @@ class Received:
 
 
 class _End:
-    """What both ends share: a client that is connected, or on its way to be."""
+    """A client that is connected or tries to connect; base of the publisher and the subscriber."""
 
     def __init__(self, broker: Broker, name: str, subscriptions: Sequence[str], *, keeps: bool) -> None:
         self._subscriptions = subscriptions
@@ -74,7 +77,7 @@ class _End:
         self._connect(keeps)
 
     def close(self) -> None:
-        """Says goodbye. What is on its way is waited for a moment only: it is not confirmed, and comes again."""
+        """Disconnects. It waits only briefly for messages in transit: they are not confirmed and are sent again."""
         end = time.monotonic() + QUIT
         while self.connected and self._client.want_write() and time.monotonic() < end:
             time.sleep(0.01)
@@ -131,7 +134,7 @@ class _End:
 
 
 class Publisher(_End):
-    """An agent's end: publishes, and takes the receipts that come on one topic."""
+    """The client of an agent: publishes, and receives the receipts of one topic."""
 
     def __init__(self, broker: Broker, name: str, receipts: str) -> None:
         self._receipts: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -140,9 +143,9 @@ class Publisher(_End):
         self._client.on_publish = self._published
 
     def publish(self, topic: str, payload: bytes, retain: bool = False) -> Callable[[], Taken]:
-        """Hands a message to the broker (QoS 1). What is returned says what the broker has answered to it.
+        """Hands a message to the broker (QoS 1). Returns a function that gives the broker's answer.
 
-        What was handed over at the moment at which the connection was lost counts as taken: nothing more is heard of it.
+        A message that was handed over when the connection was lost counts as taken, because no answer follows.
         """
         sent = self._client.publish(topic, payload, 1, retain)
         known: Taken = ""
@@ -160,7 +163,7 @@ class Publisher(_End):
         return answered
 
     def receipts(self) -> list[bytes]:
-        """What came since the last call."""
+        """Returns the receipts since the last call."""
         return _drained(self._receipts)
 
     def _published(self, client: "Client", data: Any, number: int, reason: Any, properties: Any) -> None:
@@ -180,10 +183,10 @@ class Publisher(_End):
 
 
 class Subscriber(_End):
-    """A collector's end: messages wait here until they are taken, and at the broker until they are acknowledged.
+    """The client of a collector: messages wait here until they are taken, and at the broker until they are acknowledged.
 
-    The broker has at most RECEIVE_MAXIMUM on their way to here. What comes without an acknowledgement (QoS 0) and finds as many
-    waiting is dropped and counted. `name` is to be the same at the next start: what came in between is waiting under it.
+    The broker has at most RECEIVE_MAXIMUM messages in transit. A message without acknowledgement (QoS 0) is dropped and counted
+    if as many already wait. Use the same `name` at the next start: the broker keeps messages under it in between.
     """
 
     def __init__(self, broker: Broker, name: str, subscriptions: Sequence[str]) -> None:
@@ -203,7 +206,7 @@ class Subscriber(_End):
         return taken
 
     def acknowledge(self, received: Received) -> None:
-        """The broker can forget it. One of an earlier connection comes again by itself: its number may be another's by now."""
+        """Acknowledges a message. One of an earlier connection comes again, and another message may have its number by now."""
         if received.quality and received.connection == self.connections:
             self._client.ack(received.number, received.quality)
 
@@ -251,7 +254,7 @@ def _client(broker: Broker, name: str) -> "Client":
 
 
 def _secure(client: "Client", broker: Broker) -> None:
-    """TLS, with the authority's certificate, or those that the system trusts."""
+    """Turns TLS on, with the certificate of the authority or those that the system trusts."""
     if broker.key and not broker.certificate:
         raise UsageError(f"The key '{broker.key}' needs a certificate. Name both, with --key and --certificate.")
     names = (broker.ca, broker.certificate, broker.key)

@@ -1,8 +1,8 @@
-"""Messages that are not yet known to be stored: on disk, in order, within a bound; what is full loses its oldest segment.
+"""Messages that wait on disk, in order, until they are stored. A full buffer drops its oldest segment.
 
-A folder of segments, "00000000000000000007.segment", each a row of records: bytes and CRC-32 of the payload (4 bytes each),
-and the payload. A record that was torn by a sudden end, and what follows it in its segment, is left out. Nothing is synced:
-the buffer outlives its process, not a power failure, in which the readings of a node are the smaller loss.
+The buffer is a folder of segments, such as "00000000000000000007.segment". A segment is a sequence of records: bytes and CRC-32
+of the payload (4 bytes each), then the payload. A record that was cut off is left out, and so is the rest of its segment.
+Nothing is synced: the buffer survives its process, but not a power failure.
 """
 
 import contextlib
@@ -21,9 +21,9 @@ SEGMENT = 1024 * 1024  # bytes: what is lost at once when the buffer is full, an
 
 
 class Buffer:
-    """A queue on disk. A record is known by its ordinal, 0 for the first that is found when the buffer is opened.
+    """A queue on disk. A record is named by its ordinal; the first one is 0 when the buffer is opened.
 
-    MachineFailed where the folder cannot be read or made. One process at a time has it.
+    MachineFailed if the folder cannot be read or made. Only one process at a time may use it.
     """
 
     def __init__(self, folder: Path, limit: int = LIMIT, segment_size: int = SEGMENT) -> None:
@@ -49,7 +49,7 @@ class Buffer:
 
     @property
     def first(self) -> int:
-        """The ordinal of the oldest record that is kept and not confirmed; `end` where there is none."""
+        """The ordinal of the oldest record that is not confirmed; `end` if there is none."""
         return next((each.first + min(each.waiting) for each in self._segments if each.waiting), self.end)
 
     @property
@@ -63,7 +63,7 @@ class Buffer:
         return sum(segment.size for segment in self._segments)
 
     def append(self, payload: bytes) -> list[bytes]:
-        """Keeps a payload. The payloads that were dropped for it, oldest first; OSError where the disk does not take it."""
+        """Stores a payload. Returns the payloads that were dropped for it, oldest first. OSError if it cannot be written."""
         if self._open is None or self._open.size + len(payload) > self._segment_size:
             self._last += 1
             self._open = _Segment(self.folder / f"{self._last:020}.segment", self.end, [])
@@ -76,13 +76,13 @@ class Buffer:
         return dropped
 
     def payloads(self, start: int) -> Iterator[tuple[int, bytes]]:
-        """Ordinals and payloads of what is not confirmed, in order, from the ordinal `start` on."""
+        """Yields ordinal and payload of each record that is not confirmed, in order, from the ordinal `start` on."""
         for segment in list(self._segments):
             if segment.first + len(segment.places) > start:
                 yield from segment.payloads(start)
 
     def confirm(self, ordinal: int) -> None:
-        """The record is stored elsewhere; a segment of which all are is deleted."""
+        """Marks a record as stored. A segment is deleted when all its records are stored."""
         for segment in self._segments:
             if segment.first <= ordinal < segment.first + len(segment.places):
                 segment.waiting.discard(ordinal - segment.first)
@@ -91,7 +91,7 @@ class Buffer:
                 return
 
     def _drop(self, segment: "_Segment") -> None:
-        """Forgets the segment. The youngest stays in the list, empty on disk: the ordinals are counted from it."""
+        """Deletes the segment. The newest one stays in the list, because the ordinals are counted from it."""
         segment.waiting.clear()
         with contextlib.suppress(OSError):
             segment.path.unlink()
@@ -131,7 +131,7 @@ class _Segment:
 
 
 def _places(path: Path) -> list[tuple[int, int]]:
-    """Offset and bytes of each sound payload of a segment, up to the first that is not."""
+    """Returns offset and bytes of each valid payload of a segment, up to the first that is not valid."""
     places: list[tuple[int, int]] = []
     with ordinary(path) as file:
         while len(head := file.read(_RECORD.size)) == _RECORD.size:

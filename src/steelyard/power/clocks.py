@@ -1,4 +1,4 @@
-"""How much two devices' clocks differ: by when each of them saw the power of the same load change."""
+"""The difference of two devices' clocks, from the moments at which each one measured the same changes of power."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Offset:
 
 @dataclass(frozen=True)
 class _Changes:
-    """How the power of both changed (W) around the points of a common grid of `step` seconds; `slow`: what is resolved (s)."""
+    """The changes of power (W) of two sensors at the points of a common grid of `step` seconds; `slow`: the resolution (s)."""
 
     a: Values
     b: Values
@@ -52,9 +52,9 @@ class _Changes:
 
 
 def offset(a: Trace, b: Trace, reach: float = REACH) -> Offset | None:
-    """By how much b's clock is behind a's, of sensors of power or energy that see the same load.
+    """Returns by how much b's clock is behind a's, for two sensors of power or energy that measure the same load.
 
-    None where they have no changes in common, or these repeat themselves so that several offsets are as likely.
+    None if they have no changes in common, or if the changes repeat, so that several offsets are equally likely.
     """
     first, second = course(a), course(b)
     if not first or not second:
@@ -70,12 +70,12 @@ def offset(a: Trace, b: Trace, reach: float = REACH) -> Offset | None:
 
 
 def _step(of: Course) -> float:
-    """Seconds between which the sensor tells nothing apart."""
+    """Returns the resolution of the sensor in time, in seconds."""
     return max(float(np.median(np.diff(of.at))), of.sensor.window, of.sensor.update)
 
 
 def _doubt(of: Course) -> float:
-    """Seconds by which its readings may lie beside what they say: a device's value may be as old as its update is long."""
+    """Returns the error of a reading's time, in seconds: a value may be as old as the update period of the device."""
     return of.blur + (of.sensor.update if of.sensor.quantity == "power" else 0.0)
 
 
@@ -96,7 +96,7 @@ def _offset(found: _Changes, reach: float, doubt: float) -> Offset | None:
 
 
 def _changes(a: Course, b: Course, slow: float) -> _Changes | None:
-    """None where they do not tell of the same time for long enough."""
+    """Returns None if the two courses do not overlap for long enough."""
     shift = (b.origin - a.origin) * NANO
     begin, end = max(a.at[0], b.at[0] + shift), min(a.at[-1], b.at[-1] + shift)
     step = max(slow / FINER, (end - begin) / MOST)
@@ -107,7 +107,7 @@ def _changes(a: Course, b: Course, slow: float) -> _Changes | None:
 
 
 def _change(of: Course, grid: Values, slow: float) -> Values:
-    """The mean power of the `slow` seconds after each moment less that of those before it; 0 where nothing is known."""
+    """Returns the mean power of the `slow` seconds after each moment minus that of those before it; 0 in gaps."""
     joules = [np.interp(grid + late, of.at, of.joules) for late in (-slow, 0.0, slow)]
     unknown = np.interp(grid + slow, of.at, _summed(of.gap)) > np.interp(grid - slow, of.at, _summed(of.gap))
     change: Values = (joules[2] - 2 * joules[1] + joules[0]) / slow
@@ -121,7 +121,7 @@ def _summed(gap: Values) -> Values:
 
 
 def _parts(found: _Changes) -> Iterator[slice]:
-    """Stretches of time with as much change in each."""
+    """Yields intervals with equal amounts of change."""
     amount = np.cumsum(found.a**2)
     edges = np.searchsorted(amount, amount[-1] * np.arange(1, PARTS) / PARTS)
     bounds = [0, *edges.tolist(), len(found.a)]
@@ -130,7 +130,7 @@ def _parts(found: _Changes) -> Iterator[slice]:
 
 
 def _correlation(of: _Changes, part: slice, most: int) -> Values:
-    """Of a's part with b as much later or earlier, from -most to most points."""
+    """Returns the correlation of a part of `a` with `b` that is shifted by -most to most points."""
     mine = of.a[part]
     low, high = part.start - most, part.stop + most
     other = np.pad(of.b[max(low, 0) : high], (max(-low, 0), max(high - len(of.b), 0)))
@@ -142,7 +142,7 @@ def _correlation(of: _Changes, part: slice, most: int) -> Values:
 
 
 def _place(correlation: Values) -> float:
-    """Where it is greatest, between the points too: the top of the parabola through the greatest three."""
+    """Returns the place of the maximum, also between points: the top of the parabola through the three greatest."""
     best = int(np.argmax(correlation))
     if not 0 < best < len(correlation) - 1:
         return float(best)
@@ -152,6 +152,6 @@ def _place(correlation: Values) -> float:
 
 
 def _rivals(whole: Values, best: int, found: _Changes) -> bool:
-    """Whether another place, beyond the hill around the best one, is nearly as good."""
+    """Returns whether another place, outside the peak around the best one, is nearly as good."""
     far: NDArray[np.bool_] = np.abs(np.arange(len(whole)) - best) * found.step > 2 * found.slow
     return bool((whole[far] > RIVAL * whole[best]).any())

@@ -1,7 +1,7 @@
-"""The collector: takes what agents publish, writes it to a store, and only then acknowledges it. Several share the load.
+"""The collector: receives messages of agents, writes them to a store, and only then acknowledges them.
 
-What is malformed, foreign or too large is counted and acknowledged, so that it does not come again; nothing grows with the
-number of topics or senders.
+Several collectors share the load. Messages that are malformed, foreign or too large are counted and acknowledged, so that they do
+not come again. Memory does not grow with the number of topics or senders.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ GROUP = "steelyard"  # the collectors that share the load
 
 
 class Inbox(Protocol):
-    """Where messages come from, as `broker.Subscriber`."""
+    """The source of messages, such as `broker.Subscriber`."""
 
     def take(self, most: int, linger: float) -> Sequence[Received]: ...
     def acknowledge(self, received: Received) -> None: ...
@@ -32,9 +32,9 @@ class Inbox(Protocol):
 
 
 def subscriptions(topics: Topics, foreign: Sequence[str] = ()) -> tuple[str, ...]:
-    """What a collector subscribes to; `foreign` are topics of DCDB or ExaMon beside ours ("/#", "org/#").
+    """Returns the subscriptions of a collector; `foreign` are topics of DCDB or ExaMon beside ours ("/#", "org/#").
 
-    Descriptions are retained, and a shared subscription is given nothing that is: each collector has them for itself.
+    Descriptions are retained, and a shared subscription gets no retained message. Each collector subscribes to them itself.
     """
     shared = (f"$share/{GROUP}/{topic}" for topic in (f"{topics.prefix}/#", *foreign))
     return (*shared, f"{topics.prefix}/+/+/sensors")
@@ -43,7 +43,7 @@ def subscriptions(topics: Topics, foreign: Sequence[str] = ()) -> tuple[str, ...
 class Collector:
     """Moves messages from an inbox to a store.
 
-    `counts` has messages by what became of them, and "readings"; `trouble` is why the store does not take them now.
+    `counts` has the number of messages by their result, and "readings". `trouble` says why the store refuses them now.
     """
 
     def __init__(self, inbox: Inbox, store: Store, topics: Topics, clock: Clock | None = None) -> None:
@@ -53,7 +53,7 @@ class Collector:
         self.trouble = ""
 
     def run(self) -> None:
-        """Until it is interrupted. What was not acknowledged then comes again, to another collector or to the next start."""
+        """Runs until it is interrupted. Messages without acknowledgement come again, to another collector or the next start."""
         try:
             while True:
                 self.step()
@@ -61,7 +61,7 @@ class Collector:
             self._inbox.close()
 
     def step(self) -> int:
-        """Takes what is there, or waits a moment for it: how many messages."""
+        """Takes the waiting messages, or waits briefly for one. Returns how many it took."""
         received = self._inbox.take(RECEIVE_MAXIMUM, LINGER)
         batches: list[Batch] = []
         descriptions: list[Description] = []
@@ -85,7 +85,7 @@ class Collector:
         return len(received)
 
     def _keep(self, batches: Sequence[Batch], descriptions: Sequence[Description]) -> None:
-        """Returns when the store has them. Where it fails it is asked again, after growing pauses: the broker keeps the rest."""
+        """Returns when the store has them. If the store fails, it tries again after growing pauses; the broker keeps the rest."""
         pause = 1.0
         while True:
             try:
@@ -102,7 +102,7 @@ class Collector:
                 return
 
     def _confirm(self, batches: Sequence[Batch]) -> None:
-        """A receipt to each node. Who sends foreign forms does not listen for one, and it costs him nothing."""
+        """Sends a receipt to each node. Senders of foreign formats do not listen for one, and it does no harm."""
         nodes: dict[str, list[Batch]] = {}
         for batch in batches:
             nodes.setdefault(batch.node, []).append(batch)

@@ -1,4 +1,4 @@
-"""Readings as they travel: one message is a batch of one node, in a binary form with limits on every count.
+"""Messages of readings: one message is a batch of one node, in a binary form with limits on every count.
 
 Little-endian: version (1 byte, 3 unused), bytes of the head and number of readings (4 bytes each, 4 unused), sequence
 (8), writer (16); the head, JSON of the sensors' names and of gaps, filled up with spaces to 8 bytes; then the columns:
@@ -35,7 +35,7 @@ Numbers = NDArray[np.uint16]
 
 
 class Refused(Exception):
-    """A message that is not taken. It has a reason that is counted, and no sentence: its sender does not read one."""
+    """A message that is refused. Its reason is counted. There is no sentence, because its sender does not read one."""
 
     def __init__(self, reason: Reason) -> None:
         super().__init__(reason)
@@ -44,7 +44,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """From `start` to `end` (ns since 1970) nothing is known of these sensors of a node (none named: of all of them)."""
+    """An interval from `start` to `end` (ns since 1970) without readings of these sensors of a node (none named: all)."""
 
     sensors: tuple[str, ...]
     start: int
@@ -54,9 +54,9 @@ class Gap:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """Readings of one node as columns of one length: of each the number of its sensor in `sensors`, its moment and its value.
+    """Readings of one node as columns of equal length: the number of the sensor in `sensors`, the moment and the value.
 
-    `node` is "SYSTEM/NODE". The same node, `writer` and `sequence` are the same batch, come once more.
+    `node` is "SYSTEM/NODE". Batches with the same node, `writer` and `sequence` are the same batch.
     """
 
     node: str
@@ -71,7 +71,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a node's sensors are."""
+    """The sensors of a node."""
 
     node: str
     sensors: tuple[Sensor, ...]
@@ -94,7 +94,7 @@ _NOT_THE_FORM = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def encode(batch: Batch) -> bytes:
-    """The bytes of a batch. Its node is not in them: the topic says it. Refused where it is beyond the limits."""
+    """Returns the bytes of a batch without its node, which is part of the topic. Refused if it exceeds the limits."""
     _check(batch)
     head = msgspec.json.encode(_Head(batch.sensors, batch.gaps))
     head = head.ljust(-(-len(head) // 8) * 8)  # so that the columns behind it are aligned
@@ -111,7 +111,7 @@ def encode(batch: Batch) -> bytes:
 
 
 def decode(node: str, payload: bytes) -> Batch:
-    """The batch in a message of the node; its columns are views of the payload. Refused for anything else."""
+    """Returns the batch of a message; its columns are views of the payload. Refused for anything else."""
     if not _START.size + _CHECKSUM.size <= len(payload) <= LARGEST:
         raise Refused("size")
     version, head_bytes, readings, sequence, writer = _START.unpack_from(payload)
@@ -136,18 +136,18 @@ def decode(node: str, payload: bytes) -> Batch:
 
 
 def identity(payload: bytes) -> tuple[UUID, int]:
-    """Writer and sequence of a batch that `encode` made."""
+    """Returns writer and sequence of a batch that `encode` made."""
     _, _, _, sequence, writer = _START.unpack_from(payload)
     return UUID(bytes=writer), sequence
 
 
 def describe(sensors: Sequence[Sensor]) -> bytes:
-    """The bytes that describe a node's sensors: JSON."""
+    """Returns the description of a node's sensors as JSON."""
     return msgspec.json.encode(_Described(VERSION, tuple(sensors)))
 
 
 def described(node: str, payload: bytes) -> Description:
-    """What `describe` wrote. Refused for anything else."""
+    """Reads the bytes of `describe`. Refused for anything else."""
     if len(payload) > LARGEST:
         raise Refused("size")
     try:
@@ -168,14 +168,14 @@ def described(node: str, payload: bytes) -> Description:
 
 
 def is_name(name: str) -> bool:
-    """Whether it can be the name of a sensor, and a topic: levels of printable letters, none empty, no wildcard or quote."""
+    """Returns whether it can name a sensor and a topic: levels of printable letters, none empty, no wildcard or quote."""
     return (
         name.isprintable() and len(name.encode()) <= LONGEST_NAME and all(name.split("/")) and not {*'+#$"\\'} & {*name}
     )
 
 
 def is_text(text: str) -> bool:
-    """Whether it can be shown as it is on one line, and is no longer than a line or two."""
+    """Returns whether the text is printable and at most LONGEST_TEXT letters long."""
     return text.isprintable() and len(text) <= LONGEST_TEXT
 
 

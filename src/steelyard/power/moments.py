@@ -1,4 +1,4 @@
-"""Moments as people type them."""
+"""Moments in the forms that a user types."""
 
 import time
 from datetime import datetime
@@ -8,7 +8,7 @@ from steelyard.units import parse_duration
 
 
 def moment(text: str, where: str, now: int | None = None) -> int:
-    """ns since 1970: of 'now', 'now-1h', a date and time ('2026-11-22 14:00', local without an offset), or ns themselves."""
+    """Returns ns since 1970 for 'now', 'now-1h', a date and time ('2026-11-22 14:00', local without an offset), or ns."""
     present = time.time_ns() if now is None else now
     word = text.strip()
     try:

@@ -1,4 +1,4 @@
-"""Nodes that draw more than their peers at the same time: by their own scatter, corrected for how often it was looked."""
+"""Nodes that draw more power than their peers at the same time: tested against their scatter, corrected for many tests."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ LEAST_CHANCE = 1e-6  # less is no better known
 
 @dataclass(frozen=True)
 class Member:
-    """A node, what its sensors said, and the stretches of time in which it did the same as its peers."""
+    """A node, the courses of its sensors, and the intervals in which it did the same work as its peers."""
 
     node: str
     of: Mapping[str, Course]
@@ -61,7 +61,7 @@ class Above:
 
 @dataclass(frozen=True)
 class _Look:
-    """Nodes with the same sensors of one source, and the times of one case that they have in common."""
+    """Nodes with the same sensors of one source, and the intervals of one case that they share."""
 
     members: tuple[Member, ...]
     stretches: tuple[Stretch, ...]
@@ -69,14 +69,14 @@ class _Look:
 
 
 def above_peers(members: Sequence[Member], clock: float = 0.0) -> list[Above]:
-    """The greatest first. Nothing where it cannot be determined: fewer than three nodes alike, or too short a time."""
+    """Returns the nodes above their peers, the greatest first. Empty for fewer than three equal nodes or too short a time."""
     looks = list(_looks(members))
     reported = [each for look in looks for each in _above(look, clock, LEVEL / len(looks))]
     return sorted(reported, key=lambda each: -each.factor)
 
 
 def _looks(members: Sequence[Member]) -> list[_Look]:
-    """Of each case and source the groups of nodes that are alike: the same sensors over the same times."""
+    """Returns the groups of equal nodes for each case and source: the same sensors over the same intervals."""
     groups: dict[tuple[tuple[Stretch, ...], str, tuple[str, ...]], list[Member]] = {}
     for member in members:
         sensors = [s for s in added_up([each.sensor for each in member.of.values()]) if not s.modelled]
@@ -91,7 +91,7 @@ def _looks(members: Sequence[Member]) -> list[_Look]:
 
 
 def _kind(name: str) -> str:
-    """A sensor's name without that of the node or its BMC, which many have in the middle: its first and last part."""
+    """Returns the first and last part of a sensor's name: the middle may name the node or its BMC."""
     first, *_, last = name.split("/") if "/" in name else (name, "")
     return f"{first}/{last}"
 
@@ -116,7 +116,7 @@ def _above(look: _Look, clock: float, level: float) -> list[Above]:
 
 
 def _slices(look: _Look) -> list[Stretch]:
-    """Equal parts of the stretches, each long enough for the slowest of the sensors."""
+    """Returns equal parts of the intervals, each long enough for the slowest sensor."""
     seconds = max(
         seconds_for(course.sensor, SLICE, float(np.median(np.diff(course.at))))
         for member in look.members
@@ -134,7 +134,7 @@ def _slices(look: _Look) -> list[Stretch]:
 
 
 def _powers(member: Member, source: str, slices: Sequence[Stretch]) -> Values:
-    """W in each slice; NaN where too little is known."""
+    """Returns W in each slice; NaN if too few readings lie in it."""
     spent = [_spent(member, source, each, 0.0) for each in slices]
     return np.array([each.power if each else np.nan for each in spent])
 
@@ -146,7 +146,7 @@ def _spent(member: Member, source: str, stretch: Stretch, clock: float) -> Energ
 
 
 def _over_all(look: _Look, index: int, clock: float, p: float, scatter: tuple[float, float]) -> Above | None:
-    """Over all the time, with bounds that hold those of its `scatter` in time; None where of a node too little is known."""
+    """Compares over all the time. The bounds include the `scatter` in time. None if a node has too few readings."""
     claims = []
     for member in look.members:
         spent = [_spent(member, look.source, each, clock) for each in look.stretches]

@@ -1,7 +1,7 @@
-"""Readings over stretches of a second, a minute or an hour: how many, the least, the mean, the greatest, and the energy.
+"""Rollups of readings by second, minute or hour: their number, least, mean and greatest value, and the energy.
 
-The energy is that of the sensor's course (`energy.py`), so that the seconds of an hour add up to the hour. What no reading tells
-of is not filled in: `known` says how many seconds of a stretch the energy is of.
+The energy is that of the sensor's course (`energy.py`), so that the seconds of an hour add up to the hour. Time without readings
+is not filled in: `known` is the number of seconds that the energy covers.
 """
 
 from collections.abc import Sequence
@@ -30,15 +30,15 @@ class _Steps:
 
 
 def rolled(node: str, trace: Trace, level: int, start: int, end: int) -> Rollup:
-    """The stretches of `level` seconds that begin from `start` up to `end` (ns since 1970) and of which a reading tells.
+    """Returns the intervals of `level` seconds that begin from `start` up to `end` (ns since 1970) and have readings.
 
-    The trace should reach beyond both: the energy of the first and of the last stretch hangs on their neighbours.
+    The trace should reach beyond both ends: the energy of the first and last interval depends on the readings around it.
     """
     return each_level(node, trace, (level,), start, end)[0]
 
 
 def each_level(node: str, trace: Trace, levels: Sequence[int], start: int, end: int) -> list[Rollup]:
-    """As `rolled`, for several levels."""
+    """Returns the rollups of `rolled` for several levels."""
     if not len(trace.at):
         return [NOTHING] * len(levels)
     known = course(trace)
@@ -58,7 +58,7 @@ def each_level(node: str, trace: Trace, levels: Sequence[int], start: int, end: 
 def _stretches(
     of: tuple[str, str], level: int, powers: tuple[Moments, Values], steps: _Steps | None, first: int, last: int
 ) -> Rollup:
-    """Those numbered from `first` up to `last`."""
+    """Returns the intervals with the numbers `first` up to `last`."""
     (at, value), width = powers, level * SECOND
     begin, end = np.searchsorted(at, (first * width, last * width))
     count, mean, least, greatest = _values(at[begin:end] // width - first, value[begin:end], last - first)
@@ -80,7 +80,7 @@ def _stretches(
 
 
 def joined(parts: Sequence[Rollup], level: int) -> Rollup:
-    """One rollup of several, in their order."""
+    """Joins several rollups into one, in their order."""
     sensors = tuple(dict.fromkeys(each for part in parts for each in part.sensors))
     place = {each: number for number, each in enumerate(sensors)}
     number = [np.array([place[each] for each in p.sensors], dtype=np.int32)[p.number] for p in parts]
@@ -100,7 +100,7 @@ def joined(parts: Sequence[Rollup], level: int) -> Rollup:
 
 
 def _powers(trace: Trace, known: Course | None) -> tuple[Moments, Values]:
-    """What least, mean and greatest are of: the readings; of a counter the power (W) up to each of them."""
+    """Returns moments and values for least, mean and greatest: the readings, or the power (W) between those of a counter."""
     usable = np.isfinite(trace.value)
     if trace.sensor.quantity != "energy":
         return trace.at[usable], trace.value[usable]

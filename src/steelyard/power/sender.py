@@ -1,4 +1,4 @@
-"""Where an agent's batches go: through a broker, kept on disk until a collector has stored them, or into a store directly."""
+"""The ways of an agent's batches: through a broker (on disk until a collector has stored them), or directly into a store."""
 
 import contextlib
 from collections.abc import Callable, Sequence
@@ -26,17 +26,17 @@ Taken = Literal["", "taken", "unheard"]
 
 
 class Store(Protocol):
-    """Where batches end. What it has taken it does not lose; a batch that comes again (writer, sequence) it keeps once."""
+    """The destination of batches. It loses no stored batch, and keeps a repeated one (same writer and sequence) once."""
 
     def write(self, batches: Sequence[Batch]) -> None:
-        """Returns when they are kept. A SteelyardError or OSError where it cannot: then none of them needs to be."""
+        """Returns when the batches are stored. SteelyardError or OSError if they cannot be stored."""
         ...
 
     def describe(self, node: str, sensors: Sequence[Sensor]) -> None: ...
 
 
 class Link(Protocol):
-    """A connection to a broker, as `broker.Publisher`."""
+    """A connection to a broker, such as `broker.Publisher`."""
 
     @property
     def connected(self) -> bool: ...
@@ -53,18 +53,18 @@ class Outlet(Protocol):
     """Takes an agent's batches."""
 
     def put(self, batch: Batch) -> Sequence[Gap]:
-        """Takes the batch. What was lost by it (for want of room, or of a store that works) comes back as gaps."""
+        """Takes the batch. Returns the readings that were lost (no room, or no working store) as gaps."""
         ...
 
     def pump(self, now: float) -> bool:
-        """Sends what can be sent; `now` in seconds of the monotonic clock. Whether it is worth to wait for more to happen."""
+        """Sends what can be sent; `now` is in seconds of the monotonic clock. Returns whether batches still wait."""
         ...
 
     def close(self) -> None: ...
 
 
 class Direct:
-    """Into a store, without a broker. A batch that the store does not take is lost, and is a gap."""
+    """Writes into a store, without a broker. A batch that the store refuses is lost and becomes a gap."""
 
     def __init__(self, store: Store, node: str, sensors: Sequence[Sensor]) -> None:
         self._store = store
@@ -92,9 +92,9 @@ class _Sent:
 
 
 class Sender:
-    """Through a broker. Every batch is in the buffer until its receipt comes; what comes late, or again, the store knows.
+    """Sends through a broker. Every batch stays in the buffer until its receipt comes; the store recognises repeated batches.
 
-    The broker's own acknowledgement is not enough: killed, it forgets what it has acknowledged and not yet delivered.
+    The acknowledgement of the broker is not enough: a broker that is killed forgets acknowledged messages before delivery.
     """
 
     def __init__(self, link: Link, buffer: Buffer, topics: Topics, node: str, sensors: Sequence[Sensor]) -> None:
@@ -108,7 +108,7 @@ class Sender:
 
     @property
     def backlog(self) -> int:
-        """How many batches are not known to be stored, at most."""
+        """The greatest possible number of batches that are not stored yet."""
         return self._buffer.end - self._buffer.first
 
     def put(self, batch: Batch) -> Sequence[Gap]:
@@ -134,7 +134,7 @@ class Sender:
         return self.backlog > 0
 
     def close(self) -> None:
-        """What is not confirmed stays in the buffer, for the next agent."""
+        """Closes the connection. Unconfirmed batches stay in the buffer for the next agent."""
         self._confirm()
         self._link.close()
 
@@ -146,9 +146,9 @@ class Sender:
                     self._buffer.confirm(sent.ordinal)
 
     def _send_again(self, now: float) -> None:
-        """Goes back to the oldest that was taken long ago and never confirmed; what was not taken the client repeats.
+        """Goes back to the oldest batch that the broker took long ago and no collector confirmed. The client repeats the others.
 
-        To what nobody listened to it goes back soon: a collector may have come.
+        It goes back sooner to batches that nobody received: a collector may have started.
         """
         first, unheard = self._buffer.first, False
         for identity, sent in list(self._sent.items()):
@@ -182,7 +182,7 @@ class Sender:
 
 
 def _lost(batches: Sequence[Batch], why: str) -> Sequence[Gap]:
-    """One gap from the first reading of the batches to the last, and over the gaps that were in them."""
+    """Returns one gap from the first reading of the batches to the last, including the gaps within them."""
     if not batches:
         return ()
     spans = [(int(batch.at.min()), int(batch.at.max())) for batch in batches if len(batch.at)]

@@ -1,4 +1,4 @@
-"""What a topic says of its message: ours, DCDB's and ExaMon's.
+"""The topics of messages and their payloads: Steelyard's, DCDB's and ExaMon's.
 
 | topic | payload |
 | --- | --- |
@@ -31,7 +31,7 @@ _EXAMON_PLACE = ("org", "cluster", "node")
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """Where messages lie. `levels`: how many levels of DCDB's topics name the node ("/i01/r01/c01/s09/PKG_POWER": 4)."""
+    """The names of topics. `levels`: how many levels name the node in DCDB's topics ("/i01/r01/c01/s09/PKG_POWER": 4)."""
 
     prefix: str = "steelyard"
     levels: int = 2
@@ -46,7 +46,7 @@ class Topics:
         return f"{self.prefix}-stored/{node}"
 
     def received(self, topic: str, payload: bytes) -> Batch | Description:
-        """What a message holds. Refused where it is none of these, or not sound."""
+        """Returns the content of a message. Refused if it has none of these forms or is not valid."""
         if len(payload) > LARGEST:
             raise Refused("size")
         if topic.startswith("/"):
@@ -63,12 +63,12 @@ class Topics:
 
 
 def receipt(batches: Iterable[tuple[UUID, int]]) -> bytes:
-    """Writers and sequences as bytes, for the agents that sent them."""
+    """Returns writers and sequences as bytes, for the agents that sent them."""
     return b"".join(_RECEIPT.pack(writer.bytes, sequence) for writer, sequence in batches)
 
 
 def receipts(payload: bytes) -> list[tuple[UUID, int]]:
-    """What `receipt` wrote; nothing of what has another length."""
+    """Reads the bytes of `receipt`. Returns an empty list for bytes of another length."""
     if len(payload) % _RECEIPT.size or len(payload) > LARGEST:
         return []
     return [(UUID(bytes=writer), sequence) for writer, sequence in _RECEIPT.iter_unpack(payload)]
@@ -112,7 +112,7 @@ def _examon(topic: str, payload: bytes) -> Batch:
 
 
 def _foreign(node: str, sensor: str, at: Moments, value: Values, payload: bytes) -> Batch:
-    """A batch that its sender does not number: a hash of its bytes is its number, so that it is known when it comes again."""
+    """Returns a batch whose sender gives no number. A hash of its bytes is its number, so that a repeated one is recognised."""
     if at.min() < 0:
         raise Refused("value")
     number = np.zeros(len(at), np.uint16)

@@ -1,9 +1,9 @@
-"""The energy of a stretch of time from what a sensor said of it: a value, and bounds that hold sampling, steps and clocks.
+"""The energy of an interval from the readings of a sensor: a value, and bounds that include sampling, steps and clocks.
 
-The readings become a course: the energy up to each of many moments (knots). What was used between two of them cannot be placed
-more exactly; so a stretch that begins and ends between knots used at least what lies between the knots within it, and at most
-what lies between those around it. That holds for any power that is not negative, with no guess at its distribution. Stretches
-that lie side by side share one course: their energies add up to that of the whole.
+The readings become a course: the energy up to each of many moments (knots). Nothing is known about the power between two knots.
+An interval that begins and ends between knots therefore used at least the energy between the knots within it, and at most the
+energy between the knots around it. This holds for any power that is not negative, without an assumption on its distribution.
+Neighbouring intervals share one course, so that their energies add up to the energy of the whole.
 """
 
 from dataclasses import dataclass, replace
@@ -15,22 +15,22 @@ from steelyard.model.sensor import Moments, Sensor, Trace, Values
 
 Mask = NDArray[np.bool_]
 NANO = 1e-9
-LONG = 2.5  # times the usual distance of two readings: from there on one is missing
-FROZEN = 10  # usual steps that an energy counter leaves out, before it counts as standing still
-SOARING = 20.0  # times the greatest power otherwise: a counter that fell was not wrapped but begun anew
+LONG = 2.5  # times the usual distance of two readings: above it, a reading is missing
+FROZEN = 10  # usual steps without a change, before an energy counter counts as standing still
+SOARING = 20.0  # times the greatest power otherwise: above it, a counter that fell was reset and did not wrap
 STEPS = 50  # updates of a counter over which a greatest power is taken: its step is then 2 % of it
-PRINTED = 6  # digits behind the point, that are looked for
-COUNTED = 2.0**40  # steps: more are no small whole numbers
-COARSE = 1e-4  # of a step, by which values may miss it
-DISTINCT = 6  # differences of values, until a common step is that of the device
+PRINTED = 6  # digits behind the decimal point that a step may have
+COUNTED = 2.0**40  # steps: larger numbers are not exact enough
+COARSE = 1e-4  # of a step: allowed deviation of a value from a multiple
+DISTINCT = 6  # differences of values that prove a common step
 SURE = 2.0  # standard deviations: 95 %
 
 
 @dataclass(frozen=True, kw_only=True)
 class Energy:
-    """`joules` with their 95 % interval `low` … `high`, of `seconds`; `error` of the maker's is not in it.
+    """`joules` with their 95 % interval `low` … `high`, of `seconds`, without the error that the maker states.
 
-    `power` is the mean (W), `greatest` that of the `over` seconds in which it was most (None: no readings lie within).
+    `power` is the mean (W), `greatest` the greatest mean over `over` seconds (None: no readings lie within).
     `missing` is the share of the time without readings: it was filled with the mean of the rest.
     """
 
@@ -48,15 +48,15 @@ class Energy:
 
     @property
     def width(self) -> float:
-        """Half of the interval, relative."""
+        """Half the width of the interval, relative to the energy."""
         return (self.high - self.low) / 2 / self.joules if self.joules > 0 else np.inf
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """The readings of a sensor lie within those of `holder`: they are the `same`, or parts of a sum. Not `sure`: it may be so.
+    """The sensor `holder` contains this sensor: both are the `same` counter, or it is part of a sum. Not `sure`: perhaps.
 
-    `more`: it draws more than `holder`, which by its maker should hold it.
+    `more`: this sensor shows more than `holder`, although its maker says that `holder` contains it.
     """
 
     holder: str
@@ -67,11 +67,11 @@ class Overlap:
 
 @dataclass(frozen=True, kw_only=True)
 class Course:
-    """The energy (J) up to each moment `at` (s after `origin`, ns since 1970), the first one's being 0.
+    """The energy (J) up to each moment `at` (s after `origin`, ns since 1970); the first energy is 0.
 
-    Between two knots it was at least `low` and at most `high`. A knot lies within `blur` seconds of what it says, and its energy
-    within `grain` joules; `offset` is what each watt may be too many or too few, `scatter` the variance (J²) of each stretch.
-    `step` is that of a power's values (W; 0: none was found). `overlap` says which other one holds it, where readings do.
+    Between two knots it was at least `low` and at most `high`. The time of a knot is exact within `blur` seconds, and its energy
+    within `grain` joules. `offset` is the possible error of the power (W), `scatter` the variance (J²) between knots. `step` is
+    the step of the values of a power (W; 0: none). `overlap` names the sensor that contains this one, if the readings show it.
     """
 
     sensor: Sensor
@@ -90,7 +90,7 @@ class Course:
 
 
 def course(trace: Trace) -> Course | None:
-    """The course of a sensor of energy or power; None of fewer than two readings, and of any other quantity."""
+    """Returns the course of a sensor of energy or power; None for fewer than two readings and for any other quantity."""
     usable = np.isfinite(trace.value)
     at, value = trace.at[usable], trace.value[usable]
     if len(at) < 2 or trace.sensor.quantity not in ("energy", "power"):
@@ -105,7 +105,7 @@ def course(trace: Trace) -> Course | None:
 
 
 def _steadied(at: Moments) -> Values:
-    """Seconds after the first reading. Where the device's clock went back, time went on by the usual step."""
+    """Returns seconds after the first reading. If the device's clock went back, the usual step is used instead."""
     steps = np.diff(at) * NANO
     forward = steps[steps > 0]
     usual = float(np.median(forward)) if forward.size else 0.0
@@ -121,7 +121,7 @@ def _of_counter(sensor: Sensor, origin: int, at: Values, count: Values) -> Cours
     most = float(powers.max()) if powers.size else 0.0
     if fell.any() and (~fell).any():
         known &= ~fell | (steps / lengths <= SOARING * float((steps / lengths)[~fell].max()))
-    # Where it may have gone round once more than is observed, nothing is known.
+    # A counter that may have wrapped once more than visible: the energy is unknown.
     known &= most * lengths <= (sensor.range or np.inf)
     known &= ~_frozen(sensor, steps, lengths, known)
     mean, least, most = _usual(steps, lengths, known)
@@ -137,7 +137,7 @@ def _of_counter(sensor: Sensor, origin: int, at: Values, count: Values) -> Cours
 
 
 def _frozen(sensor: Sensor, steps: Values, lengths: Values, known: Mask) -> Mask:
-    """The stretches in which a counter stood still for so long that it cannot have counted; the one after is part of them."""
+    """Returns where a counter stood still for so long that it cannot have counted, including the step after it."""
     still = known & (steps == 0)
     moved = known & ~still
     if not still.any() or not moved.any():
@@ -180,7 +180,7 @@ def _of_power(sensor: Sensor, origin: int, at: Values, watts: Values) -> Course:
 
 
 def _step(watts: Values) -> float:
-    """The step of printed values (W): a whole watt, a tenth … or more where all are multiples of that; 0 where there is none."""
+    """Returns the common step of printed values (W): a whole watt, a tenth … or a multiple; 0 if there is none."""
     distinct = np.unique(watts)
     for digits in range(PRINTED + 1):
         counts = distinct * 10.0**digits
@@ -192,7 +192,7 @@ def _step(watts: Values) -> float:
 
 
 def _usual(joules: Values, lengths: Values, known: Mask) -> tuple[float, float, float]:
-    """The mean power where it is known, and the least and the greatest of a stretch."""
+    """Returns the mean, the least and the greatest power between two readings, where it is known."""
     if not known.any():
         return 0.0, 0.0, 0.0
     powers = joules[known] / lengths[known]
@@ -207,7 +207,7 @@ def energy(of: Course, begin: int, end: int, clock: float = 0.0) -> Energy | Non
     """Returns the energy used from `begin` to `end` (ns since 1970). Their clock and that of the device may differ by `clock`
     seconds.
 
-    None where the readings tell of less than half of that time. ValueError where it ends before it begins.
+    None if the readings cover less than half of that time. ValueError if the time has no length.
     """
     if end <= begin:
         raise ValueError(f"the time from {begin} to {end} has no length")
@@ -244,9 +244,9 @@ def energy(of: Course, begin: int, end: int, clock: float = 0.0) -> Energy | Non
 
 
 def reached(of: Course, begin: int, end: int, clock: float = 0.0) -> Energy | None:
-    """As `energy`, of so much of that time as the readings reach. `missing` is the share of all of it of which none tells.
+    """Returns the energy of the part of that time that the readings reach. `missing` is the share of all of it without readings.
 
-    None where none of it is reached, or the readings tell of less than half of what is.
+    None if the readings reach no part of it, or cover less than half of that part.
     """
     after = of.blur if of.sensor.quantity == "energy" else of.blur / 2  # the last knot lies before its reading
     first, last = max(begin, of.origin), min(end, of.origin + round(float(of.at[-1] + after) / NANO))
@@ -262,17 +262,17 @@ def _at(of: Course, when: float) -> float:
 
 
 def _before(of: Course, when: float) -> float:
-    """The energy up to the last knot that is not after."""
+    """Returns the energy up to the last knot that is not after `when`."""
     return float(of.joules[max(int(np.searchsorted(of.at, when, side="right")) - 1, 0)])
 
 
 def _after(of: Course, when: float) -> float:
-    """The energy up to the first knot that is not before."""
+    """Returns the energy up to the first knot that is not before `when`."""
     return float(of.joules[min(int(np.searchsorted(of.at, when, side="left")), len(of.at) - 1)])
 
 
 def _greatest(of: Course, a: float, b: float) -> tuple[float | None, float]:
-    """The greatest power of what lies between knots within, each stretch long enough for the counter's steps not to matter."""
+    """Returns the greatest power between knots from `a` to `b`, over times so long that the counter's steps do not matter."""
     within = np.flatnonzero((of.at >= a) & (of.at <= b))
     usual = float(np.median(np.diff(of.at)))
     steps = STEPS * of.sensor.update if of.sensor.quantity == "energy" else 0.0

@@ -4,5 +4,5 @@ LONGEST_TEXT = 500  # letters
 
 
 def line(text: str) -> str:
-    """The text as one line: other letters become blanks, and what is longer than `LONGEST_TEXT` is cut off."""
+    """Returns the text as one line: unprintable letters become blanks, and it is cut off after `LONGEST_TEXT` letters."""
     return "".join(letter if letter.isprintable() else " " for letter in text)[:LONGEST_TEXT]

@@ -1,8 +1,8 @@
-"""Sensors of one source that hold each other by what they say: two that are one counter, and one that is the sum of others.
+"""Sensors of one source that contain each other, from their readings: two names of one counter, or a sum of other sensors.
 
-The power of all is set side by side in blocks of time. Two sensors are the same, or one is the sum of others, where they agree
-in every block as closely as the devices can say, while their power changes in so many ways that separate devices would
-have differed. Where they agree and that is not enough, it is a doubt, and totals hold both.
+The power of all sensors is compared in blocks of time. Two sensors are the same, or one is the sum of others, if they agree in
+nearly every block within the precision of the devices. Their power must change so often that separate devices would have
+differed. If it changes too little, the overlap is only possible, and totals include both sensors.
 """
 
 import re
@@ -19,7 +19,7 @@ from steelyard.telemetry.energy import NANO, SURE, Course, Overlap, energy
 from steelyard.telemetry.sampler import added_up
 
 BLOCKS = 200  # of time, at most
-RUNS, RUN = 20, 1000  # of neighbouring knots, that are kept of a long course
+RUNS, RUN = 20, 1000  # groups of neighbouring knots that are kept of a long course
 HOLE = 1.5  # times its usual length: a block across a hole is none
 ENOUGH = 24  # blocks, that are not given up for longer ones
 FINE = 1e-3  # of the power: from there on two devices of the same kind are told apart
@@ -40,7 +40,7 @@ _NUMBERED = re.compile(r"(?<![a-z])(gpu|card|psu?|pws|supply|cpu|package|socket|
 
 @dataclass(frozen=True)
 class _Table:
-    """The power (W) of each course in each block of which all tell, and what it may be wrong by against the others."""
+    """The power (W) of each course in each block that all courses cover, and its possible error against the others."""
 
     courses: Sequence[Course]
     watts: NDArray[np.float64]
@@ -48,7 +48,7 @@ class _Table:
     doubt: NDArray[np.float64]  # W
 
     def tolerance(self, places: Sequence[int]) -> tuple[Values, Values]:
-        """Allowed difference in each block, and the least change of power that exceeds it."""
+        """Returns the allowed difference in each block, and the least change of power that exceeds it."""
         skew = self.doubt[[*places]].sum(axis=0)
         steps = self.steps[[*places]]
         if len(places) == 2 and not any(self.courses[place].sensor.resolution for place in places):
@@ -61,7 +61,7 @@ class _Table:
 
 
 def resolved(known: Mapping[str, Course]) -> dict[str, Course]:
-    """The same courses; where the readings say that one lies within another, with that, and with `part_of` if that is sure."""
+    """Returns the courses with `overlap` if the readings show that another sensor contains one, and `part_of` if it is sure."""
     known = _freed(known)
     found = dict(known)
     keys = {course.sensor.name: key for key, course in known.items()}
@@ -79,7 +79,7 @@ def resolved(known: Mapping[str, Course]) -> dict[str, Course]:
 
 
 def _freed(known: Mapping[str, Course]) -> dict[str, Course]:
-    """The same courses; a part that draws more than its whole stands beside it, and is a doubt: one of the two is wrong."""
+    """Returns the courses. A part that shows more than its whole is taken out of it and marked: one of the two is wrong."""
     by_name = {course.sensor.name: course for course in known.values()}
     found = dict(known)
     for key, course in known.items():
@@ -98,7 +98,7 @@ def _exceeds(part: Course, whole: Course) -> bool:
 
 
 def thinned(of: Course) -> Course:
-    """The same course with fewer knots, runs of neighbours from all of its time, for one of many of which all must be kept."""
+    """Returns the course with fewer knots: groups of neighbours from all of its time. It saves memory for many courses."""
     if len(of.at) <= RUNS * RUN:
         return of
     begins = np.linspace(0, len(of.at) - RUN, RUNS).astype(int)
@@ -117,7 +117,7 @@ def sentences(known: Mapping[str, Course]) -> list[str]:
 
 
 def doubtful(known: Mapping[str, Course]) -> set[str]:
-    """The sensors that another one may hold."""
+    """Returns the sensors that another sensor may contain."""
     return {course.sensor.name for course in known.values() if course.overlap and not course.overlap.sure}
 
 
@@ -153,7 +153,7 @@ def _sentence(of: Overlap, parts: Sequence[Sensor]) -> str:
 
 
 def _table(courses: Sequence[Course]) -> _Table | None:
-    """None where they have no time in common, or all of it is in gaps."""
+    """Returns None if the courses have no time in common without gaps."""
     spans = [float(course.at[-1] - course.at[0]) for course in courses]
     long = [course for course, span in zip(courses, spans, strict=True) if span >= max(spans) / 2]
     zero = min(course.origin for course in long)
@@ -174,9 +174,9 @@ def _table(courses: Sequence[Course]) -> _Table | None:
 
 
 def _blocks(courses: Sequence[Course], starts: Sequence[float], begin: float, end: float) -> NDArray[np.float64] | None:
-    """Begins and ends of blocks, from a reading of the slowest sensor to another one. None where there are none.
+    """Returns begins and ends of blocks, from one reading of the slowest sensor to another one; None if there are none.
 
-    They are short, since the mean of many readings hides that these differ; of counters so long that their lag is a small part.
+    Blocks are short, because a mean of many readings hides differences. For counters, they are long compared with the lag.
     """
     slowest = max(range(len(courses)), key=lambda place: _usual(courses[place].at))
     at = courses[slowest].at + starts[slowest]
@@ -202,14 +202,14 @@ def _powers(of: Course, begins: Values, ends: Values) -> Values:
 
 
 def _skew(one: Course, other: Course) -> float:
-    """Seconds between the readings of two that are read together."""
+    """Returns the seconds between the readings of two sensors that are read together."""
     at = (other.at + (other.origin - one.origin) * NANO)[:: -(-len(other.at) // RUN)]
     place = np.clip(np.searchsorted(one.at, at), 1, len(one.at) - 1)
     return float(np.median(np.minimum(np.abs(at - one.at[place - 1]), np.abs(at - one.at[place]))))
 
 
 def _wrong(of: Course, watts: Values, skew: float) -> Values:
-    """J: steps of a counter and what it lags behind; what changed between the readings of two sensors."""
+    """Returns J: the steps and the lag of a counter, and the change between the readings of two sensors."""
     shift = np.full(len(watts), skew * float(np.ptp(watts)))
     if of.sensor.quantity != "energy":
         return shift
@@ -217,7 +217,7 @@ def _wrong(of: Course, watts: Values, skew: float) -> Values:
 
 
 def _scatter(of: Course, blocks: int) -> float:
-    """W: what lies between the readings of a power at moments, in a block."""
+    """Returns W: the uncertainty between the readings of a momentary power, in a block."""
     return SURE * float(np.sqrt(of.scatter.sum() * blocks)) / float(of.at[-1] - of.at[0])
 
 
@@ -241,7 +241,7 @@ def _are_numbered(one: str, other: str) -> bool:
 
 
 def _alike(table: _Table, whole: int, parts: Sequence[int], numbered: bool = False, tried: float = 1.0) -> bool | None:
-    """Whether the parts' sum is the whole for sure; None where it is not, or nothing speaks for it. `tried`: so many sums."""
+    """Returns whether the sum of the parts is surely the whole; None if it is not, or without evidence. `tried`: sums."""
     mine, others = table.watts[whole], table.watts[[*parts]].sum(axis=0)
     tolerance, change = table.tolerance((whole, *parts))
     apart = np.abs(mine - others)
@@ -269,7 +269,7 @@ def _turns(watts: Values, apart: float) -> int:
 
 
 def _sums(table: _Table, places: Sequence[int]) -> Iterator[tuple[int, tuple[int, ...], bool]]:
-    """Sensors that are the sum of smaller ones, the smallest first; what is a part of one is no part of another."""
+    """Yields sensors that are the sum of smaller ones, the smallest first. A sensor is part of only one sum."""
     mean = table.watts.mean(axis=1)
     rising = sorted((place for place in places if mean[place] > 0), key=lambda place: mean[place])
     within: set[int] = set()
@@ -288,7 +288,7 @@ def _sums(table: _Table, places: Sequence[int]) -> Iterator[tuple[int, tuple[int
 
 
 def _candidates(places: Sequence[int], mean: Values, whole: float) -> Iterator[tuple[int, ...]]:
-    """The sets of two or more whose mean power is near that of the whole; of many sensors all together alone."""
+    """Returns the sets of two or more sensors with nearly the mean power of the whole; for many sensors only the full set."""
     if len(places) > MOST_PARTS:
         sets: Iterator[tuple[int, ...]] = iter([tuple(places)])
     else:

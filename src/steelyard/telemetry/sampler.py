@@ -1,4 +1,4 @@
-"""Readings of sensors while something runs: a thread that asks all devices at a set rate, and what keeps what they say."""
+"""Readings of sensors while something runs: a thread reads all devices at a set rate and passes the readings on."""
 
 import threading
 import time
@@ -12,12 +12,12 @@ import numpy as np
 from steelyard.model.sensor import Reading, Sensor, Trace
 from steelyard.telemetry.sensors import Device
 
-SHARE = 0.01  # of the time, that asking a device may take
+SHARE = 0.01  # of the time that reading a device may take
 
 
 @dataclass(frozen=True)
 class Clocks:
-    """Where time comes from; tests replace it. `wait` sleeps until the event is set or the seconds are over."""
+    """The clocks of a sampler; tests replace them. `wait` sleeps until the event is set or the seconds are over."""
 
     monotonic: Callable[[], float] = time.monotonic
     processor: Callable[[], float] = time.thread_time
@@ -25,7 +25,7 @@ class Clocks:
 
 
 class Memory:
-    """Keeps readings, 16 B each, and gives them back as traces."""
+    """Keeps readings in memory, 16 B each, and returns them as traces."""
 
     def __init__(self) -> None:
         self._sensors: dict[str, Sensor] = {}
@@ -43,7 +43,7 @@ class Memory:
             values.append(reading.value)
 
     def traces(self) -> dict[str, Trace]:
-        """By the sensor's name; sensors that gave nothing are left out."""
+        """Returns the traces by the sensor's name, without sensors that gave no reading."""
         return {
             name: Trace(self._sensors[name], np.array(at, dtype=np.int64), np.array(values, dtype=np.float64))
             for name, (at, values) in self._readings.items()
@@ -60,10 +60,10 @@ class Keeper(Protocol):
 
 
 class Sampler:
-    """Asks the devices every `period` seconds from entering to leaving, once at each end at least.
+    """Reads the devices every `period` seconds within its context, and at least once at each end.
 
-    A device that cannot be asked is asked again with the next turn; how often that was, is in `failures`. One that takes long to
-    answer is asked so seldom that this takes a hundredth of the time: what is measured beside it must not feel it.
+    A device that fails is read again at the next turn; `failures` counts this. A slow device is read so rarely that reading takes
+    a hundredth of the time, because it must not disturb a measurement.
     """
 
     def __init__(self, devices: Sequence[Device], period: float, keeper: Keeper, clocks: Clocks | None = None) -> None:

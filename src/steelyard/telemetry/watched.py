@@ -1,4 +1,4 @@
-"""Energy of a stretch of time by each sensor, and by each source in all: of a command, of its phases, of a case."""
+"""The energy of an interval by each sensor, and in total by each source: of a command, its phases, or a case."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ def courses(traces: Mapping[str, Trace]) -> dict[str, Course]:
 
 
 def modelled(traces: Mapping[str, Trace]) -> bool:
-    """Whether what is said of energy rests on a model of the load, for want of anything measured."""
+    """Returns whether the energy comes only from a model of the load, because nothing was measured."""
     known = courses(traces)
     return bool(known) and all(each.sensor.modelled for each in known.values())
 
@@ -61,9 +61,9 @@ def basis(power: Power | None) -> str:
 
 
 def cost(of: Mapping[str, Course], stretch: Stretch, clock: float = 0.0) -> Cost:
-    """Sensors of which too little is known for that time are left out, and so is the total of their source.
+    """Returns the energies of an interval. A sensor with too few readings is left out, and so is the total of its source.
 
-    A time without length (two phases that were marked at once) has no energy.
+    An interval without length (two phases that were marked at once) has no energy.
     """
     if stretch.end <= stretch.begin:
         return Cost(stretch, {}, {})
@@ -72,9 +72,9 @@ def cost(of: Mapping[str, Course], stretch: Stretch, clock: float = 0.0) -> Cost
 
 
 def totals(sensors: Sequence[Sensor], parts: Mapping[str, Energy], doubtful: Collection[str] = ()) -> dict[str, Energy]:
-    """By source what its sensors that may be added used in all; a source of which one is not known is left out.
+    """Returns the total of each source over its sensors that may be added; a source with an unknown sensor is left out.
 
-    The `doubtful` may be within others of their source: the sum holds them, and its interval begins at what it is without them.
+    A `doubtful` sensor may be part of another one. The sum includes it, and the interval begins at the sum without it.
     """
     sources: dict[str, list[str]] = {}
     for sensor in added_up(sensors):
@@ -87,7 +87,7 @@ def totals(sensors: Sequence[Sensor], parts: Mapping[str, Energy], doubtful: Col
 
 
 def _sum(parts: Sequence[Energy], sure: Sequence[Energy]) -> Energy:
-    """Of sensors over the same time. The greatest powers of several need not coincide: of more than one there is none."""
+    """Adds sensors over the same time. The greatest powers of several need not coincide, so that their sum has none."""
     one = len(parts) == 1
     return Energy(
         joules=sum(p.joules for p in parts), low=sum(p.low for p in sure), high=sum(p.high for p in parts),
@@ -119,9 +119,9 @@ def above(spent: Energy, idle: Energy) -> Energy:
 
 
 def disagreements(sensors: Sequence[Sensor], totals: Mapping[str, Energy]) -> list[str]:
-    """A sentence for each two sources that hold the same, or a part and its whole, and cannot both be right.
+    """Returns a sentence for each two sources that contradict each other: both measure the same, or a part and its whole.
 
-    `totals` are of these sensors. Intervals are taken with the makers' errors, where these are stated.
+    `totals` are of these sensors. The intervals include the errors that the makers state.
     """
     claims = []
     longest = max((spent.seconds for spent in totals.values()), default=0.0)
@@ -135,7 +135,7 @@ def disagreements(sensors: Sequence[Sensor], totals: Mapping[str, Energy]) -> li
 
 
 def _disagreement(one: _Claim, other: _Claim) -> str:
-    """That the first says more than can be; "" where it does not."""
+    """Returns a sentence if the first source shows more than is possible; else ""."""
     if one.low <= other.high or not one.scope or other.scope not in (one.scope, "node"):
         return ""
     times = f"{one.power / other.power:.2f} times"

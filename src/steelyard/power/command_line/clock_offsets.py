@@ -1,4 +1,4 @@
-"""By how much the clocks of a node's devices differ, as their sensors saw the same load."""
+"""The differences between the clocks of a node's devices, from sensors that measure the same load."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ COLUMNS = ("sensor", "against", "behind", "low", "high", "correlation")
 
 
 def show(store: "Store", parts: Sequence[Part], as_json: bool) -> None:
-    """Of each node's sensors of power and energy against its first one. UsageError where no node has two of them."""
+    """Prints the offset of each sensor of power or energy against the node's first one. UsageError if no node has two."""
     from steelyard.command_line import tables
     from steelyard.units import quantity, significant
 

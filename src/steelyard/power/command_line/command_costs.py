@@ -1,4 +1,4 @@
-"""What a command cost, on the terminal and as JSON."""
+"""The energy of a command, on the terminal and as JSON."""
 
 import json
 import sys
@@ -22,9 +22,9 @@ from steelyard.units import duration, percent, quantity
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """The whole command first, then its phases; `idle` where the machine was watched before, and `busy` cores then.
+    """The energy of the whole command and then of its phases; `idle`: of the idle machine before, with its `busy` cores.
 
-    `reading` is the sampler's own cost (seconds of a processor), `failures` how often a sensor could not be read.
+    `reading` is the sampler's own cost (seconds of a core), `failures` how often each sensor could not be read.
     """
 
     stretches: tuple[Cost, ...]
@@ -54,7 +54,7 @@ def of(
 
 
 def csv(traces: Mapping[str, Trace]) -> str:
-    """In DCDB's form: Sensor,Time,Value, times in ns since 1970."""
+    """Returns the readings in DCDB's format: Sensor,Time,Value, with times in ns since 1970."""
     return "".join(
         [
             readings_output.HEADER,
@@ -64,7 +64,7 @@ def csv(traces: Mapping[str, Trace]) -> str:
 
 
 def show(found: Found, as_json: bool) -> None:
-    """On standard output the JSON; the table goes to standard error, since the command's own words stand on the other."""
+    """Prints JSON to standard output, or a table to standard error, because the command itself uses standard output."""
     if as_json:
         print(json.dumps(_plain(found), indent=1))
         return

@@ -89,7 +89,7 @@ def broker(
     key: Path | None,
     insecure: bool,
 ) -> "Broker":
-    """UsageError for a place that is none, for a password that cannot be read, and (unless `insecure`) that others can read."""
+    """Returns the broker. UsageError for an invalid address, an unreadable password, or (unless `insecure`) a public one."""
     from steelyard.files import secret
     from steelyard.numbers import host_and_port, whole
     from steelyard.power.broker import Broker
@@ -106,7 +106,7 @@ def broker(
 
 
 def topics(prefix: str, levels: int = 2) -> "Topics":
-    """UsageError for a prefix that no topic can have."""
+    """Returns the topics. UsageError for a prefix that no topic can have."""
     from steelyard.power.message import is_name
     from steelyard.power.topics import Topics
 
@@ -123,9 +123,9 @@ def interrupt() -> None:
 
 @contextlib.contextmanager
 def until_ended(trouble: Callable[[], str] = str, end: Callable[[], None] = interrupt) -> Iterator[None]:
-    """Ctrl-C and SIGTERM end what is within in good order: they are how it is meant to end. New trouble is said meanwhile.
+    """Ends the body cleanly on Ctrl-C or SIGTERM, the usual ways to stop it. Meanwhile, it prints each new `trouble`.
 
-    `end` is called then, and raises KeyboardInterrupt now or at a better moment.
+    On a signal it calls `end`, which raises KeyboardInterrupt now or at a better moment.
     """
     ended = threading.Event()
     with handled((signal.SIGINT, signal.SIGTERM), lambda *_: end()):
@@ -139,10 +139,10 @@ def until_ended(trouble: Callable[[], str] = str, end: Callable[[], None] = inte
 
 @contextlib.contextmanager
 def between_lines() -> Iterator[Callable[[float], bool]]:
-    """What waits so many seconds, and says whether Ctrl-C or SIGTERM came since: they do not break into what is printed.
+    """Gives a function that waits some seconds and returns whether Ctrl-C or SIGTERM came. They do not interrupt printing.
 
-    An exception within the write would leave it unknown whether the bytes had gone out, and they would go out twice. Who is held
-    up in a write ends it with a second Ctrl-C.
+    An exception within a write would leave it unknown whether the bytes were written, and they would be written twice. A second
+    Ctrl-C ends a write that hangs.
     """
     came: list[int] = []
 

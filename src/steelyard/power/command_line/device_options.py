@@ -1,4 +1,4 @@
-"""What the commands of power share: the devices that are read."""
+"""The devices that the commands of power read."""
 
 import sys
 
@@ -6,7 +6,7 @@ from steelyard.telemetry.sensors import Device
 
 
 def open_devices(words: list[str] | None) -> list[Device]:
-    """All that are found, and those that the user names; why others cannot be read is said."""
+    """Opens all devices of this machine and those that the user names. Prints why others cannot be read."""
     from steelyard.telemetry import sensors
 
     named = [sensors.opened(each) for each in words or []]

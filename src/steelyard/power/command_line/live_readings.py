@@ -1,4 +1,4 @@
-"""What comes into a store, as it comes."""
+"""New readings of a store, printed as they arrive."""
 
 import json
 import sys
@@ -32,14 +32,14 @@ Line = tuple[int, str]  # its moment, and what is printed
 
 @dataclass
 class Place:
-    """How far a sensor has been shown: up to `newest` (ns since 1970), and which moments of the last minute."""
+    """The readings of a sensor that were printed: up to `newest` (ns since 1970), and the moments of the last minute."""
 
     newest: int
     shown: set[int] = field(default_factory=set)
 
 
 def follow(store: "Store", words: str | None, level: int | None, as_json: bool, wait: Callable[[float], bool]) -> None:
-    """Prints what is new once a second, each look in the order of time, until `wait` says so or nobody reads it any more."""
+    """Prints new readings once a second, each time in order, until `wait` returns True or nobody reads the output."""
     places: dict[tuple[str, str], Place] = {}
     always = When("", (Stretch("", 0, LAST),))
     while not streams.is_reader_gone():
@@ -66,7 +66,7 @@ def _first(
     level: int | None,
     as_json: bool,
 ) -> Iterator[Line]:
-    """The last ones of each sensor that was not shown before."""
+    """Yields the last readings of each sensor that was not printed before."""
     for node, sensor in fresh:
         trace = _last(store, node, sensor)
         newest = int(trace.at[-1]) if len(trace.at) else time.time_ns() - LATE
@@ -80,13 +80,13 @@ def _first(
 
 
 def _last(store: "Store", node: str, sensor: Sensor) -> Trace:
-    """FIRST readings at least, where there are so many, and those after them: looked for ever farther back."""
+    """Returns at least the last FIRST readings, if there are so many. It searches farther and farther back."""
     now = time.time_ns()
     for back in (LATE, 60 * LATE, 60 * 24 * LATE):
         trace = store.trace(node, sensor.name, now - back, now + AHEAD)
         if len(trace.at) >= FIRST:
             return trace
-    # Of one that is silent since long: only the hours are looked at in which it was not.
+    # A sensor without recent readings: only the hours that have readings are read.
     hours = store.rollup([(node, sensor.name)], 3600, 0, now)
     until = np.cumsum(hours.count[::-1])[::-1]  # readings from each hour on
     enough = np.flatnonzero(until >= FIRST)
@@ -121,7 +121,7 @@ def _readings(node: str, trace: Trace, as_json: bool) -> Iterator[Line]:
 def _stretches(
     store: "Store", node: str, sensor: Sensor, start: int, end: int, level: int, as_json: bool
 ) -> Iterator[Line]:
-    """Those that are over: a reading after each of them has come."""
+    """Yields the rows of complete intervals: a later reading has arrived."""
     part = Part(node, (sensor,), (Stretch("", max(start, 0), end),))
     for of in rollup_rows.rolled(store, part, level):
         for row in rollup_rows.rows(of):

@@ -1,4 +1,4 @@
-"""Readings and rollups for other programs: CSV, JSON lines, Parquet; sensor by sensor, so that memory does not fill."""
+"""Readings and rollups for other programs as CSV, JSON lines or Parquet, sensor by sensor, so that memory does not fill."""
 
 import json
 import sys
@@ -27,7 +27,7 @@ ROLLUPS = (
 
 
 def form(asked: str | None, output: Path | None) -> str:
-    """One of FORMS: as the user says, or as his file's name ends. UsageError for another one."""
+    """Returns one of FORMS: as the user says, or from the ending of the file's name. UsageError for another one."""
     if asked is None and output is None:
         return "csv"
     name = asked if asked is not None else output.suffix.lower().removeprefix(".") if output else ""
@@ -43,7 +43,7 @@ def form(asked: str | None, output: Path | None) -> str:
 
 
 def texts(store: "Store", parts: Iterable[Part], form: str, every: str | None) -> Iterator[str]:
-    """Pieces of the text, "csv" or "jsonl"."""
+    """Yields the text in pieces, as "csv" or "jsonl"."""
     if every:
         yield from _rollups(store, parts, form, rollup_rows.level(every))
         return
@@ -54,7 +54,7 @@ def texts(store: "Store", parts: Iterable[Part], form: str, every: str | None) -
 
 
 def readings(store: "Store", parts: Iterable[Part]) -> Iterator[tuple[str, Trace]]:
-    """Of each sensor ("SYSTEM/NODE/SENSOR") its readings of that time."""
+    """Yields the name ("SYSTEM/NODE/SENSOR") and the readings of each sensor in its period."""
     for part in parts:
         for sensor, trace in part.traces(store, margin=0):
             within = inside(trace.at, part.stretches)
@@ -62,18 +62,18 @@ def readings(store: "Store", parts: Iterable[Part]) -> Iterator[tuple[str, Trace
 
 
 def csv(name: str, trace: Trace) -> Iterator[str]:
-    """Lines without a header, in pieces."""
+    """Yields lines of CSV without a header, in pieces."""
     quoted = f'"{name}"' if "," in name else name  # no name holds a quote
     yield from _pieces(f"{quoted},{at},{_number(value)}\n" for at, value in _columns(trace))
 
 
 def lines(name: str, trace: Trace) -> Iterator[str]:
-    """JSON lines, in pieces."""
+    """Yields JSON lines, in pieces."""
     yield from _pieces(f"{line(name, at, value)}\n" for at, value in _columns(trace))
 
 
 def line(name: str, at: int, value: float) -> str:
-    """A reading as a JSON object."""
+    """Returns a reading as a JSON object."""
     return f'{{"sensor": {json.dumps(name)}, "time": {at}, "value": {value!r}}}'
 
 
@@ -82,7 +82,7 @@ def _columns(trace: Trace) -> Iterator[tuple[int, float]]:
 
 
 def _number(value: float) -> str:
-    """With all digits that it takes to read back the same, and none more."""
+    """Returns the shortest text that gives the same number when it is read."""
     return repr(value).removesuffix(".0")
 
 
@@ -113,7 +113,7 @@ def _row(row: Sequence[Any], form: str) -> str:
 
 
 def printed(pieces: Iterable[str]) -> None:
-    """To standard output, until nobody reads it any more."""
+    """Prints to standard output, until nobody reads it."""
     from steelyard.command_line import streams
 
     for piece in pieces:
@@ -123,7 +123,7 @@ def printed(pieces: Iterable[str]) -> None:
 
 
 def written(store: "Store", parts: Iterable[Part], form: str, every: str | None, output: Path) -> None:
-    """A file, whole or not at all. MachineFailed where the disk is full."""
+    """Writes a complete file or none. MachineFailed if the disk is full."""
     from steelyard import files
 
     if form == "parquet":
@@ -152,7 +152,7 @@ def _parquet(store: "Store", parts: Iterable[Part], every: str | None, path: Pat
 
 
 def _stored(store: "Store", parts: Iterable[Part], every: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The columns of each sensor in the table's order; NaN stays NaN."""
+    """Yields the columns of each sensor in the order of the table; NaN stays NaN."""
     if not every:
         for name, trace in readings(store, parts):
             yield name, {"time": trace.at, "value": trace.value}

@@ -38,7 +38,7 @@ class Rolled:
 
 
 def level(text: str) -> int:
-    """Seconds of a stretch. UsageError for another than a second, a minute or an hour."""
+    """Returns the seconds of an interval. UsageError for anything but a second, a minute or an hour."""
     from steelyard.numbers import length_of_time
     from steelyard.power.rollup import LEVELS
 
@@ -49,7 +49,7 @@ def level(text: str) -> int:
 
 
 def rolled(store: "Store", part: Part, seconds: int) -> Iterator[Rolled]:
-    """Of each sensor every whole second (minute, hour) that the time touches, once."""
+    """Yields the rollups of each sensor: every whole second (minute, hour) that the period touches, once."""
     from steelyard.power.rollup import joined
 
     width = seconds * SECOND
@@ -64,7 +64,7 @@ def rolled(store: "Store", part: Part, seconds: int) -> Iterator[Rolled]:
 
 
 def rows(of: Rolled) -> Iterator[tuple[Any, ...]]:
-    """In the order of COLUMNS; `from` in ns since 1970, what is not known None."""
+    """Yields rows in the order of COLUMNS; `from` is in ns since 1970, an unknown value is None."""
     name, found = f"{of.node}/{of.sensor.name}", of.rows
     values = (found.at, found.count, found.least, found.mean, found.greatest, found.joules, found.known)
     for at, count, *figures in zip(*(column.tolist() for column in values), strict=True):
@@ -72,7 +72,7 @@ def rows(of: Rolled) -> Iterator[tuple[Any, ...]]:
 
 
 def words(row: tuple[Any, ...], sensor: Sensor) -> tuple[str, ...]:
-    """The same without the sensor, for a reader: times of day, and units."""
+    """Returns a row without the sensor as text, with dates and units."""
     from steelyard.units import quantity, significant
 
     _, at, count, *values, joules, known = row

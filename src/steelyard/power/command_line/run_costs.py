@@ -1,4 +1,4 @@
-"""What a run, its cases or a job cost: of each node by each source, and in all."""
+"""The energy of a run, its cases or a job: for each node and source, and in total."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Row:
-    """What a node used by one source while a case ran ("": all the time); None where too little is known."""
+    """The energy of a node by one source while a case ran ("": all the time); None if there are too few readings."""
 
     node: str
     case: str
@@ -32,7 +32,7 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Total:
-    """By one source, of so many of the nodes (`of`) as it knows of; its bounds are the sums of theirs."""
+    """The energy by one source of `nodes` nodes out of `of`; its bounds are the sums of the nodes' bounds."""
 
     source: str
     nodes: int
@@ -43,9 +43,9 @@ class Total:
 
 
 def rows(store: "Store", parts: Sequence[Part], when: When) -> tuple[list[Row], list[Above]]:
-    """Of the sensors that are part of no other: modelled ones only where a node has no measured ones.
+    """Returns the energies of the sensors that are part of no other, and the nodes that drew more than their peers.
 
-    And the nodes that drew more than their peers at the same time.
+    Modelled sensors count only on a node without measured ones.
     """
     found, nodes = [], []
     for part in parts:
@@ -61,7 +61,7 @@ def rows(store: "Store", parts: Sequence[Part], when: When) -> tuple[list[Row], 
 
 
 def _disagreements(part: Part, known: dict[str, Course], clock: float) -> list[str]:
-    """Over the longest of its stretches, which has the narrowest interval."""
+    """Returns the disagreements in the longest interval, whose bounds are the narrowest."""
     if not part.stretches:
         return []
     longest = max(part.stretches, key=lambda stretch: stretch.end - stretch.begin)
@@ -88,7 +88,7 @@ def _of_node(part: Part, known: dict[str, Course], silent: set[str], clock: floa
 
 
 def totals(found: Sequence[Row], of: int) -> list[Total]:
-    """By source over those nodes all of whose times are known."""
+    """Returns the total of each source over the nodes whose energies are all known."""
     made = []
     for source in dict.fromkeys(row.source for row in found if row.source):
         nodes: dict[str, list[Energy | None]] = {}
@@ -103,7 +103,7 @@ def totals(found: Sequence[Row], of: int) -> list[Total]:
 
 
 def show(found: Sequence[Row], in_all: Sequence[Total], more: Sequence[Above], when: When, as_json: bool) -> None:
-    """A table with the totals below, and the nodes that drew more than others; or JSON of all three."""
+    """Prints a table, the totals and the nodes that drew more than others; or all three as JSON."""
     from steelyard.command_line import tables
 
     if as_json:

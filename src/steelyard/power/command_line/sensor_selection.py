@@ -1,4 +1,4 @@
-"""Which sensors of a store are meant, and of which time: by their names, or by the hosts of a run or a job."""
+"""The selection of sensors of a store and of their periods: by name, or by the hosts of a run or a job."""
 
 import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ MOST_NAMED = 8  # hosts in a sentence
 
 @dataclass(frozen=True)
 class Part:
-    """Sensors of one node ("SYSTEM/NODE"), and of which stretches of time."""
+    """Sensors of one node ("SYSTEM/NODE"), and the intervals of time."""
 
     node: str
     sensors: tuple[Sensor, ...]
@@ -36,15 +36,15 @@ class Part:
         return max(s.end for s in self.stretches)
 
     def traces(self, store: "Store", margin: int = MARGIN) -> Iterator[tuple[Sensor, Trace]]:
-        """Of each sensor its readings, one after the other, and those of `margin` (ns) around."""
+        """Yields each sensor with its readings in the intervals and within `margin` (ns) around them."""
         for sensor in self.sensors:
             yield sensor, store.trace(self.node, sensor.name, max(self.start - margin, 0), self.end + margin)
 
 
 def parts(store: "Store", words: Sequence[str], when: When) -> tuple[list[Part], list[str]]:
-    """Those that the words name (SYSTEM, SYSTEM/NODE or SYSTEM/NODE/SENSOR; none: all), and hosts that the store knows not.
+    """Returns the sensors that the words name (SYSTEM, SYSTEM/NODE or SYSTEM/NODE/SENSOR; none: all), and unknown hosts.
 
-    UsageError for words that name nothing, for a host that may be several nodes, and where no host of a run or job is known.
+    UsageError for words that name nothing, for a host that may be several nodes, and if the store has no host of the run or job.
     """
     chosen = _named(store.sensors(), words)
     if not when.hosts:
@@ -105,7 +105,7 @@ def _of_word(known: Mapping[str, tuple[Sensor, ...]], word: str) -> dict[str, tu
 
 
 def _nodes(known: Mapping[str, object], host: str) -> list[str]:
-    """The nodes that a host may be: those of its whole name, or else those of its name where no domain differs."""
+    """Returns the nodes that a host may be: those with its full name, or else those with its short name and no other domain."""
     names = {node: node.rpartition("/")[2] for node in known}
     if exact := [node for node, name in names.items() if name == host != _short(host)]:
         return exact
@@ -114,7 +114,7 @@ def _nodes(known: Mapping[str, object], host: str) -> list[str]:
 
 
 def _short(host: str) -> str:
-    """'n1.cluster.org' → 'n1'; an address stays whole."""
+    """Returns the short name: 'n1.cluster.org' → 'n1'. An address stays unchanged."""
     try:
         return str(ipaddress.ip_address(host))
     except ValueError:

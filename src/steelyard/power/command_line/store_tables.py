@@ -1,4 +1,4 @@
-"""What a store answers, as tables: its sensors, and what each said of a time."""
+"""Tables of a store: its sensors, and the energy of each in a period."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ SHOWN = ("time", "energy", "95 % interval", "mean", "greatest")
 
 
 def disagreements(rows: Sequence["Row"]) -> list[str]:
-    """What sensors of a node hold each other by what they say, and what those that hold the same cannot both say: sentences."""
+    """Returns sentences on sensors of a node that contain each other, and on sensors that contradict each other."""
     from steelyard.telemetry import watched
 
     found = []
@@ -43,7 +43,7 @@ def disagreements(rows: Sequence["Row"]) -> list[str]:
 
 
 def listed(store: "Store") -> tuple[Sequence[str], list[Sequence[Any]]]:
-    """Every sensor that the store knows."""
+    """Returns the columns and a row for each sensor of the store."""
     rows: list[Sequence[Any]] = [
         (f"{node}/{sensor.name}", sensor.quantity, sensor.unit, sensor.source)
         for node, sensors in sorted(store.sensors().items())
@@ -54,9 +54,9 @@ def listed(store: "Store") -> tuple[Sequence[str], list[Sequence[Any]]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What a sensor said: so many readings; of energy and power what that cost, of other quantities their mean and greatest.
+    """The readings of a sensor: their number; the energy, or for other quantities their mean and greatest value.
 
-    `course` is thinned, for the sentences on several sensors.
+    `course` has fewer knots; the sentences on several sensors need it.
     """
 
     node: str
@@ -69,7 +69,10 @@ class Row:
 
 
 def costs(store: "Store", parts: Iterable[Part], when: When) -> list[Row]:
-    """Between two moments that a user gives it is of as much of that time as readings reach, by a run or a job of all of it."""
+    """Returns a row for each sensor. Between two given moments, the energy covers the time that readings reach.
+
+    For a run or a job, it covers the whole time.
+    """
     rows = []
     for part in parts:
         for sensor, trace in part.traces(store):
@@ -94,7 +97,7 @@ def costs(store: "Store", parts: Iterable[Part], when: When) -> list[Row]:
 
 
 def show(rows: Sequence[Row], as_json: bool) -> None:
-    """A table for each node, or JSON."""
+    """Prints a table for each node, or JSON."""
     if as_json:
         cells = [(f"{r.node}/{r.sensor.name}", r.readings, *plain(r.spent, r.mean, r.greatest)) for r in rows]
         tables.print_rows(("sensor", "readings", *FIGURES), cells, True)
@@ -118,7 +121,7 @@ def _spent(known: Course | None, part: Part, when: When) -> Energy | None:
 
 
 def summed(found: Sequence[Energy | None]) -> Energy | None:
-    """Of one source over times that follow each other; None where one of them is not known."""
+    """Returns the sum for one source over intervals that follow each other; None if one of them is unknown."""
     known = [each for each in found if each]
     if not known or len(known) < len(found):
         return None
@@ -133,14 +136,14 @@ def summed(found: Sequence[Energy | None]) -> Energy | None:
 
 
 def plain(spent: Energy | None, mean: float | None, most: float | None) -> tuple[float | None, ...]:
-    """FIGURES as numbers."""
+    """Returns FIGURES as numbers."""
     if spent is None:
         return None, None, None, None, mean, most, None
     return spent.seconds, spent.joules, spent.low, spent.high, mean, most, spent.missing
 
 
 def words(spent: Energy | None, mean: float | None, most: float | None, unit: str) -> tuple[str, ...]:
-    """SHOWN: the same for a reader."""
+    """Returns SHOWN as text."""
     power = tuple("–" if value is None else quantity(value, unit) for value in (mean, most))
     if spent is None:
         return "–", "–", "–", *power
@@ -150,7 +153,7 @@ def words(spent: Energy | None, mean: float | None, most: float | None, unit: st
 
 
 def inside(at: Moments, stretches: "Sequence[Stretch]") -> NDArray[np.bool_]:
-    """Which of the moments lie in one of the stretches."""
+    """Returns for each moment whether it lies in one of the intervals."""
     found = np.zeros(len(at), dtype=bool)
     for each in stretches:
         found[np.searchsorted(at, each.begin) : np.searchsorted(at, each.end, side="right")] = True
@@ -158,7 +161,7 @@ def inside(at: Moments, stretches: "Sequence[Stretch]") -> NDArray[np.bool_]:
 
 
 def notes(store: "Store", parts: Iterable[Part]) -> None:
-    """Says when nothing is known of the sensors that are asked for."""
+    """Prints the gaps in the readings of the chosen sensors."""
     for part in parts:
         names = {sensor.name for sensor in part.sensors}
         for gap in store.gaps(part.node, part.start, part.end):

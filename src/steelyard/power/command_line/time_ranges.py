@@ -1,4 +1,4 @@
-"""Which time is asked for: from one moment to another, that of a run or of some of its cases, or that of a job."""
+"""The period of a question: between two moments, of a run or some of its cases, or of a job."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -59,9 +59,9 @@ OfJob = Annotated[
 
 @dataclass(frozen=True)
 class When:
-    """`stretches` of time, and by host (as the run or the job calls it) those on which something ran there; none: wherever.
+    """A period: its `stretches`, and those of each host (as the run or the job calls it) while it was used; none: all hosts.
 
-    `called` says whose time it is ("job 12"), "" for one between two moments. `clock`: seconds that its ends may be wrong.
+    `called` names the run or job ("job 12"), "" for a time between two moments. `clock`: possible error of its ends in seconds.
     """
 
     called: str
@@ -81,7 +81,7 @@ class When:
 def asked(
     since: str | None, until: str | None, run: str | None, cases: Sequence[str], job: str | None, runs: Path
 ) -> When:
-    """UsageError for several at once, for a time that has no length, and for a run or case that there is not."""
+    """Returns the period of the options. UsageError for several at once, an empty period, and an unknown run or case."""
     from steelyard.telemetry.watched import Stretch
 
     given = {"--from and --to": since or until, "--run": run, "--job": job}
@@ -104,7 +104,7 @@ def asked(
 
 
 def of_run(runs: Path, name: str, cases: Sequence[str]) -> When:
-    """From the first sample of the run to its last; of cases those of each. UsageError where no record tells of its time."""
+    """Returns the time from the first sample of a run to its last, or that of each case. UsageError if no record has a time."""
     from steelyard import records
     from steelyard.evaluation.energy import find_stretch
     from steelyard.telemetry.watched import Stretch
@@ -131,7 +131,7 @@ def _is(number: int, record: "Record", cases: Sequence[str]) -> bool:
 
 
 def _name(number: int, record: "Record") -> str:
-    """'3 memory.stream triad'."""
+    """Returns the name of a case, such as '3 memory.stream triad'."""
     return f"{number} {record.benchmark} {record.kernel}"
 
 
@@ -151,7 +151,7 @@ def _no_case(run: "Run", cases: Sequence[str]) -> str:
 
 
 def of_job(job: str, ask: "Ask | None" = None) -> When:
-    """When and where a job ran. UsageError and MachineFailed as the scheduler's `ran`."""
+    """Returns when and where a job ran. UsageError and MachineFailed as in the scheduler's `ran`."""
     from steelyard.launch import scheduler
 
     found, batch = scheduler.submitting("slurm")
@@ -160,7 +160,7 @@ def of_job(job: str, ask: "Ask | None" = None) -> When:
 
 
 def _of_hosts(called: str, reported: "Sequence[Ran]") -> When:
-    """Tasks of an array that shared a host at the same time are one stretch of it: its energy is counted once."""
+    """Joins tasks of an array that shared a host at the same time, so that its energy is counted once."""
     from steelyard.telemetry.watched import Stretch
 
     hosts: dict[str, list[Stretch]] = {}

@@ -1,4 +1,4 @@
 """Readings over HTTP: the newest ones for a Prometheus that scrapes them, and an API of our own over the whole store.
 
-`readings` asks the store, `metrics` and `own` are what can be asked for, `server` lets it be asked.
+`readings` reads the store, `metrics` and `own` answer requests, and `server` accepts them.
 """

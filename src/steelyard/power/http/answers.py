@@ -1,11 +1,11 @@
-"""What our own API answers, field by field; `/openapi.json` says the same."""
+"""The answers of our own API, field by field; `/openapi.json` describes the same."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SensorOf:
-    """A sensor of a node, as model/sensor.py says what its fields are; `unit` is that of its readings."""
+    """A sensor of a node. `model/sensor.py` describes the fields; `unit` is the unit of its readings."""
 
     node: str
     name: str
@@ -35,9 +35,9 @@ class TraceOf:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollupOf:
-    """Stretches of `seconds` that begin `at` (ns since 1970): number of readings, the least, mean and greatest in `unit`.
+    """Intervals of `seconds` that begin `at` (ns since 1970): number of readings, the least, mean and greatest in `unit`.
 
-    `joules` is the energy of those `known` seconds of which readings tell. null: there is none.
+    `joules` is the energy of the `known` seconds that the readings cover. null: there is none.
     """
 
     node: str
@@ -55,7 +55,7 @@ class RollupOf:
 
 @dataclass(frozen=True, slots=True)
 class GapOf:
-    """From `start` to `end` (ns since 1970) nothing is known of these sensors (none named: of all)."""
+    """An interval from `start` to `end` (ns since 1970) without readings of these sensors (none named: all)."""
 
     sensors: list[str]
     start: int
@@ -65,11 +65,11 @@ class GapOf:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnergyOf:
-    """Energy (J) with its 95 % interval, mean power and the greatest over `over` s (W), as `steelyard power query` says them.
+    """Energy (J) with its 95 % interval, mean power and greatest power over `over` s (W), as in `steelyard power query`.
 
-    They are of those `seconds` from `start` to `end` (ns since 1970) that lie between the first and the last reading.
-    `missing` is the share of the time from `start` to `end` of which no reading tells. Where readings tell of less than half
-    of the `seconds`, there is no energy: all is null.
+    They cover the `seconds` from `start` to `end` (ns since 1970) that lie between the first and the last reading.
+    `missing` is the share of the time from `start` to `end` without readings. If readings cover less than half of the
+    `seconds`, there is no energy, and all fields are null.
     """
 
     node: str

@@ -6,7 +6,7 @@ import msgspec
 
 
 def refused(status: int, sentence: str) -> Any:
-    """Why there is no answer, as our own API says it."""
+    """Returns the answer of our own API to a refused request."""
     from fastapi import Response
 
     return Response(msgspec.json.encode({"error": sentence}), status, media_type="application/json")

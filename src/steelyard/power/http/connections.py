@@ -1,4 +1,4 @@
-"""Connections that keep the server waiting for a request: each may for some seconds, and only so many at a time."""
+"""Connections that wait for a request: their number and the time of each are limited."""
 
 import asyncio
 import contextlib
@@ -12,9 +12,9 @@ SECONDS = 10.0  # for a request, headers and body, from the connection or the en
 
 
 def bounded() -> type[asyncio.Protocol]:
-    """uvicorn's protocol with these limits, one for a server. They hold before any token is looked at.
+    """Returns uvicorn's protocol with these limits, one for each server. They apply before any token is checked.
 
-    Who has a token sends his request at once, and is never among those that have waited longest.
+    A client with a token sends its request at once, and is never among those that have waited longest.
     """
     import h11
     from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -57,7 +57,7 @@ def bounded() -> type[asyncio.Protocol]:
 
 
 def many_files() -> None:
-    """As many open files as this process may have: a connection is one, also while it only greets."""
+    """Raises the limit of open files to its maximum, because each connection needs one."""
     with contextlib.suppress(OSError, ValueError):
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

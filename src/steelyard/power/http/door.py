@@ -1,4 +1,4 @@
-"""Where is listened, and who may come in."""
+"""The address of the server, its certificate and its token."""
 
 import ipaddress
 import socket
@@ -15,7 +15,7 @@ LEAST_TOKEN = 16  # characters: a shorter one can be guessed
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What is listened on. `loopback`: no other machine reaches it."""
+    """The address of the server. `loopback`: no other machine can reach it."""
 
     host: str
     port: int
@@ -31,7 +31,7 @@ class Secured:
 
 
 def address(text: str) -> Address:
-    """Of HOST, HOST:PORT or [HOST]:PORT. UsageError for what is none."""
+    """Returns the address from HOST, HOST:PORT or [HOST]:PORT. UsageError for anything else."""
     host, colon, port = text.rpartition(":")
     if not colon or (":" in host and not host.startswith("[")):
         host, port = text, str(PORT)
@@ -49,7 +49,7 @@ def address(text: str) -> Address:
 
 
 def token(file: Path, insecure: bool) -> str:
-    """The word that a file holds. UsageError as `files.secret`, and where it can be guessed."""
+    """Returns the token in a file. UsageError as in `files.secret`, and if it can be guessed."""
     found = secret(file, "token", insecure).strip()
     if len(found) < LEAST_TOKEN or not found.isascii() or not found.isprintable() or " " in found:
         raise UsageError(
@@ -59,7 +59,7 @@ def token(file: Path, insecure: bool) -> str:
 
 
 def expect_token(at: Address, token: str) -> None:
-    """Refuses to answer everybody."""
+    """Raises UsageError if other machines could send requests without a token."""
     if not at.loopback and not token:
         raise UsageError(
             f"Other machines can reach '{at.host}' (given by --listen). Name a token that requests must send, "
@@ -68,7 +68,7 @@ def expect_token(at: Address, token: str) -> None:
 
 
 def secured(certificate: Path | None, key: Path | None) -> Secured | None:
-    """UsageError for what is no certificate with its key; None without one."""
+    """Checks a certificate with its key and returns them; None without a certificate. UsageError if they cannot be used."""
     if certificate is None:
         if key:
             raise UsageError(f"The key '{key}' needs a certificate. Name both, with --key and --certificate.")
@@ -82,7 +82,7 @@ def secured(certificate: Path | None, key: Path | None) -> Secured | None:
 
 
 def opened(at: Address) -> socket.socket:
-    """A socket that is listened on. MachineFailed where the address is in use, or not this machine's."""
+    """Returns a listening socket. MachineFailed if the address is in use or not of this machine."""
     family = socket.AF_INET6 if ":" in at.host else socket.AF_INET
     try:
         return socket.create_server((at.host, at.port), family=family)
@@ -94,6 +94,6 @@ def opened(at: Address) -> socket.socket:
 
 
 def place(of: socket.socket, secured: Secured | None) -> str:
-    """The address as a browser takes it."""
+    """Returns the URL of the server."""
     host, port = of.getsockname()[:2]
     return f"{'https' if secured else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"

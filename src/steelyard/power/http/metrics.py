@@ -47,7 +47,7 @@ FAMILIES: dict[Quantity, Family] = {
 
 
 def router(readings: Readings) -> Any:
-    """/metrics alone."""
+    """Returns the routes: only /metrics."""
     made = APIRouter(include_in_schema=False)
     made.add_api_route("/metrics", lambda: Response(exposition(readings, time.time_ns()), media_type=FORM))
     return made
@@ -67,7 +67,7 @@ def exposition(readings: Readings, now: int) -> str:
 
 
 def _is_allowed(family: Family, value: float) -> bool:
-    """A counter is neither negative nor NaN; a gauge that is not finite says nothing."""
+    """Returns whether the value may be shown: it must be finite, and a counter must not be negative."""
     return math.isfinite(value) and (family.kind == "gauge" or value >= 0)
 
 
@@ -84,7 +84,7 @@ def _sample(node: str, sensor: Sensor, reading: Reading) -> str:
 
 
 def _labels(node: str, sensor: Sensor) -> dict[str, str]:
-    """The labels by their names; an empty one is the same as none."""
+    """Returns the labels by their names; an empty value means no label."""
     system, _, name = node.partition("/")
     return {
         "system": system,

@@ -31,7 +31,7 @@ To = Annotated[str, fastapi.Query(description=_MOMENT)]
 
 
 class Own:
-    """The API's answers. UsageError for what is not there, TooMuch for more than is answered."""
+    """The answers of the API. UsageError for things that do not exist, TooMuch for answers that are too large."""
 
     def __init__(self, readings: Readings) -> None:
         self._readings = readings
@@ -165,5 +165,5 @@ def _stretches(node: str, of: Sensor, found: Rollup) -> RollupOf:
 
 
 def _json(answer: Any) -> Any:
-    """By msgspec, which writes what is no number as null."""
+    """Writes JSON by msgspec, which writes NaN as null."""
     return Response(msgspec.json.encode(answer), media_type="application/json")

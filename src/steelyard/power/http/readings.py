@@ -1,4 +1,4 @@
-"""A query's way to the store: one call at a time, no more readings than a machine bears, and no longer than a reader waits."""
+"""Queries of the store: one call at a time, with limits on the number of readings and on the time."""
 
 import threading
 import time
@@ -25,11 +25,11 @@ _ROWS = 2_000_000  # stretches that one call to the store may give
 
 
 class TooMuch(UsageError):
-    """A query that is sound, and more than is answered."""
+    """A valid query whose answer would be too large or too slow."""
 
 
 class Readings:
-    """The store, for many queries at once: it is asked by one at a time."""
+    """The store for many queries at once. Only one query reads it at a time."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -64,7 +64,7 @@ class Readings:
 
 
 class Query:
-    """One query. TooMuch where it reads too much or takes too long."""
+    """One query. TooMuch if it reads too much or takes too long."""
 
     def __init__(self, of: Readings) -> None:
         self._of = of
@@ -72,7 +72,7 @@ class Query:
         self._read = 0
 
     def trace(self, node: str, sensor: Sensor, start: int, end: int) -> Trace:
-        """The readings from `start` up to, and without, `end` (ns since 1970)."""
+        """Returns the readings from `start` up to, but not including, `end` (ns since 1970)."""
         found = list(self._pieces(node, sensor.name, max(start, 0), min(end, END)))
         none = Trace(sensor, np.empty(0, dtype=np.int64), np.empty(0))
         return Trace(
@@ -80,7 +80,7 @@ class Query:
         )
 
     def rollup(self, sensors: Sequence[Name], level: int, start: int, end: int) -> Iterator[tuple[Name, Rollup]]:
-        """The stretches of each of the sensors in turn, as `Store.rollup` gives them."""
+        """Yields the rollup of each sensor in turn, as `Store.rollup` gives it."""
         start, end = max(start, 0), min(end, END)
         rows = max(1, (end - start) // (level * SECOND))
         together = max(1, _ROWS // rows)
@@ -94,7 +94,7 @@ class Query:
                 yield name, _only(whole, name)
 
     def _pieces(self, node: str, sensor: str, first: int, last: int) -> Iterator[Trace]:
-        """A trace in pieces, so that one of too many readings is noticed before it fills the memory."""
+        """Yields a trace in pieces, so that too many readings are noticed before they fill the memory."""
         length, begin = _PIECE, first
         while begin < last:
             end = min(begin + length, last)

@@ -1,4 +1,4 @@
-"""The server: what answers requests, who is let through, and how refusals look."""
+"""The server: it answers requests, checks the token, and refuses requests with a sentence."""
 
 import hmac
 import socket
@@ -25,7 +25,7 @@ _PAGE = """Readings of power, by Steelyard.
 
 
 def expect_packages() -> None:
-    """UsageError where what serves is not installed."""
+    """Raises UsageError if a package that serving needs is not installed."""
     try:
         import fastapi  # noqa: F401
         import uvicorn  # noqa: F401
@@ -36,12 +36,12 @@ def expect_packages() -> None:
 
 
 def dashboard() -> str:
-    """A dashboard for Grafana, as JSON."""
+    """Returns a dashboard for Grafana as JSON."""
     return (Path(__file__).parent / "dashboard.json").read_text(encoding="utf-8")
 
 
 def application(store: Store, token: str = "") -> Any:
-    """What answers requests (ASGI). With a token each must bear it; without, it must come to a name of this machine's own."""
+    """Returns the ASGI application. With a token, each request must send it; without, it must go to a name of this machine."""
     from fastapi import FastAPI, Response
     from fastapi.exceptions import RequestValidationError
 
@@ -62,7 +62,7 @@ def application(store: Store, token: str = "") -> Any:
 
 
 def serve(store: Store, at: socket.socket, token: str = "", secured: Secured | None = None) -> None:
-    """Answers until Ctrl-C or SIGTERM, which it hands on when the last answers are given."""
+    """Answers requests until Ctrl-C or SIGTERM. It passes the signal on after the last answers."""
     import uvicorn
 
     shown = {"ssl_certfile": secured.certificate, "ssl_keyfile": secured.key} if secured else {}
@@ -75,9 +75,9 @@ def serve(store: Store, at: socket.socket, token: str = "", secured: Secured | N
 
 
 class Gate:
-    """Lets through who bears the token; where there is none, who asks for this machine by a name of its own.
+    """Lets requests with the token through. Without a token, it lets requests to a name of this machine through.
 
-    The latter keeps out pages of the web: a browser sends them here under their own name, once that leads to this machine.
+    The latter keeps out web pages: if their name resolves to this machine, a browser sends requests under that name.
     """
 
     def __init__(self, inner: Any, token: str) -> None:
@@ -96,7 +96,7 @@ class Gate:
             self._answered -= 1
 
     def _refusal(self, headers: Mapping[bytes, bytes]) -> Any:
-        """The answer to who is not let through; None for who is."""
+        """Returns the answer to a refused request; None for an accepted one."""
         if self._expected:
             if not hmac.compare_digest(headers.get(b"authorization", b""), self._expected):
                 answer = refused(401, "The request has no valid token. Send the header Authorization: Bearer TOKEN.")

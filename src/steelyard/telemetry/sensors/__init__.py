@@ -1,4 +1,4 @@
-"""The kinds of sensors that are known: one file each, found by itself. Here is what a file declares, and what is asked of all."""
+"""The kinds of sensors, one file each, which are found by themselves. This file defines their interface."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ GROUP = "steelyard.sensor"  # the entry point by which another package adds a ki
 class Device(Protocol):
     """A source of readings: one or several sensors that are read together.
 
-    It may have `notes`, a sequence of sentences on what it cannot say; `opened` prints none of them.
+    It may have `notes`, a sequence of sentences on its limits; `opened` prints none of them.
     """
 
     @property
     def sensors(self) -> Sequence[Sensor]: ...
 
     def read(self) -> Sequence[Reading]:
-        """Returns the readings of its sensors now; a sensor without a reading is left out. OSError where it cannot be asked."""
+        """Returns the current readings of its sensors, without sensors that have none. OSError if it cannot be read."""
         ...
 
     def close(self) -> None: ...
@@ -34,7 +34,7 @@ class Device(Protocol):
 
 @dataclass(frozen=True)
 class Found:
-    """The devices of a kind: those that can be read, and a sentence for each that cannot."""
+    """The devices of a kind that can be read, and a sentence for each that cannot."""
 
     devices: tuple[Device, ...] = ()
     refused: tuple[str, ...] = ()
@@ -42,11 +42,11 @@ class Found:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of sensors. `find` looks below a root of files ("/"; tests give others) for those that need no settings.
+    """A kind of sensors. `find` searches below a root folder ("/"; tests use others) for sensors that need no settings.
 
-    `open` makes a device from words that a user gives ("--sensor ipmi:host=10.0.0.1"), None where the kind takes none;
-    UsageError for words that it does not know. `words` says them in the help. `light`: to read them takes microseconds, so that
-    they may be read beside a measurement which did not ask for them.
+    `open` makes a device from the settings of a user ("--sensor ipmi:host=10.0.0.1"; None: the kind takes none). It raises
+    UsageError for unknown settings. `words` describes the settings in the help. `light`: a reading takes microseconds, so that
+    these sensors may be read during any measurement.
     """
 
     name: str
@@ -58,12 +58,12 @@ class Kind:
 
 
 def kinds() -> dict[str, Kind]:
-    """All kinds by name."""
+    """Returns all kinds by name."""
     return declared(__name__, GROUP, Kind)
 
 
 def find(root: Path = Path("/"), light: bool = False) -> Found:
-    """The devices of all kinds (only of `light` ones) that are there without being asked for, and why others cannot be read."""
+    """Returns the devices of all kinds (or of the `light` ones) that need no settings, and why others cannot be read."""
     found = [kind.find(root) for kind in kinds().values() if kind.light or not light]
     return Found(tuple(d for f in found for d in f.devices), tuple(s for f in found for s in f.refused))
 
@@ -74,7 +74,7 @@ def notes(devices: Sequence[Device]) -> list[str]:
 
 
 def opened(words: str) -> Device:
-    """A device that the user names: "csv:file=trace.csv", as KIND:NAME=VALUE,NAME=VALUE. UsageError where it is none."""
+    """Opens a device that the user names, such as "csv:file=trace.csv" (KIND:NAME=VALUE,NAME=VALUE). UsageError if unknown."""
     name, _, rest = words.partition(":")
     known = {n: kind for n, kind in kinds().items() if kind.open}
     if name not in known:

@@ -17,7 +17,7 @@ from steelyard.telemetry.sensors._supplies import feeding
 from steelyard.telemetry.sensors._words import slug
 
 COLLECTION = "/redfish/v1/Chassis"
-_MOST_SENSORS = 200  # of a chassis, that are asked one by one
+_MOST_SENSORS = 200  # of a chassis that are read one by one
 _GREATEST = 1e12  # W or kWh
 # The units of sensors and of the properties that hold an energy, and their factors to J.
 _ENERGIES = {"EnergyJoules": 1.0, "EnergykWh": 3.6e6}
@@ -31,9 +31,9 @@ Where = tuple[str | int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """A number: the keys that lead to it in the resource at `path`.
+    """A number in the resource at `path`, with the keys that lead to it.
 
-    `factor` to W or J, `step` the number's own in the sensor's unit; of a mean `window` is its length in s.
+    `factor` converts it to W or J, `step` is its step in the sensor's unit, and `window` the averaging time in s.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Point:
 
 @dataclass(kw_only=True)
 class Chassis:
-    """A chassis: what its power is the sum of (`whole`), and the power of parts of it; `problems` where resources failed."""
+    """A chassis: the points whose sum is its power (`whole`), the power of its parts, and `problems` of its resources."""
 
     path: str
     label: str
@@ -61,7 +61,7 @@ class Chassis:
 
 
 def number(resource: Any, where: Where) -> float | None:
-    """The finite number to which the keys lead, some services print it as text; None where there is none."""
+    """Returns the finite number to which the keys lead; None if there is none. Some services write numbers as text."""
     for key in where:
         if isinstance(resource, dict) and isinstance(key, str):
             resource = resource.get(key)
@@ -76,7 +76,7 @@ def number(resource: Any, where: Where) -> float | None:
 
 
 def survey(service: Service) -> list[Chassis]:
-    """Every chassis. OSError where the collection cannot be had; what fails of one chassis is kept in its `problems`."""
+    """Returns every chassis. OSError if the collection cannot be read; failures of one chassis are in its `problems`."""
     found: dict[str, Chassis] = {}
     abouts: dict[str, dict[str, Any]] = {}
     inside: dict[str, str] = {}
@@ -98,7 +98,7 @@ def survey(service: Service) -> list[Chassis]:
         chassis.container = chassis.container or inside.get(path, "")
     every = list(found.values())
     for chassis in sorted(every, key=lambda each: not each.box):
-        # A board within a box that says what it draws is left out: to ask dozens of them would make the readings rare.
+        # A board is left out if its box has a power: reading dozens of boards would make the readings rare.
         if chassis.path in abouts and (chassis.box or not holder(chassis, every)):
             _fill(service, chassis, abouts[chassis.path])
     return every
@@ -110,7 +110,7 @@ def _named(path: str) -> Chassis:
 
 
 def _fill(service: Service, chassis: Chassis, about: Mapping[str, Any]) -> None:
-    """Looks for the power of the whole chassis in one schema after the other, until one gives it."""
+    """Searches one schema after the other for the power of the whole chassis."""
     for name, look in _SCHEMAS:
         if chassis.whole or not (path := link(about.get(name))):
             continue
@@ -119,14 +119,14 @@ def _fill(service: Service, chassis: Chassis, about: Mapping[str, Any]) -> None:
             look(service, chassis, path)
         except OSError as problem:
             chassis.problems.append(str(problem))
-        if chassis.whole:  # what failed before does not matter
+        if chassis.whole:  # earlier failures do not matter
             del chassis.problems[:earlier]
     if not chassis.whole:
         chassis.whole, chassis.energy = chassis.energy, []
 
 
 def _power(service: Service, chassis: Chassis, path: str) -> None:
-    """PowerControl: the first is always the chassis'; others are parts of it, and of what they are PhysicalContext says."""
+    """Reads PowerControl. The first member is always the chassis. The others are parts, which PhysicalContext names."""
     power = service.get(path)
     controls = power.get("PowerControl")
     for place, control in enumerate(controls if isinstance(controls, list) else ()):
@@ -144,7 +144,7 @@ def _power(service: Service, chassis: Chassis, path: str) -> None:
     if not chassis.whole:
         minutes = number(power, ("PowerControl", 0, "PowerMetrics", "IntervalInMin"))
         where = ("PowerControl", 0, "PowerMetrics", "AverageConsumedWatts")
-        if minutes and number(power, where):  # a mean over minutes, where the power of the moment is not given
+        if minutes and number(power, where):  # a mean over minutes, if there is no momentary power
             chassis.whole.append(Point(name="average-power", path=path, where=where, window=60 * minutes))
     if not chassis.whole:
         supplies = power.get("PowerSupplies")
@@ -177,7 +177,7 @@ def _environment(service: Service, chassis: Chassis, path: str) -> None:
 
 
 def _subsystem(service: Service, chassis: Chassis, path: str) -> None:
-    """The supplies, each by its metrics: what goes in, or else what comes out."""
+    """Reads the supplies by their metrics: the input power, or else the output power."""
     supplies = link(service.get(path).get("PowerSupplies"))
     readings: dict[str, Any] = {}
     for member, embedded in service.members(supplies) if supplies else ():
@@ -195,7 +195,7 @@ def _subsystem(service: Service, chassis: Chassis, path: str) -> None:
 
 
 def _sensors(service: Service, chassis: Chassis, path: str) -> None:
-    """Those of power: PhysicalContext, or else the makers' names, say which are of the whole chassis."""
+    """Reads the power sensors. PhysicalContext, or else the makers' names, show which are of the whole chassis."""
     found: list[tuple[str, Point, float]] = []
     contexts: list[str] = []
     for number_, (member, embedded) in enumerate(service.members(path)):
@@ -239,7 +239,7 @@ def _add_supply(chassis: Chassis, name: str, path: str, resource: Any, wheres: S
 
 
 def _is_running(chassis: Chassis, path: str, watts: float) -> bool:
-    """A machine that answers draws something: 0 W is no reading of it."""
+    """Returns whether the power can be right: a machine that answers draws more than 0 W."""
     if watts > 0:
         return True
     chassis.problems.append(f"{path} reports {watts:g} W for the whole chassis, which cannot be right")
@@ -247,7 +247,7 @@ def _is_running(chassis: Chassis, path: str, watts: float) -> bool:
 
 
 def _expect_running(chassis: Chassis, path: str, readings: Any) -> None:
-    """Takes supplies back that give nothing together."""
+    """Removes the supplies if their sum is 0 W."""
     values = [number(readings if p.path == path else readings.get(p.path), p.where) or 0.0 for p in chassis.whole]
     if chassis.whole and not _is_running(chassis, path, sum(values)):
         chassis.whole.clear()
@@ -262,7 +262,7 @@ _SCHEMAS: tuple[tuple[str, Callable[[Service, Chassis, str], None]], ...] = (
 
 
 def holder(chassis: Chassis, every: Sequence[Chassis]) -> Chassis | None:
-    """The nearest one that holds it and says what it draws; where no link says so, the one box that a board lies in."""
+    """Returns the nearest chassis that contains it and has a power; without links, the only box, for a board."""
     by_path = {each.path: each for each in every}
     passed = {chassis.path}
     above = by_path.get(chassis.container)

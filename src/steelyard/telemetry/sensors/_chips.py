@@ -1,4 +1,4 @@
-"""Which channel of a chip holds which others, as the kernel's documentation of its driver says (Documentation/hwmon)."""
+"""The channels of a chip that contain other channels, from the kernel's documentation of its driver (Documentation/hwmon)."""
 
 import re
 from collections.abc import Collection
@@ -28,7 +28,7 @@ _SOCKET = re.compile(r"esocket([0-9]+)")
 
 
 def holder(chip: str, label: str, labels: Collection[str]) -> str:
-    """The label of the channel of `chip` whose power holds that of `label`; "" where the documentation names none."""
+    """Returns the channel of `chip` whose power contains that of `label`; "" if the documentation names none."""
     if chip == "amd_energy":
         return _socket(label, labels)
     for chips, part, holders in _HOLDERS:
@@ -42,12 +42,12 @@ def holder(chip: str, label: str, labels: Collection[str]) -> str:
 
 
 def is_whole(chip: str, label: str) -> bool:
-    """Whether the channel is that of the whole machine."""
+    """Returns whether the channel measures the whole machine."""
     return any(re.fullmatch(chips, chip) and re.fullmatch(labels, label) for chips, labels in _WHOLE)
 
 
 def _socket(label: str, labels: Collection[str]) -> str:
-    """amd_energy: the cores are numbered over the sockets, each socket has as many."""
+    """Returns the socket of a core for amd_energy: the cores are numbered over the sockets, and each socket has equally many."""
     core = _CORE.fullmatch(label)
     sockets = sorted((int(match[1]), name) for name in labels if (match := _SOCKET.fullmatch(name)))
     if not core or not sockets:

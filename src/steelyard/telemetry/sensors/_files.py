@@ -1,4 +1,4 @@
-"""Sensors that are files of the kernel: the number in each, the moment at which it was read, and a device made of them."""
+"""Sensors that are files of the kernel: their numbers, the moments of reading, and a device of several files."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -48,13 +48,13 @@ class Files:
 
 
 def text_of(path: str | Path) -> str:
-    """The stripped text of a file of the kernel. OSError where it cannot be read."""
+    """Returns the stripped text of a file of the kernel. OSError if it cannot be read."""
     with open(path, "rb", buffering=0) as file:
         return (file.read(MOST_BYTES) or b"").decode("utf-8", "replace").strip()
 
 
 def value_of(path: str | Path) -> float:
-    """The number that a file holds. OSError where it cannot be read, and where it holds none."""
+    """Returns the number in a file. OSError if it cannot be read or contains no number."""
     text = text_of(path)
     value = number(text)
     if value is None:
@@ -63,14 +63,14 @@ def value_of(path: str | Path) -> float:
 
 
 def timed(path: str | Path) -> tuple[float, int]:
-    """The number that a file holds, and the middle of the time that the reading took (ns since 1970): I2C takes milliseconds."""
+    """Returns the number in a file, and the middle of the reading time (ns since 1970): I2C takes milliseconds."""
     before = time.time_ns()
     value = value_of(path)
     return value, (before + time.time_ns()) // 2
 
 
 def optional(path: str | Path) -> float | None:
-    """The number that a file holds, None where it is not there or holds none."""
+    """Returns the number in a file; None if the file is missing or contains no number."""
     try:
         return value_of(path)
     except OSError:
@@ -78,7 +78,7 @@ def optional(path: str | Path) -> float | None:
 
 
 def label(path: str | Path) -> str:
-    """The text of a file, "" where it cannot be read."""
+    """Returns the text of a file; "" if it cannot be read."""
     try:
         return text_of(path)
     except OSError:
@@ -86,7 +86,7 @@ def label(path: str | Path) -> str:
 
 
 def listed(folder: Path, pattern: str) -> list[Path]:
-    """The paths in `folder` that match a shell pattern, by their numbers (temp2 before temp10); none where it is missing."""
+    """Returns the paths in `folder` that match a shell pattern, by their numbers (temp2 before temp10)."""
     try:
         return sorted(folder.glob(pattern), key=lambda path: (len(path.name), path.name))
     except OSError:
@@ -94,7 +94,7 @@ def listed(folder: Path, pattern: str) -> list[Path]:
 
 
 def readable(files: Iterable[File]) -> tuple[dict[File, float], dict[File, OSError]]:
-    """The files that hold a number now, with it, and the others with the reason."""
+    """Returns the files that contain a number, with the number, and the others with the reason."""
     good: dict[File, float] = {}
     bad: dict[File, OSError] = {}
     for file in files:
@@ -106,13 +106,13 @@ def readable(files: Iterable[File]) -> tuple[dict[File, float], dict[File, OSErr
 
 
 def held(sensors: Sequence[Sensor]) -> list[Sensor]:
-    """With `part_of` only where that sensor is among them: what nobody reads must not take its parts out of a sum."""
+    """Returns the sensors with `part_of` only if that sensor is among them: an unread sensor must not remove parts from a sum."""
     names = {sensor.name for sensor in sensors}
     return [sensor if sensor.part_of in names else replace(sensor, part_of="") for sensor in sensors]
 
 
 def why(path: str | Path, problem: OSError) -> str:
-    """The reason why a file cannot be read, as the middle of a sentence."""
+    """Returns the reason why a file cannot be read, as the middle of a sentence."""
     if isinstance(problem, PermissionError):
         return f"only root may read {path}"
     return f"{path}: {problem.strerror}" if problem.strerror else str(problem)

@@ -1,4 +1,4 @@
-"""The joules that NVIDIA's GPUs count, by NVML itself (libnvidia-ml of the driver): nvidia-smi does not print them."""
+"""The energy counters of NVIDIA's GPUs, by NVML (libnvidia-ml of the driver): nvidia-smi does not print them."""
 
 import ctypes
 import time
@@ -11,9 +11,9 @@ _MILLI = 1e-3  # NVML's counter, of Volta and newer: mJ since the driver was loa
 
 
 class Counters:
-    """The energy of each GPU that counts it, by NVML's numbers of them, which nvidia-smi prints as the index.
+    """The energy of each GPU that counts it, named by NVML's number, which nvidia-smi prints as the index.
 
-    OSError where there is no library, no driver that it fits, or none that counts.
+    OSError if there is no library, no matching driver, or no GPU with a counter.
     """
 
     def __init__(self, library: str = LIBRARY) -> None:

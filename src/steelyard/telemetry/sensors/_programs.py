@@ -1,4 +1,4 @@
-"""Sensors that a program is asked for: its answer, and a device made of a command and what its answer says."""
+"""Sensors that are read by a program: its output, and a device of a command and a parser of its output."""
 
 import os
 import shlex
@@ -16,7 +16,7 @@ Parser = Callable[[str], Mapping[Sensor, float]]
 
 
 def answer(command: Sequence[str]) -> str:
-    """Returns the output of a program. OSError with a sentence where it cannot be started, fails, or does not end."""
+    """Returns the output of a program. OSError with a sentence if it cannot be started, fails, or does not end."""
     called = shlex.join(command)
     try:
         done = ask(command, SECONDS, environment={**os.environ, "LC_ALL": "C"})
@@ -29,7 +29,7 @@ def answer(command: Sequence[str]) -> str:
 
 
 class Program:
-    """A device that is a command; what its first answer says are its sensors. OSError where that says nothing."""
+    """A device that runs a command. Its first output defines the sensors. OSError if that has none."""
 
     def __init__(self, command: Sequence[str], parser: Parser) -> None:
         self._command = command
@@ -53,7 +53,7 @@ class Program:
 
 
 def opened(command: Sequence[str], parser: Parser) -> Program:
-    """The device of a command that a user asked for. MachineFailed where it gives nothing."""
+    """Opens the device of a command that a user named. MachineFailed if it gives no reading."""
     try:
         return Program(command, parser)
     except OSError as problem:

@@ -1,4 +1,4 @@
-"""A Redfish service (DMTF DSP0266): its resources by HTTPS, who asks, and the certificates that are trusted."""
+"""A Redfish service (DMTF DSP0266): its resources by HTTPS, the user, and the trusted certificates."""
 
 import base64
 import json
@@ -24,14 +24,14 @@ _MOST_PAGES = 20  # of a collection
 
 @dataclass(frozen=True)
 class Service:
-    """A Redfish service; `headers` say who asks. They go to that address alone: no proxy, and no other that it names."""
+    """A Redfish service; `headers` name the user. They are sent only to that address, without a proxy or redirection."""
 
     url: str
     headers: Mapping[str, str]
     opener: "OpenerDirector"
 
     def get(self, path: str) -> dict[str, Any]:
-        """The resource at `path`. OSError where there is none, or what comes is none."""
+        """Returns the resource at `path`. OSError if there is none, or the answer is not a resource."""
         from http.client import HTTPException
         from urllib.request import Request
 
@@ -47,7 +47,7 @@ class Service:
         return found
 
     def members(self, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Path and resource of each member of a collection; the resource is {} where the collection has only a link to it."""
+        """Yields path and resource of each member of a collection; the resource is {} if the collection has only a link."""
         for _ in range(_MOST_PAGES):
             page = self.get(path)
             members = page.get("Members")
@@ -60,7 +60,7 @@ class Service:
 
 
 def link(to: Any) -> str:
-    """The path of a link within the service; "" for what is none, or leads elsewhere."""
+    """Returns the path of a link within the service; "" for anything else."""
     path = to.get("@odata.id") if isinstance(to, dict) else None
     return (
         path if isinstance(path, str) and path.startswith("/redfish/") and path.isascii() and path.isprintable() else ""
@@ -68,7 +68,7 @@ def link(to: Any) -> str:
 
 
 def open_service(settings: Mapping[str, str]) -> tuple[Service, str]:
-    """The service of the words that a user gives, and its host; UsageError for words that cannot be."""
+    """Opens the service from the settings of a user. Returns it and its host. UsageError for invalid settings."""
     expect("redfish", settings, SETTINGS, ("url",))
     host, url = _address(settings["url"])
     opener = _opener(settings.get("ca"), url.startswith("https:"))
@@ -76,7 +76,7 @@ def open_service(settings: Mapping[str, str]) -> tuple[Service, str]:
 
 
 def _address(url: str) -> tuple[str, str]:
-    """(host, the address without a path); plain HTTP would show the password to everyone on the way."""
+    """Returns (host, the address without a path). Plain HTTP would show the password to everyone on the network path."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
@@ -91,7 +91,7 @@ def _address(url: str) -> tuple[str, str]:
 
 
 def _who(settings: Mapping[str, str]) -> dict[str, str]:
-    """The header that says who asks: a token of a session, or else name and password; none where neither is given."""
+    """Returns the header with the user: a session token, or else name and password; none if neither is given."""
     if "token-file" in settings:
         return {"X-Auth-Token": _secret(settings, "token-file")}
     if "user" in settings:

@@ -1,4 +1,4 @@
-"""Which of a board's power sensors hold all of it, by the names that makers give them: the whole, or else its power supplies."""
+"""The power sensors that measure a whole board, by the makers' names: one for the whole board, or else its power supplies."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _NO_POWER = re.compile(r"\b(?:max|maximum|peak|rated|capacity|limit|cap|loss)\b"
 
 
 def feeding(labels: Sequence[str]) -> list[int]:
-    """The places of the power sensors whose sum is what all of a board draws: one, one for each supply, or none.
+    """Returns the places of the power sensors whose sum is the power of the board: one, one for each supply, or none.
 
     The input of a supply contains its output, and both contain the power of its parts.
     """
@@ -33,7 +33,7 @@ def feeding(labels: Sequence[str]) -> list[int]:
 
 
 def _words(label: str) -> str:
-    """'PSU1_PowerIn' → 'psu1 power in'."""
+    """Returns the words of a label: 'PSU1_PowerIn' → 'psu1 power in'."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", label)
     apart = re.sub(r"[^a-z0-9#]+", " ", apart.lower()).strip()
     return re.sub(r"(?<=[0-9])(?=[a-z])", " ", apart)

@@ -1,4 +1,4 @@
-"""Words of users and of devices: the settings of a device, names of sensors, and units as devices print them."""
+"""Texts of users and devices: the settings of a device, names of sensors, and printed units."""
 
 import math
 import re
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from steelyard.errors import UsageError, nearest
 from steelyard.model.sensor import Quantity
 
-# What devices and their programs print, and its factor to the unit of the quantity.
+# Units that devices and their programs print, and the factor to the unit of the quantity.
 _PRINTED: dict[str, tuple[Quantity, float]] = {
     "W": ("power", 1.0),
     "Watts": ("power", 1.0),
@@ -43,7 +43,7 @@ def measured(unit: str) -> tuple[Quantity, float] | None:
 
 
 def unit_of(unit: str, where: str) -> tuple[Quantity, float]:
-    """As `measured`, for a unit that a user gives; `where` says where it stands. UsageError where it is not known."""
+    """Returns the result of `measured` for a unit of a user; `where` says where it was given. UsageError if unknown."""
     known = measured(unit)
     if known is None:
         raise UsageError(f"'{unit}' {where} is not a unit of a sensor. Use one of {', '.join(_PRINTED)}.")
@@ -51,7 +51,7 @@ def unit_of(unit: str, where: str) -> tuple[Quantity, float]:
 
 
 def number(text: str) -> float | None:
-    """The finite decimal number that `text` is; None for anything else."""
+    """Returns the finite decimal number in `text`; None for anything else."""
     stripped = text.strip()
     if len(stripped) > MOST_DIGITS or not re.fullmatch(
         r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", stripped
@@ -62,12 +62,12 @@ def number(text: str) -> float | None:
 
 
 def slug(text: str) -> str:
-    """A label as one part of a sensor's name, without signs that mean something in a topic: 'Package id 0' → 'package-id-0'."""
+    """Returns a label as one part of a sensor's name, without special signs of topics: 'Package id 0' → 'package-id-0'."""
     return re.sub(r"[^a-z0-9._]+", "-", text.lower()).strip("-") or "unnamed"
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """The names in their order; one that came before gets its number: fan, fan → fan, fan-2."""
+    """Returns the names in their order; a repeated name gets a number: fan, fan → fan, fan-2."""
     observed: Counter[str] = Counter()
     taken = set(names)
     result = []
@@ -82,7 +82,7 @@ def distinct(names: Sequence[str]) -> list[str]:
 
 
 def expect(kind: str, settings: Mapping[str, str], known: Sequence[str], needed: Sequence[str] = ()) -> None:
-    """Refuses settings that a kind of sensors does not know, and the lack of one that it needs, with a UsageError."""
+    """Raises UsageError for unknown settings, and for a missing one that the kind of sensors needs."""
     for name in settings:
         if name not in known:
             raise UsageError(f"The sensor '{kind}' has no setting '{name}'. {nearest(name, known)}")
@@ -92,7 +92,7 @@ def expect(kind: str, settings: Mapping[str, str], known: Sequence[str], needed:
 
 
 def positive(kind: str, settings: Mapping[str, str], name: str, default: float | None = None) -> float:
-    """The number, 0 or more, that a setting is. UsageError for anything else, and where it is missing without a default."""
+    """Returns a setting as a number of 0 or more. UsageError for anything else, and if it is missing without a default."""
     if name not in settings and default is not None:
         return default
     value = number(settings.get(name, ""))

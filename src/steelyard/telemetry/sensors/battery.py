@@ -1,4 +1,4 @@
-"""A laptop's battery: what the machine draws while no mains adapter feeds it (Documentation/ABI/testing/sysfs-class-power)."""
+"""A laptop's battery: the power of the machine without a mains adapter (Documentation/ABI/testing/sysfs-class-power)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Battery:
         else:
             value, at = timed(self.folder / "current_now")
             watts = value * _MICRO * value_of(self.folder / "voltage_now") * _MICRO
-        # Drivers do not agree on the sign of what flows out.
+        # Drivers use different signs for the outgoing current.
         return (Reading(self.sensor.name, at, abs(watts)),)
 
     def close(self) -> None:
@@ -42,7 +42,7 @@ class Battery:
 
 
 def find(root: Path) -> Found:
-    """The batteries that feed the machine now; one that does not is named with the reason."""
+    """Returns the batteries that feed the machine now, and the reason for each other one."""
     folders = [f for f in listed(root / "sys/class/power_supply", "*") if _feeds_the_machine(f)]
     devices: list[Device] = []
     refused: list[str] = []
@@ -64,7 +64,7 @@ def find(root: Path) -> Found:
 
 
 def _feeds_the_machine(folder: Path) -> bool:
-    """Whether it is a battery that is there, and not that of a mouse."""
+    """Returns whether it is a battery of the machine, not of a device such as a mouse."""
     return (
         label(folder / "type") == "Battery"
         and label(folder / "scope") != "Device"

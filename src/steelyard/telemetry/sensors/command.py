@@ -1,4 +1,4 @@
-"""A program of the user's that prints a number, or lines `name value unit`: whatever a site can already ask for."""
+"""A program of the user that prints a number, or lines `name value unit`: for sensors that a site can already read."""
 
 import shlex
 from collections.abc import Iterable, Mapping
@@ -36,13 +36,13 @@ def _measured(lines: Iterable[tuple[str, str, str]]) -> list[tuple[str, float, t
 
 
 def _words(line: str) -> tuple[str, str, str]:
-    """'CPU package 12.5 W' → its name, value and unit; the name may be several words."""
+    """Returns name, value and unit of a line such as 'CPU package 12.5 W'; the name may have several words."""
     words = line.rsplit(maxsplit=2)
     return (words[0], words[1], words[2]) if len(words) == 3 else ("", "", "")
 
 
 def make(settings: Mapping[str, str]) -> Device:
-    """The device of --sensor command:run=…; UsageError for settings that cannot be, MachineFailed where nothing comes."""
+    """Opens the device of --sensor command:run=…; UsageError for invalid settings, MachineFailed without a reading."""
     expect("command", settings, ("run", "unit", "name", "window"), ("run",))
     try:
         command = shlex.split(settings["run"])

@@ -1,4 +1,4 @@
-"""Readings kept in a file, `Sensor,Time,Value` with times in ns since 1970, as DCDB's dcdbquery -r prints: whole, or replayed."""
+"""Readings in a file, `Sensor,Time,Value` with times in ns since 1970, as DCDB's dcdbquery -r prints: whole, or replayed."""
 
 import csv
 import time
@@ -17,7 +17,7 @@ from steelyard.telemetry.sensors import Device, Found, Kind
 from steelyard.telemetry.sensors._words import expect, number, positive, unit_of
 
 HEADER = ["Sensor", "Time", "Value"]
-# The file has no units: without one from the user the last part of a sensor's name says what it is, in the unit without prefix.
+# The file has no units: without one from the user, the last part of a sensor's name gives the quantity, in its SI unit.
 _NAMED: dict[str, Quantity] = {
     "energy": "energy",
     "power": "power",
@@ -30,10 +30,10 @@ _NAMED: dict[str, Quantity] = {
 
 @dataclass
 class Replay:
-    """A device that gives what a file holds in the file's own steps of time, from its first reading on; then nothing more.
+    """A device that replays a file at its own speed, from its first reading on; after the last reading it gives none.
 
-    Every reading that has come due since the last `read` is given, at the moment at which it came due. `clock` gives
-    nanoseconds, `wall` those since 1970.
+    `read` returns every reading that has come due since the last call, with the moment at which it came due. `clock` gives
+    nanoseconds, `wall` nanoseconds since 1970.
     """
 
     traces: Sequence[Trace]
@@ -68,10 +68,10 @@ class Replay:
 
 
 def traces(path: Path, unit: str = "", window: float = 0.0) -> tuple[Trace, ...]:
-    """All readings of a file, a trace a sensor, in the order of time. `unit` is that of all values.
+    """Returns all readings of a file, one trace for each sensor, in the order of time. `unit` is that of all values.
 
-    Without one a sensor's name decides, and one that names no quantity is left out (a file may hold bytes and packets, too).
-    UsageError for a file that is none, with the line.
+    Without a unit, the names decide, and a sensor whose name has no quantity is left out (a file may contain bytes and packets).
+    UsageError for a file of another format, with the line.
     """
     if not is_file(path):
         raise UsageError(f"The file '{path}' of readings does not exist. Name an existing file.")
@@ -98,7 +98,7 @@ def traces(path: Path, unit: str = "", window: float = 0.0) -> tuple[Trace, ...]
 
 
 def _lines(path: Path) -> Iterator[tuple[str, int, float]]:
-    """(sensor, ns since 1970, value) of each line."""
+    """Yields (sensor, ns since 1970, value) of each line."""
     expected = "expected NAME,TIME,VALUE with the time in ns since 1970 (dcdbquery -r) and a number as the value"
     try:
         with ordinary(path) as file:
@@ -134,7 +134,7 @@ def _by_name(name: str) -> tuple[Quantity, float] | None:
 
 
 def make(settings: Mapping[str, str]) -> Device:
-    """The device of --sensor csv:file=…; UsageError for what cannot be."""
+    """Opens the device of --sensor csv:file=…; UsageError for invalid settings."""
     expect("csv", settings, ("file", "unit", "window"), ("file",))
     window = positive("csv", settings, "window", 0.0)
     return Replay(traces(Path(settings["file"]), settings.get("unit", ""), window))

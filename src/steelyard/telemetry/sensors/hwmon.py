@@ -29,7 +29,7 @@ _AVERAGING = re.compile(r"ina2(26|30|31)")
 
 @dataclass(frozen=True)
 class _Channel:
-    """A file of a chip of that driver; `word` is what the driver calls it, or else its number: "pin", "1"."""
+    """A file of a chip of that driver; `word` is the driver's label, or else the number: "pin", "1"."""
 
     file: File
     chip: Path
@@ -42,7 +42,7 @@ class _Channel:
 
 
 def find(root: Path) -> Found:
-    """A device for each chip: I2C is slow, so that one must not wait for the other."""
+    """Returns a device for each chip: I2C is slow, and one chip must not wait for another."""
     chips = listed(root / "sys/class/hwmon", "hwmon*")
     every = [channel for chip, name in zip(chips, _names(chips), strict=True) for channel in _channels(chip, name)]
     good, bad = readable(channel.file for channel in every)
@@ -57,7 +57,7 @@ def find(root: Path) -> Found:
 
 
 def _within(channels: Sequence[_Channel]) -> list[File]:
-    """Their files, with what holds the power of each, and what holds all: the machine's power meter, where there is one."""
+    """Returns the files with `part_of`: the channel that contains each, or else the machine's power meter."""
     powers = [channel for channel in channels if channel.sensor.quantity in ("power", "energy")]
     whole = next((c.sensor.name for c in powers if is_whole(c.driver, c.word)), "")
 
@@ -94,7 +94,7 @@ def _device(chip: Path) -> str:
 
 
 def _names(chips: list[Path]) -> list[str]:
-    """The chips' names; of those with equal ones with the bus address, which a restart does not change as hwmon's number."""
+    """Returns the names of the chips. Equal names get the bus address, which a restart does not change."""
     names = [slug(label(chip / "name") or chip.name) for chip in chips]
     several = Counter(names)
     return distinct(
@@ -113,7 +113,7 @@ def _channels(chip: Path, name: str) -> list[_Channel]:
         for path in listed(chip, "*_*")
         if (match := re.fullmatch(r"((?:power|energy|temp|fan)[0-9]{1,4})_(input|average)", path.name))
     ]
-    # The mean over a known time misses nothing between two readings; the same channel is not taken twice.
+    # A mean over a known time includes all between two readings. The same channel is not taken twice.
     averaged = {channel for _, channel, form in found if form == "average"}
     chosen = [(path, channel) for path, channel, form in found if form == "average" or channel not in averaged]
     words = [slug(text) if (text := label(chip / f"{channel}_label")) else "" for _, channel in chosen]
@@ -139,7 +139,7 @@ def _file(chip: Path, path: Path, channel: str, name: str) -> File:
 
 
 def _milliseconds(path: Path) -> float:
-    """Seconds; 0 where the chip does not say."""
+    """Returns seconds; 0 if the chip does not state it."""
     return max(0.0, optional(path) or 0.0) / 1000
 
 

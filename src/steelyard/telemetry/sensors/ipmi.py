@@ -26,10 +26,10 @@ _BYTES = re.compile(r"(?:\s*[0-9a-fA-F]{2})(?:\s+[0-9a-fA-F]{2})*\s*")
 
 
 def parse_dcmi(text: str, prefix: str) -> dict[Sensor, float]:
-    """The power at that moment (DCMI 1.5, Get Power Reading: whole watts). Nothing where the reading is not active.
+    """Returns the momentary power (DCMI 1.5, Get Power Reading: whole watts); nothing if the reading is not active.
 
-    Its time stamp has whole seconds of the BMC's own clock: the time of asking is nearer. Some boards offer the command and
-    always answer 0 W, which no running node draws: that is no reading.
+    Its time stamp has whole seconds of the BMC's clock, so that the time of the request is more exact. Some boards offer the
+    command and always answer 0 W. No running node draws 0 W, so that this is not a reading.
     """
     match = _DCMI.search(text)
     if match is None or not _STATE.search(text) or not int(match[1]):
@@ -39,7 +39,7 @@ def parse_dcmi(text: str, prefix: str) -> dict[Sensor, float]:
 
 
 def parse_sensors(text: str, prefix: str) -> dict[Sensor, float]:
-    """The sensors of power, temperature and fans in lines `name,value,unit,status`, those alone that give a value."""
+    """Returns the sensors of power, temperature and fans that have a value, from lines `name,value,unit,status`."""
     found = []
     for line in text.splitlines():
         words = line.rsplit(",", 3)  # a name may hold commas
@@ -62,7 +62,7 @@ def parse_sensors(text: str, prefix: str) -> dict[Sensor, float]:
 
 
 def _feeding(labels: Mapping[int, str], watts: Mapping[int, float]) -> list[int]:
-    """Returns the sensors that contain all power of the board; a sensor of the whole board that says 0 W has no reading."""
+    """Returns the sensors that measure the whole board. A sensor of the whole board with 0 W does not count."""
     places = list(labels)
     top = [places[place] for place in feeding([*labels.values()])]
     if not top or any(watts[place] > 0 for place in top):
@@ -72,7 +72,7 @@ def _feeding(labels: Mapping[int, str], watts: Mapping[int, float]) -> list[int]
 
 
 def parse_raw(text: str, sensor: Sensor, first: int, count: int, factor: float) -> dict[Sensor, float]:
-    """The number in `count` bytes from byte `first` of an answer, the lowest first, as IPMI has them."""
+    """Returns the number in `count` bytes from byte `first` of an answer, in little-endian order as in IPMI."""
     words = [word for line in text.splitlines() if _BYTES.fullmatch(line) for word in line.split()]
     if len(words) < first + count:
         return {}
@@ -80,7 +80,7 @@ def parse_raw(text: str, sensor: Sensor, first: int, count: int, factor: float) 
 
 
 def find(root: Path) -> Found:
-    """The BMC of this machine, where the kernel has a driver for it: its power, and apart from that its other sensors."""
+    """Returns the BMC of this machine if the kernel has a driver for it: its power, and separately its other sensors."""
     device = next((root / name for name in _LOCAL if (root / name).exists()), None)
     if device is None:
         return Found()
@@ -114,7 +114,7 @@ def _with(parser: Callable[[str, str], Mapping[Sensor, float]], prefix: str) -> 
 
 
 def make(settings: Mapping[str, str]) -> Device:
-    """The device of --sensor ipmi:host=…; UsageError for settings that cannot be, MachineFailed where nothing comes."""
+    """Opens the device of --sensor ipmi:host=…; UsageError for invalid settings, MachineFailed without a reading."""
     expect("ipmi", settings, _SETTINGS)
     command = ["ipmitool", *_session(settings)]
     prefix = f"ipmi/{slug(settings['host'])}" if "host" in settings else "ipmi"
@@ -129,7 +129,7 @@ def make(settings: Mapping[str, str]) -> Device:
 
 
 def _session(settings: Mapping[str, str]) -> list[str]:
-    """ipmitool's words for a BMC over the network; none for that of this machine. A password never stands in them."""
+    """Returns the arguments of ipmitool for a BMC over the network; none for the local one. They contain no password."""
     host = settings.get("host")
     if not host:
         return []

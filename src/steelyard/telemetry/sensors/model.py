@@ -1,4 +1,4 @@
-"""Where nothing measures: the energy that follows from a node's idle and full power, as its user gives them, and its load."""
+"""A model for nodes without sensors: the energy from the load and from the idle and full power that the user gives."""
 
 import os
 import time
@@ -61,7 +61,7 @@ class Model:
 
 
 def make(settings: Mapping[str, str]) -> Device:
-    """The device of --sensor model:idle=20,full=95 (watts); UsageError for what cannot be."""
+    """Opens the device of --sensor model:idle=20,full=95 (watts); UsageError for invalid settings."""
     expect("model", settings, ("idle", "full"), ("idle", "full"))
     idle, full = (positive("model", settings, name) for name in ("idle", "full"))
     if full < idle:

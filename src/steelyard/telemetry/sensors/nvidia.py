@@ -1,4 +1,4 @@
-"""NVIDIA's GPUs by nvidia-smi, which prints what NVML says of each as a table; the joules that they count by NVML itself."""
+"""NVIDIA's GPUs by nvidia-smi, which prints NVML's values as a table; their energy counters by NVML itself."""
 
 import shutil
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ _MEGA = 1e6  # clocks are printed in MHz
 
 
 def parse(text: str) -> dict[Sensor, float]:
-    """A line a GPU: index, power averaged (W, newer drivers), power (W), temperature (°C), clock of the multiprocessors (MHz).
+    """Reads one line for each GPU: index, mean power (W, newer drivers), power (W), temperature (°C), clock (MHz).
 
-    Values '[N/A]' are left out.
+    Values '[N/A]' are left out. The clock is that of the multiprocessors.
     """
     found: dict[Sensor, float] = {}
     for line in text.splitlines():
@@ -49,7 +49,7 @@ def _of_gpu(
 
 
 def find(root: Path) -> Found:
-    """The GPUs of this machine, where NVIDIA's driver is loaded."""
+    """Returns the GPUs of this machine if NVIDIA's driver is loaded."""
     if not (root / "dev/nvidiactl").exists():
         return Found()
     if not shutil.which("nvidia-smi"):
@@ -69,7 +69,7 @@ def find(root: Path) -> Found:
 
 
 def _counters(root: Path) -> tuple[Device, ...]:
-    """The GPUs' energy, where they count it; the library is this machine's, whatever files were given."""
+    """Returns the energy counters of the GPUs, if there are any. The library is that of this machine for every `root`."""
     try:
         return (Counters(),) if root == Path("/") else ()
     except OSError:  # older GPUs have power alone

@@ -1,6 +1,6 @@
 """RAPL by the kernel's perf events (the PMU `power`), for machines whose powercap files may not be read.
 
-The kernel counts in 64 bits and in steps of its own, from 0 when an event is opened; a register's 32 bits do not go round in it.
+The kernel counts in 64 bits from 0 when an event is opened, in its own steps. The 32 bits of a register do not wrap here.
 """
 
 import ctypes
@@ -21,7 +21,7 @@ from steelyard.telemetry.sensors._words import number
 
 FOLDER = "sys/bus/event_source/devices/power"
 _PARANOID = "proc/sys/kernel/perf_event_paranoid"
-# Ours of the kernel's names, as powercap has them: the same domain has the same name, however it is read.
+# The kernel's names and our names, which are those of powercap: a domain has the same name in both ways of reading.
 _DOMAINS = {"pkg": "", "cores": "/core", "gpu": "/uncore", "ram": "/dram", "psys": "psys"}
 _UPDATE = 0.001  # as the files of powercap: the registers are the same
 # J: the widest step of the registers that Linux knows. It does not say which a processor has; that of psys can be a whole joule.
@@ -36,7 +36,7 @@ Opener = Callable[[int, int, int], int]
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A sensor, and what opens its count: the PMU's type, the event, and a processor of the package; `scale` J each."""
+    """A sensor, and the settings that open its counter: the PMU's type, the event, and a CPU of the package; `scale` in J."""
 
     sensor: Sensor
     type: int
@@ -46,7 +46,7 @@ class Event:
 
 
 class Events:
-    """A device of events that are open. OSError where one cannot be opened: none is then."""
+    """A device of open events. OSError if one cannot be opened; then none stays open."""
 
     def __init__(self, events: Sequence[Event], opener: Opener) -> None:
         self.sensors: Sequence[Sensor] = [event.sensor for event in events]
@@ -75,7 +75,7 @@ class Events:
 
 
 def open_event(kind: int, config: int, cpu: int) -> int:
-    """The file of an event of all processes on a processor. OSError where the kernel gives none."""
+    """Opens an event of all processes on a CPU. Returns its file. OSError if the kernel refuses."""
     attributes = ctypes.create_string_buffer(_ATTRIBUTES.pack(kind, _ATTRIBUTES.size, config), _ATTRIBUTES.size)
     call = ctypes.CDLL(None, use_errno=True).syscall
     call.restype = ctypes.c_long
@@ -88,7 +88,7 @@ def open_event(kind: int, config: int, cpu: int) -> int:
 
 
 def find(root: Path, opener: Opener = open_event) -> Found:
-    """A device of the domains that powercap's files do not give, where the kernel lets us; else a sentence."""
+    """Returns a device of the domains that powercap's files do not give, if the kernel allows it; else a sentence."""
     if platform.machine() not in _SYSTEM_CALL:
         return Found()
     had = {sensor.name for device in powercap.find(root).devices for sensor in device.sensors}
@@ -106,7 +106,7 @@ def find(root: Path, opener: Opener = open_event) -> Found:
 
 
 def _counting(events: Sequence[Event], opener: Opener) -> list[Event]:
-    """Returns the counters that move: hypervisors and some firmware show counters that measure nothing."""
+    """Returns the events whose counters change: hypervisors and some firmware have counters that measure nothing."""
     device = Events(events, opener)
     try:
         end = time.monotonic() + _PATIENCE
@@ -120,7 +120,7 @@ def _counting(events: Sequence[Event], opener: Opener) -> list[Event]:
 
 
 def _events(root: Path, had: set[str]) -> list[Event]:
-    """Every event of the PMU on one processor of each package (the kernel's `cpumask`); of the platform on the first alone."""
+    """Returns every event of the PMU on one CPU of each package (the kernel's `cpumask`), those of the platform only once."""
     folder = root / FOLDER
     kind, cpus = optional(folder / "type"), readable_cpu_list(label(folder / "cpumask"))
     if kind is None or not cpus:
@@ -159,7 +159,7 @@ def _sensor(name: str, path: Path, scale: float) -> Sensor:
 
 
 def _held(events: Sequence[Event], had: set[str]) -> list[Event]:
-    """With `part_of` as the energies hold each other, those that powercap gives among them."""
+    """Returns the events with `part_of`, also for domains that powercap gives."""
     names = had | {event.sensor.name for event in events}
     return [_within(event, names) for event in events]
 
@@ -173,7 +173,7 @@ def _within(event: Event, names: set[str]) -> Event:
 
 
 def _why(root: Path, problem: OSError) -> str:
-    """Why the events cannot be opened, and what allows it."""
+    """Returns why the events cannot be opened, and how to allow it."""
     if not isinstance(problem, PermissionError):
         return f"perf offers RAPL ({root / FOLDER}), but its events cannot be opened: {problem.strerror}."
     level = label(root / _PARANOID) or "not shown"

@@ -19,7 +19,7 @@ _MOST_TRIES = 5  # the counters change every 100 ms, and are read in less than o
 
 @dataclass(frozen=True)
 class Counters:
-    """All counters, read as of one moment: `freshness` changes with every update."""
+    """All counters, read at one moment: `freshness` changes with every update."""
 
     folder: Path
     sensors: Sequence[Sensor]
@@ -37,7 +37,7 @@ class Counters:
 
 
 def find(root: Path) -> Found:
-    """One device with every counter of the node and its parts; limits, as power_cap, are none."""
+    """Returns one device with every counter of the node and its parts, without limits such as power_cap."""
     folder = root / "sys/cray/pm_counters"
     rate = optional(folder / "raw_scan_hz")
     update = 1 / rate if rate and rate > 0 else 0.0
@@ -83,7 +83,7 @@ def _sensor(path: Path, unit: str, update: float) -> Sensor:
 
 
 def _reading(sensor: Sensor) -> Reading | None:
-    """Returns the reading of a counter, at its own time stamp if it has one; None where it says nothing that can be used."""
+    """Returns the reading of a counter, with its own time stamp if it has one; None if it has no usable value."""
     match = _LINE.fullmatch(label(sensor.place))
     if match is None:
         return None

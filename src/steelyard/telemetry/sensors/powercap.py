@@ -1,6 +1,6 @@
 """RAPL, the energy counters of x86 processors, by the kernel's powercap files (Documentation/power/powercap).
 
-The counters are below /sys/class/powercap/intel-rapl:*, AMD's too. The same package again below intel-rapl-mmio is left out.
+The counters are below /sys/class/powercap/intel-rapl:*, also for AMD. The same package below intel-rapl-mmio is left out.
 """
 
 import re
@@ -33,7 +33,7 @@ _ALLOW = (
 
 
 def find(root: Path) -> Found:
-    """A device of all domains that can be read, and sentences for those that cannot."""
+    """Returns a device of all domains that can be read, and sentences for those that cannot."""
     good, bad = readable(_domains(root / "sys/class/powercap"))
     denied = [file for file, problem in bad.items() if isinstance(problem, PermissionError)]
     refused = [f"This machine has RAPL, but only root may read {denied[0].sensor.place}. {_ALLOW}"] if denied else []
@@ -42,7 +42,7 @@ def find(root: Path) -> Found:
         for file, problem in bad.items()
         if file not in denied
     ]
-    # A counter that runs since the start stands at 0 only where the firmware or the hypervisor leaves it unconnected.
+    # A counter that runs since the start is 0 only if the firmware or the hypervisor has not connected it.
     refused += [
         f"{file.sensor.name} is left out: {file.sensor.place} stays at 0 J, so it counts nothing."
         for file, value in good.items()
@@ -53,11 +53,11 @@ def find(root: Path) -> Found:
 
 
 def _once(joules: Mapping[Sensor, float]) -> list[Sensor]:
-    """With `part_of` the first die of a package for those that repeat its counter.
+    """Returns the sensors; dies that repeat the counter of the first die of a package are part of it.
 
-    Linux 6.9 and 6.10 took each core complex of AMD's processors for a die with a counter, and all show that of the package
-    (mended by the change "perf/x86/rapl: Fix the energy-pkg event for AMD CPUs"). Counters of their own, as those of Intel's
-    multi-die packages, differ by more than what is used between two readings.
+    Linux 6.9 and 6.10 treated each core complex of AMD's processors as a die, and all of them show the counter of the package
+    (fixed by "perf/x86/rapl: Fix the energy-pkg event for AMD CPUs"). Separate counters, such as those of Intel's multi-die
+    packages, differ by more than the energy between two readings.
     """
     first: dict[str, tuple[str, float]] = {}
     found = []
@@ -70,7 +70,7 @@ def _once(joules: Mapping[Sensor, float]) -> list[Sensor]:
 
 
 def _domains(folder: Path) -> list[File]:
-    """Every domain, named by its path, with `part_of` as the energies hold each other."""
+    """Returns every domain, named by its path, with the domain that contains it as `part_of`."""
     zones = listed(folder, "intel-rapl:*")
     labels = {zone.name: slug(label(zone / "name") or zone.name) for zone in zones}
     tops = {zone.name: ":".join(zone.name.split(":")[:2]) for zone in zones}  # intel-rapl:0:2 lies below intel-rapl:0
@@ -83,7 +83,7 @@ def _domains(folder: Path) -> list[File]:
 
 
 def _holder(top: str, name: str, names: Mapping[str, str]) -> str:
-    """The domain whose energy holds that of `name`: memory lies beside its package, though below it in the files."""
+    """Returns the domain that contains `name`. Memory is separate from its package, although its file lies below it."""
     if name != top and name.rpartition("/")[2] != "dram":
         return top
     socket = re.match(r"package-([0-9]+)", name)

@@ -61,7 +61,7 @@ class Redfish:
         return readings
 
     def close(self) -> None:
-        """No connection is kept."""
+        """Does nothing: no connection is kept."""
 
     def _sensor(self, chassis: Chassis, point: Point, every: Sequence[Chassis]) -> Sensor:
         name = self._names[point.path, point.where]
@@ -106,7 +106,7 @@ def _notes(service: Service, every: Sequence[Chassis]) -> Iterator[str]:
 
 
 def make(settings: Mapping[str, str]) -> Device:
-    """The device of --sensor redfish:url=…; UsageError for settings that cannot be, MachineFailed where nothing comes."""
+    """Opens the device of --sensor redfish:url=…; UsageError for invalid settings, MachineFailed without a reading."""
     service, host = open_service(settings)
     try:
         return Redfish(service, host)

@@ -1,4 +1,4 @@
-"""AMD's GPUs by rocm-smi, which prints what the driver says of each as JSON."""
+"""AMD's GPUs by rocm-smi, which prints the driver's values as JSON."""
 
 import json
 import re
@@ -27,9 +27,9 @@ _KEYS: tuple[tuple[re.Pattern[str], str, Quantity, float], ...] = (
 
 
 def parse(text: str) -> dict[Sensor, float]:
-    """An object a GPU, 'card0', of keys with their values as text; what is 'N/A', and an energy that stands at 0, is left out.
+    """Reads one object for each GPU, such as 'card0', with values as text. 'N/A' and an energy of 0 are left out.
 
-    Warnings may stand before the answer and after it.
+    Warnings may come before and after the answer.
     """
     found: dict[Sensor, float] = {}
     for card, keys in _answer(text).items():
@@ -44,7 +44,7 @@ def parse(text: str) -> dict[Sensor, float]:
 
 
 def _answer(text: str) -> dict[str, Any]:
-    """The first object in the text that has a card; {} where there is none."""
+    """Returns the first object in the text that has a card; {} if there is none."""
     decoder = json.JSONDecoder()
     for start in islice(re.finditer(r"\{", text), _MOST_TRIES):
         try:
@@ -57,7 +57,7 @@ def _answer(text: str) -> dict[str, Any]:
 
 
 def _once(sensors: list[Sensor]) -> list[Sensor]:
-    """A card's power and the energy that it counts are of the same thing."""
+    """Returns the sensors; the power of a card is part of its energy counter, because both measure the same."""
     names = {sensor.name for sensor in sensors}
     holders = [f"{s.name.rpartition('/')[0]}/energy" if s.quantity == "power" else "" for s in sensors]
     return [replace(s, part_of=holder) if holder in names else s for s, holder in zip(sensors, holders, strict=True)]
@@ -73,7 +73,7 @@ def _sensor(card: str, key: str) -> tuple[Sensor | None, float]:
 
 
 def find(root: Path) -> Found:
-    """The GPUs of this machine, where AMD's driver for computing is loaded."""
+    """Returns the GPUs of this machine if AMD's driver for computing is loaded."""
     if not (root / "dev/kfd").exists():
         return Found()
     if not shutil.which("rocm-smi"):

@@ -16,7 +16,7 @@ from steelyard.telemetry.sensors._words import expect, number, slug
 
 _CONFIGURATION = ("scontrol", "show", "config")
 _STEP = 1.0  # whole watts and joules are printed
-# What the plugins read, by Slurm's manual (slurm.conf, AcctGatherEnergyType).
+# The scopes of the plugins, from Slurm's manual (slurm.conf, AcctGatherEnergyType).
 _SCOPES: dict[str, Scope] = {
     "rapl": "processors",
     "gpu": "accelerators",
@@ -32,7 +32,7 @@ _PRINTED = (
 
 
 def find(root: Path) -> Found:
-    """This node's power as Slurm has it, where slurmd runs and gathers it; a sentence where it is to and does not."""
+    """Returns the power of this node if slurmd runs and measures it; a sentence if it is configured but fails."""
     if not any(label(process / "comm") == "slurmd" for process in listed(root / "proc", "[0-9]*")):
         return Found()
     if not shutil.which("scontrol"):
@@ -47,9 +47,9 @@ def find(root: Path) -> Found:
 
 
 def parse(text: str, node: str, gathered: Mapping[str, float]) -> dict[Sensor, float]:
-    """The sensors in an answer of `scontrol -o show node`; what is 'n/s' or stands at 0 is none.
+    """Returns the sensors in the output of `scontrol -o show node`, without values of 'n/s' or 0.
 
-    `gathered` as by `_gathered`. A value is as old as the last sample: its power is taken for the mean since then.
+    `gathered` comes from `_gathered`. A value is as old as the last sample, and a power counts as the mean since then.
     """
     said = dict(re.findall(r"\b(\w++)=(\S+)", text))
     found: dict[Sensor, float] = {}
@@ -64,7 +64,7 @@ def parse(text: str, node: str, gathered: Mapping[str, float]) -> dict[Sensor, f
 
 def _sensor(name: str, quantity: str, plugin: str, key: str, every: float) -> Sensor:
     source, place, scope = f"Slurm ({plugin})", f"scontrol show node: {key}", _SCOPES.get(plugin, "")
-    if quantity == "power":  # and its energy, where Slurm says that, too, are of the same thing
+    if quantity == "power":  # an energy from Slurm measures the same
         counter = f"{name.removesuffix('power')}energy"
         return Sensor(name, "power", source, place, _STEP, every, window=every, part_of=counter, scope=scope)
     return Sensor(name, "energy", source, place, _STEP, every, scope=scope)
@@ -87,7 +87,7 @@ def _gathered(text: str) -> dict[str, float]:
 
 
 def _device(node: str, gathered: Mapping[str, float]) -> Program:
-    """OSError with the reason where Slurm says nothing of that node."""
+    """Returns the device of a node. OSError with the reason if Slurm gives no value."""
     if not gathered:
         raise OSError("it is not configured to measure it (AcctGatherEnergyType and ExtSensorsType are none)")
     plugins = " and ".join(gathered)
@@ -100,12 +100,12 @@ def _device(node: str, gathered: Mapping[str, float]) -> Program:
 
 
 def _here() -> str:
-    """The name by which Slurm knows this node: within a job it says so, else it is the host's."""
+    """Returns Slurm's name of this node: from the variable within a job, else the name of the host."""
     return os.environ.get("SLURMD_NODENAME") or socket.gethostname().partition(".")[0]
 
 
 def make(settings: Mapping[str, str]) -> Device:
-    """The device of --sensor slurm:node=…; UsageError for settings that cannot be, MachineFailed where nothing comes."""
+    """Opens the device of --sensor slurm:node=…; UsageError for invalid settings, MachineFailed without a reading."""
     expect("slurm", settings, ("node",))
     try:
         return _device(settings.get("node") or _here(), _gathered(answer(_CONFIGURATION)))

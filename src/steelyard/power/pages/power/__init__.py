@@ -1,4 +1,4 @@
-"""Power over the run: what the node drew while each benchmark ran, what that cost, and how it was measured."""
+"""The page Power: the power of the node during each benchmark, the energy, and the sensors."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """What the page shows. `sensors`: rows of (name, source, what, error). `printed`: another system's power beside ours."""
+    """The content of the page. `sensors`: rows of (name, source, reading, error). `printed`: a published system."""
 
     sentences: tuple[str, ...]
     figure: drawing.Drawn
@@ -51,7 +51,7 @@ class Page:
 
 
 def data(evaluation: Evaluation) -> Page | None:
-    """None for a run in which no sensor of power or energy was read."""
+    """Returns the page; None for a run without readings of power or energy."""
     known = courses(evaluation.power.traces) if evaluation.power else {}
     timed = [(stretch, r) for r in evaluation.run.records if (stretch := energy.find_stretch(r))]
     if not known or not timed:
@@ -180,7 +180,7 @@ def _sources(known: Mapping[str, Course]) -> dict[str, list[Course]]:
 
 
 def _bands(evaluation: Evaluation, timed: Sequence[tuple[Stretch, Record]], first: int) -> tuple[Band, ...]:
-    """Where one case ran, in a run of one benchmark; otherwise where one benchmark did. None where these are many."""
+    """Returns the time of each case in a run of one benchmark, else of each benchmark; nothing if there are too many."""
     names = {record.benchmark for _, record in timed}
     varying = values.varying(evaluation.results) if len(names) == 1 else ()
 
@@ -222,7 +222,7 @@ def _rows(
 
 
 def _span(results: Sequence[Result], metric: str, unit: str) -> str:
-    """The median over the cases, and the least and the greatest; '–' where none has it."""
+    """Returns the median over the cases with the least and the greatest value; '–' if no case has the metric."""
     found = sorted(r.metrics[metric].value for r in results if metric in r.metrics)
     if not found:
         return "–"

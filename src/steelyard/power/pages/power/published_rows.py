@@ -1,4 +1,4 @@
-"""What the nodes of the Mont-Blanc prototype drew, as its authors stated it, beside what this run drew in the same state."""
+"""The published power of the Mont-Blanc prototype's nodes, beside the power of this run in the same state."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ STATES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A state, what was printed of it, and ours with its interval and verdict; "" where there is none."""
+    """A state with its published power, and the power of this run with its interval and verdict; "" if there is none."""
 
     state: str
     printed: str
@@ -32,7 +32,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Printed:
-    """The rows in the order of the data; `remarks` say in what ours is another thing."""
+    """The rows in the order of the data; `remarks` say how this run differs from the publication."""
 
     system: str
     source: str
@@ -41,7 +41,7 @@ class Printed:
 
 
 def beside(evaluation: Evaluation) -> Printed | None:
-    """None where the run has nothing of the kind."""
+    """Returns the comparison; None if the run has no power in one of the published states."""
     entries = published.select(published_power.PRINTED)
     both = [(entry, published_power.find_ours(evaluation, entry)) for entry in entries]
     if not any(drawn.value for _, drawn in both):
@@ -52,7 +52,7 @@ def beside(evaluation: Evaluation) -> Printed | None:
 
 
 def _said(entry: Published, remark: str) -> str:
-    """In the words of the table."""
+    """Returns the remark with the table's name of the state."""
     state = str(entry.parameters.get("state", ""))
     return f"This run was measured {remark}.".replace(f"'{state}'", f"'{STATES.get(state, state)}'")
 
