@@ -789,7 +789,7 @@ def test_traces_say_by_what_efficiency_is_lost() -> None:
     assert "'lu-8' 8 ranks compute 51 % of the time. The largest loss is in transfer" in found.causes.sentence
     html = report.render(run)
     assert "Causes from traces" in html
-    assert "lost by transfer: messages cost time" in html
+    assert "loss is in transfer: messages cost time" in html
     assert "Causes from traces" not in report.render(seen(line(amdahl(0.1))))
 
 

@@ -1,4 +1,4 @@
-"""The report: one HTML file that holds everything it shows, opens without a network, and prints."""
+"""The report: one HTML file that is complete, opens without a network, and can be printed."""
 
 import base64
 import functools
@@ -20,16 +20,16 @@ _HERE = Path(__file__).parent
 
 
 def write(evaluation: Evaluation, path: Path, base: Evaluation | None = None) -> Path:
-    """Write the report of `evaluation` to `path` and return it; `base` as in `render`. Errors as `files.write`."""
+    """Writes the report of `evaluation` to `path` and returns the path. `base` is that of `render`, errors are those of `files.write`."""
     files.expect_output(path, "The report")
     page = render(evaluation, base)
     return files.write(path, "The report", page)
 
 
 def render(evaluation: Evaluation, base: Evaluation | None = None) -> str:
-    """The report as one HTML text; the node's kernels also against those of `base`, another system's, where one is given.
+    """Returns the report as one HTML text. It compares the kernels of the node with those of `base`, if given.
 
-    UsageError where these have no kernel in common.
+    UsageError if these have no kernel in common.
     """
     from steelyard.garbage_collection import uncollected
     from steelyard.report import pages, paper
@@ -56,7 +56,7 @@ def render(evaluation: Evaluation, base: Evaluation | None = None) -> str:
 
 
 def fill(template: Path, drawn: bool, **data: Any) -> str:
-    """The template, filled, with what all pages have: style, scripts, and plotly if something is drawn."""
+    """Returns the filled template with the style, the scripts, and plotly if there is a figure."""
     from markupsafe import Markup
 
     from steelyard.report import pages
@@ -97,10 +97,10 @@ def _asset(name: str) -> str:
 
 @functools.cache
 def plotly() -> str:
-    """plotly.js as base64 of gzip: 2 MB instead of 5. MachineFailed where the package lacks it."""
+    """Returns plotly.js as base64 of gzip: 2 MB instead of 5. MachineFailed if the package lacks it."""
     # The package itself is not imported: that takes a second, and only this one file of it is wanted.
-    found = importlib.util.find_spec("plotly")
-    folders = list(found.submodule_search_locations or []) if found else []
+    spec = importlib.util.find_spec("plotly")
+    folders = list(spec.submodule_search_locations or []) if spec else []
     for folder in folders:
         script = Path(folder, "package_data", "plotly.min.js")
         if script.is_file():

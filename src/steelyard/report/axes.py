@@ -1,4 +1,4 @@
-"""Axes of the figures: prefixes, ticks and labels, as Plotly wants them."""
+"""Axes of the figures: prefixes, ticks and labels for Plotly."""
 
 import html
 import math
@@ -16,7 +16,7 @@ MOST_NAMED_TICKS = 12  # beyond this the labels of an axis run into each other
 
 
 def scale(reference: float, unit: str) -> tuple[float, str]:
-    """The factor and the prefixed unit of `units.quantity` for `reference`: 3e10 B/s → (1e9, 'GB/s')."""
+    """Returns the factor and the prefixed unit of `units.quantity` for `reference`: 3e10 B/s → (1e9, 'GB/s')."""
     if not math.isfinite(reference) or reference == 0:
         return 1.0, unit
     mantissa, _, label = units.quantity(reference, unit, 6).partition(" ")
@@ -24,17 +24,17 @@ def scale(reference: float, unit: str) -> tuple[float, str]:
 
 
 def title(axis: Axis, unit: str) -> str:
-    """An axis title with its unit in brackets."""
+    """Returns the title of an axis with its unit in brackets."""
     return text(f"{capital(axis.title)} ({unit})" if unit else capital(axis.title))
 
 
 def capital(name: str) -> str:
-    """The name with a capital letter, unless it is a symbol such as α."""
+    """Returns the name with a capital letter, unless it is a symbol such as α."""
     return name[:1].upper() + name[1:] if name[:2].isascii() and name[:2].islower() and len(name) > 1 else name
 
 
 def label(value: float | str | None, axis: Axis, digits: int = 3) -> str:
-    """A position on an axis as text: bytes with binary prefixes, all else through `units.quantity`."""
+    """Returns a position on an axis as text: bytes with binary prefixes, all other units by `units.quantity`."""
     if value is None or isinstance(value, str):
         return "–" if value is None else value
     if axis.unit == "B" and float(value).is_integer() and value >= 0:
@@ -45,22 +45,22 @@ def label(value: float | str | None, axis: Axis, digits: int = 3) -> str:
 
 
 def text(raw: str) -> str:
-    """`raw` so that Plotly, which reads a subset of HTML in every text, shows it as it is."""
+    """Returns `raw` with escapes, since Plotly reads a subset of HTML in every text."""
     return html.escape(raw, quote=False)
 
 
 def tick(value: float | str, axis: Axis) -> str:
-    """`label` of a place on an axis, without zeros that only mark precision: '0.05', '10 ns'."""
+    """Returns the `label` of a tick without trailing zeros: '0.05', '10 ns'."""
     return re.sub(r"(\.\d*?)0+(?=\s|$)", lambda zeros: zeros[1].rstrip("."), label(value, axis))
 
 
-def plotted(axis: Axis, found: list[Any], ends: Iterable[float | None] = ()) -> tuple[float, Json]:
-    """The factor by which values are divided, and Plotly's axis; a category axis has the factor 1.
+def plotted(axis: Axis, positions: list[Any], ends: Iterable[float | None] = ()) -> tuple[float, Json]:
+    """Returns the factor that divides the values, and Plotly's axis. A category axis has the factor 1.
 
-    `ends`: those of the values' intervals, which the axis holds too.
+    `ends` are the ends of the intervals. The axis contains them too.
     """
-    numbers = [float(v) for v in found if not isinstance(v, str) and math.isfinite(v)]
-    if len(numbers) < len(found) or not numbers:
+    numbers = [float(v) for v in positions if not isinstance(v, str) and math.isfinite(v)]
+    if len(numbers) < len(positions) or not numbers:
         return 1.0, {"type": "category", "title": {"text": title(axis, axis.unit)}, "automargin": True}
     if axis.log:
         positive = [n for n in numbers if n > 0]
@@ -84,7 +84,7 @@ def _named(ticks: list[float], axis: Axis) -> Json:
 
 
 def _framed(ticks: list[float], within: list[float], axis: Axis) -> Json:
-    """The ticks of a logarithmic axis. Where fewer than two lie among its values, it reaches to the round numbers around."""
+    """Returns the ticks of a logarithmic axis. With fewer than two ticks within its values, it extends to round numbers."""
     if not within:
         return _named(ticks, axis)
     low, high = min(within), max(within)
@@ -104,7 +104,7 @@ def _framed(ticks: list[float], within: list[float], axis: Axis) -> Json:
 
 
 def log_ticks(numbers: list[float], axis: Axis) -> list[float]:
-    """Few round ticks on a logarithmic axis: the values themselves, powers of two (of ratios always), otherwise 1-2-5."""
+    """Returns a few round ticks of a logarithmic axis: the values, powers of two (always for ratios), or 1-2-5."""
     if not numbers:
         return []
     whole = sorted(set(numbers))
@@ -128,5 +128,5 @@ def log_ticks(numbers: list[float], axis: Axis) -> list[float]:
 
 
 def divided(value: float | None, factor: float) -> float | None:
-    """`value / factor`; None where there is no finite value."""
+    """Returns `value / factor`, or None without a finite value."""
     return None if value is None or not math.isfinite(value) else value / factor

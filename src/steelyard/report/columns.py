@@ -1,4 +1,4 @@
-"""The two tables of runs, `metrics` and `samples`, as columns: of a run in Parquet, of several in DuckDB."""
+"""The tables `metrics` and `samples` as columns: in Parquet for one run, in DuckDB for several runs."""
 
 import json
 import tempfile
@@ -37,7 +37,7 @@ AT_ONCE = 4096  # samples in a row
 
 
 def metric_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """One row a metric of a case: the long form, as spreadsheets and data frames want it. Parameters are one JSON column."""
+    """Returns one row per metric of a case: the long form for spreadsheets. Parameters are one JSON column."""
     rows = []
     for r in evaluation.results:
         parameters, evidence = _parameters(r.parameters), "; ".join(map(sentence, r.verdict.evidence))
@@ -63,7 +63,7 @@ def metric_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 
 def sample_lists(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
-    """Seconds per operation in the order of time, a record's in lists of at most `AT_ONCE`; `aside`: no figure rests on it."""
+    """Yields seconds per operation in order of time, in lists of at most `AT_ONCE`. Figures ignore samples that are `aside`."""
     for r in evaluation.run.records:
         head = {
             "run": evaluation.run.id,
@@ -93,9 +93,9 @@ def _parameters(parameters: Parameters) -> str:
 
 
 def write(evaluation: Evaluation, table: Table, path: Path, flat: bool = False) -> None:
-    """Writes a run's table as Parquet; `flat`: a row for each sample, otherwise as `load` reads it.
+    """Writes a table of a run as Parquet. `flat` writes a row for each sample, otherwise `load` can read the file.
 
-    Texts that are empty and numbers that are not finite become NULL. OSError; MachineFailed where a value fits no column.
+    Empty texts and numbers that are not finite become NULL. OSError; MachineFailed if a value does not fit its column.
     """
     import duckdb
 
@@ -116,7 +116,7 @@ def write(evaluation: Evaluation, table: Table, path: Path, flat: bool = False) 
 
 
 def load(base: Any, table: Table, files: Iterable[Path]) -> None:
-    """Makes the table of a DuckDB connection, from the files of `write`."""
+    """Creates the table of a DuckDB connection from the files that `write` wrote."""
     base.execute("CREATE SCHEMA IF NOT EXISTS parts")
     place = table if table == "metrics" else "parts.samples"
     base.execute(f"CREATE TABLE {place} ({_COLUMNS[table]})")

@@ -27,40 +27,40 @@ STYLE = {
 FEW = 12  # lone cases that are listed; the rest are counted
 
 
-def runs(found: RunComparison, as_json: bool) -> None:
-    """Differences, benchmarks as a whole, every case, and what only one run has."""
+def runs(comparison: RunComparison, as_json: bool) -> None:
+    """Prints the conditions that differ, the benchmarks as a whole, every case, and the cases that only one run has."""
     if as_json:
-        plain = to_plain(found)
+        plain = to_plain(comparison)
         plain["notes"] += plain.pop("counts")
         print(json.dumps(plain, indent=1))
         return
     console = Console()
-    console.print(f"[bold]{escape(found.b)}[/] (b) compared with [bold]{escape(found.a)}[/] (a)")
-    _differences(console, found)
-    if found.wholes:
-        _wholes(console, found)
-    for name in dict.fromkeys(row.benchmark for row in found.rows):
-        _rows(console, name, [row for row in found.rows if row.benchmark == name])
-    for each in found.replacements:
-        console.print(escape(replacement.write_sentence(each)))
-    _lone(console, found.a, found.only_a)
-    _lone(console, found.b, found.only_b)
-    for note in (*found.notes, *found.counts):
+    console.print(f"[bold]{escape(comparison.b)}[/] (b) compared with [bold]{escape(comparison.a)}[/] (a)")
+    _differences(console, comparison)
+    if comparison.wholes:
+        _wholes(console, comparison)
+    for name in dict.fromkeys(row.benchmark for row in comparison.rows):
+        _rows(console, name, [row for row in comparison.rows if row.benchmark == name])
+    for replaced in comparison.replacements:
+        console.print(escape(replacement.write_sentence(replaced)))
+    _lone(console, comparison.a, comparison.only_a)
+    _lone(console, comparison.b, comparison.only_b)
+    for note in (*comparison.notes, *comparison.counts):
         console.print(escape(note), style="dim")
 
 
-def beside(found: Beside, as_json: bool) -> None:
-    """A published system's numbers with those of a run."""
+def beside(published: Beside, as_json: bool) -> None:
+    """Prints the numbers of a published system with those of a run."""
     if as_json:
-        print(json.dumps(to_plain(found), indent=1))
+        print(json.dumps(to_plain(published), indent=1))
         return
     console = Console()
     table = _table(
-        f"{found.run} beside {found.system}",
+        f"{published.run} beside {published.system}",
         ("benchmark", "what", "under"),
         ("published", "this run", "this / published"),
     )
-    for line in found.lines:
+    for line in published.lines:
         ratio = "" if line.ratio is None else f"{line.ratio:.3g}"
         ours = quantity(line.ours.value, line.ours.unit) if line.ours else "not measured"
         ours += trust.word(line.level)
@@ -69,28 +69,28 @@ def beside(found: Beside, as_json: bool) -> None:
             quantity(line.published, line.unit), ours, ratio,
         )  # fmt: skip
     console.print(table)
-    for note in found.notes:
+    for note in published.notes:
         console.print(escape(note), style="dim")
 
 
-def _differences(console: Console, found: RunComparison) -> None:
-    if not found.differences:
+def _differences(console: Console, comparison: RunComparison) -> None:
+    if not comparison.differences:
         console.print("The conditions of both runs are the same, as far as they are known.")
         return
     table = _table("Conditions that differ", ("", "name", "a", "b"), ())
-    for d in found.differences:
+    for d in comparison.differences:
         table.add_row(*(escape(text) for text in (d.group, d.name.replace("_", " "), d.a, d.b)))
     console.print(table)
 
 
-def _wholes(console: Console, found: RunComparison) -> None:
+def _wholes(console: Console, comparison: RunComparison) -> None:
     table = _table(
         "Benchmarks as a whole",
         ("benchmark",),
         ("cases", "geometric mean of times, b / a", "all samples, b / a"),
     )
     table.add_column("b is")
-    for w in found.wholes:
+    for w in comparison.wholes:
         call = _call(w.call) + (" [yellow](disturbed)[/]" if w.disturbed else "")
         span = f"{w.ratio:.3f} ({w.low:.3f} – {w.high:.3f})"
         table.add_row(escape(w.benchmark), str(w.cases), f"{w.mean:.3f}", span, call)
@@ -111,13 +111,13 @@ def _rows(console: Console, name: str, rows: Sequence[Row]) -> None:
 
 
 def _case(row: Row, constant: set[str]) -> str:
-    reported = [in_words(k, v) for k, v in row.parameters.items() if k not in constant and cases.USUAL.get(k) != v]
-    reported += [f"{in_words(k, x)} / {in_words(k, y)}" for k, x, y in row.differing]
-    return f"{row.kernel} ({', '.join(reported)})" if reported else row.kernel
+    conditions = [in_words(k, v) for k, v in row.parameters.items() if k not in constant and cases.USUAL.get(k) != v]
+    conditions += [f"{in_words(k, x)} / {in_words(k, y)}" for k, x, y in row.differing]
+    return f"{row.kernel} ({', '.join(conditions)})" if conditions else row.kernel
 
 
 def _constant(rows: Sequence[Row]) -> set[str]:
-    """Parameters that say nothing in this table, since all its rows have the same."""
+    """Returns the parameters that are the same in all rows of the table."""
     names = {name for row in rows for name in row.parameters}
     return {n for n in names if len({str(row.parameters.get(n)) for row in rows}) == 1}
 
@@ -127,8 +127,8 @@ def _lone(console: Console, run: str, lone: Sequence[Lone]) -> None:
         return
     console.print(f"Only in {escape(run)}: {plural(len(lone), 'case')}.")
     for case in lone[:FEW]:
-        reported = ", ".join(in_words(k, v) for k, v in case.parameters.items() if cases.USUAL.get(k) != v)
-        console.print(f"  {escape(case.benchmark)} {escape(case.kernel)} ({escape(reported)})", style="dim")
+        conditions = ", ".join(in_words(k, v) for k, v in case.parameters.items() if cases.USUAL.get(k) != v)
+        console.print(f"  {escape(case.benchmark)} {escape(case.kernel)} ({escape(conditions)})", style="dim")
     if len(lone) > FEW:
         console.print(f"  and {len(lone) - FEW} more", style="dim")
 

@@ -1,4 +1,4 @@
-"""Hardware counters as text: columns of a benchmark's table, and how they were counted or why not."""
+"""Hardware counters as text: columns of a benchmark's table, and a description of the measurement."""
 
 from collections.abc import Callable, Iterable
 
@@ -18,42 +18,42 @@ TITLES = tuple(title for title, _ in _COLUMNS)
 
 
 def columns(results: Iterable[Result]) -> tuple[str, ...]:
-    """The titles of the columns that have a value in at least one of the results."""
-    found = [c for result in results if (c := counted(result))]
-    return tuple(title for title, text in _COLUMNS if any(text(c) for c in found))
+    """Returns the titles of the columns that have a value in at least one result."""
+    counts = [c for result in results if (c := counted(result))]
+    return tuple(title for title, text in _COLUMNS if any(text(c) for c in counts))
 
 
 def cells(result: Result, titles: Iterable[str]) -> tuple[str, ...]:
-    """The result's values under these titles; "" where one was not counted, or the result is INVALID."""
-    found = counted(result)
+    """Returns the values of the result for these titles; "" for a value that was not counted, or for an INVALID result."""
+    counts = counted(result)
     text = dict(_COLUMNS)
-    return tuple(text[title](found) if found else "" for title in titles)
+    return tuple(text[title](counts) if counts else "" for title in titles)
 
 
 def how(records: list[Record], results: Iterable[Result]) -> str:
-    """How it was counted; "" where nothing was: the machine's page says why, once."""
-    found = [c for result in results if (c := counted(result))]
-    if not found:
+    """Returns how the counters were read, or "" without counters: then the page of the machine states the reason."""
+    counts = [c for result in results if (c := counted(result))]
+    if not counts:
         return ""
-    shares = [c.share for c in found if c.share is not None]
-    reported = (
+    shares = [c.share for c in counts if c.share is not None]
+    text = (
         "in user mode, for all threads together, from the first sample to the last, divided by the number of operations"
     )
     if shares and min(shares) < 0.999:
         least = values.percent(min(shares))
-        reported += f"; other events shared the counters, so they counted only part of the time (least {least}) and are scaled up"
+        text += f"; other events shared the counters, so they counted only part of the time (least {least}) and are scaled up"
     meters = ", ".join(sources(records))
-    return f"{reported}; energy is that of the whole machine, measured by {meters}" if meters else reported
+    return f"{text}; energy is that of the whole machine, measured by {meters}" if meters else text
 
 
 def missing(evaluation: Evaluation) -> tuple[str, ...]:
-    """A sentence for each reason why cases of the run have no counters."""
+    """Returns a sentence for each reason why cases of the run have no counters."""
     reported = reasons(evaluation.run.records)
     return tuple(f"Instructions, cycles and cache misses were not counted: {reason}." for reason in reported)
 
 
 def _count(value: float | None) -> str:
-    """Three digits that count, in groups of three where there are many: a prefix on a count would mislead."""
+    """Returns three significant digits, in groups of three without a prefix, since a prefix on a count would mislead."""
     if value is None:
         return ""
     return significant(value) if value < 1000 else f"{int(float(f'{value:.3g}')):,}".replace(",", "\u202f")

@@ -1,4 +1,4 @@
-"""Which values of a figure rest on results that cannot be relied on: also those that were computed from them.
+"""Finds the values of a figure that depend on unreliable results, also values that were calculated from them.
 
 A figure is plain data, and does not say from what its values come. So the benchmark's own function is asked again for results
 whose times and metrics were moved a little, by different parts: what moves with the results of a verdict rests on them.
@@ -24,41 +24,41 @@ Numbers = list[float | None]
 
 
 def derived(draw: Drawing, results: Sequence[Result], made: Sequence[Figure]) -> tuple[Figure, ...]:
-    """The figures, in which each value that rests on results of a lesser verdict has the least trusted of these.
+    """Returns the figures. Each value that depends on doubtful results has the least trusted verdict of these results.
 
     `made` are the figures that `draw` makes of `results`; a value in them that has a verdict already keeps it.
     """
-    found = [list(_numbers(figure)) for figure in made]
-    levels: list[list[Level]] = [["CLEAN"] * len(before) for before in found]
+    numbers = [list(_numbers(figure)) for figure in made]
+    levels: list[list[Level]] = [["CLEAN"] * len(before) for before in numbers]
     for level in among(map(values.level, results)):
         moved = tuple(_moved(r, n) if values.level(r) == level else r for n, r in enumerate(results))
         try:
             others = [list(_numbers(figure)) for figure in draw(moved)]
         except Exception:  # a benchmark may come from anyone: what then rests on what is not known
             others = []
-        for before, of, after in zip_longest(found, levels, others[: len(found)], fillvalue=None):
+        for before, own_levels, after in zip_longest(numbers, levels, others[: len(numbers)], fillvalue=None):
             for place in _changed(before or [], after):
-                of[place] = worst((level, of[place]))  # type: ignore[index]
-    return tuple(map(_graded, made, found, levels))
+                own_levels[place] = worst((level, own_levels[place]))  # type: ignore[index]
+    return tuple(map(_graded, made, numbers, levels))
 
 
 def with_signs(figure: Figure) -> Figure:
-    """The figure with the sign before the name of each line that was computed of what cannot be relied on.
+    """Returns the figure with a sign before the name of each line that was calculated from unreliable results.
 
-    Lines of the results' own values bear their marks only.
+    Lines of the results' own values only have marks.
     """
 
     def name(series: Series) -> str:
-        known = [y for y in series.y if y is not None]
-        computed = all(isinstance(y, Doubtful) and not y.evidence for y in known)
-        signs = bool(known) and not series.published and computed and bool(series.name)
-        return signed(series.name, worst(map(level_of, known))) if signs else series.name
+        present = [y for y in series.y if y is not None]
+        computed = all(isinstance(y, Doubtful) and not y.evidence for y in present)
+        signs = bool(present) and not series.published and computed and bool(series.name)
+        return signed(series.name, worst(map(level_of, present))) if signs else series.name
 
     return replace(figure, series=tuple(replace(series, name=name(series)) for series in figure.series))
 
 
 def _moved(result: Result, number: int) -> Result:
-    """The result with its times longer by a small part that is its own, and its metrics as far away."""
+    """Returns the result with its times and metrics multiplied by a factor close to 1 that no other result has."""
     factor = 1 + PART * (1 + number * _GOLDEN % 1)
     records = tuple(_longer(record, factor) for record in result.records)
     return replace(
@@ -67,7 +67,7 @@ def _moved(result: Result, number: int) -> Result:
 
 
 def _longer(record: Record, factor: float) -> Record:
-    """The record with its times longer by that factor, those of its ranks, too."""
+    """Returns the record with its times and the times of its ranks multiplied by the factor."""
     around, samples = record.surroundings, tuple(seconds * factor for seconds in record.samples)
     rows = around.ranks.seconds
     if rows is not None:
@@ -82,7 +82,7 @@ def _scaled(value: Value, factor: float) -> Value:
 
 
 def _changed(before: Numbers, after: Numbers | None) -> Iterator[int]:
-    """The places of those values of the first figure that are others in the second; all where it has another shape."""
+    """Yields the positions of the values that differ between the figures; all positions if the shapes differ."""
     alike = after is not None and len(before) == len(after)
     for place, value in enumerate(before):
         if value is not None and not (alike and after is not None and value == after[place]):
@@ -90,7 +90,7 @@ def _changed(before: Numbers, after: Numbers | None) -> Iterator[int]:
 
 
 def _numbers(figure: Figure) -> Iterator[float | None]:
-    """Its values and the places of its names, which are values too."""
+    """Yields the values of the figure and the positions of its names, which are values too."""
     for series in figure.series:
         if not series.published:
             yield from series.y
@@ -103,7 +103,7 @@ def _numbers(figure: Figure) -> Iterator[float | None]:
 
 
 def _graded(figure: Figure, before: Numbers, levels: Sequence[Level]) -> Figure:
-    """The figure with these verdicts of its values, in the order of `_numbers`."""
+    """Returns the figure with these verdicts of its values, in the order of `_numbers`."""
     numbers = iter(
         [
             y if y is None or isinstance(y, Doubtful) else graded(y, level)

@@ -1,4 +1,4 @@
-"""A run's results as tables for documents: Markdown for notes and tickets, LaTeX for papers."""
+"""The results of a run as tables for documents: Markdown for notes and tickets, LaTeX for papers."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ _LATEX = {
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """Results of one benchmark with the same main metric. `about`: what holds for all rows."""
+    """Results of one benchmark with the same main metric. `about` holds facts that apply to all rows."""
 
     title: str
     name: str
@@ -34,7 +34,7 @@ class Table:
 
 
 def tables(evaluation: Evaluation) -> Iterator[Table]:
-    """The tables of the report's benchmarks in its order: parameters, main metric, interval, share of the limit, verdict."""
+    """Returns the tables of the benchmarks in the order of the report: parameters, metric, interval, share of limit, verdict."""
     for names in grouped(evaluation.benchmarks).values():
         for name in names:
             page = benchmark.data(evaluation, name)
@@ -74,7 +74,7 @@ def _facts(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def markdown(evaluation: Evaluation) -> str:
-    """The tables in GitHub's Markdown, each below the heading of its benchmark."""
+    """Returns the tables in GitHub's Markdown, each below the heading of its benchmark."""
     parts = [f"# {_marked(evaluation.run.machine.host)}", *map(_marked, _facts(evaluation))]
     shown = ""
     for table in tables(evaluation):
@@ -89,7 +89,7 @@ def markdown(evaluation: Evaluation) -> str:
 
 
 def _marked(text: str) -> str:
-    """The text so that Markdown shows it as it is, on one line."""
+    """Returns the text on one line, with escapes for Markdown."""
     return re.sub(r"([\\`*_{}\[\]<>|#~&])", r"\\\1", " ".join(text.split()))
 
 
@@ -133,7 +133,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def escaped(text: str) -> str:
-    """The text so that LaTeX sets it as it is, on one line."""
+    """Returns the text on one line, with escapes for LaTeX."""
     return "".join(_LATEX.get(character, character) for character in " ".join(re.split(r"[ \t\n\r]+", text.strip())))
 
 

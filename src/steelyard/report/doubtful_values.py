@@ -1,4 +1,4 @@
-"""The values that a figure must mark, since they cannot be relied on, and how they are distinguished from the others."""
+"""The unreliable values that a figure must mark, and the looks of their marks."""
 
 from collections.abc import Iterable
 from typing import Literal, Self
@@ -26,7 +26,7 @@ _LOOKS: dict[tuple[str, Level], str] = {
 
 
 class Doubtful(float):
-    """A value that cannot be relied on, with its verdict.
+    """An unreliable value with its verdict.
 
     `evidence` is that of the result whose value it is; () for a value that was computed from such ones.
     """
@@ -41,12 +41,12 @@ class Doubtful(float):
 
 
 def graded(value: float, level: Level, evidence: tuple[Evidence, ...] = ()) -> float:
-    """The value with its verdict, where that needs a mark."""
+    """Returns the value, with its verdict if that needs a mark."""
     return Doubtful(value, level, evidence) if doubtful(level) else value
 
 
 def level_of(value: float | None) -> Level:
-    """The verdict of that value; CLEAN where it needs no mark."""
+    """Returns the verdict of the value; CLEAN if it needs no mark."""
     return value.level if isinstance(value, Doubtful) else "CLEAN"
 
 
@@ -56,20 +56,20 @@ def marked(value: float | None) -> str:
 
 
 def named(point: Point) -> str:
-    """The name of a place, with the sign of the lesser verdict of its coordinates."""
+    """Returns the name of a point, with the sign of the worse verdict of its coordinates."""
     return signed(point.label, worst(level_of(at) for at in (point.x, point.y) if not isinstance(at, str)))
 
 
 def look(level: Level, drawing: str) -> str:
-    """How values of that level look in such a figure."""
-    found = _LOOKS.get((drawing, level))
-    return f"shown by {found}" if found else "named in the pointer's text and in the numbers below"
+    """Describes the look of values of that level in such a figure."""
+    mark = _LOOKS.get((drawing, level))
+    return f"shown by {mark}" if mark else "named in the pointer's text and in the numbers below"
 
 
 def among(levels: Iterable[Level]) -> list[Level]:
-    """Those of the levels that need a mark, each once, in the order of trust."""
-    found = set(levels)
-    return [level for level in ORDER if doubtful(level) and level in found]
+    """Returns the levels that need a mark, each once, in the order of trust."""
+    present = set(levels)
+    return [level for level in ORDER if doubtful(level) and level in present]
 
 
 def notes(levels: Iterable[Level], what: str, drawing: Drawing) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The figures of a benchmark as the page takes them: Plotly's JSON, and the same numbers as a table."""
+"""The figures of a benchmark for its page: Plotly's JSON, and the same numbers as a table."""
 
 import json
 from collections.abc import Sequence
@@ -46,12 +46,12 @@ class Drawn:
 
 
 def has_plot(figure: Drawn) -> bool:
-    """Whether it is drawn: it is neither a table, nor a sentence, nor an error."""
+    """Returns whether the figure is drawn: it is not a table, a sentence or an error."""
     return not (figure.error or figure.single or figure.table)
 
 
 def numbers_of(figure: Figure) -> tuple[tuple[str, ...], ...]:
-    """The values of lines over whole counts, as rows: line, count, value, interval."""
+    """Returns the values of lines over whole counts as rows: line, count, value, interval."""
 
     def between(low: float | None, high: float | None) -> str:
         return "–" if low is None or high is None else f"{label(low, figure.y)} – {label(high, figure.y)}"
@@ -64,7 +64,7 @@ def numbers_of(figure: Figure) -> tuple[tuple[str, ...], ...]:
 
 
 def figures(benchmark: Benchmark, results: tuple[Result, ...], machine: Machine) -> tuple[Drawn, ...]:
-    """All the figures of a benchmark. INVALID results are not drawn; what cannot be relied on is marked."""
+    """Returns all figures of a benchmark. They do not show INVALID results, and mark unreliable values."""
     usable = tuple(r for r in results if values.level(r) != "INVALID")
     if not usable:
         return ()
@@ -97,7 +97,7 @@ def graded(result: Result) -> Result:
 
 
 def plain(figure: Figure) -> Drawn:
-    """A figure none of whose values needs a mark."""
+    """Returns a figure without marks on its values."""
     return _drawn(figure.name, figure, (), 0)
 
 
@@ -148,30 +148,34 @@ def _table(anchor: str, figure: Figure, levels: Sequence[Level]) -> Drawn:
 
 def _notes(figure: Figure, levels: Sequence[Level]) -> list[str]:
     """A note for each level that needs a mark, in the order of trust; then of those that are in the table only."""
-    known = [value for value in _values(figure) if value is not None]
-    drawn = marks.among(map(marks.level_of, known))
-    notes = [_note(level, known, figure.kind) for level in drawn]
+    present = [value for value in _values(figure) if value is not None]
+    drawn = marks.among(map(marks.level_of, present))
+    notes = [_note(level, present, figure.kind) for level in drawn]
     if notes:
         notes[-1] += " The table of results shows all the evidence."
     others = [level for level in levels if level not in drawn]
     return notes + [f"Some results of this benchmark are {level}. See the table." for level in others]
 
 
-def _note(level: Level, known: Sequence[float], kind: str) -> str:
+def _note(level: Level, present: Sequence[float], kind: str) -> str:
     """How many of the figure's values are of that level, and mostly by what."""
-    found = [value for value in known if isinstance(value, Doubtful) and value.level == level]
-    kinds = frequent(value.evidence for value in found)
-    if len(found) == 1:
-        many = "the only value" if len(known) == 1 else f"1 of {len(known)} values"
+    doubtful = [value for value in present if isinstance(value, Doubtful) and value.level == level]
+    kinds = frequent(value.evidence for value in doubtful)
+    if len(doubtful) == 1:
+        many = "the only value" if len(present) == 1 else f"1 of {len(present)} values"
         mostly = f", by {' and '.join(name for name, _ in kinds)}" if kinds else ""
     else:
-        many = f"all {len(known)} values" if len(found) == len(known) else f"{len(found)} of {len(known)} values"
+        many = (
+            f"all {len(present)} values"
+            if len(doubtful) == len(present)
+            else f"{len(doubtful)} of {len(present)} values"
+        )
         mostly = f", most often because of {' and '.join(f'{name} ({n})' for name, n in kinds)}" if kinds else ""
     return f"{level}: {many}{mostly}; {marks.look(level, kind)}."
 
 
 def _single(figure: Figure) -> str:
-    """A map of a single cell as a sentence: 'Bandwidth: 9.36 GB/s (memory of node 0, …)'; '' otherwise."""
+    """Returns a map of a single cell as a sentence: 'Bandwidth: 9.36 GB/s (memory of node 0, …)'; '' otherwise."""
     if all(value is None for value in _values(figure)) and not any(s.published for s in figure.series):
         return "No value was measured for this figure."
     if is_lone(figure):
@@ -189,23 +193,23 @@ def _lone(figure: Figure) -> str:
     """The only value of a figure as a sentence: 'Speed: 50.3 Mop/s, 95 % interval 48.1 Mop/s to 52.9 Mop/s (threads).'"""
     series = next(series for series in figure.series if any(y is not None for y in series.y))
     at = next(index for index, y in enumerate(series.y) if y is not None)
-    said = label(series.y[at], figure.y) + word(marks.level_of(series.y[at]))
+    text = label(series.y[at], figure.y) + word(marks.level_of(series.y[at]))
     low, high = (ends[at] if ends else None for ends in (series.low, series.high))
     if low is not None and high is not None:
-        said += f", 95 % interval {label(low, figure.y)} to {label(high, figure.y)}"
-    return f"{capital(figure.y.title)}: {said} ({tick(series.x[at], figure.x)})."
+        text += f", 95 % interval {label(low, figure.y)} to {label(high, figure.y)}"
+    return f"{capital(figure.y.title)}: {text} ({tick(series.x[at], figure.x)})."
 
 
 def embedded(plot: object) -> Markup:
-    """JSON inside a script element: no '<' can end it, whatever a record holds."""
+    """Returns JSON for a script element. It holds no '<', so no text of a record can end the element."""
     text = json.dumps(plot, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
 def _values(figure: Figure) -> list[float | None]:
-    """What this machine gave to the figure."""
-    own = (series for series in figure.series if not series.published)
-    return [v for line in figure.z for v in line] + [y for series in own for y in series.y]
+    """Yields the values of this machine in the figure."""
+    measured = (series for series in figure.series if not series.published)
+    return [v for line in figure.z for v in line] + [y for series in measured for y in series.y]
 
 
 def _value(value: float | None, axis: Axis) -> str:
@@ -226,7 +230,7 @@ def _grid(figure: Figure) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 
 
 def _columns(figure: Figure) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """One row a point: series, x, y and its interval."""
+    """Returns one row per point: series, x, y and its interval."""
     bounded = any(series.low and series.high for series in figure.series)
     rows = []
     for series in figure.series:

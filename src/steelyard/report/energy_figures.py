@@ -55,17 +55,17 @@ def energies(evaluation: Evaluation) -> tuple[Energies, ...]:
     """For each toolchain that made kernels of the node whose energy is known; () where there is none."""
     usable = [r for r in evaluation.results if "mode" in r.parameters and known(r)]
     toolchains = dict.fromkeys(str(r.parameters.get("toolchain", "")) for r in usable)
-    found = []
+    tables = []
     for toolchain in toolchains:
         kernels = measured(r for r in usable if str(r.parameters.get("toolchain", "")) == toolchain)
         title = toolchain if len(toolchains) > 1 else ""
         several = any(len(k.modes) > 1 for k in kernels)
-        found.append(
+        tables.append(
             Energies(
                 title, _against(title, kernels, evaluation) if several else None, _times(title, kernels, evaluation)
             )
         )
-    return tuple(found)
+    return tuple(tables)
 
 
 def known(result: Result) -> bool:
@@ -92,15 +92,15 @@ OF = Measure(ENERGY.name, ENERGY.unit, "energies", over)
 def _against(title: str, kernels: Sequence[Measured], evaluation: Evaluation) -> Part:
     machine, guess = evaluation.run.machine, is_guess(evaluation)
     first = {min(k.modes) for k in kernels}
-    reported = called(next(iter(first)), machine) if len(first) == 1 else "each kernel's first mode"
+    base = called(next(iter(first)), machine) if len(first) == 1 else "each kernel's first mode"
     figure = Figure(
         name="energy-against",
-        title=f"{_called('Energy of an iteration', guess)} against {reported}{_of(title)}",
+        title=f"{_called('Energy of an iteration', guess)} against {base}{_of(title)}",
         kind="bars",
         x=Axis("kernel"),
-        y=Axis(f"{_called('energy', guess)} over that of {reported}", log=True, ratio=True),
-        marks=(Mark("y", 1.0, reported),),
-        caption=(GUESS if guess else "") + BARS.format(reference=reported),
+        y=Axis(f"{_called('energy', guess)} over that of {base}", log=True, ratio=True),
+        marks=(Mark("y", 1.0, base),),
+        caption=(GUESS if guess else "") + BARS.format(reference=base),
     )
     rows = [
         Kernel(
@@ -171,18 +171,18 @@ def _point(kernel: Measured, mode: Mode, machine: Machine) -> _Point:
 
 
 def _row(point: _Point, best: bool) -> tuple[str, ...]:
-    reported = [cell for v in (point.seconds, point.joules) for cell in (quantity(v.value, v.unit), values.interval(v))]
-    return point.kernel, point.mode, *reported, "yes" if best else ""
+    cells = [cell for v in (point.seconds, point.joules) for cell in (quantity(v.value, v.unit), values.interval(v))]
+    return point.kernel, point.mode, *cells, "yes" if best else ""
 
 
 def _series(name: str, points: Sequence[_Point]) -> Series:
-    of = [p.joules for p in points]
+    joules = [p.joules for p in points]
     return Series(
         name,
         tuple(p.seconds.value for p in points),
         tuple(doubtful_values.graded(p.joules.value, p.level) for p in points),
-        tuple(v.low for v in of),
-        tuple(v.high for v in of),
+        tuple(v.low for v in joules),
+        tuple(v.high for v in joules),
         connected=False,
     )
 
@@ -224,8 +224,8 @@ def _plot(
     return plot
 
 
-def _ends(of: Sequence[Value]) -> Json:
-    up, down = [(v.high or v.value) - v.value for v in of], [v.value - (v.low or v.value) for v in of]
+def _ends(quantities: Sequence[Value]) -> Json:
+    up, down = [(v.high or v.value) - v.value for v in quantities], [v.value - (v.low or v.value) for v in quantities]
     return {"array": up, "arrayminus": down}
 
 

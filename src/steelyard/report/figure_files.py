@@ -26,13 +26,13 @@ def write(evaluation: Evaluation, folder: Path, form: str, base: Evaluation | No
         raise UsageError(f"There is no format '{form}' for figures. {nearest(form, pictures.FORMATS)}")
     with uncollected():
         whole = pages.pages(evaluation, base)
-        found = {figure.anchor: figure for page in whole for figure in drawn(page.data)}
+        by_anchor = {figure.anchor: figure for page in whole for figure in drawn(page.data)}
         records = next((page.data.records for page in whole if hasattr(page.data, "records")), Markup("{}"))
         for name in evaluation.benchmarks:
-            found |= {figure.anchor: figure for figure in benchmark.data(evaluation, name).figures}
+            by_anchor |= {figure.anchor: figure for figure in benchmark.data(evaluation, name).figures}
     files.expect_folder(folder, WHAT, "--figures")
     folder.mkdir(parents=True, exist_ok=True)
-    plotted = [figure for figure in found.values() if has_plot(figure)]
+    plotted = [figure for figure in by_anchor.values() if has_plot(figure)]
     return tuple(_write(figure, folder / f"{figure.anchor}.{form}", form, records) for figure in plotted)
 
 

@@ -25,13 +25,13 @@ def plotly(figure: Figure) -> Json:
 
 
 def _lines(figure: Figure) -> Json:
-    own = tuple(series for series in figure.series if not series.published) or figure.series
-    (x_factor, x_axis), (y_factor, y_axis) = _axes(figure, own)
+    measured = tuple(series for series in figure.series if not series.published) or figure.series
+    (x_factor, x_axis), (y_factor, y_axis) = _axes(figure, measured)
     data: list[Json] = []
     for number in range(len(figure.series)):
         data += _trace(figure, number, (x_factor, y_factor))
     layout: Json = {"xaxis": x_axis, "yaxis": y_axis, "shapes": [], "annotations": [], "height": 400}
-    layout["showlegend"] = len(own) > 1
+    layout["showlegend"] = len(measured) > 1
     if figure.kind == "bars":
         layout["barmode"] = "group"
     for mark in figure.marks:
@@ -41,10 +41,10 @@ def _lines(figure: Figure) -> Json:
         _stretch(layout, band, figure, x_factor)
     for point in figure.points:
         _point(layout, replace(point, label=named(point)), figure, x_factor, y_factor)
-    found: Json = {"data": data, "layout": layout, "wide": False}
-    if len(own) < len(figure.series):
-        found["beside"] = _beside(figure, x_axis, y_axis)
-    return found
+    plot: Json = {"data": data, "layout": layout, "wide": False}
+    if len(measured) < len(figure.series):
+        plot["beside"] = _beside(figure, x_axis, y_axis)
+    return plot
 
 
 def _axes(figure: Figure, series: tuple[Series, ...]) -> tuple[tuple[float, Json], tuple[float, Json]]:
@@ -111,22 +111,22 @@ def _trace(figure: Figure, number: int, factors: tuple[float, float]) -> list[Js
 
 def _beside_own(figure: Figure, number: int) -> int:
     """A colour for a published line that none of this machine's own lines has, as long as there is one."""
-    own = sum(not series.published for series in figure.series) % COLOURS
+    measured = sum(not series.published for series in figure.series) % COLOURS
     before = sum(series.published for series in figure.series[:number])
-    return own + before % (COLOURS - own)
+    return measured + before % (COLOURS - measured)
 
 
 def _describe(figure: Figure, series: Series) -> list[str]:
     """What is shown over each point: where it is, the value, its interval, and its verdict where that is not CLEAN."""
-    reported = []
+    texts = []
     for index, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
         line = f"{series.name}: {label(y, figure.y)} at {figure.x.title} {tick(x, figure.x)}"
         low = series.low[index] if series.low else None
         high = series.high[index] if series.high else None
         if low is not None and high is not None:
             line += f", 95 % interval {label(low, figure.y)} to {label(high, figure.y)}"
-        reported.append(line + marked(y))
-    return reported
+        texts.append(line + marked(y))
+    return texts
 
 
 def _bounds(series: Series, factor: float) -> Json:

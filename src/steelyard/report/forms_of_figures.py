@@ -40,12 +40,12 @@ def _line(
     """A row or a column of a map, over its places; `at`: the place that all of them share."""
     axis, place = at
     named = any(isinstance(one, str) for one in places)
-    own = dict(zip(places, values, strict=True))
+    by_place = dict(zip(places, values, strict=True))
     sideways = along is figure.x
     points = tuple(
         Point(x, y, point.label)
         for point in figure.points
-        if (x := point.x if sideways else point.y) in own and (y := own[x]) is not None
+        if (x := point.x if sideways else point.y) in by_place and (y := by_place[x]) is not None
     )
     return replace(
         figure,
@@ -64,8 +64,8 @@ def _bars(figure: Figure) -> Figure:
     where = tick(place, figure.x)
     lines = [series for series in figure.series if series.x]
     values = [series.y[0] for series in lines]
-    known = [value for value in values if value is not None and value > 0]
-    steep = figure.y.log and bool(known) and max(known) > STEEP * min(known)
+    positive = [value for value in values if value is not None and value > 0]
+    steep = figure.y.log and bool(positive) and max(positive) > STEEP * min(positive)
     bounded = all(series.low and series.high for series in lines)
     bars = Series(
         figure.y.title,

@@ -73,8 +73,8 @@ def headlines(evaluation: Evaluation, most: int = MOST) -> tuple[Headline, ...]:
 
 
 def _headline(evaluation: Evaluation, name: str, choice: roles_.Headline) -> Headline | None:
-    mine = [r for r in evaluation.results if r.benchmark == name]
-    kernel = [r for r in mine if choice.kernel is None or r.kernel == choice.kernel]
+    results = [r for r in evaluation.results if r.benchmark == name]
+    kernel = [r for r in results if choice.kernel is None or r.kernel == choice.kernel]
     candidates = _spared([r for r in kernel if choice.fits(r)])
     for names, pick in ((choice.least, min), (choice.most, max)):
         for axis in names:
@@ -88,15 +88,15 @@ def _headline(evaluation: Evaluation, name: str, choice: roles_.Headline) -> Hea
         fastest = min(candidates, key=lambda r: _rank(r, metric, whether_clean=False))
         candidates = [r for r in candidates if r.parameters.get(choice.best) == fastest.parameters.get(choice.best)]
     varying = [axis for axis in values.varying(tuple(kernel)) if axis not in _FIXED]
-    reported = [*varying, *(axis for axis in ("threads",) if axis in choice.most and axis not in varying)]
-    return _made(evaluation, choice, candidates, metric, reported)
+    shown_names = [*varying, *(axis for axis in ("threads",) if axis in choice.most and axis not in varying)]
+    return _made(evaluation, choice, candidates, metric, shown_names)
 
 
 def _usual_one(evaluation: Evaluation, name: str) -> Headline | None:
     """A figure of a benchmark that has no main one: its first kernel and metric, the most workers, the largest work."""
     benchmark = evaluation.benchmarks[name]
-    mine = values.of_benchmark(evaluation, name)
-    of_kernel = _spared([r for r in mine if r.kernel == mine[0].kernel])
+    results = values.of_benchmark(evaluation, name)
+    of_kernel = _spared([r for r in results if r.kernel == results[0].kernel])
     # A program's own count of operations invites comparison with other codes, which do others for the same result.
     program = name.startswith("application.")
     declared = [m for m in benchmark.metrics if m.better != "none" and (m.unit == "s" or not program)]
@@ -108,11 +108,11 @@ def _usual_one(evaluation: Evaluation, name: str) -> Headline | None:
         candidates = _extreme(candidates, name_, max)
     for name_, value in _USUAL:
         candidates = [r for r in candidates if r.parameters.get(name_) == value] or candidates
-    reported = [*(["class"] if program else []), *(n for n in values.varying(tuple(of_kernel)) if n != "class")]
-    several = len({r.kernel for r in mine}) > 1
-    title = f"{benchmark.title}: {mine[0].kernel}" if several else benchmark.title
-    own = roles_.Headline(name=name, title=title, unit="", order=0)
-    return _made(evaluation, own, candidates, metric, reported)
+    names = [*(["class"] if program else []), *(n for n in values.varying(tuple(of_kernel)) if n != "class")]
+    several = len({r.kernel for r in results}) > 1
+    title = f"{benchmark.title}: {results[0].kernel}" if several else benchmark.title
+    role = roles_.Headline(name=name, title=title, unit="", order=0)
+    return _made(evaluation, role, candidates, metric, names)
 
 
 def _made(

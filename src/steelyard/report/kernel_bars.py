@@ -130,13 +130,13 @@ def _ratio(result: Result, reference: Result, of: Measure) -> _Ratio:
 
 def _cell(pair: Pair, ratio: _Ratio, of: Measure) -> Cell:
     result, reference = pair
-    reported = f"{significant(ratio.low)} – {significant(ratio.high)}"
+    span = f"{significant(ratio.low)} – {significant(ratio.high)}"
     if doubtful(values.level(reference)):
-        reported += f"; the reference was {values.level(reference)}"
+        span += f"; the reference was {values.level(reference)}"
     return Cell(
         quantity(_value(result, of), of.unit),
         "1" if result is reference else significant(ratio.value),
-        "" if result is reference else reported,
+        "" if result is reference else span,
         values.level(result),
         values.why(result),
     )
@@ -150,14 +150,14 @@ def _value(result: Result, of: Measure) -> float:
 def _sum(kernels: Sequence[Kernel], mode: str, what: Measure) -> str:
     """The sum of the values over the kernels that have the mode, and what it is of the reference's over the same ones."""
     both = [k.pairs[mode] for k in kernels if mode in k.pairs]
-    total, of = (sum(_value(pair[side], what) for pair in both) for side in (0, 1))
-    if not both or not math.isfinite(total + of) or of <= 0:
+    total, total_reference = (sum(_value(pair[side], what) for pair in both) for side in (0, 1))
+    if not both or not math.isfinite(total + total_reference) or total_reference <= 0:
         return ""
     of_them = "" if len(both) == len(kernels) else f", {len(both)} of {len(kernels)} kernels"
     itself = all(result is reference for result, reference in both)
     level = values.weakest(*(pair[0] for pair in both), *(() if itself else (pair[1] for pair in both)))
-    said = quantity(total, what.unit) + ("" if itself else f" ({significant(total / of)} times{of_them})")
-    return signed(said, level)
+    text = quantity(total, what.unit) + ("" if itself else f" ({significant(total / total_reference)} times{of_them})")
+    return signed(text, level)
 
 
 def _mean(ratios: list[_Ratio], of: int) -> str:
@@ -184,17 +184,17 @@ def _drawn(
     series: list[Series] = []
     shown: list[_Ratio] = []
     for mode in modes:
-        mine = [k.name for k in kernels if mode in k.pairs and k.pairs[mode][0] is not k.pairs[mode][1]]
-        if not mine:
+        names = [k.name for k in kernels if mode in k.pairs and k.pairs[mode][0] is not k.pairs[mode][1]]
+        if not names:
             continue
-        of = [ratios[name, mode] for name in mine]
-        shown += of
+        drawn_ratios = [ratios[name, mode] for name in names]
+        shown += drawn_ratios
         bars = (
-            tuple(doubtful_values.graded(r.value, r.level) for r in of),
-            tuple(r.low for r in of),
-            tuple(r.high for r in of),
+            tuple(doubtful_values.graded(r.value, r.level) for r in drawn_ratios),
+            tuple(r.low for r in drawn_ratios),
+            tuple(r.high for r in drawn_ratios),
         )
-        series.append(Series(mode, tuple(mine), *bars))
+        series.append(Series(mode, tuple(names), *bars))
     figure = replace(empty, series=tuple(series))
     plot = figures.plotly(figure)
     if figure.y.ratio and shown:

@@ -23,9 +23,9 @@ def heat(figure: Figure) -> Json:
         "xgap": 1.5 if len(figure.columns) <= MOST_LABELS else 0, "ygap": 1.5,
         "customdata": _cells(figure, axis), "hovertemplate": "%{customdata}<extra></extra>",
     }  # fmt: skip
-    known = [v for line in colour for v in line if v is not None]
-    if not axis.log and min(known, default=-1) >= 0 and max(known) > 0:
-        trace |= {"zmin": 0, "zmax": max(known)}  # colours from zero on, so that small differences look small
+    present = [v for line in colour for v in line if v is not None]
+    if not axis.log and min(present, default=-1) >= 0 and max(present) > 0:
+        trace |= {"zmin": 0, "zmax": max(present)}  # colours from zero on, so that small differences look small
     if cells <= MOST_NUMBERED_CELLS:
         trace["text"] = [
             [_cell(value, factor, names.get((row, column))) for column, value in enumerate(line)]
@@ -64,12 +64,12 @@ def surface(figure: Figure) -> Json:
         "aspectratio": {"x": 1.15, "y": 1.15, "z": 0.8},
     }
     placed = [_placed(point, figure, xs, ys, colour) for point in figure.points]
-    found = [point for point in placed if point is not None]
-    scene["annotations"] = [_annotation(point, found) for point in found]
+    points = [point for point in placed if point is not None]
+    scene["annotations"] = [_annotation(point, points) for point in points]
     dots: Json = {
         "type": "scatter3d", "mode": "markers", "hoverinfo": "skip", "showlegend": False,
         "marker": {"size": 5},
-        "x": [p[0] for p in found], "y": [p[1] for p in found], "z": [p[2] for p in found],
+        "x": [p[0] for p in points], "y": [p[1] for p in points], "z": [p[2] for p in points],
         "meta": {"colour": 0, "points": True},
     }  # fmt: skip
     layout = {"scene": scene, "height": 560}

@@ -22,7 +22,7 @@ def slug(name: str) -> str:
 
 def grouped(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The benchmarks `names` under their groups' headings: ["noise.quanta", "core.peak"] → {"Cores": …, "Noise": …}."""
-    found: dict[str, list[str]] = {group: [] for group in GROUPS}
+    by_group: dict[str, list[str]] = {group: [] for group in GROUPS}
     for name in names:
-        found.setdefault(name.partition(".")[0], []).append(name)
-    return {GROUPS.get(group, group.capitalize()): tuple(members) for group, members in found.items() if members}
+        by_group.setdefault(name.partition(".")[0], []).append(name)
+    return {GROUPS.get(group, group.capitalize()): tuple(members) for group, members in by_group.items() if members}

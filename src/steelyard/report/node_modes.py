@@ -42,15 +42,15 @@ def called(mode: Mode, machine: Machine) -> str:
 
 def measured(results: Iterable[Result]) -> list[Measured]:
     """The modes of each case; a kernel with several sizes has them in its name."""
-    own = ("mode", "model", "threads", "device", "toolchain", "pinning")
+    parameters = ("mode", "model", "threads", "device", "toolchain", "pinning")
     groups: dict[Identity, dict[Mode, Result]] = {}
     for r in results:
         usual = ("wait_policy",) if r.parameters.get("wait_policy") == "default" else ()
-        groups.setdefault(identity(r, *own, *usual), {})[mode_of(r)] = r
+        groups.setdefault(identity(r, *parameters, *usual), {})[mode_of(r)] = r
     plain = [key[:2] for key in groups]
-    found = []
+    kernels = []
     for key, modes in sorted(groups.items(), key=lambda item: str(item[0])):
         some = next(iter(modes.values()))
-        name = some.kernel if plain.count(key[:2]) == 1 else cases.describe(some, but=own)
-        found.append(Measured(name, some.benchmark, modes))
-    return found
+        name = some.kernel if plain.count(key[:2]) == 1 else cases.describe(some, but=parameters)
+        kernels.append(Measured(name, some.benchmark, modes))
+    return kernels

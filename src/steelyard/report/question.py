@@ -83,12 +83,12 @@ def _answered(files: Files, tables: Sequence[Table], asked: str, limits: Limits)
     # It writes nowhere: what does not fit into the memory is refused.
     settings: dict[str, Any] = {"memory_limit": f"{limits.memory}B", "temp_directory": ""}
     with (
-        _found(files, tables) as found,
+        _found(files, tables) as by_table,
         _refused(limits),
         duckdb.connect(config=settings) as base,
         _Guard(limits, base.interrupt) as guard,
     ):
-        for table, paths in found.items():
+        for table, paths in by_table.items():
             columns.load(base, table, paths)
         base.execute("SET enable_external_access = false")
         base.execute("SET lock_configuration = true")
@@ -159,7 +159,7 @@ class _Guard:
             self._began = None
 
     def _watch(self) -> None:
-        told: float | None = None
+        since: float | None = None
         while not self._ended.wait(LOOK):
             began, now = self._began, time.monotonic()
             if began is None:
@@ -167,8 +167,8 @@ class _Guard:
             large = _resident() > self._most
             if large or self._spent + now - began > self._limits.seconds:
                 self._interrupt()
-                told = told or now
-                if large or now - told > GRACE:
+                since = since or now
+                if large or now - since > GRACE:
                     # Within one value DuckDB neither counts its memory nor hears of an interruption.
                     why = _too_large(self._limits) if large else _too_long(self._limits)
                     os.write(2, f"steelyard: {why}\n".encode())

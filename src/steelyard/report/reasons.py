@@ -10,7 +10,7 @@ MOST_SENTENCES = 3  # of one result in plain sight; the others are folded away
 
 def kinds(evidence: Iterable[Evidence]) -> tuple[str, ...]:
     """The kinds among it, the most frequent first."""
-    counted = Counter(each.kind for each in evidence if each.kind)
+    counted = Counter(reason.kind for reason in evidence if reason.kind)
     return tuple(name for name, _ in counted.most_common())
 
 
@@ -22,11 +22,11 @@ def frequent(evidences: Iterable[tuple[Evidence, ...]], most: int = 2) -> tuple[
 
 def folded(evidence: tuple[Evidence, ...]) -> tuple[tuple[Evidence, ...], tuple[Evidence, ...]]:
     """What to show, the first of each kind before others, and what to fold away."""
-    observed: set[str] = set()
+    seen_kinds: set[str] = set()
     firsts: list[Evidence] = []
     others: list[Evidence] = []
-    for each in evidence:
-        (others if each.kind and each.kind in observed else firsts).append(each)
-        observed.add(each.kind)
+    for reason in evidence:
+        (others if reason.kind and reason.kind in seen_kinds else firsts).append(reason)
+        seen_kinds.add(reason.kind)
     ordered = (*firsts, *others)
     return ordered[:MOST_SENTENCES], ordered[MOST_SENTENCES:]

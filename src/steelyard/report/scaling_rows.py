@@ -47,10 +47,10 @@ def counted(sweep: Sweep, count: int) -> str:
 
 def named(sweep: Sweep, among: Sequence[Sweep]) -> str:
     """A sweep by what tells it from the others of its kernel: 'cg, class A, MPI', 'vector, over threads'."""
-    mine = [s for s in among if (s.benchmark, s.kernel, s.over) == (sweep.benchmark, sweep.kernel, sweep.over)]
-    differing = {n for s in mine for n in s.parameters if len({str(o.parameters.get(n)) for o in mine}) > 1}
-    reported = [n for n in sweep.parameters if n in differing or n in ("class", "model")]
-    words = [sweep.kernel, *(in_words(n, sweep.parameters[n]) for n in reported)]
+    siblings = [s for s in among if (s.benchmark, s.kernel, s.over) == (sweep.benchmark, sweep.kernel, sweep.over)]
+    differing = {n for s in siblings for n in s.parameters if len({str(o.parameters.get(n)) for o in siblings}) > 1}
+    names = [n for n in sweep.parameters if n in differing or n in ("class", "model")]
+    words = [sweep.kernel, *(in_words(n, sweep.parameters[n]) for n in names)]
     # A programming model says itself what it has many of.
     over = (
         [] if "model" in sweep.parameters and sweep.over in ("threads", "ranks") else [f"over {WORDS[sweep.over][1]}"]
@@ -125,10 +125,10 @@ def _doubt(beyond: Step, into: Step | None, half: str) -> str:
 def base(sweep: Sweep) -> str:
     """What the speed-ups refer to, and whether the work grows."""
     first = next(p for p in sweep.scaling.points if p.count == sweep.scaling.base)
-    of = f"Speed-ups are relative to {counted(sweep, first.count)}, which took {quantity(first.time.value, 's')}"
+    text = f"Speed-ups are relative to {counted(sweep, first.count)}, which took {quantity(first.time.value, 's')}"
     if sweep.scaling.weak:
-        return f"{of}. The work grows with the {WORDS[sweep.over][1]}, so the speed-up is the ratio of the work per second."
-    return f"{of}, with the same work."
+        return f"{text}. The work grows with the {WORDS[sweep.over][1]}, so the speed-up is the ratio of the work per second."
+    return f"{text}, with the same work."
 
 
 def laws(sweep: Sweep) -> tuple[str, ...]:
@@ -138,13 +138,13 @@ def laws(sweep: Sweep) -> tuple[str, ...]:
 
 def refused(sweeps: Sequence[Sweep]) -> tuple[str, ...]:
     """Which laws were not fitted, and why: said once for all sweeps, or with the names of those that are meant."""
-    found: dict[tuple[str, str], list[str]] = {}
+    by_reason: dict[tuple[str, str], list[str]] = {}
     for sweep in sweeps:
         for reason in sweep.scaling.refused.items():
-            found.setdefault(reason, []).append(named(sweep, sweeps))
+            by_reason.setdefault(reason, []).append(named(sweep, sweeps))
     return tuple(
         f"{_capital(LAWS[law])} could not be fitted{'' if len(whose) == len(sweeps) else f' to {_and(whose)}'}: {why}."
-        for (law, why), whose in found.items()
+        for (law, why), whose in by_reason.items()
     )
 
 
@@ -164,24 +164,26 @@ def _law(sweep: Sweep, fit: Fit) -> str:
 
 def notes(sweep: Sweep) -> tuple[str, ...]:
     """What must be said besides: crowded counts, doubtful ones, a speed-up above the ideal, a base that is not one."""
-    found = []
+    sentences = []
     crowded = [p.count for p in sweep.scaling.points if p.crowded]
     if crowded:
-        found.append(
+        sentences.append(
             f"With {_and(crowded)} {WORDS[sweep.over][1]} there was no processor for each. No fit and no advice uses them."
         )
     for level in doubtful_values.among(r.verdict.level for r in sweep.results.values()):
         counts = f"{_and(sweep.counts(level))} {WORDS[sweep.over][1]}"
-        found.append(f"{level}: {counts}. Do not rely on values that depend on these.")
+        sentences.append(f"{level}: {counts}. Do not rely on values that depend on these.")
     above = [p.count for p in sweep.scaling.points if p.efficiency.low is not None and p.efficiency.low > ABOVE]
     if above:
-        found.append(
+        sentences.append(
             f"The speed-up with {_and(above)} {WORDS[sweep.over][1]} is above the ideal. Either each share of the data fits a "
             f"nearer cache, or {counted(sweep, sweep.scaling.base)} ran too slowly for an unknown reason. Measure again."
         )
     if sweep.scaling.base != 1:
-        found.append(f"One {WORDS[sweep.over][0]} was not measured, so losses up to {sweep.scaling.base} are unknown.")
-    return tuple(found)
+        sentences.append(
+            f"One {WORDS[sweep.over][0]} was not measured, so losses up to {sweep.scaling.base} are unknown."
+        )
+    return tuple(sentences)
 
 
 def as_json(sweeps: Sequence[Sweep]) -> list[dict[str, Any]]:
@@ -218,19 +220,19 @@ def show(sweeps: Sequence[Sweep], console: Console) -> None:
 
 def brief(sweeps: Sequence[Sweep], width: int) -> list[Text]:
     """For one screen: of each sweep the efficiency at every count, and where to stop; the first few of them."""
-    found: list[Text] = []
+    texts: list[Text] = []
     for sweep in sweeps[:MOST_SWEEPS]:
         points = (p for p in sweep.scaling.points if not p.crowded)
         shares = ", ".join(f"{p.count}: {values.percent(p.efficiency.value)}" for p in points)
         name = lines.cut(f"{sweep.benchmark} {named(sweep, sweeps)}", width, 1)
-        found += [Text(), *(Text(line, style="bold") for line in name)]
-        found += [
+        texts += [Text(), *(Text(line, style="bold") for line in name)]
+        texts += [
             Text(f"  {line}") for line in lines.cut(f"Efficiency by {WORDS[sweep.over][1]}: {shares}", width - 2, 1)
         ]
-        found += [Text(f"  {line}") for line in lines.brief(stop_here(sweep), width - 2, 2)]
+        texts += [Text(f"  {line}") for line in lines.brief(stop_here(sweep), width - 2, 2)]
     if len(sweeps) > MOST_SWEEPS:
-        found.append(Text(f"{len(sweeps) - MOST_SWEEPS} more sweeps are in the report.", style="dim"))
-    return found
+        texts.append(Text(f"{len(sweeps) - MOST_SWEEPS} more sweeps are in the report.", style="dim"))
+    return texts
 
 
 def _table(sweep: Sweep, wide: bool) -> Table:

@@ -22,9 +22,9 @@ VALUE, INTERVAL, LIMIT = 13, 23, 10  # columns
 TOGETHER = 5  # reasons that are reported beside the verdict
 
 
-def show(of: Evaluation | Summary, console: Console, report: Path | None) -> None:
+def show(judged: Evaluation | Summary, console: Console, report: Path | None) -> None:
     """Print the screen; `report` is where the run's report is, None where none was written."""
-    printed(screen(of, console.width, report), console)
+    printed(screen(judged, console.width, report), console)
 
 
 def printed(screen_: Iterable[Text], console: Console) -> None:
@@ -34,10 +34,10 @@ def printed(screen_: Iterable[Text], console: Console) -> None:
 
 
 def screen(
-    of: Evaluation | Summary, width: int, report: Path | None, figures: Sequence[Text] | None = None
+    judged: Evaluation | Summary, width: int, report: Path | None, figures: Sequence[Text] | None = None
 ) -> list[Text]:
     """The lines. `figures` stand for the main figures where something else was asked of the run."""
-    run = of if isinstance(of, Summary) else summarised(of)
+    run = judged if isinstance(judged, Summary) else summarised(judged)
     shown = main_figures(run.figures, width) if figures is None else figures
     top = [Text(), *_top(run, width), *shown]
     end = _end(run, report)
@@ -79,12 +79,12 @@ def _verdict(run: Summary, width: int) -> list[Text]:
     whole = Text.assemble((f"{plural(total, 'case')}:", "bold"))
     # Thousands of each level are too long for one line.
     lines = [whole.append(" ").append_text(lamps)] if whole.cell_len + 1 + lamps.cell_len <= width else [whole, lamps]
-    reported = (
+    texts = (
         _why(run, "DISTURBED", "Reasons for DISTURBED: {}."),
         _why(run, "UNSETTLED", "Reasons for UNSETTLED: {}."),
         "" if run.finished else "The run is not finished.",
     )
-    sentence = " ".join(filter(None, reported))
+    sentence = " ".join(filter(None, texts))
     return [*lines, *(Text(text, style="dim") for text in brief(sentence, width, 2))] if sentence else lines
 
 
@@ -119,35 +119,35 @@ def _figure(figure: Figure, left: int, limited: bool) -> list[Text]:
     lines = [Text.assemble(pad(cut(figure.title, left - 1, 1)[0], left), (right, "bold"))]
     # The conditions go under the title, as wide as the screen: they may be many.
     width = left + sum(size for _, size in cells)
-    reported = Text()
+    line = Text()
     if marked:
-        reported.append(f"  {marked}", style=COLOURS[shown.level] if shown.level != "CLEAN" else "yellow")
-    room = width - reported.cell_len - 2
+        line.append(f"  {marked}", style=COLOURS[shown.level] if shown.level != "CLEAN" else "yellow")
+    room = width - line.cell_len - 2
     if figure.conditions and room > len("threads"):
-        reported.append(f"  {_listed(figure.conditions, room)}", style="dim")
-    return [*lines, reported] if reported else lines
+        line.append(f"  {_listed(figure.conditions, room)}", style="dim")
+    return [*lines, line] if line else lines
 
 
 def _listed(conditions: str, room: int) -> str:
     """As many of the conditions as there is room for, each whole."""
     parts = conditions.split(", ")
     for count in range(len(parts), 0, -1):
-        reported = ", ".join(parts[:count]) + (", …" if count < len(parts) else "")
-        if len(fold(reported, room)) == 1:
-            return reported
+        text = ", ".join(parts[:count]) + (", …" if count < len(parts) else "")
+        if len(fold(text, room)) == 1:
+            return text
     return cut(conditions, room, 1)[0]
 
 
 # --------------------------------------------------------------------------- the findings
 
 
-def matters(found: Sequence[Finding], width: int, advice: bool) -> list[Text]:
+def matters(all_findings: Sequence[Finding], width: int, advice: bool) -> list[Text]:
     """The findings that matter most, one of each kind; `advice`: with what to try, where that fits a line."""
-    chosen = findings.kinds(found)[:MOST_FINDINGS]
+    chosen = findings.kinds(all_findings)[:MOST_FINDINGS]
     if not chosen:
         return [*heading("Findings"), Text("There are no findings for this run.")]
     lines = heading("What matters most")
-    more = len(found) - sum(1 + kind.others for kind in chosen)
+    more = len(all_findings) - sum(1 + kind.others for kind in chosen)
     for number, kind in enumerate(chosen, 1):
         mark, colour = MARKS[kind.finding.level]
         others = f" [and {kind.others} more of this kind]" if kind.others else ""

@@ -15,14 +15,14 @@ NEAR_THE_LIMIT = 0.75
 def sentences(evaluation: Evaluation) -> tuple[str, ...]:
     """The verdict in at most five sentences, each only where there is data for it."""
     main = {headline.name: headline for headline in headlines(evaluation)}
-    reported = (
+    parts = (
         machine(evaluation),
         memory(main),
         locality(main, evaluation.findings),
         trust(evaluation),
         _advice(main, evaluation.findings),
     )
-    return tuple(sentence for sentence in reported if sentence)
+    return tuple(sentence for sentence in parts if sentence)
 
 
 def machine(evaluation: Evaluation) -> str:
@@ -40,18 +40,18 @@ def machine(evaluation: Evaluation) -> str:
 
 def memory(main: dict[str, Headline]) -> str:
     """Its bandwidth beside the limit, and its latency."""
-    reported = []
+    parts = []
     if triad := main.get("triad"):
         text = f"Triad moves {triad.shown.marked}" if triad.shown.value else "The Triad bandwidth is INVALID"
         text += f" ({triad.conditions})" if triad.conditions else ""
         if triad.shown.share is not None:
             text += f", {values.percent(triad.shown.share)} of the limit of {triad.shown.limit}{_source(triad)}"
-        reported.append(text)
+        parts.append(text)
     if latency := main.get("latency"):
         missing = "that misses every cache" if "within" not in latency.conditions else f"({latency.conditions})"
-        known = f"one access {missing} takes {latency.shown.marked}"
-        reported.append(known if latency.shown.value else "the latency of memory is INVALID")
-    sentence = ", and ".join(reported)
+        cost = f"one access {missing} takes {latency.shown.marked}"
+        parts.append(cost if latency.shown.value else "the latency of memory is INVALID")
+    sentence = ", and ".join(parts)
     return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
 
 
@@ -64,8 +64,8 @@ def locality(main: dict[str, Headline], findings: tuple[Finding, ...]) -> str:
     corners = []
     for name, place in (("G", "at the worst locality (G)"), ("L", "at the best (L)")):
         if name in main:
-            reported = f", {main[name].conditions}" if name == "L" and main[name].conditions else ""
-            corners.append(f"{main[name].shown.marked} {place.replace(')', reported + ')')}")
+            conditions = f", {main[name].conditions}" if name == "L" and main[name].conditions else ""
+            corners.append(f"{main[name].shown.marked} {place.replace(')', conditions + ')')}")
     sentence = f"An access costs {' and '.join(corners)}." if corners else ""
     triad = main["triad"].result.benchmark if "triad" in main else ""
     judged = next((f.seen for f in findings if f.rule == "tolerance" and f.benchmark == triad), "")

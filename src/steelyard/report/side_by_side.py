@@ -28,19 +28,19 @@ MOST_REPLACED = 3
 SIDE, RATIO, CALL = 14, 20, 9  # columns
 
 
-def show(a: Evaluation, b: Evaluation, found: RunComparison) -> None:
+def show(a: Evaluation, b: Evaluation, comparison: RunComparison) -> None:
     """Print the screen of a comparison."""
     on = console()
-    printed(screen(a, b, found, on.width), on)
+    printed(screen(a, b, comparison, on.width), on)
 
 
-def screen(a: Evaluation, b: Evaluation, found: RunComparison, width: int) -> list[Text]:
+def screen(a: Evaluation, b: Evaluation, comparison: RunComparison, width: int) -> list[Text]:
     """The lines, at most `MOST_LINES`: surroundings, verdict, main figures, what differs most, where the rest is."""
-    title = f"{found.b} (b) compared with {found.a} (a)"
+    title = f"{comparison.b} (b) compared with {comparison.a} (a)"
     top = [Text(), *(Text(line, style="bold") for line in cut(title, width, 2)), *_around(a, b, width)]
-    top += [*_verdict(found, width), *_figures(a, b, found, width), *_replacements(found, width)]
+    top += [*_verdict(comparison, width), *_figures(a, b, comparison, width), *_replacements(comparison, width)]
     end = [Text(), Text("For every case and all differences: the same command with --all", style="dim")]
-    middle = _matters(found, width)
+    middle = _matters(comparison, width)
     return [*top[: MOST_LINES - len(middle) - len(end)], *middle, *end]
 
 
@@ -48,84 +48,92 @@ def _around(a: Evaluation, b: Evaluation, width: int) -> list[Text]:
     different = relevant_differences(a, b)
     if not different:
         return [Text("No condition differs that matters for what both runs measured.", style="dim")]
-    reported = [Text("Conditions that differ:", style="dim")]
+    texts = [Text("Conditions that differ:", style="dim")]
     for d in different[:MOST_DIFFERENCES]:
         words = f"{d.group} {d.name.replace('_', ' ')}: {d.a} (a), {d.b} (b)"
-        reported += (Text(f"  {line}") for line in cut(words, width - 2, 1))
+        texts += (Text(f"  {line}") for line in cut(words, width - 2, 1))
     more = len(different) - MOST_DIFFERENCES
-    return [*reported, Text(f"  and {more} more", style="dim")] if more > 0 else reported
+    return [*texts, Text(f"  and {more} more", style="dim")] if more > 0 else texts
 
 
 # --------------------------------------------------------------------------- the verdict
 
 
-def _verdict(found: RunComparison, width: int) -> list[Text]:
-    count = len(found.rows)
-    counts = Counter(row.call for row in found.rows)
-    reported = [Text(), Text.assemble((f"{plural(count, 'case')} in both: b is", "bold"))]
+def _verdict(comparison: RunComparison, width: int) -> list[Text]:
+    count = len(comparison.rows)
+    counts = Counter(row.call for row in comparison.rows)
+    texts = [Text(), Text.assemble((f"{plural(count, 'case')} in both: b is", "bold"))]
     for call in CALLS:
         if counts[call] or call in CALLS[:4]:
-            reported[-1].append(f"  {counts[call]} {call}", STYLE[call] if counts[call] else "dim")
-    if found.wholes:
-        whole = Counter(w.call for w in found.wholes)
+            texts[-1].append(f"  {counts[call]} {call}", STYLE[call] if counts[call] else "dim")
+    if comparison.wholes:
+        whole = Counter(w.call for w in comparison.wholes)
         words = ", ".join(f"{whole[call]} {call}" for call in CALLS if whole[call])
-        words = words if len(found.wholes) > 1 else found.wholes[0].call
-        several = f"{len(found.wholes)} benchmarks as a whole" if len(found.wholes) > 1 else "The benchmark as a whole"
-        reported += map(Text, cut(f"{several}: {words}.", width, 1))
-    disturbed = sum(1 for row in found.rows if row.disturbed)
-    alone = [f"{len(lone)} only in {side}" for lone, side in ((found.only_a, "a"), (found.only_b, "b")) if lone]
-    unsettled = sum(1 for row in found.rows if row.unsettled)
+        words = words if len(comparison.wholes) > 1 else comparison.wholes[0].call
+        several = (
+            f"{len(comparison.wholes)} benchmarks as a whole"
+            if len(comparison.wholes) > 1
+            else "The benchmark as a whole"
+        )
+        texts += map(Text, cut(f"{several}: {words}.", width, 1))
+    disturbed = sum(1 for row in comparison.rows if row.disturbed)
+    alone = [
+        f"{len(lone)} only in {side}" for lone, side in ((comparison.only_a, "a"), (comparison.only_b, "b")) if lone
+    ]
+    unsettled = sum(1 for row in comparison.rows if row.unsettled)
     rest = [f"{disturbed} of the cases were disturbed in one run or both"] if disturbed else []
     rest += [f"UNSETTLED in one run or both: {unsettled}"] if unsettled else []
     rest += [f"further cases: {', '.join(alone)}"] if alone else []
     if rest:
-        reported += (Text(line, style="dim") for line in cut(f"{_capital('; '.join(rest))}.", width, 2))
-    for note in found.notes[:MOST_NOTES]:
-        reported += (Text(line, style="dim") for line in brief(note, width, 2))
-    return reported
+        texts += (Text(line, style="dim") for line in cut(f"{_capital('; '.join(rest))}.", width, 2))
+    for note in comparison.notes[:MOST_NOTES]:
+        texts += (Text(line, style="dim") for line in brief(note, width, 2))
+    return texts
 
 
 # --------------------------------------------------------------------------- the main figures
 
 
-def _figures(a: Evaluation, b: Evaluation, found: RunComparison, width: int) -> list[Text]:
+def _figures(a: Evaluation, b: Evaluation, comparison: RunComparison, width: int) -> list[Text]:
     """The main figures of a as they are in both: the value in each, the times b over a with their interval, the call."""
-    chosen = [(h, row) for h in headlines(a) if (row := _row(h.result, found.rows)) is not None]
+    chosen = [(h, row) for h in headlines(a) if (row := _row(h.result, comparison.rows)) is not None]
     if not chosen:
         return []
     left = width - 2 * SIDE - RATIO - CALL
     names = f"{pad('a', SIDE, True)}{pad('b', SIDE, True)}{pad('time, b / a', RATIO, True)}"
     lines = [Text(), Text.assemble((pad("Main figures", left), "bold"), (names, "dim"))]
     for headline, row in chosen[:MOST_FIGURES]:
-        mine, other = _both(headline, row, b)
+        value_a, value_b = _both(headline, row, b)
         text = Text(pad(cut(headline.title, left - 1, 1)[0], left))
-        text.append(f"{pad(_value(mine), SIDE, True)}{pad(_value(other), SIDE, True)}", "bold")
+        text.append(f"{pad(_value(value_a), SIDE, True)}{pad(_value(value_b), SIDE, True)}", "bold")
         text.append(f"{pad(_span(row), RATIO, True)}  ").append(_short(row), STYLE[row.call])
         lines.append(text)
     return lines
 
 
-def _replacements(found: RunComparison, width: int) -> list[Text]:
+def _replacements(comparison: RunComparison, width: int) -> list[Text]:
     """How many nodes of one replace some of the other: of each problem the fewest."""
     first: dict[tuple[str, str], Replacement] = {}
-    for each in sorted(found.replacements, key=lambda r: r.others):
-        first.setdefault((each.program, each.case), each)
+    for replaced in sorted(comparison.replacements, key=lambda r: r.others):
+        first.setdefault((replaced.program, replaced.case), replaced)
     if not first:
         return []
-    reported = [
-        Text(line) for each in list(first.values())[:MOST_REPLACED] for line in cut(write_sentence(each), width, 2)
+    texts = [
+        Text(line)
+        for replaced in list(first.values())[:MOST_REPLACED]
+        for line in cut(write_sentence(replaced), width, 2)
     ]
-    more = len(found.replacements) - min(len(first), MOST_REPLACED)
+    more = len(comparison.replacements) - min(len(first), MOST_REPLACED)
     rest = [Text(f"  and {more} more with --all", style="dim")] if more else []
-    return [Text(), Text("At equal time", style="bold"), *reported, *rest]
+    return [Text(), Text("At equal time", style="bold"), *texts, *rest]
 
 
 def _row(result: Result, rows: Iterable[Row]) -> Row | None:
     """The row of that result of a."""
     for row in rows:
         if (row.benchmark, row.kernel) == (result.benchmark, result.kernel):
-            mine = {**row.parameters, **{name: x for name, x, _ in row.differing if x is not None}}
-            if _of(result, mine):
+            parameters = {**row.parameters, **{name: x for name, x, _ in row.differing if x is not None}}
+            if _of(result, parameters):
                 return row
     return None
 
@@ -166,13 +174,13 @@ def _short(row: Row) -> str:
 # --------------------------------------------------------------------------- what differs most
 
 
-def _matters(found: RunComparison, width: int) -> list[Text]:
+def _matters(comparison: RunComparison, width: int) -> list[Text]:
     """The differences that are sure, by benchmark and direction, the greatest first; why others are not clear."""
-    sure = [row for row in found.rows if row.call in ("SLOWER", "FASTER") and row.time_ratio]
+    sure = [row for row in comparison.rows if row.call in ("SLOWER", "FASTER") and row.time_ratio]
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in sorted(sure, key=lambda r: (bool(r.disturbed), bool(r.unsettled), -abs(math.log(r.time_ratio or 1)))):
         groups.setdefault((row.benchmark, row.call), []).append(row)
-    if not found.rows:
+    if not comparison.rows:
         return []
     lines = heading("What differs most" if groups else "No single case is certainly different")
     for number, members in enumerate(list(groups.values())[:MOST_FINDINGS], 1):
@@ -180,20 +188,20 @@ def _matters(found: RunComparison, width: int) -> list[Text]:
         lines += [Text.assemble(f"{number} ", (first, STYLE[members[0].call])), *(Text(f"  {line}") for line in rest)]
     if len(groups) > MOST_FINDINGS:
         lines.append(Text(f"  and in {len(groups) - MOST_FINDINGS} more benchmarks", style="dim"))
-    return [*lines, *_unclear(found.rows, width)]
+    return [*lines, *_unclear(comparison.rows, width)]
 
 
 def _difference(members: Sequence[Row], width: int) -> list[str]:
     row = members[0]
     times = row.time_ratio or 1.0
-    reported = ", ".join(
+    conditions = ", ".join(
         _parameter(k, v) for k, v in row.parameters.items() if cases.USUAL.get(k) != v and k != "toolchain"
     )
     factor = f"{times:.2f} times the time" if times >= 1 else f"{1 / times:.2f} times as fast"
     others = f" [and {len(members) - 1} more cases of it]" if len(members) > 1 else ""
     mark = " DISTURBED" if row.disturbed else " UNSETTLED" if row.unsettled else ""
     text = f"{row.benchmark} {row.kernel}: b is {row.call}{mark}, {factor}"
-    return brief(f"{text} ({reported})." if reported else f"{text}.", width, 2, others)
+    return brief(f"{text} ({conditions})." if conditions else f"{text}.", width, 2, others)
 
 
 def _parameter(name: str, value: object) -> str:
@@ -218,20 +226,23 @@ def _unclear(rows: Sequence[Row], width: int) -> list[Text]:
 # --------------------------------------------------------------------------- a published system
 
 
-def show_published(found: Beside) -> None:
+def show_published(published_run: Beside) -> None:
     """Print a run beside a published system: the figures that the run has, too."""
     on = console()
-    printed(published(found, on.width), on)
+    printed(published(published_run, on.width), on)
 
 
-def published(found: Beside, width: int) -> list[Text]:
+def published(published_run: Beside, width: int) -> list[Text]:
     """The lines, at most `MOST_LINES`; what the run did not measure is counted only."""
-    both = [line for line in found.lines if line.ours is not None]
-    top = [Text(), *(Text(line, style="bold") for line in cut(f"{found.run} beside {found.system}", width, 2))]
-    missing = len(found.lines) - len(both)
-    count = f"This run has {len(both)} of the {len(found.lines)} published figures of that system."
+    both = [line for line in published_run.lines if line.ours is not None]
+    top = [
+        Text(),
+        *(Text(line, style="bold") for line in cut(f"{published_run.run} beside {published_run.system}", width, 2)),
+    ]
+    missing = len(published_run.lines) - len(both)
+    count = f"This run has {len(both)} of the {len(published_run.lines)} published figures of that system."
     top += [Text(), Text(count)]
-    end = [line for note in found.notes for line in _dim(brief(note, width, 2))][:8]
+    end = [line for note in published_run.notes for line in _dim(brief(note, width, 2))][:8]
     end += [Text(), *_dim(["For all figures: the same command with --all"])] if missing else []
     room = MOST_LINES - len(top) - len(end) - 3
     left = width - 2 * SIDE - RATIO

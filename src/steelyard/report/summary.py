@@ -111,7 +111,7 @@ def _reasons(evaluation: Evaluation, level: Level) -> dict[str, int]:
     return dict(Counter(name_disturbance(v) or "an unnamed cause" for v in verdicts).most_common())
 
 
-def figures_as_json(of: Summary) -> list[dict[str, Any]]:
+def figures_as_json(run_summary: Summary) -> list[dict[str, Any]]:
     """The main figures as plain data; `text` is the value as the screen shows it."""
     return [
         {
@@ -128,26 +128,26 @@ def figures_as_json(of: Summary) -> list[dict[str, Any]]:
             "evidence": list(map(sentence, f.shown.evidence)),
             "doubted": f.doubted,
         }
-        for f in of.figures
+        for f in run_summary.figures
     ]
 
 
-def as_json(of: Summary) -> dict[str, Any]:
+def as_json(run_summary: Summary) -> dict[str, Any]:
     """Plain data, below 1 MB for any run: no case and no sample stands in it."""
     return {
-        "run": of.run,
-        "started": of.started,
-        "finished": of.finished,
-        "preset": of.preset,
-        "versions": dict(of.versions),
-        "machine": to_plain(of.machine),
-        "toolchains": list(of.toolchains),
-        "mpis": list(of.mpis),
-        "cases": of.cases,
-        "measured": of.measured,
-        "verdicts": dict(of.verdicts),
-        "reasons": to_plain(of.reasons),
-        "benchmarks": to_plain(of.benchmarks),
-        "figures": figures_as_json(of),
-        "findings": to_plain(of.findings),
+        "run": run_summary.run,
+        "started": run_summary.started,
+        "finished": run_summary.finished,
+        "preset": run_summary.preset,
+        "versions": dict(run_summary.versions),
+        "machine": to_plain(run_summary.machine),
+        "toolchains": list(run_summary.toolchains),
+        "mpis": list(run_summary.mpis),
+        "cases": run_summary.cases,
+        "measured": run_summary.measured,
+        "verdicts": dict(run_summary.verdicts),
+        "reasons": to_plain(run_summary.reasons),
+        "benchmarks": to_plain(run_summary.benchmarks),
+        "figures": figures_as_json(run_summary),
+        "findings": to_plain(run_summary.findings),
     }

@@ -71,11 +71,11 @@ def _group(
     chosen = _chosen(results)
     if len(results) > len(chosen):
         console.print(Text(f"{len(results) - len(chosen)} more results are in the report.", style="dim"))
-    reported = dict.fromkeys((values.level(r), sentence(reason)) for r in chosen for reason in values.evidence(r)[:1])
-    for level, reason in list(reported)[:MOST_REASONS]:
+    reasons = dict.fromkeys((values.level(r), sentence(reason)) for r in chosen for reason in values.evidence(r)[:1])
+    for level, reason in list(reasons)[:MOST_REASONS]:
         console.print(Padding(_safe(f"{SIGNS[level]} {reason}", "dim"), (0, 0, 0, 2)))
-    if len(reported) > MOST_REASONS:
-        console.print(Text(f"  {len(reported) - MOST_REASONS} more reasons are in the report.", style="dim"))
+    if len(reasons) > MOST_REASONS:
+        console.print(Text(f"  {len(reasons) - MOST_REASONS} more reasons are in the report.", style="dim"))
 
 
 def _chosen(results: tuple[Result, ...]) -> tuple[Result, ...]:

@@ -109,9 +109,11 @@ def evidence(result: Result) -> tuple[Evidence, ...]:
     errors = [Evidence("", r.error) for r in result.records if r.error]
     failed = [Evidence("", r.check.detail) for r in result.records if not r.check.passed and r.check.detail]
     # What a CLEAN record has as evidence did not matter: it is no reason why the result is UNSETTLED.
-    own = () if result.verdict.level == "UNSETTLED" else chain(*(r.verdict.evidence for r in result.records))
-    reported = result.verdict.evidence or tuple(own)
-    reasons = distinct((*reported, *errors, *(failed if not reported else ())))
+    record_evidence = (
+        () if result.verdict.level == "UNSETTLED" else chain(*(r.verdict.evidence for r in result.records))
+    )
+    chosen = result.verdict.evidence or tuple(record_evidence)
+    reasons = distinct((*chosen, *errors, *(failed if not chosen else ())))
     return reasons or (Evidence("", _NO_EVIDENCE.get(result.verdict.level, _NO_EVIDENCE["INVALID"])),)
 
 
@@ -149,10 +151,10 @@ def varying(results: tuple[Result, ...]) -> tuple[str, ...]:
     for name in names:
         # What all of them have, with one value, tells none apart.
         if name not in several and any(name not in r.parameters for r in results):
-            found = _apart(results, {*several, name})
-            if found > apart:
+            names_apart = _apart(results, {*several, name})
+            if names_apart > apart:
                 several.add(name)
-                apart = found
+                apart = names_apart
     return tuple(name for name in names if name in several)
 
 
@@ -176,8 +178,8 @@ def _difference(result: Result, among: tuple[Result, ...]) -> str:
 
 def partial(results: tuple[Result, ...]) -> dict[str, Scalar]:
     """The parameters that only some of the results have, with the value that these share."""
-    reported = {*varying(results), *constant(results)}
-    return {name: value for result in results for name, value in result.parameters.items() if name not in reported}
+    others = {*varying(results), *constant(results)}
+    return {name: value for result in results for name, value in result.parameters.items() if name not in others}
 
 
 def constant(results: tuple[Result, ...]) -> dict[str, Scalar]:
@@ -212,7 +214,7 @@ def number(value: Scalar | None) -> float | None:
 
 def words(name: str) -> str:
     """A parameter's name as it is read: 'memory_policy' → 'memory policy', 'mpi' → 'MPI'."""
-    return re.sub(r"\b(cpu|mpi)\b", lambda found: found[0].upper(), name.replace("_", " "))
+    return re.sub(r"\b(cpu|mpi)\b", lambda match: match[0].upper(), name.replace("_", " "))
 
 
 def phrase(name: str, value: Scalar | None) -> str:
@@ -235,17 +237,17 @@ def order(result: Result) -> tuple[object, ...]:
 
 def of_benchmark(evaluation: Evaluation, name: str) -> tuple[Result, ...]:
     """The results of one benchmark: kernels as they come first, each with its parameters in order."""
-    mine = [result for result in evaluation.results if result.benchmark == name]
-    kernels = list(dict.fromkeys(result.kernel for result in mine))
-    return tuple(sorted(mine, key=lambda result: (kernels.index(result.kernel), order(result))))
+    results = [result for result in evaluation.results if result.benchmark == name]
+    kernels = list(dict.fromkeys(result.kernel for result in results))
+    return tuple(sorted(results, key=lambda result: (kernels.index(result.kernel), order(result))))
 
 
 def groups(benchmark: Benchmark, results: tuple[Result, ...]) -> tuple[tuple[Metric | None, tuple[Result, ...]], ...]:
     """The results by their main metric, the first declared that they have; each group fits one table."""
     of_kernel: dict[str, Metric | None] = {}
     for result in results:
-        own = next((metric for metric in benchmark.metrics if metric.name in result.metrics), None)
-        of_kernel[result.kernel] = of_kernel.get(result.kernel) or own
+        main = next((metric for metric in benchmark.metrics if metric.name in result.metrics), None)
+        of_kernel[result.kernel] = of_kernel.get(result.kernel) or main
     first = benchmark.metrics[0] if benchmark.metrics else None
     grouped: dict[str, tuple[Metric | None, list[Result]]] = {}
     for result in results:

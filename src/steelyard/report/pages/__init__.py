@@ -37,8 +37,8 @@ class Page:
 
 def pages(evaluation: Evaluation, base: Evaluation | None = None) -> tuple[Page, ...]:
     """Those that the run has something for, in their order. UsageError where `base` has nothing in common with it."""
-    found = (_page(module, evaluation, base) for module in _modules())
-    return tuple(sorted((page for page in found if page), key=lambda page: (page.place, page.anchor)))
+    made = (_page(module, evaluation, base) for module in _modules())
+    return tuple(sorted((page for page in made if page), key=lambda page: (page.place, page.anchor)))
 
 
 def folders() -> tuple[Path, ...]:

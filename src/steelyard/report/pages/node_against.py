@@ -41,70 +41,70 @@ class Page:
 
 def data(evaluation: Evaluation, base: Evaluation) -> Page:
     """The page's data. UsageError where the two runs have no kernel of the node in common."""
-    found = pair_modes(evaluation, base)
-    if not found:
+    tables = pair_modes(evaluation, base)
+    if not tables:
         raise UsageError(
             f"The runs '{evaluation.run.id}' and '{base.run.id}' (given by --against) have no kernel of the node in common. "
             "Measure the same kernels with the same sizes on both systems: steelyard run --only node"
         )
     name = _name(evaluation, base)
-    lone = list_unpaired(evaluation, base, found)
-    said = f"Kernels that only one run has, or that have other sizes: {', '.join(lone)}." if lone else ""
-    parts = tuple(_part(one, name, len(found) > 1, evaluation) for one in found)
-    energies = _energies(found, name, evaluation, base)
-    return Page(name, f"{base.run.machine.processor}, run {base.run.id}", parts, energies, said)
+    lone = list_unpaired(evaluation, base, tables)
+    left_out = f"Kernels that only one run has, or that have other sizes: {', '.join(lone)}." if lone else ""
+    parts = tuple(_part(one, name, len(tables) > 1, evaluation) for one in tables)
+    energies = _energies(tables, name, evaluation, base)
+    return Page(name, f"{base.run.machine.processor}, run {base.run.id}", parts, energies, left_out)
 
 
 def _name(evaluation: Evaluation, base: Evaluation) -> str:
     """The other system's name; its run where both have the same one."""
     name = base.run.machine.system or base.run.machine.host
-    mine = evaluation.run.machine.system or evaluation.run.machine.host
-    return name if name and name != mine else f"run {base.run.id}"
+    system = evaluation.run.machine.system or evaluation.run.machine.host
+    return name if name and name != system else f"run {base.run.id}"
 
 
-def _part(found: Together, base: str, several: bool, evaluation: Evaluation) -> Part:
+def _part(table: Together, base: str, several: bool, evaluation: Evaluation) -> Part:
     figure = Figure(
         name="node-against",
-        title=f"Time of an iteration over that of {base}{_of(found, several)}",
+        title=f"Time of an iteration over that of {base}{_of(table, several)}",
         kind="bars",
         x=Axis("kernel"),
         y=Axis(f"time over that of {base}", log=True, ratio=True),
         marks=(Mark("y", 1.0, base),),
-        caption=f"{NOTE} {_compiled(found)}",
+        caption=f"{NOTE} {_compiled(table)}",
     )
-    rows = _rows(found, evaluation)
-    mine = found.toolchains[0]
-    anchor = f"node-against-figure{f'-{slug(mine)}' if several else ''}"
-    return kernel_bars.part(mine if several else "", anchor, figure, rows, found.modes)
+    rows = _rows(table, evaluation)
+    toolchain = table.toolchains[0]
+    anchor = f"node-against-figure{f'-{slug(toolchain)}' if several else ''}"
+    return kernel_bars.part(toolchain if several else "", anchor, figure, rows, table.modes)
 
 
-def _energies(found: Sequence[Together], base: str, evaluation: Evaluation, other: Evaluation) -> tuple[Part, ...]:
+def _energies(tables: Sequence[Together], base: str, evaluation: Evaluation, other: Evaluation) -> tuple[Part, ...]:
     """Of the kernels whose energy both runs have; none where that of one is modelled and the other's measured."""
     guesses = {is_guess(evaluation), is_guess(other)}
     if len(guesses) > 1:
         return ()
     parts = []
-    for one in found:
+    for one in tables:
         rows = [Kernel(k.name, k.anchor, pairs) for k in _rows(one, evaluation) if (pairs := _with_energy(k))]
         modes = [mode for mode in one.modes if any(mode in k.pairs for k in rows)]
         if rows:
-            figure = _energy_figure(one, base, len(found) > 1, guesses == {True})
-            mine = one.toolchains[0]
-            anchor = f"node-against-energy{f'-{slug(mine)}' if len(found) > 1 else ''}"
+            figure = _energy_figure(one, base, len(tables) > 1, guesses == {True})
+            toolchain = one.toolchains[0]
+            anchor = f"node-against-energy{f'-{slug(toolchain)}' if len(tables) > 1 else ''}"
             parts.append(kernel_bars.part("", anchor, figure, rows, modes, OF))
     return tuple(parts)
 
 
-def _energy_figure(found: Together, base: str, several: bool, guess: bool) -> Figure:
+def _energy_figure(table: Together, base: str, several: bool, guess: bool) -> Figure:
     what = "Modelled energy" if guess else "Energy"
     return Figure(
         name="node-against-energy",
-        title=f"{what} of an iteration over that of {base}{_of(found, several)}",
+        title=f"{what} of an iteration over that of {base}{_of(table, several)}",
         kind="bars",
         x=Axis("kernel"),
         y=Axis(f"{what[0].lower()}{what[1:]} over that of {base}", log=True, ratio=True),
         marks=(Mark("y", 1.0, base),),
-        caption=f"{GUESS if guess else ''}{ENERGY_NOTE} {_compiled(found)}",
+        caption=f"{GUESS if guess else ''}{ENERGY_NOTE} {_compiled(table)}",
     )
 
 
@@ -112,18 +112,18 @@ def _with_energy(kernel: Kernel) -> dict[str, Pair]:
     return {mode: pair for mode, pair in kernel.pairs.items() if all(known(result) for result in pair)}
 
 
-def _rows(found: Together, evaluation: Evaluation) -> list[Kernel]:
-    own = evaluation.benchmarks
-    return [Kernel(k.name, slug(k.benchmark) if k.benchmark in own else "", k.modes) for k in found.kernels]
+def _rows(table: Together, evaluation: Evaluation) -> list[Kernel]:
+    benchmarks = evaluation.benchmarks
+    return [Kernel(k.name, slug(k.benchmark) if k.benchmark in benchmarks else "", k.modes) for k in table.kernels]
 
 
-def _compiled(found: Together) -> str:
-    mine, other = found.toolchains
-    return f"Compiled with {mine}." if mine == other else f"Compiled with {mine} here and with {other} there."
+def _compiled(table: Together) -> str:
+    ours, theirs = table.toolchains
+    return f"Compiled with {ours}." if ours == theirs else f"Compiled with {ours} here and with {theirs} there."
 
 
-def _of(found: Together, several: bool) -> str:
-    return f", {found.toolchains[0]}" if several else ""
+def _of(table: Together, several: bool) -> str:
+    return f", {table.toolchains[0]}" if several else ""
 
 
 def has_figures(page: Page) -> bool:

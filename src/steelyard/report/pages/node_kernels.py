@@ -28,8 +28,8 @@ class Page:
 
 def data(evaluation: Evaluation) -> Page | None:
     """The page's data; None unless two kernels of the node were measured by all threads, and in some other mode."""
-    mine = [r for r in evaluation.results if r.benchmark.startswith("node.") and "mode" in r.parameters]
-    usable = [r for r in mine if kernel_bars.usable(r)]
+    results = [r for r in evaluation.results if r.benchmark.startswith("node.") and "mode" in r.parameters]
+    usable = [r for r in results if kernel_bars.usable(r)]
     most = max((mode_of(r)[1] for r in usable if mode_of(r)[0] == 0), default=0)
     reference: Mode = (0, most, 0)
     toolchains = dict.fromkeys(r.parameters.get("toolchain") for r in usable)
@@ -41,23 +41,23 @@ def data(evaluation: Evaluation) -> Page | None:
             parts.append(_part(str(toolchain) if len(toolchains) > 1 else "", kernels, reference, evaluation))
     if not parts:
         return None
-    left = len(mine) - len(usable)
-    said = f"{left} INVALID result{'s are' if left > 1 else ' is'} left out." if left else ""
-    return Page(called(reference, evaluation.run.machine), tuple(parts), said)
+    left = len(results) - len(usable)
+    left_out = f"{left} INVALID result{'s are' if left > 1 else ' is'} left out." if left else ""
+    return Page(called(reference, evaluation.run.machine), tuple(parts), left_out)
 
 
 def _part(toolchain: str, kernels: list[Measured], reference: Mode, evaluation: Evaluation) -> Part:
     machine = evaluation.run.machine
     modes = sorted({mode for k in kernels for mode in k.modes})
-    reported = called(reference, machine)
+    base = called(reference, machine)
     figure = Figure(
         name="node-kernels",
-        title=f"Time of an iteration against {reported}{f', {toolchain}' if toolchain else ''}",
+        title=f"Time of an iteration against {base}{f', {toolchain}' if toolchain else ''}",
         kind="bars",
         x=Axis("kernel"),
-        y=Axis(f"time over that of {reported}"),
-        marks=(Mark("y", 1.0, reported),),
-        caption=NOTE.format(reference=reported),
+        y=Axis(f"time over that of {base}"),
+        marks=(Mark("y", 1.0, base),),
+        caption=NOTE.format(reference=base),
     )
     rows = [
         Kernel(

@@ -58,13 +58,13 @@ class Page:
 
 def data(evaluation: Evaluation) -> Page | None:
     """The page's data; None where no peak or no bandwidth was measured."""
-    found = rooflines(evaluation)
-    if not found:
+    lines = rooflines(evaluation)
+    if not lines:
         return None
-    said = tuple(finding.seen for finding in evaluation.findings if finding.rule == "roof")
+    causes = tuple(finding.seen for finding in evaluation.findings if finding.rule == "roof")
     # The same mark and colour in both figures.
-    names = tuple(dict.fromkeys(place.result.benchmark for line in found for place in line.places))
-    return Page(tuple(_part(line, names, evaluation) for line in found), said)
+    names = tuple(dict.fromkeys(place.result.benchmark for line in lines for place in line.places))
+    return Page(tuple(_part(line, names, evaluation) for line in lines), causes)
 
 
 def _part(line: Roofline, names: tuple[str, ...], evaluation: Evaluation) -> Part:
@@ -84,8 +84,8 @@ def _roof(roof: Roof) -> tuple[str, str, str, Level]:
     unit = "flop/s" if roof.kind == "peak" else "B/s"
     named = f"peak, {roof.name}" if roof.kind == "peak" else f"bandwidth of {_placed(roof.name)}"
     size = working_set(roof.result)
-    reported = f", {binary_size(int(size))}" if size else ""
-    by = f"{roof.result.benchmark} {cases.describe(roof.result, but=('threads', 'precision', 'elements'))}{reported}"
+    size_text = f", {binary_size(int(size))}" if size else ""
+    by = f"{roof.result.benchmark} {cases.describe(roof.result, but=('threads', 'precision', 'elements'))}{size_text}"
     return named, quantity(roof.value, unit), by, values.level(roof.result)
 
 
@@ -170,12 +170,12 @@ def _figure(line: Roofline, title: str) -> Figure:
         roofs.append(Series(roof.name, (start, end), (roof.at(start), roof.at(end))))
     kernels = []
     for benchmark in dict.fromkeys(place.result.benchmark for place in line.places):
-        mine = [place for place in line.places if place.result.benchmark == benchmark]
+        places = [place for place in line.places if place.result.benchmark == benchmark]
         kernels.append(
             Series(
                 benchmark,
-                tuple(min(p.intensity, edge) for p in mine),
-                tuple(doubtful_values.graded(p.speed.value, values.level(p.result)) for p in mine),
+                tuple(min(p.intensity, edge) for p in places),
+                tuple(doubtful_values.graded(p.speed.value, values.level(p.result)) for p in places),
                 connected=False,
             )
         )
@@ -207,11 +207,11 @@ def _plot(figure: Figure, line: Roofline, names: tuple[str, ...], several: bool)
         trace["line"] = {"width": 1.6, "dash": "dash" if trace["name"].startswith(SCALAR) else "solid"}
     for trace, series in zip(plot["data"][count:], figure.series[count:], strict=True):
         number = names.index(series.name)
-        mine = [place for place in line.places if place.result.benchmark == series.name]
+        places = [place for place in line.places if place.result.benchmark == series.name]
         symbol = figures.SYMBOLS[(number + number // _INK) % _SYMBOLS]
         trace["meta"] = {"colour": number % _INK}
-        trace["marker"]["symbol"] = [symbol + doubtful_values.HOLLOW.get(values.level(p.result), "") for p in mine]
-        trace["customdata"] = [text(_hover(place, several)) for place in mine]
+        trace["marker"]["symbol"] = [symbol + doubtful_values.HOLLOW.get(values.level(p.result), "") for p in places]
+        trace["customdata"] = [text(_hover(place, several)) for place in places]
     layout["annotations"] += _labels(line)
     return plot
 
@@ -227,9 +227,9 @@ def _hover(place: Place, several: bool) -> str:
 def _ends(line: Roofline) -> tuple[float, float]:
     """The horizontal extent (flop/B): the kernels, with room for the names of the roofs on their left, and the ridges."""
     slowest = min(roof.value for roof in line.roofs if roof.kind == "bandwidth")
-    known = [place.intensity for place in line.places]
+    intensities = [place.intensity for place in line.places]
     ridge = _top(line) / slowest
-    return min([*known, 0.08]) / 4, min(max([*known, ridge]) * 2.5, ridge * FAR)
+    return min([*intensities, 0.08]) / 4, min(max([*intensities, ridge]) * 2.5, ridge * FAR)
 
 
 def _top(line: Roofline) -> float:

@@ -110,7 +110,7 @@ def bars(traces: Sequence[Json], xs: Scale, ys: Scale, stacked: bool) -> Iterato
     """Bars beside or upon each other; a hatched one has strokes in it."""
     heights: dict[str, float] = {}
     room = 0.8 * xs.step if xs.kind == "category" else 24.0
-    each = room if stacked else room / max(1, len(traces))
+    width = room if stacked else room / max(1, len(traces))
     for number, trace in enumerate(traces):
         shapes = ((trace.get("marker") or {}).get("pattern") or {}).get("shape")
         for index, (x, y) in enumerate(zip(trace["x"], trace["y"], strict=True)):
@@ -119,18 +119,18 @@ def bars(traces: Sequence[Json], xs: Scale, ys: Scale, stacked: bool) -> Iterato
                 continue
             base = heights.get(str(x), 0.0) if stacked else float(trace.get("base", 0))
             heights[str(x)] = base + y
-            left = middle - room / 2 + (0 if stacked else number * each)
+            left = middle - room / 2 + (0 if stacked else number * width)
             foot = ys.place(base) if ys.number(base) is not None else ys.start
             top = ys.place(base + y)
             if top is None or foot is None:
                 continue
-            box = (left, min(top, foot), left + 0.94 * each, max(top, foot))
+            box = (left, min(top, foot), left + 0.94 * width, max(top, foot))
             yield rectangle(box, fill=colour_of(trace))
             if _of(shapes, index, ""):
                 yield from _hatched(box)
         moved = [xs.place(x) for x in trace["x"]]
         if "error_y" in trace and None not in moved:
-            at = [m - room / 2 + (0 if stacked else number * each) + 0.47 * each for m in moved if m is not None]
+            at = [m - room / 2 + (0 if stacked else number * width) + 0.47 * width for m in moved if m is not None]
             shifted = Scale(kind="linear", names=(), low=0, high=1, start=0, end=1)
             yield from _intervals(trace | {"x": at}, shifted, ys, INK)
 
@@ -146,8 +146,8 @@ def _hatched(box: Box) -> Iterator[Shape]:
 
 def heat(trace: Json, xs: Scale, ys: Scale) -> Iterator[Shape]:
     """The cells of a map with their numbers."""
-    known = [v for row in trace["z"] for v in row if v is not None]
-    low, high = trace.get("zmin", min(known, default=0)), trace.get("zmax", max(known, default=1))
+    present = [v for row in trace["z"] for v in row if v is not None]
+    low, high = trace.get("zmin", min(present, default=0)), trace.get("zmax", max(present, default=1))
     written = trace.get("text")
     for row, cells in enumerate(trace["z"]):
         for column, value in enumerate(cells):

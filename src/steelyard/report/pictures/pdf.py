@@ -49,9 +49,9 @@ def _font(name: str) -> bytes:
 
 def _file(objects: list[bytes]) -> bytes:
     out, places = bytearray(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n"), []
-    for number, each in enumerate(objects, 1):
+    for number, item in enumerate(objects, 1):
         places.append(len(out))
-        out += b"%d 0 obj\n" % number + each + b"\nendobj\n"
+        out += b"%d 0 obj\n" % number + item + b"\nendobj\n"
     start = len(out)
     out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
     out += b"".join(b"%010d 00000 n \n" % place for place in places)

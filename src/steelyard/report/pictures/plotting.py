@@ -67,12 +67,12 @@ def _found(data: Sequence[Json], side: str, axis: str = "y") -> list[object]:
     for trace in data:
         if side == "y" and trace.get("yaxis", "y") != axis:
             continue
-        own = trace[side]
+        numbers = trace[side]
         base = trace.get("base", 0) if side == "y" or isinstance(trace.get("base"), list) else 0
-        bases = base if isinstance(base, list) else [base] * len(own)
-        values += [v if isinstance(v, str) or v is None else v + b for v, b in zip(own, bases, strict=True)]
+        bases = base if isinstance(base, list) else [base] * len(numbers)
+        values += [v if isinstance(v, str) or v is None else v + b for v, b in zip(numbers, bases, strict=True)]
         bars = trace.get(f"error_{side}")
-        for value, up, down, b in zip(own, bars["array"], bars["arrayminus"], bases, strict=True) if bars else ():
+        for value, up, down, b in zip(numbers, bars["array"], bars["arrayminus"], bases, strict=True) if bars else ():
             values += [b + value + up, b + value - down] if None not in (value, up, down) else []
     return values
 
@@ -91,16 +91,18 @@ def _upwards(data: Sequence[Json], layout: Json, name: str, box: Box = (0, 0, 0,
     start, end = (box[3] - part * (box[3] - box[1]) for part in share)
     if first.get("type") == "heatmap":
         return _indexed(axis, len(first["z"]), start, end)
-    mine = f"y{name[5:]}"
-    upright = [t for t in data if t["type"] == "bar" and t.get("orientation") != "h" and t.get("yaxis", "y") == mine]
-    found = [*_found(data, "y", mine), *_of_shapes(layout, "y", mine)]
-    return scale(axis, found, start, end, bool(upright) and not any(t.get("base") for t in upright))
+    axis_name = f"y{name[5:]}"
+    upright = [
+        t for t in data if t["type"] == "bar" and t.get("orientation") != "h" and t.get("yaxis", "y") == axis_name
+    ]
+    positions = [*_found(data, "y", axis_name), *_of_shapes(layout, "y", axis_name)]
+    return scale(axis, positions, start, end, bool(upright) and not any(t.get("base") for t in upright))
 
 
 def _of_shapes(layout: Json, side: str, axis: str) -> list[float]:
     """The ends of the lines and stretches that lie on the axis: it reaches as far as they do."""
-    mine = (shape for shape in layout.get("shapes", ()) if shape.get(f"{side}ref", side) == axis)
-    return [shape[f"{side}{end}"] for shape in mine for end in (0, 1)]
+    shapes = (shape for shape in layout.get("shapes", ()) if shape.get(f"{side}ref", side) == axis)
+    return [shape[f"{side}{end}"] for shape in shapes for end in (0, 1)]
 
 
 def _indexed(axis: Json, count: int, start: float, end: float) -> Scale:
@@ -131,20 +133,24 @@ def _draw_across(
     out.shapes.append(Words((left + right) / 2, bottom + 33 + tall, _title(axis), SIZE + 1, "middle", colour=marks.INK))
 
 
-def _draw_upwards(out: Sheet, axis: Json, of: Scale, box: Box, grid: bool) -> None:
+def _draw_upwards(out: Sheet, axis: Json, axis_scale: Scale, box: Box, grid: bool) -> None:
     """An axis on the left with its ticks, and with lines across at each of them."""
     left, right = box[0], box[2]
-    for at, label in ticks(axis, of):
-        if grid and of.kind != "category":
+    for at, label in ticks(axis, axis_scale):
+        if grid and axis_scale.kind != "category":
             out.shapes.append(Path(((left, at), (right, at)), marks.GRID))
         out.shapes.append(Words(left - 8, at + 4, label, SIZE, "end", colour=marks.INK))
-    out.shapes.append(Path(((left, of.start), (left, of.end)), marks.AXIS))
-    size = min(SIZE + 1, (SIZE + 1) * (of.start - of.end + 40) / max(1.0, width_of(_title(axis), SIZE + 1)))
-    out.shapes.append(Words(14, (of.start + of.end) / 2, _title(axis), size, "middle", -90.0, marks.INK))
+    out.shapes.append(Path(((left, axis_scale.start), (left, axis_scale.end)), marks.AXIS))
+    size = min(
+        SIZE + 1, (SIZE + 1) * (axis_scale.start - axis_scale.end + 40) / max(1.0, width_of(_title(axis), SIZE + 1))
+    )
+    out.shapes.append(
+        Words(14, (axis_scale.start + axis_scale.end) / 2, _title(axis), size, "middle", -90.0, marks.INK)
+    )
 
 
-def _title(of: Json) -> str:
-    return " ".join(lines_of((of.get("title") or {}).get("text", "")))
+def _title(axis: Json) -> str:
+    return " ".join(lines_of((axis.get("title") or {}).get("text", "")))
 
 
 def _values(out: Sheet, data: Sequence[Json], scales: tuple[Scale, Scale], box: Box, layout: Json) -> None:
@@ -217,8 +223,8 @@ def _ladder_room(trace: Json) -> float:
 
 def _ladder(out: Sheet, trace: Json, box: Box) -> None:
     """The scale of a map's colours, to its right."""
-    bar, known = trace["colorbar"], [v for row in trace["z"] for v in row if v is not None]
-    low, high = trace.get("zmin", min(known, default=0)), trace.get("zmax", max(known, default=1))
+    bar, present = trace["colorbar"], [v for row in trace["z"] for v in row if v is not None]
+    low, high = trace.get("zmin", min(present, default=0)), trace.get("zmax", max(present, default=1))
     left, top, bottom = box[2] + 12, box[1], box[3]
     step = (bottom - top) / _LADDER
     for n in range(_LADDER):

@@ -28,10 +28,10 @@ class Scale:
             return None
         if self.kind == "category":
             return float(self.names.index(str(value))) if str(value) in self.names else None
-        known = float(value)  # type: ignore[arg-type]
+        number = float(value)  # type: ignore[arg-type]
         if self.kind == "log":
-            return math.log10(known) if known > 0 else None
-        return known if math.isfinite(known) else None
+            return math.log10(number) if number > 0 else None
+        return number if math.isfinite(number) else None
 
     def at(self, number: float) -> float:
         """The pixel of one of the axis's own numbers."""
@@ -48,9 +48,9 @@ class Scale:
         return abs(self.end - self.start) / ((self.high - self.low) or 1.0)
 
 
-def scale(axis: Json, found: Iterable[object], start: float, end: float, bars: bool = False) -> Scale:
+def scale(axis: Json, positions: Iterable[object], start: float, end: float, bars: bool = False) -> Scale:
     """The axis over these values, or over its own range; `bars` stand on zero, and have half a place beside them."""
-    values = [value for value in found if value is not None]
+    values = [value for value in positions if value is not None]
     if axis.get("type") == "category":
         names = tuple(axis.get("categoryarray") or dict.fromkeys(map(str, values)))
         return Scale(kind="category", names=names, low=-0.5, high=max(0, len(names) - 1) + 0.5, start=start, end=end)
@@ -74,23 +74,27 @@ def scale(axis: Json, found: Iterable[object], start: float, end: float, bars: b
     return Scale(kind=raw.kind, names=(), low=low, high=high, start=start, end=end)
 
 
-def ticks(axis: Json, of: Scale) -> list[tuple[float, str]]:
+def ticks(axis: Json, axis_scale: Scale) -> list[tuple[float, str]]:
     """Pixels and labels of the ticks that lie on the axis."""
-    if of.kind == "category":
-        return [(of.at(float(number)), name) for number, name in enumerate(of.names)]
+    if axis_scale.kind == "category":
+        return [(axis_scale.at(float(number)), name) for number, name in enumerate(axis_scale.names)]
     if "tickvals" in axis:
         pairs = zip(axis["tickvals"], axis.get("ticktext") or map(str, axis["tickvals"]), strict=True)
-        named = [(of.number(value), label) for value, label in pairs]
+        named = [(axis_scale.number(value), label) for value, label in pairs]
     else:
-        named = [(value, f"{value:.6g}") for value in _round(of)]
-    low, high = sorted((of.low, of.high))
+        named = [(value, f"{value:.6g}") for value in _round(axis_scale)]
+    low, high = sorted((axis_scale.low, axis_scale.high))
     slack = 1e-6 * (high - low)
-    return [(of.at(n), lines_of(label)[0]) for n, label in named if n is not None and low - slack <= n <= high + slack]
+    return [
+        (axis_scale.at(n), lines_of(label)[0])
+        for n, label in named
+        if n is not None and low - slack <= n <= high + slack
+    ]
 
 
-def _round(of: Scale) -> list[float]:
+def _round(axis_scale: Scale) -> list[float]:
     """Round numbers on a linear axis, between three and `MOST_TICKS` of them."""
-    low, high = sorted((of.low, of.high))
+    low, high = sorted((axis_scale.low, axis_scale.high))
     rough = (high - low) / MOST_TICKS or 1.0
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(s * power for s in (1, 2, 5, 10) if s * power >= rough)

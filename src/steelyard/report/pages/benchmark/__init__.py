@@ -123,8 +123,8 @@ def _table(
     notes: Notes,
 ) -> Table:
     benchmark, machine = where
-    known = {name for result in results for name in result.metrics}
-    others = tuple(m for m in benchmark.metrics if m.name in known and m is not main)
+    metric_names = {name for result in results for name in result.metrics}
+    others = tuple(m for m in benchmark.metrics if m.name in metric_names and m is not main)
     kernel, varying = len({r.kernel for r in results}) > 1, values.varying(results)
     shape = _Shape(
         benchmark=benchmark,
@@ -142,7 +142,7 @@ def _table(
     only: dict[str, Scalar] = {"kernel": results[0].kernel} if not kernel else {}
     fixed = only | values.constant(results) | values.partial(results)
     new = list(notes.values())[before:]
-    reported = tuple(Note(number, *folded(evidence)) for number, evidence in enumerate(new, before + 1))
+    numbered = tuple(Note(number, *folded(evidence)) for number, evidence in enumerate(new, before + 1))
     return Table(
         parameters=(("kernel",) if kernel else ()) + tuple(values.words(n) for n in varying),
         metric=main.title if main else "Value",
@@ -153,8 +153,8 @@ def _table(
         limit=limit,
         limit_source=source,
         limits_differ=len(limits) > 0,
-        notes=reported[:MOST_NOTES],
-        more=reported[MOST_NOTES:],
+        notes=numbered[:MOST_NOTES],
+        more=numbered[MOST_NOTES:],
     )
 
 
@@ -164,10 +164,10 @@ def _cell(text: str) -> Cell:
 
 def _row(result: Result, shape: _Shape, notes: Notes) -> Row:
     level = values.level(result)
-    reported = values.evidence(result) if level != "CLEAN" else ()
-    text = sentences(reported)
-    if reported:
-        notes.setdefault(text, reported)
+    reasons = values.evidence(result) if level != "CLEAN" else ()
+    text = sentences(reasons)
+    if reasons:
+        notes.setdefault(text, reasons)
     shown = shape.shown(result)
     cells = tuple(_cell(values.parameter(name, result.parameters.get(name))) for name in shape.varying)
     return Row(
@@ -180,7 +180,7 @@ def _row(result: Result, shape: _Shape, notes: Notes) -> Row:
         ),
         level=level,
         evidence=text,
-        note=list(notes).index(text) + 1 if reported else None,
+        note=list(notes).index(text) + 1 if reasons else None,
     )
 
 

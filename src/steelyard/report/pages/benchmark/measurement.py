@@ -17,7 +17,7 @@ def how(evaluation: Evaluation, results: tuple[Result, ...]) -> tuple[tuple[str,
     records = [record for result in results for record in result.records]
     if not records:
         return ()
-    found = (
+    facts = (
         ("Launches", _launches(results)),
         ("Samples", _samples(records)),
         ("Sampling", _sampling(evaluation, {r.benchmark for r in results})),
@@ -29,7 +29,7 @@ def how(evaluation: Evaluation, results: tuple[Result, ...]) -> tuple[tuple[str,
         ("Toolchain", _distinct(r.parameters.get("toolchain") for r in results)),
         *((values.words(n).capitalize(), _distinct(r.parameters.get(n) for r in results)) for n in sorted(_WORDED)),
     )
-    return tuple((what, text) for what, text in found if text)
+    return tuple((what, text) for what, text in facts if text)
 
 
 def _span(numbers: Iterable[int]) -> str:
@@ -38,8 +38,8 @@ def _span(numbers: Iterable[int]) -> str:
 
 
 def _launches(results: tuple[Result, ...]) -> str:
-    each = [len({record.launch for record in result.records}) for result in results if result.records]
-    return f"{_span(each)} for each case, in shuffled order"
+    counts = [len({record.launch for record in result.records}) for result in results if result.records]
+    return f"{_span(counts)} for each case, in shuffled order"
 
 
 def _samples(records: list[Record]) -> str:
@@ -59,8 +59,8 @@ def _sampling(evaluation: Evaluation, benchmarks: set[str]) -> str:
     }
     if not asked:
         return ""
-    reported = (f"± {units.quantity(w, '%', 2)} or {values.duration(s)}" for w, s in sorted(asked))
-    return f"until the interval of the median is within {'; '.join(reported)}"
+    goals = (f"± {units.quantity(w, '%', 2)} or {values.duration(s)}" for w, s in sorted(asked))
+    return f"until the interval of the median is within {'; '.join(goals)}"
 
 
 def _repeated(records: list[Record]) -> str:
@@ -74,20 +74,20 @@ def _clock(records: list[Record]) -> str:
 
 
 def _precision(clock: TimerClock) -> str:
-    known = (("resolution", clock.resolution), ("overhead", clock.overhead))
-    parts = [f"{name} {units.quantity(value, 's')}" for name, value in known if value is not None]
+    facts = (("resolution", clock.resolution), ("overhead", clock.overhead))
+    parts = [f"{name} {units.quantity(value, 's')}" for name, value in facts if value is not None]
     return f" ({', '.join(parts)})" if parts else ""
 
 
 def _core_clock(records: list[Record]) -> str:
     """The least and greatest core clock in hertz that a dependent chain showed around the samples."""
-    observed: list[float] = []
+    clocks: list[float] = []
     for record in records:
         clock = record.surroundings.core_clock
-        observed += [v for end in (clock.before, clock.after) for v in end or () if v and v > 0]
-    if not observed:
+        clocks += [v for end in (clock.before, clock.after) for v in end or () if v and v > 0]
+    if not clocks:
         return ""
-    low, high = units.quantity(min(observed), "Hz"), units.quantity(max(observed), "Hz")
+    low, high = units.quantity(min(clocks), "Hz"), units.quantity(max(clocks), "Hz")
     return f"{low if low == high else f'{low} to {high}'}, measured by a dependent chain"
 
 

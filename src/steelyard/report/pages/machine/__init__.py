@@ -150,8 +150,8 @@ def _facts(machine: Machine) -> tuple[tuple[str, str], ...]:
             for d in machine.devices
         ),
         *(
-            (f"Library, {known.kind.upper()}", known.file + ("" if known.threads else " (without threads)"))
-            for known in machine.libraries
+            (f"Library, {library.kind.upper()}", library.file + ("" if library.threads else " (without threads)"))
+            for library in machine.libraries
         ),
     )
 
@@ -200,14 +200,14 @@ def _groups(machine: Machine, cores: list[Core]) -> tuple[Group, ...]:
 
 
 def _group(machine: Machine, cache: Cache | None, cores: list[Core]) -> Group:
-    own = {core.number: _own(machine, core) for core in cores}
-    alike = len(set(own.values())) == 1 and len(cores) > MOST_DETAILED_CORES
+    caches = {core.number: _own(machine, core) for core in cores}
+    alike = len(set(caches.values())) == 1 and len(cores) > MOST_DETAILED_CORES
     boxes = tuple(
         CoreBox(
             core.number,
             ", ".join(str(cpu) for cpu in core.cpus),
             bool(set(core.cpus) & set(machine.cpus)),
-            () if alike else own[core.number],
+            () if alike else caches[core.number],
         )
         for core in cores
     )
@@ -216,7 +216,7 @@ def _group(machine: Machine, cache: Cache | None, cores: list[Core]) -> Group:
         here = {cpu for core in cores for cpu in core.cpus}
         elsewhere = " in part (shared with cores outside this box)" if set(cache.cpus) - here else ""
         text = f"L{cache.level} {units.binary_size(cache.size)}{elsewhere}"
-    return Group(text, boxes, " · ".join(own[cores[0].number]) if alike else "")
+    return Group(text, boxes, " · ".join(caches[cores[0].number]) if alike else "")
 
 
 def _own(machine: Machine, core: Core) -> tuple[str, ...]:
@@ -236,7 +236,7 @@ def _caches(caches: tuple[Cache, ...]) -> tuple[tuple[str, ...], ...]:
     for cache in caches:
         key = (cache.level, cache.kind, cache.size, cache.line, len(cache.cpus), cache.inclusive)
         kinds[key] = kinds.get(key, 0) + 1
-    reported = {None: "not told", True: "yes", False: "no"}
+    words = {None: "not told", True: "yes", False: "no"}
     return tuple(
         (
             f"L{level}",
@@ -245,7 +245,7 @@ def _caches(caches: tuple[Cache, ...]) -> tuple[tuple[str, ...], ...]:
             units.binary_size(size),
             f"{line} B",
             str(sharers),
-            reported[inclusive],
+            words[inclusive],
         )
         for key in sorted(kinds, key=lambda k: k[:5])
         for level, kind, size, line, sharers, inclusive in [key]

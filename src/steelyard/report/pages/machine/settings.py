@@ -34,41 +34,41 @@ class Unread:
 
 def groups(settings: tuple[Setting, ...]) -> tuple[SettingGroup, ...]:
     """The settings that were read, by group; groups without any are left out."""
-    found: dict[str, list[tuple[str, str, str]]] = {title: [] for title, _ in _GROUPS}
+    by_title: dict[str, list[tuple[str, str, str]]] = {title: [] for title, _ in _GROUPS}
     for setting in settings:
         if setting.value is not None:
-            found[_group(setting.name)].append((words(setting.name), setting.value, setting.source))
-    return tuple(SettingGroup(title, tuple(members)) for title, members in found.items() if members)
+            by_title[_group(setting.name)].append((words(setting.name), setting.value, setting.source))
+    return tuple(SettingGroup(title, tuple(members)) for title, members in by_title.items() if members)
 
 
 def unread(settings: tuple[Setting, ...]) -> tuple[Unread, ...]:
     """The settings that could not be read, those with the same reason together."""
-    found: dict[str, list[Setting]] = {}
+    by_reason: dict[str, list[Setting]] = {}
     for setting in settings:
         if setting.value is None:
-            found.setdefault(_reason(setting.reason), []).append(setting)
+            by_reason.setdefault(_reason(setting.reason), []).append(setting)
     return tuple(
         Unread(
             reason,
             tuple(words(s.name) for s in members),
             tuple(dict.fromkeys(s.source for s in members if s.source)),
         )
-        for reason, members in found.items()
+        for reason, members in by_reason.items()
     )
 
 
 def words(name: str) -> str:
     """'transparent_huge_pages' → 'Transparent huge pages', 'cpu_quota' → 'CPU quota'."""
-    text = re.sub(r"\b(cpu(?=s?\b)|smt|numa)", lambda found: found[0].upper(), name.replace("_", " "))
+    text = re.sub(r"\b(cpu(?=s?\b)|smt|numa)", lambda match: match[0].upper(), name.replace("_", " "))
     return text[:1].upper() + text[1:]
 
 
 def _group(name: str) -> str:
     parts = re.split(r"[ _]", name.lower())
-    return next(title for title, known in _GROUPS if not known[0] or set(parts) & set(known))
+    return next(title for title, keywords in _GROUPS if not keywords[0] or set(parts) & set(keywords))
 
 
 def _reason(reason: str) -> str:
     """The reason without the path, which is different for every setting."""
-    reported = _PATH.sub("such a file", reason).replace("no such a file", "no such file").strip()
-    return f"{reported[:1].upper()}{reported[1:]}" if reported else "The reason is unknown"
+    text = _PATH.sub("such a file", reason).replace("no such a file", "no such file").strip()
+    return f"{text[:1].upper()}{text[1:]}" if text else "The reason is unknown"

@@ -48,25 +48,25 @@ class Page:
 
 def data(evaluation: Evaluation) -> Page | None:
     """The page's data; None for a run whose records do not tell when they began."""
-    found = course(evaluation.run)
-    if found is None:
+    run_course = course(evaluation.run)
+    if run_course is None:
         return None
-    measured = {step.record.launch for step in found.steps}
+    measured = {step.record.launch for step in run_course.steps}
     steps: dict[str, list[Step]] = {}
-    for step in found.steps:
+    for step in run_course.steps:
         steps.setdefault(step.record.benchmark, []).append(step)
     added = [launch for launch in second.added(evaluation.run.plan) if launch.number in measured]
     if evaluation.run.in_turn:  # its rounds are no further launches
         added = []
     return Page(
         (
-            f"{_within(found.steps)} {_compared(evaluation.run.shown)}",
-            f"{_aside(found.steps)} {_disturbed(found.steps)}".strip(),
-            f"{_waited(found.steps)} {_further(len(added))}".strip(),
+            f"{_within(run_course.steps)} {_compared(evaluation.run.shown)}",
+            f"{_aside(run_course.steps)} {_disturbed(run_course.steps)}".strip(),
+            f"{_waited(run_course.steps)} {_further(len(added))}".strip(),
         ),
-        figures.figures(found, added),
-        drawing.embedded(figures.records(found, evaluation)),
-        tuple(_row(evaluation, steps[n], n) for names in _grouped(found) for n in names),
+        figures.figures(run_course, added),
+        drawing.embedded(figures.records(run_course, evaluation)),
+        tuple(_row(evaluation, steps[n], n) for names in _grouped(run_course) for n in names),
     )
 
 
@@ -80,18 +80,18 @@ def _grouped(found: Course) -> tuple[tuple[str, ...], ...]:
 
 def _within(steps: Sequence[Step]) -> str:
     held = {name: _held(steps, kinds) for name, kinds in _PARTS.items()}
-    reported = [(name, share) for name, share in held.items() if share]
-    if not reported:
+    shares = [(name, share) for name, share in held.items() if share]
+    if not shares:
         return "There are too few readings to compare."
-    (first, share), *others = reported
+    (first, share), *others = shares
     listed = _listed([f"{share} records", *(f"{name} in {part}" for name, part in others)])
     return f"{first.capitalize()} were within their bounds in {listed}."
 
 
 def _held(steps: Sequence[Step], kinds: Sequence[Kind]) -> str:
     """'93 % of 1 200'; "" where none of these kinds was read."""
-    found = [held for step in steps if (held := step.within(kinds)) is not None]
-    return f"{values.percent(sum(found) / len(found))} of {_count(len(found))}" if found else ""
+    flags = [held for step in steps if (held := step.within(kinds)) is not None]
+    return f"{values.percent(sum(flags) / len(flags))} of {_count(len(flags))}" if flags else ""
 
 
 def _waited(steps: Sequence[Step]) -> str:
@@ -115,14 +115,12 @@ def _aside(steps: Sequence[Step]) -> str:
 
 
 def _disturbed(steps: Sequence[Step]) -> str:
-    found = [step.record for step in steps if step.state == "disturbed"]
-    if not found:
+    disturbed = [step.record for step in steps if step.state == "disturbed"]
+    if not disturbed:
         return ""
-    by = Counter(name for record in found if (name := name_disturbance(record.verdict))).most_common(MOST_CAUSES)
+    by = Counter(name for record in disturbed if (name := name_disturbance(record.verdict))).most_common(MOST_CAUSES)
     mostly = f", most often because of {_listed([f'{name} ({_count(number)})' for name, number in by])}" if by else ""
-    return (
-        f"{_count(len(found))} of {_count(len(steps))} records {'is' if len(found) == 1 else 'are'} DISTURBED{mostly}."
-    )
+    return f"{_count(len(disturbed))} of {_count(len(steps))} records {'is' if len(disturbed) == 1 else 'are'} DISTURBED{mostly}."
 
 
 def _further(added: int) -> str:

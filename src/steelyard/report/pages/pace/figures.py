@@ -55,29 +55,29 @@ _WORDS: Mapping[Kind, str] = {  # above a panel, and in the heading of a table
 }
 
 
-def figures(found: Course, added: Sequence[Launch]) -> tuple[drawing.Drawn, ...]:
+def figures(run_course: Course, added: Sequence[Launch]) -> tuple[drawing.Drawn, ...]:
     """A figure for each topic of which something was read."""
     further = {launch.number for launch in added}
-    parts = ((t, tuple(kind for kind in t.kinds if kind in found.kinds)) for t in TOPICS)
-    return tuple(_drawn(topic, kinds, found, further) for topic, kinds in parts if kinds)
+    parts = ((t, tuple(kind for kind in t.kinds if kind in run_course.kinds)) for t in TOPICS)
+    return tuple(_drawn(topic, kinds, run_course, further) for topic, kinds in parts if kinds)
 
 
-def records(found: Course, evaluation: Evaluation) -> Json:
+def records(run_course: Course, evaluation: Evaluation) -> Json:
     """What the figures share, in the order of the steps: minutes, launches, and the cases by their place among `cases`."""
-    telling = {name: values.varying(_of(evaluation, name)) for name in {s.record.benchmark for s in found.steps}}
+    telling = {name: values.varying(_of(evaluation, name)) for name in {s.record.benchmark for s in run_course.steps}}
     names: dict[int, str] = {}  # by record: those of one result are the same case
     for result in evaluation.results:
         name = called(result.records[0], telling.get(result.benchmark, ()))
         names.update(dict.fromkeys(map(id, result.records), name))
     cases: dict[str, int] = {}
-    of = [
+    fields = [
         cases.setdefault(names.get(id(s.record)) or called(s.record, telling[s.record.benchmark]), len(cases))
-        for s in found.steps
+        for s in run_course.steps
     ]
     return {
-        "at": [_minutes(step.at, found) for step in found.steps],
-        "launch": [step.record.launch for step in found.steps],
-        "of": of,
+        "at": [_minutes(step.at, run_course) for step in run_course.steps],
+        "launch": [step.record.launch for step in run_course.steps],
+        "of": fields,
         "cases": list(cases),
     }
 
@@ -92,19 +92,19 @@ def _of(evaluation: Evaluation, name: str) -> tuple[Result, ...]:
     return tuple(result for result in evaluation.results if result.benchmark == name)
 
 
-def _minutes(seconds: float, found: Course) -> float:
-    return round(seconds / 60, 2 if found.seconds > 600 else 3)
+def _minutes(seconds: float, run_course: Course) -> float:
+    return round(seconds / 60, 2 if run_course.seconds > 600 else 3)
 
 
-def _drawn(topic: Topic, kinds: tuple[Kind, ...], found: Course, further: set[int]) -> drawing.Drawn:
-    plot = _plot(kinds, found, further)
-    headings, rows = _table(kinds, found)
+def _drawn(topic: Topic, kinds: tuple[Kind, ...], run_course: Course, further: set[int]) -> drawing.Drawn:
+    plot = _plot(kinds, run_course, further)
+    headings, rows = _table(kinds, run_course)
     times = "" if all(MEASURES[kind].higher for kind in kinds) else _TIMES
-    beyond = sum(share * 100 > TOP for step in found.steps for kind, share in step.shares.items() if kind in kinds)
+    beyond = sum(share * 100 > TOP for step in run_course.steps for kind, share in step.shares.items() if kind in kinds)
     return drawing.Drawn(
         anchor=f"pace-{topic.name}",
         title=topic.title,
-        caption=f"100 % is the best reading of this machine for such a case: {_bests(kinds, found)}.{times}",
+        caption=f"100 % is the best reading of this machine for such a case: {_bests(kinds, run_course)}.{times}",
         plot=drawing.embedded(plot),
         height=plot["layout"]["height"],
         wide=False,
@@ -128,32 +128,32 @@ def _in_seconds(whole: float) -> Json:
     }
 
 
-def _bests(kinds: tuple[Kind, ...], found: Course) -> str:
+def _bests(kinds: tuple[Kind, ...], run_course: Course) -> str:
     """The best of each kind, from the least to the greatest where it depends on the case."""
-    reported = []
+    texts = []
     for kind in kinds:
-        known = [step.bounds.best[kind] for step in found.steps if kind in step.shares]
-        low, high = (MEASURES[kind].written(value) for value in (min(known), max(known)))
-        reported.append(high if low == high else f"{low.partition(' ')[0]} to {high}")
-    return ", ".join(reported)
+        bests = [step.bounds.best[kind] for step in run_course.steps if kind in step.shares]
+        low, high = (MEASURES[kind].written(value) for value in (min(bests), max(bests)))
+        texts.append(high if low == high else f"{low.partition(' ')[0]} to {high}")
+    return ", ".join(texts)
 
 
 # --------------------------------------------------------------------------- the picture
 
 
-def _plot(kinds: tuple[Kind, ...], found: Course, further: set[int]) -> Json:
-    groups = list(grouped({step.record.benchmark for step in found.steps}))
+def _plot(kinds: tuple[Kind, ...], run_course: Course, further: set[int]) -> Json:
+    groups = list(grouped({step.record.benchmark for step in run_course.steps}))
     strip = ROW * len(groups)
     inner = strip + len(kinds) * (PANEL + GAP)
     layout: Json = {"height": MARGINS + inner, "shapes": [], "annotations": [], "showlegend": True}
     layout["legend"] = {"itemsizing": "constant"}
-    end = found.seconds / 60 or 1.0
+    end = run_course.seconds / 60 or 1.0
     layout["xaxis"] = {
         "type": "linear",
         "title": {"text": "Minutes since the first sample"},
         "range": [-0.015 * end, 1.015 * end],
         "automargin": True,
-        **_in_seconds(found.seconds),
+        **_in_seconds(run_course.seconds),
     }
     layout["yaxis"] = {
         "type": "category",
@@ -173,9 +173,9 @@ def _plot(kinds: tuple[Kind, ...], found: Course, further: set[int]) -> Json:
         _bound(layout, kind, f"y{number + 2}")
     for number, kind in reversed(list(enumerate(reversed(kinds)))):
         first = number == len(kinds) - 1
-        data += _marks(kind, found, f"y{number + 2}", first)
-    data += _bars(found, further)
-    for pause in found.pauses:
+        data += _marks(kind, run_course, f"y{number + 2}", first)
+    data += _bars(run_course, further)
+    for pause in run_course.pauses:
         _pause(layout, pause.at / 60, f"{duration(pause.seconds)} without a sample")
     return {"data": data, "layout": layout, "wide": False, "records": RECORDS}
 
@@ -200,23 +200,23 @@ def _bound(layout: Json, kind: Kind, axis: str) -> None:
     )  # fmt: skip
 
 
-def _marks(kind: Kind, found: Course, axis: str, named: bool) -> list[Json]:
+def _marks(kind: Kind, run_course: Course, axis: str, named: bool) -> list[Json]:
     """The records of each state. Where and what they are stands once in the page, from the record `from` on."""
     traces: list[Json] = []
     start = 0
     for state, words in STATES.items():
-        mine = [step for step in found.steps if step.state == state]
+        steps = [step for step in run_course.steps if step.state == state]
         colour, symbol, size = _MARKS[state]
-        if mine:
+        if steps:
             traces.append(
                 {
                     "type": "scatter", "mode": "markers", "yaxis": axis, "name": words, "legendgroup": state, "showlegend": named,
-                    "y": [_height(step, kind) for step in mine], "meta": {"colour": colour, "from": start},
+                    "y": [_height(step, kind) for step in steps], "meta": {"colour": colour, "from": start},
                     "marker": {"symbol": symbol, "size": size, "opacity": 0.75, "line": {"width": 1 if "open" in symbol else 0}},
                     "hovertemplate": f"%{{customdata}}<br>%{{y:.1f}} % of the best, {words}<extra></extra>",
                 }
             )  # fmt: skip
-        start += len(mine)
+        start += len(steps)
     return traces
 
 
@@ -225,26 +225,26 @@ def _height(step: Step, kind: Kind) -> float | None:
     return None if share is None else min(round(100 * share, 1), TOP)
 
 
-def _bars(found: Course, further: set[int]) -> list[Json]:
+def _bars(run_course: Course, further: set[int]) -> list[Json]:
     """Which benchmark ran when: a bar for each launch, in the row of its group."""
     launches: dict[int, list[Step]] = {}
-    for step in found.steps:
+    for step in run_course.steps:
         launches.setdefault(step.record.launch, []).append(step)
     traces = []
-    for name, colour, mine in (
+    for name, colour, numbers in (
         ("launches", 0, [n for n in launches if n not in further]),
         ("further launches", 3, [n for n in launches if n in further]),
     ):
-        ends = [(min(s.at for s in launches[n]), max(s.at + s.seconds for s in launches[n])) for n in mine]
-        names = [launches[n][0].record.benchmark for n in mine]
-        if mine:
+        ends = [(min(s.at for s in launches[n]), max(s.at + s.seconds for s in launches[n])) for n in numbers]
+        names = [launches[n][0].record.benchmark for n in numbers]
+        if numbers:
             traces.append(
                 {
                     "type": "bar", "orientation": "h", "name": name, "showlegend": bool(further), "meta": {"colour": colour},
-                    "base": [_minutes(low, found) for low, _ in ends],
-                    "x": [_minutes(max(high - low, found.seconds / NARROWEST), found) for low, high in ends],
+                    "base": [_minutes(low, run_course) for low, _ in ends],
+                    "x": [_minutes(max(high - low, run_course.seconds / NARROWEST), run_course) for low, high in ends],
                     "y": [next(iter(grouped([n]))) for n in names], "width": 0.7, "marker": {"line": {"width": 0}},
-                    "customdata": [text(f"{n}, launch {number}") for n, number in zip(names, mine, strict=True)],
+                    "customdata": [text(f"{n}, launch {number}") for n, number in zip(names, numbers, strict=True)],
                     "hovertemplate": "%{customdata}<extra></extra>",
                 }
             )  # fmt: skip
@@ -261,12 +261,12 @@ def _pause(layout: Json, at: float, words: str) -> None:
 # --------------------------------------------------------------------------- the numbers
 
 
-def _table(kinds: tuple[Kind, ...], found: Course) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def _table(kinds: tuple[Kind, ...], run_course: Course) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """A row for each stretch of time: of each kind the median and the least of the records' shares, and how many were beyond."""
-    minutes = found.seconds / 60
+    minutes = run_course.seconds / 60
     step = next((s for s in SLICES if minutes <= s * MOST_SLICES), math.ceil(minutes / MOST_SLICES))
     slices: dict[int, list[Step]] = {}
-    for one in sorted(found.steps, key=lambda s: s.at):
+    for one in sorted(run_course.steps, key=lambda s: s.at):
         slices.setdefault(int(one.at / 60 / step), []).append(one)
     headings = ["minutes", "records"]
     for kind in kinds:
@@ -274,16 +274,16 @@ def _table(kinds: tuple[Kind, ...], found: Course) -> tuple[tuple[str, ...], tup
     rows = (
         (
             f"{number * step:g} – {(number + 1) * step:g}",
-            str(len(mine)),
-            *(cell for k in kinds for cell in _cells(mine, k)),
+            str(len(steps)),
+            *(cell for k in kinds for cell in _cells(steps, k)),
         )
-        for number, mine in slices.items()
+        for number, steps in slices.items()
     )
     return tuple(headings), tuple(rows)
 
 
-def _cells(mine: Sequence[Step], kind: Kind) -> tuple[str, str, str]:
-    shares = [step.shares[kind] for step in mine if kind in step.shares]
+def _cells(steps: Sequence[Step], kind: Kind) -> tuple[str, str, str]:
+    shares = [step.shares[kind] for step in steps if kind in step.shares]
     if not shares:
         return "–", "–", "–"
     beyond = sum(share < 1 - MEASURES[kind].loss for share in shares)

@@ -41,8 +41,8 @@ class Step:
 
     def within(self, kinds: Iterable[Kind]) -> bool | None:
         """Whether all of these kinds were within bounds; None where none was read."""
-        found = [self.shares[kind] >= 1 - MEASURES[kind].loss for kind in kinds if kind in self.shares]
-        return all(found) if found else None
+        flags = [self.shares[kind] >= 1 - MEASURES[kind].loss for kind in kinds if kind in self.shares]
+        return all(flags) if flags else None
 
 
 @dataclass(frozen=True)
@@ -95,18 +95,18 @@ def course(run: Run) -> Course | None:
 
 def causes(steps: Sequence[Step]) -> Counter[str]:
     """By what samples were set aside, with their number; several may share one."""
-    found = Counter[str]()
+    counts = Counter[str]()
     for step in steps:
         if step.record.aside:
-            found.update(_causes(step))
-    return found
+            counts.update(_causes(step))
+    return counts
 
 
 def _causes(step: Step) -> Mapping[str, int]:
     """As the record's own evidence has them; of records that lack it they are sought again."""
-    for each in step.record.verdict.evidence:
-        if each.kind == "set aside":
-            return {name: int(number) for name, number in each.numbers.items() if name not in ("samples", "of")}
+    for reason in step.record.verdict.evidence:
+        if reason.kind == "set aside":
+            return {name: int(number) for name, number in reason.numbers.items() if name not in ("samples", "of")}
     row = np.asarray(step.record.samples, dtype=np.float64)
     return choose(Measured(row, step.record.surroundings), step.bounds).causes
 

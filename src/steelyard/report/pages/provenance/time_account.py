@@ -20,19 +20,19 @@ class Times:
 
 def data(evaluation: Evaluation) -> Times | None:
     """The seconds of the phases by benchmark; None where no record tells them."""
-    reported = [(record, found) for record in evaluation.run.records if (found := phases(record))]
-    if not reported:
+    timed = [(record, times) for record in evaluation.run.records if (times := phases(record))]
+    if not timed:
         return None
     by_name: dict[str, list[dict[str, float]]] = {}
-    for record, found in reported:
-        by_name.setdefault(record.benchmark, []).append(found)
-    rows = [_row(name, each) for name, each in by_name.items()]
+    for record, times in timed:
+        by_name.setdefault(record.benchmark, []).append(times)
+    rows = [_row(name, durations) for name, durations in by_name.items()]
     if len(by_name) > 1:
-        rows.append(_row("All", (found for _, found in reported)))
-    silent = len(evaluation.run.records) - len(reported)
+        rows.append(_row("All", (times for _, times in timed)))
+    silent = len(evaluation.run.records) - len(timed)
     return Times(
         tuple(rows),
-        _again(reported),
+        _again(timed),
         f"{silent} of {len(evaluation.run.records)} records do not hold their times." if silent else "",
     )
 
@@ -40,13 +40,13 @@ def data(evaluation: Evaluation) -> Times | None:
 def phases(record: Record) -> dict[str, float]:
     """Seconds of the record's phases; empty where it does not tell all three."""
     given = record.surroundings.phases or {}
-    known = {name: float(s) for name in PHASES if (s := given.get(name)) is not None and s >= 0}
-    return known if len(known) == len(PHASES) else {}
+    times = {name: float(s) for name in PHASES if (s := given.get(name)) is not None and s >= 0}
+    return times if len(times) == len(PHASES) else {}
 
 
-def _row(name: str, found: Iterable[dict[str, float]]) -> tuple[str, ...]:
+def _row(name: str, times: Iterable[dict[str, float]]) -> tuple[str, ...]:
     sums = dict.fromkeys(PHASES, 0.0)
-    for one in found:
+    for one in times:
         for phase in PHASES:
             sums[phase] += one[phase]
     total = sum(sums.values())
@@ -58,13 +58,13 @@ def _share(part: float) -> str:
     return "< 1 %" if 0 < part < 0.01 else f"{100 * part:.0f} %"
 
 
-def _again(reported: list[tuple[Record, dict[str, float]]]) -> str:
+def _again(timed: list[tuple[Record, dict[str, float]]]) -> str:
     """What attempts took that were measured again: all but the last of each case."""
     last: dict[tuple[int, int], int] = {}
-    for record, _ in reported:
+    for record, _ in timed:
         place = record.launch, record.case
         last[place] = max(last.get(place, 0), record.attempt)
-    spent = [sum(f.values()) for r, f in reported if r.attempt < last[r.launch, r.case]]
+    spent = [sum(f.values()) for r, f in timed if r.attempt < last[r.launch, r.case]]
     if not spent:
         return ""
     many = "1 attempt that was" if len(spent) == 1 else f"{len(spent)} attempts that were"

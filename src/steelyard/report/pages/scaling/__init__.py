@@ -86,16 +86,16 @@ class Page:
 def data(evaluation: Evaluation) -> Page | None:
     """The page's data; None where nothing was measured at two counts, and no trace is at hand."""
     swept = asked(evaluation)
-    found = sweeps(evaluation, lambda name: swept or not name.startswith(ELSEWHERE))
-    if not found and not evaluation.traces:
+    measured_sweeps = sweeps(evaluation, lambda name: swept or not name.startswith(ELSEWHERE))
+    if not measured_sweeps and not evaluation.traces:
         return None
-    full = {s.benchmark for s in found if swept or s.benchmark.startswith(FULL)}
+    full = {s.benchmark for s in measured_sweeps if swept or s.benchmark.startswith(FULL)}
     order = [name for name in evaluation.benchmarks if name in full]
-    sections = tuple(_section(evaluation, name, [s for s in found if s.benchmark == name]) for name in order)
-    rest = sorted((s for s in found if s.benchmark not in full), key=lambda s: s.benchmark)
-    briefs = tuple(_brief(s, found) for s in rest)
-    groups = joint_figures.groups(found, evaluation.run.machine.enclosures)
-    choice = _choice(swept, bool(rest)) if found else ""
+    sections = tuple(_section(evaluation, name, [s for s in measured_sweeps if s.benchmark == name]) for name in order)
+    rest = sorted((s for s in measured_sweeps if s.benchmark not in full), key=lambda s: s.benchmark)
+    briefs = tuple(_brief(s, measured_sweeps) for s in rest)
+    groups = joint_figures.groups(measured_sweeps, evaluation.run.machine.enclosures)
+    choice = _choice(swept, bool(rest)) if measured_sweeps else ""
     return Page(
         together=groups,
         sections=sections,
@@ -121,29 +121,30 @@ def _choice(swept: bool, rest: bool) -> str:
     )
 
 
-def _section(evaluation: Evaluation, name: str, mine: list[Sweep]) -> Section:
+def _section(evaluation: Evaluation, name: str, own_sweeps: list[Sweep]) -> Section:
     ends = evaluation.run.machine.enclosures
     groups = tuple(
-        _figures(name, number, part, mine, borders.marks(part, ends)) for number, part in enumerate(_parts(mine), 1)
+        _figures(name, number, part, own_sweeps, borders.marks(part, ends))
+        for number, part in enumerate(_parts(own_sweeps), 1)
     )
-    lines = tuple(_line(sweep, mine) for sweep in mine)
+    lines = tuple(_line(sweep, own_sweeps) for sweep in own_sweeps)
     return Section(
         title=evaluation.benchmarks[name].title,
         anchor=slug(name),
         name=name,
         figures=groups,
         lines=lines,
-        refused=scaling_rows.refused(mine),
+        refused=scaling_rows.refused(own_sweeps),
     )
 
 
-def _parts(mine: Sequence[Sweep]) -> list[list[Sweep]]:
+def _parts(lines: Sequence[Sweep]) -> list[list[Sweep]]:
     """Sweeps that are drawn together: of the same kind of work, and few."""
-    found = []
+    parts = []
     for weak in (False, True):
-        alike = [s for s in mine if s.scaling.weak is weak]
-        found += [alike[at : at + MOST_LINES] for at in range(0, len(alike), MOST_LINES)]
-    return found
+        alike = [s for s in lines if s.scaling.weak is weak]
+        parts += [alike[at : at + MOST_LINES] for at in range(0, len(alike), MOST_LINES)]
+    return parts
 
 
 def _line(sweep: Sweep, among: Sequence[Sweep]) -> Line:
@@ -162,15 +163,13 @@ def _line(sweep: Sweep, among: Sequence[Sweep]) -> Line:
 
 
 def _brief(sweep: Sweep, among: Sequence[Sweep]) -> Brief:
-    own = [p for p in sweep.scaling.points if not p.crowded] or list(sweep.scaling.points)
-    last = own[-1]
+    points = [p for p in sweep.scaling.points if not p.crowded] or list(sweep.scaling.points)
+    last = points[-1]
     cells = scaling_rows.row(last)
     counts = ", ".join(str(p.count) for p in sweep.scaling.points)
     stop = sweep.scaling.stop
-    reported = (
-        "–" if stop is None else f"{stop.count}{'' if stop.beyond else ' or more'}{'' if stop.certain else ' (?)'}"
-    )
-    shown = (counts, f"{cells[1]} of {last.count}", *cells[2:5], reported)
+    texts = "–" if stop is None else f"{stop.count}{'' if stop.beyond else ' or more'}{'' if stop.certain else ' (?)'}"
+    shown = (counts, f"{cells[1]} of {last.count}", *cells[2:5], texts)
     return Brief(sweep.benchmark, slug(sweep.benchmark), scaling_rows.named(sweep, among), shown, sweep.level)
 
 
@@ -210,14 +209,14 @@ def _figures(
     return tuple(_drawn(f"{anchor}-{f.name}", f, part, f is gained) for f in (gained, share, time))
 
 
-def _series(sweep: Sweep, of: Callable[[Point], Estimate], name: str) -> Series:
+def _series(sweep: Sweep, estimate: Callable[[Point], Estimate], name: str) -> Series:
     """The counts that had their processors; the others are in the table."""
-    own = [p for p in sweep.scaling.points if not p.crowded]
-    found = [of(p) for p in own]
-    counts = tuple(float(p.count) for p in own)
-    levels = (scaling_rows.level_at(sweep, p.count) for p in own)
-    marked = tuple(doubtful_values.graded(e.value, level) for e, level in zip(found, levels, strict=True))
-    return Series(name, counts, marked, tuple(e.low for e in found), tuple(e.high for e in found))
+    points = [p for p in sweep.scaling.points if not p.crowded]
+    estimates = [estimate(p) for p in points]
+    counts = tuple(float(p.count) for p in points)
+    levels = (scaling_rows.level_at(sweep, p.count) for p in points)
+    marked = tuple(doubtful_values.graded(e.value, level) for e, level in zip(estimates, levels, strict=True))
+    return Series(name, counts, marked, tuple(e.low for e in estimates), tuple(e.high for e in estimates))
 
 
 def _ideal(part: Sequence[Sweep]) -> Series:

@@ -28,14 +28,14 @@ class Border:
 
 def borders(sweep: Sweep, enclosures: Sequence[Enclosure]) -> tuple[Border, ...]:
     """Of each kind at most one, in the order of the kinds; none of a kind of which a host is not known."""
-    found = []
+    crossings = []
     for kind in dict.fromkeys(enclosure.kind for enclosure in enclosures):
         whose = {h: n for n, e in enumerate(enclosures) if e.kind == kind for h in e.hosts}
         counts = [(p.count, _spans(sweep.results[p.count], whose)) for p in sweep.scaling.points if not p.crowded]
         outside = next((at for at, (_, spans) in enumerate(counts) if spans is not None and spans > 1), 0)
         if outside and counts[outside - 1][1] == 1:
-            found.append(Border(kind, counts[outside - 1][0], counts[outside][0]))
-    return tuple(found)
+            crossings.append(Border(kind, counts[outside - 1][0], counts[outside][0]))
+    return tuple(crossings)
 
 
 def marks(sweeps: Sequence[Sweep], enclosures: Sequence[Enclosure]) -> tuple[Mark, ...]:

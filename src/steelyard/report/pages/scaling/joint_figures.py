@@ -22,16 +22,16 @@ _KINDS = {False: ("strong scaling", "the same work"), True: ("weak scaling", "gr
 Of = Callable[[Point], Estimate]
 
 
-def groups(found: Sequence[Sweep], enclosures: Sequence[Enclosure]) -> tuple[tuple[drawing.Drawn, ...], ...]:
+def groups(all_sweeps: Sequence[Sweep], enclosures: Sequence[Enclosure]) -> tuple[tuple[drawing.Drawn, ...], ...]:
     """A pair of figures for each kind of scaling that two applications or more show, marked where blades or such end."""
-    pairs = ((weak, _chosen(found, weak)) for weak in (False, True))
+    pairs = ((weak, _chosen(all_sweeps, weak)) for weak in (False, True))
     return tuple(_pair(weak, lines, enclosures) for weak, lines in pairs if len(lines) > 1)
 
 
-def _chosen(found: Sequence[Sweep], weak: bool) -> tuple[Sweep, ...]:
+def _chosen(all_sweeps: Sequence[Sweep], weak: bool) -> tuple[Sweep, ...]:
     """Of each application and kernel the sweep that goes the furthest; of several the one whose samples last longest."""
     best: dict[tuple[str, str], Sweep] = {}
-    for sweep in found:
+    for sweep in all_sweeps:
         if not sweep.benchmark.startswith(APPLICATIONS) or sweep.scaling.weak is not weak or len(_own(sweep)) < 2:
             continue
         key = (sweep.benchmark, sweep.kernel)
@@ -96,13 +96,13 @@ def _named(sweep: Sweep, lines: Sequence[Sweep]) -> str:
     return ", ".join([words, *more])
 
 
-def _series(lines: Sequence[Sweep], of: Of) -> tuple[Series, ...]:
-    return tuple(_line(sweep, _named(sweep, lines), of) for sweep in lines)
+def _series(lines: Sequence[Sweep], estimate: Of) -> tuple[Series, ...]:
+    return tuple(_line(sweep, _named(sweep, lines), estimate) for sweep in lines)
 
 
-def _line(sweep: Sweep, name: str, of: Of) -> Series:
-    found = [(float(p.count), of(p)) for p in _own(sweep)]
-    counts, values = tuple(c for c, _ in found), [e for _, e in found]
+def _line(sweep: Sweep, name: str, estimate: Of) -> Series:
+    points = [(float(p.count), estimate(p)) for p in _own(sweep)]
+    counts, values = tuple(c for c, _ in points), [e for _, e in points]
     levels = (scaling_rows.level_at(sweep, int(count)) for count in counts)
     marked = tuple(doubtful_values.graded(e.value, level) for e, level in zip(values, levels, strict=True))
     return Series(name, counts, marked, tuple(e.low for e in values), tuple(e.high for e in values))
@@ -117,12 +117,12 @@ def _ideal(lines: Sequence[Sweep]) -> Series:
 
 def _printed(weak: bool) -> str:
     """What was printed of other applications on the prototype, in a sentence."""
-    reported = []
-    for each in published.select("applications", "weak_efficiency" if weak else "strong_efficiency"):
-        where = f" at {each.parameters['nodes']} nodes" if "nodes" in each.parameters else ""
-        above = "more than " if each.parameters.get("bound") == "above" else ""
-        reported.append(f"{each.parameters['application']} {above}{percent(each.value)}{where}")
-    return f"Published values of the Mont-Blanc prototype: {', '.join(reported)}." if reported else ""
+    texts = []
+    for entry in published.select("applications", "weak_efficiency" if weak else "strong_efficiency"):
+        where = f" at {entry.parameters['nodes']} nodes" if "nodes" in entry.parameters else ""
+        above = "more than " if entry.parameters.get("bound") == "above" else ""
+        texts.append(f"{entry.parameters['application']} {above}{percent(entry.value)}{where}")
+    return f"Published values of the Mont-Blanc prototype: {', '.join(texts)}." if texts else ""
 
 
 def _printed_lines(weak: bool, lines: Sequence[Sweep]) -> tuple[Series, ...]:

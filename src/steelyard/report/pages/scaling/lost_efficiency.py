@@ -43,20 +43,24 @@ def causes(traces: Sequence[Factors]) -> Causes | None:
     return Causes(HEADINGS, tuple(map(_row, order)), _sentence(order[-1]))
 
 
-def _row(of: Factors) -> Row:
-    shares = (of.parallel, of.load_balance, of.serialisation, of.transfer)
-    cells = (quantity(of.time, "s"), quantity(of.computing, "s"), *map(percent, shares))
-    return Row(of.name, of.ranks, cells, "" if of.parallel >= GOOD else _least(of))
+def _row(factors: Factors) -> Row:
+    shares = (factors.parallel, factors.load_balance, factors.serialisation, factors.transfer)
+    cells = (quantity(factors.time, "s"), quantity(factors.computing, "s"), *map(percent, shares))
+    return Row(factors.name, factors.ranks, cells, "" if factors.parallel >= GOOD else _least(factors))
 
 
-def _least(of: Factors) -> str:
-    found = {"load balance": of.load_balance, "serialisation": of.serialisation, "transfer": of.transfer}
-    return min(found, key=lambda name: found[name])
+def _least(factors: Factors) -> str:
+    shares = {
+        "load balance": factors.load_balance,
+        "serialisation": factors.serialisation,
+        "transfer": factors.transfer,
+    }
+    return min(shares, key=lambda name: shares[name])
 
 
-def _sentence(of: Factors) -> str:
-    computed = f"In '{of.name}' {plural(of.ranks, 'rank')} compute {percent(of.parallel)} of the time"
-    if of.parallel >= GOOD:
+def _sentence(factors: Factors) -> str:
+    computed = f"In '{factors.name}' {plural(factors.ranks, 'rank')} compute {percent(factors.parallel)} of the time"
+    if factors.parallel >= GOOD:
         return f"{computed}. Little efficiency is lost."
-    least = _least(of)
+    least = _least(factors)
     return f"{computed}. The largest loss is in {least}: {CAUSES[least]}."
