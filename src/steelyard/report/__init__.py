@@ -20,7 +20,7 @@ _HERE = Path(__file__).parent
 
 
 def write(evaluation: Evaluation, path: Path, base: Evaluation | None = None) -> Path:
-    """Writes the report of `evaluation` to `path` and returns the path. `base` is that of `render`, errors are those of `files.write`."""
+    """Writes the report of `evaluation` to `path` and returns the path. `base` as in `render`; errors as `files.write`."""
     files.expect_output(path, "The report")
     page = render(evaluation, base)
     return files.write(path, "The report", page)
