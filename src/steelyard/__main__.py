@@ -7,10 +7,10 @@ import sys
 
 def _gone(*_: object) -> None:
     os.write(2, b"steelyard: interrupted\n")
-    os._exit(130)  # nothing has begun yet that would have to be tidied up
+    os._exit(130)  # nothing has started yet that needs a clean-up
 
 
-# Not where it is ignored, as for what a script starts in the background.
+# Ctrl-C stays ignored where it is, as in processes that a script starts in the background.
 _wanted = signal.getsignal(signal.SIGINT) is signal.default_int_handler
 if _wanted:
     signal.signal(signal.SIGINT, _gone)
@@ -33,7 +33,7 @@ def main() -> None:
     except KeyboardInterrupt:
         _gone()
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is left is the interpreter's own end
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # only the interpreter's shutdown is left
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from steelyard.errors import UsageError
 
 if TYPE_CHECKING:
     from importlib.metadata import (
-        EntryPoint,  # forty modules: loaded by those commands alone that ask for what is found
+        EntryPoint,  # it imports forty modules, which few commands need
     )
 
 
@@ -21,30 +21,31 @@ _Wanted = TypeVar("_Wanted", bound=_Named)
 
 
 def declared(package: str, group: str, wanted: type[_Wanted]) -> dict[str, _Wanted]:
-    """By name, sorted: what each file of the package declares under the name of its kind, and each entry point of the group.
+    """Returns the declarations by name, sorted: one in each file of the package, and one behind each entry point of the group.
 
-    Files whose name begins with _ hold what others share. UsageError for an entry point that leads to nothing of the kind.
+    A file declares it under the lower-case name of the class `wanted`. Files whose name begins with _ declare nothing.
+    UsageError for an entry point that leads to something else.
     """
     from importlib.metadata import entry_points
 
     folder = importlib.import_module(package).__path__
     files = [m.name for m in pkgutil.iter_modules(folder) if not m.name.startswith("_")]
-    found = [getattr(importlib.import_module(f"{package}.{file}"), wanted.__name__.lower()) for file in files]
-    found += [_loaded(point, wanted) for point in entry_points(group=group)]
-    return {each.name: each for each in sorted(found, key=lambda each: each.name)}
+    declarations = [getattr(importlib.import_module(f"{package}.{file}"), wanted.__name__.lower()) for file in files]
+    declarations += [_loaded(point, wanted) for point in entry_points(group=group)]
+    return {item.name: item for item in sorted(declarations, key=lambda item: item.name)}
 
 
 def _loaded(point: "EntryPoint", wanted: type[_Wanted]) -> _Wanted:
     try:
-        found = point.load()
+        declaration = point.load()
     except Exception as error:
         raise UsageError(
             f"The entry point {point.group}: {point.name} = {point.value} cannot be loaded ({type(error).__name__}: {error}). "
-            "Mend the package that installs it, or remove that."
+            "Repair or remove the package that installs it."
         ) from error
-    if not isinstance(found, wanted):
+    if not isinstance(declaration, wanted):
         raise UsageError(
-            f"The entry point {point.group}: {point.name} = {point.value} leads to a {type(found).__name__}; expected a "
+            f"The entry point {point.group}: {point.name} = {point.value} leads to a {type(declaration).__name__}; expected a "
             f"{wanted.__name__} of {wanted.__module__}, as MODULE:{wanted.__name__.lower()}."
         )
-    return found
+    return declaration

@@ -1,7 +1,7 @@
 """The doors through which the parts of the product enter: packages and modules with fixed names, in the core and in each wing.
 
-A wing is a folder of this package, or a package that a site installs and names by the entry point `steelyard.wings`. What a
-wing adds lies under these names, and nothing else has to be edited:
+A wing is a folder of this package, or a package that a site installs and names by the entry point `steelyard.wings`. A wing
+adds files under these names, and nothing else has to be edited:
 
 - `benchmarks/<group>/`: benchmarks
 - `commands/`: commands, one file or package each
@@ -28,7 +28,7 @@ _ROOT = Path(__file__).parent
 
 @cache
 def inside(door: str) -> dict[str, Path]:
-    """The packages behind a door that belong to Steelyard, the core's first: dotted name and folder. Nothing is imported."""
+    """Returns the folder of each package of Steelyard behind a door, by dotted name, the core's first. Imports nothing."""
     core = [_ROOT / door] if (_ROOT / door).is_dir() else []
     wings = sorted(path.parent for path in _ROOT.glob(f"*/{door}/__init__.py"))
     return {".".join(("steelyard", *folder.relative_to(_ROOT).parts)): folder for folder in [*core, *wings]}
@@ -36,25 +36,25 @@ def inside(door: str) -> dict[str, Path]:
 
 @cache
 def packages(door: str) -> dict[str, Path]:
-    """All packages behind a door: those of `inside`, then those of the wings that a site has installed."""
+    """Returns all packages behind a door: those of `inside`, then those of the wings that a site has installed."""
     return inside(door) | {name: Path(spec.origin or "").parent for name, spec in _installed(door).items()}
 
 
 @cache
 def modules(door: str) -> tuple[ModuleType, ...]:
-    """The modules of that name in all wings, imported: first those that a site has installed, since ours take most files."""
-    own = sorted(f"steelyard.{path.parent.name}.{door}" for path in _ROOT.glob(f"*/{door}.py"))
-    return tuple(importlib.import_module(name) for name in [*_installed(door), *own])
+    """Imports and returns the modules of that name in all wings. Installed wings come first, since ours accept most files."""
+    core_names = sorted(f"steelyard.{path.parent.name}.{door}" for path in _ROOT.glob(f"*/{door}.py"))
+    return tuple(importlib.import_module(name) for name in [*_installed(door), *core_names])
 
 
 def _installed(door: str) -> dict[str, ModuleSpec]:
-    """What the wings that a site has installed have behind the door. UsageError where one cannot be imported."""
+    """Returns the packages behind the door of the wings that a site has installed. UsageError if one cannot be imported."""
     names = [f"{wing}.{door}" for wing in _installed_wings()]
     try:
         return {name: spec for name in names if (spec := importlib.util.find_spec(name))}
     except ImportError as error:
         raise UsageError(
-            f"A package that the entry point {WINGS} names cannot be imported ({error}). Mend it, or uninstall it."
+            f"A package that the entry point {WINGS} names cannot be imported ({error}). Repair or uninstall it."
         ) from error
 
 
@@ -66,11 +66,11 @@ def _installed_wings() -> tuple[str, ...]:
 
 
 def forget() -> None:
-    """Looks for wings anew from now on; for tests, which install some."""
+    """Clears the caches, so that wings are searched for again; tests need it because they install some."""
     for function in (inside, packages, modules, _installed_wings):
         function.cache_clear()
 
 
 def program_runner(path: Path) -> Any:
-    """The module that runs the program which the file `path` describes; None where no wing does."""
+    """Returns the module that runs the program that the file `path` describes; None if there is none."""
     return next((module for module in modules(PROGRAMS) if module.is_described(path)), None)

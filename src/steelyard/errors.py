@@ -4,45 +4,45 @@ import difflib
 import re
 from collections.abc import Iterable
 
-LONGEST_WORD = 300  # letters: of what a user gave, more is a mistake, and fills his terminal
+LONGEST_WORD = 300  # letters: a longer word of a user is a mistake, and would fill the terminal
 
 
-# What could move a terminal's cursor, colour it or turn its text around; a line's end and a tab stay.
+# Characters that could move a terminal's cursor, colour its text or reverse it; the end of a line and a tab are allowed.
 ACTING = "\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _ACTING = re.compile(f"[{ACTING}]")
 
 
 def spelled(text: str) -> str:
-    """The text with no character that acts on a terminal: an escape character reads '\\x1b'."""
-    return _ACTING.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+    """Returns the text without characters that act on a terminal: an escape character becomes '\\x1b'."""
+    return _ACTING.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 class SteelyardError(Exception):
-    """A failure that is explained to the user without a traceback. `exit_code` is the process's own."""
+    """A failure that is explained to the user without a traceback. The process ends with `exit_code`."""
 
     exit_code = 4
 
     def shown(self) -> str:
-        """The sentence for the terminal."""
+        """Returns the sentence for the terminal."""
         return spelled(str(self))
 
 
 class UsageError(SteelyardError):
-    """The user asked for something that cannot be: exit code 2."""
+    """The user asked for something impossible: exit code 2."""
 
     exit_code = 2
 
     def shown(self) -> str:
-        """The sentence for the terminal; of a word of thousands of letters only its ends are repeated."""
+        """Returns the sentence for the terminal. A word of more than LONGEST_WORD letters is shortened to its two ends."""
         return re.sub(rf"\S{{{LONGEST_WORD},}}", lambda word: f"{word[0][:60]}…{word[0][-20:]}", super().shown())
 
 
 class MachineFailed(SteelyardError):
-    """The machine did not do what it was asked (no compiler, full disk, a program that died): exit code 4."""
+    """The machine could not do the work (no compiler, full disk, a program that died): exit code 4."""
 
 
 class ProgramFailed(MachineFailed):
-    """A program that ended badly, shown whole: what it was for, the command, the exit code, its output."""
+    """A program that failed. The sentence has its purpose, the command, the exit code and the whole output."""
 
     def __init__(self, purpose: str, command: str, exit_code: int | None, output: str) -> None:
         self.command, self.code = command, exit_code
@@ -53,11 +53,11 @@ class ProgramFailed(MachineFailed):
         )
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint that names the nearest of `known` to `name`, or lists them all when none is near."""
-    names = sorted(known)
+def nearest(name: str, candidates: Iterable[str]) -> str:
+    """Returns a hint that names the candidate nearest to `name`, or lists all candidates if none is near."""
+    names = sorted(candidates)
     lower = {candidate.lower(): candidate for candidate in names}
-    # A bare last word is a common shortening: `stream` for `memory.stream`.
+    # Users often give only the last word: `stream` for `memory.stream`.
     close = [n for n in names if n.rsplit(".", 1)[-1] == name.lower()] or [
         lower[match] for match in difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
     ]

@@ -1,7 +1,7 @@
-"""The files and folders that a user names: whether they are there, and the one place where output is written to a file.
+"""Checks the files and folders that a user names, and writes all output files.
 
-The rule for output: the folder of a file must be there (a mistyped path makes no folders), a file that is there already is
-replaced whole or stays as it was, and after a failure nothing half-made is left. A folder of runs is made.
+Rules for output: the folder of a file must exist, since a mistyped path must not make folders. An existing file is replaced
+as a whole or stays as it was. A failure leaves no incomplete file. A missing folder of runs is made.
 """
 
 import contextlib
@@ -16,14 +16,14 @@ from typing import BinaryIO
 
 from steelyard.errors import MachineFailed, UsageError
 
-SHORT, LONG = 1 << 16, 1 << 20  # bytes that a file with one word, and one with settings, may have
-LINE = 64 << 20  # bytes that a line may have in a file which another program wrote
+SHORT, LONG = 1 << 16, 1 << 20  # maximum size in bytes of a file with one word, and of a file with settings
+LINE = 64 << 20  # maximum length in bytes of a line in a file that another program wrote
 BUFFER = 1 << 20  # bytes: a line of a record is longer than Python's usual buffer
-PATIENCE = 10.0  # seconds until either has been read
+PATIENCE = 10.0  # seconds within which such a file must be read
 
 
 def is_folder(path: Path) -> bool:
-    """Whether `path` is a folder that can be looked at; False also for a name that no file system takes."""
+    """Returns whether `path` is a readable folder; False also for a name that no file system allows."""
     try:
         return path.is_dir()
     except (OSError, ValueError):
@@ -31,7 +31,7 @@ def is_folder(path: Path) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Whether `path` is a file; False also for a name that no file system takes."""
+    """Returns whether `path` is a file; False also for a name that no file system allows."""
     try:
         return path.is_file()
     except (OSError, ValueError):
@@ -39,35 +39,35 @@ def is_file(path: Path) -> bool:
 
 
 def others(path: Path) -> str:
-    """Why what is in `path` may be another user's: "it belongs to eve", "everyone can write to it"; "" where it cannot.
+    """Returns why another user may have written `path` ("it belongs to eve", "everyone can write to it"); "" if none can.
 
     Root counts as this user. So does a group that has the number of its owner, as many systems give each user one.
     """
-    found = path.stat()
-    if owner := _another(found):
+    state = path.stat()
+    if owner := _another(state):
         return f"it belongs to {owner}"
-    if found.st_mode & stat.S_IWOTH:
+    if state.st_mode & stat.S_IWOTH:
         return "everyone can write to it"
-    if found.st_mode & stat.S_IWGRP and found.st_gid not in (0, found.st_uid):
+    if state.st_mode & stat.S_IWGRP and state.st_gid not in (0, state.st_uid):
         return "its group can write to it"
     return ""
 
 
 def secret(path: Path, what: str, insecure: bool | None = None) -> str:
-    """The word that a file holds, without the end of its line. `what` is "password" or "token".
+    """Returns the word in a file, without the end of its line. `what` is "password" or "token".
 
-    UsageError where it cannot be read, is no text of at most 64 KiB, or (unless `insecure`) where others can read or write it.
-    `insecure` None: the user has no such option.
+    UsageError if the file cannot be read, is not text, is longer than 64 KiB, or (unless `insecure`) if others can read or
+    write it. `insecure` None: the user has no such option.
     """
     try:
-        content, found = _content(path, SHORT)
+        content, state = _content(path, SHORT)
         text = content.decode()
     except (OSError, ValueError) as error:
         raise UsageError(f"The {what} file '{path}' cannot be read: {error}.") from None
-    if stat.S_ISREG(found.st_mode) and not insecure:
-        owner = _another(found)
-        if owner or found.st_mode & 0o027:  # its group may read it
-            why = f"it belongs to {owner}" if owner else f"mode {stat.S_IMODE(found.st_mode):o}"
+    if stat.S_ISREG(state.st_mode) and not insecure:
+        owner = _another(state)
+        if owner or state.st_mode & 0o027:  # its group may read it
+            why = f"it belongs to {owner}" if owner else f"mode {stat.S_IMODE(state.st_mode):o}"
             raise UsageError(
                 f"Other users can read or write the {what} file '{path}' ({why}). Run: chmod 600 {path}"
                 + ("" if insecure is None else "  (or accept it with --insecure)")
@@ -76,17 +76,17 @@ def secret(path: Path, what: str, insecure: bool | None = None) -> str:
 
 
 def settings_in(path: Path) -> str:
-    """The text of a file that was written by hand. OSError; ValueError if it is no UTF-8 or has more than 1 MiB."""
+    """Returns the text of a file that was written by hand. OSError; ValueError if it is not UTF-8 or longer than 1 MiB."""
     return _content(path, LONG)[0].decode()
 
 
 def ordinary(path: Path) -> BinaryIO:
-    """An ordinary file, opened to be read. OSError for anything else: a pipe would be waited for, some devices have no end."""
+    """Opens an ordinary file to be read. OSError for anything else: a pipe may block, and some devices have no end."""
     return _ordinary(open(path, "rb", BUFFER, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)), path)
 
 
 def appended(path: Path) -> BinaryIO:
-    """An ordinary file, opened to be read and appended to, made where it is missing. OSError for a link, a pipe, or a device."""
+    """Opens an ordinary file to be read and appended to; a missing file is made. OSError for a link, a pipe or a device."""
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     return _ordinary(open(path, "a+b", opener=lambda name, _: os.open(name, flags, 0o644)), path)
 
@@ -94,12 +94,12 @@ def appended(path: Path) -> BinaryIO:
 def _ordinary(file: BinaryIO, path: Path) -> BinaryIO:
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
-        raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+        raise OSError(errno.EINVAL, "it is not an ordinary file", str(path))
     return file
 
 
 def append(path: Path, content: bytes) -> None:
-    """Adds lines to a file, on the disk when this returns. Half a line that a killed writer left is ended before. OSError."""
+    """Adds lines to a file, on the disk when this returns. Ends an incomplete last line of a killed writer first. OSError."""
     with appended(path) as file:
         if size := file.seek(0, os.SEEK_END):
             file.seek(size - 1)
@@ -110,7 +110,7 @@ def append(path: Path, content: bytes) -> None:
 
 
 def lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file with their ends; of one that is longer than LINE the first LINE bytes, without an end."""
+    """Yields the lines of a file with their ends. A line longer than LINE is cut to LINE bytes, without an end."""
     while line := file.readline(LINE):
         yield line
         while len(line) == LINE and line[-1:] != b"\n":
@@ -118,11 +118,11 @@ def lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _content(path: Path, most: int) -> tuple[bytes, os.stat_result]:
-    """The bytes of a file, or of a pipe as a shell makes it with <(command). ValueError for more than `most`, or no end."""
+    """Returns the bytes of a file, or of a pipe that a shell made with <(command). ValueError for more than `most`, or no end."""
     content, until = b"", time.monotonic() + PATIENCE
     file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        found = os.fstat(file)
+        state = os.fstat(file)
         while time.monotonic() < until:
             try:
                 block = os.read(file, most + 1 - len(content))
@@ -130,10 +130,10 @@ def _content(path: Path, most: int) -> tuple[bytes, os.stat_result]:
                 time.sleep(0.01)
                 continue
             content += block
-            if not block and not content and stat.S_ISFIFO(found.st_mode):
+            if not block and not content and stat.S_ISFIFO(state.st_mode):
                 raise ValueError("it is a pipe, and nobody writes to it")
             if not block:
-                return content, found
+                return content, state
             if len(content) > most:
                 raise ValueError(f"it is longer than {most >> 10} KiB")
         raise ValueError(f"it has not ended after {PATIENCE:.0f} s")
@@ -141,30 +141,30 @@ def _content(path: Path, most: int) -> tuple[bytes, os.stat_result]:
         os.close(file)
 
 
-def _another(found: os.stat_result) -> str:
-    """The owner, where that is neither this user nor root; "" otherwise."""
+def _another(state: os.stat_result) -> str:
+    """Returns the name of the owner if it is neither this user nor root; "" otherwise."""
     import pwd
 
-    if found.st_uid in (0, os.geteuid()):
+    if state.st_uid in (0, os.geteuid()):
         return ""
     try:
-        return pwd.getpwuid(found.st_uid).pw_name
+        return pwd.getpwuid(state.st_uid).pw_name
     except KeyError:
-        return f"user {found.st_uid}"
+        return f"user {state.st_uid}"
 
 
 def expect_output(path: Path, what: str) -> None:
-    """Refuses a file that cannot be written, before the work for it is done. `what` begins the sentence: "The report".
+    """Refuses a file that cannot be written, before the work for it begins. `what` begins the sentence: "The report".
 
-    UsageError for a folder, for a file in a folder that is missing, and for an impossible name; MachineFailed where writing is
-    not allowed.
+    UsageError for a folder, for a file in a missing folder, and for an impossible name; MachineFailed if writing is not
+    allowed.
     """
     if is_folder(path):
-        raise UsageError(f"{what} cannot be written to '{path}': that is a folder. Name a file in it.")
+        raise UsageError(f"{what} cannot be written to '{path}': it is a folder. Name a file in it.")
     if not is_folder(path.parent):
-        there = "is a file" if is_file(path.parent) else "is not there"
+        problem = "is a file" if is_file(path.parent) else "does not exist"
         raise UsageError(
-            f"{what} cannot be written to '{path}': the folder '{path.parent}' {there}. Make it first, or name another."
+            f"{what} cannot be written to '{path}': the folder '{path.parent}' {problem}. Make it first, or name another."
         )
     try:
         os.stat(path)
@@ -178,41 +178,41 @@ def expect_output(path: Path, what: str) -> None:
 
 
 def expect_own(path: Path, what: str) -> None:
-    """Refuses a place in a run's folder, which may be a stranger's, where a link or a pipe stands. MachineFailed."""
+    """Refuses a link or a pipe in a run's folder, which another user may have made. MachineFailed."""
     if path.is_symlink() or path.is_fifo():
         raise MachineFailed(
-            f"{what} cannot be written to '{path}': that is no ordinary file. Remove it, or name another."
+            f"{what} cannot be written to '{path}': it is not an ordinary file. Remove it, or name another."
         )
 
 
 def expect_folder(path: Path, what: str, option: str = "--runs") -> None:
-    """Refuses a folder that cannot be made or written in, as `expect_output`; what is missing of it will be made.
+    """Refuses a folder that cannot be made or written in, as `expect_output` does. Missing parents are allowed.
 
-    `option`: by which the user names another.
+    `option` is the option by which the user names another folder.
     """
     whole = path.absolute()
-    there = next((p for p in (whole, *whole.parents) if is_folder(p) or is_file(p)), Path("/"))
-    if is_file(there):
+    nearest = next((p for p in (whole, *whole.parents) if is_folder(p) or is_file(p)), Path("/"))
+    if is_file(nearest):
         raise MachineFailed(
-            f"{what} cannot be made in '{path}': '{there}' is a file. Choose another with {option} FOLDER."
+            f"{what} cannot be made in '{path}': '{nearest}' is a file. Choose another with {option} FOLDER."
         )
-    if not os.access(there, os.W_OK | os.X_OK):
+    if not os.access(nearest, os.W_OK | os.X_OK):
         raise MachineFailed(
-            f"{what} cannot be made in '{path}': '{there}' cannot be written in. Choose another with {option} FOLDER."
+            f"{what} cannot be made in '{path}': '{nearest}' is not writable. Choose another with {option} FOLDER."
         )
 
 
 def write(path: Path, what: str, text: str) -> Path:
-    """Writes `text` to the file `path` and returns it, by the rule above; errors as `expect_output`'s."""
+    """Writes `text` to the file `path` by the rules above, and returns the path. Raises the errors of `expect_output`."""
     content = text.encode("utf-8", "replace")
     return make(path, what, lambda target: target.write_bytes(content))
 
 
 def make(path: Path, what: str, fill: Callable[[Path], object]) -> Path:
-    """The file `path` as `fill` makes it under the name that it is given."""
+    """Makes the file `path` by `fill`, which gets the name to write to, and returns the path."""
     expect_output(path, what)
     special = path.exists() and (not is_file(path) or str(path).startswith(("/dev/", "/proc/")))  # a device, a pipe
-    goal = path if special else path.resolve()  # of a link the file that it means
+    goal = path if special else path.resolve()  # a link: the file that it leads to
     try:
         if special or not os.access(goal.parent, os.W_OK):
             fill(goal)
@@ -228,7 +228,7 @@ def make(path: Path, what: str, fill: Callable[[Path], object]) -> Path:
 
 @contextlib.contextmanager
 def replacing(goal: Path) -> Iterator[Path]:
-    """A name to write to: the file replaces `goal` whole at the end, and after an error `goal` is as it was.
+    """Yields a name to write to. The file replaces `goal` at the end; after an error `goal` is as it was.
 
     The name is in a new folder. No other user can enter it, so no other user can have put a link there.
     """

@@ -1,4 +1,4 @@
-"""Work on many objects that all stay."""
+"""Pauses garbage collection during work on many objects that all stay."""
 
 import atexit
 import contextlib
@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def uncollected() -> Iterator[None]:
-    """Nothing of what is made within becomes garbage: to look for it, now and later, would take as long as the making."""
+    """Exempts all objects that are made within the block from garbage collection, which would take as long as making them."""
     collecting = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         gc.freeze()
-        atexit.register(gc.unfreeze)  # at the end libraries look for what was left over
+        atexit.register(gc.unfreeze)  # at the end libraries look for leaked objects
         if collecting:
             gc.enable()

@@ -1,4 +1,4 @@
-"""The command that installs a Python package beside this Steelyard, which lies in no index of packages."""
+"""The command that installs a Python package beside this Steelyard, which is in no package index."""
 
 import importlib.util
 import re
@@ -11,13 +11,13 @@ from pathlib import Path
 
 
 def install_command(*packages: str, python: Path | None = None) -> str:
-    """A line for a shell that installs `packages`, as 'otf2>=3.1', into the environment of this process, or of another `python`.
+    """Returns a shell command that installs `packages` ('otf2>=3.1') for this Python, or for another `python`.
 
-    By the pip of this process, or else by uv, or by the pip of the Python that the environment was made with.
+    It uses the pip of this Python, or else uv, or the pip of the Python that made this environment.
     """
-    own, into = sys.executable, str(python or sys.executable)
+    running, into = sys.executable, str(python or sys.executable)
     if importlib.util.find_spec("pip"):
-        words = [own, "-m", "pip", *(["--python", into] if python else []), "install"]
+        words = [running, "-m", "pip", *(["--python", into] if python else []), "install"]
     elif uv := shutil.which("uv"):
         words = [uv, "pip", "install", "--python", into]
     else:
@@ -27,12 +27,12 @@ def install_command(*packages: str, python: Path | None = None) -> str:
 
 
 def install_extra(extra: str) -> str:
-    """The same for what an extra of this package names, such as "serve"."""
+    """Returns the command that installs the requirements of an extra of this package, such as "serve"."""
     return install_command(*_requirements(extra))
 
 
 def _requirements(extra: str) -> Sequence[str]:
-    """The requirements of an extra: as this package was installed, or else, for a copy of its sources, as they state."""
+    """Returns the requirements of an extra, from the installed package, or else from pyproject.toml beside the sources."""
     try:
         lines = metadata.requires("steelyard") or ()
     except metadata.PackageNotFoundError:
@@ -49,12 +49,12 @@ def _requirements(extra: str) -> Sequence[str]:
 
 def owners(program: str, packages: Sequence[str]) -> list[str]:
     """Returns the installed packages that bring a program of that name. Two such packages overwrite each other's program."""
-    found = []
+    owning = []
     for name in packages:
         try:
             brought = metadata.files(name) or ()
         except metadata.PackageNotFoundError:
             continue
         if any(file.name == program and file.parent.name == "bin" for file in brought):
-            found.append(name)
-    return found
+            owning.append(name)
+    return owning

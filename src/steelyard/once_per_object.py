@@ -1,4 +1,4 @@
-"""Computes a value that follows from an immutable object once."""
+"""Computes a value that follows from an immutable object only once."""
 
 import weakref
 from collections.abc import Callable
@@ -10,22 +10,22 @@ Found = TypeVar("Found")
 
 
 class once(Generic[Of, Found]):  # noqa: N801  # a decorator
-    """`work`, whose answer for an object is kept as long as that object lives. Who asks must not change the answer.
+    """The function `work`, whose result for an object is kept as long as that object lives. Callers must not change the result.
 
-    By identity: to compare two results, or to hash one, would take longer than most of the work.
+    Objects are told apart by identity, since comparing or hashing two results takes longer than most of the work.
     """
 
     def __init__(self, work: Callable[[Of], Found]) -> None:
         self._work, self._known = work, dict[int, Found]()
         update_wrapper(self, work)
 
-    def __call__(self, of: Of) -> Found:
-        key = id(of)
+    def __call__(self, item: Of) -> Found:
+        key = id(item)
         if key not in self._known:
-            self.keep(of, self._work(of))
+            self.keep(item, self._work(item))
         return self._known[key]
 
-    def keep(self, of: Of, found: Found) -> None:
-        """Notes the answer for an object, where it was worked out together with others."""
-        self._known[id(of)] = found
-        weakref.finalize(of, self._known.pop, id(of), None).atexit = False
+    def keep(self, item: Of, result: Found) -> None:
+        """Stores the result for an object, if it was computed together with others."""
+        self._known[id(item)] = result
+        weakref.finalize(item, self._known.pop, id(item), None).atexit = False

@@ -1,7 +1,7 @@
-"""Asks a program: what it prints within a time and a size. A program that hangs is ended with all processes that it started.
+"""Runs a program for its answer, within a time and a size. Ends a program that hangs, with all processes that it started.
 
-An answer is searched for by its form, line by line, on standard output and then on standard error: where a variable such as
-LD_PRELOAD is wrong, every program prints lines that are not its own.
+The answer is searched for by its form, line by line: first on standard output, then on standard error. With a wrong variable
+such as LD_PRELOAD every program prints lines of the loader.
 """
 
 import contextlib
@@ -15,11 +15,11 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-SECONDS = 10.0  # a program that is only asked answers in some 10 ms; over a slow network file system it may take a second or two
+SECONDS = 10.0  # such a program usually answers in 10 ms; on a slow network file system it may take a second or two
 MOST = 1 << 20  # bytes of an answer
-LOOK = 0.02  # seconds between two looks at what has been printed
-_SHOWN = 300  # letters of a line that are repeated in a sentence
-# A line that says how bad it is, or that the loader, a shell, modules or a licence server print before the program itself.
+LOOK = 0.02  # seconds between two checks of the output
+_SHOWN = 300  # maximum length of a line that a sentence quotes, in letters
+# A line with a level of severity, or one that the loader, a shell, modules or a licence server print before the program.
 _LEVEL = r"(?:error|warning|warn|note|notice|remark|info|debug)"
 _WHO = r"(?:perl|bash|sh|ccache|sccache|distcc|lmod|libibverbs)"
 _REMARK = re.compile(
@@ -27,7 +27,7 @@ _REMARK = re.compile(
     r"(?:un|re)?loading |(?:switching|replacing) |inactive modules|due to |the following )|licen[cs]e|"
     r"ld\.so: object|cannot be preloaded|setlocale|no version information available"
 )
-# Of these the ones that end no program.
+# Those of these lines after which the program goes on.
 _HARMLESS = re.compile(
     r"(?i)ld\.so: object|cannot be preloaded|locale|no version information available|\bwarning\b[:\]]"
 )
@@ -36,11 +36,11 @@ Answer = subprocess.CompletedProcess[str]
 
 
 class NoAnswer(OSError):
-    """Why there is none, as words that follow the program's name: "cannot be started: …"."""
+    """The reason for a missing answer, in words that follow the program's name: "cannot be started: …"."""
 
 
 class Hangs(NoAnswer):
-    """It did not answer in time, or its answer has no end."""
+    """The program did not answer in time, or its answer is too long."""
 
 
 def ask(
@@ -50,9 +50,9 @@ def ask(
     environment: Mapping[str, str] | None = None,
     most: int = MOST,
 ) -> Answer:
-    """Exit code, standard output and standard error of a program that reads `given`.
+    """Returns exit code, standard output and standard error of a program that reads `given`.
 
-    NoAnswer where it cannot be started; Hangs where it does not end in time, or prints more than `most` bytes.
+    NoAnswer if it cannot be started; Hangs if it does not end in time, or prints more than `most` bytes.
     """
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context(open(os.memfd_create(name), "w+b")) for name in ("given", "out", "err")]
@@ -82,35 +82,35 @@ def ask(
 
 
 def search(done: Answer, form: str | re.Pattern[str]) -> re.Match[str] | None:
-    """Where the first line that fits `form` does so: a line of standard output, or else of standard error. Remarks never do."""
+    """Returns the match of the first line that fits `form`, on standard output or else on standard error. Skips remarks."""
     fits = re.compile(form)
     return next((match for line in _lines(done) if not _REMARK.search(line) and (match := fits.search(line))), None)
 
 
 def is_remark(line: str) -> bool:
-    """Whether a line is the loader's, a shell's or the like, and ends no program."""
+    """Returns whether a line comes from the loader, a shell or the like, and the program went on after it."""
     return _HARMLESS.search(line) is not None
 
 
 def remarks(done: Answer) -> list[str]:
-    """The lines that are not the program's own answer, such as "ERROR: ld.so: object …": each once."""
+    """Returns the lines that are not part of the answer, such as "ERROR: ld.so: object …", without repetitions."""
     return list(dict.fromkeys(line[:_SHOWN] for line in _lines(done) if _REMARK.search(line)))
 
 
 def reason(done: Answer) -> str:
-    """Why a program failed, in its own words: its errors, or else what it printed; "" where it printed nothing.
+    """Returns why a program failed: its errors, or else its output; "" if it printed nothing.
 
-    The lines of the loader and its like are left out where there are others.
+    Lines of the loader and the like are left out if there are others.
     """
     for text in (done.stderr, done.stdout):
         lines = [line for line in text.splitlines() if line.strip()]
-        if own := [line for line in lines if not _HARMLESS.search(line)]:
-            return "\n".join(own).strip()
+        if telling := [line for line in lines if not _HARMLESS.search(line)]:
+            return "\n".join(telling).strip()
     return (done.stderr or done.stdout).strip()
 
 
 def parsed(text: str) -> Any:
-    """The JSON in an answer: it begins with a line and ends with a line. ValueError where there is none."""
+    """Returns the JSON in an answer, which begins and ends with a whole line. ValueError if there is none."""
     decoder = json.JSONDecoder()
     for start in re.finditer(r"^[ \t]*(?=[\[{])", text, re.MULTILINE):
         with contextlib.suppress(ValueError, RecursionError):
@@ -129,7 +129,7 @@ def _start(file: int, most: int) -> bytes:
 
 
 def _ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether it has ended by now, or does within LOOK seconds."""
+    """Waits at most LOOK seconds for the end of a process, and returns whether it has ended."""
     try:
         file = os.pidfd_open(process.pid)
     except OSError:  # an old kernel

@@ -1,4 +1,4 @@
-"""Reads settings that a user wrote by hand (TOML), and names the line and the key of a mistake in them."""
+"""Reads settings that a user wrote by hand (TOML), and names the line and the key of each mistake."""
 
 import re
 import tomllib
@@ -13,7 +13,7 @@ from steelyard.model.plain import visible
 
 Place = tuple[str | int, ...]  # of a key: ("figures", 0, "unit")
 
-# For a line without blanks at its ends. Neither pattern looks at a letter twice.
+# For a line without blanks at its ends. Both patterns take linear time.
 _TABLE = re.compile(r"(\[\[?)([^\]]+)\]\]?\s*(?:#.*)?")
 _KEY = re.compile(r"""((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 _PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
@@ -28,7 +28,7 @@ class SettingsFile:
     lines: Mapping[Place, int]
 
     def mistake(self, place: Place, sentence: str) -> UsageError:
-        """An error that names the file, the line and the key before the sentence."""
+        """Returns an error that names the file, the line and the key before the sentence."""
         key = "".join(f"[{p + 1}]" if isinstance(p, int) else f".{p}" for p in place).lstrip(".")
         named = f", key '{key}'" if key else ""
         line = f", line {line_of(place, self.lines)}" if self.lines else ""
@@ -43,27 +43,27 @@ def read_settings(path: Path, title: str) -> SettingsFile:
     except OSError as problem:
         raise UsageError(f"{title} '{path}' cannot be read: {problem.strerror or problem}.") from None
     except (ValueError, RecursionError) as problem:  # a number of thousands of digits is no TOMLDecodeError
-        raise UsageError(f"{title} '{path}' is no valid TOML: {problem}.") from None
+        raise UsageError(f"{title} '{path}' is not valid TOML: {problem}.") from None
     return SettingsFile(path, content, lines_of_keys(text))
 
 
 def lines_of_keys(text: str) -> dict[Place, int]:
     """Returns the line of every table and key. The first line is 1."""
-    found: dict[Place, int] = {}
+    lines: dict[Place, int] = {}
     counts: dict[Place, int] = {}
     table: Place = ()
-    closing = ""  # what ends the text of several lines in which the next line lies
+    closing = ""  # the quotes that end a text of several lines
     for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         if closing:
             closing = "" if closing in line else closing
             continue
         if header := _TABLE.fullmatch(line):
             table = _table(_parts(header[2]), header[1] == "[[", counts)
-            found.setdefault(table, number)
+            lines.setdefault(table, number)
         elif key := _KEY.match(line):
-            found.setdefault((*table, *_parts(key[1])), number)
+            lines.setdefault((*table, *_parts(key[1])), number)
             closing = _open(line[key.end() :])
-    return found
+    return lines
 
 
 def line_of(path: Place, lines: Mapping[Place, int]) -> int:
@@ -78,7 +78,7 @@ def _parts(words: str) -> Place:
 
 
 def _table(parts: Place, many: bool, counts: dict[Place, int]) -> Place:
-    """Its path, with the number of the element where it is one of many, or within one."""
+    """Returns the path of a table, with the index of each element of an array of tables."""
     if many:
         counts[parts] = counts.get(parts, -1) + 1
     path: Place = ()
@@ -90,7 +90,7 @@ def _table(parts: Place, many: bool, counts: dict[Place, int]) -> Place:
 
 
 def _open(rest: str) -> str:
-    """The quotes that a value opens and does not close in its line; "" where it does."""
+    """Returns the quotes that a value opens and does not close in its line; "" if there are none."""
     for quotes in ('"""', "'''"):
         if rest.lstrip().startswith(quotes) and rest.count(quotes) == 1:
             return quotes

@@ -1,4 +1,4 @@
-"""Signals that something handles for a while."""
+"""Handles signals for the duration of a block."""
 
 import contextlib
 import signal
@@ -8,7 +8,7 @@ from typing import Any
 
 @contextlib.contextmanager
 def handled(numbers: Sequence[int], handler: Callable[[int, Any], object]) -> Iterator[list[int]]:
-    """Within, `handler` is called for these signals, but not for those that are ignored, as by nohup. Yields which they are."""
+    """Calls `handler` for these signals within the block, except for ignored ones (nohup). Yields the handled numbers."""
     heard = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, handler) for number in heard}
     try:

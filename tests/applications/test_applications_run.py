@@ -236,8 +236,8 @@ def bomb(path: Path) -> None:
 
 INPUTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "bomb": (bomb, "The input 'input.gz' of sum.toml has more than 16 MiB."),
-    "pipe": (os.mkfifo, "it is no ordinary file"),
-    "device": (lambda path: path.symlink_to("/dev/zero"), "it is no ordinary file"),
+    "pipe": (os.mkfifo, "it is not an ordinary file"),
+    "device": (lambda path: path.symlink_to("/dev/zero"), "it is not an ordinary file"),
     "text": (lambda path: path.write_text("no archive"), "Not a gzipped file"),
     "torn": (lambda path: path.write_bytes(gzip.compress(bytes(9999))[:-20]), "cannot be read"),
 }

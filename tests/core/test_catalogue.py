@@ -123,7 +123,7 @@ def test_a_declaration_that_lacks_something_says_what(added: Path) -> None:
 
 
 def test_a_path_without_benchmarks_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds no benchmark"):
+    with pytest.raises(UsageError, match="has no benchmark"):
         catalogue.find([tmp_path])
     with pytest.raises(UsageError, match="not a folder"):
         catalogue.find([tmp_path / "missing"])

@@ -344,7 +344,7 @@ def test_a_report_goes_nowhere_else_than_into_the_run(
     precious.write_text("kept")
     os.mkfifo(run / "report.html") if kind == "pipe" else (run / "report.html").symlink_to(precious)
     assert command("report", run) == MachineFailed.exit_code
-    assert "no ordinary file" in capsys.readouterr().err
+    assert "not an ordinary file" in capsys.readouterr().err
     assert command("report", run, "--output", tmp_path / "mine.html") == 0
     assert precious.read_text() == "kept"
 
@@ -462,7 +462,7 @@ def test_a_damaged_run_hides_no_other(run: Path, capsys: pytest.CaptureFixture[s
         ({"versions": []}, "$.versions"),
         ({"plan": {"preset": "quick"}}, "$.plan"),
         ({"budget": "long"}, "$.budget"),
-        ({"format": "two"}, "'two' is no format"),
+        ({"format": "two"}, "'two' is not a format number"),
         ({"site": {"launcher": 3}}, "$.site.launcher"),
     ],
 )

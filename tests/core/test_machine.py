@@ -544,7 +544,7 @@ def test_enclosures_have_their_hosts_written_out_the_smallest_kind_first(tmp_pat
         ("flops = nan", ("flops = 'nan'",)),
         ("name = 7", ("name = '7'", "a text")),
         ("notes = [1]", ("notes = '[1]'", "list of texts")),
-        ("name = ", ("no valid TOML",)),
+        ("name = ", ("not valid TOML",)),
     ],
 )
 def test_a_wrong_system_file_is_explained(tmp_path: Path, text: str, parts: tuple[str, ...]) -> None:

@@ -560,7 +560,7 @@ def test_every_programming_model_is_swept_in_its_own_way() -> None:
         ),
         ("cluster.flops", {"weak": True, "over": "ranks_per_node"}, "not possible over ranks_per_node"),
         ("node.vector", {"over": "threads", "words": {"threads": [2]}}, "--counts 2"),
-        ("node.vector", {"words": {"threads": [2]}}, "Nothing is left to sweep"),
+        ("node.vector", {"words": {"threads": [2]}}, "has only one count to sweep over"),
         ("node.vector", {"words": {"kernel": ["vectr"]}}, "Did you mean 'vector'"),
         ("node.vector", {"counts": "1,64"}, "threads=64 is more than the 8 processors"),
         ("node.vector", {"words": {"element": [2]}}, "Did you mean 'elements'"),

@@ -540,5 +540,5 @@ def test_a_segment_of_the_buffer_that_is_no_file_of_records_is_refused_or_left_o
         assert Buffer(tmp_path).first == Buffer(tmp_path).end == 0
         return
     os.mkfifo(path) if kind == "pipe" else path.symlink_to("/dev/zero")
-    with pytest.raises(MachineFailed, match="it is no ordinary file"):
+    with pytest.raises(MachineFailed, match="it is not an ordinary file"):
         Buffer(tmp_path)

@@ -78,7 +78,7 @@ def test_lines_come_once_a_second_so_that_little_is_lost(tmp_path: Path) -> None
         (b'{"columns": [{"sensor": "rail", "at": [-5], "value": [1.0]}]}', "impossible"),
         (b'{"columns": [{"sensor": "rail", "at": ["x"], "value": [1.0]}]}', "int"),
         (b'{"sensors": [{"name": "a", "quantity": "energy", "source": "b", "window": -1}]}', "negative"),
-        (b'{"sensors": [{"name": "a", "quantity": "energy", "source": "b", "update": 1e308}]}', "beyond all sense"),
+        (b'{"sensors": [{"name": "a", "quantity": "energy", "source": "b", "update": 1e308}]}', "impossibly large"),
         (b'{"columns": [{"sensor": "rail", "at": [1], "value": [1e300]}]}', "no sensor gives"),
         (b'{"idle": [3]}', "length"),
         (b'{"idle": [5, 3]}', "ends before it begins"),
@@ -104,7 +104,7 @@ def test_a_pipe_in_the_place_of_the_readings_is_not_waited_for(tmp_path: Path) -
     found = power.read(tmp_path)
     (note,) = found.unread
     assert not found.traces
-    assert "no ordinary file" in note
+    assert "not an ordinary file" in note
 
 
 def timed(result: Result, began: float, seconds: float, **work: float) -> Result:

@@ -11,8 +11,8 @@ from steelyard.user_cache import cache
 def explain(output: str, code: int) -> None:
     """Raises what the build's output says."""
     failure = re.search(r"^FAILED: .*?\n(?P<command>.*?)\n(?P<said>.*)", output, re.MULTILINE | re.DOTALL)
-    command, said = failure.group("command", "said") if failure else ("ninja", output)
-    said = re.sub(r"^ninja: build stopped: .*\n?", "", said, flags=re.MULTILINE)
+    command, output_text = failure.group("command", "said") if failure else ("ninja", output)
+    output_text = re.sub(r"^ninja: build stopped: .*\n?", "", output_text, flags=re.MULTILINE)
     if "No space left on device" in output or "Disk quota exceeded" in output:
         raise MachineFailed(
             f"The disk of the cache {cache()} is full: a program could not be written. Make space there, "
@@ -23,7 +23,7 @@ def explain(output: str, code: int) -> None:
             "The compiler ran out of memory. Give the build more memory, or fewer processors at a time "
             "(taskset -c 0 steelyard build); what is compiled already is kept."
         )
-    raise ProgramFailed("Compiling", command.partition(".part && mv")[0], code, said)
+    raise ProgramFailed("Compiling", command.partition(".part && mv")[0], code, output_text)
 
 
 @contextmanager

@@ -69,28 +69,28 @@ def install(name: str, show: Callable[[str], None], wheels: Path | None = None) 
         shutil.rmtree(folder, ignore_errors=True)  # what a killed command has left
         try:
             _make(folder, wanted, wheels, show)
-            found = Installed(folder, _asked(folder), True)
+            installed = Installed(folder, _asked(folder), True)
             (folder / INSTALLED).touch()
         except OSError as error:
             raise MachineFailed(f"{name} was not installed: {error.strerror or error} in '{folder}'.") from None
         finally:
             if not (folder / INSTALLED).exists():
                 shutil.rmtree(folder, ignore_errors=True)
-    return found
+    return installed
 
 
 def remove(name: str) -> Path:
     """Removes the environment of that name; returns its folder. UsageError where there is none."""
-    own = {folder.name: folder for folder in mpi_environments()}
-    if name not in own:
+    folders = {folder.name: folder for folder in mpi_environments()}
+    if name not in folders:
         raise UsageError(
-            f"Steelyard has not installed an MPI '{name}'. {nearest(name, own) if own else 'It has installed none.'} "
+            f"Steelyard has not installed an MPI '{name}'. {nearest(name, folders) if folders else 'It has installed none.'} "
             "It removes only what it has installed: steelyard mpi list"
         )
     with _alone():
-        (own[name] / INSTALLED).unlink(missing_ok=True)
-        shutil.rmtree(own[name])
-    return own[name]
+        (folders[name] / INSTALLED).unlink(missing_ok=True)
+        shutil.rmtree(folders[name])
+    return folders[name]
 
 
 def _requirement(name: str) -> str:
@@ -98,13 +98,13 @@ def _requirement(name: str) -> str:
     flavour, dash, version = name.partition("-")
     packages = installable()
     if flavour not in packages:
-        known = f"Steelyard can install {' and '.join(packages)}, also in a version, such as mpich-4.3.2."
+        hint = f"Steelyard can install {' and '.join(packages)}, also in a version, such as mpich-4.3.2."
         if flavour in flavours():
             raise UsageError(
                 f"Steelyard cannot install {flavours()[flavour].title}: no Python package brings all of it. Install it with the "
-                f"tools of your system, and name its mpicxx by --mpi. {known}"
+                f"tools of your system, and name its mpicxx by --mpi. {hint}"
             )
-        raise UsageError(f"There is no MPI '{name}' to install. {known}")
+        raise UsageError(f"There is no MPI '{name}' to install. {hint}")
     if dash and not re.fullmatch(r"\d+(\.\w+)*", version):
         raise UsageError(
             f"'{version}' in '{name}' is no version of an MPI. Name the newest one as {flavour}, another as {flavour}-5.0.2."
@@ -187,8 +187,8 @@ def _asked(folder: Path) -> Tool:
     """The MPI of an environment. MachineFailed where its wrapper does not compile, as without a compiler."""
     wrapper = folder / "bin" / "mpicxx"
     with contextlib.suppress(NoAnswer):
-        if found := ask_mpi(str(wrapper)):
-            return found
+        if mpi := ask_mpi(str(wrapper)):
+            return mpi
     if not files.is_file(wrapper):
         raise MachineFailed(f"The package in '{folder}' brings no mpicxx, so that no program can be compiled with it.")
     raise MachineFailed(

@@ -60,19 +60,19 @@ def find(wanted: str, machine: Machine) -> Tool | None:
 def _path(wanted: str) -> str | None:
     """Where the C++ compiler of that name is; None where nothing has that name."""
     typed = os.path.expanduser(wanted)
-    found = shutil.which(typed)
+    program = shutil.which(typed)
     if "/" in typed:
         if not os.path.exists(typed):
             raise _refused(wanted, "There is no such file")
-        if found is None:
+        if program is None:
             raise _refused(wanted, "It is a folder" if os.path.isdir(typed) else "It must not be executed (its mode)")
-    folder, _, name = (found or typed).rpartition("/")
+    folder, _, name = (program or typed).rpartition("/")
     match = _C.fullmatch(name)
     if not match:
-        return os.path.abspath(found) if found else None
+        return os.path.abspath(program) if program else None
     partner = f"{match[1] or ''}{dict(_PARTNERS)[match[2]]}{match[3] or ''}"
     beside = shutil.which(partner, path=folder) if folder else shutil.which(partner)
-    if beside is None and found:
+    if beside is None and program:
         raise _refused(wanted, f"It compiles C, and the C++ compiler {partner} is not beside it: install it")
     return beside and os.path.abspath(beside)
 
@@ -85,8 +85,8 @@ def _called(path: str) -> str | None:
     values = dict(zip(_MACROS, words, strict=False))
     if answer.returncode != 0 or int(re.sub(r"\D", "", values.get("__cplusplus", "")) or 0) < _CXX:
         return None
-    known = next((macro for macro in _MACROS if values[macro] != macro), "")
-    return _NAMES.get(known) or Path(path).name
+    macro_name = next((macro for macro in _MACROS if values[macro] != macro), "")
+    return _NAMES.get(macro_name) or Path(path).name
 
 
 def _refused(wanted: str, why: str) -> UsageError:

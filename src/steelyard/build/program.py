@@ -50,8 +50,8 @@ class Object:
     def effort(self) -> float:
         """Relative time of compilation: the standard headers plus our own text."""
         # Bytes; with GCC 12 the standard headers and the harness's own take as long as some 20 kB of kernels.
-        own = (path for path in included(self.source) if path.parent != NATIVE or self.source.parent == NATIVE)
-        return 20_000.0 + sum(path.stat().st_size for path in own)
+        paths = (path for path in included(self.source) if path.parent != NATIVE or self.source.parent == NATIVE)
+        return 20_000.0 + sum(path.stat().st_size for path in paths)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,13 +71,13 @@ class Program:
         # An OpenMP program's threads are the runtime's by an object of the harness. Its kernel is the object of our own
         # threads, except where a source of its own may name OpenMP.
         by_openmp = with_openmp(self.toolchain)
-        own = Object(
+        main_object = Object(
             self.source.stem, self.source, by_openmp if self.source.stem == MODEL else self.toolchain, self.mpi
         )
         if self.alone:
-            return (own,)
+            return (main_object,)
         team = (Object("team_openmp", NATIVE / "team_openmp.cpp", by_openmp),) * (self.model == MODEL)
-        return (own, *harness_objects(self.toolchain, self.mpi), *team)
+        return (main_object, *harness_objects(self.toolchain, self.mpi), *team)
 
     @property
     def linking(self) -> tuple[str, ...]:
@@ -146,23 +146,23 @@ def _harness(toolchain: Toolchain, mpi: Tool | None) -> tuple[Object, ...]:
 
 def included(source: Path) -> set[Path]:
     """The source and all headers of ours that it includes, directly or through others."""
-    found: set[Path] = set()
+    files: set[Path] = set()
     left = [source]
     while left:
         path = left.pop()
-        if path not in found:
-            found.add(path)
+        if path not in files:
+            files.add(path)
             left += _includes(path, path.stat().st_mtime_ns)
-    return found
+    return files
 
 
 @lru_cache(maxsize=4096)
 def _includes(path: Path, _changed: int) -> tuple[Path, ...]:
     """The headers of ours that one file names. Read once as long as it does not change."""
-    found = []
+    headers = []
     for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text("utf-8", "replace"), re.MULTILINE):
-        found += [c.resolve() for c in (path.parent / name, NATIVE / name) if c.is_file()][:1]
-    return tuple(found)
+        headers += [c.resolve() for c in (path.parent / name, NATIVE / name) if c.is_file()][:1]
+    return tuple(headers)
 
 
 def _surroundings(toolchain: Toolchain, mpi: Tool | None) -> str:

@@ -55,13 +55,13 @@ def resolve(text: str, machine: Machine, named: bool = False) -> Toolchain:
         raise MachineFailed(
             "There is no C++ compiler on this machine. Install one, for example: apt-get install g++  (or: dnf install gcc-c++)"
         )
-    if named and (own := named_compiler.find(wanted, machine)):
-        return _new_enough(own, flags)
-    known = {f for f, c in FAMILIES.items() if any(t.name.startswith(c) for t in machine.compilers)} | {
+    if named and (compiler := named_compiler.find(wanted, machine)):
+        return _new_enough(compiler, flags)
+    names = {f for f, c in FAMILIES.items() if any(t.name.startswith(c) for t in machine.compilers)} | {
         t.name for t in machine.compilers
     }
     raise UsageError(
-        f"There is no compiler '{wanted}' on this machine (given by --toolchain). {nearest(wanted, known)}"
+        f"There is no compiler '{wanted}' on this machine (given by --toolchain). {nearest(wanted, names)}"
     )
 
 
@@ -105,36 +105,36 @@ def _toolchain(tool: Tool, flags: str) -> Toolchain:
     forms = (rf"version {_NUMBER}", rf"\) {_NUMBER}", _NUMBER)
     number = next(filter(None, (re.search(form, tool.version) for form in forms)), None)
     name = f"{family}-{number[1]}" if number else family
-    own, whole = _completed(flags)
-    return Toolchain(name + ("+" + own.replace(" ", "") if own else ""), tool.path, tool.version, whole)
+    user_flags, whole = _completed(flags)
+    return Toolchain(name + ("+" + user_flags.replace(" ", "") if user_flags else ""), tool.path, tool.version, whole)
 
 
 def _completed(flags: str) -> tuple[str, str]:
     """(the user's own flags, those with ours in front). A complete name keeps its meaning."""
-    own = " ".join(flags.split())
+    user_flags = " ".join(flags.split())
     for front in (FLAGS, *FLAGS.split()):
-        rest = own.removeprefix(front).strip()
-        if rest != own and _ours(rest) == front:
-            own = rest
-    return own, f"{_ours(own)} {own}".strip()
+        rest = user_flags.removeprefix(front).strip()
+        if rest != user_flags and _ours(rest) == front:
+            user_flags = rest
+    return user_flags, f"{_ours(user_flags)} {user_flags}".strip()
 
 
-def _ours(own: str) -> str:
+def _ours(user_flags: str) -> str:
     """Returns our flags that no flag of the user replaces."""
     ours = zip(FLAGS.split(), (_OPTIMISATION, _PROCESSOR), strict=True)
-    return " ".join(flag for flag, form in ours if not any(form.fullmatch(word) for word in own.split()))
+    return " ".join(flag for flag, form in ours if not any(form.fullmatch(word) for word in user_flags.split()))
 
 
 def _new_enough(tool: Tool, flags: str) -> Toolchain:
     """MachineFailed where the compiler is older than its family's least version."""
-    found = _toolchain(tool, flags)
-    if _too_old(found):
-        family, _, version = found.name.partition("-")
+    toolchain = _toolchain(tool, flags)
+    if _too_old(toolchain):
+        family, _, version = toolchain.name.partition("-")
         raise MachineFailed(
             f"The compiler {tool.path} is {family} {version.partition('+')[0]}, and Steelyard needs {family} {LEAST[family]} "
             f"or later (C++20). Install a newer one beside it, for example: apt-get install g++-{LEAST['gcc'] + 1}"
         )
-    return found
+    return toolchain
 
 
 def _too_old(toolchain: Toolchain) -> bool:
@@ -185,20 +185,20 @@ def _overwritten(text: str) -> str:
 
 def _asked_mpi(text: str, path: str) -> Tool:
     try:
-        found = ask_mpi(path)
+        mpi = ask_mpi(path)
     except Hangs as problem:
         raise MachineFailed(f"The MPI '{text}' (given by --mpi) {problem}.") from None
-    if found is None and has_header(path, "mpi.h"):
+    if mpi is None and has_header(path, "mpi.h"):
         raise UsageError(
             f"'{text}' (given by --mpi) finds <mpi.h>, but does not say which MPI it compiles for, nor with which libraries "
             "it links. Name that MPI's own mpicxx (on a Cray load its module cray-mpich, or name $MPICH_DIR/bin/mpicxx)."
         )
-    if found is None:
+    if mpi is None:
         raise UsageError(
             f"'{text}' (given by --mpi) is no C++ wrapper of an MPI, or its <mpi.h> is not installed. "
             "Name the path of an mpicxx."
         )
-    return found
+    return mpi
 
 
 def default_mpi(machine: Machine) -> Tool | None:

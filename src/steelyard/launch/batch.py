@@ -50,8 +50,8 @@ class BatchSystem:
 
 def system(name: str | None, around: Around = Around()) -> BatchSystem:
     """The scheduler of that name, or else one that is there. UsageError where there is none of the name."""
-    found, batch = scheduler.submitting(name)
-    return BatchSystem(found.name, found.title, batch, around)
+    chosen, batch = scheduler.submitting(name)
+    return BatchSystem(chosen.name, chosen.title, batch, around)
 
 
 def require(to: BatchSystem) -> None:

@@ -39,20 +39,20 @@ _PRESET = re.compile(
 _SHOWN = 3  # variables that a sentence names
 
 
-def cause(said: str) -> str:
+def cause(output: str) -> str:
     """The sentence in an output that names the cause; "" where none is known to do so."""
-    blocks = [block for block in _RULE.split(said)[1:] if block.strip() and not _FOLLOWS.search(block)]
+    blocks = [block for block in _RULE.split(output)[1:] if block.strip() and not _FOLLOWS.search(block)]
     messages = [block for block in blocks if re.match(r"\s*[A-Za-z].*\w+ \w+", block) and not _STACK.search(block)]
     errors = [m for m in messages if not m.lstrip().startswith("WARNING")] or messages
     if errors:
         warned = next((m for m in messages if m.lstrip().startswith("WARNING") and m is not errors[0]), "")
         return _sentence(errors[0]) + (f" Before: {_sentence(warned)}" if warned else "")
-    if stack := _STACK.findall(said):
+    if stack := _STACK.findall(output):
         return _cut(stack[-1])
     for form in _LINES:
-        for line in said.splitlines():
-            if not line.startswith("{") and (found := form.search(line)):
-                return _cut(found[0].strip())
+        for line in output.splitlines():
+            if not line.startswith("{") and (match := form.search(line)):
+                return _cut(match[0].strip())
     return ""
 
 
@@ -75,16 +75,16 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONG else f"{text[:_LONG]} …"
 
 
-def presets(said: str, environment: Mapping[str, str], started: bool) -> str:
+def presets(output: str, environment: Mapping[str, str], started: bool) -> str:
     """A clause on the variables of the user that may be the cause; "" where none is.
 
     `environment` is the user's own. Once the ranks have `started`, only those count that the output names.
     """
-    names = [name for name in sorted(environment) if _PRESET.fullmatch(name) and not (started and name not in said)]
-    if environment.get("LD_PRELOAD") and "preload" in said.lower():
+    names = [name for name in sorted(environment) if _PRESET.fullmatch(name) and not (started and name not in output)]
+    if environment.get("LD_PRELOAD") and "preload" in output.lower():
         names.append("LD_PRELOAD")
     # A variable whose parameter the output speaks of comes first: "btl" of OMPI_MCA_btl.
-    names.sort(key=lambda name: name.split("_", 2)[-1] not in said)
+    names.sort(key=lambda name: name.split("_", 2)[-1] not in output)
     if not names:
         return ""
     shown = ", ".join(f"{name}={environment[name][:80]}" for name in names[:_SHOWN])

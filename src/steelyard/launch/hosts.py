@@ -33,13 +33,13 @@ def listed(words: str) -> tuple[Host, ...]:
     if "/" in re.sub(r"\[[^\]]*\]", "", words) or files.is_file(path):  # a bracket may have a step: n[1-9/2]
         return _of_file(path)
     where = f"in --hosts {words}"
-    found = tuple(_of_list(words, where))
-    if not found:
+    hosts = tuple(_of_list(words, where))
+    if not hosts:
         raise _no_host(words, where)
-    name, times = Counter(host.name for host in found).most_common(1)[0]
+    name, times = Counter(host.name for host in hosts).most_common(1)[0]
     if times > 1:
         raise UsageError(f"--hosts {words} names {name} twice; give it more slots instead: {name}:2.")
-    return found
+    return hosts
 
 
 def _of_file(path: Path) -> tuple[Host, ...]:

@@ -42,35 +42,35 @@ class Kept:
         """
         until, asked, gone = time.monotonic() + seconds, set[int](), 0
         while gone < GONE and time.monotonic() < until + KILLED:
-            there = self._there()
+            processes = self._there()
             late = time.monotonic() > until
-            for each in there:
-                if late or each not in asked:
-                    _send(each, signal.SIGKILL if late else number)
-            asked |= {*there}
-            gone = 0 if there else gone + 1
+            for process in processes:
+                if late or process not in asked:
+                    _send(process, signal.SIGKILL if late else number)
+            asked |= {*processes}
+            gone = 0 if processes else gone + 1
             time.sleep(0.02)
 
     def _there(self) -> list[int]:
         wanted = f"{NAME}={self.mark}".encode()
-        found = []
+        processes = []
         for name in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError), open(f"/proc/{name}/environ", "rb") as file:
                 if wanted in file.read().split(b"\0"):
-                    found.append(int(name))
-        return found
+                    processes.append(int(name))
+        return processes
 
 
 @contextlib.contextmanager
 def kept() -> Iterator[Kept]:
     """Within, a second process waits for the end of this one, and then kills what bears the mark."""
-    found = Kept(uuid.uuid4().hex)
-    command = ["/bin/sh", "-c", _KEEPER, f"{NAME}={found.mark}"]
+    processes = Kept(uuid.uuid4().hex)
+    command = ["/bin/sh", "-c", _KEEPER, f"{NAME}={processes.mark}"]
     quiet = subprocess.DEVNULL
     # A session of its own: neither Ctrl-C nor the end of the terminal reaches it.
     keeper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, start_new_session=True)
     try:
-        yield found
+        yield processes
     finally:
         keeper.kill()  # before its input ends: daemons that the command has left are its user's
         keeper.wait()

@@ -135,17 +135,17 @@ class Program:
 
     def _failed(self, purpose: str, code: int | None) -> ProgramFailed:
         self._errors.seek(0)
-        reported = (self._errors.read() + self._strange).decode(errors="replace")
-        said = without_reports(reported)
+        output = (self._errors.read() + self._strange).decode(errors="replace")
+        rest = without_reports(output)
         killed = f"(killed by {signal.Signals(-code).name})" if code is not None and code < 0 else ""
-        blame = explain(reported, self._ranks, over_time=code is None)
-        why = "" if code is None else cause(said)
-        preset = presets(said, self._own, self._answered) if self._ranks and code is not None else ""
-        told = [words for words in (why, killed, blame) if words]
-        if told and preset:  # the first line is what a finding repeats
-            told[0] = f"{told[0].rstrip('.')}; {preset}"
-        said = "\n".join([*told, said])
-        return ProgramFailed(purpose, self._shown, code, said)
+        blame = explain(output, self._ranks, over_time=code is None)
+        why = "" if code is None else cause(rest)
+        preset = presets(rest, self._own, self._answered) if self._ranks and code is not None else ""
+        reasons = [words for words in (why, killed, blame) if words]
+        if reasons and preset:  # the first line is what a finding repeats
+            reasons[0] = f"{reasons[0].rstrip('.')}; {preset}"
+        rest = "\n".join([*reasons, rest])
+        return ProgramFailed(purpose, self._shown, code, rest)
 
     def _kill(self) -> None:
         """At first politely: a launcher then ends its ranks on other hosts, too."""

@@ -17,26 +17,26 @@ class Report:
     process: int
 
 
-def explain(said: str, ranks: int | None, over_time: bool) -> str:
+def explain(output: str, ranks: int | None, over_time: bool) -> str:
     """Who is to blame, in a sentence, from all that a launch of `ranks` wrote to its error channel; "" where nobody is known.
 
     Ranks that wait say so when the time is over: the one that is silent is frozen, cut off, or was never started. A rank that the
     launcher ends after the death of another rank reports that, too; the rank that died does not.
     """
-    reported = list(_reports(said))
-    here = {t.rank: t for t in reported if t.what == "here"}
+    reports = list(_reports(output))
+    here = {t.rank: t for t in reports if t.what == "here"}
     if not here or not ranks:
         return ""
     if missing := sorted(set(range(ranks)) - set(here)):
         places = ", ".join(sorted({t.host for t in here.values()}))
         return f"{_ranks(missing)} of {ranks} never started; the others are on {places}."
-    if crashed := [t for t in reported if t.what == "crashed"]:
+    if crashed := [t for t in reports if t.what == "crashed"]:
         return f"Rank {crashed[0].rank} on {crashed[0].host} (process {crashed[0].process}) crashed."
-    return _silence(reported, here) if over_time else _death(said, reported, here)
+    return _silence(reports, here) if over_time else _death(output, reports, here)
 
 
-def _silence(reported: list[Report], here: dict[int, Report]) -> str:
-    overdue = {t.rank for t in reported if t.what == "overdue"}
+def _silence(reports: list[Report], here: dict[int, Report]) -> str:
+    overdue = {t.rank for t in reports if t.what == "overdue"}
     silent = sorted(set(here) - overdue)
     if overdue and silent:
         places = ", ".join(f"{r} on {here[r].host}" for r in silent)
@@ -48,18 +48,18 @@ def _silence(reported: list[Report], here: dict[int, Report]) -> str:
     return ""
 
 
-def _death(said: str, reported: list[Report], here: dict[int, Report]) -> str:
-    dead = _dead(said, reported, here)
+def _death(output: str, reports: list[Report], here: dict[int, Report]) -> str:
+    dead = _dead(output, reports, here)
     return f"Rank {dead.rank} on {dead.host} (process {dead.process}) died." if dead else ""
 
 
-def without_reports(said: str) -> str:
+def without_reports(output: str) -> str:
     """Returns the text that the program and its launcher wrote."""
-    return "\n".join(line for line in said.splitlines() if not line.startswith('{"steelyard":'))
+    return "\n".join(line for line in output.splitlines() if not line.startswith('{"steelyard":'))
 
 
-def _reports(said: str) -> Iterator[Report]:
-    for line in said.splitlines():
+def _reports(output: str) -> Iterator[Report]:
+    for line in output.splitlines():
         if '{"steelyard":' not in line:
             continue
         try:
@@ -70,21 +70,21 @@ def _reports(said: str) -> Iterator[Report]:
             continue  # two ranks wrote at once: the line is lost
 
 
-def _dead(said: str, reported: list[Report], here: dict[int, Report]) -> Report | None:
+def _dead(output: str, reports: list[Report], here: dict[int, Report]) -> Report | None:
     """The one that ended without a word, where the others told that they were ended; or whom the launcher names.
 
     MPICH's launcher kills all ranks at once and now and then names one of its own victims.
     """
-    worded = {t.rank for t in reported if t.what in ("ended", "aborted")}
+    worded = {t.rank for t in reports if t.what in ("ended", "aborted")}
     wordless = [here[r] for r in sorted(here) if r not in worded]
     if worded and len(wordless) == 1:
         return wordless[0]
-    return next((t for t in wordless if _mentions(said, t)), None)
+    return next((t for t in wordless if _mentions(output, t)), None)
 
 
-def _mentions(said: str, reported: Report) -> bool:
+def _mentions(output: str, report: Report) -> bool:
     """Whether the launcher names this rank's process, which it does only of one that ended badly."""
-    return re.search(rf"(?i)\bpid:?\s*{reported.process}\b", said) is not None
+    return re.search(rf"(?i)\bpid:?\s*{report.process}\b", output) is not None
 
 
 def _ranks(numbers: list[int]) -> str:

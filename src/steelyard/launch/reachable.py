@@ -66,16 +66,16 @@ def _troubles(names: Sequence[str]) -> Mapping[str, str]:
     answers: queue.Queue[tuple[str, str]] = queue.Queue()
     for name in names:
         threading.Thread(target=lambda name=name: answers.put((name, trouble(name))), daemon=True).start()
-    left, found = dict.fromkeys(names, "did not answer within 2 s"), {}
+    left, troubles = dict.fromkeys(names, "did not answer within 2 s"), {}
     until = time.monotonic() + SECONDS + 0.5
     while left and (seconds := until - time.monotonic()) > 0:
         try:
             name, why = answers.get(timeout=seconds)
         except queue.Empty:
             break
-        found[name] = why
+        troubles[name] = why
         del left[name]
-    reasons = {**found, **left}
+    reasons = {**troubles, **left}
     return {name: reasons[name] for name in names if reasons[name]}
 
 
@@ -86,7 +86,7 @@ def trouble(name: str) -> str:
         return ""
     goal, port = settings.get("hostname", name), settings.get("port", "22")
     try:
-        addresses = {found[4][:2] for found in socket.getaddrinfo(goal, int(port), type=socket.SOCK_STREAM)}
+        addresses = {entry[4][:2] for entry in socket.getaddrinfo(goal, int(port), type=socket.SOCK_STREAM)}
     except (OSError, ValueError, UnicodeError):
         return "has no address: this machine does not know the name"
     if not settings or any(_is_own(str(address)) for address, _ in addresses):

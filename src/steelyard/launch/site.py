@@ -37,17 +37,17 @@ def site(mpis: Sequence[str], launcher: str | None, extra: Sequence[str], machin
 def _by_itself() -> str:
     """The launcher of a run that names none: within an allocation that of its scheduler, where it is there."""
     within = scheduler.inside()
-    own = within[0].launcher if within else None
-    return own.name if own and shutil.which(own.name) else "mpiexec"
+    launcher = within[0].launcher if within else None
+    return launcher.name if launcher and shutil.which(launcher.name) else "mpiexec"
 
 
-def possible(chosen: Mapping[str, Benchmark], found: Site, asked: Sequence[str]) -> dict[str, Benchmark]:
+def possible(chosen: Mapping[str, Benchmark], where: Site, asked: Sequence[str]) -> dict[str, Benchmark]:
     """Returns the chosen benchmarks that can run here, with the programs that can be built.
 
     Without an MPI the parallel ones are left out, or refused if asked for.
     """
-    able = {name: replace(b, sources=_able(b.sources, found)) for name, b in chosen.items()}
-    if found.mpis:
+    able = {name: replace(b, sources=_able(b.sources, where)) for name, b in chosen.items()}
+    if where.mpis:
         return {name: b for name, b in able.items() if b.sources}
     named = [
         name for name, b in able.items() if not b.sources and any(name == a or name.startswith(a + ".") for a in asked)
@@ -60,11 +60,11 @@ def possible(chosen: Mapping[str, Benchmark], found: Site, asked: Sequence[str])
     return {name: b for name, b in able.items() if b.sources}
 
 
-def _able(sources: Sequence[Source], found: Site) -> tuple[Source, ...]:
+def _able(sources: Sequence[Source], where: Site) -> tuple[Source, ...]:
     """Returns the sources that this site can build: parallel ones need an MPI, those of OpenSHMEM an MPI that includes it."""
-    with_shmem = tuple(name for name, mpi in found.mpis.items() if has_shmem(mpi))
+    with_shmem = tuple(name for name, mpi in where.mpis.items() if has_shmem(mpi))
     return tuple(
         replace(s, mpis=with_shmem) if s.model == "shmem" else s
         for s in sources
-        if not s.parallel or (with_shmem if s.model == "shmem" else found.mpis)
+        if not s.parallel or (with_shmem if s.model == "shmem" else where.mpis)
     )

@@ -46,9 +46,9 @@ def carried_out(command: Sequence[str], environment: Mapping[str, str] | None = 
     """
     with _marks() as (path, marks), keeper.kept() as kept:
         begin = time.time_ns()
-        own = {**os.environ, **(environment or {}), PHASES: str(path), **kept.environment}
+        variables = {**os.environ, **(environment or {}), PHASES: str(path), **kept.environment}
         try:
-            code, ended = _to_its_end(command, own, kept)
+            code, ended = _to_its_end(command, variables, kept)
         except OSError as error:
             raise UsageError(f"The command '{command[0]}' cannot be started: {error.strerror}.") from None
         end = max(time.time_ns(), begin + 1)  # the clock may have been set back
@@ -77,8 +77,8 @@ def _to_its_end(command: Sequence[str], environment: Mapping[str, str], kept: ke
                 except KeyboardInterrupt:  # the terminal sent it to the command as well
                     continue
         except _Asked as asked:
-            for each in heard:
-                signal.signal(each, signal.SIG_IGN)
+            for caught in heard:
+                signal.signal(caught, signal.SIG_IGN)
             number = int(asked.args[0])
             kept.end(number, GRACE)
             return process.wait() if process else -number, number
@@ -116,7 +116,7 @@ def _listen(pipe: int, ended: int, marks: list[tuple[int, str]]) -> None:
                 *lines, rest = (rest + arrived).split(b"\n")
                 rest = rest[:LONGEST_MARK]
                 marks += [
-                    (now, line(each.decode(errors="replace")).strip()) for each in lines[: MOST_MARKS - len(marks)]
+                    (now, line(text.decode(errors="replace")).strip()) for text in lines[: MOST_MARKS - len(marks)]
                 ]
         elif ended in ready:
             until = time.monotonic() + LAST

@@ -85,11 +85,11 @@ def describe(root: Path = Path("/"), system_file: Path | None = None, whole: boo
         libraries=find_libraries() if files.live and whole else (),
         enclosures=given.enclosures if given else (),
     )
-    found = limits(machine, None)
-    if processor.fma_width is None and "flops" not in found:
+    ceilings = limits(machine, None)
+    if processor.fma_width is None and "flops" not in ceilings:
         notes.append(f"No ceiling of flop/s: {processor.reason}. A system file can give it.")
-    notes += [*explain_absent(found, machine), *(given.notes if given else ())]
-    return replace(machine, limits=found, notes=tuple(notes))
+    notes += [*explain_absent(ceilings, machine), *(given.notes if given else ())]
+    return replace(machine, limits=ceilings, notes=tuple(notes))
 
 
 def _completed(files: KernelFiles, topology: Topology) -> Topology:
@@ -123,8 +123,8 @@ def _cpus(files: KernelFiles, topology: Topology, allowance: Allowance) -> tuple
 
 def _memory(files: KernelFiles, topology: Topology, allowance: Allowance) -> tuple[int, int, list[str]]:
     """(bytes that may be used, bytes that are free for use now, notes)."""
-    reported = files.pairs("/proc/meminfo")
-    installed = kibibytes(reported.get("MemTotal"))
+    meminfo = files.pairs("/proc/meminfo")
+    installed = kibibytes(meminfo.get("MemTotal"))
     if installed is None and files.live:
         installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if installed is None:
@@ -135,8 +135,8 @@ def _memory(files: KernelFiles, topology: Topology, allowance: Allowance) -> tup
     others = [node for node in topology.nodes if node.memory and node not in main]
     installed = max(0, installed - sum(node.memory for node in others))
     # Kernels before 3.14 have no MemAvailable: what is free and what caches hold comes near.
-    parts = [kibibytes(reported.get(name)) or 0 for name in ("MemFree", "Buffers", "Cached")]
-    available = kibibytes(reported.get("MemAvailable")) or sum(parts)
+    parts = [kibibytes(meminfo.get(name)) or 0 for name in ("MemFree", "Buffers", "Cached")]
+    available = kibibytes(meminfo.get("MemAvailable")) or sum(parts)
     available = max(0, available - free_memory(files, others))
     bounds = [installed, allowance.memory_limit, allowed_memory(files, topology.nodes, allowance.nodes)]
     memory = min(bound for bound in bounds if bound is not None)
@@ -171,7 +171,7 @@ def _settings(
     limit = "none" if allowance.memory_limit is None else f"{allowance.memory_limit} B"
     group = "/proc/self/cgroup"
     reason = files.read(group).reason
-    own = [
+    allotted = [
         Setting("control_groups", None if reason else allowance.version, "/proc/self/mountinfo", reason),
         Setting("cpu_quota", None if reason else quota, allowance.cpu_quota_path or group, reason),
         Setting("memory_limit", None if reason else limit, allowance.memory_limit_path or group, reason),
@@ -182,4 +182,4 @@ def _settings(
             "" if online else f"neither {source} nor /proc/cpuinfo tells",
         ),
     ]
-    return tuple(sorted([*read_settings(files, cpuinfo), *own, modules], key=lambda setting: setting.name))
+    return tuple(sorted([*read_settings(files, cpuinfo), *allotted, modules], key=lambda setting: setting.name))

@@ -19,14 +19,14 @@ def read_caches(
     files: KernelFiles, cores: tuple[Core, ...], cpuinfo: Mapping[str, str], inclusive_l3: bool | None
 ) -> tuple[Cache, ...]:
     """Every cache of the processors in `cores` once, by level. `inclusive_l3` is the processor family's."""
-    found = _sysfs(files, cores, inclusive_l3) or list(_sparc(files, cores))
-    levels = {cache.level for cache in found}
-    found += (cache for cache in _s390(cpuinfo, cores) if cache.level not in levels)
-    return tuple(sorted(set(found), key=lambda cache: (cache.level, cache.kind, cache.cpus)))
+    caches = _sysfs(files, cores, inclusive_l3) or list(_sparc(files, cores))
+    levels = {cache.level for cache in caches}
+    caches += (cache for cache in _s390(cpuinfo, cores) if cache.level not in levels)
+    return tuple(sorted(set(caches), key=lambda cache: (cache.level, cache.kind, cache.cpus)))
 
 
 def _sysfs(files: KernelFiles, cores: tuple[Core, ...], inclusive_l3: bool | None) -> list[Cache]:
-    found: list[Cache] = []
+    caches: list[Cache] = []
     covered: dict[str, set[int]] = {}
     core_of = {cpu: core.cpus for core in cores for cpu in core.cpus}
     for cpu in sorted(core_of):
@@ -40,8 +40,8 @@ def _sysfs(files: KernelFiles, cores: tuple[Core, ...], inclusive_l3: bool | Non
             cache = _cache(files, f"{folder}/{index}", cpu, core_of, inclusive_l3)
             if cache is not None:
                 covered[index].update(cache.cpus)
-                found.append(cache)
-    return found
+                caches.append(cache)
+    return caches
 
 
 def _cache(

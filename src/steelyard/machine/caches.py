@@ -7,8 +7,8 @@ from steelyard.model import Cache, Machine
 
 def cache_levels(machine: Machine, cpu: int) -> list[Cache]:
     """The data and unified caches of one processor, nearest first; empty when the machine does not tell."""
-    mine = (cache for cache in machine.caches if cpu in cache.cpus and cache.kind != "instruction")
-    return sorted(mine, key=lambda cache: cache.level)
+    caches = (cache for cache in machine.caches if cpu in cache.cpus and cache.kind != "instruction")
+    return sorted(caches, key=lambda cache: cache.level)
 
 
 def reachable_cache(machine: Machine, cpus: Iterable[int]) -> int:

@@ -64,7 +64,7 @@ def read_allowance(files: KernelFiles) -> Allowance:
 
 
 def _mounts(files: KernelFiles) -> list[_Mount]:
-    found = []
+    mounts = []
     for line in (files.text("/proc/self/mountinfo") or "").splitlines():
         # Format: proc(5), "/proc/pid/mountinfo"; the optional fields end with a lone dash.
         before, dash, after = line.partition(" - ")
@@ -73,26 +73,26 @@ def _mounts(files: KernelFiles) -> list[_Mount]:
             continue
         named = frozenset(right[2].split(",")) & {"cpu", "cpuset", "memory"}
         if right[0] == "cgroup2" or named:
-            found.append(_Mount(left[4], left[3], frozenset() if right[0] == "cgroup2" else named))
-    return found or _recorded_mounts(files)
+            mounts.append(_Mount(left[4], left[3], frozenset() if right[0] == "cgroup2" else named))
+    return mounts or _recorded_mounts(files)
 
 
 def _recorded_mounts(files: KernelFiles) -> list[_Mount]:
     """By /proc/mounts, which recorded trees have; "cpuset" was a file system of its own before there were control groups."""
-    found = []
+    mounts = []
     for line in (files.text("/proc/mounts") or "").splitlines():
         _, point, kind, options = (*line.split(" "), "", "", "", "")[:4]
         named = frozenset((kind, *options.split(","))) & {"cpu", "cpuset", "memory"}
         if kind in ("cgroup", "cgroup2", "cpuset") and (named or kind == "cgroup2"):
-            found.append(_Mount(point, "/", frozenset() if kind == "cgroup2" else named))
-    return found
+            mounts.append(_Mount(point, "/", frozenset() if kind == "cgroup2" else named))
+    return mounts
 
 
 def _folders(files: KernelFiles, mounts: list[_Mount]) -> Iterator[tuple[bool, str, str]]:
     """(version 2?, controller, folder) of this process's groups, each followed by its parents."""
-    own = files.text("/proc/self/cgroup")
+    groups = files.text("/proc/self/cgroup")
     cpuset = files.text("/proc/self/cpuset")  # the same of one controller; before 2.6.24 there is nothing else
-    for line in (own or (f"0:cpuset:{cpuset}\n0::{cpuset}" if cpuset else "")).splitlines():
+    for line in (groups or (f"0:cpuset:{cpuset}\n0::{cpuset}" if cpuset else "")).splitlines():
         fields = line.split(":", 2)
         if len(fields) != 3:
             continue
@@ -129,13 +129,13 @@ def _memory(files: KernelFiles, folder: str, version_two: bool) -> tuple[int, st
     """(bytes allowed, the file that says so, bytes still free), or None where there is no limit."""
     names = ("memory.max", "memory.high") if version_two else ("memory.limit_in_bytes",)
     usage = files.number(f"{folder}/{'memory.current' if version_two else 'memory.usage_in_bytes'}") or 0
-    found = []
+    limits = []
     for name in names:
         limit = files.number(f"{folder}/{name}")
         if limit is not None and 0 < limit < _UNLIMITED:
             left = limit - usage + _reclaimable(files, folder, version_two)
-            found.append((limit, f"{folder}/{name}", max(0, min(limit, left))))
-    return min(found, default=None)
+            limits.append((limit, f"{folder}/{name}", max(0, min(limit, left))))
+    return min(limits, default=None)
 
 
 def _reclaimable(files: KernelFiles, folder: str, version_two: bool) -> int:

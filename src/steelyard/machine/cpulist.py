@@ -13,7 +13,7 @@ def parse_cpu_list(text: str) -> tuple[int, ...]:
 
     Raises ValueError for anything else. Source: the kernel's Documentation/admin-guide/cputopology.rst.
     """
-    found: dict[int, None] = {}
+    cpus: dict[int, None] = {}
     for part in (piece.strip() for piece in text.strip().split(",")) if text.strip() else ():
         first, dash, last = part.partition("-")
         if not _is_number(first) or (dash and not _is_number(last)):
@@ -21,8 +21,8 @@ def parse_cpu_list(text: str) -> tuple[int, ...]:
         low, high = int(first), int(last if dash else first)
         if low > high or high >= _MOST_CPUS:
             raise ValueError(f"'{part}' in '{text.strip()}' runs backwards or beyond processor {_MOST_CPUS - 1}")
-        found.update(dict.fromkeys(range(low, high + 1)))
-    return tuple(found)
+        cpus.update(dict.fromkeys(range(low, high + 1)))
+    return tuple(cpus)
 
 
 def format_cpu_list(cpus: Iterable[int]) -> str:
@@ -55,12 +55,12 @@ def readable_cpu_mask(text: str | None) -> tuple[int, ...] | None:
     words = stripped.split(",")
     if len(words) > _MOST_CPUS // 32 or not _MASK.fullmatch(stripped):
         return None
-    found: list[int] = []
+    cpus: list[int] = []
     for place, word in enumerate(reversed(words)):
         bits = int(word, 16)
         if bits:
-            found += [32 * place + bit for bit in range(bits.bit_length()) if bits >> bit & 1]
-    return tuple(found)
+            cpus += [32 * place + bit for bit in range(bits.bit_length()) if bits >> bit & 1]
+    return tuple(cpus)
 
 
 def _is_number(text: str) -> bool:

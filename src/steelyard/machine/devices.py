@@ -31,10 +31,10 @@ def find_devices() -> tuple[Device, ...]:
     if name is None:
         return ()
     try:
-        reported = ask([sys.executable, "-P", "-m", "steelyard.machine.devices", name], ANSWER_SECONDS)
-        if reported.returncode != 0:
+        answer = ask([sys.executable, "-P", "-m", "steelyard.machine.devices", name], ANSWER_SECONDS)
+        if answer.returncode != 0:
             return ()
-        return tuple(Device(**found) for found in parsed(reported.stdout))
+        return tuple(Device(**fields) for fields in parsed(answer.stdout))
     except (NoAnswer, ValueError, TypeError):
         return ()
 
@@ -44,14 +44,14 @@ def _ask(name: str) -> Iterator[Device]:
     cl = ctypes.CDLL(name)
     number = 0
     for platform in _handles(cl.clGetPlatformIDs):
-        found = _handles(lambda *a, p=platform: cl.clGetDeviceIDs(ctypes.c_void_p(p), ctypes.c_uint64(ALL), *a))
-        for device in found:
+        handles = _handles(lambda *a, p=platform: cl.clGetDeviceIDs(ctypes.c_void_p(p), ctypes.c_uint64(ALL), *a))
+        for device in handles:
             kind, memory = _number(cl, device, TYPE), _number(cl, device, MEMORY)
             text = ctypes.create_string_buffer(256)
             cl.clGetDeviceInfo(ctypes.c_void_p(device), NAME, ctypes.c_size_t(256), text, None)
-            known = next((word for bit, word in KINDS.items() if kind & bit), "other")
+            word_of_kind = next((word for bit, word in KINDS.items() if kind & bit), "other")
             shared = _number(cl, device, SHARES_MEMORY) & 0xFFFFFFFF != 0
-            yield Device(number, text.value.decode(errors="replace").strip(), known, memory, shared)
+            yield Device(number, text.value.decode(errors="replace").strip(), word_of_kind, memory, shared)
             number += 1
 
 
@@ -59,8 +59,8 @@ def _handles(ask: Any) -> list[int]:
     count = ctypes.c_uint(0)
     if ask(0, None, ctypes.byref(count)) != 0 or count.value == 0:
         return []
-    found = (ctypes.c_void_p * count.value)()
-    return [h for h in found if h] if ask(count, found, None) == 0 else []
+    handles = (ctypes.c_void_p * count.value)()
+    return [h for h in handles if h] if ask(count, handles, None) == 0 else []
 
 
 def _number(cl: Any, device: int, what: int) -> int:

@@ -79,9 +79,9 @@ class KernelFiles:
         """
         for name in names:
             text = self.text(f"{folder}/{name}")
-            found = readable_cpu_list(text) if name.endswith("list") else readable_cpu_mask(text)
-            if found:
-                return found
+            numbers = readable_cpu_list(text) if name.endswith("list") else readable_cpu_mask(text)
+            if numbers:
+                return numbers
         return None
 
     def link(self, path: str) -> str:
@@ -110,14 +110,14 @@ class KernelFiles:
 
     def pairs(self, path: str, whole: bool = False) -> dict[str, str]:
         """A file of `key: value` lines up to the first empty one, or all of it; of equal keys the first counts."""
-        found: dict[str, str] = {}
+        values: dict[str, str] = {}
         for line in (self.text(path) or "").splitlines():
             if not line.strip() and not whole:
                 break
             key, colon, value = line.partition(":")
             if colon:
-                found.setdefault(key.strip(), value.strip())
-        return found
+                values.setdefault(key.strip(), value.strip())
+        return values
 
 
 def natural(text: str | None) -> int | None:

@@ -54,15 +54,15 @@ def _folders(files: KernelFiles) -> list[str]:
     policies = [f"{shared}/{name}" for name in files.names(shared) if name.startswith("policy")]
     if policies:
         return policies
-    found: list[str] = []
+    folders: list[str] = []
     covered: set[int] = set()
     for cpu, place in files.processors().items():
         folder = f"{place}/cpufreq"
         if cpu in covered or not files.names(folder):
             continue
         covered.update(_affected(files, folder))
-        found.append(folder)
-    return found
+        folders.append(folder)
+    return folders
 
 
 def _hertz(value: float) -> str:
@@ -94,9 +94,9 @@ def _nominal(files: KernelFiles, cpuinfo: Mapping[str, str]) -> Setting:
         if kilohertz := natural(files.text(path)):
             return Setting(name, _hertz(kilohertz * 1e3), path)
     for key, pattern, hertz in _NOMINAL:
-        found = re.match(pattern, cpuinfo.get(key, ""))
-        if found and float(found.group(1)):
-            return Setting(name, _hertz(float(found.group(1)) * hertz), "/proc/cpuinfo")
+        match = re.match(pattern, cpuinfo.get(key, ""))
+        if match and float(match.group(1)):
+            return Setting(name, _hertz(float(match.group(1)) * hertz), "/proc/cpuinfo")
     for place in [*files.processors().values()][:1]:
         if ticks := natural(files.text(f"{place}/clock_tick")):  # SPARC, in hertz
             return Setting(name, _hertz(float(ticks)), f"{place}/clock_tick")

@@ -18,7 +18,7 @@ def expand(text: str) -> tuple[str, ...]:
     Several brackets in one name count like digits, the last one fastest. [1-9/2] is every second number, as ClusterShell
     writes it. Nothing between two commas is no host. Raises ValueError for anything else.
     """
-    found: list[str] = []
+    names: list[str] = []
     for name in filter(None, re.split(OUTSIDE, text)):
         if not _NAME.fullmatch(name):
             raise ValueError(f"'{name}' in '{text}' is no name of a host and no list of them such as n[1-3,7]")
@@ -26,15 +26,15 @@ def expand(text: str) -> tuple[str, ...]:
             _numbers(inside, text) if inside else [plain]
             for inside, plain in re.findall(r"\[([^\]]+)\]|([^\[\]]+)", name)
         ]
-        if len(found) + prod(map(len, choices)) > MOST_HOSTS:
+        if len(names) + prod(map(len, choices)) > MOST_HOSTS:
             raise ValueError(f"'{text}' stands for more than {MOST_HOSTS} hosts")
-        found += map("".join, product(*choices))
-    return tuple(found)
+        names += map("".join, product(*choices))
+    return tuple(names)
 
 
 def _numbers(inside: str, text: str) -> list[str]:
     """'08-10,3' → ['08', '09', '10', '3']."""
-    found: list[str] = []
+    numbers: list[str] = []
     for part in inside.split(","):
         match = _RANGE.fullmatch(part)
         if not match:
@@ -42,5 +42,5 @@ def _numbers(inside: str, text: str) -> list[str]:
         low, high = match[1], match[2] or match[1]
         if not 0 <= int(high) - int(low) < MOST_HOSTS:
             raise ValueError(f"'{part}' in '{text}' runs backwards, or over more than {MOST_HOSTS} hosts")
-        found += (str(number).zfill(len(low)) for number in range(int(low), int(high) + 1, int(match[3] or 1)))
-    return found
+        numbers += (str(number).zfill(len(low)) for number in range(int(low), int(high) + 1, int(match[3] or 1)))
+    return numbers

@@ -54,16 +54,16 @@ def _cores(objects: list[ElementTree.Element], nodes: tuple[NumaNode, ...]) -> t
         for package in _of_type(objects, "Package", "Socket")
         for cpu in _cpus(package)
     }
-    found = sorted(
+    places = sorted(
         (sockets.get(cpus[0], 0), node_of.get(cpus[0], 0), cpus)
         for cpus in (_cpus(core) for core in _of_type(objects, "Core"))
         if cpus
     )
-    return tuple(Core(number, socket, node, cpus) for number, (socket, node, cpus) in enumerate(found))
+    return tuple(Core(number, socket, node, cpus) for number, (socket, node, cpus) in enumerate(places))
 
 
 def _nodes(document: ElementTree.Element, objects: list[ElementTree.Element]) -> tuple[NumaNode, ...]:
-    found = sorted(_of_type(objects, "NUMANode"), key=lambda node: int(node.get("os_index", "0")))
+    items = sorted(_of_type(objects, "NUMANode"), key=lambda node: int(node.get("os_index", "0")))
     distances = _distances(document)
     return tuple(
         NumaNode(
@@ -71,10 +71,10 @@ def _nodes(document: ElementTree.Element, objects: list[ElementTree.Element]) ->
             _cpus(node),
             int(node.get("local_memory", "0")),
             # Firmware that tells no distances leaves a single node at its distance to itself.
-            distances.get(int(node.get("os_index", "0")), (10,) if len(found) == 1 else ()),
+            distances.get(int(node.get("os_index", "0")), (10,) if len(items) == 1 else ()),
             _kind(node),
         )
-        for node in found
+        for node in items
     )
 
 
@@ -97,7 +97,7 @@ def _distances(document: ElementTree.Element) -> dict[int, tuple[int, ...]]:
 
 
 def _caches(objects: list[ElementTree.Element]) -> tuple[Cache, ...]:
-    found = []
+    caches = []
     for item in objects:
         kind, size = item.get("type", ""), int(item.get("cache_size", "0"))
         if not kind.endswith("Cache") or size == 0 or not _cpus(item):
@@ -105,8 +105,8 @@ def _caches(objects: list[ElementTree.Element]) -> tuple[Cache, ...]:
         inclusive = {"1": True, "0": False}.get(item.get("cache_inclusive", _info(item, "Inclusive")))
         line = int(item.get("cache_linesize", "64")) or 64
         name = _CACHE_KINDS.get(item.get("cache_type", "0"), "unified")
-        found.append(Cache(int(item.get("depth", "0")), name, size, line, _cpus(item), inclusive))
-    return tuple(sorted(found, key=lambda cache: (cache.level, cache.kind, cache.cpus)))
+        caches.append(Cache(int(item.get("depth", "0")), name, size, line, _cpus(item), inclusive))
+    return tuple(sorted(caches, key=lambda cache: (cache.level, cache.kind, cache.cpus)))
 
 
 def _of_type(objects: list[ElementTree.Element], *names: str) -> Iterator[ElementTree.Element]:

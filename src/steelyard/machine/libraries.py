@@ -65,15 +65,18 @@ def find_libraries() -> tuple[Library, ...]:
     load it says so."""
     named = [os.environ.get(wanted.variable, "") for wanted in WANTED]
     answers = _ask(
-        tuple((own and (own,)) or wanted.files for own, wanted in zip(named, WANTED, strict=True)),
+        tuple(
+            (library_file and (library_file,)) or wanted.files
+            for library_file, wanted in zip(named, WANTED, strict=True)
+        ),
         os.environ.get("LD_LIBRARY_PATH", ""),
     )
-    found = []
-    for wanted, own, answer in zip(WANTED, named, answers, strict=True):
-        if answer or own:
-            file, threads = answer or (own, True)
-            found.append(Library(wanted.kind, file, threads))
-    return tuple(found)
+    libraries = []
+    for wanted, library_file, answer in zip(WANTED, named, answers, strict=True):
+        if answer or library_file:
+            file, threads = answer or (library_file, True)
+            libraries.append(Library(wanted.kind, file, threads))
+    return tuple(libraries)
 
 
 @lru_cache
@@ -82,9 +85,9 @@ def _ask(files: tuple[tuple[str, ...], ...], path: str) -> tuple[tuple[str, bool
     questions = [(tried, wanted.function, wanted.threaded) for tried, wanted in zip(files, WANTED, strict=True)]
     command = [sys.executable, "-I", "-S", "-c", _ASK, json.dumps(questions)]
     try:
-        said = ask(command, ANSWER_SECONDS).stdout  # a library may print when it is loaded
+        output = ask(command, ANSWER_SECONDS).stdout  # a library may print when it is loaded
     except NoAnswer:
-        said = ""
-    answers = [json.loads(line) for line in re.findall(r"(?m)^found (.*)$", said)[: len(files)]]
+        output = ""
+    answers = [json.loads(line) for line in re.findall(r"(?m)^found (.*)$", output)[: len(files)]]
     answers += [None] * (len(files) - len(answers))  # the library that was asked then made the process fail
     return tuple((str(a[0]), bool(a[1])) if a else None for a in answers)

@@ -18,19 +18,19 @@ def limits(machine: Machine, true_clock: float | None) -> dict[str, Limit]:
     A limit that the machine already has (from a system file) stays. `true_clock` is the measured core clock under load in hertz;
     without it there are no flops. Unknown limits are absent.
     """
-    found = dict(machine.limits)
-    if "memory_bandwidth" not in found:
+    ceilings = dict(machine.limits)
+    if "memory_bandwidth" not in ceilings:
         bandwidth, _ = bandwidth_limit(machine.modules)
         if bandwidth:
-            found["memory_bandwidth"] = bandwidth
-    whole = found.get("memory_bandwidth")
+            ceilings["memory_bandwidth"] = bandwidth
+    whole = ceilings.get("memory_bandwidth")
     with_memory = len(main_nodes(machine.nodes))
-    if whole and with_memory and "memory_bandwidth_node" not in found:
+    if whole and with_memory and "memory_bandwidth_node" not in ceilings:
         share = f", divided evenly by {with_memory} memory nodes" if with_memory > 1 else ""
-        found["memory_bandwidth_node"] = Limit(whole.value / with_memory, "B/s", whole.source + share)
-    if "flops" not in found and true_clock and machine.fma_width and machine.fma_units:
-        found["flops"] = _flops(machine, true_clock, machine.fma_width * machine.fma_units)
-    return found
+        ceilings["memory_bandwidth_node"] = Limit(whole.value / with_memory, "B/s", whole.source + share)
+    if "flops" not in ceilings and true_clock and machine.fma_width and machine.fma_units:
+        ceilings["flops"] = _flops(machine, true_clock, machine.fma_width * machine.fma_units)
+    return ceilings
 
 
 def _flops(machine: Machine, true_clock: float, doubles: int) -> Limit:
@@ -73,8 +73,8 @@ def bandwidth_limit(modules: tuple[MemoryModule, ...]) -> tuple[Limit | None, st
         rates[name] = min(module.rate, rates.get(name, module.rate))
     count = f"{len(rates)} channels" if named else f"{len(rates)} populated modules, each taken for a channel,"
     caution = "" if named else "; too high if modules share a channel"
-    each = sorted({round(rate / 1e6) for rate in rates.values()})
-    speed = " and ".join(str(rate) for rate in each)
+    speeds = sorted({round(rate / 1e6) for rate in rates.values()})
+    speed = " and ".join(str(rate) for rate in speeds)
     source = f"{count} × {speed} MT/s × {_CHANNEL_BYTES} B (SMBIOS){caution}"
     return Limit(sum(rates.values()) * _CHANNEL_BYTES, "B/s", source), ""
 
@@ -84,14 +84,14 @@ def bandwidth_unknown(machine: Machine) -> str:
     if machine.modules:
         _, reason = bandwidth_limit(machine.modules)
         return f"No ceiling of the memory's bandwidth: {reason}."
-    known = setting(machine, "memory_modules")
-    if known.value == FOR_ROOT:
-        return f"Only root may read the description of the memory modules ({known.source})."
-    return f"No memory module is described{f': {known.reason}' if known.reason else ''}."
+    modules = setting(machine, "memory_modules")
+    if modules.value == FOR_ROOT:
+        return f"Only root may read the description of the memory modules ({modules.source})."
+    return f"No memory module is described{f': {modules.reason}' if modules.reason else ''}."
 
 
-def explain_absent(found: Mapping[str, Limit], machine: Machine) -> list[str]:
+def explain_absent(ceilings: Mapping[str, Limit], machine: Machine) -> list[str]:
     """A line for the memory's ceiling when it is absent although modules are described."""
-    if "memory_bandwidth" in found or not machine.modules:
+    if "memory_bandwidth" in ceilings or not machine.modules:
         return []
     return [f"{bandwidth_unknown(machine)} A system file can give it."]

@@ -28,19 +28,23 @@ def read_modules(files: KernelFiles) -> tuple[tuple[MemoryModule, ...], Setting,
     name, path = "memory_modules", "/sys/firmware/dmi/tables/DMI"
     table, reason = files.read_bytes(path)
     if table is None:
-        known = Setting(name, FOR_ROOT, path) if files.exists(path) else Setting(name, None, path, reason)
-        return (), known, (f"The memory modules are unknown ({reason}): give the memory's bandwidth in a system file.",)
+        described = Setting(name, FOR_ROOT, path) if files.exists(path) else Setting(name, None, path, reason)
+        return (
+            (),
+            described,
+            (f"The memory modules are unknown ({reason}): give the memory's bandwidth in a system file.",),
+        )
     modules, unsized = parse_modules(table)
-    known = Setting(name, str(len(modules)) if modules else NONE, path)
+    described = Setting(name, str(len(modules)) if modules else NONE, path)
     if unsized:
         return (
             modules,
-            known,
+            described,
             (f"The firmware does not tell the size of the module in {', '.join(unsized)}: left out.",),
         )
     if not modules:
-        return (), known, ("The firmware's tables describe no memory module.",)
-    return modules, known, ()
+        return (), described, ("The firmware's tables describe no memory module.",)
+    return modules, described, ()
 
 
 def parse_modules(table: bytes) -> tuple[tuple[MemoryModule, ...], tuple[str, ...]]:
@@ -141,6 +145,6 @@ def channel_of(slot: str, bank: str) -> str | None:
     parts = []
     for name, pattern in _SCOPES.items():
         # The string that names the channel is asked first: its numbering belongs to the channel's.
-        found = pattern.search(channel.string) or pattern.search(slot) or pattern.search(bank)
-        parts += [f"{name} {found.group(1)}"] if found else []
+        match = pattern.search(channel.string) or pattern.search(slot) or pattern.search(bank)
+        parts += [f"{name} {match.group(1)}"] if match else []
     return " ".join([*parts, f"channel {channel.group(1).upper()}"])

@@ -44,7 +44,7 @@ def read_nodes(
         number = numbers[0] if numbers else 0
         memory = max(installed or 0, _node_memory(files, number, "MemTotal") or 0)
         return (NumaNode(number, online, memory, (_LOCAL,), near),), ()
-    known, found, notes = set(online), [], []
+    online_cpus, bare, notes = set(online), [], []
     for number in numbers:
         folder = f"{_NODE}/node{number}"
         listed = files.cpus(folder, "cpumap", "cpulist")
@@ -52,12 +52,12 @@ def read_nodes(
         mask, text = readable_cpu_mask(files.text(f"{folder}/cpumap")), files.text(f"{folder}/cpulist")
         if own_memory is None or (mask is None and readable_cpu_list(text) is None):
             notes.append(f"Memory node {number} could not be read whole ({folder}): it may be described too small.")
-        reported = (natural(word) for word in (files.text(f"{folder}/distance") or "").split())
-        distances = tuple(distance for distance in reported if distance is not None)
-        cpus = tuple(cpu for cpu in listed or () if cpu in known)
-        found.append(NumaNode(number, cpus, own_memory or 0, distances))
-    kinds = _kinds(files, found, cpuinfo, near)
-    nodes = tuple(replace(node, kind=kinds[node.number]) for node in found)
+        words_of_distance = (natural(word) for word in (files.text(f"{folder}/distance") or "").split())
+        distances = tuple(distance for distance in words_of_distance if distance is not None)
+        cpus = tuple(cpu for cpu in listed or () if cpu in online_cpus)
+        bare.append(NumaNode(number, cpus, own_memory or 0, distances))
+    kinds = _kinds(files, bare, cpuinfo, near)
+    nodes = tuple(replace(node, kind=kinds[node.number]) for node in bare)
     return nodes, (*notes, *_set_aside(nodes))
 
 
@@ -131,9 +131,9 @@ class _Evidence:
 
 def _kinds(files: KernelFiles, nodes: list[NumaNode], cpuinfo: Mapping[str, str], near: str) -> dict[int, str]:
     """The kind of each node: what a driver or the firmware names, else what speed, distance and zone allow."""
-    found = {n.number: "none" if not n.memory else near if n.cpus else "DRAM" for n in nodes}
+    kinds = {n.number: "none" if not n.memory else near if n.cpus else "DRAM" for n in nodes}
     if all(node.cpus for node in nodes if node.memory):
-        return found
+        return kinds
     named = _of_gpus(files) | _of_dax(files)
     tiers, speeds = _tiers(files), _speeds(files, nodes)
     ordinary = readable_cpu_list(files.text(f"{_NODE}/has_normal_memory")) or ()
@@ -150,8 +150,8 @@ def _kinds(files: KernelFiles, nodes: list[NumaNode], cpuinfo: Mapping[str, str]
             # POWER's distances double at each level of its firmware's hierarchy: they do not tell devices from sockets.
             far=not _is_power(cpuinfo) and _is_distant(node, nodes),
         )
-        found[node.number] = _kind(files, node, cpuinfo, evidence) or found[node.number]
-    return found
+        kinds[node.number] = _kind(files, node, cpuinfo, evidence) or kinds[node.number]
+    return kinds
 
 
 def _kind(files: KernelFiles, node: NumaNode, cpuinfo: Mapping[str, str], evidence: _Evidence) -> str:
@@ -188,18 +188,18 @@ def _has_cxl_memory(files: KernelFiles) -> bool:
 def _is_distant(node: NumaNode, nodes: list[NumaNode]) -> bool:
     """Whether no processors are as near to the node as the two processor nodes that are furthest from each other."""
     places = [place for place, other in enumerate(nodes) if other.cpus]
-    own = [node.distances[place] for place in places if place < len(node.distances)]
+    distances = [node.distances[place] for place in places if place < len(node.distances)]
     between = [nodes[a].distances[b] for a in places for b in places if b < len(nodes[a].distances)]
-    return bool(own) and min(own) > max([_REMOTE, *between])
+    return bool(distances) and min(distances) > max([_REMOTE, *between])
 
 
 def _of_gpus(files: KernelFiles) -> dict[int, str]:
     """Nodes that NVIDIA's driver reports, or that POWER's firmware marks in the device tree."""
-    found = {}
+    kinds = {}
     for name in files.names(_NVIDIA):
         node = natural(files.pairs(f"{_NVIDIA}/{name}/numa_status").get("Node"))
         if node is not None:
-            found[node] = "GPU"
+            kinds[node] = "GPU"
     for name in (entry for entry in files.names(_TREE) if entry.startswith("memory@")):
         associativity, _ = files.read_bytes(f"{_TREE}/{name}/ibm,associativity")
         if (
@@ -207,44 +207,44 @@ def _of_gpus(files: KernelFiles) -> dict[int, str]:
             and len(associativity) >= 4
             and "coherent-device" in (files.text(f"{_TREE}/{name}/compatible") or "")
         ):
-            found[struct.unpack(">I", associativity[-4:])[0]] = "GPU"
-    return found
+            kinds[struct.unpack(">I", associativity[-4:])[0]] = "GPU"
+    return kinds
 
 
 def _of_dax(files: KernelFiles) -> dict[int, str]:
     """Nodes that the driver kmem made of memory devices: CXL, persistent (NVDIMM), or "special" (EFI's specific purpose)."""
-    found = {}
+    kinds = {}
     for name in (entry for entry in files.names(_DAX) if entry.startswith("dax")):
         node = natural(files.text(f"{_DAX}/{name}/target_node"))
         parents = files.link(f"{_DAX}/{name}")
         if node is None:
             continue
         if any(word in parents for word in _CXL_PARENTS):
-            found[node] = "CXL"
+            kinds[node] = "CXL"
         else:
-            found[node] = "persistent" if "ndbus" in parents else "special"
-    return found
+            kinds[node] = "persistent" if "ndbus" in parents else "special"
+    return kinds
 
 
 def _tiers(files: KernelFiles) -> dict[int, int]:
     """The kernel's memory tier of each node (since Linux 6.1); the lower, the faster."""
-    found = {}
+    tiers = {}
     for name in files.names(_TIERS):
         tier = natural(name.removeprefix("memory_tier"))
         for node in readable_cpu_list(files.text(f"{_TIERS}/{name}/nodelist")) or ():
-            found.update({} if tier is None else {node: tier})
-    return found
+            tiers.update({} if tier is None else {node: tier})
+    return tiers
 
 
 def _speeds(files: KernelFiles, nodes: list[NumaNode]) -> dict[int, int]:
     """Bytes a second (in MB/s) from the nearest processors to each node, where the firmware has a table (HMAT)."""
-    found: dict[int, int] = {}
+    speeds: dict[int, int] = {}
     for node in nodes:
         for access in ("access1", "access0"):  # access1: the nearest processors, and not generic initiators
             speed = natural(files.text(f"{_NODE}/node{node.number}/{access}/initiators/read_bandwidth"))
             if speed:
-                found.setdefault(node.number, speed)
-    return found
+                speeds.setdefault(node.number, speed)
+    return speeds
 
 
 def _speed_of_main(nodes: list[NumaNode], speeds: Mapping[int, int]) -> int | None:

@@ -18,9 +18,9 @@ _OTHERS = ("GOMP_CPU_AFFINITY", "KMP_AFFINITY", "OMP_PLACES", "OMP_PROC_BIND", "
 def environment(machine: Machine, parameters: Parameters, around: Mapping[str, str]) -> dict[str, str]:
     """`around` with what a case's threads need: each on the processor that ours would have."""
     threads = int(parameters.get("threads", 1))
-    found = {name: value for name, value in around.items() if name not in _OTHERS}
-    found |= {"OMP_NUM_THREADS": str(threads), "OMP_DYNAMIC": "false", "OMP_PROC_BIND": "false"}
+    variables = {name: value for name, value in around.items() if name not in _OTHERS}
+    variables |= {"OMP_NUM_THREADS": str(threads), "OMP_DYNAMIC": "false", "OMP_PROC_BIND": "false"}
     if cpus := place(machine, threads, str(parameters.get("pinning", "compact"))):
-        found |= {"OMP_PROC_BIND": "close", "OMP_PLACES": ",".join(f"{{{cpu}}}" for cpu in cpus)}
+        variables |= {"OMP_PROC_BIND": "close", "OMP_PLACES": ",".join(f"{{{cpu}}}" for cpu in cpus)}
     policy = str(parameters.get("wait_policy", "default"))
-    return found if policy == "default" else {**found, "OMP_WAIT_POLICY": policy}
+    return variables if policy == "default" else {**variables, "OMP_WAIT_POLICY": policy}

@@ -151,7 +151,7 @@ def identify(cpuinfo: Mapping[str, str], kinds: tuple[tuple[int, int], ...] = ()
 def _s390_machine(cpuinfo: Mapping[str, str]) -> str:
     """'IBM/S390 2817' by the line 'processor 0: version = 00, identification = 279F25, machine = 2817'; "" without one."""
     lines = (value for key, value in cpuinfo.items() if key.startswith("processor "))
-    machine = next((found.group(1) for line in lines if (found := re.search(r"machine = (\w+)", line))), "")
+    machine = next((match.group(1) for line in lines if (match := re.search(r"machine = (\w+)", line))), "")
     return f"IBM/S390 {machine}" if machine else ""
 
 
@@ -213,11 +213,11 @@ def _identify_arm(cpuinfo: Mapping[str, str], kinds: tuple[tuple[int, int], ...]
     if not kinds and implementer is not None and part is not None:
         kinds = ((implementer, part),)
     names = [arm_name(*kind) or f"implementer {kind[0]:#04x} part {kind[1]:#05x}" for kind in kinds]
-    reported = next((cpuinfo[key] for key in ("model name", "Processor") if cpuinfo.get(key)), "")
+    title = next((cpuinfo[key] for key in ("model name", "Processor") if cpuinfo.get(key)), "")
     maker = f"{MAKERS.get(kinds[0][0], '')} " if kinds else ""
     name = " + ".join(dict.fromkeys([*names[:1], *(name.removeprefix(maker) for name in names[1:])]))
     if not kinds or (len(kinds) == 1 and arm_name(*kinds[0]) is None):
-        name = reported or name or f"implementer {cpuinfo['CPU implementer']} part {cpuinfo.get('CPU part', '?')}"
+        name = title or name or f"implementer {cpuinfo['CPU implementer']} part {cpuinfo.get('CPU part', '?')}"
         reason = f"'{name}' is not in the table of known processors"
     elif len(kinds) > 1:
         reason = f"its cores are of {len(kinds)} kinds, with different pipes"

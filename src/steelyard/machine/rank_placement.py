@@ -16,12 +16,12 @@ MOST_ALWAYS = 1024  # … though so many may be asked of any machine: what large
 def pair_placements(machine: Machine) -> tuple[str, ...]:
     """The relations that two ranks can have on this machine, from near to far; "other node" where there are several hosts."""
     alone = bool(machine.hosts) and machine.hosts[0].slots < 2
-    found = (
+    pairs = (
         {relation(machine, machine.cpus[0], cpu) for cpu in machine.cpus[1:]} if machine.cpus and not alone else set()
     )
     if len(machine.hosts) > 1:
-        found.add("other node")
-    return tuple(name for name in PAIRS if name in found)
+        pairs.add("other node")
+    return tuple(name for name in PAIRS if name in pairs)
 
 
 def relation(machine: Machine, a: int, b: int) -> str:
@@ -85,13 +85,13 @@ def ranks_here(machine: Machine, ranks: int, ranks_per_node: int | None) -> int:
         )
     if not machine.hosts:
         return ranks
-    each = ranks_per_node or machine.hosts[0].slots
+    per_host = ranks_per_node or machine.hosts[0].slots
     if ranks_per_node and ranks > ranks_per_node * len(machine.hosts):
         raise UsageError(
             f"ranks={ranks} with ranks_per_node={ranks_per_node} need {-(-ranks // ranks_per_node)} hosts, "
             f"but there are {len(machine.hosts)}."
         )
-    return min(ranks, each)
+    return min(ranks, per_host)
 
 
 def _core(machine: Machine, cpu: int) -> Core | None:

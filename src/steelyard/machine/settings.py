@@ -70,8 +70,8 @@ _FILES: dict[str, tuple[tuple[str, ...], Callable[[str], str]]] = {
 
 def read_settings(files: KernelFiles, cpuinfo: Mapping[str, str]) -> list[Setting]:
     """Every setting that this module knows, by name; one that cannot be read has no value but a reason."""
-    found = [_from_file(files, name, paths, read) for name, (paths, read) in _FILES.items()]
-    found += [
+    settings = [_from_file(files, name, paths, read) for name, (paths, read) in _FILES.items()]
+    settings += [
         *read_frequencies(files, cpuinfo),
         _turbo(files),
         _mitigations(files),
@@ -83,7 +83,7 @@ def read_settings(files: KernelFiles, cpuinfo: Mapping[str, str]) -> list[Settin
         _page_size(files),
         _counters(files),
     ]
-    return sorted(found, key=lambda setting: setting.name)
+    return sorted(settings, key=lambda setting: setting.name)
 
 
 def _from_file(files: KernelFiles, name: str, paths: tuple[str, ...], read: Callable[[str], str]) -> Setting:
@@ -121,7 +121,7 @@ def _mitigations(files: KernelFiles) -> Setting:
             states[state].append(name)
     if not names:
         return Setting("mitigations", None, folder, f"there is no {folder} here")
-    value = "; ".join(f"{state}: {', '.join(sorted(found))}" for state, found in states.items() if found)
+    value = "; ".join(f"{state}: {', '.join(sorted(weaknesses))}" for state, weaknesses in states.items() if weaknesses)
     return Setting("mitigations", value or "none needed", folder)
 
 
@@ -158,9 +158,9 @@ _PARTITIONS = ("/proc/device-tree/ibm,partition-name", "/sys/firmware/devicetree
 
 def _hypervisor(files: KernelFiles, cpuinfo: Mapping[str, str]) -> Setting:
     """The hypervisor's name, "unnamed" for one that hides it, "none", or unknown where nothing could tell."""
-    own, path = _of_architecture(files)
-    if own:
-        return Setting("hypervisor", own, path)
+    hypervisor, path = _of_architecture(files)
+    if hypervisor:
+        return Setting("hypervisor", hypervisor, path)
     flags = cpuinfo.get("flags", "").split()
     offered = files.text(f"{_CLOCK}/available_clocksource") or ""
     names = " ".join(filter(None, (files.text(f"{_DMI}/{name}") for name in ("sys_vendor", "product_name"))))
@@ -250,4 +250,4 @@ def _counters(files: KernelFiles) -> Setting:
 def setting(machine: Machine, name: str) -> Setting:
     """The setting of that name; one without a value where the machine has none of that name."""
     absent = Setting(name, None, "", "this machine's description does not mention it")
-    return next((known for known in machine.settings if known.name == name), absent)
+    return next((entry for entry in machine.settings if entry.name == name), absent)

@@ -71,7 +71,7 @@ def load_system(path: Path) -> SystemFile:
 
 def _limits(path: Path, content: dict[str, object]) -> dict[str, Limit]:
     source = f"given by {path.name}"
-    found = {}
+    limits = {}
     bandwidth = _positive(path, content, "memory_bandwidth")
     rate = _positive(path, content, "memory_rate")
     channels = content.get("memory_channels")
@@ -89,37 +89,37 @@ def _limits(path: Path, content: dict[str, object]) -> dict[str, Limit]:
         )
     if isinstance(channels, int) and rate is not None:
         derived = f"{channels} channels × {rate / 1e6:.0f} MT/s × {_CHANNEL_BYTES} B, {source}"
-        found["memory_bandwidth"] = Limit(channels * rate * _CHANNEL_BYTES, "B/s", derived)
+        limits["memory_bandwidth"] = Limit(channels * rate * _CHANNEL_BYTES, "B/s", derived)
     elif bandwidth is not None:
-        found["memory_bandwidth"] = Limit(bandwidth, "B/s", source)
+        limits["memory_bandwidth"] = Limit(bandwidth, "B/s", source)
     for key, unit in (("network_bandwidth", "B/s"), ("flops", "flop/s")):
         value = _positive(path, content, key)
         if value is not None:
-            found[key] = Limit(value, unit, source)
-    return found
+            limits[key] = Limit(value, unit, source)
+    return limits
 
 
 def _enclosures(path: Path, given: object) -> tuple[Enclosure, ...]:
     """Each with its hosts written out. A host stands in one enclosure of a kind, or in none."""
     if not isinstance(given, dict):
         raise _wrong(path, "enclosures", given)
-    found: list[Enclosure] = []
+    enclosures: list[Enclosure] = []
     for kind, lists in given.items():
         if not isinstance(lists, list) or not all(isinstance(text, str) and text for text in lists):
             raise _wrong(path, "enclosures", {kind: lists})
         try:
-            mine = [Enclosure(kind, hostlist.expand(text)) for text in lists]
+            of_kind = [Enclosure(kind, hostlist.expand(text)) for text in lists]
         except ValueError as problem:
             raise UsageError(f"The system file '{path}', key 'enclosures', '{kind}': {problem}.") from None
-        hosts = [host for enclosure in mine for host in enclosure.hosts]
+        hosts = [host for enclosure in of_kind for host in enclosure.hosts]
         twice = next((host for host, times in Counter(hosts).items() if times > 1), None)
         if twice is not None:
             raise UsageError(
                 f"The system file '{path}', key 'enclosures', names the host '{twice}' twice as of a '{kind}'. Expected is "
                 "one enclosure of a kind for a host."
             )
-        found += mine
-    return tuple(found)
+        enclosures += of_kind
+    return tuple(enclosures)
 
 
 def _positive(path: Path, content: dict[str, object], key: str) -> float | None:

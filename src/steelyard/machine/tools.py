@@ -103,9 +103,9 @@ def ask_compiler(program: str, notes: list[str] | None = None) -> Tool | None:
     for channel in (done.stdout, done.stderr):
         alone = Answer(done.args, done.returncode, channel, "")
         for form in forms:
-            if found := search(alone, form):
+            if match := search(alone, form):
                 _take(notes, done)
-                return Tool(os.path.basename(program), program, found.string)
+                return Tool(os.path.basename(program), program, match.string)
     if why := reason(done):
         raise NoAnswer(f"does not say its version ({why.splitlines()[0]})")
     return None
@@ -165,15 +165,15 @@ def _take(notes: list[str] | None, done: Answer) -> None:
 
 def ask_mpi(wrapper: str, notes: list[str] | None = None) -> Tool | None:
     """The MPI to which the C++ wrapper at this path belongs; None where it is none, or cannot compile. Hangs."""
-    known = mpi.flavours().values()
+    all_flavours = mpi.flavours().values()
     # An MPI that does not know another one's question passes it to the compiler.
-    for question in dict.fromkeys(flavour.question for flavour in known):
+    for question in dict.fromkeys(flavour.question for flavour in all_flavours):
         done = _asked([wrapper, question])
-        for flavour in known:
+        for flavour in all_flavours:
             if flavour.question == question and (match := search(done, flavour.answer)):
                 _take(notes, done)
-                found = Tool(flavour.name, wrapper, ".".join(filter(None, match.groups())) or "unknown")
-                return found if has_header(wrapper, "mpi.h") else None
+                tool = Tool(flavour.name, wrapper, ".".join(filter(None, match.groups())) or "unknown")
+                return tool if has_header(wrapper, "mpi.h") else None
     return None
 
 

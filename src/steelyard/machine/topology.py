@@ -63,23 +63,23 @@ def _cores(
     files: KernelFiles, online: tuple[int, ...], nodes: tuple[NumaNode, ...], notes: list[str]
 ) -> tuple[Core, ...]:
     node_of = {cpu: node.number for node in nodes for cpu in node.cpus}
-    known, found, untold = set(online), [], False
+    online_cpus, places, incomplete = set(online), [], False
     sockets = sockets_of(files, online)
-    observed: set[int] = set()
+    assigned: set[int] = set()
     for cpu in online:
-        if cpu in observed:
+        if cpu in assigned:
             continue
         folder = f"{_CPU}/cpu{cpu}/topology"
         listed = files.cpus(folder, "thread_siblings", "core_cpus", "thread_siblings_list", "core_cpus_list")
-        untold |= listed is None
-        siblings = tuple(other for other in listed or () if other in known and other not in observed)
+        incomplete |= listed is None
+        siblings = tuple(other for other in listed or () if other in online_cpus and other not in assigned)
         if cpu not in siblings:
             siblings = (cpu,)
-        observed.update(siblings)
-        found.append((sockets[cpu], node_of.get(cpu, 0), siblings))
-    if untold:
+        assigned.update(siblings)
+        places.append((sockets[cpu], node_of.get(cpu, 0), siblings))
+    if incomplete:
         notes.append("The kernel does not tell which hardware threads share a core: each was taken for a core.")
-    return tuple(Core(number, socket, node, siblings) for number, (socket, node, siblings) in enumerate(sorted(found)))
+    return tuple(Core(number, socket, node, siblings) for number, (socket, node, siblings) in enumerate(sorted(places)))
 
 
 def allowed_cpus(files: KernelFiles, online: tuple[int, ...]) -> tuple[int, ...]:
@@ -90,8 +90,8 @@ def allowed_cpus(files: KernelFiles, online: tuple[int, ...]) -> tuple[int, ...]
         except (AttributeError, OSError):
             return online
     listed = readable_cpu_list(files.pairs("/proc/self/status").get("Cpus_allowed_list"))
-    known = set(online)
-    return tuple(cpu for cpu in listed if cpu in known) if listed else online
+    online_cpus = set(online)
+    return tuple(cpu for cpu in listed if cpu in online_cpus) if listed else online
 
 
 def allowed_memory(files: KernelFiles, nodes: tuple[NumaNode, ...], group: tuple[int, ...] | None) -> int | None:

@@ -1,6 +1,6 @@
-"""The nouns of Steelyard: frozen dataclasses, no behaviour beyond their own identity. SI units throughout.
+"""The data types of Steelyard: frozen dataclasses without behaviour. All values are in SI units.
 
-They have slots: without, what msgspec read back would be written without its defaults. Imports nothing else of ours.
+They have slots, since msgspec writes objects without slots without their defaults. This package imports no other package of ours.
 """
 
 from steelyard.model.benchmark import Axes, Benchmark, Metric, Source

@@ -1,4 +1,4 @@
-"""The nouns of a figure: frozen dataclasses of plain data, which the report draws. SI units throughout."""
+"""The parts of a figure, as plain data that the report draws. All values are in SI units."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,7 +6,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis of a figure. `log` where decades matter; `ratio`, beside it, of two times: powers of two, and bars from 1."""
+    """An axis of a figure. `log`: logarithmic; `ratio` in addition: a ratio of two times, with powers of two, bars start at 1."""
 
     title: str
     unit: str = ""
@@ -16,7 +16,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line, or one set of points. `low`/`high` draw the interval; `published` is another system's, off at first."""
+    """One line, or one set of points. `low` and `high` give the interval; `published`: another system's, hidden at first."""
 
     name: str
     x: tuple[float | str, ...]
@@ -24,7 +24,7 @@ class Series:
     low: tuple[float | None, ...] = ()
     high: tuple[float | None, ...] = ()
     published: bool = False
-    connected: bool = True  # False: the points are no trend, and are not joined
+    connected: bool = True  # False: points without a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A shaded stretch of the horizontal axis, `low` … `high`, in which something holds that `label` says."""
+    """A shaded part of the horizontal axis from `low` to `high`, with a label."""
 
     low: float
     high: float

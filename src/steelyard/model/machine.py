@@ -13,7 +13,7 @@ class Cache:
     size: int
     line: int
     cpus: tuple[int, ...]
-    inclusive: bool | None = None  # None: the machine does not tell
+    inclusive: bool | None = None  # None: unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class MemoryModule:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting of the machine that can change a measurement. `value` None: could not be read, `reason` says why."""
+    """A setting of the machine that can change a measurement. `value` None: it could not be read; `reason` says why."""
 
     name: str
     value: str | None
@@ -72,7 +72,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """A compiler with its flags; `name` is the factor's value in the records, as "gcc-12.2.0"."""
+    """A compiler with its flags; `name` is its value in the records: "gcc-12.2.0"."""
 
     name: str
     compiler: str
@@ -82,16 +82,16 @@ class Toolchain:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Needed besides the plan to start a parallel program: the MPIs by their names in the plan, and the launcher."""
+    """The MPIs by their names in the plan, and the launcher: all that starts a parallel program besides the plan."""
 
     mpis: Mapping[str, Tool] = field(default_factory=dict)
-    launcher: str = "mpiexec"  # or that of a scheduler, "srun"
+    launcher: str = "mpiexec"  # or the launcher of a scheduler, "srun"
     extra: tuple[str, ...] = ()  # further words for the launcher, as the user gave them
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A machine on which ranks may be started, by the name that the site's MPI or batch system knows; `slots` ranks fit on it."""
+    """A machine for ranks, under its name for the MPI or the batch system; it has room for `slots` ranks."""
 
     name: str
     slots: int
@@ -99,7 +99,7 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Enclosure:
-    """Hosts that stand in one thing, by their names; `kind` is what it is: "blade", "chassis", "switch" …"""
+    """The names of the hosts in one enclosure; `kind` is "blade", "chassis", "switch" …"""
 
     kind: str
     hosts: tuple[str, ...]
@@ -107,13 +107,13 @@ class Enclosure:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """An OpenCL device: its number among all of the machine's, its kind ("CPU", "GPU", "accelerator"), bytes of its memory."""
+    """An OpenCL device: its number on the machine, its kind ("CPU", "GPU", "accelerator"), and its memory in bytes."""
 
     number: int
     name: str
     kind: str
     memory: int
-    shares_memory: bool  # with the host: nothing has to be copied
+    shares_memory: bool  # with the host, so that nothing has to be copied
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class Library:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A physical ceiling of a metric, and how it was derived."""
+    """A physical limit of a metric, and the source of its value."""
 
     value: float
     unit: str
@@ -148,17 +148,17 @@ class Machine:
     caches: tuple[Cache, ...]
     cpus: tuple[int, ...]
     cpu_quota: float | None
-    memory: int  # bytes that this process may use: the least of what is installed and what its control group allows
+    memory: int  # bytes that this process may use: the installed memory, or less if its control group limits it
     memory_available: int
     modules: tuple[MemoryModule, ...]
     fma_width: int | None  # doubles that one fused multiply-add instruction computes; None: unknown processor
-    fma_units: int | None  # fused multiply-add pipes a core; None: unknown processor
+    fma_units: int | None  # fused multiply-add pipes per core; None: unknown processor
     settings: tuple[Setting, ...]
     compilers: tuple[Tool, ...]
     mpis: tuple[Tool, ...]
-    limits: Mapping[str, Limit] = field(default_factory=dict)  # "memory_bandwidth", "flops" … as given or derived
-    notes: tuple[str, ...] = ()  # what could not be found out, and why
+    limits: Mapping[str, Limit] = field(default_factory=dict)  # "memory_bandwidth", "flops" …
+    notes: tuple[str, ...] = ()  # facts that could not be read, and why
     devices: tuple[Device, ...] = ()  # for OpenCL
-    hosts: tuple[Host, ...] = ()  # that a run's ranks are spread over; empty: this machine alone
-    libraries: tuple[Library, ...] = ()  # of each kind the one that our programs find
-    enclosures: tuple[Enclosure, ...] = ()  # of a cluster, the smallest kind first; empty: nobody said
+    hosts: tuple[Host, ...] = ()  # the hosts of a run's ranks; empty: only this machine
+    libraries: tuple[Library, ...] = ()  # for each kind the library that our programs load
+    enclosures: tuple[Enclosure, ...] = ()  # of a cluster, the smallest kind first; empty: not given

@@ -1,7 +1,7 @@
-"""What the harness observed around and inside the samples of a case, as records hold it. docs/formats.md explains each field.
+"""The harness's observations around and inside the samples of a case, as records have them. docs/formats.md explains each field.
 
-What was not observed is None. A part that a record lacks is there, with nothing in it. Only what was given is written: each
-object keeps its own fields in its dictionary, and the class has the rest.
+None: not observed. A part that a record lacks is an empty object. Only the given fields are written: an object has these in
+its dictionary, and the class has the defaults of the others.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,11 +11,11 @@ from typing import Any, Literal
 from steelyard.model.scalars import Number, Whole
 
 Column = Sequence[Number] | None  # one element for each sample, rank or thread
-Kind = Literal["core_clock", "issued", "stream", "chase", "exchange"]  # of what is read beside the samples
+Kind = Literal["core_clock", "issued", "stream", "chase", "exchange"]  # of a reading beside the samples
 
 
 class Part:
-    """Of what was observed: its fields in the order in which they are written."""
+    """A group of observations. Its fields are written in the order of the class."""
 
     def given(self) -> dict[str, Any]:
         """Returns the given fields, in their order, as plain data."""
@@ -26,9 +26,9 @@ class Columns(Part):
     """A part with readings of the pace of cores and memory."""
 
     def of(self, kind: Kind) -> Column:
-        """The readings of that kind; None also for one that is not read here."""
-        found: Column = getattr(self, kind, None)
-        return found
+        """Returns the readings of that kind; None also for a kind that this part does not have."""
+        values: Column = getattr(self, kind, None)
+        return values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,14 +75,14 @@ class Reading(Part):
     exchange: Number = None
 
     def of(self, kind: Kind) -> Number:
-        """The reading of that kind."""
-        found: Number = getattr(self, kind)
-        return found
+        """Returns the reading of that kind."""
+        value: Number = getattr(self, kind)
+        return value
 
 
 @dataclass(frozen=True, kw_only=True)
 class Looks(Columns):
-    """The last two readings of each wait."""
+    """The last two readings of each wait for a quiet machine."""
 
     sample: Column = None
     core_clock: Column = None
@@ -93,7 +93,7 @@ class Looks(Columns):
 
 @dataclass(frozen=True, kw_only=True)
 class Pace(Part):
-    """Before and after the samples, and how long quiet was waited for."""
+    """The pace before and after the samples, and the seconds of waiting for a quiet machine."""
 
     before: Reading = Reading()
     after: Reading = Reading()
@@ -103,7 +103,7 @@ class Pace(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessorSeconds(Part):
-    """The system's accounts of the processors used."""
+    """The operating system's accounting of the used processors, in seconds."""
 
     elapsed: Number = None
     steal: Number = None
@@ -113,7 +113,7 @@ class ProcessorSeconds(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class Counters(Part):
-    """The processor's own counts, for one operation."""
+    """The processor's hardware counters, for one operation."""
 
     instructions: Number = None
     cycles: Number = None
@@ -127,7 +127,7 @@ class Counters(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class Pages(Part):
-    """Where the case's memory lay."""
+    """The place of the case's memory: bytes per memory node, and huge pages."""
 
     nodes: Mapping[str, Number] | None = None
     huge: Number = None
@@ -162,7 +162,7 @@ class RanksObserved(Columns):
 
 @dataclass(frozen=True, kw_only=True)
 class Observed(Part):
-    """All of it; `details` are the kernel's own, which its benchmark reads."""
+    """All observations of a case. Its benchmark reads `details`, which the kernel wrote."""
 
     clock: TimerClock = TimerClock()
     core_clock: Around = Around()
@@ -188,12 +188,12 @@ NOTHING = Observed()
 
 
 def without_null_parts(around: Mapping[str, Any], whole: Part = NOTHING) -> dict[str, Any]:
-    """Plain data of what was observed, without the parts in it that are null: they are as missing ones."""
-    found: dict[str, Any] = {}
+    """Returns plain data of observations without the parts that are null, which mean the same as missing parts."""
+    parts: dict[str, Any] = {}
     for name, value in around.items():
         inner = getattr(whole, name, None)
         if isinstance(inner, Part) and isinstance(value, dict):
-            found[name] = without_null_parts(value, inner)
+            parts[name] = without_null_parts(value, inner)
         elif value is not None or not isinstance(inner, Part):
-            found[name] = value
-    return found
+            parts[name] = value
+    return parts

@@ -1,4 +1,4 @@
-"""Dataclasses to plain data (what JSON can say) and back, checked to the last field by their annotations alone."""
+"""Converts dataclasses to plain data for JSON and back. The annotations of all fields are checked."""
 
 import re
 from array import array
@@ -12,9 +12,9 @@ from steelyard.model import Scalar
 
 T = TypeVar("T")
 
-# What acts on a terminal, or is no character.
+# Characters that act on a terminal, and surrogates, which are not characters.
 _CONTROL = re.compile(f"[\ud800-\udfff{ACTING}]")
-# Where none of these stands, JSON holds no such character, as it is or written out: most of it need not be searched by text.
+# JSON without these byte sequences has no such character, neither directly nor escaped, and need not be searched further.
 _SUSPECT = re.compile(
     rb"\\[bfr]|\\u(?:00[01789]|20|[dD][89abcdefABCDEF])"
     rb"|\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]"
@@ -22,7 +22,7 @@ _SUSPECT = re.compile(
 
 
 def scalar(text: str) -> Scalar:
-    """The text as a whole number, a number, or itself."""
+    """Returns the text as an integer, a float, or itself."""
     for kind in (int, float):
         try:
             return kind(text)
@@ -32,20 +32,20 @@ def scalar(text: str) -> Scalar:
 
 
 def to_plain(value: Any) -> Any:
-    """Dictionaries, lists and scalars. Values that are not finite become None: JSON has no NaN."""
+    """Returns dictionaries, lists and scalars. Values that are not finite become None, since JSON has no NaN."""
     return msgspec.json.decode(to_json(value))
 
 
 def to_json(value: Any) -> bytes:
-    """In one line of JSON."""
+    """Returns one line of JSON."""
     try:
         return msgspec.json.encode(value, enc_hook=other)
-    except UnicodeEncodeError:  # a word of a command line that is no UTF-8
+    except UnicodeEncodeError:  # a word of a command line that is not UTF-8
         return msgspec.json.encode(visible(msgspec.to_builtins(value, enc_hook=other)))
 
 
 def other(value: Any) -> Any:
-    """Converts types that msgspec does not know: other mappings to dictionaries, numbers of NumPy to numbers."""
+    """Converts types that msgspec does not know: other mappings, arrays and numbers of NumPy."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, array):
@@ -54,24 +54,24 @@ def other(value: Any) -> Any:
 
 
 def suspect(text: bytes) -> bool:
-    """Whether JSON may hold a character that acts on a terminal; most text is plain enough to tell at once."""
+    """Returns whether JSON may have a character that acts on a terminal. Most text is decided by fast tests."""
     plain = text.isascii() and b"\\" not in text and b"\x7f" not in text
     return not plain and _SUSPECT.search(text) is not None
 
 
 def from_json(text: bytes) -> Any:
-    """Plain data, with control characters in texts made visible. ValueError where it is no JSON."""
+    """Returns plain data in which control characters are escaped. ValueError if the text is not JSON."""
     try:
-        found = msgspec.json.decode(text)
-        return visible(found) if suspect(text) else found
+        content = msgspec.json.decode(text)
+        return visible(content) if suspect(text) else content
     except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(str(error)) from None
 
 
 def visible(value: Any) -> Any:
-    """Plain data in which no text can act on a terminal: an escape character reads '\\x1b'."""
+    """Returns plain data in which no text can act on a terminal: an escape character becomes '\\x1b'."""
     if isinstance(value, str):
-        return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), value)
+        return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), value)
     if isinstance(value, dict):
         return {visible(key): visible(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -80,7 +80,7 @@ def visible(value: Any) -> Any:
 
 
 def from_plain(kind: type[T], data: Any) -> T:
-    """An instance of the dataclass `kind`. Raises ValueError, naming the field, where `data` is not of its shape."""
+    """Returns an instance of the dataclass `kind`. Raises ValueError, which names the field, if `data` does not fit."""
     try:
         return msgspec.convert(data, kind)
     except (msgspec.ValidationError, RecursionError, OverflowError) as error:

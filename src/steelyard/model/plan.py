@@ -8,8 +8,9 @@ from steelyard.model.scalars import Parameters
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Length of the sampling of a case: until the 95 % interval of the median is within ± `width` (relative), or `seconds` are
-    over."""
+    """The end of the sampling of a case: the 95 % interval of the median is within ± `width` (relative), or `seconds` are over.
+
+    The number of samples is from `least` to `most`."""
 
     width: float = 0.02
     seconds: float = 1.0
@@ -30,13 +31,15 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """A preset: how many launches, how wide the intervals, and which share of the parameter space."""
+    """A preset: the number of launches, the width of the intervals, and the share of the parameter space."""
 
     name: Literal["quick", "standard", "full"]
     launches: int
     sampling: Sampling
-    seconds: float | None = None  # which a plan should not exceed for each toolchain, before it gets less precise
-    promised: float | None = None  # seconds in which it should end with each toolchain, disturbed cases repeated
+    seconds: float | None = None  # length of a plan per toolchain; longer plans get less precise
+    promised: float | None = (
+        None  # seconds per toolchain in which a run should end, with repetitions of disturbed cases
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class Launch:
     toolchain: str
     repetition: int
     cases: tuple[Case, ...]
-    model: str = ""  # the programming model, of a benchmark that has a program for each
+    model: str = ""  # programming model, if the benchmark has several
 
 
 @dataclass(frozen=True, slots=True)

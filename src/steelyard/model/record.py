@@ -9,7 +9,7 @@ from steelyard.model.scalars import Better, Count, Level, Parameters, Whole
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The kernel's own verdict on its result."""
+    """The kernel's check of its result."""
 
     passed: bool
     detail: str = ""
@@ -17,9 +17,9 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One thing that was observed: of which kind (see the table of kinds; "" where it is of none), and what, in a sentence.
+    """One observation: its kind (see the table of kinds; "" for none), and a sentence.
 
-    `numbers` are the figures in it by name, in SI units; one that is not known is not there.
+    `numbers` has the numbers of the sentence by name, in SI units; unknown numbers are missing.
     """
 
     kind: str
@@ -29,9 +29,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a record or a result may be believed, and the evidence for that.
+    """The level of trust in a record or a result, and the evidence for it.
 
-    Only a result can be UNSETTLED: that too little is known shows over the launches of a case.
+    Only a result can be UNSETTLED, since that depends on all launches of a case.
     """
 
     level: Level
@@ -42,10 +42,9 @@ class Verdict:
 class Record:
     """One case of one launch with all its samples.
 
-    `samples` are seconds per operation, in the order of time; `work` is what one operation does (bytes, flops,
-    messages, accesses …); `surroundings` is what was observed around and inside the samples (see docs/formats.md);
-    `aside` are the places of the samples whose own surroundings were disturbed: figures rest on the others;
-    `error` says why there are no samples (the case failed), otherwise None.
+    `samples` are seconds per operation, in the order of time. `work` is the work of one operation (bytes, flops,
+    messages, accesses …). `surroundings` has the observations around and inside the samples (see docs/formats.md).
+    `aside` has the indexes of the disturbed samples, which the figures do not use. `error` says why a case failed.
     """
 
     benchmark: str
@@ -66,7 +65,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A metric's value with its 95 % interval. `low`/`high` are None where too little was measured to state one."""
+    """A metric's value with its 95 % interval. `low` and `high` are None if there are too few samples for an interval."""
 
     value: float
     unit: str
@@ -77,7 +76,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)
 class Result:
-    """All the records of one case over its launches, summarised. `parameters` include `toolchain`."""
+    """The summary of all records of one case over its launches. `parameters` include `toolchain`."""
 
     benchmark: str
     kernel: str

@@ -1,4 +1,4 @@
-"""The parts that a benchmark can play for a whole run. Findings and reports know these, and no benchmark by its name."""
+"""The roles that a benchmark can have in a run. Findings and reports use these, and no benchmark by its name."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ SIZES = (
     "working_set",
     "working_set_bytes",
     "size",
-)  # parameters that say how large a problem is
+)  # parameters that give the size of a problem
 
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A main figure of a run: where it comes from, by parameters at their least or most, and a metric recognised by its unit.
+    """A main figure of a run: the metric with this unit, of the case whose parameters are at their least or most.
 
-    `name` tells it from others for who writes sentences about it; `order`: the lower the earlier. `usual`: values that are taken
-    where they were measured. Takes the fastest of the values of `best`, clean or not, since other values are slower by their
-    nature. `fits`: what a result must be to bear the title at all. `of_memory`: where its data fit a cache it says so.
+    `name` identifies it in findings; a lower `order` comes earlier. `usual`: values that are preferred if they were measured.
+    The fastest value of the parameter `best` is taken, clean or not, since other values are slower by their nature. `fits`:
+    whether a result may have this title. `of_memory`: the figure says so if its data fit into a cache.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Headline:
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """Its fastest results are the roofs of arithmetic: the metric "flops" in double precision, on vectors and on scalars.
+    """The fastest results are the arithmetic limits of the roofline: the metric "flops" in double precision, vector and scalar.
 
     Parameters: `precision`; `vector_width` or `width` ("scalar", or bits); `operation` ("add_mul": not fused).
     """
@@ -48,9 +48,9 @@ class Peak:
 
 @dataclass(frozen=True, slots=True)
 class Bandwidth:
-    """Its `kernel`, over working sets, is the roof that each level of the memory sets: the metrics "traffic" and "bandwidth".
+    """Its `kernel`, over working sets, gives the limit of each memory level: the metrics "traffic" and "bandwidth".
 
-    The records tell their working set, as `working_set` or `bytes` of their work.
+    The records have their working set as `working_set` or `bytes` of their work.
     """
 
     kernel: str
@@ -58,12 +58,12 @@ class Bandwidth:
 
 @dataclass(frozen=True, slots=True)
 class TolerancePoint:
-    """A case whose cost should fall as threads are added: how well they hide the latency of memory.
+    """A case whose cost should fall as threads are added. It shows how well threads hide the latency of memory.
 
-    `point` is its short name ("G"), `title` what an operation is, in words; the lower `order` the earlier. `at` chooses from the
-    results of `kernel` those of the point, of all numbers of threads. Of several kinds of it that one stands for the point
-    which is at the `least` or `most` of these parameters. `shared`: what the threads share where they hide little, a sentence;
-    `remedy`: what to do then, in which "{threads}" is the most that were measured; "": see from how many on it no longer falls.
+    `point` is its short name ("G"), `title` the operation in words; a lower `order` comes earlier. `at` chooses the results of
+    the point, with all numbers of threads, from those of `kernel`. If there are several, the one at the `least` or `most` of
+    these parameters stands for the point. `shared`: a sentence on what the threads share if they hide little. `remedy`: what
+    to do then; "{threads}" stands for the largest number of threads; "": see from how many threads the cost no longer falls.
     """
 
     point: str
@@ -79,9 +79,9 @@ class TolerancePoint:
 
 @dataclass(frozen=True, slots=True)
 class PairsPoint:
-    """Its `kernel` sends messages between `pairs` pairs of ranks at once: how well they hide the latency of the network.
+    """Its `kernel` sends messages between `pairs` pairs of ranks at once, and shows how well they hide the network's latency.
 
-    `title` is what their rate is called.
+    `title` is the name of the message rate.
     """
 
     kernel: str
@@ -90,14 +90,14 @@ class PairsPoint:
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """In its `kernel` all ranks do the same, and none has a part of its own: a slow node or rank shows in their times."""
+    """In its `kernel` all ranks do the same work, so that their times show a slow node or rank."""
 
     kernel: str
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """In its `kernel` every rank waits for all others: what the system takes from one of them shows in the samples."""
+    """In its `kernel` every rank waits for all others, so that the samples show the time that the system takes from a rank."""
 
     kernel: str
 
@@ -106,9 +106,8 @@ class Waiting:
 class Messages:
     """An operation of its `kernel` sends messages of `message_bytes`: a curve over the size, with the metric "bandwidth".
 
-    `reused`: how many buffers of a message's size each rank uses, where `buffers` says whether they are "reused" or "fresh"; 0
-    where that is not compared. `title`: what a curve is called where the MPI's changes of protocol are looked for in it; ""
-    where they are not.
+    `reused`: the number of buffers of each rank if the parameter `buffers` is "reused" or "fresh"; 0: they are not compared.
+    `title`: the name of a curve in which changes of the MPI's protocol are searched for; "": no search.
     """
 
     kernel: str
@@ -118,10 +117,10 @@ class Messages:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Its `kernel` runs on the processors of one memory node, with the memory of the same or another one.
+    """Its `kernel` runs on the processors of one memory node, with the memory of the same node or of another one.
 
-    On all of them where it is `whole`, otherwise on the first. Its `pinning` and `memory_policy` spell out for one machine what
-    has a name on all of them: by that it is paired with another machine's, and found where others published it.
+    It runs on all processors of the node if `whole`, otherwise on the first. Its `pinning` and `memory_policy` depend on the
+    machine; comparisons with other machines and published results use the general name of the placement.
     """
 
     kernel: str
@@ -130,11 +129,11 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Counterpart:
-    """Results of its `kernel` are of the kind that others published as benchmark `published` ("pingpong")."""
+    """Results of its `kernel` can be compared with results that were published as benchmark `published` ("pingpong")."""
 
     published: str
     kernel: str
 
 
 Role = Headline | Peak | Bandwidth | TolerancePoint | PairsPoint | Witness | Waiting | Messages | Placed | Counterpart
-"""What a benchmark plays for a whole run: one from outside as well as ours."""
+"""The roles of a benchmark in a run, for benchmarks of Steelyard and of other packages."""

@@ -1,4 +1,4 @@
-"""A run as its folder holds it, the findings, and all that is judged from it."""
+"""A run as in its folder, its findings, and its evaluation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,16 +11,16 @@ from steelyard.model.record import Record, Result
 from steelyard.model.scalars import Reach
 
 if TYPE_CHECKING:
-    from steelyard.model.sensor import Power  # needs NumPy: loaded by those commands alone that read sensors
+    from steelyard.model.sensor import Power  # needs NumPy, which only commands that read sensors load
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A statement with its evidence. `serious` findings make the exit code 1.
 
-    `effect`: how many times what it is about would change (what is over what could be, or what a figure says over what holds),
-    1 or more; None where no number is known. `reach`: what that concerns, the "figures" of this run (of `benchmark`, or all of
-    them), which it doubts; the "machine", whatever runs on it; or a "program" of one kind.
+    `effect`: the ratio of the present value to the possible or right value, or its inverse: 1 or more; None: unknown.
+    `reach`: the finding concerns the "figures" of this run (of `benchmark`, or all), the "machine" with all programs on it, or
+    a "program" of one kind.
     """
 
     rule: str
@@ -36,11 +36,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Factors:
-    """Where the time of a traced program's ranks goes: POP's factors, of the time (s) that was measured.
+    """The POP efficiency factors of a traced program; `time` is the measured time in seconds.
 
-    `load_balance`: mean of the ranks' computing by its greatest; `serialisation`: the greatest by the time on a network on which
-    messages cost nothing; `transfer`: that time by the measured one. Their product is `parallel`. `computing` (s) is that of all
-    ranks together. Source: POP Centre of Excellence, standard metrics.
+    `load_balance`: mean computing time of the ranks divided by the greatest; `serialisation`: the greatest computing time divided
+    by the time on an ideal network, on which messages cost nothing; `transfer`: that time divided by the measured one. Their
+    product is `parallel`. `computing` (s) is the sum over all ranks. Source: POP Centre of Excellence, standard metrics.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Factors:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The best pace that the machine had shown before a run (see `shown`): by key, in how many runs, since when."""
+    """The best pace of the machine before a run: the values by key, the number of earlier runs, and the time of the first."""
 
     best: Mapping[str, float] = field(default_factory=dict)
     runs: int = 0
@@ -64,7 +64,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class InTurn:
-    """That a run was measured in turn with another: of the same series, on the other side; `notes` are of both."""
+    """The series and the side of a run that was measured in turn with another; `notes` are about both runs."""
 
     series: str
     side: str
@@ -83,24 +83,24 @@ class Run:
     records: tuple[Record, ...]
     finished: bool
     versions: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()  # what reading it back had to mend
+    notes: tuple[str, ...] = ()  # problems of the folder's files
     shown: Shown = Shown()
-    toolchains: Mapping[str, Toolchain] = field(default_factory=dict)  # by the name that stands in the records
+    toolchains: Mapping[str, Toolchain] = field(default_factory=dict)  # by their names in the records
     site: Site = field(default_factory=Site)
-    job: str | None = None  # in which it ran: the scheduler and its number, "slurm 12"
+    job: str | None = None  # the scheduler and the number of the job, "slurm 12"
     command: tuple[str, ...] = ()
     budget: float | None = None  # seconds asked for
     paths: tuple[str, ...] = ()  # folders with further benchmarks
     in_turn: InTurn | None = None
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)  # what follows from it can be kept, see `once`
+@dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)  # weak references: see once_per_object.py
 class Evaluation:
-    """A run with everything that is judged from it: what the report, the terminal and the exports show."""
+    """A run with its results and findings, as the report, the terminal and the exports show them."""
 
     run: Run
     benchmarks: Mapping[str, Benchmark]
     results: tuple[Result, ...]
     findings: tuple[Finding, ...]
     power: "Power | None" = None
-    traces: tuple[Factors, ...] = ()  # of programs that were traced beside the run, as far as somebody names them
+    traces: tuple[Factors, ...] = ()  # of traced programs that the user names

@@ -1,15 +1,15 @@
-"""Kinds of numbers and words that all other types are made of."""
+"""The numbers and words that the fields of all other types have."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
-Whole = Annotated[int, Meta(ge=-(2**53), le=2**53)]  # as exact as a float
+Whole = Annotated[int, Meta(ge=-(2**53), le=2**53)]  # exact also as a float
 Number = Whole | float | None
 Count = Annotated[int, Meta(ge=0, lt=2**31)]
 Scalar = str | Whole | float | bool
 Parameters = Mapping[str, Scalar]
 Better = Literal["higher", "lower", "none"]
-Level = Literal["CLEAN", "UNSETTLED", "DISTURBED", "INVALID"]  # in the order of trust
+Level = Literal["CLEAN", "UNSETTLED", "DISTURBED", "INVALID"]  # from the most to the least trusted
 Reach = Literal["figures", "machine", "program"]

@@ -25,14 +25,14 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Sensor:
-    """One thing that a device measures. `name` is unique on its node: "rapl/package-0/dram".
+    """One quantity that a device measures. `name` is unique on its node: "rapl/package-0/dram".
 
-    A sensor of "energy" counts joules since some moment, from 0 again after `range` of them (None: never, or not known); one of
-    "power" gives watts, their mean over the last `window` seconds (0: at that moment). `update`: seconds after which the device
-    has a new value; `resolution`: its smallest step. `error` is relative, as the maker states it (None: he does not).
-    `part_of` names the sensor whose energy holds that of this one: the two are not added. `modelled`: computed, not measured.
-    `scope`: what the sensors of its source that may be added hold all of, the whole node for example ("": not known).
-    `source` is a word for the way it was had, as "RAPL (powercap)", `place` the file or command.
+    A sensor of "energy" counts joules, and starts again at 0 after `range` joules (None: never, or not known). A sensor of
+    "power" gives watts, as the mean over the last `window` seconds (0: at that moment). `update`: seconds until the device has
+    a new value; `resolution`: its smallest step. `error` is relative, as the maker states it (None: not stated).
+    `part_of` names the sensor whose energy includes that of this one, so that the two must not be added. `modelled`: computed,
+    not measured. `scope`: what the sum of the sensors of this source covers, such as the whole node ("": not known).
+    `source` names the interface ("RAPL (powercap)"), `place` the file or command.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Sensor:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a sensor said: `at` is the moment (ns since 1970) that the device gives, or else that of the asking."""
+    """A value of a sensor; `at` is the time (ns since 1970) that the device gives, or else the time of the query."""
 
     sensor: str
     at: int
@@ -73,11 +73,12 @@ class Trace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rollup:
-    """Stretches of `seconds`, from whole multiples of them since 1970, as columns of one length, sorted by sensor and time.
+    """Readings summarised by intervals of `seconds`, in columns of equal length, sorted by sensor and time.
 
-    `number` says which of `sensors` (node, sensor) a row is of, `at` when it begins (ns since 1970). `count` is the number of its
-    readings; `least`, `mean` and `greatest` are theirs in the sensor's unit, in watts for one of energy (NaN without readings).
-    `joules` is the energy of those `known` seconds of which readings tell (NaN where none do, and for other quantities).
+    Intervals begin at multiples of `seconds` since 1970. `number` is the index of a row's (node, sensor) in `sensors`, `at` the
+    begin (ns since 1970), `count` the number of readings. `least`, `mean` and `greatest` are in the sensor's unit, but in watts
+    for a sensor of energy (NaN without readings). `joules` is the energy in the `known` seconds that readings cover (NaN
+    without such seconds, and for other quantities).
     """
 
     seconds: int
@@ -96,10 +97,10 @@ class Rollup:
 class Power:
     """Readings of the sensors of a run by name, and the idle time of the machine (ns since 1970).
 
-    `busy` is the number of cores that others kept busy meanwhile (None: not known).
+    `busy` is the number of cores that other processes kept busy during that time (None: not known).
     """
 
     traces: Mapping[str, Trace] = field(default_factory=dict)
     idle: tuple[int, int] | None = None
     busy: float | None = None
-    unread: tuple[str, ...] = ()  # what of their readings was left out, and why
+    unread: tuple[str, ...] = ()  # readings that were left out, and why

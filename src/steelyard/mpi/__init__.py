@@ -94,13 +94,13 @@ def flavours() -> dict[str, Flavour]:
 
 def of(mpi: Tool) -> Flavour:
     """Returns the flavour of an MPI. MachineFailed where its file, or the package that brought it, is gone."""
-    found = flavours().get(mpi.name)
-    if found is None:
+    flavour = flavours().get(mpi.name)
+    if flavour is None:
         raise MachineFailed(
             f"Nothing is known of the MPI '{mpi.name}' ({mpi.path}); known are: {', '.join(flavours())}. Install the package "
             "that knew it when the run was begun, or start a new run."
         )
-    return found
+    return flavour
 
 
 def labelled(label: str) -> Flavour | None:
@@ -120,8 +120,8 @@ def names(job: Job) -> tuple[str, ...]:
 
 
 def _own(job: Job) -> dict[str, str]:
-    known = of(job.mpi)
-    return {**known.environment, **known.transports.get(job.transport, {})}
+    flavour = of(job.mpi)
+    return {**flavour.environment, **flavour.transports.get(job.transport, {})}
 
 
 def slots(job: Job) -> str:
@@ -133,7 +133,7 @@ def places(job: Job) -> tuple[str, ...]:
     """The name of the host of rank 0, 1 …, for a job with hosts. With more ranks than places each host gets some more."""
     room = [job.ranks_per_node or host.slots for host in job.hosts]
     rounds = -(-job.ranks // sum(room))
-    each = [[host.name] * (count * rounds) for host, count in zip(job.hosts, room, strict=True)]
+    per_host = [[host.name] * (count * rounds) for host, count in zip(job.hosts, room, strict=True)]
     if job.mapping == "block":
-        return tuple(islice((name for names in each for name in names), job.ranks))
-    return tuple(islice((name for names in zip_longest(*each) for name in names if name), job.ranks))
+        return tuple(islice((name for names in per_host for name in names), job.ranks))
+    return tuple(islice((name for names in zip_longest(*per_host) for name in names if name), job.ranks))

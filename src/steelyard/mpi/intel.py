@@ -17,8 +17,8 @@ def words(job: Job) -> list[str]:
         return ["-n", str(job.ranks), *passed, *ending]
     room = {job.ranks_per_node or host.slots for host in job.hosts}
     if len(room) == 1:
-        each = 1 if job.mapping == "cyclic" else max(room)
-        hosts = ["-ppn", str(each), "-hosts", ",".join(host.name for host in job.hosts)]
+        count_per_host = 1 if job.mapping == "cyclic" else max(room)
+        hosts = ["-ppn", str(count_per_host), "-hosts", ",".join(host.name for host in job.hosts)]
         return ["-n", str(job.ranks), *hosts, *passed, *ending]
     sets = [[str(len(list(ranks))), "-host", name] for name, ranks in groupby(places(job))]
     line = [word for count, *host in sets for word in (":", "-n", count, *host, *ending)]

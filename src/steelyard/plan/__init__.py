@@ -1,4 +1,4 @@
-"""Benchmarks × machine × factors → shuffled launches of cases within a time budget. Pure: nothing is started here."""
+"""Makes the plan of a run: benchmarks × machine × factors, as shuffled launches within a time budget. Starts nothing."""
 
 import itertools
 import math
@@ -14,7 +14,7 @@ from steelyard.model import Axes, Benchmark, Case, Effort, Launch, Machine, Para
 from steelyard.plan.refusal import CHOSEN, GENERAL, PARALLEL, STARTED, refuse, turns
 
 Settings = Mapping[str, Sequence[Scalar]]  # values that replace those of an axis
-# What makes of the chosen benchmarks and the settings those of another kind of run, as a sweep.
+# Changes the chosen benchmarks and the settings into those of another kind of run, such as a sweep.
 Shape = Callable[[Mapping[str, Benchmark], Machine, Effort, Settings], tuple[Mapping[str, Benchmark], Settings]]
 
 EFFORTS = {
@@ -44,11 +44,11 @@ def make(
     seed: int = 1,
     mpis: Sequence[str] = (),
 ) -> Plan:
-    """The plan. `settings` replaces values of axes; `budget` (seconds) lessens the launches, then the time of each case.
+    """Returns the plan. `settings` replaces values of axes; `budget` (seconds) reduces the launches, then the time of a case.
 
-    Without a budget the preset's own length does so as far as it can without harm: two launches and a third of the time are left.
+    Without a budget the length of the preset limits the plan, but at least two launches and a third of the time remain.
 
-    UsageError for a setting that no benchmark knows, for impossible placements, and where nothing is left to run.
+    UsageError for a setting that no benchmark has, for an impossible placement, and if nothing is left to run.
     """
     refuse(benchmarks, machine, effort, settings, mpis)
     cases = {
@@ -59,7 +59,7 @@ def make(
     if not any(cases.values()):
         asked = ", ".join(f"{k}={','.join(map(str, v))}" for k, v in settings.items())
         raise UsageError(f"Nothing is left to run with {asked or 'these benchmarks on this machine'}.")
-    every = [c for found in cases.values() for c in found]
+    every = [c for listed in cases.values() for c in listed]
     fixed = sum(c.setup_seconds * _crowded(machine, c, 2) for c in every)
     fixed += sum(_start_seconds(group, machine) for group in cases.values())
     sampled = sum(STOPPED_EARLY * c.sampling.seconds for c in every)
@@ -73,27 +73,27 @@ def make(
         launches = max(2, min(launches, math.floor(whole / (fixed + SHORTEST * sampled))))
         shorter = min(1.0, max(SHORTEST, (whole / launches - fixed) / sampled))
     seconds = launches * (fixed + shorter * sampled)
-    seconds = seconds if budget is None else min(budget, seconds)  # what does not fit is left out
+    seconds = seconds if budget is None else min(budget, seconds)  # the run leaves out what does not fit
     return Plan(effort.name, seed, _launches(cases, toolchains, launches, shorter, seed), seconds)
 
 
 def needed(benchmarks: Mapping[str, Benchmark], plan: Plan) -> dict[str, Benchmark]:
-    """The benchmarks of the plan, with the programs that its launches start, and for each the MPIs with which they do."""
+    """Returns the benchmarks of the plan, with the programs that its launches start and the MPIs that these need."""
     used: dict[tuple[str, str], set[str]] = {}
     for launch in plan.launches:
         mpis = {str(c.parameters["mpi"]) for c in launch.cases if "mpi" in c.parameters}
         used.setdefault((launch.benchmark, launch.model), set()).update(mpis)
-    found = {}
+    chosen = {}
     for name, benchmark in benchmarks.items():
         sources = [s for s in benchmark.sources if (name, s.model) in used]
         if sources:
             with_mpis = (replace(s, mpis=tuple(sorted(used[name, s.model]))) if s.parallel else s for s in sources)
-            found[name] = replace(benchmark, sources=tuple(with_mpis))
-    return found
+            chosen[name] = replace(benchmark, sources=tuple(with_mpis))
+    return chosen
 
 
 def cpus_of(machine: Machine, parameters: Parameters) -> tuple[int, ...] | None:
-    """The processors to which a case's threads, or a host's ranks, are pinned; None or () for no pinning."""
+    """Returns the processors to which a case's threads, or a host's ranks, are pinned; None or () for no pinning."""
     if "ranks" in parameters:
         per_node = int(parameters.get("ranks_per_node", 0)) or None
         return place_ranks(machine, int(parameters["ranks"]), per_node, str(parameters.get("placement", "compact")))
@@ -101,14 +101,14 @@ def cpus_of(machine: Machine, parameters: Parameters) -> tuple[int, ...] | None:
 
 
 def _start_seconds(cases: list[Case], machine: Machine) -> float:
-    each = PARALLEL_START_SECONDS if cases and "mpi" in cases[0].parameters else START_SECONDS
-    return sum(each * _crowded(machine, group[0], 7) for group in _groups(cases))
+    seconds = PARALLEL_START_SECONDS if cases and "mpi" in cases[0].parameters else START_SECONDS
+    return sum(seconds * _crowded(machine, group[0], 7) for group in _groups(cases))
 
 
 def _crowded(machine: Machine, case: Case, share: int) -> float:
-    """Rough factor by which set-up takes longer if ranks share a processor.
+    """Returns the approximate factor by which set-up takes longer if ranks share a processor.
 
-    Measured with 8 and 32 ranks a processor (Open MPI 4): starts took 1.3 and 4.5 times as long, all together 1.3 and 7 times.
+    Measured with 8 and 32 ranks per processor (Open MPI 4): starts took 1.3 and 4.5 times as long, the whole 1.3 and 7 times.
     """
     return max(1.0, turns(machine, case.parameters) / share)
 
@@ -116,7 +116,7 @@ def _crowded(machine: Machine, case: Case, share: int) -> float:
 def _launches(
     cases: Mapping[tuple[str, str], list[Case]], toolchains: Sequence[str], count: int, shorter: float, seed: int
 ) -> tuple[Launch, ...]:
-    """Every repetition holds all benchmarks once, in an order of its own: a run that is cut short has them all."""
+    """Returns the launches. Each repetition has all benchmarks once, in a new order, so that a shortened run has them all."""
     chance = random.Random(seed)
     launches: list[Launch] = []
     for repetition in range(1, count + 1):
@@ -134,7 +134,7 @@ def _launches(
 
 
 def _groups(cases: list[Case]) -> list[list[Case]]:
-    """The cases that one start can serve: all of a program's, but of ranks and of OpenMP only those that are started alike."""
+    """Groups the cases that one start can measure: all of a program, but only equal starts for ranks and for OpenMP."""
     groups: dict[tuple[Scalar | None, ...], list[Case]] = {}
     for case in cases:
         alike = STARTED if "mpi" in case.parameters else ALIKE if case.parameters.get("model") == "openmp" else ()
@@ -148,7 +148,7 @@ def _shorten(sampling: Sampling, factor: float) -> Sampling:
 
 
 def _shuffle(cases: list[Case], chance: random.Random) -> list[Case]:
-    """In random order, but with those that need the same memory side by side (groups and members are shuffled)."""
+    """Returns the cases in random order, but keeps cases that need the same memory together."""
     groups: dict[tuple[Scalar | None, ...], list[Case]] = {}
     for case in cases:
         groups.setdefault(tuple(case.parameters.get(name) for name in MEMORY), []).append(case)
@@ -167,8 +167,8 @@ def _cases(
     settings: Mapping[str, Sequence[Scalar]],
     mpis: Sequence[str] = (),
 ) -> list[Case]:
-    """Returns the axes that the program of `source` carries out."""
-    found: dict[tuple[str, tuple[tuple[str, Scalar], ...]], Case] = {}
+    """Returns the cases that the program of `source` measures."""
+    cases: dict[tuple[str, tuple[tuple[str, Scalar], ...]], Case] = {}
     for block in benchmark.axes(machine, effort):
         if source.model not in block.values.get("model", ("",)):
             continue
@@ -187,14 +187,14 @@ def _cases(
             if block.expected:
                 sampling, setup = block.expected(point)
             case = Case(benchmark.name, kernel, point, sampling, setup)
-            found.setdefault((kernel, tuple(sorted(point.items(), key=lambda item: item[0]))), case)
-    return list(found.values())
+            cases.setdefault((kernel, tuple(sorted(point.items(), key=lambda item: item[0]))), case)
+    return list(cases.values())
 
 
 def _other_model(block: Axes, settings: Mapping[str, Sequence[Scalar]]) -> bool:
-    """Whether the settings name models, and not the one that this block has without naming it."""
-    own = block.choices.get("model", ())
-    return bool(own) and not set(own) & set(settings.get("model", own))
+    """Returns whether the settings name programming models, but not the model of this block."""
+    models = block.choices.get("model", ())
+    return bool(models) and not set(models) & set(settings.get("model", models))
 
 
 def _points(

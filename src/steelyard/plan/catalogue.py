@@ -19,56 +19,58 @@ DECLARED = ("axes", "metrics", "limit", "figures")
 
 
 def listed(paths: Iterable[Path] = ()) -> list[texts.Listed]:
-    """The same benchmarks as `find`, and its errors; of this package's own the texts are read, and nothing is imported."""
-    found = texts.own()
+    """Returns the benchmarks that `find` returns, with the same errors. Reads the texts of Steelyard's own without importing."""
+    entries = texts.own()
     for name, b in _outside(paths).items():
         new = texts.Listed(name, b.title, b.summary, tuple(s.path for s in b.sources))
-        _expect_one(name, (found.get(name) or new).programs, new.programs)
-        found[name] = new
-    return [found[name] for name in sorted(found)]
+        _expect_one(name, (entries.get(name) or new).programs, new.programs)
+        entries[name] = new
+    return [entries[name] for name in sorted(entries)]
 
 
 def find(paths: Iterable[Path] = ()) -> dict[str, Benchmark]:
-    """All benchmarks by name, sorted. UsageError where a path holds none, or a declaration lacks something."""
-    found = {
+    """Returns all benchmarks by name, sorted. UsageError if a path has none, or a declaration is incomplete."""
+    benchmarks = {
         b.name: b
         for package, folder in doors.packages("benchmarks").items()
         for b in (_own(package, path) for path in texts.declarations(folder))
     }
-    _add(found, _outside(paths))
-    return dict(sorted(found.items()))
+    _add(benchmarks, _outside(paths))
+    return dict(sorted(benchmarks.items()))
 
 
 def _outside(paths: Iterable[Path]) -> dict[str, Benchmark]:
     """Returns the benchmarks behind the entry point and in `paths`."""
-    found: dict[str, Benchmark] = {}
+    benchmarks: dict[str, Benchmark] = {}
     for point in importlib.metadata.entry_points(group="steelyard.benchmarks"):
         module = point.load()
-        _add(found, _foreign(Path(str(module.__file__)).parent))
+        _add(benchmarks, _foreign(Path(str(module.__file__)).parent))
     for path in paths:
         if runner := doors.program_runner(path):
             described = runner.benchmark_of(path)
-            _add(found, {described.name: described})
+            _add(benchmarks, {described.name: described})
             continue
         foreign = _foreign(path)
         if not foreign:
             raise UsageError(
-                f"'{path}' given by --path holds no benchmark: expected <group>/<name>.py beside <group>/<name>.cpp, "
+                f"'{path}' given by --path has no benchmark. Expected is <group>/<name>.py beside <group>/<name>.cpp, "
                 "or a folder <group>/<name> with __init__.py and a .cpp for each programming model."
             )
-        _add(found, foreign)
-    return found
+        _add(benchmarks, foreign)
+    return benchmarks
 
 
-def _add(found: dict[str, Benchmark], more: Mapping[str, Benchmark]) -> None:
-    """UsageError where two benchmarks have one name: which of them was measured could not be determined."""
+def _add(benchmarks: dict[str, Benchmark], more: Mapping[str, Benchmark]) -> None:
+    """Adds benchmarks. UsageError if two have the same name, since records would not show which one was measured."""
     for name, benchmark in more.items():
-        _expect_one(name, *([s.path for s in b.sources] for b in (found.get(name, benchmark), benchmark)))
-        found[name] = benchmark
+        _expect_one(name, *([s.path for s in b.sources] for b in (benchmarks.get(name, benchmark), benchmark)))
+        benchmarks[name] = benchmark
 
 
-def _expect_one(name: str, known: Iterable[str], new: Iterable[str]) -> None:
-    earlier, later = (list(dict.fromkeys(Path(path).resolve() for path in paths)) for paths in (known, new))
+def _expect_one(name: str, earlier_paths: Iterable[str], later_paths: Iterable[str]) -> None:
+    earlier, later = (
+        list(dict.fromkeys(Path(path).resolve() for path in paths)) for paths in (earlier_paths, later_paths)
+    )
     if earlier != later:
         raise UsageError(f"There are two benchmarks '{name}': {earlier[0]} and {later[0]}. Rename the file of one.")
 
@@ -76,9 +78,9 @@ def _expect_one(name: str, known: Iterable[str], new: Iterable[str]) -> None:
 def choose(
     catalogue: dict[str, Benchmark], only: Iterable[str], given: str = " (given by --only)"
 ) -> dict[str, Benchmark]:
-    """The benchmarks named by `only` ("memory.stream", or a whole group "memory"); all of them when it is empty.
+    """Returns the benchmarks named by `only` ("memory.stream", or a whole group "memory"); all if it is empty.
 
-    UsageError, which says where the name was `given`, for one that is no benchmark.
+    UsageError for an unknown name; `given` says where the name comes from.
     """
     names: set[str] = set()
     for wanted in only:
@@ -111,7 +113,7 @@ def _load(path: Path) -> Benchmark:
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses of the declaration look their module up
+    sys.modules[spec.name] = module  # dataclasses of the declaration look up their module
     try:
         spec.loader.exec_module(module)
     except Exception as error:
@@ -141,16 +143,16 @@ def _declare(name: str, module: ModuleType, path: Path) -> Benchmark:
 
 
 def _sources(module: ModuleType, path: Path) -> tuple[Source, ...]:
-    """The source beside a declaration, or all those of its folder: `parallel` is then the tuple of the models that are.
+    """Returns the source beside a declaration, or all sources of its folder; then `parallel` lists the parallel models.
 
-    Where a declaration has `openmp`, its source of threads makes a second program, on those of the compiler's OpenMP runtime.
+    If a declaration has `openmp`, its source for threads makes a second program that uses the compiler's OpenMP runtime.
     """
     if path.stem != "__init__":
-        own = [Source(str(path.with_suffix(".cpp")), bool(getattr(module, "parallel", False)))]
-        threads = own
+        sources = [Source(str(path.with_suffix(".cpp")), bool(getattr(module, "parallel", False)))]
+        threads = sources
     else:
         parallel = tuple(getattr(module, "parallel", ()))
-        own = [Source(str(p), p.stem in parallel, p.stem) for p in sorted(path.parent.glob("*.cpp"))]
-        threads = [source for source in own if source.model == "threads"]
+        sources = [Source(str(p), p.stem in parallel, p.stem) for p in sorted(path.parent.glob("*.cpp"))]
+        threads = [source for source in sources if source.model == "threads"]
     second = [replace(source, model="openmp") for source in threads] if getattr(module, "openmp", False) else []
-    return (*own, *second)
+    return (*sources, *second)

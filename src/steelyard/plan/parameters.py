@@ -4,7 +4,7 @@ from steelyard.model import Benchmark, Effort, Machine, Scalar
 
 
 def parameter_values(benchmark: Benchmark, machine: Machine, effort: Effort) -> dict[str, tuple[Scalar, ...]]:
-    """Returns the values by parameter, in the order of the benchmark's axes; with those that only --set brings into a plan."""
+    """Returns the values of each parameter in the order of the benchmark's axes, with parameters that only --set can use."""
     values: dict[str, dict[Scalar, None]] = {}
     for block in benchmark.axes(machine, effort):
         for name in (*block.values, *block.further):

@@ -1,4 +1,4 @@
-"""Refuses settings that no chosen benchmark knows, and values that none of them can carry out. Pure.
+"""Refuses settings that no chosen benchmark has, and values that none of them can measure. Pure.
 
 `plan`, `run`, `scale` and `submit` refuse the same. The plan does not check facts that only a program can find out, such as a
 missing library or occupied memory. These become a record with the reason.
@@ -12,14 +12,14 @@ from steelyard.model import Axes, Benchmark, Effort, Machine, Parameters, Plan, 
 from steelyard.numbers import GREATEST
 from steelyard.units import binary_size, duration
 
-# Parameters of every kernel: they may be set even where a benchmark's axes do not name them.
+# Parameters of every kernel, which may be set even if a benchmark's axes do not name them.
 GENERAL = ("threads", "pinning", "page_size", "memory_policy", "plant")
-# Of a parallel program: cases that differ in one of these need a start of their own.
+# Parameters of a parallel program; cases that differ in one of these need separate starts.
 STARTED = ("mpi", "ranks", "ranks_per_node", "mapping", "placement", "transport")
 PARALLEL = (*STARTED, "start", "plant")  # parameters of every parallel kernel
-CHOSEN = ("kernel", "model")  # of the values that a benchmark has, a setting chooses some
+CHOSEN = ("kernel", "model")  # a setting of these selects among the values of a benchmark
 
-# What the harness understands, for all kernels alike (native/buffers.h, rank_sampling.h, sampling.h; mpi/__init__.py).
+# Words that the harness understands, for all kernels (native/buffers.h, rank_sampling.h, sampling.h; mpi/__init__.py).
 WORDS: Mapping[str, tuple[str, ...]] = {
     "page_size": ("default", "4k", "transparent", "huge"),
     "mapping": ("block", "cyclic"),
@@ -31,8 +31,8 @@ LEAST_BYTES = {
     "bytes": 1,
     "message_bytes": 1,
     "elements": 4,
-}  # of memory for each: elements have 4 or 8, and stand in more
-CROWDED = 4  # ranks a processor from which on a user is warned
+}  # bytes of memory for each; an element has 4 or 8, often in several arrays
+CROWDED = 4  # ranks per processor from which a warning is given
 
 
 def refuse(
@@ -43,18 +43,18 @@ def refuse(
     mpis: Sequence[str] = (),
     anywhere: bool = False,
 ) -> None:
-    """UsageError for the first setting that cannot be.
+    """Raises UsageError for the first invalid setting.
 
-    `anywhere`: the run goes to another machine (a job): what depends on this one's processors and memory is not asked.
+    `anywhere`: the run goes to another machine (a job), so the processors and memory of this one are not checked.
     """
     if not settings:
         return
     blocks = {name: b.axes(machine, effort) for name, b in benchmarks.items()}
     every = [block for of_one in blocks.values() for block in of_one]
-    known = {name for block in every for name in block.values} | set(GENERAL) | set(PARALLEL)
+    names = {name for block in every for name in block.values} | set(GENERAL) | set(PARALLEL)
     for name, wanted in settings.items():
-        if name not in known:
-            raise UsageError(f"No chosen benchmark has a parameter '{name}' (given by --set). {nearest(name, known)}")
+        if name not in names:
+            raise UsageError(f"No chosen benchmark has a parameter '{name}' (given by --set). {nearest(name, names)}")
         having = [of_one for of_one in blocks.values() if any(name in b.values or name in b.choices for b in of_one)]
         for value in wanted:
             _choose(name, value, having, mpis)
@@ -65,14 +65,14 @@ def refuse(
 
 
 def _choose(name: str, value: Scalar, having: Iterable[Sequence[Axes]], mpis: Sequence[str]) -> None:
-    """UsageError where the value is none of those that there are: of the benchmarks that state them, or of the harness."""
+    """Raises UsageError if neither the benchmarks nor the harness allow the value."""
     possible = {*map(str, mpis)} if name == "mpi" else {*WORDS.get(name, ())}
     for blocks in having:
         stated = [(*b.choices.get(name, ()), *(b.values.get(name, ()) if name in CHOSEN else ())) for b in blocks]
-        own = {str(v) for values in stated for v in values}
-        if not own and name not in WORDS and name != "mpi":
+        values_stated = {str(v) for values in stated for v in values}
+        if not values_stated and name not in WORDS and name != "mpi":
             return  # a benchmark that takes any
-        possible |= own
+        possible |= values_stated
     if possible and str(value) not in possible:
         raise UsageError(
             f"No chosen benchmark has a {name} '{value}' (given by --set {name}=). {nearest(str(value), possible)}"
@@ -80,7 +80,7 @@ def _choose(name: str, value: Scalar, having: Iterable[Sequence[Axes]], mpis: Se
 
 
 def _general(name: str, value: Scalar, machine: Machine, anywhere: bool) -> None:
-    """UsageError for what no kernel could do, whichever it is."""
+    """Raises UsageError for a value that no kernel allows."""
     if name == "plant" and str(value).partition(":")[0] not in PLANTS:
         raise UsageError(
             f"There is no plant '{value}' (given by --set). {nearest(str(value).partition(':')[0], PLANTS)}"
@@ -91,7 +91,7 @@ def _general(name: str, value: Scalar, machine: Machine, anywhere: bool) -> None
         return
     if name in LEAST_BYTES and 0 < machine.memory < value * LEAST_BYTES[name]:
         raise UsageError(
-            f"{name}={value} (given by --set) is more than the {binary_size(machine.memory)} of memory that this machine has."
+            f"{name}={value} (given by --set) is more than the memory of this machine ({binary_size(machine.memory)})."
         )
     if name == "ranks":
         ranks_here(machine, value, None)
@@ -111,7 +111,7 @@ def _memory_policy(value: str, machine: Machine, anywhere: bool) -> None:
 def _reason(name: str, value: Scalar, blocks: Sequence[Axes]) -> str:
     """Returns the values that a benchmark allows for a parameter if this value is not allowed; '' if it is.
 
-    A parameter that a benchmark's axes give whole numbers is a count, and so on; its bounds win over what follows from these.
+    The benchmark's own values show the kind of number that a parameter takes. Stated bounds take precedence.
     """
     given = [v for block in blocks for v in block.values.get(name, ())]
     if not given or any(isinstance(v, (str, bool)) for v in given) or any(name in b.choices for b in blocks):
@@ -151,6 +151,6 @@ def warnings(made: Plan, machine: Machine) -> list[str]:
     ranks = int(worst.parameters["ranks"])
     where = f"{len(machine.cpus)} processors" + (" of each host" if machine.hosts else "")
     return [
-        f"{ranks} ranks on {where} take turns: what is measured is mostly the scheduler, and the run takes about "
+        f"{ranks} ranks on {where} share processors by turns: the results show mostly the scheduler, and the run takes about "
         f"{duration(made.seconds)}."
     ]

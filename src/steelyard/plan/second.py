@@ -1,4 +1,4 @@
-"""Second looks: with the time that a run has left, further launches of the cases whose figures are not settled. Pure."""
+"""Adds launches of the cases whose results are not settled, in the time that a run has left. Pure."""
 
 import math
 import random
@@ -10,21 +10,21 @@ from steelyard.model import Case, Launch, Plan, Record
 from steelyard.plan import EFFORTS, PARALLEL_START_SECONDS, START_SECONDS
 from steelyard.statistics.results.result import judge_case
 
-PASSES = 3  # further launches of a case: what does not settle with them will not with one more
-SPARE = 1.5  # of the planned time: with what is left cases are settled
-RESTLESS = 1.5  # of its length may a run take where neighbours come and go
-PATIENCE = 1 / 2  # of the time spent otherwise may go into waiting for quiet
-LONGEST_WAIT = 2.0  # seconds that one case waits: quiet stretches are that far apart
-SHORTEST_WAIT = 0.05  # the same, after waits that were in vain
+PASSES = 3  # further launches of a case; if it does not settle with three, one more does not help
+SPARE = 1.5  # length of a run in multiples of the planned time, for cases that are not settled
+RESTLESS = 1.5  # factor by which a run may take longer if other load comes and goes
+PATIENCE = 1 / 2  # time for waiting until the machine is quiet, as a share of the other time
+LONGEST_WAIT = 2.0  # seconds that one case waits at most: quiet periods are that far apart
+SHORTEST_WAIT = 0.05  # seconds, after several waits without success
 
-Records = Callable[[int, int], Sequence[Record]]  # by launch and case of the plan, all records of that case so far
+Records = Callable[[int, int], Sequence[Record]]  # (launch, case of the plan) → all records of that case so far
 
 
 @dataclass
 class Patience:
-    """Time that cases may wait for a quiet machine: a share of the other time, the same for early and late cases.
+    """Time that cases may wait for a quiet machine, as a share of the other time, equal for early and late cases.
 
-    After a wait in vain the next case is offered half as long.
+    After a wait without success the next case may wait half as long.
     """
 
     share: float = PATIENCE
@@ -37,16 +37,16 @@ class Patience:
         return max(0.0, min(earned, self.offer))
 
     def waited(self, seconds: float, offered: float) -> None:
-        """A case waited so long of what it was offered: all of it means that it was in vain."""
+        """Counts a wait. A case that waited for the whole time that was offered waited without success."""
         self.spent += seconds
         in_vain = offered > 0 and seconds >= offered
         self.offer = max(SHORTEST_WAIT, self.offer / 2) if in_vain else LONGEST_WAIT
 
 
 def length(plan: Plan, restless: bool) -> float:
-    """Seconds in which the run should have ended: somewhat more than planned, and no more than its preset promises.
+    """Returns the seconds in which the run should end: more than planned, but no more than its preset promises.
 
-    It is longer where neighbours come and go.
+    It is longer on a `restless` machine, where other load comes and goes.
     """
     effort = EFFORTS.get(plan.preset)
     promised = effort.promised if effort and effort.promised else math.inf
@@ -55,9 +55,9 @@ def length(plan: Plan, restless: bool) -> float:
 
 
 def launches(plan: Plan, records: Records, time_left: Callable[[], float]) -> Iterator[Launch]:
-    """Launches to add, one after the other, each of the cases of a first launch that are not settled by then.
+    """Yields launches to add. Each repeats the cases of a first launch that are not settled yet.
 
-    `records` and `time_left` (seconds) are asked anew before each; where no time is left, none follows.
+    Calls `records` and `time_left` (seconds) before each one, and stops when no time is left.
     """
     firsts = [launch for launch in plan.launches if launch.repetition == 1]
     number = max((launch.number for launch in plan.launches), default=0)
@@ -76,7 +76,7 @@ def launches(plan: Plan, records: Records, time_left: Callable[[], float]) -> It
 
 
 def added(plan: Plan) -> tuple[Launch, ...]:
-    """Returns the launches that were added: their repetition is beyond that of the preset, or cases of the first are missing."""
+    """Returns the launches that were added: repetitions beyond those of the preset, or with fewer cases than the first."""
     effort = EFFORTS.get(plan.preset)
     sizes = Counter[int]()
     for launch in plan.launches:
@@ -87,19 +87,19 @@ def added(plan: Plan) -> tuple[Launch, ...]:
 
 def _unsettled(first: Launch, records: Records) -> Iterator[Case]:
     for index, case in enumerate(first.cases):
-        known = records(first.number, index)
-        hopeless = any(r.surroundings.oversubscribed for r in known)
-        if known and not hopeless and judge_case(known)[2].level in ("UNSETTLED", "DISTURBED"):
+        earlier = records(first.number, index)
+        hopeless = any(r.surroundings.oversubscribed for r in earlier)
+        if earlier and not hopeless and judge_case(earlier)[2].level in ("UNSETTLED", "DISTURBED"):
             yield case
 
 
 def _affordable(first: Launch, cases: Iterable[Case], seconds: float) -> tuple[Case, ...]:
-    """As many of them as fit, with the start of the program."""
+    """Returns as many of the cases as fit into the time, with the start of the program."""
     left = seconds - (PARALLEL_START_SECONDS if any("mpi" in c.parameters for c in first.cases) else START_SECONDS)
-    found: list[Case] = []
+    chosen: list[Case] = []
     for case in cases:
         left -= case.setup_seconds + case.sampling.seconds
         if left < 0:
             break
-        found.append(case)
-    return tuple(found)
+        chosen.append(case)
+    return tuple(chosen)

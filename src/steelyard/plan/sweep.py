@@ -1,4 +1,4 @@
-"""The axes of a benchmark made into a sweep over threads, ranks or nodes, which is then an ordinary run. Pure."""
+"""Changes the axes of a benchmark into a sweep over threads, ranks or nodes, which is an ordinary run. Pure."""
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,15 +13,15 @@ from steelyard.plan import EFFORTS, Settings, Shape, catalogue
 from steelyard.statistics.results.sweeps import WITHOUT, Over
 
 OVERS: tuple[Over, ...] = get_args(Over)
-ALL_VALUES = ("kernel", "model")  # axes of which every value is a line; of all others one is taken
-CHOICES = (*ALL_VALUES, "mode")  # by which the blocks of a benchmark are distinguished
-GREATEST = ("class",)  # of these, and of sizes, the last value: the greatest problem that the preset has
+ALL_VALUES = ("kernel", "model")  # axes whose values are all swept; all other axes keep one value
+CHOICES = (*ALL_VALUES, "mode")  # axes that distinguish the blocks of a benchmark
+GREATEST = ("class",)  # these axes, and sizes, keep the last value: the largest problem of the preset
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What shall be swept: over one of `OVERS` (None: threads and ranks, as far as there are both), which counts (none: those
-    that suit the machine), the same work for all or (`weak`) work that grows."""
+    """A request for a sweep. `over` is one of `OVERS` (None: threads and ranks, if the benchmark has them); `counts` is empty
+    for the counts that suit the machine; `weak`: the work grows with the count."""
 
     benchmark: str
     over: Over | None
@@ -30,17 +30,17 @@ class Wanted:
 
 
 def wanted(name: str, over: str | None, counts: str | None, weak: bool, paths: Iterable[Path]) -> Wanted:
-    """The words of the command line, understood. UsageError for an unknown benchmark, what cannot be swept, bad counts."""
-    known = [n for n in catalogue.find(paths) if not n.startswith(WITHOUT)]
+    """Reads the options of the command line. UsageError for an unknown benchmark, a wrong --over, or wrong counts."""
+    names = [n for n in catalogue.find(paths) if not n.startswith(WITHOUT)]
     if name.startswith(WITHOUT):
         raise UsageError(
-            f"The benchmark '{name}' does not scale: its messages have a partner, or its noise a quantum for each processor, and "
-            f"no work is shared out. Those that do: {', '.join(known)}."
+            f"The benchmark '{name}' does not scale, since it does not divide work among its ranks or threads. "
+            f"Benchmarks that scale: {', '.join(names)}."
         )
-    if name not in known:
-        raise UsageError(f"There is no benchmark '{name}'. {nearest(name, known)}")
+    if name not in names:
+        raise UsageError(f"There is no benchmark '{name}'. {nearest(name, names)}")
     if over is not None and over not in OVERS:
-        raise UsageError(f"Nothing can be swept over '{over}' (given by --over). {nearest(over, OVERS)}")
+        raise UsageError(f"A sweep over '{over}' (given by --over) is not possible. {nearest(over, OVERS)}")
     if weak and over == "ranks_per_node":
         raise UsageError(
             "--weak is not possible over ranks_per_node: sweep over ranks, whose work then grows with them."
@@ -50,21 +50,21 @@ def wanted(name: str, over: str | None, counts: str | None, weak: bool, paths: I
 
 
 def _counts(words: str) -> tuple[int, ...]:
-    found = {numbers.whole(word, f"in --counts {words}") for word in words.split(",")}
-    if len(found) < 2:
-        raise UsageError(f"--counts {words}: scaling compares at least two different counts, as in --counts 1,2,4")
-    return tuple(sorted(found))
+    numbers_of_threads = {numbers.whole(word, f"in --counts {words}") for word in words.split(",")}
+    if len(numbers_of_threads) < 2:
+        raise UsageError(f"--counts {words} has one count. Name at least two different counts, as in --counts 1,2,4")
+    return tuple(sorted(numbers_of_threads))
 
 
 def shape(asked: Wanted, paths: Sequence[Path] = ()) -> Shape:
-    """Changes the plan of an ordinary run into that of a sweep: the benchmark with other axes, and the remaining settings."""
+    """Returns the function that gives the benchmark the axes of a sweep, and returns the remaining settings."""
 
     def shaped(
         chosen: Mapping[str, Benchmark], machine: Machine, effort: Effort, settings: Settings
     ) -> tuple[Mapping[str, Benchmark], Settings]:
         benchmark = chosen[asked.benchmark]
         blocks = _blocks(benchmark, asked, machine, effort, settings, paths)
-        # What is set in the blocks already must not be set again for all of them alike.
+        # The blocks already set these, each in its own way.
         done = {block.weak for block in blocks} if asked.weak else set()
         done |= {"ranks_per_node"} if asked.over == "nodes" else set()
         rest = {name: values for name, values in settings.items() if name not in done}
@@ -88,7 +88,7 @@ def _blocks(
         fixed = next((n for n in (axis, over) if n in settings), None)
         if fixed and asked.over:
             raise UsageError(
-                f"--set {fixed}= is what is swept over {over}: name the counts with --counts {_listed(settings[fixed])}"
+                f"--set {fixed}= is not possible in a sweep over {over}. Name the counts with --counts {_listed(settings[fixed])}"
             )
         if fixed:
             continue
@@ -100,31 +100,31 @@ def _blocks(
     if asked.weak and (lost := [b for b in made if b.weak is None]):
         if len(lost) == len(made):
             raise UsageError(
-                f"The benchmark {benchmark.name} has no size to which its work is in proportion: weak scaling (--weak) is not "
-                f"defined for it. Those that have one: {', '.join(growing(machine, paths))}."
+                f"Weak scaling (--weak) is not defined for the benchmark {benchmark.name}: it has no size in proportion to its "
+                f"work. Benchmarks with weak scaling: {', '.join(growing(machine, paths))}."
             )
         made = [b for b in made if b.weak is not None]
     return tuple(made)
 
 
 def growing(machine: Machine, paths: Iterable[Path] = ()) -> list[str]:
-    """The benchmarks that can be scaled weakly: whose axes name the size that grows."""
-    found = []
+    """Returns the names of the benchmarks with weak scaling, whose axes name the size that grows."""
+    names = []
     for name, benchmark in catalogue.find(paths).items():
         with contextlib.suppress(UsageError):  # a benchmark that this machine cannot run
             if any(b.weak is not None for b in benchmark.axes(machine, EFFORTS["quick"])):
-                found.append(name)
-    return found
+                names.append(name)
+    return names
 
 
 def _nothing(benchmark: Benchmark, asked: Wanted, blocks: Sequence[Axes], machine: Machine) -> str:
     if asked.over == "nodes" and len(machine.hosts) < 2:
-        return "There is one node: a sweep over nodes needs two or more, named with --hosts a:4,b:4"
+        return "A sweep over nodes needs two or more nodes, but there is one. Name them with --hosts a:4,b:4"
     axes = {"threads": ("threads",), None: ("threads", "ranks")}.get(asked.over, ("ranks",))
     if any(axis in block.values for axis in axes for block in blocks):
         return (
-            f"Nothing is left to sweep {benchmark.name} over: --set gives the number itself, or there is one processor. Name "
-            "counts with --counts 1,2,4 instead (more ranks than processors are possible, but no law rests on them)."
+            f"{benchmark.name} has only one count to sweep over: --set gives the number, or there is one processor. Name the "
+            "counts with --counts 1,2,4 (more ranks than processors are possible, but no scaling law is fitted to them)."
         )
     names = dict.fromkeys(name for block in blocks for name in block.values)
     return (
@@ -134,20 +134,20 @@ def _nothing(benchmark: Benchmark, asked: Wanted, blocks: Sequence[Axes], machin
 
 
 def _unknown(benchmark: Benchmark, blocks: Sequence[Axes], settings: Settings) -> str:
-    """Which of the chosen values no block of the benchmark has."""
+    """Returns a sentence on the chosen values that no block of the benchmark has."""
     for name in (n for n in CHOICES if n in settings):
-        known = {str(v) for block in blocks for v in block.values.get(name, ())}
+        allowed = {str(v) for block in blocks for v in block.values.get(name, ())}
         for value in settings[name]:
-            if str(value) not in known:
+            if str(value) not in allowed:
                 return (
-                    f"{benchmark.name} has no {name} '{value}' (given by --set {name}=). {nearest(str(value), known)}"
+                    f"{benchmark.name} has no {name} '{value}' (given by --set {name}=). {nearest(str(value), allowed)}"
                 )
     asked = ", ".join(f"{name}={_listed(settings[name])}" for name in CHOICES if name in settings)
     return f"{benchmark.name} has no case with {asked} together."
 
 
 def _agrees(block: Axes, settings: Settings) -> bool:
-    """Whether the block has one of the kernels, models and modes that were asked for."""
+    """Returns whether the block has one of the requested kernels, models and modes."""
     names = [n for n in CHOICES if n in settings and n in block.values]
     return all(set(map(str, block.values[n])) & set(map(str, settings[n])) for n in names)
 
@@ -159,13 +159,13 @@ def _key(block: Axes) -> tuple[frozenset[Scalar], ...]:
 def _chosen(blocks: Sequence[Axes], axis: str) -> list[Axes]:
     """Returns the block with the most counts of each kernel, model and mode; if equal, the one with the greatest counts."""
     having = [b for b in blocks if axis in b.values]
-    # Threads beside an OpenCL device stand aside where there are threads alone.
+    # Prefer blocks without an OpenCL device.
     having = [b for b in having if "device" not in b.values] or having
     best: dict[tuple[frozenset[Scalar], ...], Axes] = {}
     for block in having:
         if _rank(block, axis) > _rank(best.get(_key(block)), axis):
             best[_key(block)] = block
-    # A kernel that a block names with others needs none of its own.
+    # Leave out a block whose kernels, models and modes are all in another block.
     return [b for b in best.values() if not any(_within(b, other) for other in best.values())]
 
 
@@ -180,25 +180,25 @@ def _rank(block: Axes | None, axis: str) -> tuple[int, int]:
 
 
 def _swept(block: Axes, usual: Sequence[Axes], asked: Wanted, machine: Machine, settings: Settings) -> list[Axes]:
-    """A block for each count, with one value of each other axis; none where there is one count alone."""
+    """Returns a block for each count, with one value of each other axis; none if there is only one count."""
     sizes = (*GREATEST, block.weak or "elements")
     values: dict[str, tuple[Scalar, ...]] = {}
     for name, declared in block.values.items():
         if name in ALL_VALUES:
             values[name] = declared
-        elif name in settings:  # it replaces the values anyway; a size that shall grow must be known here
+        elif name in settings:  # a size that grows must have its value here
             values[name] = tuple(settings[name])
         else:
             values[name] = declared[-1:] if name in sizes else declared[:1]
     made = []
     for count, point in _points(values, usual, asked, machine, settings):
-        own: dict[str, tuple[Scalar, ...]] = {name: (value,) for name, value in point.items()}
+        fixed: dict[str, tuple[Scalar, ...]] = {name: (value,) for name, value in point.items()}
         if asked.weak and block.weak:
             least = values.get(block.weak) or settings.get(
                 block.weak, (1,)
-            )  # one that is not declared counts times a class
-            own[block.weak] = tuple(_times(block.weak, v, count) for v in least)
-        made.append(replace(block, values={**values, **own}))
+            )  # a factor of 1 for a size that is not declared
+            fixed[block.weak] = tuple(_times(block.weak, v, count) for v in least)
+        made.append(replace(block, values={**values, **fixed}))
     return made if len(made) > 1 else []
 
 
@@ -213,7 +213,7 @@ def _times(name: str, size: Scalar, count: int) -> int:
 def _points(
     values: dict[str, tuple[Scalar, ...]], usual: Sequence[Axes], asked: Wanted, machine: Machine, settings: Settings
 ) -> list[tuple[int, dict[str, Scalar]]]:
-    """Each count with the parameters that make it; `values` loses what these replace."""
+    """Returns each count with its parameters, and removes from `values` the axes that these replace."""
     hosts = machine.hosts
     if asked.over in ("threads", "ranks") or not hosts:
         if asked.over == "nodes":
@@ -236,7 +236,7 @@ def _points(
 
 
 def doubled(most: int) -> tuple[int, ...]:
-    """1, 2, 4 … and `most`."""
+    """Returns 1, 2, 4 … and `most`."""
     return tuple(sorted({*(1 << k for k in range(most.bit_length())), most}))
 
 

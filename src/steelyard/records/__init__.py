@@ -1,4 +1,4 @@
-"""A run is a folder: run.json says what was planned and where, records.jsonl has one line for each case measured."""
+"""Reads the folder of a run: run.json has the plan and the machine, records.jsonl one line for each measured case."""
 
 import contextlib
 import math
@@ -23,11 +23,11 @@ __all__ = ["FORMAT", "RunFolder", "all_runs", "expect_new", "find", "finished_ca
 
 END = b"\n"
 LEAKED = "look"
-MOST_NOTES = 1000  # lines that are no records, until the rest is not read
+MOST_NOTES = 1000  # invalid lines, after which the rest of the file is not read
 
 
 def read(path: Path) -> Run:
-    """A run from its folder. UsageError where it is none, MachineFailed where it cannot be read; bad lines become notes."""
+    """Reads a run from its folder. UsageError if it is not a run, MachineFailed if it cannot be read; bad lines become notes."""
     run = head(path)
     with uncollected(), _opened(path, "records.jsonl") as file:
         records, notes = _read_records(lines(file))
@@ -35,7 +35,7 @@ def read(path: Path) -> Run:
 
 
 def head(path: Path) -> Run:
-    """The same without its records: all of run.json."""
+    """Reads a run without its records: only run.json."""
     with _opened(path, "run.json") as file:
         text = file.read(LINE + 1)
     try:
@@ -46,12 +46,12 @@ def head(path: Path) -> Run:
             raise ValueError("an object was expected")
         version = about.get("format", FORMAT)
         if not isinstance(version, int):
-            raise ValueError(f"'{version}' is no format")
+            raise ValueError(f"'{version}' is not a format number")
         newer = f"the run was written by a newer Steelyard (format {version}, this one knows {FORMAT})"
-        if about.get("slurm_job") and "job" not in about:  # as it was called in format 1
+        if about.get("slurm_job") and "job" not in about:  # the name in format 1
             about["job"] = f"slurm {about['slurm_job']}"
-        known = {"path": str(path), "finished": (path / "finished.json").exists(), "records": []}
-        return from_plain(Run, {**about, **known, "notes": [newer] if version > FORMAT else []})
+        state = {"path": str(path), "finished": (path / "finished.json").exists(), "records": []}
+        return from_plain(Run, {**about, **state, "notes": [newer] if version > FORMAT else []})
     except ValueError as error:
         raise MachineFailed(
             f"The run folder {path} cannot be read: run.json is not of the expected form ({error})."
@@ -68,20 +68,19 @@ _PLACES = msgspec.json.Decoder(_Place)
 
 
 def finished_cases(path: Path) -> int:
-    """Returns how many cases of the run have a record. Only two fields of each are read: a hundredth of the time that all of
-    it takes."""
-    found = set()
+    """Returns how many cases of the run have a record. Reads only two fields of each, in a hundredth of the time of `read`."""
+    cases = set()
     with _opened(path, "records.jsonl") as file:
         for line in lines(file):
             with contextlib.suppress(msgspec.MsgspecError, ValueError, RecursionError):
                 if line.endswith(END):
-                    found.add(_PLACES.decode(line))
-    return len(found)
+                    cases.add(_PLACES.decode(line))
+    return len(cases)
 
 
 @contextlib.contextmanager
 def _opened(path: Path, name: str) -> Iterator[BinaryIO]:
-    """A file of the run's folder, to be read within: what goes wrong meanwhile is said, too."""
+    """Opens a file of the run's folder for a block. Explains errors of the opening and of the block."""
     try:
         with ordinary(path / name) as opened:
             yield opened
@@ -91,18 +90,18 @@ def _opened(path: Path, name: str) -> Iterator[BinaryIO]:
         raise MachineFailed(f"The run folder {path} cannot be read: {name}: {error.strerror}.") from error
 
 
-def _read_records(found: Iterable[bytes]) -> tuple[list[Record], list[str]]:
-    """A record ends with a line's end: what stands behind the last one is half a record."""
+def _read_records(lines: Iterable[bytes]) -> tuple[list[Record], list[str]]:
+    """Returns the records of the lines and notes on the others. A last line without an end is an incomplete record."""
     records: list[Record] = []
     notes: list[str] = []
-    for number, line in enumerate(found, 1):
+    for number, line in enumerate(lines, 1):
         if line.endswith(END):
             try:
                 records.append(_as_written(line) or _record(line))
             except ValueError as error:
                 notes.append(f"line {number} of records.jsonl was left out: {error}")
                 if len(notes) == MOST_NOTES:
-                    notes.append("the rest of records.jsonl was left out: too many of its lines are no records")
+                    notes.append("the rest of records.jsonl was left out: too many of its lines are not records")
                     break
         elif len(line) == LINE:
             notes.append(f"line {number} of records.jsonl was left out: it has more than {LINE >> 20} MiB")
@@ -117,7 +116,7 @@ _WHOLE = msgspec.json.Decoder(Record)
 
 
 def _as_written(line: bytes) -> Record | None:
-    """The record of a line as this version writes them; None for any other, which is looked at piece by piece."""
+    """Returns the record of a line that this version wrote; None for any other, which `_record` reads in steps."""
     if suspect(line):
         return None
     try:
@@ -128,27 +127,27 @@ def _as_written(line: bytes) -> Record | None:
 
 
 def _record(line: bytes) -> Record:
-    found = from_json(line)
-    if isinstance(found, dict):
-        verdict, samples = found.get("verdict"), found.get("samples")
+    content = from_json(line)
+    if isinstance(content, dict):
+        verdict, samples = content.get("verdict"), content.get("samples")
         if isinstance(verdict, dict) and isinstance(evidence := verdict.get("evidence"), list):
-            verdict["evidence"] = [_typed(each) for each in evidence]
+            verdict["evidence"] = [_typed(entry) for entry in evidence]
         if isinstance(samples, list) and None in samples:
-            found["samples"] = [math.nan if seconds is None else seconds for seconds in samples]  # JSON has no NaN
-        if isinstance(around := found.get("surroundings"), dict):
-            found["surroundings"] = without_null_parts(around)
-    return _own(from_plain(Record, found))
+            content["samples"] = [math.nan if seconds is None else seconds for seconds in samples]  # JSON has no NaN
+        if isinstance(around := content.get("surroundings"), dict):
+            content["surroundings"] = without_null_parts(around)
+    return _own(from_plain(Record, content))
 
 
 def _own(record: Record) -> Record:
-    """The record without a word of the harness that earlier versions wrote among the parameters of every thread kernel."""
+    """Returns the record without the parameter "look", which earlier versions added to every thread kernel by mistake."""
     if LEAKED not in record.parameters:
         return record
     return replace(record, parameters={name: value for name, value in record.parameters.items() if name != LEAKED})
 
 
 def _typed(evidence: object) -> object:
-    """Evidence of format 1, a sentence that began with its kind, as an object; any other as it is."""
+    """Converts evidence of format 1, a sentence that begins with its kind, to an object. Returns any other as it is."""
     if not isinstance(evidence, str):
         return evidence
     kind, _, text = evidence.partition(": ")
@@ -156,14 +155,14 @@ def _typed(evidence: object) -> object:
 
 
 def find(runs: Path, name: str | None) -> Path:
-    """The folder of the run that a user names: a path, an id under `runs`, or None for the newest."""
+    """Returns the folder of the run that a user names: a path, an id under `runs`, or None for the newest."""
     if name is None:
-        known = all_runs(runs)
-        if not known:
+        existing = all_runs(runs)
+        if not existing:
             raise UsageError(f"There is no run in '{runs}' yet. Make one with: steelyard run")
-        return known[-1]
+        return existing[-1]
     if not name:
-        raise UsageError("The name of the run is empty: expected its id or its folder.")
+        raise UsageError("The name of the run is empty. Expected is its id or its folder.")
     for path in (Path(name), runs / name):
         if is_folder(path):
             return path
@@ -173,7 +172,7 @@ def find(runs: Path, name: str | None) -> Path:
 
 
 def all_runs(runs: Path) -> list[Path]:
-    """The run folders under `runs`, oldest first."""
+    """Returns the run folders under `runs`, the oldest first."""
     return (
         sorted((p.parent for p in runs.glob("*/run.json")), key=lambda p: (p / "run.json").stat().st_mtime)
         if is_folder(runs)
@@ -183,4 +182,4 @@ def all_runs(runs: Path) -> list[Path]:
 
 def _runs_near(path: Path) -> str:
     inside = all_runs(path)
-    return f" It holds runs, though; the newest is '{inside[-1]}'." if inside else ""
+    return f" It contains runs; the newest is '{inside[-1]}'." if inside else ""

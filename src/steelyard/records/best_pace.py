@@ -1,6 +1,6 @@
-"""The best pace that a machine has shown: learned from every record, and kept from run to run.
+"""The best pace of a machine: updated by every record, and kept from run to run.
 
-A neighbour who stays for a whole case, or a whole run, shows only beside what the machine could do at another time.
+A load that lasts for a whole case or run is visible only in comparison with the pace at another time.
 """
 
 import hashlib
@@ -18,61 +18,61 @@ from steelyard.model.observed import Kind
 from steelyard.records.writing import write_whole
 from steelyard.statistics.validity.pace import MEASURES, THIRD, UNBOUNDED, Bounds, Measure, typicals
 
-KEPT_RUNS, KEPT_DAYS = 20, 90  # the latest; firmware, cooling and hosts change
+KEPT_RUNS, KEPT_DAYS = 20, 90  # only the latest, since firmware, cooling and hosts change
 
 _Case = tuple[str, ...]  # see `_case`
 
-# Parameters that decide between whom messages go, and by what way.
+# Parameters that decide between which ranks messages go, and by which way.
 BETWEEN = ("mpi", "ranks", "transport", "placement", "ranks_per_node", "mapping", "partner")
 
 
 class Best:
-    """The best of each kind, for each kind of case: from earlier runs, and as records of this one come in."""
+    """The best pace of each kind for each kind of case, from earlier runs and from the records of this one."""
 
     def __init__(self, earlier: Mapping[str, float]) -> None:
         self._earlier = dict(earlier)
-        self._now: dict[str, list[float]] = {}  # of each key the leading medians
-        self._bounds: dict[_Case, Bounds] = {}  # that follow from these
+        self._now: dict[str, list[float]] = {}  # the leading medians of each key
+        self._bounds: dict[_Case, Bounds] = {}  # they follow from the paces
 
     def learn(self, record: Record) -> dict[Kind, float]:
-        """Adds what was read beside the samples of a record, and returns that; nothing where threads took turns."""
+        """Adds the readings beside the samples of a record and returns them; {} if threads shared processors by turns."""
         if record.surroundings.oversubscribed:
             return {}
         read = typicals(record)
         keys = _keys(_case(record.benchmark, record.kernel, record.parameters))
-        for kind, found in read.items():
-            known, measure = self._now.get(keys[kind], []), MEASURES[kind]
-            if len(known) == THIRD and measure.best((found, known[-1])) == known[-1]:
+        for kind, pace in read.items():
+            paces, measure = self._now.get(keys[kind], []), MEASURES[kind]
+            if len(paces) == THIRD and measure.best((pace, paces[-1])) == paces[-1]:
                 continue  # as for most records
-            leading = measure.leading((*known, found))
-            if leading != known:
+            leading = measure.leading((*paces, pace))
+            if leading != paces:
                 self._now[keys[kind]] = leading
                 self._bounds.clear()
         return read
 
     def bounds(self, benchmark: str, kernel: str, parameters: Parameters) -> Bounds:
-        """For a case whose `parameters` include its toolchain."""
+        """Returns the bounds for a case whose `parameters` include its toolchain."""
         case = _case(benchmark, kernel, parameters)
         if case not in self._bounds:
             best = ((kind, self._best(kind, key)) for kind, key in _keys(case).items())
-            self._bounds[case] = Bounds({kind: found for kind, found in best if found is not None})
+            self._bounds[case] = Bounds({kind: pace for kind, pace in best if pace is not None})
         return self._bounds[case]
 
     def bounds_of(self, record: Record) -> Bounds:
-        """For a record; none where more threads than processors shared them by turns."""
+        """Returns the bounds for a record; no bounds if more threads than processors shared them by turns."""
         if record.surroundings.oversubscribed:
             return UNBOUNDED
         return self.bounds(record.benchmark, record.kernel, record.parameters)
 
     def all(self) -> dict[str, float]:
-        """The best of each key that this run has shown."""
+        """Returns the best pace of each key in this run."""
         return {key: leading[-1] for key, leading in self._now.items()}
 
     def _best(self, kind: Kind, key: str) -> float | None:
-        known = self._now.get(key, [])[-1:]
+        candidates = self._now.get(key, [])[-1:]
         if key in self._earlier:
-            known.append(self._earlier[key])
-        return MEASURES[kind].best(known) if known else None
+            candidates.append(self._earlier[key])
+        return MEASURES[kind].best(candidates) if candidates else None
 
 
 def learned(run: Run) -> Best:
@@ -94,13 +94,13 @@ def load(machine: Machine) -> Shown:
 
 
 def save(machine: Machine, best: Best) -> None:
-    """Adds a run; what is too old, or beyond the latest, is forgotten. A cache that cannot be written keeps nothing."""
-    file, found = _file(machine), best.all()
-    if not found:
+    """Adds the paces of a run to the user's cache and removes old ones. Does nothing if the cache cannot be written."""
+    file, paces = _file(machine), best.all()
+    if not paces:
         return
     from steelyard.user_cache import inside
 
-    runs = [*_kept(file), (datetime.now(UTC).isoformat(timespec="seconds"), found)][-KEPT_RUNS:]
+    runs = [*_kept(file), (datetime.now(UTC).isoformat(timespec="seconds"), paces)][-KEPT_RUNS:]
     written = {"format": 1, "runs": [{"at": at, "best": shown} for at, shown in runs]}
     try:
         inside("pace")
@@ -110,7 +110,7 @@ def save(machine: Machine, best: Best) -> None:
 
 
 def _kept(file: Path) -> list[tuple[str, dict[str, float]]]:
-    """When each run was, and what it showed; none where the file cannot be read."""
+    """Returns the time and the paces of each run in the file; [] if it cannot be read."""
     oldest = datetime.now(UTC) - timedelta(days=KEPT_DAYS)
     try:
         runs = json.loads(file.read_text(encoding="utf-8"))["runs"]
@@ -131,12 +131,12 @@ def _file(machine: Machine) -> Path:
     from steelyard.user_cache import cache
 
     hosts = tuple((host.name, host.slots) for host in machine.hosts)
-    reported = (machine.host, machine.processor, len(machine.cores), machine.memory >> 30, os.cpu_count(), hosts)
-    return cache() / "pace" / (hashlib.sha256(repr(reported).encode()).hexdigest()[:16] + ".json")
+    identity = (machine.host, machine.processor, len(machine.cores), machine.memory >> 30, os.cpu_count(), hosts)
+    return cache() / "pace" / (hashlib.sha256(repr(identity).encode()).hexdigest()[:16] + ".json")
 
 
 def _case(benchmark: str, kernel: str, parameters: Parameters) -> _Case:
-    """Key of a best pace: the toolchain, the computation and its number of workers, the way of messages."""
+    """Returns the key of a best pace: the toolchain, the computation, its number of workers, and the way of messages."""
     count = parameters.get("ranks", parameters.get("threads", 1))
     between = [str(parameters.get(name, "")) for name in BETWEEN]
     return (str(parameters.get("toolchain", "")), benchmark, kernel, str(count), *between)
@@ -144,7 +144,7 @@ def _case(benchmark: str, kernel: str, parameters: Parameters) -> _Case:
 
 @lru_cache(maxsize=10_000)
 def _keys(case: _Case) -> Mapping[Kind, str]:
-    """Keys of each kind: the core clock depends on the computation and its number of workers, messages on their way."""
+    """Returns the key of each kind. The core clock depends on computation and number of workers, messages on their way."""
     toolchain, benchmark, kernel, count, *between = case
     words: Mapping[Kind, Sequence[str]] = {"core_clock": (benchmark, kernel, count), "exchange": between}
     return {kind: " ".join((kind, toolchain, *words.get(kind, ()))) for kind in MEASURES}

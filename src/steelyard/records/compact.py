@@ -1,4 +1,4 @@
-"""Long columns of numbers without an object for each: a run of a thousand nodes has a hundred million of them."""
+"""Stores long columns of numbers as arrays: a run of a thousand nodes has a hundred million numbers."""
 
 from array import array
 from collections.abc import Iterator, MutableMapping, MutableSequence
@@ -6,15 +6,15 @@ from typing import Any
 
 from steelyard.model import Record
 
-COLUMNS = ("at", "seconds")  # of the samples: hardly two numbers are alike
-LONG = 256  # numbers in a list of a kernel's own details
-DEEP = 4  # levels of these
+COLUMNS = ("at", "seconds")  # of the samples: nearly all numbers in them differ
+LONG = 256  # minimum length of a list in a kernel's details that becomes an array
+DEEP = 4  # levels of details that are searched for lists
 
 
 def shortened(record: Record) -> Record:
-    """The record itself, its long lists of numbers of one kind as arrays, which say the same.
+    """Changes the long lists of numbers in the record to arrays of the same values, and returns the record.
 
-    To be called before anybody else has the record.
+    Call it before the record is used elsewhere.
     """
     columns = vars(record.surroundings.samples)
     for name in COLUMNS:

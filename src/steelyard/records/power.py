@@ -1,7 +1,7 @@
-"""The readings of a run's sensors, power.jsonl in its folder: what the sensors are, when the machine was idle, and columns.
+"""The readings of a run's sensors in power.jsonl: descriptions of the sensors, the idle time of the machine, and columns.
 
-Each line is an object with one of the fields of `Line`. The run appends a line about once a second, so that one that is killed
-loses no more.
+Each line is an object with one of the fields of `Line`. The run appends a line about once a second, so that a killed run
+loses at most one second.
 """
 
 import threading
@@ -18,11 +18,11 @@ from steelyard.model.plain import from_json, from_plain, to_json
 from steelyard.model.sensor import Power, Reading, Sensor, Trace
 
 FILE = "power.jsonl"
-MOST_NOTES = 1000  # lines that are no readings, until the rest is not read
+MOST_NOTES = 1000  # invalid lines, after which the rest of the file is not read
 SECOND = 10**9
-MOST = 1 << 62  # ns: no moment is so late
-GREATEST = 1e24  # of any number of a sensor, in its unit: sums and products of such are still finite
-LONGEST = 1e9  # seconds, of a sensor's window: thirty years
+MOST = 1 << 62  # ns: later moments are mistakes
+GREATEST = 1e24  # limit of a sensor's numbers in its unit: sums and products of such numbers are still finite
+LONGEST = 1e9  # maximum window of a sensor in seconds: thirty years
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line. `sensors` describes those of the columns that follow; `idle` is when nothing ran (ns since 1970), and
-    `busy` the number of cores that others kept busy meanwhile (None: not known)."""
+    """One line. `sensors` describes the sensors of the next columns; `idle` is the time when nothing ran (ns since 1970), and
+    `busy` the number of cores that other processes kept busy then (None: not known)."""
 
     sensors: tuple[Sensor, ...] = ()
     idle: tuple[int, int] | None = None
@@ -46,7 +46,7 @@ class Line:
 
 
 class PowerFile:
-    """Takes readings, from a thread of their own. Where the disk is full it keeps no more of them, and says so once closed."""
+    """Writes readings, which come from another thread. If the disk is full it stops writing, and `trouble` says so."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
@@ -89,18 +89,18 @@ class PowerFile:
             with files.appended(self._path) as file:
                 file.write(to_json(line) + b"\n")
         except OSError as error:
-            self.trouble = f"The readings of the sensors could not be kept from some moment on: {error.strerror}."
+            self.trouble = f"The readings of the sensors could no longer be written at some point: {error.strerror}."
 
 
 def add(folder: Path, traces: Mapping[Sensor, Trace]) -> list[str]:
-    """Adds to a run the readings of sensors that it does not have yet: their names. UsageError where there are none to add.
+    """Adds readings of sensors that a run does not have yet, and returns the names of these sensors.
 
-    MachineFailed where the file cannot be written.
+    UsageError if there are no readings; MachineFailed if the file cannot be written.
     """
     had = read(folder).traces
     some = {sensor: trace for sensor, trace in traces.items() if len(trace.at)}
     if not some:
-        raise UsageError("No readings of that time are known.")
+        raise UsageError("There are no readings of that time.")
     new = {sensor: trace for sensor, trace in some.items() if sensor.name not in had}
     columns = tuple(Columns(s.name, trace.at.tolist(), trace.value.tolist()) for s, trace in new.items())
     if new:
@@ -113,7 +113,7 @@ def add(folder: Path, traces: Mapping[Sensor, Trace]) -> list[str]:
 
 
 def read(folder: Path) -> Power:
-    """The readings of the run in `folder`, none where it has none; lines that cannot be read are left out: see `unread`."""
+    """Reads the readings of the run in `folder`, empty if it has none. `unread` names the lines that were left out."""
     sensors: dict[str, Sensor] = {}
     columns: dict[str, tuple[list[int], list[float]]] = {}
     idle, busy, notes = None, None, []
@@ -135,15 +135,15 @@ def read(folder: Path) -> Power:
             except (ValueError, msgspec.MsgspecError) as error:
                 notes.append(f"line {number} of {FILE} was left out: {error}")
                 if len(notes) == MOST_NOTES:
-                    notes.append(f"the rest of {FILE} was left out: too many of its lines are no readings")
+                    notes.append(f"the rest of {FILE} was left out: too many of its lines are not readings")
                     break
                 continue
             sensors |= {sensor.name: sensor for sensor in line.sensors}
             idle, busy = (line.idle, line.busy) if line.idle else (idle, busy)
-            for each in line.columns:
-                at, values = columns.setdefault(each.sensor, ([], []))
-                at += each.at
-                values += each.value
+            for column in line.columns:
+                at, values = columns.setdefault(column.sensor, ([], []))
+                at += column.at
+                values += column.value
     traces = {
         name: Trace(sensors[name], np.array(at, dtype=np.int64), np.array(values, dtype=np.float64))
         for name, (at, values) in columns.items()
@@ -153,12 +153,12 @@ def read(folder: Path) -> Power:
 
 
 def _sound(line: Line) -> None:
-    for each in line.columns:
-        if len(each.at) != len(each.value):
-            raise ValueError(f"the columns of '{each.sensor}' are of different lengths")
-        if not all(abs(value) < GREATEST for value in each.value):
-            raise ValueError(f"the columns of '{each.sensor}' hold a number that no sensor gives")
-    moments = [moment for each in line.columns for moment in each.at] + list(line.idle or ())
+    for column in line.columns:
+        if len(column.at) != len(column.value):
+            raise ValueError(f"the columns of '{column.sensor}' are of different lengths")
+        if not all(abs(value) < GREATEST for value in column.value):
+            raise ValueError(f"the columns of '{column.sensor}' have an impossible number")
+    moments = [moment for column in line.columns for moment in column.at] + list(line.idle or ())
     if not all(0 <= moment < MOST for moment in moments):
         raise ValueError("an impossible time")
     if line.idle and line.idle[0] >= line.idle[1]:
@@ -170,4 +170,4 @@ def _sound(line: Line) -> None:
         if not all(0 <= amount < GREATEST for amount in amounts) or not all(
             0 <= seconds < LONGEST for seconds in times
         ):
-            raise ValueError(f"the sensor '{sensor.name}' has a property that is negative or beyond all sense")
+            raise ValueError(f"the sensor '{sensor.name}' has a property that is negative or impossibly large")

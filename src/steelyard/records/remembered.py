@@ -12,20 +12,20 @@ from steelyard.model import Run
 
 Word = Literal[
     "compiler", "flags", "mpi", "launcher"
-]  # what a command may name besides folders, and what can start any program
+]  # names in a command, besides folders, that can start any program
 
 
 def folders(run: Run, paths: Sequence[Path]) -> list[Path]:
-    """`paths`, and where the run's own benchmarks were found: folders that are still there, and that the user has measured with.
+    """Returns `paths` and the run's own folders of benchmarks that still exist and that this user has measured with.
 
-    A declaration is a program: what a run that came from someone else names is not carried out.
+    A declaration is a program: folders that only another user's run names are not trusted.
     """
     trusted = _trusted()
     return [*paths, *(p for p in _further(run, paths) if str(p.resolve()) in trusted)]
 
 
 def unread(run: Run, paths: Sequence[Path]) -> tuple[str, ...]:
-    """A sentence for each folder that the run names and `folders` leaves out, although it is there."""
+    """Returns a sentence for each existing folder that the run names and `folders` leaves out."""
     trusted = _trusted()
     return tuple(
         f"The benchmarks in '{p}' were not read: they are programs, and you never measured with them. "
@@ -36,7 +36,7 @@ def unread(run: Run, paths: Sequence[Path]) -> tuple[str, ...]:
 
 
 def trust(paths: Sequence[Path], words: Mapping[Word, Sequence[str]] | None = None) -> None:
-    """Remembers what the user measures with; where nothing can be written it has to be named again."""
+    """Remembers what the user measures with. If the cache cannot be written, the user has to name it again."""
     lines = (_line(kind, text) for kind, texts in (words or {}).items() for text in texts)
     new = {*(str(p.resolve()) for p in paths), *lines} - _trusted()
     with contextlib.suppress(OSError):
@@ -47,7 +47,7 @@ def trust(paths: Sequence[Path], words: Mapping[Word, Sequence[str]] | None = No
 
 
 def used(kind: Word, text: str) -> bool:
-    """Whether the user has measured with this compiler, these flags, the MPI of this path, or these words of the launcher."""
+    """Returns whether the user has measured with this compiler, these flags, this MPI, or these launcher options."""
     return _line(kind, text) in _trusted()
 
 

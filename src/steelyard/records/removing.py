@@ -9,9 +9,9 @@ from steelyard.records.writing import lock
 
 
 def expect_removable(folder: Path) -> None:
-    """UsageError for a folder that is no run, is a link, or belongs to a run that is being measured."""
+    """Raises UsageError for a folder that is not a run, is a link, or belongs to a run that is being measured."""
     if folder.is_symlink() or not (folder / "run.json").is_file():
-        raise UsageError(f"'{folder}' is not the folder of a run: it has no run.json of its own, or is a link.")
+        raise UsageError(f"'{folder}' is not the folder of a run: it has no run.json, or is a link.")
     try:
         file = os.open(folder / "records.jsonl", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -23,7 +23,7 @@ def expect_removable(folder: Path) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Removes the folder with all that it holds; links in it are removed and not followed. MachineFailed where it cannot."""
+    """Removes the folder with its content; removes links in it without following them. MachineFailed if that fails."""
     try:
         shutil.rmtree(folder)
     except OSError as error:

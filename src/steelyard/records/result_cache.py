@@ -1,7 +1,7 @@
 """Keeps data that were derived from a run in the user's cache, under a hash of the run's files and of this package.
 
-`key` is that of what follows from these two alone: nothing of a run with benchmarks from outside is kept under it. An entry
-names the hash of its own content, so that one that was cut off or damaged is made anew.
+Such data follow from these two alone, so nothing is kept for a run with benchmarks from outside. The name of an entry contains
+a hash of its content, so that a damaged or incomplete entry is made again.
 """
 
 import contextlib
@@ -24,42 +24,42 @@ HOUSE = Path(__file__).parents[1]
 FILES = ("run.json", "records.jsonl", "power.jsonl")
 BLOCK = 1 << 20  # bytes that are hashed at once
 DIGEST = 32  # bytes
-DIGESTS = "digests"  # the file of those that are remembered: a line each
-LARGE, MOST_TEXT = 1 << 20, 1 << 20  # bytes of a file whose hash is remembered at least, and of DIGESTS at most
-SETTLED = 3 * 10**9  # ns since a file was changed: file systems count time in steps of up to 2 s
+DIGESTS = "digests"  # file of the remembered hashes, one in each line
+LARGE, MOST_TEXT = 1 << 20, 1 << 20  # bytes: minimum size of a file whose hash is remembered, maximum size of DIGESTS
+SETTLED = 3 * 10**9  # ns after the last change of a file: file systems count time in steps of up to 2 s
 MOST = 2000  # entries
 MOST_BYTES = 1 << 30  # of all entries
 
 
 def key(path: Path) -> str:
-    """The name of what is made of the run in the folder `path` as it is now; "" where its files cannot be read."""
-    found = hashlib.blake2b(_rules_once(HOUSE), digest_size=20)
+    """Returns the key for data of the run in the folder `path` as it is now; "" if its files cannot be read."""
+    hashed = hashlib.blake2b(_rules_once(HOUSE), digest_size=20)
     try:
         for name in FILES:
-            found.update(digest(path / name))
+            hashed.update(digest(path / name))
     except OSError:
         return ""
-    found.update(repr((path / "finished.json").exists()).encode())
-    return found.hexdigest()
+    hashed.update(repr((path / "finished.json").exists()).encode())
+    return hashed.hexdigest()
 
 
 def digest(file: Path) -> bytes:
-    """The hash of a file's content; b"" where there is none. That of a large file is remembered as long as nothing changes it."""
+    """Returns the hash of a file's content; b"" if there is no file. Remembers the hash of a large file until it changes."""
     if not file.is_file():
         return b""
     with file.open("rb", buffering=0) as content:
         before = _identity(content)
-        if known := _digests().get(before):
-            return bytes.fromhex(known)
-        found = hashlib.blake2b(digest_size=DIGEST)
+        if remembered := _digests().get(before):
+            return bytes.fromhex(remembered)
+        hashed = hashlib.blake2b(digest_size=DIGEST)
         while block := content.read(BLOCK):
-            found.update(block)
-        _remember(before, _identity(content), found.hexdigest())
-    return found.digest()
+            hashed.update(block)
+        _remember(before, _identity(content), hashed.hexdigest())
+    return hashed.digest()
 
 
 def _identity(file: BinaryIO | FileIO) -> str:
-    """Of what an open file holds now: each change of it changes one of these, at the latest its time of change."""
+    """Returns the identity of an open file's present content. Each change of the file changes it."""
     s = os.fstat(file.fileno())
     return f"{s.st_dev}:{s.st_ino}:{s.st_size}:{s.st_mtime_ns}:{s.st_ctime_ns}"
 
@@ -74,22 +74,22 @@ def _digests() -> dict[str, str]:
     return {line[0]: line[1] for line in words if len(line) == 2 and len(line[1]) == 2 * DIGEST}
 
 
-def _remember(before: str, after: str, found: str) -> None:
-    """Not of a small file, nor of one that changed while it was read or so lately that it can change within the same tick."""
+def _remember(before: str, after: str, digest_text: str) -> None:
+    """Remembers the hash, except of a small file, of one that changed while it was read, and of one that changed just now."""
     size, changed = int(after.split(":")[2]), int(after.split(":")[4])
     if before != after or size < LARGE or time.time_ns() - changed < SETTLED:
         return
-    _digests()[before] = found
+    _digests()[before] = digest_text
     with contextlib.suppress(OSError):
         user_cache.inside("runs")
         with appended(_folder() / DIGESTS) as file:
             if file.seek(0, os.SEEK_END) > MOST_TEXT:
                 file.truncate(0)
-            file.write(f"{before} {found}\n".encode())
+            file.write(f"{before} {digest_text}\n".encode())
 
 
 def _sources(folder: Path) -> Iterator[Path]:
-    """The files of this program that a judgement follows from."""
+    """Yields the files of this program that results depend on."""
     for where, inner, names in os.walk(folder):
         inner[:] = (name for name in inner if name != "__pycache__")
         yield from (Path(where, name) for name in names if name.endswith((".py", ".csv")))
@@ -101,8 +101,8 @@ def stamps(files: Iterable[Path]) -> list[tuple[str, int, int]]:
 
 
 def rules(house: Path) -> bytes:
-    """Returns what changes with the program in the folder `house`, with Python and with the libraries that judge."""
-    # The version of a library is a file of it: to ask its metadata takes longer than all the rest.
+    """Returns bytes that change with the program in the folder `house`, with Python, NumPy and SciPy."""
+    # One file stands for the version of a library, since reading its metadata takes longer than all the rest.
     places = [spec.origin for name in ("numpy", "scipy") if (spec := importlib.util.find_spec(name)) and spec.origin]
     tools = [(place, s.st_mtime_ns, s.st_size) for place in places for s in [os.stat(place)]]
     return repr((stamps(_sources(house)), tools, platform.python_version())).encode()
@@ -112,7 +112,7 @@ _rules_once = once(rules)
 
 
 def find(name: str, what: str) -> Path | None:
-    """The entry `what` under that key, whole and this user's own; None where it has to be made."""
+    """Returns the file of the entry `what` under the key `name`; None if no complete entry of this user exists."""
     if not name:
         return None
     for file in _folder().glob(f"{name}.{what}.*"):
@@ -124,7 +124,7 @@ def find(name: str, what: str) -> Path | None:
 
 
 def save(name: str, what: str, content: bytes) -> None:
-    """Keeps the entry; where nothing can be written nothing is."""
+    """Keeps the entry. Does nothing if the cache cannot be written."""
     if not name:
         return
     with contextlib.suppress(OSError):
@@ -141,7 +141,7 @@ def _short(content: bytes) -> str:
 
 
 def _tidy(folder: Path) -> None:
-    """Removes the entries that were used longest ago, as far as there are too many, or too large ones."""
+    """Removes the entries that were used longest ago if there are too many, or if they are too large."""
     entries = sorted(
         ((s.st_mtime, s.st_size, e.path) for e in os.scandir(folder) if e.name != DIGESTS for s in [e.stat()]),
         reverse=True,

@@ -1,4 +1,4 @@
-"""A run being written: its records are appended and forced to the disk one by one, so that one that is killed loses none."""
+"""Writes a run. Each record is appended and forced to the disk at once, so that a killed run loses none."""
 
 import contextlib
 import json
@@ -15,19 +15,19 @@ from steelyard.files import replacing
 from steelyard.model import Machine, Plan, Record
 from steelyard.model.plain import to_json, to_plain
 
-FORMAT = 2  # of run.json and records.jsonl; one more for each change that older readers would misread
+FORMAT = 2  # of run.json and records.jsonl; increased by each change that older versions would misread
 
 NAME = re.compile(r"[^\W_][\w.-]{0,99}")  # of a run
 
 
 class RunFolder:
-    """A run being written. One writer at a time: a lock on records.jsonl says so."""
+    """The folder of a run that is being written. A lock on records.jsonl allows one writer at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = self._open(path / "records.jsonl")
         try:
-            # What is appended from here on may be of this format.
+            # From here on the file may have records of this format.
             self._change(lambda about: {"format": max(about.get("format", FORMAT), FORMAT)})
         except BaseException:
             self.close()
@@ -35,9 +35,9 @@ class RunFolder:
 
     @classmethod
     def create(cls, runs: Path, machine: Machine, plan: Plan, about: Mapping[str, Any], name: str = "") -> "RunFolder":
-        """A new folder under `runs`, with this name or that of the time; run.json is written whole or not at all."""
+        """Makes a new folder under `runs` with this name, or named after the time. Writes run.json completely or not at all."""
         path = runs
-        made: list[Path] = []  # folders, of which none stays where the run cannot begin
+        made: list[Path] = []  # folders to remove if the run cannot begin
         try:
             made, path = _new_folder(runs, name)
             content = {
@@ -60,7 +60,7 @@ class RunFolder:
             ) from error
 
     def append(self, record: Record) -> None:
-        """One line, on the disk when this returns. After a failure the file is as it was before."""
+        """Adds a record as a line, which is on the disk when this returns. After a failure the file is as before."""
         line = to_json(record) + b"\n"
         end = os.lseek(self._file, 0, os.SEEK_END)
         try:
@@ -74,11 +74,11 @@ class RunFolder:
             raise self._full(f"A record cannot be written to {self.path}: {error}.") from error
 
     def replan(self, plan: Plan) -> None:
-        """Writes the plan with what was added to it."""
+        """Writes the plan again, with the launches that were added."""
         self._change(lambda about: {"plan": to_plain(plan)})
 
     def _change(self, news: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        """Writes run.json anew where what `news` makes of it is not in it yet."""
+        """Writes run.json again if the fields that `news` returns differ from its content."""
         file = self.path / "run.json"
         try:
             content = json.loads(file.read_text(encoding="utf-8"))
@@ -90,12 +90,12 @@ class RunFolder:
 
     def _full(self, why: str) -> MachineFailed:
         return MachineFailed(
-            f"{why} Nothing that was finished is lost; make room and go on with: "
+            f"{why} All finished cases are kept. Make space on the disk and continue with: "
             f"steelyard resume {shlex.quote(str(self.path))}"
         )
 
     def finish(self, about: Mapping[str, Any]) -> None:
-        """Says that the plan was carried out to its end."""
+        """Marks the run as finished."""
         try:
             write_whole(self.path / "finished.json", json.dumps(to_plain(about), indent=1))
         except OSError as error:
@@ -123,19 +123,19 @@ class RunFolder:
 
 
 def lock(file: int, run: Path) -> None:
-    """Locks the open records of a run until they are closed. UsageError where another process writes them."""
+    """Locks the open records of a run until they are closed. UsageError if another process writes them."""
     import fcntl
 
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise UsageError(f"The run {run} is being written by another process; wait until it ends.") from None
+        raise UsageError(f"Another process is writing the run {run}. Wait until it ends.") from None
     except OSError:
-        pass  # a file system without locks (some NFS): one writer is then the user's own care
+        pass  # a file system without locks (some NFS): the user must avoid two writers
 
 
 def expect_new(runs: Path, name: str) -> None:
-    """UsageError for a name that no new run can have under `runs`."""
+    """Raises UsageError for a name that no new run can have under `runs`."""
     if not NAME.fullmatch(name):
         raise UsageError(
             f"'{name}' (given by --name) is not a valid name of a run. Use at most 100 characters: letters, digits, '.', '_' and "
@@ -148,7 +148,7 @@ def expect_new(runs: Path, name: str) -> None:
 
 
 def _new_folder(runs: Path, name: str) -> tuple[list[Path], Path]:
-    """A folder with the name, "" for that of the time; and all that were made for it, the innermost first."""
+    """Makes a folder with the name ("": the time). Returns all folders that were made, the innermost first, and the folder."""
     missing = [folder for folder in (runs, *runs.parents) if not folder.exists()]
     runs.mkdir(parents=True, exist_ok=True)
     for attempt in range(1, 1000):
@@ -162,11 +162,11 @@ def _new_folder(runs: Path, name: str) -> tuple[list[Path], Path]:
             _remove(missing)
             raise
         return [path, *missing], path
-    raise MachineFailed(f"'{runs}' holds a thousand runs of this second: choose another folder with --runs.")
+    raise MachineFailed(f"'{runs}' has a thousand runs of this second. Choose another folder with --runs.")
 
 
 def _remove(folders: list[Path]) -> None:
-    """The first with all that it holds, the others where nothing else is in them."""
+    """Removes the first folder with its files, and the others if they are empty."""
     for folder in folders[:1]:
         for file in folder.glob("*"):
             file.unlink(missing_ok=True)
@@ -176,7 +176,7 @@ def _remove(folders: list[Path]) -> None:
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Writes a file so that a reader sees the old one or the new one, never half of it."""
+    """Writes a file so that a reader sees the old content or the new content, never a mixture."""
     with replacing(path) as making, making.open("wb") as file:
         file.write(content.encode() if isinstance(content, str) else content)
         file.flush()
@@ -184,16 +184,16 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def _cut_torn_line(file: int) -> None:
-    """A process killed in the middle of a write leaves half a line: the case counts as not measured."""
+    """Removes an incomplete last line, which a killed process leaves. The case counts as not measured."""
     size = os.fstat(file).st_size
     step = 1 << 16
     at = size
     while at > 0:
         start = max(0, at - step)
         chunk = os.pread(file, at - start, start)
-        found = chunk.rfind(b"\n")
-        if found >= 0:
-            at = start + found + 1
+        line_end = chunk.rfind(b"\n")
+        if line_end >= 0:
+            at = start + line_end + 1
             break
         at = start
     if at != size:

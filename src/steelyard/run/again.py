@@ -53,18 +53,18 @@ def again(run: Run, paths: Sequence[Path], here: Machine, trusted: bool) -> Setu
 
 def _toolchains(run: Run, here: Machine, trusted: bool) -> dict[str, Toolchain]:
     """Returns the tools of the plan by their names in it."""
-    known: dict[str, Toolchain] = {}
+    toolchains: dict[str, Toolchain] = {}
     for then in run.toolchains.values():
         named = trusted or remembered.used("compiler", then.compiler)
         with contextlib.suppress(UsageError):  # a compiler that is gone is named below
             word = shlex.quote(then.compiler) if is_file(Path(then.compiler)) else then.compiler
-            found = build.resolve(word if then.flags == build.FLAGS else f"{word} {then.flags}", here, named)
-            known[found.name] = found
+            toolchain = build.resolve(word if then.flags == build.FLAGS else f"{word} {then.flags}", here, named)
+            toolchains[toolchain.name] = toolchain
     names = sorted({launch.toolchain for launch in run.plan.launches})
-    if missing := [n for n in names if n not in known]:
-        raise _gone(run, missing[0], known, trusted)
+    if missing := [n for n in names if n not in toolchains]:
+        raise _gone(run, missing[0], toolchains, trusted)
     for name in names:
-        flags = known[name].flags
+        flags = toolchains[name].flags
         if (bad := unsafe(flags)) and not (trusted or remembered.used("flags", flags)):
             raise _refused(run, f"the compiler flag '{bad[0]}'")
         earlier = run.toolchains.get(name)
@@ -72,17 +72,17 @@ def _toolchains(run: Run, here: Machine, trusted: bool) -> dict[str, Toolchain]:
             raise UsageError(
                 f"The run {run.path} was built with '{earlier.flags}', which now means '{flags}'. Start a new run."
             )
-    return {n: known[n] for n in names}
+    return {n: toolchains[n] for n in names}
 
 
-def _gone(run: Run, name: str, known: Mapping[str, Toolchain], trusted: bool) -> UsageError:
+def _gone(run: Run, name: str, toolchains: Mapping[str, Toolchain], trusted: bool) -> UsageError:
     then = run.toolchains.get(name)
     path = Path(then.compiler) if then else Path()
     if path.is_absolute() and is_file(path) and not (trusted or remembered.used("compiler", str(path))):
         return _refused(run, f"the compiler '{path}', which is not among those that are found here")
     return UsageError(
         f"The run {run.path} was built with {name}, which is not on this machine any more "
-        f"(now: {', '.join(known) or 'none of its compilers'}). Start a new run."
+        f"(now: {', '.join(toolchains) or 'none of its compilers'}). Start a new run."
     )
 
 
@@ -102,11 +102,11 @@ def _mpi(run: Run, name: str, here: Machine, trusted: bool) -> Tool:
         if not (trusted or remembered.used("mpi", path)):
             raise _refused(run, f"the MPI '{path}', which is not among those that are found here")
         try:
-            found = ask_mpi(path)
+            candidate = ask_mpi(path)
         except Hangs:
-            found = None
-        if found and build.mpi_name(found) == name:
-            return found
+            candidate = None
+        if candidate and build.mpi_name(candidate) == name:
+            return candidate
     raise UsageError(
         f"The run {run.path} was measured with the MPI {name} ({path or 'without a path'}), which is not found now "
         f"(found: {', '.join(map(build.mpi_name, here.mpis)) or 'none'}). Load or install it again, or start a new run."

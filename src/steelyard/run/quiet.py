@@ -44,26 +44,26 @@ class Look:
 Looking = Callable[[float], Look]
 
 
-def looking(program: Path, machine: Machine, toolchain: str, known: Shown) -> Looking:
+def looking(program: Path, machine: Machine, toolchain: str, paces: Shown) -> Looking:
     """Looks at this machine for so many seconds, by one of its kernel programs (any will do)."""
 
     def look(seconds: float) -> Look:
         running = Program(local.argv(program), local.environment(machine))
         try:
-            return at(running, machine, toolchain, known, seconds)
+            return at(running, machine, toolchain, paces, seconds)
         finally:
             running.close()
 
     return look
 
 
-def at(program: Conversation, machine: Machine, toolchain: str, known: Shown, seconds: float) -> Look:
+def at(program: Conversation, machine: Machine, toolchain: str, paces: Shown, seconds: float) -> Look:
     """The look of a program that runs: each processor in turn, all alone on the machine."""
     cpus = machine.cpus
     answer = program.ask(
         f"look={seconds:g} threads={len(cpus)} cpus={','.join(map(str, cpus))}", 2 * seconds + LIMIT
     ).get("look", {})
-    earlier = Best(known.best).bounds("", "", {"threads": 1, "toolchain": toolchain}).best
+    earlier = Best(paces.best).bounds("", "", {"threads": 1, "toolchain": toolchain}).best
     share = _share(from_plain(Looks, answer), earlier)
     return Look(1.0 if share is None else share)
 
@@ -89,34 +89,34 @@ def prepare(look: Looking, wait: float, usual: float, restless: float, say: Call
     `usual` and `restless` are the lengths of the run in seconds, on a quiet machine and on another one.
     """
     most = math.inf if wait > 0 else LOOK_SHARE * usual
-    observed = look(min(LOOK, most))
-    if not observed.quiet:
-        observed = look(min(LONGER, most))
-    if wait > 0 and not observed.quiet:
-        observed = _waited(look, observed, wait, say)
-    if not observed.quiet:
-        say(sentence(observed, usual, restless, wait > 0))
-    return observed
+    result = look(min(LOOK, most))
+    if not result.quiet:
+        result = look(min(LONGER, most))
+    if wait > 0 and not result.quiet:
+        result = _waited(look, result, wait, say)
+    if not result.quiet:
+        say(sentence(result, usual, restless, wait > 0))
+    return result
 
 
-def sentence(observed: Look, usual: float, restless: float, waited: bool) -> str:
+def sentence(result: Look, usual: float, restless: float, waited: bool) -> str:
     """Returns the message for the user before a run on a machine that is not quiet."""
-    if observed.never:
+    if result.never:
         offer = "" if waited else " To start when the machine is quiet, use --wait 30m."
         return (
-            f"Other guests use the cores {percent(1 - observed.share)} of the time. The results show the speed that is left: "
+            f"Other guests use the cores {percent(1 - result.share)} of the time. The results show the speed that is left: "
             f"most of them will be DISTURBED.{offer}"
         )
     return (
-        f"Other guests use part of the cores or of the memory {percent(1 - observed.share)} of the time. Cases wait until "
+        f"Other guests use part of the cores or of the memory {percent(1 - result.share)} of the time. Cases wait until "
         f"the machine is quiet: expect up to {duration(restless)} instead of {duration(usual)}."
     )
 
 
-def _waited(look: Looking, observed: Look, wait: float, say: Callable[[str], None]) -> Look:
+def _waited(look: Looking, result: Look, wait: float, say: Callable[[str], None]) -> Look:
     until = time.monotonic() + wait
-    while not observed.quiet and (left := until - time.monotonic()) > 0:
-        say(f"Waiting for a quiet machine ({percent(observed.share)} of the time now), at most {duration(left)} more …")
+    while not result.quiet and (left := until - time.monotonic()) > 0:
+        say(f"Waiting for a quiet machine ({percent(result.share)} of the time now), at most {duration(left)} more …")
         time.sleep(min(5.0, left))
-        observed = look(LOOK)
-    return observed
+        result = look(LOOK)
+    return result

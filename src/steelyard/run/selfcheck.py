@@ -54,7 +54,7 @@ def carry_out(
     from steelyard.plan import EFFORTS
     from steelyard.run import setup
 
-    known = {name: check for name, check in CHECKS.items() if not only or name in only}
+    chosen = {name: check for name, check in CHECKS.items() if not only or name in only}
     for name in only:
         if name not in CHECKS:
             raise UsageError(f"There is no check '{name}' (given by --only). {nearest(name, CHECKS)}")
@@ -64,7 +64,7 @@ def carry_out(
     outcomes: list[Outcome] = []
     try:
         bench.learn()
-        for name, check in known.items():
+        for name, check in chosen.items():
             begun(name)
             outcomes.append(replace(check(bench, repetitions), name=name))
             done(outcomes[-1])
@@ -87,17 +87,17 @@ def quiet(bench: Bench, repetitions: int) -> Outcome:
     scatter, middle = _scatter(values), median(values)
     steady = [r for r in records if _scatter(r.samples) <= STEADY and abs(median(r.samples) / middle - 1) <= TOLERATED]
     flagged = [sentence(r.verdict.evidence[0]) for r in steady if r.verdict.level != "CLEAN"]
-    observed = (
+    summary = (
         f"{len(flagged)} of {len(steady)} undisturbed cases were flagged; {repetitions - len(steady)} more were disturbed by "
         f"others; the values scatter by {percent(scatter, 1)}"
     )
     few = len(steady) < repetitions / 2
     if not few and len(flagged) <= FALSE_ALARMS * len(steady):
-        return Outcome("quiet", "passed", observed)
+        return Outcome("quiet", "passed", summary)
     busy = busy_cores(1.0)
     unsteady = few or scatter > TOLERATED or (busy is not None and busy > QUIET)
     reason = "; this machine is not quiet, and so false alarms cannot be counted" if unsteady else ""
-    return Outcome("quiet", "unknown" if unsteady else "failed", observed + reason, tuple(flagged[:5]))
+    return Outcome("quiet", "unknown" if unsteady else "failed", summary + reason, tuple(flagged[:5]))
 
 
 def competing(bench: Bench, repetitions: int) -> Outcome:
@@ -161,11 +161,11 @@ def _flagged_or_near(
         moved = max(value / high - 1, 1 - value / low)
         if record.verdict.level == "CLEAN" and moved > near:
             missed.append(f"called clean although the median was {percent(moved, 1)} off the quiet value")
-    right, found = len(records) - len(missed), sum(record.verdict.level != "CLEAN" for record in records)
-    observed = f"{right} of {len(records)} cases were flagged ({found}) or within {percent(near)} of the quiet value"
+    right, flags = len(records) - len(missed), sum(record.verdict.level != "CLEAN" for record in records)
+    summary = f"{right} of {len(records)} cases were flagged ({flags}) or within {percent(near)} of the quiet value"
     if len(missed) <= tolerated * len(records):
-        return Outcome(name, "passed", observed)
-    return _missed(bench, name, observed, tuple(missed[:5]))
+        return Outcome(name, "passed", summary)
+    return _missed(bench, name, summary, tuple(missed[:5]))
 
 
 @contextmanager
@@ -204,15 +204,15 @@ def _scatter(values: Sequence[float]) -> float:
     return ordered[-1 - len(ordered) // 20] / ordered[len(ordered) // 20] - 1
 
 
-def _missed(bench: Bench, name: str, observed: str, evidence: tuple[str, ...] = ()) -> Outcome:
+def _missed(bench: Bench, name: str, summary: str, evidence: tuple[str, ...] = ()) -> Outcome:
     """Something planted was missed: a failure, unless the machine's own unrest is large enough to hide it."""
     apart = _scatter([median(bench.measure().samples) for _ in range(20)])
     if apart <= TOLERATED:
-        return Outcome(name, "failed", observed, evidence)
+        return Outcome(name, "failed", summary, evidence)
     return Outcome(
         name,
         "unknown",
-        f"{observed}; quiet values scatter by {percent(apart, 1)} themselves, which may hide it",
+        f"{summary}; quiet values scatter by {percent(apart, 1)} themselves, which may hide it",
         evidence,
     )
 
@@ -234,12 +234,12 @@ def _planted(kind: str, plant: str, expected: str, first: int = 0) -> Callable[[
     def check(bench: Bench, repetitions: int) -> Outcome:
         missed = [w for w in (wrong(bench.measure(plant)) for _ in range(repetitions)) if w]
         right = "flagged, or rest on undisturbed samples," if first else "flagged"
-        observed = (
+        summary = (
             f"{repetitions - len(missed)} of {repetitions} cases were {right} and their evidence names '{expected}'"
         )
         if missed:
-            return _missed(bench, kind, observed, tuple(dict.fromkeys(missed)))
-        return Outcome(kind, "passed", observed)
+            return _missed(bench, kind, summary, tuple(dict.fromkeys(missed)))
+        return Outcome(kind, "passed", summary)
 
     return check
 
@@ -251,11 +251,11 @@ def delay(bench: Bench, repetitions: int) -> Outcome:
     samples = bench.measure(f"turns:{DELAY}", TURNS, TURN_SECONDS).samples
     pairs = len(samples) // 2
     without, delayed = ([(s,) for s in samples[first : 2 * pairs : 2]] for first in (0, 1))
-    found = compare_in_turn(without, delayed, smallest=DELAY / 2)
-    moved, low, high = (percent(end - 1, 2, signed=True) for end in (found.ratio, found.low, found.high))
-    observed = f"called {found.call}: {moved} [{low}, {high}] for a planted {percent(DELAY, signed=True)}"
-    right = found.call == "SLOWER" and abs(found.ratio - 1 - DELAY) <= DELAY / 4
-    return Outcome("delay", "passed", observed) if right else _missed(bench, "delay", observed)
+    comparison = compare_in_turn(without, delayed, smallest=DELAY / 2)
+    moved, low, high = (percent(end - 1, 2, signed=True) for end in (comparison.ratio, comparison.low, comparison.high))
+    summary = f"called {comparison.call}: {moved} [{low}, {high}] for a planted {percent(DELAY, signed=True)}"
+    right = comparison.call == "SLOWER" and abs(comparison.ratio - 1 - DELAY) <= DELAY / 4
+    return Outcome("delay", "passed", summary) if right else _missed(bench, "delay", summary)
 
 
 def intervals(bench: Bench, repetitions: int) -> Outcome:
@@ -267,8 +267,8 @@ def intervals(bench: Bench, repetitions: int) -> Outcome:
         f"{p}, {n} samples: {percent(share, 1)}" for (p, n), share in shares.items() if not 0.93 <= share <= 0.97
     )
     least, most = (percent(end(shares.values()), 1) for end in (min, max))
-    observed = f"the interval holds the truth in {least} to {most} of simulated cases"
-    return Outcome("intervals", "failed" if wrong else "passed", observed, wrong)
+    summary = f"the interval holds the truth in {least} to {most} of simulated cases"
+    return Outcome("intervals", "failed" if wrong else "passed", summary, wrong)
 
 
 CHECKS: dict[str, Callable[[Bench, int], Outcome]] = {

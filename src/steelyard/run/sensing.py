@@ -31,8 +31,8 @@ class Sensing:
 
     def seconds(self, width: float) -> float:
         """Returns how long a case must last, in seconds, for its energy to be known to ± `width`."""
-        reported = [s for device in self.devices for s in device.sensors if s.quantity in ("energy", "power")]
-        return max(seconds_for(sensor, width, self.period) for sensor in reported)
+        chosen = [s for device in self.devices for s in device.sensors if s.quantity in ("energy", "power")]
+        return max(seconds_for(sensor, width, self.period) for sensor in chosen)
 
 
 def asked(power: bool | None, words: Sequence[str], period: float, screen: Screen) -> Sensing | None:
@@ -42,13 +42,13 @@ def asked(power: bool | None, words: Sequence[str], period: float, screen: Scree
     """
     if power is False:
         return None
-    named = [sensors.opened(each) for each in words]
+    named = [sensors.opened(word) for word in words]
     for sentence in sensors.notes(named):
         screen.warn(sentence)
-    found = sensors.find(light=not power)
-    devices = (*(d for d in found.devices if _tells_power(d)), *named)
+    devices_here = sensors.find(light=not power)
+    devices = (*(d for d in devices_here.devices if _tells_power(d)), *named)
     if power:
-        for sentence in found.refused:
+        for sentence in devices_here.refused:
             screen.warn(sentence)
         if not devices:
             screen.warn(f"{sensors.NONE} The run goes on without.")

@@ -87,12 +87,12 @@ def machine(system: str | None = None) -> Machine:
 def resolve(request: Request) -> Setup:
     """Finds on this machine what the request asks for. UsageError for what there is not."""
     here = replace(machine(request.system), hosts=site.hosts(request.hosts))
-    found = site.site(request.mpis, request.launcher, request.launcher_words, here)
+    where = site.site(request.mpis, request.launcher, request.launcher_words, here)
     toolchains = [build.resolve(text, here, named=True) for text in (request.toolchains or [build.default(here)])]
     _expect_distinct(toolchains)
     chosen = catalogue.choose(catalogue.find(request.paths), request.only)
-    able = site.possible(chosen, found, request.only)
-    return Setup(here, {t.name: t for t in toolchains}, found, able)
+    able = site.possible(chosen, where, request.only)
+    return Setup(here, {t.name: t for t in toolchains}, where, able)
 
 
 def _expect_distinct(toolchains: Sequence[Toolchain]) -> None:

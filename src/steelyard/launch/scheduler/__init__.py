@@ -169,18 +169,18 @@ def launchers() -> dict[str, Launcher]:
     brought = (scheduler.launcher for scheduler in schedulers().values())
     return {
         "mpiexec": Launcher("mpiexec", mpiexec.argv, mpiexec.environment),
-        **{each.name: each for each in brought if each},
+        **{one.name: one for one in brought if one},
     }
 
 
 def launcher(name: str) -> Launcher:
     """The launcher of that name. UsageError where there is none."""
-    known = launchers()
-    if name not in known:
+    all_launchers = launchers()
+    if name not in all_launchers:
         raise UsageError(
-            f"There is no launcher '{name}' (given by --launcher, or by an earlier run). {nearest(name, known)}"
+            f"There is no launcher '{name}' (given by --launcher, or by an earlier run). {nearest(name, all_launchers)}"
         )
-    return known[name]
+    return all_launchers[name]
 
 
 def inside() -> tuple[Scheduler, Allocation] | None:
@@ -193,11 +193,11 @@ def inside() -> tuple[Scheduler, Allocation] | None:
 
 def submitting(name: str | None) -> tuple[Scheduler, Batch]:
     """The scheduler of that name, or else one that is there, and how it is submitted to. UsageError where there is none."""
-    able = {each.name: (each, each.batch) for each in schedulers().values() if each.batch}
+    able = {scheduler.name: (scheduler, scheduler.batch) for scheduler in schedulers().values() if scheduler.batch}
     if name is not None and name not in able:
         raise UsageError(f"There is no scheduler '{name}' (given by --scheduler). {nearest(name, able)}")
-    order = sorted(able, key=lambda each: each != USUAL)
-    present = (each for each in order if all(map(shutil.which, able[each][1].commands)))
+    order = sorted(able, key=lambda scheduler: scheduler != USUAL)
+    present = (scheduler for scheduler in order if all(map(shutil.which, able[scheduler][1].commands)))
     return able[name or next(present, USUAL)]
 
 
@@ -210,9 +210,9 @@ def told(done: Answer, read: Callable[[str], State]) -> tuple[State | None, str]
         return None, programs.reason(done)
 
 
-def ask(words: Sequence[str], reported: str = "") -> Answer:
+def ask(words: Sequence[str], text: str = "") -> Answer:
     """Runs a command of a scheduler's, and waits for its answer."""
     try:
-        return programs.ask(words, _SECONDS, reported, {**os.environ, "LC_ALL": "C"}, _MOST)
+        return programs.ask(words, _SECONDS, text, {**os.environ, "LC_ALL": "C"}, _MOST)
     except programs.NoAnswer as problem:
         return subprocess.CompletedProcess(words, 127, "", f"{words[0]} {problem}")

@@ -22,8 +22,8 @@ def ran(job: str, now: float, ask: Ask) -> tuple[Ran, ...]:
     silent = []
     for words, read in ((_SACCT, _accounted), (_SCONTROL, _remembered)):
         done = ask([*words, job], "")
-        if found := _read(done, now, read):
-            return found
+        if runs := _read(done, now, read):
+            return runs
         silent.append(f"{words[len(_EPOCH)]} {_said(done)}")
     raise MachineFailed(
         f"Slurm does not tell when and where job {job} ran: {'; '.join(silent)}. "
@@ -34,31 +34,31 @@ def ran(job: str, now: float, ask: Ask) -> tuple[Ran, ...]:
 def _read(done: Answer, now: float, read: Callable[[str], Iterator[tuple[str, str, str]]]) -> tuple[Ran, ...]:
     if done.returncode != 0:
         return ()
-    found = []
+    runs = []
     for begin, end, nodes in read(done.stdout):
         if begin.isdigit() and float(begin) < now:  # a job that waits is reported an expected start, or none
             ended = min(float(end), now) if end.isdigit() else now
             try:
-                found += [Ran(host, float(begin), ended) for host in hostlist.expand(nodes)]
+                runs += [Ran(host, float(begin), ended) for host in hostlist.expand(nodes)]
             except ValueError as error:
                 raise MachineFailed(f"Slurm's answer cannot be read: {error}.") from None
-    return tuple(found)
+    return tuple(runs)
 
 
-def _accounted(said: str) -> Iterator[tuple[str, str, str]]:
-    for line in said.splitlines():
+def _accounted(output: str) -> Iterator[tuple[str, str, str]]:
+    for line in output.splitlines():
         fields = line.split("|")
         if len(fields) == 4 and fields[3] not in ("", "None assigned"):
             yield fields[1], fields[2], fields[3]
 
 
-def _remembered(said: str) -> Iterator[tuple[str, str, str]]:
-    for line in said.splitlines():
-        found = dict(re.findall(r"(?:^|\s)([\w/:]+)=(\S*)", line))
-        nodes = found.get("NodeList", "")
+def _remembered(output: str) -> Iterator[tuple[str, str, str]]:
+    for line in output.splitlines():
+        fields = dict(re.findall(r"(?:^|\s)([\w/:]+)=(\S*)", line))
+        nodes = fields.get("NodeList", "")
         if nodes not in ("", "(null)"):
-            end = "" if found.get("JobState") in _ALIVE else found.get("EndTime", "")
-            yield found.get("StartTime", ""), end, nodes
+            end = "" if fields.get("JobState") in _ALIVE else fields.get("EndTime", "")
+            yield fields.get("StartTime", ""), end, nodes
 
 
 def _said(done: Answer) -> str:

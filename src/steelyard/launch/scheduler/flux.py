@@ -52,11 +52,11 @@ def _places(job: Job) -> list[str]:
     if not job.hosts:
         return ["--nodes=1", "--requires=rank:0", f"--tasks-per-node={job.ranks}"]
     counts = Counter(places(job))
-    each = list(counts.values())
+    ranks = list(counts.values())
     words = [f"--nodes={len(counts)}", f"--requires=hosts:{','.join(counts)}"]
-    if len(set(each)) == 1:
-        return [*words, f"--tasks-per-node={each[0]}"]
-    if each != sorted(each, reverse=True) or each[0] - each[-1] > 1:
+    if len(set(ranks)) == 1:
+        return [*words, f"--tasks-per-node={ranks[0]}"]
+    if ranks != sorted(ranks, reverse=True) or ranks[0] - ranks[-1] > 1:
         shown = ", ".join(f"{count} on {name}" for name, count in counts.items())
         raise MachineFailed(
             f"flux run spreads ranks evenly, and {job.ranks} ranks are to be {shown}. Choose a number that the hosts "
@@ -79,8 +79,8 @@ def allocation(environ: Mapping[str, str]) -> Allocation | None:
     nodes = hostlist.expand(_output("getattr", "hostlist"))
     given = environ.get("STEELYARD_RANKS_PER_NODE", "")  # by our own batch script
     cores = _output("resource", "list", "--states=all", "--no-header", "--format={ncores}")
-    each = int(given) if given.isdecimal() else int(cores) // len(nodes) if cores.isdecimal() else 1
-    return Allocation(number.group(), tuple(Host(name, max(1, each)) for name in nodes))
+    slots = int(given) if given.isdecimal() else int(cores) // len(nodes) if cores.isdecimal() else 1
+    return Allocation(number.group(), tuple(Host(name, max(1, slots)) for name in nodes))
 
 
 def _output(*words: str) -> str:
@@ -117,7 +117,7 @@ def state(job: str, ask: Ask) -> tuple[State | None, str]:
     done = ask(["flux", "jobs", "--json", job], "")
     if f"JobID {job} unknown" in done.stdout + done.stderr:
         return State("GONE"), ""
-    return told(done, lambda said: read_state(parsed(said)))
+    return told(done, lambda output: read_state(parsed(output)))
 
 
 def read_state(about: Mapping[str, object]) -> State:
@@ -140,12 +140,12 @@ def read_state(about: Mapping[str, object]) -> State:
 
 def _reason(about: Mapping[str, object]) -> str:
     """Why a job waits, or what ended it."""
-    reported: object = about
+    part: object = about
     for name in ("annotations", "sched", "reason_pending"):
-        reported = reported.get(name) if isinstance(reported, Mapping) else None
+        part = part.get(name) if isinstance(part, Mapping) else None
     ended = about.get("exception")
     note = ended.get("note") if isinstance(ended, Mapping) else None
-    return str(reported or note or "")
+    return str(part or note or "")
 
 
 scheduler = Scheduler(

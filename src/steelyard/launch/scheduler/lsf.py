@@ -31,15 +31,15 @@ _SIGNALLED = 128  # an exit code above is a signal's number and this
 
 def allocation(environ: Mapping[str, str]) -> Allocation | None:
     """From the file that LSB_DJOB_HOSTFILE names (a line for each slot), or else from LSB_MCPU_HOSTS ('a 2 b 1')."""
-    job, file, reported = (environ.get(f"LSB_{name}") for name in ("JOBID", "DJOB_HOSTFILE", "MCPU_HOSTS"))
-    if not job or not (file or reported):
+    job, file, counts = (environ.get(f"LSB_{name}") for name in ("JOBID", "DJOB_HOSTFILE", "MCPU_HOSTS"))
+    if not job or not (file or counts):
         return None
-    if not reported:
+    if not counts:
         return Allocation(job, listed(str(file), "LSF's file of hosts LSB_DJOB_HOSTFILE"))
-    words = reported.split()
+    words = counts.split()
     if len(words) % 2 or not all(count.isdecimal() and int(count) for count in words[1::2]):
         raise MachineFailed(
-            f"LSF's variable LSB_MCPU_HOSTS='{reported}' cannot be read: expected names of hosts, each with its number of slots. "
+            f"LSF's variable LSB_MCPU_HOSTS='{counts}' cannot be read: expected names of hosts, each with its number of slots. "
             "Do not set it yourself; ask for a new job."
         )
     return Allocation(job, tuple(Host(name, int(count)) for name, count in zip(words[::2], words[1::2], strict=True)))
@@ -49,8 +49,8 @@ def batch_script(request: Request) -> str:
     """Hosts without other jobs. What LSF says of the job goes into a file of its own, instead of by mail."""
     words = ["-J steelyard", f'-o "{request.folder}/lsf-%J.report"', "-x", "-rn"]
     if request.nodes or request.ranks_per_node:
-        each = request.ranks_per_node or 1
-        words += [f"-n {(request.nodes or 1) * each}", f'-R "span[ptile={each}]"']
+        ranks = request.ranks_per_node or 1
+        words += [f"-n {(request.nodes or 1) * ranks}", f'-R "span[ptile={ranks}]"']
     asked = {"-W": request.time, "-q": request.partition, "-P": request.account}
     words += [f"{word} {value}" for word, value in asked.items() if value is not None]
     return script(request, "#BSUB", [*words, *request.options], redirected(request, OUTPUTS, '"$LSB_JOBID"'))
@@ -67,7 +67,7 @@ def state(job: str, ask: Ask) -> tuple[State | None, str]:
     done = ask(["bjobs", "-json", "-o", FIELDS, job], "")
     if "is not found" in done.stdout + done.stderr:
         return State("GONE"), ""
-    return told(done, lambda said: read_state(parsed(said)["RECORDS"][0]))
+    return told(done, lambda output: read_state(parsed(output)["RECORDS"][0]))
 
 
 def read_state(record: Mapping[str, str]) -> State:

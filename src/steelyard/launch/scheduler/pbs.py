@@ -55,7 +55,7 @@ def state(job: str, ask: Ask) -> tuple[State | None, str]:
     done = ask(["qstat", "-x", "-f", "-F", "json", job], "")
     if "Unknown Job Id" in done.stderr or "Job has finished" in done.stderr:
         return State("GONE"), ""
-    return told(done, lambda said: read_state(next(iter(parsed(said)["Jobs"].values()))))
+    return told(done, lambda output: read_state(next(iter(parsed(output)["Jobs"].values()))))
 
 
 def read_state(about: Mapping[str, object]) -> State:
@@ -63,21 +63,21 @@ def read_state(about: Mapping[str, object]) -> State:
     letter, comment = str(about.get("job_state", "")), str(about.get("comment", ""))
     hosts = [part.partition("/")[0] for part in str(about.get("exec_host", "")).split("+")]
     took, asked = (_walltime(about.get(name)) for name in ("resources_used", "Resource_List"))
-    observed = State("", comment, "+".join(dict.fromkeys(hosts)), hosts[0], took=took)
+    common = State("", comment, "+".join(dict.fromkeys(hosts)), hosts[0], took=took)
     if letter in STATES:
-        return replace(observed, name=STATES[letter], reason="" if letter in "BR" else comment)
+        return replace(common, name=STATES[letter], reason="" if letter in "BR" else comment)
     status = about.get("Exit_status")
     if letter == "M":
-        return replace(observed, name="REVOKED")
+        return replace(common, name="REVOKED")
     if not isinstance(status, int):  # deleted before it began
-        return replace(observed, name="CANCELLED")
+        return replace(common, name="CANCELLED")
     if status < 0:  # PBS could not start it, or gave it up (JOB_EXEC_… in job.h)
-        return replace(observed, name="BOOT_FAIL")
+        return replace(common, name="BOOT_FAIL")
     if status <= _SHELL_SIGNALLED:
-        return replace(observed, name="FAILED" if status else "COMPLETED", code=status)
+        return replace(common, name="FAILED" if status else "COMPLETED", code=status)
     signal = status - (_SIGNALLED if status > _SIGNALLED else _SHELL_SIGNALLED)
     over = asked and _seconds(took) >= _seconds(asked)
-    return replace(observed, name="TIMEOUT" if over else "FAILED", signal=signal)
+    return replace(common, name="TIMEOUT" if over else "FAILED", signal=signal)
 
 
 def _walltime(resources: object) -> str:

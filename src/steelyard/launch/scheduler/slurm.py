@@ -97,14 +97,14 @@ def allocation(environ: Mapping[str, str]) -> Allocation | None:
     # In a step's environment (srun --pty bash) the tasks are those of the step.
     within = "SLURM_STEP_ID" in environ
     for variable in ("SLURM_TASKS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE"):
-        reported = environ.get(variable) and not (within and variable == "SLURM_TASKS_PER_NODE")
-        found = _read(environ, variable, expand_counts) if reported else ()
-        if found and len(found) != len(nodes):
+        is_set = environ.get(variable) and not (within and variable == "SLURM_TASKS_PER_NODE")
+        counted = _read(environ, variable, expand_counts) if is_set else ()
+        if counted and len(counted) != len(nodes):
             raise MachineFailed(
-                f"Slurm's variable {variable}='{environ[variable]}' is for {len(found)} nodes, but {name}='{environ[name]}' "
+                f"Slurm's variable {variable}='{environ[variable]}' is for {len(counted)} nodes, but {name}='{environ[name]}' "
                 f"names {len(nodes)}. Do not set them yourself; ask for a new allocation."
             )
-        counts.append(found)
+        counts.append(counted)
     tasks, cpus = counts
     slots = tasks or cpus or (1,) * len(nodes)
     return Allocation(job, tuple(Host(node, count) for node, count in zip(nodes, slots, strict=True)))
@@ -112,14 +112,14 @@ def allocation(environ: Mapping[str, str]) -> Allocation | None:
 
 def expand_counts(text: str) -> tuple[int, ...]:
     """'2(x3),1' → (2, 2, 2, 1): a number for each node; '' → (). Raises ValueError for anything else."""
-    found: list[int] = []
+    counts: list[int] = []
     for part in text.split(",") if text else ():
         match = _COUNT.fullmatch(part)
         times = int(match[2] or 1) if match else 0
-        if not match or not 0 < times <= hostlist.MOST_HOSTS - len(found):
+        if not match or not 0 < times <= hostlist.MOST_HOSTS - len(counts):
             raise ValueError(f"'{part}' in '{text}' is no number of a node's and no repetition such as 2(x3)")
-        found += [int(match[1])] * times
-    return tuple(found)
+        counts += [int(match[1])] * times
+    return tuple(counts)
 
 
 _Read = TypeVar("_Read")
@@ -169,22 +169,22 @@ def state(job: str, ask: Ask) -> tuple[State | None, str]:
     return told(done, read_state) if done.returncode == 0 and done.stdout.strip() else (None, done.stderr)
 
 
-def read_state(said: str) -> State:
+def read_state(output: str) -> State:
     """One line of `scontrol show job --oneliner` as a State. Its names of states are those of FINAL."""
-    found = dict(re.findall(r"(?:^|\s)([\w/:]+)=(\S*)", said))
-    code, _, signal = found.get("ExitCode", "0:0").partition(":")
+    fields = dict(re.findall(r"(?:^|\s)([\w/:]+)=(\S*)", output))
+    code, _, signal = fields.get("ExitCode", "0:0").partition(":")
     reason, nodes, host = (
-        "" if found.get(name) in (None, "None", "(null)") else found[name]
+        "" if fields.get(name) in (None, "None", "(null)") else fields[name]
         for name in ("Reason", "NodeList", "BatchHost")
     )
     return State(
-        found.get("JobState", "UNKNOWN"),
+        fields.get("JobState", "UNKNOWN"),
         reason,
         nodes,
         host,
         int(code or 0),
         int(signal or 0),
-        found.get("RunTime", ""),
+        fields.get("RunTime", ""),
     )
 
 
