@@ -34,7 +34,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     widest = _widest(fused)
     ends = [
         max(candidates, key=_speed)
-        for candidates in (cases.select_greatest(widest, "threads"), _with_one_thread(widest))
+        for candidates in (cases.select_greatest(widest, "threads"), _single_threaded(widest))
         if candidates
     ]
     if not ends:
@@ -77,7 +77,7 @@ def _width(result: Result) -> str:
     return str(result.parameters.get("vector_width"))
 
 
-def _with_one_thread(results: list[Result]) -> list[Result]:
+def _single_threaded(results: list[Result]) -> list[Result]:
     return [r for r in results if cases.number(r, "threads") == 1]
 
 

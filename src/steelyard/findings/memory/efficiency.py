@@ -26,7 +26,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         return [_compared(best, limit, len(evaluation.run.machine.cpus))]
     given = evaluation.run.machine.limits.get("memory_bandwidth")
     fastest = max(trusted, key=lambda r: r.metrics["bandwidth"].value)
-    return [] if given else [_without_limit(evaluation, fastest)]
+    return [] if given else [_unknown_limit(evaluation, fastest)]
 
 
 def _moved(result: Result) -> Value:
@@ -95,7 +95,7 @@ def _conditions(best: Result) -> str:
     return cases.describe(best, but=("elements",)).partition(" (")[2].removesuffix(")")
 
 
-def _without_limit(evaluation: Evaluation, best: Result) -> Finding:
+def _unknown_limit(evaluation: Evaluation, best: Result) -> Finding:
     bandwidth = best.metrics["bandwidth"]
     return Finding(
         "efficiency",

@@ -72,7 +72,7 @@ def _finding(errors: list[ClockError], what: str, good: str) -> list[Finding]:
     usual = sorted(s.error for s in errors)[math.ceil(MOST * len(errors)) - 1]
     shortest = _shortest_sample(errors)
     claim = f"{what} {quantity(usual, 's')} (in {percent(MOST)} of {len(errors)} records)."
-    evidence = (*_spread(errors), *_by_transport(errors), *_share(shortest, usual))
+    evidence = (*_spread(errors), *_transport_lines(errors), *_share(shortest, usual))
     if usual < EXACT or (shortest is not None and usual < MATTERS * shortest):
         return [Finding("common_clock", "good", claim, evidence, good, "", reach="program")]
     effect = 1 + usual / shortest if shortest else None
@@ -86,7 +86,7 @@ def _spread(clock_errors: list[ClockError]) -> Iterable[str]:
         yield f"New measurements differ from the prediction of the older ones by {quantity(median(missed), 's')} (median)."
 
 
-def _by_transport(errors: list[ClockError]) -> list[str]:
+def _transport_lines(errors: list[ClockError]) -> list[str]:
     groups: dict[str, list[float]] = {}
     for s in errors:
         words = [str(s.record.parameters[n]) for n in ("mpi", "transport") if n in s.record.parameters]

@@ -68,10 +68,10 @@ def find(evaluation: Evaluation) -> list[Finding]:
     findings = [
         _finding(members, reports) for _, members in sorted(by_name.items(), key=lambda item: order.index(item[0][0]))
     ]
-    return [*findings, *_of_two(reports)] or _good(reports)
+    return [*findings, *_slower_of_two(reports)] or _good(reports)
 
 
-def _of_two(reports: list[Report]) -> list[Finding]:
+def _slower_of_two(reports: list[Report]) -> list[Finding]:
     """Returns a finding that one of two nodes is slower; a comparison of two cannot say which one is unusual."""
     unequal = [(t.look, t.of_two) for t in reports if t.of_two]
     if not unequal:

@@ -31,11 +31,11 @@ def find(evaluation: Evaluation) -> list[Finding]:
     findings: list[Finding] = []
     for mpi in dict.fromkeys(str(r.parameters.get("mpi", "")) for r in pingpong):
         curves = [r for r in pingpong if r.parameters.get("mpi", "") == mpi]
-        findings += [*_within_machine(mpi, curves), *_between_machines(mpi, curves, evaluation.run.machine)]
+        findings += [*_machine_findings(mpi, curves), *_network_findings(mpi, curves, evaluation.run.machine)]
     return findings
 
 
-def _within_machine(mpi: str, results: list[Result]) -> list[Finding]:
+def _machine_findings(mpi: str, results: list[Result]) -> list[Finding]:
     small = [r for r in results if messages.size(r) <= SMALL and r.parameters.get("placement") != "other node"]
     pairs = cases.pairs(small, "transport", "default", "no shared memory")
     compared = [Pair(a, b, gain) for a, b in pairs if (gain := ratio(b, a))]
@@ -80,7 +80,7 @@ def _within_machine(mpi: str, results: list[Result]) -> list[Finding]:
     return []
 
 
-def _between_machines(mpi: str, results: list[Result], machine: Machine) -> list[Finding]:
+def _network_findings(mpi: str, results: list[Result], machine: Machine) -> list[Finding]:
     """Returns a finding if a system file contains the link rate; the settings do not show which networks a host has."""
     link = machine.limits.get("network_bandwidth")
     across = [r for r in cases.where(results, transport="default", placement="other node") if "bandwidth" in r.metrics]

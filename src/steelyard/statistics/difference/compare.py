@@ -135,7 +135,7 @@ def compare_pairs(differences: Sequence[float], smallest: float = 0.015, level: 
     comparison = Comparison(
         ratio=math.exp(middle), low=math.exp(low), high=math.exp(high), p=_sign_flips(row), call="UNCLEAR", detail=""
     )
-    return _with_call(comparison, smallest, level, MORE_ROUNDS)
+    return _add_call(comparison, smallest, level, MORE_ROUNDS)
 
 
 def _scores(row: Array) -> Array:
@@ -212,7 +212,7 @@ def compare_all(
     comparisons = [_compare_sides(a, b, d, confidence) for a, b, d in zip(a_sides, b_sides, drawn, strict=True)]
     adjusted = holm([comparison.p for comparison in comparisons])
     return [
-        _with_call(replace(comparison, p=p), smallest, 1 - confidence, _advice(a, b))
+        _add_call(replace(comparison, p=p), smallest, 1 - confidence, _advice(a, b))
         for comparison, p, (a, b) in zip(comparisons, adjusted, pairs, strict=True)
     ]
 
@@ -222,7 +222,7 @@ def compare_all_pairs(rows: Sequence[Sequence[float]], smallest: float, level: f
     comparisons = [compare_pairs(differences, smallest, level) for differences in rows]
     adjusted = holm([comparison.p for comparison in comparisons])
     return [
-        _with_call(replace(c, p=p), smallest, level, MORE_ROUNDS) for c, p in zip(comparisons, adjusted, strict=True)
+        _add_call(replace(c, p=p), smallest, level, MORE_ROUNDS) for c, p in zip(comparisons, adjusted, strict=True)
     ]
 
 
@@ -238,7 +238,7 @@ def holm(ps: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _with_call(comparison: Comparison, smallest: float, level: float, advice: str) -> Comparison:
+def _add_call(comparison: Comparison, smallest: float, level: float, advice: str) -> Comparison:
     span = f"the ratio of the times is {comparison.ratio:.3f} (interval {comparison.low:.3f} to {comparison.high:.3f})"
     certain = (comparison.low > 1 or comparison.high < 1) and comparison.p < level
     if certain and abs(comparison.ratio - 1) > smallest:

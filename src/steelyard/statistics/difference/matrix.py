@@ -95,12 +95,12 @@ def outliers(
 ) -> Outliers:
     """Returns the slow nodes and links among all pairs, measured in several launches (their times in the same order).
 
-    The medians over the launches are taken apart as in `effects`. A node or link is named if its factor exceeds 1 +
-    `smallest` and what the scatter explains: from launch to launch, pooled, or among the peers where that is wider.
-    Student's t and Holm's correction over all nodes and links keep the chance of any false alarm below `level`. With
-    one launch the residuals tell the scatter, from eight nodes on. A node is judged in a group of three and more, a
-    link where its two groups have six pairs. `nodes` is None with fewer than three nodes, `links` with fewer than four,
-    both where the scatter is unknown. Errors as in `effects`.
+    The medians over the launches are analysed as in `effects`. A node or link is named if its factor exceeds 1 +
+    `smallest` and the scatter: pooled between launches, or among the peers if that is wider. Student's t and Holm's
+    correction over all nodes and links keep the chance of any false alarm below `level`. With one launch, the residuals
+    give the scatter, from eight nodes on. A node needs a group of three or more, a link two groups with six pairs.
+    `nodes` is None with fewer than three nodes, `links` with fewer than four, both if the scatter is unknown. The errors
+    are those of `effects`.
     """
     times = table(seconds, groups)
     if times is None:

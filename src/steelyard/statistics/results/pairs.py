@@ -54,12 +54,12 @@ def _one_way(record: Record) -> dict[Pair, float]:
     met = rounds(int(record.parameters["ranks"]))[int(record.parameters["round"])]
     times = {(a, b): [max(both) for both in zip(seconds[a], seconds[b], strict=True)] for a, b in met}
     if record.parameters.get("together") == "no":
-        times = _by_turns(times)
+        times = _select_turns(times)
     scale = MESSAGES * record.operations
     return {pair: median(taken) / scale for pair, taken in times.items() if taken}
 
 
-def _by_turns(times: Mapping[Pair, Sequence[float]]) -> dict[Pair, list[float]]:
+def _select_turns(times: Mapping[Pair, Sequence[float]]) -> dict[Pair, list[float]]:
     """Returns the samples of each pair in which it had its turn, because the others then took almost no time."""
     longest = [max(sample) for sample in zip(*times.values(), strict=True)]
     return {pair: [t for t, most in zip(taken, longest, strict=True) if t == most] for pair, taken in times.items()}

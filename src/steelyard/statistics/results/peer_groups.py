@@ -108,7 +108,7 @@ def _matrices(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
             seconds = pairs.pair_seconds(members, size)
             seconds = {pair: times for pair, times in seconds.items() if all(0 < t < math.inf for t in times)}
             if crowded:
-                seconds = {pair: times for pair, times in seconds.items() if pair in _on_two_processors(members)}
+                seconds = {pair: times for pair, times in seconds.items() if pair in _pairs_on_two_processors(members)}
             yield Look(
                 what=_label(members[0], size),
                 names=_names(hosts, messages.processors(members[0])),
@@ -140,7 +140,7 @@ def _is_balanced(record: Record) -> bool:
     return len(set(shares.values())) == 1
 
 
-def _on_two_processors(records: Iterable[Record]) -> set[Pair]:
+def _pairs_on_two_processors(records: Iterable[Record]) -> set[Pair]:
     """Returns the pairs whose ranks used different processors; two ranks on one processor wait for the scheduler."""
     met = ((r, pair) for r in records for pair in matrix.rounds(int(r.parameters["ranks"]))[int(r.parameters["round"])])
     return {(a, b) for r, (a, b) in met if messages.processors(r)[a] != messages.processors(r)[b]}

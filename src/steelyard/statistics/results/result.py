@@ -33,7 +33,7 @@ def results(records: Iterable[Record], benchmarks: Mapping[str, Benchmark]) -> t
     all_results = []
     for members, used, verdict in believed_of:
         spread = over_runs(combined([next(summaries) for _ in used])) if used else None
-        settled = _with_doubt(members, used, spread, verdict)
+        settled = _add_doubt(members, used, spread, verdict)
         result = _result(members, used, spread, settled, benchmarks[members[0].benchmark])
         rests_on.keep(result, used)
         spread_of.keep(result, spread)
@@ -68,7 +68,7 @@ def believed(records: Sequence[Record]) -> tuple[list[Record], Verdict]:
         left = len(last) - len(groups["CLEAN"])
         text = f"{left} of {len(last)} launches were disturbed or invalid and were left out"
         evidence = [noted("", text, launches=left, of=len(last))] if left else []
-        evidence += [_of_launch(r.launch, e) for r in invalid for e in r.verdict.evidence[:1]]
+        evidence += [_add_launch(r.launch, e) for r in invalid for e in r.verdict.evidence[:1]]
         return groups["CLEAN"], Verdict("CLEAN", tuple(evidence))
     if groups["DISTURBED"]:
         disturbed = groups["DISTURBED"]
@@ -89,7 +89,7 @@ def spread_of(result: Result) -> Spread | None:
     return over_runs(combine([undisturbed(r) for r in used])) if used else None
 
 
-def _of_launch(launch: int, evidence: Evidence) -> Evidence:
+def _add_launch(launch: int, evidence: Evidence) -> Evidence:
     return replace(evidence, numbers={**evidence.numbers, "launch": launch})
 
 
@@ -103,10 +103,10 @@ def judge_case(records: Sequence[Record]) -> tuple[list[Record], Spread | None, 
     """Returns the records that the value of a case uses, their spread (None without usable ones), and the verdict of all."""
     used, verdict = believed(records)
     spread = over_runs(combine([undisturbed(r) for r in used])) if used else None
-    return used, spread, _with_doubt(records, used, spread, verdict)
+    return used, spread, _add_doubt(records, used, spread, verdict)
 
 
-def _with_doubt(records: Sequence[Record], used: Sequence[Record], spread: Spread | None, verdict: Verdict) -> Verdict:
+def _add_doubt(records: Sequence[Record], used: Sequence[Record], spread: Spread | None, verdict: Verdict) -> Verdict:
     """Returns the verdict, UNSETTLED instead of CLEAN if another run may give a different figure."""
     doubt = _doubt(records, used, spread) if spread and verdict.level == "CLEAN" else None
     return Verdict("UNSETTLED", (doubt, *verdict.evidence)) if doubt else verdict

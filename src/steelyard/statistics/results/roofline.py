@@ -165,7 +165,7 @@ def _choose(results: Iterable[Result], threads: int, machine: Machine) -> list[R
     """
     groups: dict[tuple[object, ...], dict[str, list[Result]]] = {}
     for result in results:
-        if _computes(result) and threads_of(result, machine) == threads and _of_this_machine(result):
+        if _computes(result) and threads_of(result, machine) == threads and _is_of_this_machine(result):
             size = working_set(result)
             level = level_of(size, threads, machine) if size else None
             regime = "unclear" if level is None else MEMORY if level == MEMORY else "cache"
@@ -193,7 +193,7 @@ def _computes(result: Result) -> bool:
     return bool(record and usable(result) and record.work.get("flops") and record.work.get("bytes"))
 
 
-def _of_this_machine(result: Result) -> bool:
+def _is_of_this_machine(result: Result) -> bool:
     """Returns whether it ran on the processors of this machine alone, whose roofs are known."""
     record = record_with_work(result)
     if record is None:

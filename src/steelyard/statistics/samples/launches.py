@@ -55,9 +55,9 @@ class Spread:
 def combine(launches: Sequence[Samples]) -> Spread:
     """Combines launches; each is its samples in the order of time.
 
-    The interval: of 6 launches or more the nonparametric one of their medians; of fewer the hull of the
-    launches' own intervals (of one that cannot state any its whole range) and of Student's, which adds how launches
-    differ: as far as these show it, and as they usually do (`USUAL_SPREAD`, of a lone one `LONE_SPREAD`). Raises
+    With 6 launches or more, the interval is the nonparametric one of their medians. With fewer, it is the hull of the
+    intervals of the launches (the whole range of a launch without one) and of Student's interval, which adds the
+    difference between launches: as measured, and as usual (`USUAL_SPREAD`, for one launch `LONE_SPREAD`). Raises
     ValueError if there is no launch, a launch has no samples, or a sample is not finite.
     """
     if not launches:

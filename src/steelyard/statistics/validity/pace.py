@@ -218,7 +218,7 @@ def _beside(case: Measured, measure: Measure, bound: float) -> _Beside:
         return _Beside(np.zeros(count, dtype=bool), np.nan)
     holds = measure.holds(readings, bound)
     if measure.brief:
-        holds = _with_those_beside(holds)
+        holds = _hold_with_neighbours(holds)
     # Before a sample is the last reading at its own place or an earlier one, after it the first at a later one.
     number_of = np.arange(count)
     earlier = np.searchsorted(place, number_of, side="right") - 1
@@ -243,7 +243,7 @@ def _readings(case: Measured, kind: Kind) -> tuple[NDArray[np.intp], Array]:
     return place[order], np.concatenate(([before], rows, [after], looked))[order]
 
 
-def _with_those_beside(holds: Mask) -> Mask:
+def _hold_with_neighbours(holds: Mask) -> Mask:
     """Returns a mask of the readings that hold together with both neighbours."""
     both = holds.copy()
     both[1:] &= holds[:-1]

@@ -41,14 +41,14 @@ def judgement(
 ) -> Judgement:
     """Returns the verdict on one case of one launch, and the samples that are left out.
 
-    `samples` are seconds per operation in the order of time, `surroundings` what the harness saw (what was not
-    observed is not judged), `check` the kernel's own test of its result, `error`
-    why it failed, `bounds` the best pace that the machine has shown.
+    `samples` are seconds per operation in the order of time. `surroundings` are the observations of the harness; missing
+    ones are not judged. `check` is the kernel's own test of its result, `error` the reason why it failed, and `bounds` the
+    best pace of the machine.
 
-    INVALID: an error, a failed check, no samples, samples that are no positive times, or a clock too coarse
-    for them. Few samples alone are not: they state no interval. DISTURBED: too few samples had undisturbed
-    surroundings, or a rule of `disturbances` found in those what could move their median. CLEAN: otherwise; its
-    evidence then holds what was observed and did not matter.
+    INVALID: an error, a failed check, no samples, impossible times, or a clock that is too coarse for them. Few samples
+    alone are not INVALID; they give no interval. DISTURBED: too few samples had undisturbed surroundings, or a rule of
+    `disturbances` found something that can change their median. CLEAN: otherwise; its evidence then has the observations
+    that did not matter.
     """
     if error is not None:
         return Judgement(Verdict("INVALID", (noted("error", error),)))
@@ -73,7 +73,7 @@ def _judge(case: Measured, check: Check | None, bounds: pace.Bounds, choice: pac
     disturbing = [observation.evidence for observation in observations if observation.disturbed]
     harmless = [observation.evidence for observation in observations if not observation.disturbed]
     if not choice.enough:
-        disturbing = list(_by_kind([*choice.evidence, *disturbing]))
+        disturbing = list(_first_of_each_kind([*choice.evidence, *disturbing]))
     elif choice.aside.any():
         harmless = [_set_aside(choice), *(h for h in harmless if h.kind != "competing load")]
     if invalid:
@@ -117,7 +117,7 @@ def _stands(record: Record, choice: pace.Choice) -> bool:
     return tuple(np.flatnonzero(choice.aside).tolist()) == record.aside
 
 
-def _by_kind(evidence: Sequence[Evidence]) -> Iterable[Evidence]:
+def _first_of_each_kind(evidence: Sequence[Evidence]) -> Iterable[Evidence]:
     """Returns the first evidence of each kind."""
     first: dict[str, Evidence] = {}
     for one in evidence:
