@@ -1,4 +1,4 @@
-"""Text for a terminal of so many columns: made harmless, folded at words, and shortened where sense ends."""
+"""Text for a terminal of a given width: without control characters, folded at words, and shortened at clauses."""
 
 import re
 import sys
@@ -23,17 +23,17 @@ def console() -> Console:
 
 
 def safe(text: str, style: str = "") -> Text:
-    """A host name may hold escape sequences, which a terminal would obey."""
+    """Removes escape sequences, since a host name may hold some that a terminal would execute."""
     return Text(harmless(text), style=style)
 
 
 def harmless(text: str) -> str:
-    """The text without control characters."""
+    """Returns the text without control characters."""
     return "".join(c if c == "\n" or unicodedata.category(c)[0] != "C" else "\ufffd" for c in text)
 
 
 def one_line(text: str) -> str:
-    """The text without control characters, its lines joined."""
+    """Returns the text without control characters, its lines joined."""
     return harmless(re.sub(r"[ \t\n\r\f\v]+", " ", text).strip())
 
 
@@ -89,7 +89,7 @@ def _shorter(text: str) -> Iterator[str]:
 
 
 def cut(text: str, width: int, most: int, ending: str = "") -> list[str]:
-    """The text in at most `most` lines, with … where it was cut."""
+    """Returns the text in at most `most` lines, with … where it was cut."""
     words = one_line(text).split(" ")
     for count in range(len(words), 0, -1):
         mark = "" if count == len(words) else " …"

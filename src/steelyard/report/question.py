@@ -59,7 +59,7 @@ def query(
 
 
 class _Missing(Exception):
-    """A question for a table that was not loaded."""
+    """A query of a table that is not loaded."""
 
 
 def _begun(rows: Iterator[Row]) -> tuple[list[str], Iterator[Row]]:
@@ -77,7 +77,7 @@ def _written(evaluations: Sequence[Evaluation]) -> Files:
 
 
 def _answered(files: Files, tables: Sequence[Table], asked: str, limits: Limits) -> Iterator[Row]:
-    """The names of the columns, then the rows."""
+    """Yields the names of the columns, then the rows."""
     import duckdb
 
     # It writes nowhere: what does not fit into the memory is refused.
@@ -112,7 +112,7 @@ def _found(files: Files, tables: Sequence[Table]) -> Iterator[Mapping[Table, Seq
 
 @contextlib.contextmanager
 def _refused(limits: Limits) -> Iterator[None]:
-    """What DuckDB raises, in our words."""
+    """Translates the errors of DuckDB."""
     import duckdb
 
     try:
@@ -134,7 +134,7 @@ def _too_large(limits: Limits) -> str:
 
 
 class _Guard:
-    """Looks at the limits from a thread of its own while DuckDB works, and interrupts it."""
+    """Checks the limits in a separate thread while DuckDB works, and interrupts it."""
 
     def __init__(self, limits: Limits, interrupt: Callable[[], object]) -> None:
         self._limits, self._interrupt = limits, interrupt

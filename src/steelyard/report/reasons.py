@@ -9,13 +9,13 @@ MOST_SENTENCES = 3  # of one result in plain sight; the others are folded away
 
 
 def kinds(evidence: Iterable[Evidence]) -> tuple[str, ...]:
-    """The kinds among it, the most frequent first."""
+    """Returns the kinds of the evidence, the most frequent first."""
     counted = Counter(reason.kind for reason in evidence if reason.kind)
     return tuple(name for name, _ in counted.most_common())
 
 
 def frequent(evidences: Iterable[tuple[Evidence, ...]], most: int = 2) -> tuple[tuple[str, int], ...]:
-    """The most frequent kinds, each with the number of results in whose evidence it stands."""
+    """Returns the most frequent kinds of evidence, each with the number of results that have it."""
     counted = Counter(name for evidence in evidences for name in kinds(evidence))
     return tuple(counted.most_common(most))
 

@@ -73,7 +73,7 @@ def with_interval(estimate: Estimate, digits: int = 3) -> str:
 
 
 def row(point: Point) -> tuple[str, ...]:
-    """The cells of a count, as `HEADINGS`."""
+    """Returns the cells of a count, in the order of `HEADINGS`."""
     return (
         quantity(point.time.value, "s"),
         significant(point.speedup.value),
@@ -123,7 +123,7 @@ def _doubt(beyond: Step, into: Step | None, half: str) -> str:
 
 
 def base(sweep: Sweep) -> str:
-    """What the speed-ups refer to, and whether the work grows."""
+    """Returns a sentence on the base of the speed-ups, and on whether the work grows."""
     first = next(p for p in sweep.scaling.points if p.count == sweep.scaling.base)
     text = f"Speed-ups are relative to {counted(sweep, first.count)}, which took {quantity(first.time.value, 's')}"
     if sweep.scaling.weak:
@@ -132,7 +132,7 @@ def base(sweep: Sweep) -> str:
 
 
 def laws(sweep: Sweep) -> tuple[str, ...]:
-    """A sentence on each law that was fitted: its parameters, how well it fits, how far it may be believed."""
+    """Returns a sentence on each fitted law: its parameters, its deviation, and the counts for which it is valid."""
     return tuple(_law(sweep, fit) for fit in sweep.scaling.fits)
 
 
@@ -163,7 +163,7 @@ def _law(sweep: Sweep, fit: Fit) -> str:
 
 
 def notes(sweep: Sweep) -> tuple[str, ...]:
-    """What must be said besides: crowded counts, doubtful ones, a speed-up above the ideal, a base that is not one."""
+    """Returns notes on crowded counts, doubtful counts, a speed-up above the ideal, and a base above one."""
     sentences = []
     crowded = [p.count for p in sweep.scaling.points if p.crowded]
     if crowded:
@@ -187,7 +187,7 @@ def notes(sweep: Sweep) -> tuple[str, ...]:
 
 
 def as_json(sweeps: Sequence[Sweep]) -> list[dict[str, Any]]:
-    """Every sweep as plain data: its name, points, fits, what was refused, and where to stop."""
+    """Returns every sweep as plain data: its name, points, fits, laws that could not be fitted, and where to stop."""
     return [
         {
             "name": named(sweep, sweeps),

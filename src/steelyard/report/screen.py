@@ -1,4 +1,4 @@
-"""A run on one screen of 80 columns and 50 lines: verdict, main figures, the findings that matter most, the report's place."""
+"""A run on one screen of 80 columns and 50 lines: verdict, main figures, the most important findings, the report's path."""
 
 import shlex
 from collections.abc import Iterable, Sequence
@@ -23,12 +23,12 @@ TOGETHER = 5  # reasons that are reported beside the verdict
 
 
 def show(judged: Evaluation | Summary, console: Console, report: Path | None) -> None:
-    """Print the screen; `report` is where the run's report is, None where none was written."""
+    """Prints the screen. `report` is the path of the run's report, or None without a report."""
     printed(screen(judged, console.width, report), console)
 
 
 def printed(screen_: Iterable[Text], console: Console) -> None:
-    """Print lines that are folded already."""
+    """Prints lines that are already folded."""
     for line in screen_:
         console.print(line, soft_wrap=True)
 
@@ -36,7 +36,7 @@ def printed(screen_: Iterable[Text], console: Console) -> None:
 def screen(
     judged: Evaluation | Summary, width: int, report: Path | None, figures: Sequence[Text] | None = None
 ) -> list[Text]:
-    """The lines. `figures` stand for the main figures where something else was asked of the run."""
+    """Returns the lines of the screen. `figures` replace the main figures, for a run of another kind."""
     run = judged if isinstance(judged, Summary) else summarised(judged)
     shown = main_figures(run.figures, width) if figures is None else figures
     top = [Text(), *_top(run, width), *shown]
@@ -89,7 +89,7 @@ def _verdict(run: Summary, width: int) -> list[Text]:
 
 
 def _why(run: Summary, level: Level, sentence: str) -> str:
-    """The most frequent reasons for that verdict, in a sentence; "" where no result has it."""
+    """Returns a sentence with the most frequent reasons for that verdict; "" if no result has it."""
     common = list(run.reasons.get(level, {}).items())[:TOGETHER]
     return sentence.format(", ".join(f"{reason} ({count})" for reason, count in common)) if common else ""
 
@@ -98,7 +98,7 @@ def _why(run: Summary, level: Level, sentence: str) -> str:
 
 
 def main_figures(chosen: Sequence[Figure], width: int) -> list[Text]:
-    """One or two lines for each: what and under which conditions, the value, its interval, its share of the limit."""
+    """Returns one or two lines per figure: title, conditions, value, interval, share of the limit."""
     if not chosen:
         return []
     limited = any(h.shown.share is not None for h in chosen)
@@ -129,7 +129,7 @@ def _figure(figure: Figure, left: int, limited: bool) -> list[Text]:
 
 
 def _listed(conditions: str, room: int) -> str:
-    """As many of the conditions as there is room for, each whole."""
+    """Returns as many whole conditions as fit."""
     parts = conditions.split(", ")
     for count in range(len(parts), 0, -1):
         text = ", ".join(parts[:count]) + (", …" if count < len(parts) else "")
@@ -142,7 +142,7 @@ def _listed(conditions: str, room: int) -> str:
 
 
 def matters(all_findings: Sequence[Finding], width: int, advice: bool) -> list[Text]:
-    """The findings that matter most, one of each kind; `advice`: with what to try, where that fits a line."""
+    """Returns the most important findings, one of each kind. `advice` adds the remedy if it fits a line."""
     chosen = findings.kinds(all_findings)[:MOST_FINDINGS]
     if not chosen:
         return [*heading("Findings"), Text("There are no findings for this run.")]
@@ -160,7 +160,7 @@ def matters(all_findings: Sequence[Finding], width: int, advice: bool) -> list[T
 
 
 def _statement(finding: Finding, width: int, ending: str) -> list[str]:
-    """Two lines; more where nothing could be measured: the reason is then all that the reader has."""
+    """Returns two lines of a finding; more if nothing was measured, since then the reason is the only result."""
     if finding.rule == "failed":
         return cut(finding.seen, width, 5, ending)
     return brief(finding.seen, width, 2, ending)
@@ -170,7 +170,7 @@ def _statement(finding: Finding, width: int, ending: str) -> list[str]:
 
 
 def _end(run: Summary, report: Path | None) -> list[Text]:
-    """Places stand whole on a line, however long: a place that is broken or shortened cannot be copied."""
+    """Returns lines with whole paths, however long, since a broken or shortened path cannot be copied."""
     whole = f"steelyard show --all {shlex.quote(one_line(run.path))}"
     lines = [Text(), Text.assemble(("All findings and tables: ", "dim"), whole)]
     return [*lines, Text.assemble(("The report: ", "dim"), one_line(str(report)))] if report is not None else lines

@@ -13,7 +13,7 @@ NEAR_THE_LIMIT = 0.75
 
 
 def sentences(evaluation: Evaluation) -> tuple[str, ...]:
-    """The verdict in at most five sentences, each only where there is data for it."""
+    """Returns the verdict in at most five sentences, each only if there are data for it."""
     main = {headline.name: headline for headline in headlines(evaluation)}
     parts = (
         machine(evaluation),
@@ -26,7 +26,7 @@ def sentences(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def machine(evaluation: Evaluation) -> str:
-    """The machine: its name, processor, cores and memory."""
+    """Returns a sentence on the machine: its name, processor, cores and memory."""
     here = evaluation.run.machine
     sockets = len({core.socket for core in here.cores})
     cores = plural(len(here.cores), "core") if here.cores else plural(len(here.cpus), "processor")
@@ -39,7 +39,7 @@ def machine(evaluation: Evaluation) -> str:
 
 
 def memory(main: dict[str, Headline]) -> str:
-    """Its bandwidth beside the limit, and its latency."""
+    """Returns a sentence on the memory: its bandwidth, its limit, and its latency."""
     parts = []
     if triad := main.get("triad"):
         text = f"Triad moves {triad.shown.marked}" if triad.shown.value else "The Triad bandwidth is INVALID"
@@ -73,7 +73,7 @@ def locality(main: dict[str, Headline], findings: tuple[Finding, ...]) -> str:
 
 
 def trust(evaluation: Evaluation) -> str:
-    """How many results may be relied on."""
+    """Returns a sentence on the number of reliable results."""
     total = len(evaluation.results)
     if not total:
         return values.NO_RESULT

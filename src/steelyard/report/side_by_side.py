@@ -1,4 +1,4 @@
-"""Two runs, or a run and a published system, on one screen: what is different for sure, and how the main figures compare."""
+"""Two runs, or a run and a published system, on one screen: certain differences, and the main figures of both."""
 
 import math
 from collections import Counter
@@ -29,13 +29,13 @@ SIDE, RATIO, CALL = 14, 20, 9  # columns
 
 
 def show(a: Evaluation, b: Evaluation, comparison: RunComparison) -> None:
-    """Print the screen of a comparison."""
+    """Prints the screen of a comparison."""
     on = console()
     printed(screen(a, b, comparison, on.width), on)
 
 
 def screen(a: Evaluation, b: Evaluation, comparison: RunComparison, width: int) -> list[Text]:
-    """The lines, at most `MOST_LINES`: surroundings, verdict, main figures, what differs most, where the rest is."""
+    """Returns at most `MOST_LINES` lines: conditions, verdict, main figures, greatest differences, and where the rest is."""
     title = f"{comparison.b} (b) compared with {comparison.a} (a)"
     top = [Text(), *(Text(line, style="bold") for line in cut(title, width, 2)), *_around(a, b, width)]
     top += [*_verdict(comparison, width), *_figures(a, b, comparison, width), *_replacements(comparison, width)]
@@ -112,7 +112,7 @@ def _figures(a: Evaluation, b: Evaluation, comparison: RunComparison, width: int
 
 
 def _replacements(comparison: RunComparison, width: int) -> list[Text]:
-    """How many nodes of one replace some of the other: of each problem the fewest."""
+    """Returns lines on the nodes of one run that replace nodes of the other, for each problem the fewest."""
     first: dict[tuple[str, str], Replacement] = {}
     for replaced in sorted(comparison.replacements, key=lambda r: r.others):
         first.setdefault((replaced.program, replaced.case), replaced)
@@ -129,7 +129,7 @@ def _replacements(comparison: RunComparison, width: int) -> list[Text]:
 
 
 def _row(result: Result, rows: Iterable[Row]) -> Row | None:
-    """The row of that result of a."""
+    """Returns the row of that result of a."""
     for row in rows:
         if (row.benchmark, row.kernel) == (result.benchmark, result.kernel):
             parameters = {**row.parameters, **{name: x for name, x, _ in row.differing if x is not None}}
@@ -159,7 +159,7 @@ def _value(value: Value | None) -> str:
 
 
 def _span(row: Row) -> str:
-    """The ratio of the times, whatever the metric: above 1 b is slower."""
+    """Returns the ratio of the times for any metric: above 1, b is slower."""
     if row.time_ratio is None or row.ratio is None or row.low is None or row.high is None:
         return "–"
     inverse = row.a is not None and row.a.better == "higher"
@@ -227,13 +227,13 @@ def _unclear(rows: Sequence[Row], width: int) -> list[Text]:
 
 
 def show_published(published_run: Beside) -> None:
-    """Print a run beside a published system: the figures that the run has, too."""
+    """Prints a run beside a published system: the figures that both have."""
     on = console()
     printed(published(published_run, on.width), on)
 
 
 def published(published_run: Beside, width: int) -> list[Text]:
-    """The lines, at most `MOST_LINES`; what the run did not measure is counted only."""
+    """Returns at most `MOST_LINES` lines. Figures that the run did not measure are only counted."""
     both = [line for line in published_run.lines if line.ours is not None]
     top = [
         Text(),

@@ -60,7 +60,7 @@ class Summary:
 
 
 def summarised(evaluation: Evaluation) -> Summary:
-    """The summary of an evaluation."""
+    """Returns the summary of an evaluation."""
     from steelyard.report import sentences
     from steelyard.report.headline import headlines
 
@@ -104,7 +104,7 @@ def _figure(headline: "Headline") -> Figure:
 
 
 def _reasons(evaluation: Evaluation, level: Level) -> dict[str, int]:
-    """The causes of that verdict, the most frequent first."""
+    """Returns the causes of that verdict, the most frequent first."""
     from steelyard.statistics.validity.verdict import name_disturbance
 
     verdicts = (r.verdict for r in evaluation.results if values.level(r) == level)
@@ -112,7 +112,7 @@ def _reasons(evaluation: Evaluation, level: Level) -> dict[str, int]:
 
 
 def figures_as_json(run_summary: Summary) -> list[dict[str, Any]]:
-    """The main figures as plain data; `text` is the value as the screen shows it."""
+    """Returns the main figures as plain data. `text` is the value on the screen."""
     return [
         {
             "name": f.name,
@@ -133,7 +133,7 @@ def figures_as_json(run_summary: Summary) -> list[dict[str, Any]]:
 
 
 def as_json(run_summary: Summary) -> dict[str, Any]:
-    """Plain data, below 1 MB for any run: no case and no sample stands in it."""
+    """Returns plain data of less than 1 MB for any run, without cases and samples."""
     return {
         "run": run_summary.run,
         "started": run_summary.started,

@@ -1,4 +1,4 @@
-"""Values as text: never a number without its unit, nor without its verdict where that is not CLEAN."""
+"""Values as text: a number always has its unit, and its verdict unless that is CLEAN."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -45,7 +45,7 @@ class Shown:
 
 
 def shown(result: Result, metric: str, benchmark: Benchmark | None, machine: Machine) -> Shown | None:
-    """The metric of that name as text; None where the result has no such metric and nothing went wrong."""
+    """Returns the metric of that name as text, or None if the result has no such metric and no error."""
     value = result.metrics.get(metric)
     level = result.verdict.level
     if level == "INVALID" or (value is None and any(record.error for record in result.records)):
@@ -67,7 +67,7 @@ def shown(result: Result, metric: str, benchmark: Benchmark | None, machine: Mac
 
 
 def share(value: Value, limit: Limit | None) -> float | None:
-    """What part of the limit is reached; for a cost, the limit over the value. None without a limit."""
+    """Returns the share of the limit that is reached; for a cost, limit / value. None without a limit."""
     if limit is None or value.value <= 0 or limit.value <= 0:
         return None
     return limit.value / value.value if value.better == "lower" else value.value / limit.value
@@ -80,7 +80,7 @@ def quantity(value: float | None, unit: str, digits: int = 3) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A length of time as people say it, short ones with a prefix: '2 min 5 s', '40 ms'."""
+    """Returns a duration as text: '2 min 5 s', '40 ms'."""
     return units.duration(seconds) if seconds >= 0.95 or seconds == 0 else quantity(seconds, "s", 2)
 
 
@@ -90,7 +90,7 @@ def percent(part: float | None) -> str:
 
 
 def interval(value: Value) -> str:
-    """'28.1 – 28.4 GB/s', with as many digits as tell the ends apart; '' where there is none."""
+    """Returns '28.1 – 28.4 GB/s' with enough digits to distinguish the ends, or '' without an interval."""
     if value.low is None or value.high is None:
         return ""
     ends = ("", "")
@@ -103,7 +103,7 @@ def interval(value: Value) -> str:
 
 
 def evidence(result: Result) -> tuple[Evidence, ...]:
-    """Why a result is not CLEAN, each reason once: its own evidence or its records', and their errors."""
+    """Returns each reason why a result is not CLEAN: its evidence or that of its records, and their errors."""
     if result.verdict.level == "CLEAN" and not any(record.error for record in result.records):
         return ()
     errors = [Evidence("", r.error) for r in result.records if r.error]
@@ -123,25 +123,25 @@ def why(result: Result) -> str:
 
 
 def level(result: Result) -> Level:
-    """The result's verdict; INVALID where nothing was measured because every record failed."""
+    """Returns the verdict of the result; INVALID if every record failed."""
     if result.records and all(record.error for record in result.records):
         return "INVALID"
     return result.verdict.level
 
 
 def weakest(*results: Result) -> Level:
-    """The verdict of what is computed from all of these results: the least trusted of theirs."""
+    """Returns the least trusted verdict of the results, for values that are calculated from all of them."""
     return worst(map(level, results))
 
 
 def counts(results: tuple[Result, ...]) -> dict[Level, int]:
-    """How many results bear each verdict."""
+    """Returns the number of results with each verdict."""
     levels = [level(result) for result in results]
     return {name: levels.count(name) for name in ORDER}
 
 
 def varying(results: tuple[Result, ...]) -> tuple[str, ...]:
-    """The parameters that tell the results apart, in the order in which they first appear.
+    """Returns the parameters in which the results differ, in the order in which they first appear.
 
     One that only some of them have, always with the same value, is none of these where others do: `partial` has it.
     """
@@ -163,7 +163,7 @@ def _apart(results: tuple[Result, ...], names: Iterable[str]) -> int:
 
 
 def apart(results: Sequence[Result], labels: Sequence[str]) -> tuple[str, ...]:
-    """For each result what tells it from others with the same label, in words; "" where the label alone does."""
+    """Returns for each result the words that distinguish it from others with the same label; "" if the label is unique."""
     alike: dict[str, list[Result]] = {}
     for result, text in zip(results, labels, strict=True):
         alike.setdefault(text, []).append(result)
@@ -177,13 +177,13 @@ def _difference(result: Result, among: tuple[Result, ...]) -> str:
 
 
 def partial(results: tuple[Result, ...]) -> dict[str, Scalar]:
-    """The parameters that only some of the results have, with the value that these share."""
+    """Returns the parameters that only some of the results have, with the value that these share."""
     others = {*varying(results), *constant(results)}
     return {name: value for result in results for name, value in result.parameters.items() if name not in others}
 
 
 def constant(results: tuple[Result, ...]) -> dict[str, Scalar]:
-    """The parameters that all the results share, with their value."""
+    """Returns the parameters that all results share, with their values."""
     if not results:
         return {}
     first = results[0].parameters
@@ -213,7 +213,7 @@ def number(value: Scalar | None) -> float | None:
 
 
 def words(name: str) -> str:
-    """A parameter's name as it is read: 'memory_policy' → 'memory policy', 'mpi' → 'MPI'."""
+    """Returns the name of a parameter as words: 'memory_policy' → 'memory policy', 'mpi' → 'MPI'."""
     return re.sub(r"\b(cpu|mpi)\b", lambda match: match[0].upper(), name.replace("_", " "))
 
 

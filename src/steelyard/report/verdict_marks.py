@@ -1,4 +1,4 @@
-"""The verdicts as they are shown: the sign, the colour and the meaning of each."""
+"""The sign, the colour and the meaning of each verdict."""
 
 from steelyard.model import Level
 from steelyard.statistics.validity.trust import ORDER, doubtful
@@ -17,5 +17,5 @@ MEANINGS: dict[Level, str] = {
 
 
 def signed(text: str, level: Level) -> str:
-    """A value with the sign before it where it cannot be relied on, and the verdict's word does not stand beside it."""
+    """Returns a value with the sign of its verdict before it, if the value is unreliable."""
     return f"{SIGNS[level]} {text}" if doubtful(level) else text
