@@ -215,7 +215,7 @@ def test_a_modelled_node_is_not_added_to_a_measured_one(tmp_path: Path, capsys: 
     for number, (node, sensor) in enumerate((("c/n1", SOCKET), ("c/n2", replace(GUESS, source="RAPL")))):
         store.describe(node, [sensor])
         write(store, node, sensor, at, 10.0 * at, number)
-    asked = time_ranges._of_hosts("job", [Ran("n1", START + 10, START + 20), Ran("n2", START + 10, START + 20)])
+    asked = time_ranges._join_usages("job", [Ran("n1", START + 10, START + 20), Ran("n2", START + 10, START + 20)])
     rows, totals = spoken(store, asked)
     assert {(row.node, row.source) for row in rows} == {("c/n1", "RAPL"), ("c/n2", "RAPL, modelled")}
     assert [(each.source, each.nodes, each.of) for each in totals] == [("RAPL", 1, 2), ("RAPL, modelled", 1, 2)]
@@ -223,11 +223,11 @@ def test_a_modelled_node_is_not_added_to_a_measured_one(tmp_path: Path, capsys: 
 
 def spoken(store: Store, asked: time_ranges.When) -> tuple[Any, Any]:
     from steelyard.power.command_line import run_costs
-    from steelyard.power.command_line.sensor_selection import parts
+    from steelyard.power.command_line.sensor_selection import select_parts
 
-    chosen, unknown = parts(store, [], asked)
-    rows, _ = run_costs.rows(store, chosen, asked)
-    return rows, run_costs.totals(rows, len(chosen) + len(unknown))
+    chosen, unknown = select_parts(store, [], asked)
+    rows, _ = run_costs.list_rows(store, chosen, asked)
+    return rows, run_costs.add_totals(rows, len(chosen) + len(unknown))
 
 
 def test_a_source_of_which_a_part_is_silent_says_no_energy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -235,7 +235,7 @@ def test_a_source_of_which_a_part_is_silent_says_no_energy(tmp_path: Path, capsy
     store.describe("c/n1", [SOCKET, replace(SOCKET, name="rapl/package-1")])
     at = np.arange(0, 100, 0.5)
     write(store, "c/n1", SOCKET, at, 10.0 * at, 1)
-    (row,), totals = spoken(store, time_ranges._of_hosts("job", [Ran("n1", START + 10, START + 20)]))
+    (row,), totals = spoken(store, time_ranges._join_usages("job", [Ran("n1", START + 10, START + 20)]))
     assert row.spent is None
     assert totals == []
     assert "rapl/package-1 has no readings" in capsys.readouterr().err
@@ -243,7 +243,7 @@ def test_a_source_of_which_a_part_is_silent_says_no_energy(tmp_path: Path, capsy
 
 def test_tasks_of_an_array_that_share_a_node_count_once() -> None:
     told = [Ran("n1", 100.0, 200.0), Ran("n1", 150.0, 260.0), Ran("n1", 300.0, 300.0), Ran("n2", 150.0, 260.0)]
-    found = time_ranges._of_hosts("job", told).hosts
+    found = time_ranges._join_usages("job", told).hosts
     seconds = {host: [(s.begin / SECOND, s.end / SECOND) for s in mine] for host, mine in found.items()}
     assert seconds == {"n1": [(100, 260), (300, 301)], "n2": [(150, 260)]}
 
@@ -255,18 +255,18 @@ def test_several_systems_with_the_same_node_need_a_name(tmp_path: Path, capsys: 
         store.describe(node, [SOCKET])
         write(store, node, SOCKET, at, 10.0 * at, number)
     from steelyard.errors import UsageError
-    from steelyard.power.command_line.sensor_selection import parts
+    from steelyard.power.command_line.sensor_selection import select_parts
 
-    both = time_ranges._of_hosts("job 1", [Ran("n1", START, START + 9)])
+    both = time_ranges._join_usages("job 1", [Ran("n1", START, START + 9)])
     with pytest.raises(UsageError, match="Name the system, such as 'blue'"):
-        parts(store, [], both)
-    assert [part.node for part in parts(store, ["red"], both)[0]] == ["red/n1.example.org"]
+        select_parts(store, [], both)
+    assert [part.node for part in select_parts(store, ["red"], both)[0]] == ["red/n1.example.org"]
     for host, node in (("n1.example.org", "red/n1.example.org"), ("n1.other.org", "blue/n1")):
-        (part,) = parts(store, [], replace(both, hosts={host: both.stretches}))[0]
+        (part,) = select_parts(store, [], replace(both, hosts={host: both.stretches}))[0]
         assert part.node == node
-    assert [part.node for part in parts(store, ["blue/n1"], both)[0]] == ["blue/n1"]
+    assert [part.node for part in select_parts(store, ["blue/n1"], both)[0]] == ["blue/n1"]
     with pytest.raises(UsageError, match="no such node among red/n10"):
-        parts(store, ["red/n10"], both)
+        select_parts(store, ["red/n10"], both)
 
 
 SCONTROL = (

@@ -238,9 +238,9 @@ class Store:
 
 
 def test_a_watched_command_counts_it_once() -> None:
-    shown = command_costs.of(mirrored(), SimpleNamespace(cost=0.1, failures={}), Outcome(0, WHOLE, ()), None)  # type: ignore[arg-type]
+    shown = command_costs.compute_costs(mirrored(), SimpleNamespace(cost=0.1, failures={}), Outcome(0, WHOLE, ()), None)  # type: ignore[arg-type]
     assert shown.disagreements == (REPEATED,)
-    one = command_costs.of(
+    one = command_costs.compute_costs(
         {"x/a": mirrored()["x/a"]}, SimpleNamespace(cost=0.1, failures={}), Outcome(0, WHOLE, ()), None
     )  # type: ignore[arg-type]
     assert shown.stretches[0].totals == one.stretches[0].totals
@@ -254,11 +254,11 @@ def test_the_report_of_a_run_says_so() -> None:
 def test_a_query_of_a_job_or_a_node_counts_it_once(capsys: pytest.CaptureFixture[str]) -> None:
     part = Part("c/n1", tuple(trace.sensor for trace in mirrored().values()), (WHOLE,))
     when = When("job 1", (WHOLE,), {"n1": (WHOLE,)})
-    (row,), _ = run_costs.rows(Store(), [part], when)  # type: ignore[arg-type]
+    (row,), _ = run_costs.list_rows(Store(), [part], when)  # type: ignore[arg-type]
     assert row.spent
     assert row.spent == cost(courses(mirrored()), WHOLE).totals["board"]
     assert f"c/n1: {REPEATED}" in " ".join(capsys.readouterr().err.split())
-    rows = store_tables.costs(Store(), [part], When("", (WHOLE,)))  # type: ignore[arg-type]
+    rows = store_tables.list_costs(Store(), [part], When("", (WHOLE,)))  # type: ignore[arg-type]
     assert store_tables.disagreements(rows) == [f"c/n1: {REPEATED}"]
 
 

@@ -53,7 +53,7 @@ def drawn(sensor: Sensor, seconds: np.ndarray, watts: float = 100.0) -> Trace:
 def both(trace: Trace, stretch: Stretch = HOUR) -> tuple[store_tables.Row, dict[str, Any]]:
     """What `power query` says, and what HTTP answers."""
     store: Any = Store(trace)
-    (row,) = store_tables.costs(store, [Part("c/n1", (trace.sensor,), (stretch,))], When("", (stretch,)))
+    (row,) = store_tables.list_costs(store, [Part("c/n1", (trace.sensor,), (stretch,))], When("", (stretch,)))
     answer = Own(Readings(store)).energy("c/n1", trace.sensor.name, str(stretch.begin), str(stretch.end))
     return row, json.loads(answer.body)
 
@@ -80,7 +80,7 @@ def test_query_and_http_say_the_same_of_a_time_that_readings_reach_in_part(
     assert answer["power"] == pytest.approx(100.0)
     assert answer["missing"] == pytest.approx(missing, abs=2e-3)
     assert answer["joules"] == pytest.approx(100.0 * answer["seconds"])
-    assert ("missing" in store_tables.words(row.spent, row.mean, row.greatest, "W")[0]) == (missing > 0)
+    assert ("missing" in store_tables.format_figures(row.spent, row.mean, row.greatest, "W")[0]) == (missing > 0)
 
 
 def test_without_readings_all_is_missing_and_no_energy_is_said() -> None:
@@ -93,7 +93,7 @@ def test_without_readings_all_is_missing_and_no_energy_is_said() -> None:
 
 def test_of_a_job_the_whole_time_counts_and_not_what_is_reached() -> None:
     store: Any = Store(drawn(RAIL, np.arange(1800, 1807.5, 0.1)))
-    (row,) = store_tables.costs(store, [Part("c/n1", (RAIL,), (HOUR,))], When("job 1", (HOUR,)))
+    (row,) = store_tables.list_costs(store, [Part("c/n1", (RAIL,), (HOUR,))], When("job 1", (HOUR,)))
     assert row.spent is None
 
 
@@ -122,17 +122,17 @@ def watched(busy: float | None) -> command_costs.Found:
     whole = Stretch("solver", (START + 20) * SECOND, (START + 40) * SECOND)
     idle = Stretch("idle", (START + 1) * SECOND, (START + 11) * SECOND)
     sampler: Any = SimpleNamespace(cost=0.0, failures={})
-    return command_costs.of(traces, sampler, Outcome(0, whole, ()), idle, busy)
+    return command_costs.compute_costs(traces, sampler, Outcome(0, whole, ()), idle, busy)
 
 
 @pytest.mark.parametrize(("busy", "marked"), [(None, False), (0.02, False), (0.25, False), (0.4, True), (63.0, True)])
 def test_an_idle_power_that_was_taken_under_load_is_marked(
     busy: float | None, marked: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command_costs.show(watched(busy), False)
+    command_costs.print_costs(watched(busy), False)
     said = " ".join(capsys.readouterr().err.split())
     assert ("was not idle while its idle power was taken" in said) == marked
-    command_costs.show(watched(busy), True)
+    command_costs.print_costs(watched(busy), True)
     idle = json.loads(capsys.readouterr().out)["idle"]
     assert (bool(idle["doubt"]), idle["busy_cores"]) == (marked, busy)
     if marked:

@@ -148,17 +148,17 @@ class Publisher(_End):
         A message that was handed over when the connection was lost counts as taken, because no answer follows.
         """
         sent = self._client.publish(topic, payload, 1, retain)
-        known: Taken = ""
+        outcome: Taken = ""
 
         def answered() -> Taken:
-            nonlocal known
+            nonlocal outcome
             try:
-                if not known and sent.is_published():
-                    known = "unheard" if sent.mid in self._unheard else "taken"
+                if not outcome and sent.is_published():
+                    outcome = "unheard" if sent.mid in self._unheard else "taken"
                     self._unheard.discard(sent.mid)  # its number may become another's
             except RuntimeError:
-                known = "taken"
-            return known
+                outcome = "taken"
+            return outcome
 
         return answered
 

@@ -50,7 +50,7 @@ class Buffer:
     @property
     def first(self) -> int:
         """The ordinal of the oldest record that is not confirmed; `end` if there is none."""
-        return next((each.first + min(each.waiting) for each in self._segments if each.waiting), self.end)
+        return next((segment.first + min(segment.waiting) for segment in self._segments if segment.waiting), self.end)
 
     @property
     def end(self) -> int:
@@ -67,7 +67,7 @@ class Buffer:
         if self._open is None or self._open.size + len(payload) > self._segment_size:
             self._last += 1
             self._open = _Segment(self.folder / f"{self._last:020}.segment", self.end, [])
-            self._segments = [*(each for each in self._segments if each.waiting), self._open]
+            self._segments = [*(segment for segment in self._segments if segment.waiting), self._open]
         self._open.append(payload)
         dropped: list[bytes] = []
         while self.size > self._limit and len(self._segments) > 1:

@@ -63,33 +63,33 @@ def offset(a: Trace, b: Trace, reach: float = REACH) -> Offset | None:
     doubt = usual / FINER + _doubt(first) + _doubt(second)
     for scale in SCALES:
         changes = _changes(first, second, scale * usual)
-        found = _offset(changes, reach, doubt) if changes else None
-        if found:
-            return found
+        result = _offset(changes, reach, doubt) if changes else None
+        if result:
+            return result
     return None
 
 
-def _step(of: Course) -> float:
+def _step(course: Course) -> float:
     """Returns the resolution of the sensor in time, in seconds."""
-    return max(float(np.median(np.diff(of.at))), of.sensor.window, of.sensor.update)
+    return max(float(np.median(np.diff(course.at))), course.sensor.window, course.sensor.update)
 
 
-def _doubt(of: Course) -> float:
+def _doubt(course: Course) -> float:
     """Returns the error of a reading's time, in seconds: a value may be as old as the update period of the device."""
-    return of.blur + (of.sensor.update if of.sensor.quantity == "power" else 0.0)
+    return course.blur + (course.sensor.update if course.sensor.quantity == "power" else 0.0)
 
 
-def _offset(found: _Changes, reach: float, doubt: float) -> Offset | None:
-    most = min(int(reach / found.step), len(found.a) // SHARE)
-    whole = _correlation(found, slice(0, len(found.a)), most)
+def _offset(changes: _Changes, reach: float, doubt: float) -> Offset | None:
+    most = min(int(reach / changes.step), len(changes.a) // SHARE)
+    whole = _correlation(changes, slice(0, len(changes.a)), most)
     best = int(np.argmax(whole))
-    if most * found.step < CHOICE * found.slow or not whole[best] > 0 or _rivals(whole, best, found):
+    if most * changes.step < CHOICE * changes.slow or not whole[best] > 0 or _rivals(whole, best, changes):
         return None
-    places = [_place(_correlation(found, part, most)) - most for part in _parts(found)]
-    near = [place * found.step for place in places if abs(place - (best - most)) * found.step <= found.slow / 2]
+    places = [_place(_correlation(changes, part, most)) - most for part in _parts(changes)]
+    near = [place * changes.step for place in places if abs(place - (best - most)) * changes.step <= changes.slow / 2]
     if len(near) < AGREE:
         return None
-    middle = (_place(whole) - most) * found.step
+    middle = (_place(whole) - most) * changes.step
     spread = float(np.std(near, ddof=1)) / len(near) ** 0.5 * float(student.ppf((1 + SURE) / 2, len(near) - 1))
     width = spread + doubt
     return Offset(-middle, -middle - width, -middle + width, float(whole[best]))
@@ -106,10 +106,12 @@ def _changes(a: Course, b: Course, slow: float) -> _Changes | None:
     return _Changes(_change(a, grid, slow), _change(b, grid - shift, slow), step, slow)
 
 
-def _change(of: Course, grid: Values, slow: float) -> Values:
+def _change(course: Course, grid: Values, slow: float) -> Values:
     """Returns the mean power of the `slow` seconds after each moment minus that of those before it; 0 in gaps."""
-    joules = [np.interp(grid + late, of.at, of.joules) for late in (-slow, 0.0, slow)]
-    unknown = np.interp(grid + slow, of.at, _summed(of.gap)) > np.interp(grid - slow, of.at, _summed(of.gap))
+    joules = [np.interp(grid + late, course.at, course.joules) for late in (-slow, 0.0, slow)]
+    unknown = np.interp(grid + slow, course.at, _summed(course.gap)) > np.interp(
+        grid - slow, course.at, _summed(course.gap)
+    )
     change: Values = (joules[2] - 2 * joules[1] + joules[0]) / slow
     change[unknown] = 0.0
     change -= change.mean()
@@ -120,25 +122,27 @@ def _summed(gap: Values) -> Values:
     return np.concatenate(([0.0], np.cumsum(gap)))
 
 
-def _parts(found: _Changes) -> Iterator[slice]:
+def _parts(changes: _Changes) -> Iterator[slice]:
     """Yields intervals with equal amounts of change."""
-    amount = np.cumsum(found.a**2)
+    amount = np.cumsum(changes.a**2)
     edges = np.searchsorted(amount, amount[-1] * np.arange(1, PARTS) / PARTS)
-    bounds = [0, *edges.tolist(), len(found.a)]
+    bounds = [0, *edges.tolist(), len(changes.a)]
     for begin, end in pairwise(bounds):
         yield slice(begin, max(end, begin + 1))
 
 
-def _correlation(of: _Changes, part: slice, most: int) -> Values:
+def _correlation(changes: _Changes, part: slice, most: int) -> Values:
     """Returns the correlation of a part of `a` with `b` that is shifted by -most to most points."""
-    mine = of.a[part]
+    pattern = changes.a[part]
     low, high = part.start - most, part.stop + most
-    other = np.pad(of.b[max(low, 0) : high], (max(-low, 0), max(high - len(of.b), 0)))
-    both = correlate(other, mine, mode="valid", method="auto")
+    other = np.pad(changes.b[max(low, 0) : high], (max(-low, 0), max(high - len(changes.b), 0)))
+    both = correlate(other, pattern, mode="valid", method="auto")
     squares = _summed(other**2)
-    norm = np.sqrt(np.maximum(squares[len(mine) :] - squares[: len(squares) - len(mine)], 0.0) * float((mine**2).sum()))
-    found: Values = np.divide(both, norm, out=np.zeros_like(both), where=norm > 0)
-    return found
+    norm = np.sqrt(
+        np.maximum(squares[len(pattern) :] - squares[: len(squares) - len(pattern)], 0.0) * float((pattern**2).sum())
+    )
+    normalized: Values = np.divide(both, norm, out=np.zeros_like(both), where=norm > 0)
+    return normalized
 
 
 def _place(correlation: Values) -> float:
@@ -151,7 +155,7 @@ def _place(correlation: Values) -> float:
     return best + (float((before - after) / (2 * bend)) if bend < 0 else 0.0)
 
 
-def _rivals(whole: Values, best: int, found: _Changes) -> bool:
+def _rivals(whole: Values, best: int, changes: _Changes) -> bool:
     """Returns whether another place, outside the peak around the best one, is nearly as good."""
-    far: NDArray[np.bool_] = np.abs(np.arange(len(whole)) - best) * found.step > 2 * found.slow
+    far: NDArray[np.bool_] = np.abs(np.arange(len(whole)) - best) * changes.step > 2 * changes.slow
     return bool((whole[far] > RIVAL * whole[best]).any())

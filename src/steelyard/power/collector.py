@@ -65,19 +65,19 @@ class Collector:
         received = self._inbox.take(RECEIVE_MAXIMUM, LINGER)
         batches: list[Batch] = []
         descriptions: list[Description] = []
-        for each in received:
+        for message in received:
             try:
-                found = self._topics.received(each.topic, each.payload)
+                content = self._topics.received(message.topic, message.payload)
             except Refused as refused:
                 self.counts[refused.reason] += 1
                 continue
-            if isinstance(found, Batch):
-                batches.append(found)
+            if isinstance(content, Batch):
+                batches.append(content)
             else:
-                descriptions.append(found)
+                descriptions.append(content)
         self._keep(batches, descriptions)
-        for each in received:
-            self._inbox.acknowledge(each)
+        for message in received:
+            self._inbox.acknowledge(message)
         self._confirm(batches)
         self.counts["batches"] += len(batches)
         self.counts["descriptions"] += len(descriptions)

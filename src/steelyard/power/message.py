@@ -151,20 +151,20 @@ def described(node: str, payload: bytes) -> Description:
     if len(payload) > LARGEST:
         raise Refused("size")
     try:
-        found = _DESCRIBED.decode(payload)
+        content = _DESCRIBED.decode(payload)
     except _NOT_THE_FORM:
         raise Refused("form") from None
-    if found.version != VERSION:
+    if content.version != VERSION:
         raise Refused("version")
-    _check_names([sensor.name for sensor in found.sensors])
-    for sensor in found.sensors:
+    _check_names([sensor.name for sensor in content.sensors])
+    for sensor in content.sensors:
         texts = (sensor.source, sensor.place, sensor.part_of)
         figures = (sensor.resolution, sensor.update, sensor.window, sensor.range or 0.0, sensor.error or 0.0)
         if not all(is_text(text) for text in texts):
             raise Refused("limit")
         if not all(math.isfinite(figure) and figure >= 0 for figure in figures):
             raise Refused("value")
-    return Description(node, found.sensors)
+    return Description(node, content.sensors)
 
 
 def is_name(name: str) -> bool:

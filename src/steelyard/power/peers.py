@@ -71,15 +71,15 @@ class _Look:
 def above_peers(members: Sequence[Member], clock: float = 0.0) -> list[Above]:
     """Returns the nodes above their peers, the greatest first. Empty for fewer than three equal nodes or too short a time."""
     looks = list(_looks(members))
-    reported = [each for look in looks for each in _above(look, clock, LEVEL / len(looks))]
-    return sorted(reported, key=lambda each: -each.factor)
+    nodes_above = [node for look in looks for node in _above(look, clock, LEVEL / len(looks))]
+    return sorted(nodes_above, key=lambda node: -node.factor)
 
 
 def _looks(members: Sequence[Member]) -> list[_Look]:
     """Returns the groups of equal nodes for each case and source: the same sensors over the same intervals."""
     groups: dict[tuple[tuple[Stretch, ...], str, tuple[str, ...]], list[Member]] = {}
     for member in members:
-        sensors = [s for s in added_up([each.sensor for each in member.of.values()]) if not s.modelled]
+        sensors = [s for s in added_up([course.sensor for course in member.of.values()]) if not s.modelled]
         for source in dict.fromkeys(s.source for s in sensors):
             names = tuple(sorted(_kind(s.name) for s in sensors if s.source == source))
             for case in dict.fromkeys(stretch.name for stretch in member.stretches):
@@ -105,14 +105,14 @@ def _above(look: _Look, clock: float, level: float) -> list[Above]:
     if table.shape[1] < 2:
         return []
     ratios = table / np.median(table, axis=0)
-    found = []
+    nodes_above = []
     lows, highs = median_intervals(ratios, CONFIDENCE)
     for outlier in slow_ranks(ratios.tolist(), level=level) or ():
         index = outlier.ranks[0]
-        each = _over_all(look, index, clock, outlier.p, (float(lows[index]), float(highs[index])))
-        if each and each.low > 1:
-            found.append(each)
-    return found
+        candidate = _over_all(look, index, clock, outlier.p, (float(lows[index]), float(highs[index])))
+        if candidate and candidate.low > 1:
+            nodes_above.append(candidate)
+    return nodes_above
 
 
 def _slices(look: _Look) -> list[Stretch]:
@@ -135,26 +135,26 @@ def _slices(look: _Look) -> list[Stretch]:
 
 def _powers(member: Member, source: str, slices: Sequence[Stretch]) -> Values:
     """Returns W in each slice; NaN if too few readings lie in it."""
-    spent = [_spent(member, source, each, 0.0) for each in slices]
-    return np.array([each.power if each else np.nan for each in spent])
+    spent = [_spent(member, source, part, 0.0) for part in slices]
+    return np.array([part.power if part else np.nan for part in spent])
 
 
 def _spent(member: Member, source: str, stretch: Stretch, clock: float) -> Energy | None:
-    of = {name: course for name, course in member.of.items() if course.sensor.source == source}
-    parts = {n: found for n, each in of.items() if (found := energy(each, stretch.begin, stretch.end, clock))}
-    return totals([each.sensor for each in member.of.values()], parts, doubtful(member.of)).get(source)
+    chosen = {name: course for name, course in member.of.items() if course.sensor.source == source}
+    parts = {n: used for n, item in chosen.items() if (used := energy(item, stretch.begin, stretch.end, clock))}
+    return totals([item.sensor for item in member.of.values()], parts, doubtful(member.of)).get(source)
 
 
 def _over_all(look: _Look, index: int, clock: float, p: float, scatter: tuple[float, float]) -> Above | None:
     """Compares over all the time. The bounds include the `scatter` in time. None if a node has too few readings."""
     claims = []
     for member in look.members:
-        spent = [_spent(member, look.source, each, clock) for each in look.stretches]
-        known = [each for each in spent if each]
-        if len(known) < len(spent):
+        spent = [_spent(member, look.source, part, clock) for part in look.stretches]
+        usable = [part for part in spent if part]
+        if len(usable) < len(spent):
             return None
         error = max(c.sensor.error or 0.0 for c in member.of.values() if c.sensor.source == look.source)
-        joules, low, high = (sum(getattr(each, name) for each in known) for name in ("joules", "low", "high"))
+        joules, low, high = (sum(getattr(part, name) for part in usable) for name in ("joules", "low", "high"))
         claims.append((joules, low * (1 - error), high * (1 + error)))
     middle, least, most = (median(claim[place] for claim in claims) for place in range(3))
     joules, low, high = claims[index]

@@ -41,22 +41,22 @@ def each_level(node: str, trace: Trace, levels: Sequence[int], start: int, end: 
     """Returns the rollups of `rolled` for several levels."""
     if not len(trace.at):
         return [NOTHING] * len(levels)
-    known = course(trace)
-    powers, steps = _powers(trace, known), _steps(known) if known else None
-    early = int(trace.at[0]) if known is None else known.origin + int(known.at[0] / NANO)  # the first one's window
-    found = []
+    whole = course(trace)
+    powers, steps = _powers(trace, whole), _steps(whole) if whole else None
+    early = int(trace.at[0]) if whole is None else whole.origin + int(whole.at[0] / NANO)  # the first one's window
+    rollups = []
     for level in levels:
         width = level * SECOND
         first = max(-(-start // width), early // width)
         last = min(-(-end // width), int(trace.at[-1]) // width + 1)
-        found.append(
+        rollups.append(
             _stretches((node, trace.sensor.name), level, powers, steps, first, last) if last > first else NOTHING
         )
-    return found
+    return rollups
 
 
 def _stretches(
-    of: tuple[str, str], level: int, powers: tuple[Moments, Values], steps: _Steps | None, first: int, last: int
+    name: tuple[str, str], level: int, powers: tuple[Moments, Values], steps: _Steps | None, first: int, last: int
 ) -> Rollup:
     """Returns the intervals with the numbers `first` up to `last`."""
     (at, value), width = powers, level * SECOND
@@ -67,7 +67,7 @@ def _stretches(
     kept = (count > 0) | (seconds > 0)
     return Rollup(
         seconds=level,
-        sensors=(of,),
+        sensors=(name,),
         number=np.zeros(int(kept.sum()), dtype=np.int32),
         at=edges[:-1][kept],
         count=count[kept],
@@ -81,9 +81,9 @@ def _stretches(
 
 def joined(parts: Sequence[Rollup], level: int) -> Rollup:
     """Joins several rollups into one, in their order."""
-    sensors = tuple(dict.fromkeys(each for part in parts for each in part.sensors))
-    place = {each: number for number, each in enumerate(sensors)}
-    number = [np.array([place[each] for each in p.sensors], dtype=np.int32)[p.number] for p in parts]
+    sensors = tuple(dict.fromkeys(sensor for part in parts for sensor in part.sensors))
+    place = {sensor: number for number, sensor in enumerate(sensors)}
+    number = [np.array([place[sensor] for sensor in p.sensors], dtype=np.int32)[p.number] for p in parts]
     rows = [NOTHING, *parts]
     return Rollup(
         seconds=level,
@@ -99,16 +99,16 @@ def joined(parts: Sequence[Rollup], level: int) -> Rollup:
     )
 
 
-def _powers(trace: Trace, known: Course | None) -> tuple[Moments, Values]:
+def _powers(trace: Trace, whole: Course | None) -> tuple[Moments, Values]:
     """Returns moments and values for least, mean and greatest: the readings, or the power (W) between those of a counter."""
     usable = np.isfinite(trace.value)
     if trace.sensor.quantity != "energy":
         return trace.at[usable], trace.value[usable]
-    if known is None:
+    if whole is None:
         return trace.at[:0], trace.value[:0]
-    reported = known.gap == 0
-    powers = np.diff(known.joules)[reported] / np.diff(known.at)[reported]
-    moments = known.origin + np.round((known.at[1:] + known.blur)[reported] / NANO).astype(np.int64)
+    sound = whole.gap == 0
+    powers = np.diff(whole.joules)[sound] / np.diff(whole.at)[sound]
+    moments = whole.origin + np.round((whole.at[1:] + whole.blur)[sound] / NANO).astype(np.int64)
     return moments, powers
 
 
@@ -117,10 +117,10 @@ def _values(place: Moments, value: Values, stretches: int) -> tuple[Moments, Val
     mean, least, greatest = (np.full(stretches, np.nan) for _ in range(3))
     if len(place):
         begins = np.flatnonzero(np.diff(place, prepend=-1))  # of each stretch its first reading: they are in order
-        there = place[begins]
-        mean[there] = np.add.reduceat(value, begins) / count[there]
-        least[there] = np.minimum.reduceat(value, begins)
-        greatest[there] = np.maximum.reduceat(value, begins)
+        filled = place[begins]
+        mean[filled] = np.add.reduceat(value, begins) / count[filled]
+        least[filled] = np.minimum.reduceat(value, begins)
+        greatest[filled] = np.maximum.reduceat(value, begins)
     return count, mean, least, greatest
 
 
@@ -134,12 +134,12 @@ def _energies(steps: _Steps | None, edges: Moments) -> tuple[Values, Values]:
     return joules, seconds
 
 
-def _steps(known: Course) -> _Steps:
-    joules, lengths = np.diff(known.joules), np.diff(known.at)
-    sound = known.gap == 0
+def _steps(whole: Course) -> _Steps:
+    joules, lengths = np.diff(whole.joules), np.diff(whole.at)
+    sound = whole.gap == 0
     mean = joules[sound].sum() / lengths[sound].sum() if sound.any() else 0.0
-    reported = np.concatenate(([0.0], np.cumsum(joules - mean * known.gap)))
-    return _Steps(known.origin, known.at, reported, np.concatenate(([0.0], np.cumsum(lengths - known.gap))))
+    measured = np.concatenate(([0.0], np.cumsum(joules - mean * whole.gap)))
+    return _Steps(whole.origin, whole.at, measured, np.concatenate(([0.0], np.cumsum(lengths - whole.gap))))
 
 
 def _nothing() -> Rollup:

@@ -95,16 +95,16 @@ def _examon(topic: str, payload: bytes) -> Batch:
     if not len(levels) % 2:
         raise Refused("topic")
     pairs = list(zip(levels[:-1:2], levels[1::2], strict=True))
-    of = dict(pairs)
-    if not {"cluster", "node"} <= of.keys():
+    values = dict(pairs)
+    if not {"cluster", "node"} <= values.keys():
         raise Refused("topic")
     # What is said behind the place is part of the sensor: of each core there is a "tsc".
     beside = [level for key, value in pairs if key not in _EXAMON_PLACE for level in (key, value)]
-    node, sensor = _split("/".join((of["cluster"], of["node"], *beside, levels[-1])), 2)
-    found = _TEXT.fullmatch(payload)
-    if not found:
+    node, sensor = _split("/".join((values["cluster"], values["node"], *beside, levels[-1])), 2)
+    match = _TEXT.fullmatch(payload)
+    if not match:
         raise Refused("form")
-    value, seconds, fraction = found.groups(b"")
+    value, seconds, fraction = match.groups(b"")
     at = int(seconds) * 1_000_000_000 + int(fraction.ljust(9, b"0"))
     if at >= 1 << 63 or not np.isfinite(float(value)):
         raise Refused("value")

@@ -100,7 +100,7 @@ def course(trace: Trace) -> Course | None:
     seconds, value = seconds[first], value[first]
     if len(seconds) < 2:
         return None
-    made = _of_counter if trace.sensor.quantity == "energy" else _of_power
+    made = _integrate_counter if trace.sensor.quantity == "energy" else _integrate_power
     return made(trace.sensor, int(at[0]), seconds, value)
 
 
@@ -112,47 +112,47 @@ def _steadied(at: Moments) -> Values:
     return np.concatenate(([0.0], np.cumsum(np.where(steps < 0, usual, steps))))
 
 
-def _of_counter(sensor: Sensor, origin: int, at: Values, count: Values) -> Course:
+def _integrate_counter(sensor: Sensor, origin: int, at: Values, count: Values) -> Course:
     steps, lengths = np.diff(count), np.diff(at)
     fell = steps < 0
     steps = np.where(fell, steps + (sensor.range or 0.0), steps)
-    known: Mask = np.asarray(steps >= 0) & (~fell if sensor.range is None else True)
-    powers = steps[known] / lengths[known]
+    sound: Mask = np.asarray(steps >= 0) & (~fell if sensor.range is None else True)
+    powers = steps[sound] / lengths[sound]
     most = float(powers.max()) if powers.size else 0.0
     if fell.any() and (~fell).any():
-        known &= ~fell | (steps / lengths <= SOARING * float((steps / lengths)[~fell].max()))
+        sound &= ~fell | (steps / lengths <= SOARING * float((steps / lengths)[~fell].max()))
     # A counter that may have wrapped once more than visible: the energy is unknown.
-    known &= most * lengths <= (sensor.range or np.inf)
-    known &= ~_frozen(sensor, steps, lengths, known)
-    mean, least, most = _usual(steps, lengths, known)
-    joules = np.where(known, steps, mean * lengths)
-    low = np.where(known, steps, np.minimum(np.maximum(steps, 0) * ~fell, least * lengths))
-    high = np.where(known, steps, np.maximum(most * lengths, joules))
+    sound &= most * lengths <= (sensor.range or np.inf)
+    sound &= ~_frozen(sensor, steps, lengths, sound)
+    mean, least, most = _usual(steps, lengths, sound)
+    joules = np.where(sound, steps, mean * lengths)
+    low = np.where(sound, steps, np.minimum(np.maximum(steps, 0) * ~fell, least * lengths))
+    high = np.where(sound, steps, np.maximum(most * lengths, joules))
     lag = sensor.update / 2  # what is read was counted up to `update` before
     return Course(
         sensor=sensor, origin=origin, at=at - lag, joules=_summed(joules), low=low, high=high,
-        gap=np.where(known, 0.0, lengths), scatter=np.zeros(len(steps)),
+        gap=np.where(sound, 0.0, lengths), scatter=np.zeros(len(steps)),
         blur=lag, grain=sensor.resolution, offset=0.0,
     )  # fmt: skip
 
 
-def _frozen(sensor: Sensor, steps: Values, lengths: Values, known: Mask) -> Mask:
+def _frozen(sensor: Sensor, steps: Values, lengths: Values, sound: Mask) -> Mask:
     """Returns where a counter stood still for so long that it cannot have counted, including the step after it."""
-    still = known & (steps == 0)
-    moved = known & ~still
+    still = sound & (steps == 0)
+    moved = sound & ~still
     if not still.any() or not moved.any():
         return np.zeros(len(steps), dtype=bool)
     # While it works it moves once in so many seconds: with each update, or with each step of its resolution.
-    usual = max(sensor.update, float(lengths[known].sum() / moved.sum()), float(np.median(lengths)))
-    found = np.zeros(len(steps), dtype=bool)
+    usual = max(sensor.update, float(lengths[sound].sum() / moved.sum()), float(np.median(lengths)))
+    frozen = np.zeros(len(steps), dtype=bool)
     edges = np.flatnonzero(np.diff(np.concatenate(([False], still, [False])).astype(int)))
     for begin, end in zip(edges[::2], edges[1::2], strict=True):
         if lengths[begin:end].sum() > FROZEN * usual:
-            found[begin : end + 1] = True
-    return found
+            frozen[begin : end + 1] = True
+    return frozen
 
 
-def _of_power(sensor: Sensor, origin: int, at: Values, watts: Values) -> Course:
+def _integrate_power(sensor: Sensor, origin: int, at: Values, watts: Values) -> Course:
     lengths = np.diff(at)
     usual = float(np.median(lengths))
     # A reading stands for the time before it: its window, or the usual step. The first one, too.
@@ -160,13 +160,13 @@ def _of_power(sensor: Sensor, origin: int, at: Values, watts: Values) -> Course:
     lengths = np.diff(at)
     window = sensor.window or 0.0
     missing = np.where(lengths > LONG * max(usual, window), lengths - max(usual, window), 0.0)
-    reported = watts
+    powers = watts
     if not window:  # at a moment: between two of them the mean of both
-        reported = np.concatenate((watts[:1], (watts[1:] + watts[:-1]) / 2))
-    mean, least, most = _usual(reported * lengths, lengths, missing == 0)
-    joules = reported * (lengths - missing) + mean * missing
-    low = reported * (lengths - missing) + least * missing
-    high = reported * (lengths - missing) + most * missing
+        powers = np.concatenate((watts[:1], (watts[1:] + watts[:-1]) / 2))
+    mean, least, most = _usual(powers * lengths, lengths, missing == 0)
+    joules = powers * (lengths - missing) + mean * missing
+    low = powers * (lengths - missing) + least * missing
+    high = powers * (lengths - missing) + most * missing
     # What lies between two windows was not measured: its power scatters as the readings do.
     unseen = np.clip(1 - window / lengths, 0, 1)
     turns = np.concatenate(([0.0], np.diff(watts))) ** 2 / 2
@@ -191,12 +191,12 @@ def _step(watts: Values) -> float:
     return 0.0
 
 
-def _usual(joules: Values, lengths: Values, known: Mask) -> tuple[float, float, float]:
+def _usual(joules: Values, lengths: Values, sound: Mask) -> tuple[float, float, float]:
     """Returns the mean, the least and the greatest power between two readings, where it is known."""
-    if not known.any():
+    if not sound.any():
         return 0.0, 0.0, 0.0
-    powers = joules[known] / lengths[known]
-    return float(joules[known].sum() / lengths[known].sum()), float(powers.min()), float(powers.max())
+    powers = joules[sound] / lengths[sound]
+    return float(joules[sound].sum() / lengths[sound].sum()), float(powers.min()), float(powers.max())
 
 
 def _summed(joules: Values) -> Values:
@@ -218,8 +218,8 @@ def energy(of: Course, begin: int, end: int, clock: float = 0.0) -> Energy | Non
     untold = outside + float((of.gap * inside / lengths).sum())
     if untold > (b - a) / 2:
         return None
-    known = of.gap == 0
-    mean, least, most = _usual(np.diff(of.joules), lengths, known)
+    sound = of.gap == 0
+    mean, least, most = _usual(np.diff(of.joules), lengths, sound)
     joules = _at(of, b) - _at(of, a) + mean * outside
     reach = of.blur + clock
     high = _after(of, b + reach) - _before(of, a - reach) + most * outside
@@ -250,11 +250,11 @@ def reached(of: Course, begin: int, end: int, clock: float = 0.0) -> Energy | No
     """
     after = of.blur if of.sensor.quantity == "energy" else of.blur / 2  # the last knot lies before its reading
     first, last = max(begin, of.origin), min(end, of.origin + round(float(of.at[-1] + after) / NANO))
-    found = energy(of, first, last, clock) if last > first else None
-    if found is None:
+    result = energy(of, first, last, clock) if last > first else None
+    if result is None:
         return None
-    known = found.seconds * (1 - found.missing)
-    return replace(found, missing=min(max(1 - known / ((end - begin) * NANO), 0.0), 1.0))
+    covered = result.seconds * (1 - result.missing)
+    return replace(result, missing=min(max(1 - covered / ((end - begin) * NANO), 0.0), 1.0))
 
 
 def _at(of: Course, when: float) -> float:

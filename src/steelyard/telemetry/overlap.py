@@ -60,34 +60,34 @@ class _Table:
         return tolerance, 4 * skew + 1.25 * step + 4e-9 * np.abs(self.watts[places[0]])
 
 
-def resolved(known: Mapping[str, Course]) -> dict[str, Course]:
+def resolved(courses: Mapping[str, Course]) -> dict[str, Course]:
     """Returns the courses with `overlap` if the readings show that another sensor contains one, and `part_of` if it is sure."""
-    known = _freed(known)
-    found = dict(known)
-    keys = {course.sensor.name: key for key, course in known.items()}
+    courses = _freed(courses)
+    result = dict(courses)
+    keys = {course.sensor.name: key for key, course in courses.items()}
     sources: dict[str, list[str]] = {}
-    for sensor in added_up([course.sensor for course in known.values()]):
+    for sensor in added_up([course.sensor for course in courses.values()]):
         if not sensor.modelled:
             sources.setdefault(sensor.source, []).append(sensor.name)
     for names in sources.values():
-        table = _table([known[keys[name]] for name in names]) if len(names) > 1 else None
+        table = _table([courses[keys[name]] for name in names]) if len(names) > 1 else None
         for part, overlap in _overlaps(table).items() if table else ():
-            course = known[keys[part]]
+            course = courses[keys[part]]
             sensor = replace(course.sensor, part_of=overlap.holder) if overlap.sure else course.sensor
-            found[keys[part]] = replace(course, sensor=sensor, overlap=overlap)
-    return found
+            result[keys[part]] = replace(course, sensor=sensor, overlap=overlap)
+    return result
 
 
-def _freed(known: Mapping[str, Course]) -> dict[str, Course]:
+def _freed(courses: Mapping[str, Course]) -> dict[str, Course]:
     """Returns the courses. A part that shows more than its whole is taken out of it and marked: one of the two is wrong."""
-    by_name = {course.sensor.name: course for course in known.values()}
-    found = dict(known)
-    for key, course in known.items():
+    by_name = {course.sensor.name: course for course in courses.values()}
+    result = dict(courses)
+    for key, course in courses.items():
         whole = by_name.get(course.sensor.part_of)
         if whole and whole.sensor.source == course.sensor.source and _exceeds(course, whole):
             overlap = Overlap(whole.sensor.name, False, False, more=True)
-            found[key] = replace(course, sensor=replace(course.sensor, part_of=whole.sensor.part_of), overlap=overlap)
-    return found
+            result[key] = replace(course, sensor=replace(course.sensor, part_of=whole.sensor.part_of), overlap=overlap)
+    return result
 
 
 def _exceeds(part: Course, whole: Course) -> bool:
@@ -107,18 +107,18 @@ def thinned(of: Course) -> Course:
     return replace(of, at=of.at[knots], joules=of.joules[knots], low=low, high=high, gap=gap, scatter=scatter)
 
 
-def sentences(known: Mapping[str, Course]) -> list[str]:
+def sentences(courses: Mapping[str, Course]) -> list[str]:
     """Returns a sentence for each sensor that contains others."""
     groups: dict[Overlap, list[Sensor]] = {}
-    for course in known.values():
+    for course in courses.values():
         if course.overlap:
             groups.setdefault(course.overlap, []).append(course.sensor)
     return [_sentence(overlap, parts) for overlap, parts in groups.items()]
 
 
-def doubtful(known: Mapping[str, Course]) -> set[str]:
+def doubtful(courses: Mapping[str, Course]) -> set[str]:
     """Returns the sensors that another sensor may contain."""
-    return {course.sensor.name for course in known.values() if course.overlap and not course.overlap.sure}
+    return {course.sensor.name for course in courses.values() if course.overlap and not course.overlap.sure}
 
 
 def _sentence(of: Overlap, parts: Sequence[Sensor]) -> str:
@@ -169,7 +169,7 @@ def _table(courses: Sequence[Course]) -> _Table | None:
         return None
     length = float(np.median(blocks[1] - blocks[0]))
     skews = [_skew(long[0], course) for course in long]
-    doubt = np.array([_wrong(*each) / length for each in zip(long, watts, skews, strict=True)])
+    doubt = np.array([_wrong(*item) / length for item in zip(long, watts, skews, strict=True)])
     return _Table(long, watts, np.array([course.step for course in long]), doubt)
 
 
@@ -185,19 +185,21 @@ def _blocks(courses: Sequence[Course], starts: Sequence[float], begin: float, en
         return None
     lag = sum(sorted(course.sensor.update for course in courses if course.sensor.quantity == "energy")[-2:])
     usual = _usual(at)
-    each = max(round(min(lag / FINE, (end - begin) / ENOUGH) / usual), 1)
-    first = np.arange(0, len(at) - each, max(each, -(-len(at) // BLOCKS)))
-    edges = np.array([at[first], at[first + each]])
-    return edges[:, edges[1] - edges[0] <= HOLE * each * usual]
+    readings = max(round(min(lag / FINE, (end - begin) / ENOUGH) / usual), 1)
+    first = np.arange(0, len(at) - readings, max(readings, -(-len(at) // BLOCKS)))
+    edges = np.array([at[first], at[first + readings]])
+    return edges[:, edges[1] - edges[0] <= HOLE * readings * usual]
 
 
 def _usual(at: Values) -> float:
     return float(np.median(np.diff(at)))
 
 
-def _powers(of: Course, begins: Values, ends: Values) -> Values:
-    gaps = np.concatenate(([0.0], np.cumsum(of.gap)))
-    joules, gap = (np.interp(ends, of.at, column) - np.interp(begins, of.at, column) for column in (of.joules, gaps))
+def _powers(course: Course, begins: Values, ends: Values) -> Values:
+    gaps = np.concatenate(([0.0], np.cumsum(course.gap)))
+    joules, gap = (
+        np.interp(ends, course.at, column) - np.interp(begins, course.at, column) for column in (course.joules, gaps)
+    )
     return np.where(gap > 0, np.nan, joules / (ends - begins))
 
 
@@ -208,32 +210,32 @@ def _skew(one: Course, other: Course) -> float:
     return float(np.median(np.minimum(np.abs(at - one.at[place - 1]), np.abs(at - one.at[place]))))
 
 
-def _wrong(of: Course, watts: Values, skew: float) -> Values:
+def _wrong(course: Course, watts: Values, skew: float) -> Values:
     """Returns J: the steps and the lag of a counter, and the change between the readings of two sensors."""
     shift = np.full(len(watts), skew * float(np.ptp(watts)))
-    if of.sensor.quantity != "energy":
+    if course.sensor.quantity != "energy":
         return shift
-    return shift + 2 * of.sensor.resolution + of.sensor.update / 2 * np.abs(watts)
+    return shift + 2 * course.sensor.resolution + course.sensor.update / 2 * np.abs(watts)
 
 
-def _scatter(of: Course, blocks: int) -> float:
+def _scatter(course: Course, blocks: int) -> float:
     """Returns W: the uncertainty between the readings of a momentary power, in a block."""
-    return SURE * float(np.sqrt(of.scatter.sum() * blocks)) / float(of.at[-1] - of.at[0])
+    return SURE * float(np.sqrt(course.scatter.sum() * blocks)) / float(course.at[-1] - course.at[0])
 
 
 def _overlaps(table: _Table) -> dict[str, Overlap]:
     names, mean = [course.sensor.name for course in table.courses], table.watts.mean(axis=1)
-    found: dict[str, Overlap] = {}
+    overlaps: dict[str, Overlap] = {}
     for one, other in combinations(range(len(names)), 2):
         near = abs(mean[one] - mean[other]) <= 2 * ROUGH * mean[one]
-        if near and names[one] not in found and names[other] not in found:
+        if near and names[one] not in overlaps and names[other] not in overlaps:
             sure = _alike(table, one, (other,), _are_numbered(names[one], names[other]))
             if sure is not None:
-                found[names[other]] = Overlap(names[one], True, sure)
-    separate = [place for place, name in enumerate(names) if name not in found or not found[name].sure]
+                overlaps[names[other]] = Overlap(names[one], True, sure)
+    separate = [place for place, name in enumerate(names) if name not in overlaps or not overlaps[name].sure]
     for whole, parts, sure in _sums(table, separate):
-        found |= {names[place]: Overlap(names[whole], False, sure) for place in parts}
-    return found
+        overlaps |= {names[place]: Overlap(names[whole], False, sure) for place in parts}
+    return overlaps
 
 
 def _are_numbered(one: str, other: str) -> bool:
@@ -242,15 +244,15 @@ def _are_numbered(one: str, other: str) -> bool:
 
 def _alike(table: _Table, whole: int, parts: Sequence[int], numbered: bool = False, tried: float = 1.0) -> bool | None:
     """Returns whether the sum of the parts is surely the whole; None if it is not, or without evidence. `tried`: sums."""
-    mine, others = table.watts[whole], table.watts[[*parts]].sum(axis=0)
+    power, others = table.watts[whole], table.watts[[*parts]].sum(axis=0)
     tolerance, change = table.tolerance((whole, *parts))
-    apart = np.abs(mine - others)
-    if (apart <= tolerance).mean() < AGREE or not mine.mean() > 0:
+    apart = np.abs(power - others)
+    if (apart <= tolerance).mean() < AGREE or not power.mean() > 0:
         return None
     if numbered and np.median(apart) > NEAR * np.median(tolerance):
         return None
-    rough = float(np.median(tolerance)) / float(mine.mean())
-    turns = _turns(mine, float(np.median(change)))
+    rough = float(np.median(tolerance)) / float(power.mean())
+    turns = _turns(power, float(np.median(change)))
     bits = turns * log2(1 + (APART if len(parts) == 1 else MISSED) / rough)
     if numbered and rough > FINE:
         return None if rough > APART or bits < CERTAIN / 2 else bits >= CERTAIN

@@ -46,13 +46,13 @@ class _Claim(NamedTuple):
 def courses(traces: Mapping[str, Trace]) -> dict[str, Course]:
     """Returns the courses of the traces that have one. A sensor that another one contains, by their readings, is part of that
     one."""
-    return overlap.resolved({name: found for name, trace in traces.items() if (found := course(trace))})
+    return overlap.resolved({name: whole for name, trace in traces.items() if (whole := course(trace))})
 
 
 def modelled(traces: Mapping[str, Trace]) -> bool:
     """Returns whether the energy comes only from a model of the load, because nothing was measured."""
-    known = courses(traces)
-    return bool(known) and all(each.sensor.modelled for each in known.values())
+    resolved = courses(traces)
+    return bool(resolved) and all(item.sensor.modelled for item in resolved.values())
 
 
 def basis(power: Power | None) -> str:
@@ -67,8 +67,8 @@ def cost(of: Mapping[str, Course], stretch: Stretch, clock: float = 0.0) -> Cost
     """
     if stretch.end <= stretch.begin:
         return Cost(stretch, {}, {})
-    parts = {name: found for name, each in of.items() if (found := energy(each, stretch.begin, stretch.end, clock))}
-    return Cost(stretch, parts, totals([each.sensor for each in of.values()], parts, overlap.doubtful(of)))
+    parts = {name: used for name, item in of.items() if (used := energy(item, stretch.begin, stretch.end, clock))}
+    return Cost(stretch, parts, totals([item.sensor for item in of.values()], parts, overlap.doubtful(of)))
 
 
 def totals(sensors: Sequence[Sensor], parts: Mapping[str, Energy], doubtful: Collection[str] = ()) -> dict[str, Energy]:
@@ -126,11 +126,11 @@ def disagreements(sensors: Sequence[Sensor], totals: Mapping[str, Energy]) -> li
     claims = []
     longest = max((spent.seconds for spent in totals.values()), default=0.0)
     for source, spent in totals.items():
-        mine = [sensor for sensor in added_up(sensors) if sensor.source == source]
-        scopes, error = {sensor.scope for sensor in mine}, max(sensor.error or 0.0 for sensor in mine)
+        usable = [sensor for sensor in added_up(sensors) if sensor.source == source]
+        scopes, error = {sensor.scope for sensor in usable}, max(sensor.error or 0.0 for sensor in usable)
         if len(scopes) == 1 and spent.joules > 0 and spent.seconds > (1 - ALIKE) * longest:
             low, high = spent.low * (1 - error), spent.high * (1 + error)
-            claims.append(_Claim(source, mine[0].scope, spent.power, low / spent.seconds, high / spent.seconds))
+            claims.append(_Claim(source, usable[0].scope, spent.power, low / spent.seconds, high / spent.seconds))
     return [sentence for pair in permutations(claims, 2) if (sentence := _disagreement(*pair))]
 
 

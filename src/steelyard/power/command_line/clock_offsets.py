@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 COLUMNS = ("sensor", "against", "behind", "low", "high", "correlation")
 
 
-def show(store: "Store", parts: Sequence[Part], as_json: bool) -> None:
+def print_offsets(store: "Store", parts: Sequence[Part], as_json: bool) -> None:
     """Prints the offset of each sensor of power or energy against the node's first one. UsageError if no node has two."""
     from steelyard.command_line import tables
     from steelyard.units import quantity, significant
 
-    found = [(part.node, first, name, offset) for part in parts for first, name, offset in _of_node(store, part)]
-    if not found:
+    offsets = [(part.node, first, name, offset) for part in parts for first, name, offset in _compare_node(store, part)]
+    if not offsets:
         raise UsageError(
             "To compare clocks, a node needs two sensors of power or energy, and these nodes have fewer. Name another node."
         )
     if as_json:
-        rows = [(f"{node}/{name}", f"{node}/{first}", *_numbers(offset)) for node, first, name, offset in found]
+        rows = [(f"{node}/{name}", f"{node}/{first}", *_list_numbers(offset)) for node, first, name, offset in offsets]
         tables.print_rows(COLUMNS, rows, True)
         return
-    for node, first in dict.fromkeys((node, first) for node, first, *_ in found):
+    for node, first in dict.fromkeys((node, first) for node, first, *_ in offsets):
         cells = []
-        for _, _, name, o in (row for row in found if row[0] == node):
+        for _, _, name, o in (row for row in offsets if row[0] == node):
             said = (quantity(o.seconds, "s"), f"{quantity(o.low, 's')} … {quantity(o.high, 's')}") if o else ()
             words = (*said, significant(o.correlation, 2)) if o else ("no changes in common", "–", "–")
             cells.append((name, *words))
@@ -38,15 +38,15 @@ def show(store: "Store", parts: Sequence[Part], as_json: bool) -> None:
         )
 
 
-def _of_node(store: "Store", part: Part) -> "list[tuple[str, str, Offset | None]]":
+def _compare_node(store: "Store", part: Part) -> "list[tuple[str, str, Offset | None]]":
     from steelyard.power.clocks import offset
 
-    reported = Part(part.node, tuple(s for s in part.sensors if s.quantity in ("energy", "power")), part.stretches)
-    if len(reported.sensors) < 2:
+    comparable = Part(part.node, tuple(s for s in part.sensors if s.quantity in ("energy", "power")), part.stretches)
+    if len(comparable.sensors) < 2:
         return []
-    (first, reference), *others = reported.traces(store, margin=0)
+    (first, reference), *others = comparable.traces(store, margin=0)
     return [(first.name, sensor.name, offset(reference, trace)) for sensor, trace in others]
 
 
-def _numbers(found: "Offset | None") -> tuple[float | None, ...]:
-    return (found.seconds, found.low, found.high, found.correlation) if found else (None,) * 4
+def _list_numbers(offset: "Offset | None") -> tuple[float | None, ...]:
+    return (offset.seconds, offset.low, offset.high, offset.correlation) if offset else (None,) * 4

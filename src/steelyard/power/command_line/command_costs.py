@@ -35,75 +35,75 @@ class Found:
     busy: float | None = None
 
 
-def of(
+def compute_costs(
     traces: Mapping[str, Trace], sampler: Sampler, outcome: Outcome, idle: Stretch | None, busy: float | None = None
 ) -> Found:
-    known = courses(traces)
-    costs = tuple(cost(known, stretch) for stretch in (outcome.whole, *outcome.phases))
+    resolved = courses(traces)
+    costs = tuple(cost(resolved, stretch) for stretch in (outcome.whole, *outcome.phases))
     return Found(
         stretches=costs,
-        idle=cost(known, idle) if idle else None,
+        idle=cost(resolved, idle) if idle else None,
         reading=sampler.cost,
         failures=dict(sampler.failures),
         disagreements=(
-            *overlap.sentences(known),
-            *disagreements([each.sensor for each in known.values()], costs[0].totals),
+            *overlap.sentences(resolved),
+            *disagreements([course.sensor for course in resolved.values()], costs[0].totals),
         ),
         busy=busy,
     )
 
 
-def csv(traces: Mapping[str, Trace]) -> str:
+def format_trace(traces: Mapping[str, Trace]) -> str:
     """Returns the readings in DCDB's format: Sensor,Time,Value, with times in ns since 1970."""
     return "".join(
         [
             readings_output.HEADER,
-            *(piece for name, trace in traces.items() for piece in readings_output.csv(name, trace)),
+            *(piece for name, trace in traces.items() for piece in readings_output.format_csv(name, trace)),
         ]
     )
 
 
-def show(found: Found, as_json: bool) -> None:
+def print_costs(costs: Found, as_json: bool) -> None:
     """Prints JSON to standard output, or a table to standard error, because the command itself uses standard output."""
     if as_json:
-        print(json.dumps(_plain(found), indent=1))
+        print(json.dumps(_to_plain(costs), indent=1))
         return
     console = Console(file=sys.stderr)
-    whole = found.stretches[0]
+    whole = costs.stretches[0]
     if not whole.totals:
-        _nothing(console, found)
+        _print_shortage(console, costs)
         return
     table = Table(title=f"Energy of {escape(whole.stretch.name)}")
     for column in ("", "source"):
         table.add_column(column)
     for column in ("time", "energy", "95 % interval", "mean", "greatest", "above idle"):
         table.add_column(column, justify="right")
-    for row in _rows(found):
+    for row in _list_rows(costs):
         table.add_row(*row)
     console.print(table)
-    for sentence in found.disagreements:
+    for sentence in costs.disagreements:
         console.print(escape(sentence))
-    if doubt := not_idle(found.busy):
+    if doubt := not_idle(costs.busy):
         console.print(escape(doubt))
-    for name, times in found.failures.items():
+    for name, times in costs.failures.items():
         console.print(f"{escape(name)} could not be read {times} times.")
     seconds = whole.totals[next(iter(whole.totals))].seconds
-    console.print(f"Reading the sensors took {percent(found.reading / seconds, 2)} of the time of one core.")
+    console.print(f"Reading the sensors took {percent(costs.reading / seconds, 2)} of the time of one core.")
 
 
-def _nothing(console: Console, found: Found) -> None:
-    seconds = (found.stretches[0].stretch.end - found.stretches[0].stretch.begin) * 1e-9
+def _print_shortage(console: Console, costs: Found) -> None:
+    seconds = (costs.stretches[0].stretch.end - costs.stretches[0].stretch.begin) * 1e-9
     console.print(
         f"No sensor gave enough readings in {duration(seconds)}. Watch a longer command, or read more often with --every."
     )
 
 
-def _rows(found: Found) -> Iterator[tuple[str, ...]]:
-    for each in found.stretches:
-        for source, spent in each.totals.items():
-            idle = found.idle.totals.get(source) if found.idle else None
+def _list_rows(costs: Found) -> Iterator[tuple[str, ...]]:
+    for part in costs.stretches:
+        for source, spent in part.totals.items():
+            idle = costs.idle.totals.get(source) if costs.idle else None
             yield (
-                escape(each.stretch.name),
+                escape(part.stretch.name),
                 escape(source),
                 duration(spent.seconds),
                 quantity(spent.joules, "J"),
@@ -114,29 +114,29 @@ def _rows(found: Found) -> Iterator[tuple[str, ...]]:
             )
 
 
-def _plain(found: Found) -> dict[str, Any]:
+def _to_plain(costs: Found) -> dict[str, Any]:
     return {
-        "stretches": [_cost(each, found.idle) for each in found.stretches],
-        "idle": {**_cost(found.idle, None), "busy_cores": found.busy, "doubt": not_idle(found.busy)}
-        if found.idle
+        "stretches": [_plain_cost(part, costs.idle) for part in costs.stretches],
+        "idle": {**_plain_cost(costs.idle, None), "busy_cores": costs.busy, "doubt": not_idle(costs.busy)}
+        if costs.idle
         else None,
-        "reading_processor_seconds": found.reading,
-        "failures": dict(found.failures),
-        "disagreements": list(found.disagreements),
+        "reading_processor_seconds": costs.reading,
+        "failures": dict(costs.failures),
+        "disagreements": list(costs.disagreements),
     }
 
 
-def _cost(each: Cost, idle: Cost | None) -> dict[str, Any]:
+def _plain_cost(part: Cost, idle: Cost | None) -> dict[str, Any]:
     return {
-        "name": each.stretch.name,
-        "begin": each.stretch.begin,
-        "end": each.stretch.end,
-        "totals": {s: _energy(e, idle.totals.get(s) if idle else None) for s, e in each.totals.items()},
-        "sensors": {s: _energy(e, idle.parts.get(s) if idle else None) for s, e in each.parts.items()},
+        "name": part.stretch.name,
+        "begin": part.stretch.begin,
+        "end": part.stretch.end,
+        "totals": {s: _plain_energy(e, idle.totals.get(s) if idle else None) for s, e in part.totals.items()},
+        "sensors": {s: _plain_energy(e, idle.parts.get(s) if idle else None) for s, e in part.parts.items()},
     }
 
 
-def _energy(spent: Energy, idle: Energy | None) -> dict[str, Any]:
+def _plain_energy(spent: Energy, idle: Energy | None) -> dict[str, Any]:
     beyond = above(spent, idle) if idle else None
     return {
         "joules": spent.joules,

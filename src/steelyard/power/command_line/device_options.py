@@ -9,8 +9,8 @@ def open_devices(words: list[str] | None) -> list[Device]:
     """Opens all devices of this machine and those that the user names. Prints why others cannot be read."""
     from steelyard.telemetry import sensors
 
-    named = [sensors.opened(each) for each in words or []]
-    found = sensors.find()
-    for sentence in (*found.refused, *sensors.notes(named)):
+    named = [sensors.opened(word) for word in words or []]
+    readable = sensors.find()
+    for sentence in (*readable.refused, *sensors.notes(named)):
         print(f"steelyard: {sentence}", file=sys.stderr)
-    return [*found.devices, *named]
+    return [*readable.devices, *named]

@@ -10,7 +10,7 @@ from steelyard.errors import UsageError, nearest
 from steelyard.model.sensor import Trace
 from steelyard.power.command_line import rollup_rows
 from steelyard.power.command_line.sensor_selection import Part
-from steelyard.power.command_line.store_tables import inside
+from steelyard.power.command_line.store_tables import find_inside
 
 if TYPE_CHECKING:
     from steelyard.power.stores import Store
@@ -26,7 +26,7 @@ ROLLUPS = (
 )
 
 
-def form(asked: str | None, output: Path | None) -> str:
+def choose_format(asked: str | None, output: Path | None) -> str:
     """Returns one of FORMS: as the user says, or from the ending of the file's name. UsageError for another one."""
     if asked is None and output is None:
         return "csv"
@@ -42,53 +42,53 @@ def form(asked: str | None, output: Path | None) -> str:
     return name
 
 
-def texts(store: "Store", parts: Iterable[Part], form: str, every: str | None) -> Iterator[str]:
+def format_texts(store: "Store", parts: Iterable[Part], form: str, every: str | None) -> Iterator[str]:
     """Yields the text in pieces, as "csv" or "jsonl"."""
     if every:
-        yield from _rollups(store, parts, form, rollup_rows.level(every))
+        yield from _format_rollups(store, parts, form, rollup_rows.read_level(every))
         return
     if form == "csv":
         yield HEADER
-    for name, trace in readings(store, parts):
-        yield from csv(f"/{name}", trace) if form == "csv" else lines(name, trace)
+    for name, trace in read_readings(store, parts):
+        yield from format_csv(f"/{name}", trace) if form == "csv" else format_json_lines(name, trace)
 
 
-def readings(store: "Store", parts: Iterable[Part]) -> Iterator[tuple[str, Trace]]:
+def read_readings(store: "Store", parts: Iterable[Part]) -> Iterator[tuple[str, Trace]]:
     """Yields the name ("SYSTEM/NODE/SENSOR") and the readings of each sensor in its period."""
     for part in parts:
         for sensor, trace in part.traces(store, margin=0):
-            within = inside(trace.at, part.stretches)
+            within = find_inside(trace.at, part.stretches)
             yield f"{part.node}/{sensor.name}", Trace(sensor, trace.at[within], trace.value[within])
 
 
-def csv(name: str, trace: Trace) -> Iterator[str]:
+def format_csv(name: str, trace: Trace) -> Iterator[str]:
     """Yields lines of CSV without a header, in pieces."""
     quoted = f'"{name}"' if "," in name else name  # no name holds a quote
-    yield from _pieces(f"{quoted},{at},{_number(value)}\n" for at, value in _columns(trace))
+    yield from _join_pieces(f"{quoted},{at},{_format_number(value)}\n" for at, value in _zip_columns(trace))
 
 
-def lines(name: str, trace: Trace) -> Iterator[str]:
+def format_json_lines(name: str, trace: Trace) -> Iterator[str]:
     """Yields JSON lines, in pieces."""
-    yield from _pieces(f"{line(name, at, value)}\n" for at, value in _columns(trace))
+    yield from _join_pieces(f"{format_json_line(name, at, value)}\n" for at, value in _zip_columns(trace))
 
 
-def line(name: str, at: int, value: float) -> str:
+def format_json_line(name: str, at: int, value: float) -> str:
     """Returns a reading as a JSON object."""
     return f'{{"sensor": {json.dumps(name)}, "time": {at}, "value": {value!r}}}'
 
 
-def _columns(trace: Trace) -> Iterator[tuple[int, float]]:
+def _zip_columns(trace: Trace) -> Iterator[tuple[int, float]]:
     return zip(trace.at.tolist(), trace.value.tolist(), strict=True)
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     """Returns the shortest text that gives the same number when it is read."""
     return repr(value).removesuffix(".0")
 
 
-def _pieces(of: Iterable[str]) -> Iterator[str]:
+def _join_pieces(lines: Iterable[str]) -> Iterator[str]:
     waiting: list[str] = []
-    for line in of:
+    for line in lines:
         waiting.append(line)
         if len(waiting) == PIECE:
             yield "".join(waiting)
@@ -96,23 +96,23 @@ def _pieces(of: Iterable[str]) -> Iterator[str]:
     yield "".join(waiting)
 
 
-def _rollups(store: "Store", parts: Iterable[Part], form: str, seconds: int) -> Iterator[str]:
+def _format_rollups(store: "Store", parts: Iterable[Part], form: str, seconds: int) -> Iterator[str]:
     if form == "csv":
         yield ",".join(name.capitalize() for name in rollup_rows.COLUMNS) + "\n"
     for part in parts:
-        for of in rollup_rows.rolled(store, part, seconds):
-            yield from _pieces(_row(row, form) for row in rollup_rows.rows(of))
+        for rollup in rollup_rows.read_rollups(store, part, seconds):
+            yield from _join_pieces(_format_row(row, form) for row in rollup_rows.list_rows(rollup))
 
 
-def _row(row: Sequence[Any], form: str) -> str:
+def _format_row(row: Sequence[Any], form: str) -> str:
     if form == "jsonl":
         return json.dumps(dict(zip(rollup_rows.COLUMNS, row, strict=True))) + "\n"
     name, *rest = row
     quoted = f'"/{name}"' if "," in name else f"/{name}"
-    return ",".join([quoted, *("" if v is None else _number(v) for v in rest)]) + "\n"
+    return ",".join([quoted, *("" if v is None else _format_number(v) for v in rest)]) + "\n"
 
 
-def printed(pieces: Iterable[str]) -> None:
+def print_pieces(pieces: Iterable[str]) -> None:
     """Prints to standard output, until nobody reads it."""
     from steelyard.command_line import streams
 
@@ -122,44 +122,44 @@ def printed(pieces: Iterable[str]) -> None:
         sys.stdout.write(piece)
 
 
-def written(store: "Store", parts: Iterable[Part], form: str, every: str | None, output: Path) -> None:
+def write_file(store: "Store", parts: Iterable[Part], form: str, every: str | None, output: Path) -> None:
     """Writes a complete file or none. MachineFailed if the disk is full."""
     from steelyard import files
 
     if form == "parquet":
-        files.make(output, WHAT, lambda target: _parquet(store, parts, every, target))
+        files.make(output, WHAT, lambda target: _write_parquet(store, parts, every, target))
         return
 
     def fill(target: Path) -> None:
         with target.open("w", encoding="utf-8") as file:
-            file.writelines(texts(store, parts, form, every))
+            file.writelines(format_texts(store, parts, form, every))
 
     files.make(output, WHAT, fill)
 
 
-def _parquet(store: "Store", parts: Iterable[Part], every: str | None, path: Path) -> None:
+def _write_parquet(store: "Store", parts: Iterable[Part], every: str | None, path: Path) -> None:
     import duckdb
 
     from steelyard import sql
 
     with duckdb.connect() as base:
         base.execute(f"create table made ({ROLLUPS if every else READINGS})")
-        for name, columns in _stored(store, parts, every):
+        for name, columns in _read_columns(store, parts, every):
             base.register("come", columns)
             base.execute("insert into made select $1, * from come", [name])
             base.unregister("come")
         sql.copied(base, "made", path)
 
 
-def _stored(store: "Store", parts: Iterable[Part], every: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_columns(store: "Store", parts: Iterable[Part], every: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yields the columns of each sensor in the order of the table; NaN stays NaN."""
     if not every:
-        for name, trace in readings(store, parts):
+        for name, trace in read_readings(store, parts):
             yield name, {"time": trace.at, "value": trace.value}
         return
-    seconds = rollup_rows.level(every)
+    seconds = rollup_rows.read_level(every)
     for part in parts:
-        for of in rollup_rows.rolled(store, part, seconds):
-            r = of.rows
+        for rollup in rollup_rows.read_rollups(store, part, seconds):
+            r = rollup.rows
             columns = (r.at, r.count, r.least, r.mean, r.greatest, r.joules, r.known)
-            yield f"{of.node}/{of.sensor.name}", dict(zip(rollup_rows.COLUMNS[1:], columns, strict=True))
+            yield f"{rollup.node}/{rollup.sensor.name}", dict(zip(rollup_rows.COLUMNS[1:], columns, strict=True))

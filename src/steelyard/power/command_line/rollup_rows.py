@@ -37,7 +37,7 @@ class Rolled:
     rows: Rollup
 
 
-def level(text: str) -> int:
+def read_level(text: str) -> int:
     """Returns the seconds of an interval. UsageError for anything but a second, a minute or an hour."""
     from steelyard.numbers import length_of_time
     from steelyard.power.rollup import LEVELS
@@ -48,34 +48,34 @@ def level(text: str) -> int:
     return int(seconds)
 
 
-def rolled(store: "Store", part: Part, seconds: int) -> Iterator[Rolled]:
+def read_rollups(store: "Store", part: Part, seconds: int) -> Iterator[Rolled]:
     """Yields the rollups of each sensor: every whole second (minute, hour) that the period touches, once."""
     from steelyard.power.rollup import joined
 
     width = seconds * SECOND
     for sensor in part.sensors:
-        found, done = [], 0
+        pieces, done = [], 0
         for stretch in sorted(part.stretches, key=lambda s: s.begin):
             start = max(stretch.begin // width * width, done)
             done = max(done, -(-stretch.end // width) * width)
             if start < done:
-                found.append(store.rollup([(part.node, sensor.name)], seconds, start, done))
-        yield Rolled(part.node, sensor, joined(found, seconds))
+                pieces.append(store.rollup([(part.node, sensor.name)], seconds, start, done))
+        yield Rolled(part.node, sensor, joined(pieces, seconds))
 
 
-def rows(of: Rolled) -> Iterator[tuple[Any, ...]]:
+def list_rows(rollup: Rolled) -> Iterator[tuple[Any, ...]]:
     """Yields rows in the order of COLUMNS; `from` is in ns since 1970, an unknown value is None."""
-    name, found = f"{of.node}/{of.sensor.name}", of.rows
-    values = (found.at, found.count, found.least, found.mean, found.greatest, found.joules, found.known)
+    name, columns = f"{rollup.node}/{rollup.sensor.name}", rollup.rows
+    values = (columns.at, columns.count, columns.least, columns.mean, columns.greatest, columns.joules, columns.known)
     for at, count, *figures in zip(*(column.tolist() for column in values), strict=True):
         yield (name, at, count, *(None if np.isnan(figure) else figure for figure in figures))
 
 
-def words(row: tuple[Any, ...], sensor: Sensor) -> tuple[str, ...]:
+def format_row(row: tuple[Any, ...], sensor: Sensor) -> tuple[str, ...]:
     """Returns a row without the sensor as text, with dates and units."""
     from steelyard.units import quantity, significant
 
-    _, at, count, *values, joules, known = row
+    _, at, count, *values, joules, seconds = row
     unit = "W" if sensor.quantity == "energy" else sensor.unit
     when = datetime.fromtimestamp(at / SECOND).isoformat(" ", "seconds")
     figures = ("–" if value is None else quantity(value, unit) for value in values)
@@ -84,5 +84,5 @@ def words(row: tuple[Any, ...], sensor: Sensor) -> tuple[str, ...]:
         str(count),
         *figures,
         "–" if joules is None else quantity(joules, "J"),
-        f"{significant(known)} s",
+        f"{significant(seconds)} s",
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.power.command_line.connections import say
 from steelyard.power.command_line.sensor_selection import Part
-from steelyard.power.command_line.store_tables import FIGURES, SHOWN, plain, summed, words
+from steelyard.power.command_line.store_tables import FIGURES, SHOWN, add_energies, format_figures, list_figures
 from steelyard.power.command_line.time_ranges import When
 from steelyard.power.peers import Above, Member, above_peers
 from steelyard.telemetry import overlap
@@ -42,95 +42,99 @@ class Total:
     high: float
 
 
-def rows(store: "Store", parts: Sequence[Part], when: When) -> tuple[list[Row], list[Above]]:
+def list_rows(store: "Store", parts: Sequence[Part], when: When) -> tuple[list[Row], list[Above]]:
     """Returns the energies of the sensors that are part of no other, and the nodes that drew more than their peers.
 
     Modelled sensors count only on a node without measured ones.
     """
-    found, nodes = [], []
+    energies, nodes = [], []
     for part in parts:
-        known = courses({sensor.name: trace for sensor, trace in _usable(part).traces(store)})
-        silent = {s.source: s.name for s in added_up(part.sensors) if s.name not in known}
+        courses_by_name = courses({sensor.name: trace for sensor, trace in _select_usable(part).traces(store)})
+        silent = {s.source: s.name for s in added_up(part.sensors) if s.name not in courses_by_name}
         for source, name in silent.items():
             say(f"{source} gives no energy for {part.node}: {name} has no readings in that time.")
-        found += list(_of_node(part, known, {*silent}, when.clock))
-        for sentence in (*overlap.sentences(known), *_disagreements(part, known, when.clock)):
+        energies += list(_list_node_rows(part, courses_by_name, {*silent}, when.clock))
+        for sentence in (*overlap.sentences(courses_by_name), *_disagreements(part, courses_by_name, when.clock)):
             say(f"{part.node}: {sentence}")
-        nodes.append(Member(part.node, known, part.stretches))
-    return found, above_peers(nodes, when.clock)
+        nodes.append(Member(part.node, courses_by_name, part.stretches))
+    return energies, above_peers(nodes, when.clock)
 
 
-def _disagreements(part: Part, known: dict[str, Course], clock: float) -> list[str]:
+def _disagreements(part: Part, courses_by_name: dict[str, Course], clock: float) -> list[str]:
     """Returns the disagreements in the longest interval, whose bounds are the narrowest."""
     if not part.stretches:
         return []
     longest = max(part.stretches, key=lambda stretch: stretch.end - stretch.begin)
-    return disagreements([each.sensor for each in known.values()], cost(known, longest, clock).totals)
+    return disagreements(
+        [course.sensor for course in courses_by_name.values()], cost(courses_by_name, longest, clock).totals
+    )
 
 
-def _usable(part: Part) -> Part:
+def _select_usable(part: Part) -> Part:
     return Part(part.node, tuple(s for s in part.sensors if s.quantity in ("energy", "power")), part.stretches)
 
 
-def _of_node(part: Part, known: dict[str, Course], silent: set[str], clock: float) -> Iterator[Row]:
-    reported = added_up([each.sensor for each in known.values()])
-    kinds = {s.source: s.modelled for s in reported}
+def _list_node_rows(part: Part, courses_by_name: dict[str, Course], silent: set[str], clock: float) -> Iterator[Row]:
+    usable = added_up([course.sensor for course in courses_by_name.values()])
+    kinds = {s.source: s.modelled for s in usable}
     named: dict[str, list[Stretch]] = {}
     for stretch in part.stretches:
         named.setdefault(stretch.name, []).append(stretch)
     for case, stretches in named.items():
-        costs = [cost(known, stretch, clock).totals for stretch in stretches]
+        costs = [cost(courses_by_name, stretch, clock).totals for stretch in stretches]
         for source, modelled in kinds.items():
-            spent = None if source in silent else summed([totals.get(source) for totals in costs])
+            spent = None if source in silent else add_energies([totals.get(source) for totals in costs])
             yield Row(part.node, case, f"{source}, modelled" if modelled else source, spent)
         if not kinds:
             yield Row(part.node, case, "", None)
 
 
-def totals(found: Sequence[Row], of: int) -> list[Total]:
+def add_totals(energies: Sequence[Row], of: int) -> list[Total]:
     """Returns the total of each source over the nodes whose energies are all known."""
     made = []
-    for source in dict.fromkeys(row.source for row in found if row.source):
+    for source in dict.fromkeys(row.source for row in energies if row.source):
         nodes: dict[str, list[Energy | None]] = {}
-        for row in found:
+        for row in energies:
             if row.source == source:
                 nodes.setdefault(row.node, []).append(row.spent)
-        known = [each for spent in nodes.values() if (each := summed(spent))]
-        if known:
-            joules, low, high = (sum(getattr(e, name) for e in known) for name in ("joules", "low", "high"))
-            made.append(Total(source=source, nodes=len(known), of=of, joules=joules, low=low, high=high))
+        sums = [total for spent in nodes.values() if (total := add_energies(spent))]
+        if sums:
+            joules, low, high = (sum(getattr(e, name) for e in sums) for name in ("joules", "low", "high"))
+            made.append(Total(source=source, nodes=len(sums), of=of, joules=joules, low=low, high=high))
     return made
 
 
-def show(found: Sequence[Row], in_all: Sequence[Total], more: Sequence[Above], when: When, as_json: bool) -> None:
+def print_costs(
+    energies: Sequence[Row], in_all: Sequence[Total], more: Sequence[Above], when: When, as_json: bool
+) -> None:
     """Prints a table, the totals and the nodes that drew more than others; or all three as JSON."""
     from steelyard.command_line import tables
 
     if as_json:
-        print(json.dumps(_plain(found, in_all, more, when), indent=1))
+        print(json.dumps(_to_plain(energies, in_all, more, when), indent=1))
         return
-    nodes, cases = len({row.node for row in found}) > 1, any(row.case for row in found)
+    nodes, cases = len({row.node for row in energies}) > 1, any(row.case for row in energies)
     columns = [*(["node"] if nodes or not cases else []), *(["case"] if cases else []), "source", *SHOWN[:-1]]
     cells = []
-    for row in found:
+    for row in energies:
         named = {"node": row.node, "case": row.case, "source": row.source or "no sensor"}
-        named |= zip(SHOWN, words(*_figures(row.spent), "W"), strict=True)
+        named |= zip(SHOWN, format_figures(*_list_figures(row.spent), "W"), strict=True)
         cells.append([named[column] for column in columns])
-    tables.print_narrow_table(when.called + ("" if "node" in columns else f" on {found[0].node}"), columns, cells)
+    tables.print_narrow_table(when.called + ("" if "node" in columns else f" on {energies[0].node}"), columns, cells)
     for total in in_all:
         share = f"{total.nodes} of {total.of}" if total.nodes < total.of else str(total.nodes)
         bounds = f"{quantity(total.low, 'J')} – {quantity(total.high, 'J')}"
         what = f"{quantity(total.joules, 'J')} ({bounds}), {share} node{'' if total.of == 1 else 's'}"
         print(f"Total by {total.source}: {what}.")
-    for each in more:
-        print(each.sentence)
+    for node_above in more:
+        print(node_above.sentence)
 
 
-def _figures(spent: Energy | None) -> tuple[Energy | None, float | None, float | None]:
+def _list_figures(spent: Energy | None) -> tuple[Energy | None, float | None, float | None]:
     return (spent, spent.power, spent.greatest) if spent else (None, None, None)
 
 
-def _plain(found: Sequence[Row], in_all: Sequence[Total], more: Sequence[Above], when: When) -> dict[str, Any]:
+def _to_plain(energies: Sequence[Row], in_all: Sequence[Total], more: Sequence[Above], when: When) -> dict[str, Any]:
     return {
         "of": when.called,
         "from": when.start,
@@ -140,20 +144,20 @@ def _plain(found: Sequence[Row], in_all: Sequence[Total], more: Sequence[Above],
                 "node": row.node,
                 "case": row.case or None,
                 "source": row.source or None,
-                **dict(zip(FIGURES, plain(*_figures(row.spent)), strict=True)),
+                **dict(zip(FIGURES, list_figures(*_list_figures(row.spent)), strict=True)),
             }
-            for row in found
+            for row in energies
         ],
         "totals": [
             {
-                "source": each.source,
-                "nodes": each.nodes,
-                "of": each.of,
-                "energy": each.joules,
-                "low": each.low,
-                "high": each.high,
+                "source": item.source,
+                "nodes": item.nodes,
+                "of": item.of,
+                "energy": item.joules,
+                "low": item.low,
+                "high": item.high,
             }
-            for each in in_all
+            for item in in_all
         ],
-        "above_peers": [asdict(each) for each in more],
+        "above_peers": [asdict(item) for item in more],
     }

@@ -30,19 +30,19 @@ def disagreements(rows: Sequence["Row"]) -> list[str]:
     """Returns sentences on sensors of a node that contain each other, and on sensors that contradict each other."""
     from steelyard.telemetry import watched
 
-    found = []
+    texts = []
     for node in dict.fromkeys(row.node for row in rows):
-        mine = [row for row in rows if row.node == node]
-        known = overlap.resolved({row.sensor.name: row.course for row in mine if row.course})
-        sensors = [known[row.sensor.name].sensor if row.course else row.sensor for row in mine]
-        spent = {row.sensor.name: row.spent for row in mine if row.spent}
-        totals = watched.totals(sensors, spent, overlap.doubtful(known))
-        of_node = (*overlap.sentences(known), *watched.disagreements(sensors, totals))
-        found += [f"{node}: {sentence}" for sentence in of_node]
-    return found
+        of_this_node = [row for row in rows if row.node == node]
+        by_sensor = overlap.resolved({row.sensor.name: row.course for row in of_this_node if row.course})
+        sensors = [by_sensor[row.sensor.name].sensor if row.course else row.sensor for row in of_this_node]
+        spent = {row.sensor.name: row.spent for row in of_this_node if row.spent}
+        totals = watched.totals(sensors, spent, overlap.doubtful(by_sensor))
+        of_node = (*overlap.sentences(by_sensor), *watched.disagreements(sensors, totals))
+        texts += [f"{node}: {sentence}" for sentence in of_node]
+    return texts
 
 
-def listed(store: "Store") -> tuple[Sequence[str], list[Sequence[Any]]]:
+def list_sensors(store: "Store") -> tuple[Sequence[str], list[Sequence[Any]]]:
     """Returns the columns and a row for each sensor of the store."""
     rows: list[Sequence[Any]] = [
         (f"{node}/{sensor.name}", sensor.quantity, sensor.unit, sensor.source)
@@ -68,7 +68,7 @@ class Row:
     course: Course | None = None
 
 
-def costs(store: "Store", parts: Iterable[Part], when: When) -> list[Row]:
+def list_costs(store: "Store", parts: Iterable[Part], when: When) -> list[Row]:
     """Returns a row for each sensor. Between two given moments, the energy covers the time that readings reach.
 
     For a run or a job, it covers the whole time.
@@ -76,8 +76,8 @@ def costs(store: "Store", parts: Iterable[Part], when: When) -> list[Row]:
     rows = []
     for part in parts:
         for sensor, trace in part.traces(store):
-            known = course(trace)
-            values, spent = trace.value[inside(trace.at, part.stretches)], _spent(known, part, when)
+            whole = course(trace)
+            values, spent = trace.value[find_inside(trace.at, part.stretches)], _integrate(whole, part, when)
             if sensor.quantity in ("energy", "power") or not len(values):
                 mean, most = (spent.power, spent.greatest) if spent else (None, None)
             else:
@@ -90,59 +90,62 @@ def costs(store: "Store", parts: Iterable[Part], when: When) -> list[Row]:
                     spent=spent,
                     mean=mean,
                     greatest=most,
-                    course=overlap.thinned(known) if known else None,
+                    course=overlap.thinned(whole) if whole else None,
                 )
             )
     return rows
 
 
-def show(rows: Sequence[Row], as_json: bool) -> None:
+def print_costs(rows: Sequence[Row], as_json: bool) -> None:
     """Prints a table for each node, or JSON."""
     if as_json:
-        cells = [(f"{r.node}/{r.sensor.name}", r.readings, *plain(r.spent, r.mean, r.greatest)) for r in rows]
+        cells = [(f"{r.node}/{r.sensor.name}", r.readings, *list_figures(r.spent, r.mean, r.greatest)) for r in rows]
         tables.print_rows(("sensor", "readings", *FIGURES), cells, True)
         return
     for node in dict.fromkeys(row.node for row in rows):
-        mine = [row for row in rows if row.node == node]
+        of_node = [row for row in rows if row.node == node]
         shown = [
-            (r.sensor.name, r.readings, *words(r.spent, r.mean, r.greatest, "W" if r.spent else r.sensor.unit))
-            for r in mine
+            (r.sensor.name, r.readings, *format_figures(r.spent, r.mean, r.greatest, "W" if r.spent else r.sensor.unit))
+            for r in of_node
         ]
         tables.print_narrow_table(node, ("sensor", "readings", *SHOWN), shown)
 
 
-def _spent(known: Course | None, part: Part, when: When) -> Energy | None:
-    if not known:
+def _integrate(whole: Course | None, part: Part, when: When) -> Energy | None:
+    if not whole:
         return None
-    of = energy if when.called else reached
-    return summed(
-        [of(known, each.begin, each.end, when.clock) if each.end > each.begin else None for each in part.stretches]
+    integrate = energy if when.called else reached
+    return add_energies(
+        [
+            integrate(whole, stretch.begin, stretch.end, when.clock) if stretch.end > stretch.begin else None
+            for stretch in part.stretches
+        ]
     )
 
 
-def summed(found: Sequence[Energy | None]) -> Energy | None:
+def add_energies(parts: Sequence[Energy | None]) -> Energy | None:
     """Returns the sum for one source over intervals that follow each other; None if one of them is unknown."""
-    known = [each for each in found if each]
-    if not known or len(known) < len(found):
+    usable = [part for part in parts if part]
+    if not usable or len(usable) < len(parts):
         return None
-    seconds = sum(each.seconds for each in known)
-    peaks = [each.greatest for each in known if each.greatest is not None]
+    seconds = sum(part.seconds for part in usable)
+    peaks = [part.greatest for part in usable if part.greatest is not None]
     return Energy(
-        joules=sum(each.joules for each in known), low=sum(each.low for each in known),
-        high=sum(each.high for each in known), seconds=seconds,
-        greatest=max(peaks, default=None), over=known[0].over,
-        missing=sum(each.missing * each.seconds for each in known) / seconds,
+        joules=sum(part.joules for part in usable), low=sum(part.low for part in usable),
+        high=sum(part.high for part in usable), seconds=seconds,
+        greatest=max(peaks, default=None), over=usable[0].over,
+        missing=sum(part.missing * part.seconds for part in usable) / seconds,
     )  # fmt: skip
 
 
-def plain(spent: Energy | None, mean: float | None, most: float | None) -> tuple[float | None, ...]:
+def list_figures(spent: Energy | None, mean: float | None, most: float | None) -> tuple[float | None, ...]:
     """Returns FIGURES as numbers."""
     if spent is None:
         return None, None, None, None, mean, most, None
     return spent.seconds, spent.joules, spent.low, spent.high, mean, most, spent.missing
 
 
-def words(spent: Energy | None, mean: float | None, most: float | None, unit: str) -> tuple[str, ...]:
+def format_figures(spent: Energy | None, mean: float | None, most: float | None, unit: str) -> tuple[str, ...]:
     """Returns SHOWN as text."""
     power = tuple("–" if value is None else quantity(value, unit) for value in (mean, most))
     if spent is None:
@@ -152,25 +155,25 @@ def words(spent: Energy | None, mean: float | None, most: float | None, unit: st
     return duration(spent.seconds) + lacks, quantity(spent.joules, "J"), bounds, *power
 
 
-def inside(at: Moments, stretches: "Sequence[Stretch]") -> NDArray[np.bool_]:
+def find_inside(at: Moments, stretches: "Sequence[Stretch]") -> NDArray[np.bool_]:
     """Returns for each moment whether it lies in one of the intervals."""
-    found = np.zeros(len(at), dtype=bool)
-    for each in stretches:
-        found[np.searchsorted(at, each.begin) : np.searchsorted(at, each.end, side="right")] = True
-    return found
+    is_inside = np.zeros(len(at), dtype=bool)
+    for stretch in stretches:
+        is_inside[np.searchsorted(at, stretch.begin) : np.searchsorted(at, stretch.end, side="right")] = True
+    return is_inside
 
 
-def notes(store: "Store", parts: Iterable[Part]) -> None:
+def print_gaps(store: "Store", parts: Iterable[Part]) -> None:
     """Prints the gaps in the readings of the chosen sensors."""
     for part in parts:
         names = {sensor.name for sensor in part.sensors}
         for gap in store.gaps(part.node, part.start, part.end):
             touched = any(gap.start <= s.end and gap.end >= s.begin for s in part.stretches)
             if touched and (not gap.sensors or names & {*gap.sensors}):
-                say(sentence(part.node, gap))
+                say(describe_gap(part.node, gap))
 
 
-def sentence(node: str, gap: Gap) -> str:
+def describe_gap(node: str, gap: Gap) -> str:
     """Returns 'cluster/n1 has no readings of rapl/package-0 from … to …: buffer full.'"""
     first, last = (datetime.fromtimestamp(ns * NANO).isoformat(" ", "seconds") for ns in (gap.start, gap.end))
     return f"{node} has no readings of {', '.join(gap.sensors) or 'any sensor'} from {first} to {last}: {gap.why}."

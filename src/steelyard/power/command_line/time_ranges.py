@@ -78,7 +78,7 @@ class When:
         return max(s.end for s in self.stretches)
 
 
-def asked(
+def choose_period(
     since: str | None, until: str | None, run: str | None, cases: Sequence[str], job: str | None, runs: Path
 ) -> When:
     """Returns the period of the options. UsageError for several at once, an empty period, and an unknown run or case."""
@@ -91,9 +91,9 @@ def asked(
     if cases and not run:
         raise UsageError(f"'{cases[0]}' (given by --case) needs a run. Name the run with --run.")
     if run:
-        return of_run(runs, run, cases)
+        return read_run_period(runs, run, cases)
     if job:
-        return of_job(job)
+        return read_job_period(job)
     now = time.time_ns()
     start, end = moment(since or "now-1h", "(given by --from)", now), moment(until or "now", "(given by --to)", now)
     if end <= start:
@@ -103,39 +103,39 @@ def asked(
     return When("", (Stretch("", start, end),))
 
 
-def of_run(runs: Path, name: str, cases: Sequence[str]) -> When:
+def read_run_period(runs: Path, name: str, cases: Sequence[str]) -> When:
     """Returns the time from the first sample of a run to its last, or that of each case. UsageError if no record has a time."""
     from steelyard import records
     from steelyard.evaluation.energy import find_stretch
     from steelyard.telemetry.watched import Stretch
 
     run = records.read(records.find(runs, name))
-    chosen = [(number, record) for number, record in enumerate(run.records, 1) if _is(number, record, cases)]
+    chosen = [(number, record) for number, record in enumerate(run.records, 1) if _is_chosen(number, record, cases)]
     if not chosen:
-        raise UsageError(_no_case(run, cases))
-    found = [(number, record, when) for number, record in chosen if (when := find_stretch(record))]
-    if not found:
+        raise UsageError(_describe_missing_case(run, cases))
+    timed = [(number, record, when) for number, record in chosen if (when := find_stretch(record))]
+    if not timed:
         raise UsageError(
             f"The records of the run {run.id} have no times, because an older Steelyard made them. Measure again."
         )
-    stretches = tuple(Stretch(_name(number, record), when.begin, when.end) for number, record, when in found)
+    stretches = tuple(Stretch(_name_case(number, record), when.begin, when.end) for number, record, when in timed)
     if not cases:
         stretches = (Stretch("", min(s.begin for s in stretches), max(s.end for s in stretches)),)
     hosts = [host.name for host in run.machine.hosts] or [run.machine.host]
     return When(f"run {run.id}", stretches, dict.fromkeys(hosts, stretches))
 
 
-def _is(number: int, record: "Record", cases: Sequence[str]) -> bool:
-    known = {str(number), record.kernel, *(f"{name}={value}" for name, value in record.parameters.items())}
-    return all(text in known or f"{record.benchmark}.".startswith(f"{text}.") for text in cases)
+def _is_chosen(number: int, record: "Record", cases: Sequence[str]) -> bool:
+    labels = {str(number), record.kernel, *(f"{name}={value}" for name, value in record.parameters.items())}
+    return all(text in labels or f"{record.benchmark}.".startswith(f"{text}.") for text in cases)
 
 
-def _name(number: int, record: "Record") -> str:
+def _name_case(number: int, record: "Record") -> str:
     """Returns the name of a case, such as '3 memory.stream triad'."""
     return f"{number} {record.benchmark} {record.kernel}"
 
 
-def _no_case(run: "Run", cases: Sequence[str]) -> str:
+def _describe_missing_case(run: "Run", cases: Sequence[str]) -> str:
     if not cases:
         return f"The run {run.id} has no records, so its period is unknown. Choose another run."
     if len(cases) > 1:
@@ -146,31 +146,31 @@ def _no_case(run: "Run", cases: Sequence[str]) -> str:
         return (
             f"The run {run.id} has no case {cases[0]} (given by --case). Choose a number from 1 to {len(run.records)}."
         )
-    known = {r.benchmark for r in run.records} | {r.kernel for r in run.records}
-    return f"The run {run.id} has no case '{cases[0]}' (given by --case). {nearest(cases[0], known)}"
+    names = {r.benchmark for r in run.records} | {r.kernel for r in run.records}
+    return f"The run {run.id} has no case '{cases[0]}' (given by --case). {nearest(cases[0], names)}"
 
 
-def of_job(job: str, ask: "Ask | None" = None) -> When:
+def read_job_period(job: str, ask: "Ask | None" = None) -> When:
     """Returns when and where a job ran. UsageError and MachineFailed as in the scheduler's `ran`."""
     from steelyard.launch import scheduler
 
-    found, batch = scheduler.submitting("slurm")
+    scheduler_kind, batch = scheduler.submitting("slurm")
     assert batch.ran, "Slurm tells of past jobs"
-    return _of_hosts(f"{found.title} job {job}", batch.ran(job, time.time(), ask or scheduler.ask))
+    return _join_usages(f"{scheduler_kind.title} job {job}", batch.ran(job, time.time(), ask or scheduler.ask))
 
 
-def _of_hosts(called: str, reported: "Sequence[Ran]") -> When:
+def _join_usages(called: str, usages: "Sequence[Ran]") -> When:
     """Joins tasks of an array that shared a host at the same time, so that its energy is counted once."""
     from steelyard.telemetry.watched import Stretch
 
     hosts: dict[str, list[Stretch]] = {}
-    for part in sorted(reported, key=lambda part: part.begin):
-        mine = hosts.setdefault(part.host, [])
+    for part in sorted(usages, key=lambda part: part.begin):
+        stretches = hosts.setdefault(part.host, [])
         # A whole second at least: that is how exactly the times are known.
         begin, end = round(part.begin * SECOND), round(max(part.end, part.begin + WHOLE_SECONDS) * SECOND)
-        if mine and begin <= mine[-1].end:
-            mine[-1] = Stretch("", mine[-1].begin, max(mine[-1].end, end))
+        if stretches and begin <= stretches[-1].end:
+            stretches[-1] = Stretch("", stretches[-1].begin, max(stretches[-1].end, end))
         else:
-            mine.append(Stretch("", begin, end))
-    known = {host: tuple(mine) for host, mine in sorted(hosts.items())}
-    return When(called, tuple(s for mine in known.values() for s in mine), known, WHOLE_SECONDS)
+            stretches.append(Stretch("", begin, end))
+    by_host = {host: tuple(stretches) for host, stretches in sorted(hosts.items())}
+    return When(called, tuple(s for stretches in by_host.values() for s in stretches), by_host, WHOLE_SECONDS)

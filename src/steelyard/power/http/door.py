@@ -41,21 +41,21 @@ def address(text: str) -> Address:
             f"'{text}' (given by --listen) is not an address. Expected HOST:PORT, such as 127.0.0.1:{PORT}."
         )
     try:
-        found = [str(each[4][0]) for each in socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)]
+        addresses = [str(entry[4][0]) for entry in socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)]
     except (OSError, UnicodeError) as error:
         raise UsageError(f"The host '{host}' (given by --listen) has no address: {error}. Name another host.") from None
-    numeric = next((each for each in found if "." in each), found[0])
+    numeric = next((entry for entry in addresses if "." in entry), addresses[0])
     return Address(numeric, int(port), ipaddress.ip_address(numeric.partition("%")[0]).is_loopback)
 
 
 def token(file: Path, insecure: bool) -> str:
     """Returns the token in a file. UsageError as in `files.secret`, and if it can be guessed."""
-    found = secret(file, "token", insecure).strip()
-    if len(found) < LEAST_TOKEN or not found.isascii() or not found.isprintable() or " " in found:
+    word = secret(file, "token", insecure).strip()
+    if len(word) < LEAST_TOKEN or not word.isascii() or not word.isprintable() or " " in word:
         raise UsageError(
             f"The token file '{file}' must contain one word of at least {LEAST_TOKEN} letters. Make one: openssl rand -hex 32"
         )
-    return found
+    return word
 
 
 def expect_token(at: Address, token: str) -> None:
@@ -93,7 +93,7 @@ def opened(at: Address) -> socket.socket:
         ) from None
 
 
-def place(of: socket.socket, secured: Secured | None) -> str:
+def place(listening: socket.socket, secured: Secured | None) -> str:
     """Returns the URL of the server."""
-    host, port = of.getsockname()[:2]
+    host, port = listening.getsockname()[:2]
     return f"{'https' if secured else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"

@@ -47,21 +47,21 @@ class Own:
 
     def sensors(self) -> Any:
         """Returns the sensors of all nodes."""
-        known = sorted(self._readings.sensors().items())
-        return _json([_described(node, each) for node, sensors in known for each in sensors])
+        nodes = sorted(self._readings.sensors().items())
+        return _json([_described(node, sensor) for node, sensors in nodes for sensor in sensors])
 
     def trace(
         self, node: Node, sensor: Name, from_: From = "now-1h", to: To = "now", form: Literal["json", "csv"] = "json"
     ) -> Any:
         """Returns the readings of a sensor in a period."""
         start, end = _stretch(from_, to)
-        known = self._sensor(node, sensor)
+        description = self._sensor(node, sensor)
         with self._readings.query() as query:
-            found = query.trace(node, known, start, end)
-        _expect_few(len(found.at))
-        at, value = found.at.tolist(), found.value.tolist()
+            readings = query.trace(node, description, start, end)
+        _expect_few(len(readings.at))
+        at, value = readings.at.tolist(), readings.value.tolist()
         if form == "json":
-            return _json(TraceOf(node, sensor, known.unit, at, value))
+            return _json(TraceOf(node, sensor, description.unit, at, value))
         lines = [f"/{node}/{sensor},{when},{number:.12g}\n" for when, number in zip(at, value, strict=True)]
         return Response("".join(("Sensor,Time,Value\n", *lines)), media_type="text/csv")
 
@@ -74,55 +74,59 @@ class Own:
             )
         if len(sensor) > MOST_SENSORS:
             raise UsageError(f"The request names {len(sensor)} sensors. Ask for at most {MOST_SENSORS} at a time.")
-        known = {f"{node}/{s.name}": (node, s) for node, each in self._readings.sensors().items() for s in each}
+        stored = {
+            f"{node}/{s.name}": (node, s) for node, described in self._readings.sensors().items() for s in described
+        }
         for name in sensor:
-            if name not in known:
+            if name not in stored:
                 raise UsageError(f"The store has no sensor '{name}'. {_LISTED}")
-        wanted = {(node, s.name): s for name in sensor for node, s in (known[name],)}
+        wanted = {(node, s.name): s for name in sensor for node, s in (stored[name],)}
         answer, rows = [], 0
         with self._readings.query() as query:
-            for (node, name), found in query.rollup(list(wanted), level, start, end):
-                rows += len(found.at)
+            for (node, name), part in query.rollup(list(wanted), level, start, end):
+                rows += len(part.at)
                 _expect_few(rows)
-                answer.append(_stretches(node, wanted[node, name], found))
+                answer.append(_stretches(node, wanted[node, name], part))
         return _json(answer)
 
     def gaps(self, node: Node, from_: From = "now-1h", to: To = "now") -> Any:
         """Returns the periods in which sensors of a node have no readings, and the reasons."""
         start, end = _stretch(from_, to)
         self._sensors(node)
-        found = self._readings.gaps(node, start, end)
-        return _json([GapOf(list(gap.sensors), gap.start, gap.end, gap.why) for gap in found])
+        periods = self._readings.gaps(node, start, end)
+        return _json([GapOf(list(gap.sensors), gap.start, gap.end, gap.why) for gap in periods])
 
     def energy(self, node: Node, sensor: Name, from_: From = "now-1h", to: To = "now") -> Any:
         """Returns the energy of a period with its interval, from a sensor of energy or power."""
         start, end = _stretch(from_, to)
-        known = self._sensor(node, sensor)
-        if known.quantity not in ("energy", "power"):
-            raise UsageError(f"The sensor '{sensor}' measures {known.quantity}. Name a sensor of energy or power.")
+        description = self._sensor(node, sensor)
+        if description.quantity not in ("energy", "power"):
+            raise UsageError(
+                f"The sensor '{sensor}' measures {description.quantity}. Name a sensor of energy or power."
+            )
         with self._readings.query() as query:
-            trace = query.trace(node, known, start - MARGIN, end + MARGIN)
+            trace = query.trace(node, description, start - MARGIN, end + MARGIN)
         course = energies.course(trace)
-        found = energies.reached(course, start, end) if course else None
-        if found is None:
+        result = energies.reached(course, start, end) if course else None
+        if result is None:
             return _json(
                 EnergyOf(node=node, sensor=sensor, start=start, end=end, missing=None if len(trace.at) else 1.0)
             )
         names = ("missing", "seconds", "joules", "low", "high", "power", "greatest", "over")
-        spent = {name: None if (each := getattr(found, name)) is None else float(each) for name in names}
+        spent = {name: None if (value := getattr(result, name)) is None else float(value) for name in names}
         return _json(EnergyOf(node=node, sensor=sensor, start=start, end=end, **spent))
 
     def _sensors(self, node: str) -> tuple[Sensor, ...]:
-        found = self._readings.sensors().get(node)
-        if found is None:
+        described = self._readings.sensors().get(node)
+        if described is None:
             raise UsageError(f"The store has no node '{node}'. {_LISTED}")
-        return found
+        return described
 
     def _sensor(self, node: str, name: str) -> Sensor:
-        found = next((each for each in self._sensors(node) if each.name == name), None)
-        if found is None:
+        match = next((described for described in self._sensors(node) if described.name == name), None)
+        if match is None:
             raise UsageError(f"The node '{node}' has no sensor '{name}'. {_LISTED}")
-        return found
+        return match
 
 
 _LISTED = "/api/steelyard/sensors lists all sensors."
@@ -141,26 +145,26 @@ def _expect_few(rows: int) -> None:
         raise TooMuch(f"The answer has more than {MOST_ROWS} rows. Ask for a shorter period or for a higher level.")
 
 
-def _described(node: str, of: Sensor) -> SensorOf:
+def _described(node: str, sensor: Sensor) -> SensorOf:
     return SensorOf(
-        node=node, **{each.name: getattr(of, each.name) for each in fields(SensorOf) if each.name != "node"}
+        node=node, **{column.name: getattr(sensor, column.name) for column in fields(SensorOf) if column.name != "node"}
     )
 
 
-def _stretches(node: str, of: Sensor, found: Rollup) -> RollupOf:
-    unit = "W" if of.quantity == "energy" else of.unit
+def _stretches(node: str, described: Sensor, rollup: Rollup) -> RollupOf:
+    unit = "W" if described.quantity == "energy" else described.unit
     return RollupOf(
         node=node,
-        sensor=of.name,
+        sensor=described.name,
         unit=unit,
-        seconds=found.seconds,
-        at=found.at.tolist(),
-        count=found.count.tolist(),
-        least=found.least.tolist(),
-        mean=found.mean.tolist(),
-        greatest=found.greatest.tolist(),
-        joules=found.joules.tolist(),
-        known=found.known.tolist(),
+        seconds=rollup.seconds,
+        at=rollup.at.tolist(),
+        count=rollup.count.tolist(),
+        least=rollup.least.tolist(),
+        mean=rollup.mean.tolist(),
+        greatest=rollup.greatest.tolist(),
+        joules=rollup.joules.tolist(),
+        known=rollup.known.tolist(),
     )
 
 

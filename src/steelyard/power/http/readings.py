@@ -73,10 +73,10 @@ class Query:
 
     def trace(self, node: str, sensor: Sensor, start: int, end: int) -> Trace:
         """Returns the readings from `start` up to, but not including, `end` (ns since 1970)."""
-        found = list(self._pieces(node, sensor.name, max(start, 0), min(end, END)))
+        pieces = list(self._pieces(node, sensor.name, max(start, 0), min(end, END)))
         none = Trace(sensor, np.empty(0, dtype=np.int64), np.empty(0))
         return Trace(
-            sensor, np.concatenate([p.at for p in (none, *found)]), np.concatenate([p.value for p in (none, *found)])
+            sensor, np.concatenate([p.at for p in (none, *pieces)]), np.concatenate([p.value for p in (none, *pieces)])
         )
 
     def rollup(self, sensors: Sequence[Name], level: int, start: int, end: int) -> Iterator[tuple[Name, Rollup]]:
@@ -87,9 +87,9 @@ class Query:
         width = _ROWS * level * SECOND
         for place in range(0, len(sensors), together):
             some = sensors[place : place + together]
-            found = [self._of.rollup(some, level, begin, min(begin + width, end)) for begin in range(start, end, width)]
-            self._count(sum(len(part.at) for part in found))
-            whole = joined(found, level)
+            parts = [self._of.rollup(some, level, begin, min(begin + width, end)) for begin in range(start, end, width)]
+            self._count(sum(len(part.at) for part in parts))
+            whole = joined(parts, level)
             for name in some:
                 yield name, _only(whole, name)
 
@@ -98,10 +98,10 @@ class Query:
         length, begin = _PIECE, first
         while begin < last:
             end = min(begin + length, last)
-            found = self._of.trace(node, sensor, begin, end - 1)
-            self._count(len(found.at))
-            yield found
-            length = min(2 * length, _LONGEST_PIECE) if len(found.at) < _MANY else max(length // 2, SECOND)
+            piece = self._of.trace(node, sensor, begin, end - 1)
+            self._count(len(piece.at))
+            yield piece
+            length = min(2 * length, _LONGEST_PIECE) if len(piece.at) < _MANY else max(length // 2, SECOND)
             begin = end
 
     def _count(self, more: int) -> None:
@@ -114,17 +114,19 @@ class Query:
             raise TooMuch(f"The query takes longer than {LONGEST:.0f} s. Ask for fewer sensors or a shorter period.")
 
 
-def _only(of: Rollup, name: Name) -> Rollup:
-    rows = of.number == of.sensors.index(name) if name in of.sensors else np.zeros(len(of.at), dtype=bool)
+def _only(rollup: Rollup, name: Name) -> Rollup:
+    rows = (
+        rollup.number == rollup.sensors.index(name) if name in rollup.sensors else np.zeros(len(rollup.at), dtype=bool)
+    )
     return Rollup(
-        seconds=of.seconds,
+        seconds=rollup.seconds,
         sensors=(name,),
         number=np.zeros(int(rows.sum()), dtype=np.int32),
-        at=of.at[rows],
-        count=of.count[rows],
-        least=of.least[rows],
-        mean=of.mean[rows],
-        greatest=of.greatest[rows],
-        joules=of.joules[rows],
-        known=of.known[rows],
+        at=rollup.at[rows],
+        count=rollup.count[rows],
+        least=rollup.least[rows],
+        mean=rollup.mean[rows],
+        greatest=rollup.greatest[rows],
+        joules=rollup.joules[rows],
+        known=rollup.known[rows],
     )

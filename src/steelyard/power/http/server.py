@@ -110,5 +110,5 @@ class Gate:
 
 
 def _first(error: Any) -> str:
-    found = error.errors()[0]
-    return f"The parameter {found['loc'][-1]} is not valid: {found['msg']}."
+    mistake = error.errors()[0]
+    return f"The parameter {mistake['loc'][-1]} is not valid: {mistake['msg']}."

@@ -64,8 +64,8 @@ def kinds() -> dict[str, Kind]:
 
 def find(root: Path = Path("/"), light: bool = False) -> Found:
     """Returns the devices of all kinds (or of the `light` ones) that need no settings, and why others cannot be read."""
-    found = [kind.find(root) for kind in kinds().values() if kind.light or not light]
-    return Found(tuple(d for f in found for d in f.devices), tuple(s for f in found for s in f.refused))
+    results = [kind.find(root) for kind in kinds().values() if kind.light or not light]
+    return Found(tuple(d for f in results for d in f.devices), tuple(s for f in results for s in f.refused))
 
 
 def notes(devices: Sequence[Device]) -> list[str]:
@@ -76,12 +76,12 @@ def notes(devices: Sequence[Device]) -> list[str]:
 def opened(words: str) -> Device:
     """Opens a device that the user names, such as "csv:file=trace.csv" (KIND:NAME=VALUE,NAME=VALUE). UsageError if unknown."""
     name, _, rest = words.partition(":")
-    known = {n: kind for n, kind in kinds().items() if kind.open}
-    if name not in known:
+    usable = {n: kind for n, kind in kinds().items() if kind.open}
+    if name not in usable:
         raise UsageError(
-            f"'{name}' (given by --sensor) is not a kind of sensor that can be named. {nearest(name, known)}"
+            f"'{name}' (given by --sensor) is not a kind of sensor that can be named. {nearest(name, usable)}"
         )
     settings = dict(part.partition("=")[::2] for part in rest.split(",") if part)
-    make = known[name].open
+    make = usable[name].open
     assert make is not None
     return make(settings)

@@ -77,11 +77,11 @@ def number(resource: Any, where: Where) -> float | None:
 
 def survey(service: Service) -> list[Chassis]:
     """Returns every chassis. OSError if the collection cannot be read; failures of one chassis are in its `problems`."""
-    found: dict[str, Chassis] = {}
+    by_path: dict[str, Chassis] = {}
     abouts: dict[str, dict[str, Any]] = {}
     inside: dict[str, str] = {}
     for path, _ in service.members(COLLECTION):
-        chassis = found.setdefault(path, _named(path))
+        chassis = by_path.setdefault(path, _named(path))
         try:
             abouts[path] = about = service.get(path)
         except OSError as problem:
@@ -91,13 +91,13 @@ def survey(service: Service) -> list[Chassis]:
         links = links if isinstance(links, dict) else {}
         chassis.container = link(links.get("ContainedBy"))
         contained = links.get("Contains")
-        inside |= {link(each): path for each in (contained if isinstance(contained, list) else ())}
+        inside |= {link(contained_link): path for contained_link in (contained if isinstance(contained, list) else ())}
         kind = about.get("ChassisType")
         chassis.box = not _WITHIN.match(chassis.label) and (kind in _BOX if isinstance(kind, str) else True)
-    for path, chassis in found.items():
+    for path, chassis in by_path.items():
         chassis.container = chassis.container or inside.get(path, "")
-    every = list(found.values())
-    for chassis in sorted(every, key=lambda each: not each.box):
+    every = list(by_path.values())
+    for chassis in sorted(every, key=lambda contained_link: not contained_link.box):
         # A board is left out if its box has a power: reading dozens of boards would make the readings rare.
         if chassis.path in abouts and (chassis.box or not holder(chassis, every)):
             _fill(service, chassis, abouts[chassis.path])
@@ -196,7 +196,7 @@ def _subsystem(service: Service, chassis: Chassis, path: str) -> None:
 
 def _sensors(service: Service, chassis: Chassis, path: str) -> None:
     """Reads the power sensors. PhysicalContext, or else the makers' names, show which are of the whole chassis."""
-    found: list[tuple[str, Point, float]] = []
+    powers: list[tuple[str, Point, float]] = []
     contexts: list[str] = []
     for number_, (member, embedded) in enumerate(service.members(path)):
         if number_ == _MOST_SENSORS:
@@ -213,7 +213,7 @@ def _sensors(service: Service, chassis: Chassis, path: str) -> None:
         if sensor.get("ReadingType") == "Power" and sensor.get("ReadingUnits", "W") == "W" and watts is not None:
             name = _name(sensor, member.rstrip("/").rpartition("/")[2])
             contexts.append(str(sensor.get("PhysicalContext")))
-            found.append(
+            powers.append(
                 (
                     name,
                     Point(name=slug(name), path=member, where=("Reading",), scope=_CONTEXTS.get(contexts[-1], "")),
@@ -221,9 +221,9 @@ def _sensors(service: Service, chassis: Chassis, path: str) -> None:
                 )
             )
     of_all = [place for place, context in enumerate(contexts) if context == "Chassis"]
-    top = of_all if len(of_all) == 1 else feeding([name for name, _, _ in found])
-    whole = top if sum(found[place][2] for place in top) > 0 else []
-    for place, (_, point, _) in enumerate(found):
+    top = of_all if len(of_all) == 1 else feeding([name for name, _, _ in powers])
+    whole = top if sum(powers[place][2] for place in top) > 0 else []
+    for place, (_, point, _) in enumerate(powers):
         (chassis.whole if place in whole else chassis.parts).append(point)
 
 
@@ -263,7 +263,7 @@ _SCHEMAS: tuple[tuple[str, Callable[[Service, Chassis, str], None]], ...] = (
 
 def holder(chassis: Chassis, every: Sequence[Chassis]) -> Chassis | None:
     """Returns the nearest chassis that contains it and has a power; without links, the only box, for a board."""
-    by_path = {each.path: each for each in every}
+    by_path = {other.path: other for other in every}
     passed = {chassis.path}
     above = by_path.get(chassis.container)
     while above and above.path not in passed:
@@ -271,5 +271,5 @@ def holder(chassis: Chassis, every: Sequence[Chassis]) -> Chassis | None:
             return above
         passed.add(above.path)
         above = by_path.get(above.container)
-    boxes = [each for each in every if each.box and each.whole]
+    boxes = [other for other in every if other.box and other.whole]
     return boxes[0] if not chassis.box and len(boxes) == 1 else None

@@ -35,9 +35,9 @@ def holder(chip: str, label: str, labels: Collection[str]) -> str:
         match = re.fullmatch(part, label)
         if match and re.fullmatch(chips, chip):
             for form in holders:
-                found = match.expand(form)
-                if found in labels and found != label:
-                    return found
+                candidate = match.expand(form)
+                if candidate in labels and candidate != label:
+                    return candidate
     return ""
 
 
@@ -53,5 +53,5 @@ def _socket(label: str, labels: Collection[str]) -> str:
     if not core or not sockets:
         return ""
     most = max(int(match[1]) for name in labels if (match := _CORE.fullmatch(name)))
-    each = -(-(most + 1) // len(sockets))
-    return sockets[min(int(core[1]) // each, len(sockets) - 1)][1]
+    cores = -(-(most + 1) // len(sockets))
+    return sockets[min(int(core[1]) // cores, len(sockets) - 1)][1]

@@ -37,14 +37,14 @@ class Service:
 
         try:
             with self.opener.open(Request(self.url + path, headers=dict(self.headers)), timeout=_SECONDS) as answer:
-                found = json.loads(answer.read(_MOST_BYTES))
+                resource = json.loads(answer.read(_MOST_BYTES))
         except OSError as problem:
             raise OSError(f"{self.url}{path}: {problem}") from None
         except (HTTPException, ValueError, RecursionError) as problem:
             raise OSError(f"{self.url}{path} returned no valid JSON: {type(problem).__name__}: {problem}") from None
-        if not isinstance(found, dict):
-            raise OSError(f"{self.url}{path} returned a {type(found).__name__} instead of a resource")
-        return found
+        if not isinstance(resource, dict):
+            raise OSError(f"{self.url}{path} returned a {type(resource).__name__} instead of a resource")
+        return resource
 
     def members(self, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yields path and resource of each member of a collection; the resource is {} if the collection has only a link."""
@@ -52,8 +52,8 @@ class Service:
             page = self.get(path)
             members = page.get("Members")
             for member in members if isinstance(members, list) else ():
-                if found := link(member):
-                    yield found, member if len(member) > 1 else {}
+                if target := link(member):
+                    yield target, member if len(member) > 1 else {}
             path = link({"@odata.id": page.get("Members@odata.nextLink")})
             if not path:
                 return

@@ -29,7 +29,7 @@ def feeding(labels: Sequence[str]) -> list[int]:
         if match and not _NO_POWER.search(name):
             rank = 0 if _IN.search(match[2]) else 2 if _OUT.search(match[2]) else 1
             supplies.setdefault(match[1], []).append((rank, place))
-    return sorted(min(each)[1] for each in supplies.values())
+    return sorted(min(sensors)[1] for sensors in supplies.values())
 
 
 def _words(label: str) -> str:

@@ -44,10 +44,10 @@ def measured(unit: str) -> tuple[Quantity, float] | None:
 
 def unit_of(unit: str, where: str) -> tuple[Quantity, float]:
     """Returns the result of `measured` for a unit of a user; `where` says where it was given. UsageError if unknown."""
-    known = measured(unit)
-    if known is None:
+    result = measured(unit)
+    if result is None:
         raise UsageError(f"'{unit}' {where} is not a unit of a sensor. Use one of {', '.join(_PRINTED)}.")
-    return known
+    return result
 
 
 def number(text: str) -> float | None:
@@ -68,24 +68,24 @@ def slug(text: str) -> str:
 
 def distinct(names: Sequence[str]) -> list[str]:
     """Returns the names in their order; a repeated name gets a number: fan, fan → fan, fan-2."""
-    observed: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     taken = set(names)
     result = []
     for name in names:
-        observed[name] += 1
+        counts[name] += 1
         chosen = name
-        while observed[name] > 1 and (chosen := f"{name}-{observed[name]}") in taken:
-            observed[name] += 1
+        while counts[name] > 1 and (chosen := f"{name}-{counts[name]}") in taken:
+            counts[name] += 1
         taken.add(chosen)
         result.append(chosen)
     return result
 
 
-def expect(kind: str, settings: Mapping[str, str], known: Sequence[str], needed: Sequence[str] = ()) -> None:
+def expect(kind: str, settings: Mapping[str, str], allowed: Sequence[str], needed: Sequence[str] = ()) -> None:
     """Raises UsageError for unknown settings, and for a missing one that the kind of sensors needs."""
     for name in settings:
-        if name not in known:
-            raise UsageError(f"The sensor '{kind}' has no setting '{name}'. {nearest(name, known)}")
+        if name not in allowed:
+            raise UsageError(f"The sensor '{kind}' has no setting '{name}'. {nearest(name, allowed)}")
     for name in needed:
         if not settings.get(name):
             raise UsageError(f"The sensor '{kind}' needs the setting '{name}'. Write --sensor {kind}:{name}=….")

@@ -29,9 +29,9 @@ def parse(text: str, place: str, name: str, unit: str, window: float) -> dict[Se
 def _measured(lines: Iterable[tuple[str, str, str]]) -> list[tuple[str, float, tuple[Quantity, float]]]:
     """Returns label, value and unit of each line that has a value with a unit."""
     return [
-        (label, value, known)
-        for label, printed, of in lines
-        if (value := number(printed)) is not None and (known := measured(of)) is not None
+        (label, value, quantity)
+        for label, printed, unit in lines
+        if (value := number(printed)) is not None and (quantity := measured(unit)) is not None
     ]
 
 

@@ -80,21 +80,21 @@ def traces(path: Path, unit: str = "", window: float = 0.0) -> tuple[Trace, ...]
     for name, at, value in _lines(path):
         moments.setdefault(name, array("q")).append(at)
         values.setdefault(name, array("d")).append(value)
-    found = []
+    result = []
     for name, at_of in moments.items():
-        known = unit_of(unit, "(the unit of the file's values)") if unit else _by_name(name)
-        if known:
-            quantity, factor = known
+        quantity_and_factor = unit_of(unit, "(the unit of the file's values)") if unit else _guess_quantity(name)
+        if quantity_and_factor:
+            quantity, factor = quantity_and_factor
             sensor = Sensor(name, quantity, "file", str(path), window=window if quantity == "power" else 0.0)
             columns = np.array(at_of, np.int64), np.array(values[name]) * factor
             order = np.argsort(columns[0], kind="stable")
-            found.append(Trace(sensor, columns[0][order], columns[1][order]))
-    if not found:
+            result.append(Trace(sensor, columns[0][order], columns[1][order]))
+    if not result:
         raise UsageError(
             f"'{path}' contains no usable readings. Expected lines below '{','.join(HEADER)}' and sensor names with one of the "
             f"words {', '.join(_NAMED)}. For other names, give a unit: --sensor csv:file={path},unit=W."
         )
-    return tuple(found)
+    return tuple(result)
 
 
 def _lines(path: Path) -> Iterator[tuple[str, int, float]]:
@@ -128,7 +128,7 @@ def _parsed(row: list[str]) -> tuple[str, int, float] | None:
     return (name, int(moment), value) if named and timed and value is not None else None
 
 
-def _by_name(name: str) -> tuple[Quantity, float] | None:
+def _guess_quantity(name: str) -> tuple[Quantity, float] | None:
     last = name.rpartition("/")[2].lower()
     return next(((quantity, 1.0) for word, quantity in _NAMED.items() if word in last), None)
 

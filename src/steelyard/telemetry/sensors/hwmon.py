@@ -73,19 +73,21 @@ def _within(channels: Sequence[_Channel]) -> list[File]:
     return [placed(channel) for channel in channels]
 
 
-def _holders(of: _Channel, powers: Sequence[_Channel]) -> Iterator[_Channel]:
-    alike = [c for c in powers if c.sensor.quantity == of.sensor.quantity]
-    mine = {c.word: c for c in alike if c.chip == of.chip}
-    if inside := holder(of.driver, of.word, mine):
-        yield mine[inside]
-    if of.sensor.quantity == "power":  # a chip that also counts the joules of a channel
-        yield from (c for c in powers if c.sensor.quantity == "energy" and (c.chip, c.word) == (of.chip, of.word))
-    if _TILE.fullmatch(of.driver):  # i915: a chip for the device, and one for each tile of it
-        yield from (c for c in alike if c.driver == "i915" and _device(c.chip) == _device(of.chip))
-    if _RAILS.fullmatch(of.driver):
+def _holders(channel: _Channel, powers: Sequence[_Channel]) -> Iterator[_Channel]:
+    alike = [c for c in powers if c.sensor.quantity == channel.sensor.quantity]
+    siblings = {c.word: c for c in alike if c.chip == channel.chip}
+    if inside := holder(channel.driver, channel.word, siblings):
+        yield siblings[inside]
+    if channel.sensor.quantity == "power":  # a chip that also counts the joules of a channel
+        yield from (
+            c for c in powers if c.sensor.quantity == "energy" and (c.chip, c.word) == (channel.chip, channel.word)
+        )
+    if _TILE.fullmatch(channel.driver):  # i915: a chip for the device, and one for each tile of it
+        yield from (c for c in alike if c.driver == "i915" and _device(c.chip) == _device(channel.chip))
+    if _RAILS.fullmatch(channel.driver):
         rails = [c for c in alike if _RAILS.fullmatch(c.driver) and _INPUT.fullmatch(c.word)]
-        first = next((c for c in rails if c.word == "vdd_mux"), rails[0] if rails else of)
-        if first is not of:
+        first = next((c for c in rails if c.word == "vdd_mux"), rails[0] if rails else channel)
+        if first is not channel:
             yield first
 
 
@@ -108,14 +110,14 @@ def _names(chips: list[Path]) -> list[str]:
 
 
 def _channels(chip: Path, name: str) -> list[_Channel]:
-    found = [
+    files = [
         (path, match[1], match[2])
         for path in listed(chip, "*_*")
         if (match := re.fullmatch(r"((?:power|energy|temp|fan)[0-9]{1,4})_(input|average)", path.name))
     ]
     # A mean over a known time includes all between two readings. The same channel is not taken twice.
-    averaged = {channel for _, channel, form in found if form == "average"}
-    chosen = [(path, channel) for path, channel, form in found if form == "average" or channel not in averaged]
+    averaged = {channel for _, channel, form in files if form == "average"}
+    chosen = [(path, channel) for path, channel, form in files if form == "average" or channel not in averaged]
     words = [slug(text) if (text := label(chip / f"{channel}_label")) else "" for _, channel in chosen]
     labels = distinct([word or channel for word, (_, channel) in zip(words, chosen, strict=True)])
     driver = label(chip / "name")

@@ -40,14 +40,14 @@ def parse_dcmi(text: str, prefix: str) -> dict[Sensor, float]:
 
 def parse_sensors(text: str, prefix: str) -> dict[Sensor, float]:
     """Returns the sensors of power, temperature and fans that have a value, from lines `name,value,unit,status`."""
-    found = []
+    rows = []
     for line in text.splitlines():
         words = line.rsplit(",", 3)  # a name may hold commas
-        if len(words) == 4 and (known := measured(words[2])) and (value := number(words[1])) is not None:
-            found.append((words[0], known, value))
-    names = distinct([f"{prefix}/{slug(name)}" for name, _, _ in found])
-    powers = {place: value for place, (_, (quantity, _), value) in enumerate(found) if quantity == "power"}
-    top = [names[place] for place in _feeding({place: found[place][0] for place in powers}, powers)]
+        if len(words) == 4 and (unit := measured(words[2])) and (value := number(words[1])) is not None:
+            rows.append((words[0], unit, value))
+    names = distinct([f"{prefix}/{slug(name)}" for name, _, _ in rows])
+    powers = {place: value for place, (_, (quantity, _), value) in enumerate(rows) if quantity == "power"}
+    top = [names[place] for place in _feeding({place: rows[place][0] for place in powers}, powers)]
     return {
         Sensor(
             name,
@@ -57,7 +57,7 @@ def parse_sensors(text: str, prefix: str) -> dict[Sensor, float]:
             part_of=top[0] if quantity == "power" and top and name not in top else "",
             scope="node" if name in top else "",
         ): value * factor
-        for name, (label, (quantity, factor), value) in zip(names, found, strict=True)
+        for name, (label, (quantity, factor), value) in zip(names, rows, strict=True)
     }
 
 

@@ -22,30 +22,30 @@ def parse(text: str) -> dict[Sensor, float]:
 
     Values '[N/A]' are left out. The clock is that of the multiprocessors.
     """
-    found: dict[Sensor, float] = {}
+    values: dict[Sensor, float] = {}
     for line in text.splitlines():
         index, *words = (word.strip() for word in line.split(","))
         if len(words) in (3, 4) and index.isascii() and index.isdecimal() and len(index) <= MOST_DIGITS:
             *powers, temperature, clock = (number(word) for word in words)
-            found |= _of_gpu(f"nvidia/gpu{int(index)}", powers, temperature, clock)
-    return found
+            values |= _read_gpu(f"nvidia/gpu{int(index)}", powers, temperature, clock)
+    return values
 
 
-def _of_gpu(
+def _read_gpu(
     name: str, powers: Sequence[float | None], temperature: float | None, clock: float | None
 ) -> dict[Sensor, float]:
-    found: dict[Sensor, float] = {}
+    values: dict[Sensor, float] = {}
     averaged = powers[0] if len(powers) == 2 else None
     power = powers[-1] if averaged is None else averaged
     if power is not None:
         field, window = ("power.draw", 0.0) if averaged is None else ("power.draw.average", 1.0)
         sensor = Sensor(f"{name}/power", "power", _SOURCE, field, resolution=0.01, window=window, scope="accelerators")
-        found[sensor] = power
+        values[sensor] = power
     if temperature is not None:
-        found[Sensor(f"{name}/temperature", "temperature", _SOURCE, "temperature.gpu", resolution=1.0)] = temperature
+        values[Sensor(f"{name}/temperature", "temperature", _SOURCE, "temperature.gpu", resolution=1.0)] = temperature
     if clock is not None:
-        found[Sensor(f"{name}/clock", "clock", _SOURCE, "clocks.sm", resolution=_MEGA)] = clock * _MEGA
-    return found
+        values[Sensor(f"{name}/clock", "clock", _SOURCE, "clocks.sm", resolution=_MEGA)] = clock * _MEGA
+    return values
 
 
 def find(root: Path) -> Found:

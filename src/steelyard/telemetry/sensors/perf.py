@@ -126,7 +126,7 @@ def _events(root: Path, had: set[str]) -> list[Event]:
     if kind is None or not cpus:
         return []
     packages = _packages(root, cpus)
-    found = []
+    events = []
     for path in listed(folder / "events", "energy-*"):
         domain = _DOMAINS.get(path.name.removeprefix("energy-"))
         config = re.fullmatch(r"event=0x([0-9a-fA-F]{1,8})", label(path))
@@ -135,8 +135,8 @@ def _events(root: Path, had: set[str]) -> list[Event]:
             continue
         for cpu, package in list(packages.items())[: 1 if domain == "psys" else None]:
             name = f"rapl/{domain}" if domain == "psys" else f"rapl/{package}{domain}"
-            found.append(Event(_sensor(name, path, scale), int(kind), int(config[1], 16), cpu, scale))
-    return found
+            events.append(Event(_sensor(name, path, scale), int(kind), int(config[1], 16), cpu, scale))
+    return events
 
 
 def _packages(root: Path, cpus: Sequence[int]) -> dict[int, str]:

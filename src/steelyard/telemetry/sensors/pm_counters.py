@@ -65,14 +65,14 @@ def find(root: Path) -> Found:
 
 
 def _sensor(path: Path, unit: str, update: float) -> Sensor:
-    known = measured(unit)
-    assert known is not None
+    quantity = measured(unit)
+    assert quantity is not None
     form = path.name.rpartition("_")[2]
     # `energy` and `power` are both the whole node's, the accelerators' included; whole joules and watts are printed.
     inside = f"pm_counters/{form}" if path.name != form else "pm_counters/energy" if form == "power" else ""
     return Sensor(
         f"pm_counters/{path.name}",
-        known[0],
+        quantity[0],
         "Cray pm_counters",
         str(path),
         resolution=1.0,

@@ -60,13 +60,13 @@ def _once(joules: Mapping[Sensor, float]) -> list[Sensor]:
     packages, differ by more than the energy between two readings.
     """
     first: dict[str, tuple[str, float]] = {}
-    found = []
+    sensors = []
     for sensor, value in joules.items():
         die = _DIE.fullmatch(sensor.name)
         name, counted = first.setdefault(die[1], (sensor.name, value)) if die else (sensor.name, value)
         again = name != sensor.name and not sensor.part_of and abs(value - counted) <= _SAME
-        found.append(replace(sensor, part_of=name) if again else sensor)
-    return found
+        sensors.append(replace(sensor, part_of=name) if again else sensor)
+    return sensors
 
 
 def _domains(folder: Path) -> list[File]:

@@ -31,7 +31,7 @@ def parse(text: str) -> dict[Sensor, float]:
 
     Warnings may come before and after the answer.
     """
-    found: dict[Sensor, float] = {}
+    readings: dict[Sensor, float] = {}
     for card, keys in _answer(text).items():
         if not _CARD.fullmatch(card) or not isinstance(keys, dict):
             continue
@@ -39,8 +39,8 @@ def parse(text: str) -> dict[Sensor, float]:
             sensor, factor = _sensor(card, key)
             value = number(str(printed).strip("()").removesuffix("Mhz"))
             if sensor and value is not None and not (sensor.quantity == "energy" and value == 0):
-                found[sensor] = value * factor
-    return dict(zip(_once([*found]), found.values(), strict=True))
+                readings[sensor] = value * factor
+    return dict(zip(_once([*readings]), readings.values(), strict=True))
 
 
 def _answer(text: str) -> dict[str, Any]:
@@ -48,11 +48,11 @@ def _answer(text: str) -> dict[str, Any]:
     decoder = json.JSONDecoder()
     for start in islice(re.finditer(r"\{", text), _MOST_TRIES):
         try:
-            found, _ = decoder.raw_decode(text, start.start())
+            answer, _ = decoder.raw_decode(text, start.start())
         except (ValueError, RecursionError):
             continue
-        if any(_CARD.fullmatch(key) for key in found):
-            return dict(found)
+        if any(_CARD.fullmatch(key) for key in answer):
+            return dict(answer)
     return {}
 
 

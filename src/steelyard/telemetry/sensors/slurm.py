@@ -52,14 +52,14 @@ def parse(text: str, node: str, gathered: Mapping[str, float]) -> dict[Sensor, f
     `gathered` comes from `_gathered`. A value is as old as the last sample, and a power counts as the mean since then.
     """
     said = dict(re.findall(r"\b(\w++)=(\S+)", text))
-    found: dict[Sensor, float] = {}
+    readings: dict[Sensor, float] = {}
     for plugin, every in gathered.items():
         external = plugin == "external sensors"
         names = [(f"ExtSensors{e}", q, f"external-{q}") for e, q in (("Watts", "power"), ("Joules", "energy"))]
         for key, quantity, name in names if external else _PRINTED:
             if value := number(said.get(key, "")):
-                found[_sensor(f"slurm/{slug(node)}/{name}", quantity, plugin, key, every)] = value
-    return dict(zip(held([*found]), found.values(), strict=True))
+                readings[_sensor(f"slurm/{slug(node)}/{name}", quantity, plugin, key, every)] = value
+    return dict(zip(held([*readings]), readings.values(), strict=True))
 
 
 def _sensor(name: str, quantity: str, plugin: str, key: str, every: float) -> Sensor:

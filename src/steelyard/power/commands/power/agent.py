@@ -82,11 +82,11 @@ def command(
         raise UsageError("The readings need one destination. Give either --broker HOST or --store PLACE.")
     between = period(every)
     called = node or f"cluster/{platform.node().partition('.')[0]}"
-    found = device_options.open_devices(sensor)
-    if not found:
+    readable = device_options.open_devices(sensor)
+    if not readable:
         raise UsageError(NONE)
-    devices = [*found, Cost()]
-    sensors = [each for device in devices for each in device.sensors]
+    devices = [*readable, Cost()]
+    sensors = [sensor_of_device for device in devices for sensor_of_device in device.sensors]
     expect_sensors(called, sensors)
     outlet: Outlet
     link: Publisher | None = None

@@ -38,16 +38,16 @@ def command(
 
     from steelyard import records
     from steelyard.power.command_line import connections, time_ranges
-    from steelyard.power.command_line.sensor_selection import parts
+    from steelyard.power.command_line.sensor_selection import select_parts
     from steelyard.power.stores import opened
     from steelyard.records import power
 
     folder = records.find(runs, run)
-    asked = time_ranges.of_run(runs, str(folder), ())
+    asked = time_ranges.read_run_period(runs, str(folder), ())
     with contextlib.closing(opened(store)) as kept:
         if sensor:
             asked = time_ranges.When(asked.called, asked.stretches)
-        chosen, _ = parts(kept, [sensor] if sensor else [], asked)
+        chosen, _ = select_parts(kept, [sensor] if sensor else [], asked)
         added = power.add(folder, dict(_one(chosen, asked.called).traces(kept)))
     connections.say(
         f"Added to {asked.called}: readings of {', '.join(added)}."

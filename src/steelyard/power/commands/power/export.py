@@ -55,23 +55,23 @@ def command(
 
     from steelyard import files
     from steelyard.power.command_line import connections, readings_output, rollup_rows, store_tables, time_ranges
-    from steelyard.power.command_line.sensor_selection import parts
+    from steelyard.power.command_line.sensor_selection import select_parts
     from steelyard.power.stores import opened
 
     if output:
         files.expect_output(output, readings_output.WHAT)
-    made = readings_output.form(form, output)
+    made = readings_output.choose_format(form, output)
     if every:
-        rollup_rows.level(every)
-    asked = time_ranges.asked(since, until, run, case or [], job, runs)
+        rollup_rows.read_level(every)
+    asked = time_ranges.choose_period(since, until, run, case or [], job, runs)
     with contextlib.closing(opened(store)) as kept:
         for note in kept.notes:
             connections.say(note)
-        chosen, unknown = parts(kept, sensors or [], asked)
+        chosen, unknown = select_parts(kept, sensors or [], asked)
         if unknown:
             connections.say(f"The store has no sensors of {', '.join(unknown)}, where {asked.called} also ran.")
         if output:
-            readings_output.written(kept, chosen, made, every, output)
+            readings_output.write_file(kept, chosen, made, every, output)
         else:
-            readings_output.printed(readings_output.texts(kept, chosen, made, every))
-        store_tables.notes(kept, chosen)
+            readings_output.print_pieces(readings_output.format_texts(kept, chosen, made, every))
+        store_tables.print_gaps(kept, chosen)

@@ -62,48 +62,48 @@ def command(
         store_tables,
         time_ranges,
     )
-    from steelyard.power.command_line.sensor_selection import parts
+    from steelyard.power.command_line.sensor_selection import select_parts
     from steelyard.power.stores import opened
 
-    asked = time_ranges.asked(since, until, run, case or [], job, runs)
+    asked = time_ranges.choose_period(since, until, run, case or [], job, runs)
     with contextlib.closing(opened(store)) as kept:
         for note in kept.notes:
             connections.say(note)
         if sensor is None and not (asked.hosts or every or csv or clocks):
-            tables.print_rows(*store_tables.listed(kept), json_)
+            tables.print_rows(*store_tables.list_sensors(kept), json_)
             return
-        chosen, unknown = parts(kept, [sensor] if sensor else [], asked)
+        chosen, unknown = select_parts(kept, [sensor] if sensor else [], asked)
         if unknown:
             connections.say(f"The store has no sensors of {', '.join(unknown)}, where {asked.called} also ran.")
         if csv:
-            readings_output.printed(readings_output.texts(kept, chosen, "csv", every))
+            readings_output.print_pieces(readings_output.format_texts(kept, chosen, "csv", every))
         elif clocks:
-            clock_offsets.show(kept, chosen, json_)
+            clock_offsets.print_offsets(kept, chosen, json_)
         elif every:
             _rollups(kept, chosen, every, json_)
         elif asked.hosts and (sensor is None or "/" not in sensor):
-            rows, above = run_costs.rows(kept, chosen, asked)
-            run_costs.show(rows, run_costs.totals(rows, len(chosen) + len(unknown)), above, asked, json_)
+            rows, above = run_costs.list_rows(kept, chosen, asked)
+            run_costs.print_costs(rows, run_costs.add_totals(rows, len(chosen) + len(unknown)), above, asked, json_)
         else:
-            reported = store_tables.costs(kept, chosen, asked)
-            store_tables.show(reported, json_)
-            for sentence in store_tables.disagreements(reported):
+            rows_of_sensors = store_tables.list_costs(kept, chosen, asked)
+            store_tables.print_costs(rows_of_sensors, json_)
+            for sentence in store_tables.disagreements(rows_of_sensors):
                 connections.say(sentence)
-        store_tables.notes(kept, chosen)
+        store_tables.print_gaps(kept, chosen)
 
 
 def _rollups(store: "Store", chosen: "list[Part]", every: str, as_json: bool) -> None:
     from steelyard.command_line import tables
     from steelyard.power.command_line import rollup_rows
 
-    seconds = rollup_rows.level(every)
-    found: list[tuple[Any, ...]] = []
+    seconds = rollup_rows.read_level(every)
+    json_rows: list[tuple[Any, ...]] = []
     for part in chosen:
-        for of in rollup_rows.rolled(store, part, seconds):
+        for rollup in rollup_rows.read_rollups(store, part, seconds):
             if as_json:
-                found += rollup_rows.rows(of)
+                json_rows += rollup_rows.list_rows(rollup)
             else:
-                cells = [rollup_rows.words(row, of.sensor) for row in rollup_rows.rows(of)]
-                tables.print_narrow_table(f"{of.node}/{of.sensor.name}", rollup_rows.COLUMNS[1:], cells)
+                cells = [rollup_rows.format_row(row, rollup.sensor) for row in rollup_rows.list_rows(rollup)]
+                tables.print_narrow_table(f"{rollup.node}/{rollup.sensor.name}", rollup_rows.COLUMNS[1:], cells)
     if as_json:
-        tables.print_rows(rollup_rows.COLUMNS, found, True)
+        tables.print_rows(rollup_rows.COLUMNS, json_rows, True)

@@ -32,7 +32,7 @@ def command(
     from steelyard.power.command_line import connections, live_readings, rollup_rows
     from steelyard.power.stores import opened
 
-    seconds = rollup_rows.level(every) if every else None
+    seconds = rollup_rows.read_level(every) if every else None
     with contextlib.closing(opened(store)) as kept, connections.between_lines() as wait:
         for note in kept.notes:
             connections.say(note)

@@ -37,10 +37,10 @@ def command(
     from steelyard.power.stores import opened
 
     asked = dict(_asked(words) for words in keep or ())
-    with contextlib.closing(opened(store)) as found:
+    with contextlib.closing(opened(store)) as kept:
         if asked:
-            found.keep(asked)
-        found.tidy(time.time_ns())
+            kept.keep(asked)
+        kept.tidy(time.time_ns())
 
 
 def _asked(words: str) -> tuple[str, float]:

@@ -68,9 +68,9 @@ def command(
             busy = busy_cores(still)
             before = Stretch("idle", begin, time.time_ns())
         outcome = watch.carried_out(words)
-    found = command_costs.of(memory.traces(), sampler, outcome, before, busy)
+    costs = command_costs.compute_costs(memory.traces(), sampler, outcome, before, busy)
     if trace:
-        files.write(trace, "The trace", command_costs.csv(memory.traces()))
+        files.write(trace, "The trace", command_costs.format_trace(memory.traces()))
     if devices or json_:
-        command_costs.show(found, json_)
+        command_costs.print_costs(costs, json_)
     sys.exit(outcome.code)

@@ -52,19 +52,19 @@ class Page:
 
 def data(evaluation: Evaluation) -> Page | None:
     """Returns the page; None for a run without readings of power or energy."""
-    known = courses(evaluation.power.traces) if evaluation.power else {}
+    resolved = courses(evaluation.power.traces) if evaluation.power else {}
     timed = [(stretch, r) for r in evaluation.run.records if (stretch := energy.find_stretch(r))]
-    if not known or not timed:
+    if not resolved or not timed:
         return None
-    first = min(each.origin + round(each.at[0] / NANO) for each in known.values())
-    last = max(each.origin + round(each.at[-1] / NANO) for each in known.values())
+    first = min(course.origin + round(course.at[0] / NANO) for course in resolved.values())
+    last = max(course.origin + round(course.at[-1] / NANO) for course in resolved.values())
     idle = evaluation.power.idle if evaluation.power else None
     return Page(
-        sentences=tuple(_sentences(evaluation, known, Stretch("run", first, last), idle)),
-        figure=_drawn(evaluation, known, timed, first, last),
+        sentences=tuple(_sentences(evaluation, resolved, Stretch("run", first, last), idle)),
+        figure=_drawn(evaluation, resolved, timed, first, last),
         energies=energies(evaluation),
-        rows=tuple(_rows(evaluation, known, timed)),
-        sensors=tuple(_sensor(each) for each in known.values()),
+        rows=tuple(_rows(evaluation, resolved, timed)),
+        sensors=tuple(_sensor(course) for course in resolved.values()),
         printed=beside(evaluation),
     )
 
@@ -74,36 +74,36 @@ def has_figures(page: Page) -> bool:
 
 
 def _sentences(
-    evaluation: Evaluation, known: Mapping[str, Course], whole: Stretch, idle: tuple[int, int] | None
+    evaluation: Evaluation, resolved: Mapping[str, Course], whole: Stretch, idle: tuple[int, int] | None
 ) -> Iterable[str]:
-    if all(each.sensor.modelled for each in known.values()):
+    if all(course.sensor.modelled for course in resolved.values()):
         yield "These values are computed from the load by a model. They are estimates, not measurements."
-    for source, spent in cost(known, whole).totals.items():
-        still = cost(known, Stretch("idle", *idle)).totals.get(source) if idle else None
+    for source, spent in cost(resolved, whole).totals.items():
+        still = cost(resolved, Stretch("idle", *idle)).totals.get(source) if idle else None
         resting = f", and the idle machine drew {quantity(still.power, 'W')}" if still else ""
         yield (
-            f"According to {_called(source, known)}, the run used {quantity(spent.joules, 'J')} in "
+            f"According to {_called(source, resolved)}, the run used {quantity(spent.joules, 'J')} in "
             f"{quantity(spent.seconds, 's')}. The mean power was {quantity(spent.power, 'W')}{resting}."
         )
     if evaluation.power and (doubt := not_idle(evaluation.power.busy)):
         yield doubt
-    yield from overlap.sentences(known)
-    yield from disagreements([each.sensor for each in known.values()], cost(known, whole).totals)
+    yield from overlap.sentences(resolved)
+    yield from disagreements([course.sensor for course in resolved.values()], cost(resolved, whole).totals)
     if lost := evaluation.power.unread if evaluation.power else ():
         more = f" The page Provenance lists {len(lost) - 1} more." if len(lost) > 1 else ""
         yield f"Some readings cannot be used: {lost[0]}.{more}"
     usable = [r for r in evaluation.results if r.metrics]
     with_energy = [r for r in usable if energy.POWER.name in r.metrics]
     if len(with_energy) < len(usable):
-        longest = max(seconds_for(c.sensor, 0.02, float(np.median(np.diff(c.at)))) for c in known.values())
+        longest = max(seconds_for(c.sensor, 0.02, float(np.median(np.diff(c.at)))) for c in resolved.values())
         yield (
             f"{len(usable) - len(with_energy)} of {len(usable)} cases were too short for the sensor and have no energy. For "
             f"an interval of ± 2 %, a case must last {quantity(longest, 's')}."
         )
 
 
-def _sensor(of: Course) -> tuple[str, ...]:
-    sensor = of.sensor
+def _sensor(course: Course) -> tuple[str, ...]:
+    sensor = course.sensor
     what = "energy counter" if sensor.quantity == "energy" else f"mean power over {quantity(sensor.window, 's')}"
     if sensor.quantity == "power" and not sensor.window:
         what = "momentary power"
@@ -112,9 +112,13 @@ def _sensor(of: Course) -> tuple[str, ...]:
 
 
 def _drawn(
-    evaluation: Evaluation, known: Mapping[str, Course], timed: Sequence[tuple[Stretch, Record]], first: int, last: int
+    evaluation: Evaluation,
+    resolved: Mapping[str, Course],
+    timed: Sequence[tuple[Stretch, Record]],
+    first: int,
+    last: int,
 ) -> drawing.Drawn:
-    figure = _figure(evaluation, known, timed, first, last)
+    figure = _figure(evaluation, resolved, timed, first, last)
     plot = plots.plotly(figure)
     for line in plot["data"]:
         line["mode"] = "lines"  # marks of so many points would hide them
@@ -142,22 +146,28 @@ def _drawn(
 
 
 def _figure(
-    evaluation: Evaluation, known: Mapping[str, Course], timed: Sequence[tuple[Stretch, Record]], first: int, last: int
+    evaluation: Evaluation,
+    resolved: Mapping[str, Course],
+    timed: Sequence[tuple[Stretch, Record]],
+    first: int,
+    last: int,
 ) -> Figure:
     idle = evaluation.power.idle if evaluation.power else None
     edges = np.linspace(first, last, POINTS + 1).round().astype(np.int64)
     middle = tuple(float(x) for x in (edges[:-1] + np.diff(edges) / 2 - first) * NANO)
     lines = []
-    for source, members in _sources(known).items():
+    for source, members in _sources(resolved).items():
         joules = sum(np.interp((edges - c.origin) * NANO, c.at, c.joules) for c in members)
         lines.append(
-            Series(_called(source, known), middle, tuple(float(x) for x in np.diff(joules) / (np.diff(edges) * NANO)))
+            Series(
+                _called(source, resolved), middle, tuple(float(x) for x in np.diff(joules) / (np.diff(edges) * NANO))
+            )
         )
     marks = []
-    for source, spent in (cost(known, Stretch("idle", *idle)).totals if idle else {}).items():
-        marks.append(Mark("y", spent.power, f"idle ({_called(source, known)})"))
+    for source, spent in (cost(resolved, Stretch("idle", *idle)).totals if idle else {}).items():
+        marks.append(Mark("y", spent.power, f"idle ({_called(source, resolved)})"))
     bands = _bands(evaluation, timed, first)
-    guess = all(each.sensor.modelled for each in known.values())
+    guess = all(course.sensor.modelled for course in resolved.values())
     title = "Modelled power against time" if guess else "Power against time"
     return Figure(
         "power", title, "lines", Axis("time", "s"), Axis("power", "W"), tuple(lines),
@@ -167,16 +177,16 @@ def _figure(
     )  # fmt: skip
 
 
-def _called(source: str, known: Mapping[str, Course]) -> str:
-    guess = any(each.sensor.modelled for each in known.values() if each.sensor.source == source)
+def _called(source: str, resolved: Mapping[str, Course]) -> str:
+    guess = any(course.sensor.modelled for course in resolved.values() if course.sensor.source == source)
     return ("a model of the load" if source == "model" else f"{source} (modelled)") if guess else source
 
 
-def _sources(known: Mapping[str, Course]) -> dict[str, list[Course]]:
-    found: dict[str, list[Course]] = {}
-    for sensor in added_up([each.sensor for each in known.values()]):
-        found.setdefault(sensor.source, []).append(known[sensor.name])
-    return found
+def _sources(resolved: Mapping[str, Course]) -> dict[str, list[Course]]:
+    by_source: dict[str, list[Course]] = {}
+    for sensor in added_up([course.sensor for course in resolved.values()]):
+        by_source.setdefault(sensor.source, []).append(resolved[sensor.name])
+    return by_source
 
 
 def _bands(evaluation: Evaluation, timed: Sequence[tuple[Stretch, Record]], first: int) -> tuple[Band, ...]:
@@ -190,42 +200,42 @@ def _bands(evaluation: Evaluation, timed: Sequence[tuple[Stretch, Record]], firs
         words = [in_words(n, record.parameters.get(n)) for n in varying if n in record.parameters]
         return ", ".join(words) or (record.benchmark if len(names) > 1 else record.kernel)
 
-    found: list[Band] = []
+    bands: list[Band] = []
     for stretch, record in sorted(timed, key=lambda pair: pair[0].begin):
         begin, end, name = (stretch.begin - first) * NANO, (stretch.end - first) * NANO, called(record)
-        if found and found[-1].label == name:
-            found[-1] = Band(found[-1].low, end, name)
+        if bands and bands[-1].label == name:
+            bands[-1] = Band(bands[-1].low, end, name)
         else:
-            found.append(Band(begin, end, name))
-    return tuple(found) if len(found) <= MOST_BANDS else ()
+            bands.append(Band(begin, end, name))
+    return tuple(bands) if len(bands) <= MOST_BANDS else ()
 
 
 def _rows(
-    evaluation: Evaluation, known: Mapping[str, Course], timed: Sequence[tuple[Stretch, Record]]
+    evaluation: Evaluation, resolved: Mapping[str, Course], timed: Sequence[tuple[Stretch, Record]]
 ) -> Iterable[Row]:
     whole = {name: [stretch for stretch, r in timed if r.benchmark == name] for name in evaluation.benchmarks}
     for name, stretches in whole.items():
-        mine = [r for r in evaluation.results if r.benchmark == name and energy.POWER.name in r.metrics]
-        if not mine:
+        with_power = [r for r in evaluation.results if r.benchmark == name and energy.POWER.name in r.metrics]
+        if not with_power:
             continue
-        spent = [max(t.joules for t in totals.values()) for s in stretches if (totals := cost(known, s).totals)]
+        spent = [max(t.joules for t in totals.values()) for s in stretches if (totals := cost(resolved, s).totals)]
         yield Row(
             name,
             slug(name),
             (
-                f"{len(mine)} of {sum(r.benchmark == name for r in evaluation.results)}",
-                _span(mine, energy.POWER.name, "W"),
+                f"{len(with_power)} of {sum(r.benchmark == name for r in evaluation.results)}",
+                _span(with_power, energy.POWER.name, "W"),
                 quantity(sum(spent), "J"),
-                _span(mine, energy.FLOPS.name, "flop/J"),
+                _span(with_power, energy.FLOPS.name, "flop/J"),
             ),
         )
 
 
 def _span(results: Sequence[Result], metric: str, unit: str) -> str:
     """Returns the median over the cases with the least and the greatest value; '–' if no case has the metric."""
-    found = sorted(r.metrics[metric].value for r in results if metric in r.metrics)
-    if not found:
+    ordered = sorted(r.metrics[metric].value for r in results if metric in r.metrics)
+    if not ordered:
         return "–"
-    if len(found) == 1:
-        return quantity(found[0], unit)
-    return f"{quantity(median(found), unit)} ({quantity(found[0], unit)} – {quantity(found[-1], unit)})"
+    if len(ordered) == 1:
+        return quantity(ordered[0], unit)
+    return f"{quantity(median(ordered), unit)} ({quantity(ordered[0], unit)} – {quantity(ordered[-1], unit)})"
