@@ -442,7 +442,7 @@ def test_a_job_is_exported_from_its_nodes(place: str, tmp_path: Path, monkeypatc
         (("-o", "x.dat"), "names no format"),
         (("--form", "xml"), "no format 'xml'"),
         (("--form", "parquet"), "Parquet is a binary format"),
-        (("-o", "none/x.csv"), "'none' is not there"),
+        (("-o", "none/x.csv"), "'none' does not exist"),
         (("-o", "."), "it is a folder"),
         (("-o", "/dev/full", "--form", "csv"), "No space left"),
         (("-o", "/dev/full", "--form", "parquet"), "could not be written to '/dev/full'"),
