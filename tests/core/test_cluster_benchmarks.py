@@ -7,7 +7,7 @@ import pytest
 
 from builders import machine, result
 from steelyard.benchmarks.cluster import apexmap, stream
-from steelyard.benchmarks.cluster.rates import of_ranks
+from steelyard.benchmarks.cluster.rates import rates_of_ranks
 from steelyard.benchmarks.memory.stream import elements
 from steelyard.model import Host, Limit, Machine, Result, Value
 from steelyard.plan import EFFORTS
@@ -31,7 +31,7 @@ def triad(times: tuple[float, ...], hosts: tuple[str, ...] = (), count: int = 10
 
 def test_each_rank_counts_with_its_own_time() -> None:
     record = triad((1e-6, 1e-6, 2e-6)).records[0]
-    assert of_ranks(record, "bytes") == pytest.approx((24e9, 24e9, 12e9))
+    assert rates_of_ranks(record, "bytes") == pytest.approx((24e9, 24e9, 12e9))
     assert stream.total(2e-6, record) == pytest.approx(60e9)
     assert stream.slowest(2e-6, record) == pytest.approx(12e9)
     assert stream.spread(2e-6, record) == pytest.approx(0.5)

@@ -17,7 +17,7 @@ from builders import evaluation, machine, message, result, seen
 from native import linked
 from steelyard import build, findings
 from steelyard.benchmarks.cluster import flops as cluster
-from steelyard.benchmarks.cluster.rates import of_ranks
+from steelyard.benchmarks.cluster.rates import rates_of_ranks
 from steelyard.benchmarks.core import flops as modules
 from steelyard.benchmarks.core import peak
 from steelyard.model import Benchmark, Evaluation, Finding, Host, Limit, Machine, Result, Scalar, Value
@@ -286,7 +286,7 @@ def test_the_limit_of_a_case_is_its_own_cores_clock_vectors_and_pipes() -> None:
     limit = peak.limit("flops", burning("512", clock=2e9, threads=3), known())
     assert limit is not None
     assert limit.value == pytest.approx(3 * 2e9 * 8 * 2 * 2)
-    assert limit.source == "3 cores × 2.00 GHz true clock under this load × 8 numbers a vector × 2 pipes × 2"
+    assert limit.source == "3 cores × 2.00 GHz true clock under this load × 8 numbers in each vector × 2 pipes × 2"
     single = peak.limit("flops", burning("512", clock=2e9, precision="single"), known())
     assert single is not None
     assert single.value == pytest.approx(2e9 * 16 * 2 * 2)
@@ -349,7 +349,7 @@ def test_a_module_has_the_share_of_the_peak_that_its_cores_have() -> None:
     limit = modules.limit("flops", one, whole)
     assert limit is not None
     assert limit.value == pytest.approx(100e9)
-    assert limit.source == "4 cores × 3.12 GHz, of which 1 take part"
+    assert limit.source == "4 cores × 3.12 GHz, with threads on 1"
 
 
 def test_the_figure_of_the_mixes_combines_the_modules() -> None:
@@ -375,7 +375,7 @@ def test_the_peak_is_told_with_its_share_and_how_the_limit_was_derived() -> None
     told = only("peak", GOOD["peak"]())
     assert "317 Gflop/s with 4 threads, 99 % of the limit; 79.2 Gflop/s with 1 thread, 99 % of the limit" in told.seen
     assert told.evidence[0] == (
-        "The limit: 4 cores × 2.50 GHz true clock under this load × 8 numbers a vector × 2 pipes × 2."
+        "The limit: 4 cores × 2.50 GHz true clock under this load × 8 numbers in each vector × 2 pipes × 2."
     )
 
 
@@ -477,9 +477,9 @@ def test_nodes_that_compute_alike_are_told_to_be_well() -> None:
 
 def test_the_speed_of_a_node_is_the_sum_of_its_ranks() -> None:
     record = working([1, 1, 2, 2], ["a", "a", "b", "b"], spread=1e-9).records[0]
-    nodes = cluster.of_nodes(record)
+    nodes = cluster.rates_by_host(record)
     assert nodes["a"] == pytest.approx(2 * nodes["b"], rel=0.01)
-    assert sum(nodes.values()) == pytest.approx(sum(of_ranks(record, "flops")))
+    assert sum(nodes.values()) == pytest.approx(sum(rates_of_ranks(record, "flops")))
 
 
 def test_the_cluster_is_drawn_beside_the_ideal_line_with_its_efficiency() -> None:

@@ -242,7 +242,7 @@ def test_the_corners_stand_in_a_table_by_compiler_and_memory_beside_the_publishe
         "1.17 cycle",
     )
     assert len(published) == 6
-    assert "their places are inferred by us" in table.caption
+    assert "Steelyard infers them" in table.caption
 
 
 @pytest.mark.parametrize("preset", sorted(EFFORTS))
@@ -265,9 +265,9 @@ def test_triad_of_the_run_with_the_best_copy_is_not_the_best_triad() -> None:
         samples=(6.0,) * 25, operations=1, work={},
         check=Check(True), verdict=Verdict("CLEAN"), surroundings=builders.seen(told),
     )  # fmt: skip
-    assert stream.by_copy(6.0, record) == pytest.approx(24 * 75 / 1.8)
-    assert stream.by_copy(6.0, replace(record, kernel="triad")) is None
-    assert stream.by_copy(6.0, replace(record, surroundings=builders.seen({}))) is None
+    assert stream.triad_by_copy(6.0, record) == pytest.approx(24 * 75 / 1.8)
+    assert stream.triad_by_copy(6.0, replace(record, kernel="triad")) is None
+    assert stream.triad_by_copy(6.0, replace(record, surroundings=builders.seen({}))) is None
 
 
 def test_cycles_count_one_thread_and_cost_divides_by_the_threads() -> None:

@@ -107,7 +107,7 @@ def test_the_figure_of_four_ranks_marks_both_bounds_and_says_where_they_come_fro
 def test_without_two_ranks_no_bound_is_invented() -> None:
     (figure,) = nettest.figures((topology("star", 4, 4e9),), machine())
     assert figure.marks == ()
-    assert "No bound" in figure.caption
+    assert "There is no bound" in figure.caption
 
 
 def eight_nodes(wobble: Mapping[str, float]) -> tuple[Result, ...]:

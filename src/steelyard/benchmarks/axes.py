@@ -1,4 +1,4 @@
-"""Values of the axes that many benchmarks share, taken from the machine."""
+"""Values of axes that many benchmarks share, derived from the machine."""
 
 from dataclasses import replace
 
@@ -7,12 +7,12 @@ from steelyard.machine.openmp import POLICIES
 from steelyard.machine.settings import setting
 from steelyard.model import Axes, Machine, Scalar
 
-# What a newcomer's own program meets.
+# The settings of a program that its user does not tune.
 USUAL: tuple[tuple[str, Scalar], ...] = (("page_size", "default"), ("memory_policy", "local"))
 
 
 def thread_counts(machine: Machine) -> tuple[int, ...]:
-    """1, 2, 4 … and all the processors that may be used."""
+    """Returns 1, 2, 4 … and the number of all usable processors."""
     most = len(machine.cpus)
     counts = [1]
     while counts[-1] * 2 < most:
@@ -21,8 +21,10 @@ def thread_counts(machine: Machine) -> tuple[int, ...]:
 
 
 def page_sizes(machine: Machine) -> tuple[str, ...]:
-    """The page sizes besides the system's own setting: 4 KiB where that is huge, transparent huge pages where it is not,
-    explicit ones where some are reserved."""
+    """Returns page sizes other than the system's default.
+
+    4 KiB if the default is huge, transparent huge pages if it is not, and explicit huge pages if some are reserved.
+    """
     transparent = setting(machine, "transparent_huge_pages").value
     reserved = setting(machine, "huge_pages_2MiB_free").value not in (None, "0")
     other = {"always": ("4k",), "madvise": ("transparent",)}.get(transparent or "", ())
@@ -30,11 +32,11 @@ def page_sizes(machine: Machine) -> tuple[str, ...]:
 
 
 def memory_policies(machine: Machine) -> tuple[str, ...]:
-    """The nearest memory; and interleaved over all nodes of main memory where there is more than one."""
+    """Returns the policy of the nearest memory, and the interleaved policy if there are several main memory nodes."""
     return ("local", "interleave") if len(main_nodes(machine.nodes)) > 1 else ("local",)
 
 
 def with_openmp(block: Axes) -> list[Axes]:
-    """A block of threads, and the same with OpenMP's, which is planned only where a setting names the model."""
+    """Returns the block and its OpenMP variant, which is planned only if a setting names the model."""
     values = {**block.values, "model": ("openmp",), "wait_policy": ("default",)}
     return [block, replace(block, values=values, choices={**block.choices, "wait_policy": POLICIES}, when="model")]

@@ -1,4 +1,4 @@
-"""How results become the plain data of figures: choosing, grouping into lines, and the marks that explain a step."""
+"""Turns results into the data of figures: selects them, groups them into lines, and marks the cache sizes."""
 
 from collections.abc import Iterable, Sequence
 
@@ -13,7 +13,7 @@ DEFAULTS: dict[str, Scalar] = {"page_size": "default", "memory_policy": "local",
 
 
 def select(results: Iterable[Result], **wanted: Scalar | None) -> tuple[Result, ...]:
-    """The results with these parameters (`kernel` among them); None stands for the parameter's default."""
+    """Returns the results with these parameters (also `kernel`). None stands for the default of the parameter."""
     return tuple(
         r
         for r in results
@@ -28,9 +28,9 @@ def _value(result: Result, name: str) -> Scalar | None:
 def against(
     parameter: str, metric: str, results: Sequence[Result], names: Sequence[str] = (), scale: float = 1, label: str = ""
 ) -> tuple[Series, ...]:
-    """`metric` over `parameter` (times `scale`), one line for each combination of the parameters `names`.
+    """Returns lines of `metric` over `parameter` (times `scale`), one for each combination of the parameters `names`.
 
-    A parameter that is the same in all lines is left out of their names; `label` names a line that has no other name.
+    Only parameters that differ name a line. `label` names a line that has no other name.
     """
     lines: dict[tuple[Scalar | None, ...], list[Result]] = {}
     for result in results:
@@ -55,12 +55,12 @@ def against(
 
 
 def _rank(value: Scalar | None) -> tuple[bool, float, str]:
-    """Numbers in their order, then words in theirs."""
+    """Returns a sort key: numbers first, then words."""
     return (False, value, "") if isinstance(value, int | float) else (True, 0.0, str(value))
 
 
 def cache_marks(machine: Machine) -> tuple[Mark, ...]:
-    """A line at the size of each level of cache that the first usable processor sees."""
+    """Returns a mark at the size of each cache level of the first usable processor."""
     first = machine.cpus[0] if machine.cpus else 0
     levels = {c.level: c for c in machine.caches if c.kind != "instruction" and first in c.cpus}
     return tuple(
@@ -69,7 +69,7 @@ def cache_marks(machine: Machine) -> tuple[Mark, ...]:
 
 
 def cell(result: Result | None, metric: str) -> str:
-    """The metric as a cell of a table, with its unit; "–" where it was not measured."""
+    """Returns the metric with its unit as a table cell; "–" if it was not measured."""
     value = result.metrics.get(metric) if result else None
     if result is None or value is None:
         return "–"
@@ -77,14 +77,14 @@ def cell(result: Result | None, metric: str) -> str:
 
 
 def published(benchmark: str, metric: str, x: str, **wanted: Scalar) -> tuple[Series, ...]:
-    """Lines of published systems over the parameter `x`, off until the reader turns them on."""
+    """Returns lines of published systems over the parameter `x`. They are hidden until the reader shows them."""
     return others.series(others.select(benchmark, metric, **wanted), x)
 
 
 def table(
     results: Sequence[Result], column: str, row: str, metric: str
 ) -> tuple[tuple[float, ...], tuple[float, ...], tuple[tuple[float | None, ...], ...]]:
-    """Columns, rows and z[row][column] of `metric` over two numeric parameters; None where not measured."""
+    """Returns columns, rows and z[row][column] of `metric` over two numeric parameters; None if not measured."""
     cells = {
         (float(r.parameters[row]), float(r.parameters[column])): r.metrics[metric].value
         for r in results

@@ -1,4 +1,4 @@
-"""The texts of this package's benchmarks, read without importing a declaration: a list of them needs nothing else."""
+"""Reads the texts of the benchmarks without importing the declarations, which would take longer."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ class Listed:
 
 
 def own() -> dict[str, Listed]:
-    """The package's benchmarks by name."""
+    """Returns the package's benchmarks by name."""
     return {listed.name: listed for listed in sorted(map(_text, own_declarations()), key=lambda listed: listed.name)}
 
 
 def own_declarations() -> list[Path]:
-    """The files that declare the benchmarks of the core and of the wings."""
+    """Returns the files that declare the benchmarks of the core and of the wings."""
     return [path for folder in doors.packages("benchmarks").values() for path in declarations(folder)]
 
 
@@ -38,24 +38,24 @@ def _text(path: Path) -> Listed:
 
 
 def declarations(root: Path) -> list[Path]:
-    """The files that declare a benchmark, in the groups under `root`."""
+    """Returns the files that declare a benchmark, in the groups under `root`."""
     single = [p for p in root.glob("*/*.py") if p.with_suffix(".cpp").exists()]
     return sorted([*single, *folders(root.glob("*/*/__init__.py"))])
 
 
 def folders(declarations: Iterable[Path]) -> list[Path]:
-    """Those of a benchmark in several programming models: a source a model lies beside them."""
+    """Returns the declarations of benchmarks with one source file for each programming model."""
     return sorted(p for p in declarations if any(p.parent.glob("*.cpp")))
 
 
 def name_of(path: Path) -> str:
-    """The name of the benchmark that a file declares: its group and its own."""
-    own = path.parent if path.stem == "__init__" else path
-    return f"{own.parent.name}.{own.stem}"
+    """Returns the full name of the benchmark that a file declares, as memory.stream."""
+    place = path.parent if path.stem == "__init__" else path
+    return f"{place.parent.name}.{place.stem}"
 
 
 def read_docstring(text: str, path: Path) -> tuple[str, str, dict[str, str]]:
-    """The title, the summary and the named paragraphs of a declaration. UsageError where one is missing."""
+    """Returns title, summary and named paragraphs of a declaration. UsageError if one is missing."""
     title, _, rest = text.strip().partition("\n")
     sections, summary = {}, []
     for paragraph in filter(None, (" ".join(p.split()) for p in rest.split("\n\n"))):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from steelyard import evaluation, records
-from steelyard.benchmarks.noise.series import analysed
+from steelyard.benchmarks.noise.series import threads_with_detours
 from steelyard.errors import UsageError
 from steelyard.model import Record
 
@@ -39,7 +39,7 @@ def _lines(measured: Iterable[Record]) -> Iterator[str]:
     """Yields the total length, then the detours of all threads in a row, each at the begin of its quantum."""
     end, detours = 0.0, []
     for record in measured:
-        for thread, analysis in analysed(record):
+        for thread, analysis in threads_with_detours(record):
             starts = [end]
             for seconds in thread.seconds:
                 starts.append(starts[-1] + seconds)

@@ -1,1 +1,1 @@
-"""What all nodes do at once: memory bandwidth of a whole cluster, and access to memory that is spread over it."""
+"""Benchmarks of all nodes at once: memory bandwidth of the cluster, and access to memory distributed over it."""

@@ -34,11 +34,11 @@ WORDS = 8 << 20  # of each rank: 64 MiB, beyond most caches, and still quick to 
 QUICK_WORDS = 2 << 20
 QUICK_LENGTHS = (1, 64, 4096)
 QUICK_ALPHAS = (1.0, 0.25, 0.01)
-SHARE = 0.3  # of the available memory: an array, and what answers and windows need besides
+SHARE = 0.3  # of the available memory for the arrays; messages and windows need more
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """The grid on all ranks, both ways; its corners with fewer ranks."""
+    """Axes: the grid on all ranks with both kernels; its corners with fewer ranks."""
     quick = effort.name == "quick"
     sampling = Sampling(effort.sampling.width, 0.1 if quick else 0.4, 6 if quick else 10, 1000)
     *fewer, most = rank_counts(machine)
@@ -58,7 +58,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
 
 
 def elements(machine: Machine, ranks: int, words: int) -> int:
-    """Words of each rank's part: `words`, halved until the memory of a node suffices."""
+    """Returns the words of each rank's part: `words`, halved until the memory of a node suffices."""
     here = ranks_here(machine, ranks, None)
     while words > 2 * LENGTHS[-1] and 8 * words * here > machine.memory_available * SHARE:
         words //= 2
@@ -70,39 +70,39 @@ def _is_corner(point: Parameters) -> bool:
 
 
 def nodes(record: Record) -> int:
-    """Different hosts of the ranks; 1 where the record does not tell."""
+    """Returns the number of hosts of the ranks; 1 if it is not recorded."""
     return max(1, len(set(hosts(record))))
 
 
 def bandwidth(seconds: float, record: Record) -> float:
-    """Eight bytes a word read, local ones among them, of all ranks of a node."""
+    """Returns the bytes per second that the ranks of a node read, also local ones, with eight bytes for each word."""
     return record.work["bytes"] / seconds / nodes(record)
 
 
 def access_time(seconds: float, record: Record) -> float:
-    """Seconds that one rank takes for a word; `accesses` of the work are those of all ranks."""
+    """Returns the seconds of one word of one rank. `accesses` of the work counts all ranks."""
     return seconds * int(record.parameters["ranks"]) / record.work["accesses"]
 
 
 def remote(seconds: float, record: Record) -> float | None:
-    """As rank 0 drew them; None where there were none."""
+    """Returns the remote share of the blocks that rank 0 drew; None if there was none."""
     return (record.surroundings.details or {}).get("remote") or None
 
 
 metrics = (
     Metric("bandwidth", "B/s", "higher", "bandwidth of the words read, per node", bandwidth),
     Metric("access_time", "s", "lower", "time of an access of one rank", access_time),
-    Metric("remote", "%", "none", "share of blocks that are another rank's", remote),
+    Metric("remote", "%", "none", "share of blocks that belong to another rank", remote),
 )
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """None: what bounds it changes over the grid, from the network to the caches."""
+    """Returns None: the limit changes over the grid, from the network to the caches."""
     return None
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """The map of each way on most ranks; bandwidth against ranks at both corners, where there are several counts of them."""
+    """Returns the map of each kernel on the most ranks; bandwidth against ranks at both corners if there are several counts."""
     counts = {int(r.parameters["ranks"]) for r in results}
     most = max(counts, default=0)
     maps = [_map(select(results, kernel=kernel, ranks=most), kernel, most) for kernel in KERNELS]
@@ -121,13 +121,13 @@ def _map(results: tuple[Result, ...], kernel: str, ranks: int) -> Figure:
         rows=rows,
         z=z,
         value=Axis("bandwidth per node", "B/s", log=True),
-        caption="Of the words read, local and remote. At α = 1 all parts of the array are read alike.",
+        caption="Bandwidth of the words read, local and remote. At α = 1, the ranks read all parts of the array equally often.",
     )
 
 
 def _corner(results: tuple[Result, ...], name: str) -> Figure:
     lengths, alphas = ({r.parameters[axis] for r in results} for axis in ("L", "alpha"))
-    # The grid's own corner where it is a quick one.
+    # A quick run has a coarser grid with other corners.
     length = (min if name == "G" else max)(lengths, default=CORNERS[name][0])
     alpha = (max if name == "G" else min)(alphas, default=CORNERS[name][1])
     return Figure(

@@ -22,7 +22,7 @@ work was constant, about 1800 million operations. Operations after A. Aburto's f
 from collections.abc import Sequence
 from statistics import median
 
-from steelyard.benchmarks.cluster.rates import of_ranks
+from steelyard.benchmarks.cluster.rates import rates_of_ranks
 from steelyard.benchmarks.figures import against, cell, published, select
 from steelyard.benchmarks.network.sizes import rank_counts
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
@@ -34,19 +34,19 @@ from steelyard.statistics.results.result import rests_on
 from steelyard.units import quantity
 
 parallel = True
-MOST_COLUMNS = 16  # of a table: of more nodes the slowest and the fastest are shown
-MOST_NODES = 16  # up to so many are counted one by one
-INTERVALS = 1 << 25  # 14 operations each: 470 million in all, some 50 ms of one core
+MOST_COLUMNS = 16  # of a table: with more nodes, it shows the slowest and the fastest
+MOST_NODES = 16  # with more nodes, the sweep doubles their number
+INTERVALS = 1 << 25  # 14 operations each: 470 million in all, about 50 ms on one core
 
 
 def counts(machine: Machine, effort: Effort) -> tuple[int, ...]:
-    """1, 2, 4 … and all ranks; in a quick run one and all of them."""
+    """Returns 1, 2, 4 … and all ranks; in a quick run one and all."""
     every = (1, *rank_counts(machine))
     return every if effort.name != "quick" else tuple(sorted({1, every[-1]}))
 
 
 def node_counts(nodes: int, effort: Effort) -> tuple[int, ...]:
-    """1 … all nodes; of many 1, 2, 4 … and all, and in a quick run one and all."""
+    """Returns 1 … all nodes; with many nodes 1, 2, 4 … and all; in a quick run one and all."""
     if effort.name == "quick":
         return tuple(sorted({1, nodes}))
     if nodes <= MOST_NODES:
@@ -55,58 +55,58 @@ def node_counts(nodes: int, effort: Effort) -> tuple[int, ...]:
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """The same work on one rank and on more; of several hosts on one node and on more."""
+    """Axes: the same work on one rank and on more; with several hosts, on one node and on more."""
     quick = effort.name == "quick"
     sampling = Sampling(effort.sampling.width, 0.8 if quick else 2.0, 6 if quick else 10, 100)
     values: dict[str, tuple[Scalar, ...]] = {"kernel": ("flops",), "placement": ("compact",), "intervals": (INTERVALS,)}
     blocks = [Axes({**values, "ranks": counts(machine, effort)}, sampling, 0.05, weak="intervals")]
     if len(machine.hosts) > 1:
-        each = min(host.slots for host in machine.hosts)
-        ranks = tuple(each * nodes for nodes in node_counts(len(machine.hosts), effort))
-        blocks.append(Axes({**values, "ranks": ranks, "ranks_per_node": (each,)}, sampling, 0.05, weak="intervals"))
+        slots = min(host.slots for host in machine.hosts)
+        ranks = tuple(slots * nodes for nodes in node_counts(len(machine.hosts), effort))
+        blocks.append(Axes({**values, "ranks": ranks, "ranks_per_node": (slots,)}, sampling, 0.05, weak="intervals"))
     return tuple(blocks)
 
 
-def of_nodes(record: Record) -> dict[str, float]:
-    """Each node's speed (flop/s): the sum of its ranks', by host."""
+def rates_by_host(record: Record) -> dict[str, float]:
+    """Returns the speed of each node (flop/s) by host: the sum over its ranks."""
     return dict(rates_of_nodes(record, "flops"))
 
 
 def speeds(result: Result, ranks: bool = True) -> dict[str, float]:
-    """The speed of each node, or where there is one node and `ranks` of each rank: medians over the records that are believed."""
-    nodes = [(found, record) for record in rests_on(result) if (found := of_nodes(record))]
-    rows = [found if len(found) > 1 or not ranks else _of_each_rank(record) for found, record in nodes]
+    """Returns the median speed of each node over the valid records; with one node and `ranks`, of each rank."""
+    nodes = [(rates, record) for record in rests_on(result) if (rates := rates_by_host(record))]
+    rows = [rates if len(rates) > 1 or not ranks else _rates_by_rank(record) for rates, record in nodes]
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: median(row[name] for row in rows if name in row) for name in names}
 
 
-def _of_each_rank(record: Record) -> dict[str, float]:
-    return {f"rank {rank}": rate for rank, rate in enumerate(of_ranks(record, "flops"))}
+def _rates_by_rank(record: Record) -> dict[str, float]:
+    return {f"rank {rank}": rate for rank, rate in enumerate(rates_of_ranks(record, "flops"))}
 
 
 def nodes_of(result: Result) -> int:
-    """On how many nodes it ran, as the records tell; 1 where they do not."""
+    """Returns the number of nodes by the records; 1 if it is not recorded."""
     return max((len(set(messages.hosts(record))) for record in result.records), default=1) or 1
 
 
 def time(seconds: float, record: Record) -> float:
-    """Of all the work, until the slowest rank is done."""
+    """Returns the seconds of all the work, until the slowest rank ends."""
     return seconds
 
 
 def flops(seconds: float, record: Record) -> float:
-    """Of all ranks together, where all wait for the slowest."""
+    """Returns the operations per second of all ranks, if all wait for the slowest."""
     return record.work["flops"] / seconds
 
 
 def total(seconds: float, record: Record) -> float | None:
-    """Every rank with its own time; None where the record has none."""
-    return sum(of_ranks(record, "flops")) or None
+    """Returns the sum of the ranks' speeds, each by its own time; None if it is not recorded."""
+    return sum(rates_of_ranks(record, "flops")) or None
 
 
 def slowest(seconds: float, record: Record) -> float | None:
-    """Of one rank."""
-    return min(of_ranks(record, "flops"), default=None)
+    """Returns the speed of the slowest rank."""
+    return min(rates_of_ranks(record, "flops"), default=None)
 
 
 metrics = (
@@ -120,24 +120,24 @@ roles = (Witness("flops"), Counterpart("flops", "flops"))
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """None: a sum in a fixed order is bound by the time of an addition, which no table tells."""
+    """Returns None: the time of an addition limits a sum in a fixed order, and no table lists it."""
     return None
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """The speed against ranks and against nodes beside the ideal, the efficiency, each node's speed, and all as a table."""
+    """Returns figures of speed and efficiency against ranks and nodes, the speed of each node, and a table."""
     by_ranks = tuple(r for r in results if "ranks_per_node" not in r.parameters)
     by_nodes = tuple(r for r in results if "ranks_per_node" in r.parameters and nodes_of(r) * _load(r) == _ranks(r))
     loaded = tuple(r for r in by_nodes if _load(r) == max(map(_load, by_nodes)))
     most = max(map(_ranks, results), default=0)
     bars = Figure(
         name="cluster-flops-nodes",
-        title=f"Speed of each node, or of each rank where there is one node ({most} ranks)",
+        title=f"Speed of each node, or of each rank of a single node ({most} ranks)",
         kind="bars",
         x=Axis("node or rank"),
         y=Axis("speed", "flop/s"),
-        series=tuple(_each(r) for r in select(results, ranks=most) if r.metrics and speeds(r)),
-        caption="By each rank's own times, the ranks of a node added; the median over the launches.",
+        series=tuple(_rank_bars(r) for r in select(results, ranks=most) if r.metrics and speeds(r)),
+        caption="Each rank's speed uses its own time. A node has the sum of its ranks. Medians over the launches.",
     )
     over_nodes = _growth(loaded, "nodes") if len({nodes_of(r) for r in loaded}) > 1 else ()
     return *_growth(by_ranks, "ranks"), *over_nodes, bars, _table(loaded or by_ranks, "nodes" if loaded else "ranks")
@@ -152,7 +152,7 @@ def _load(result: Result) -> int:
 
 
 def _growth(results: Sequence[Result], over: str) -> tuple[Figure, Figure]:
-    """Speed and efficiency over ranks, or over nodes that are loaded alike."""
+    """Draws speed and efficiency over ranks, or over nodes with equal numbers of ranks."""
     scale = 1 / _load(results[0]) if over == "nodes" else 1
     lines = against("ranks", "flops", results, names=("mpi", "toolchain"), scale=scale, label="measured")
     others = published("cluster.flops", "cluster_speed", "nodes") if over == "nodes" else ()
@@ -164,7 +164,7 @@ def _growth(results: Sequence[Result], over: str) -> tuple[Figure, Figure]:
         x=Axis(over),
         y=Axis("speed", "flop/s"),
         series=(*lines, *(_ideal(line) for line in lines[:1] if line.y[0]), *others),
-        caption=f"Until the slowest rank is done; the same work for all numbers of {over}.{load}",
+        caption=f"The time ends when the slowest rank ends. The work is the same for all numbers of {over}.{load}",
     )
     efficiency = Figure(
         name=f"cluster-flops-efficiency{'' if over == 'ranks' else '-nodes'}",
@@ -173,27 +173,27 @@ def _growth(results: Sequence[Result], over: str) -> tuple[Figure, Figure]:
         x=Axis(over),
         y=Axis("efficiency", "%"),
         series=tuple(_efficiency(line) for line in lines if line.y[0]),
-        caption=f"The speed over that of the fewest {over} times their number.",
+        caption=f"The speed divided by the ideal speed, which is in proportion to the speed of the fewest {over}.",
     )
     return growth, efficiency
 
 
 def _table(results: Sequence[Result], over: str) -> Figure:
-    """As the evaluation of the Celeron cluster prints it: time, the cluster's speed, and that of each node."""
+    """Tabulates time, speed of the cluster and speed of each node, as the evaluation of the Celeron cluster does."""
     settings = [n for n in ("mpi", "toolchain") if len({r.parameters.get(n) for r in results}) > 1]
     shown = sorted((r for r in results if r.metrics), key=_ranks)
-    found = [speeds(r, ranks=over == "ranks") for r in shown]
-    names = list(dict.fromkeys(name for row in found for name in row))
-    each = names if len(names) <= MOST_COLUMNS else ["slowest", "fastest"]
+    rows_of_rates = [speeds(r, ranks=over == "ranks") for r in shown]
+    names = list(dict.fromkeys(name for row in rows_of_rates for name in row))
+    columns = names if len(names) <= MOST_COLUMNS else ["slowest", "fastest"]
     rows = [
         (
             str(nodes_of(r) if over == "nodes" else _ranks(r)),
             *(str(r.parameters.get(n, "")) for n in settings),
             cell(r, "time"),
             cell(r, "flops"),
-            *_cells(row, each),
+            *_cells(row, columns),
         )
-        for r, row in zip(shown, found, strict=True)
+        for r, row in zip(shown, rows_of_rates, strict=True)
     ]
     return Figure(
         name="cluster-flops-table",
@@ -201,15 +201,15 @@ def _table(results: Sequence[Result], over: str) -> Figure:
         kind="table",
         x=Axis(over),
         y=Axis("speed", "flop/s"),
-        headings=(over, *settings, "calculation time", "cluster speed", *each),
+        headings=(over, *settings, "calculation time", "cluster speed", *columns),
         cells=tuple(rows),
-        caption="The time is that of the slowest rank, the speed of each by its own time: medians.",
+        caption="Medians. The time is the time of the slowest rank. The speed of each node or rank uses its own time.",
     )
 
 
-def _cells(found: dict[str, float], names: Sequence[str]) -> list[str]:
-    ends = {"slowest": min(found.values(), default=None), "fastest": max(found.values(), default=None)}
-    values = (found.get(name, ends.get(name)) for name in names)
+def _cells(rates: dict[str, float], names: Sequence[str]) -> list[str]:
+    ends = {"slowest": min(rates.values(), default=None), "fastest": max(rates.values(), default=None)}
+    values = (rates.get(name, ends.get(name)) for name in names)
     return ["" if value is None else quantity(value, "flop/s") for value in values]
 
 
@@ -231,6 +231,6 @@ def _efficiency(line: Series) -> Series:
     return Series(line.name, line.x, over(line.y), over(line.low), over(line.high))
 
 
-def _each(result: Result) -> Series:
-    found = speeds(result)
-    return Series(str(result.parameters.get("mpi", "measured")), tuple(found), tuple(found.values()))
+def _rank_bars(result: Result) -> Series:
+    rates = speeds(result)
+    return Series(str(result.parameters.get("mpi", "measured")), tuple(rates), tuple(rates.values()))

@@ -17,7 +17,7 @@ for the size of its MPI version, four times all last-level caches of each node, 
 
 from statistics import median
 
-from steelyard.benchmarks.cluster.rates import of_ranks
+from steelyard.benchmarks.cluster.rates import rates_of_ranks
 from steelyard.benchmarks.figures import against, select
 from steelyard.benchmarks.memory.stream import elements
 from steelyard.benchmarks.network.sizes import rank_counts
@@ -31,13 +31,13 @@ parallel = True
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """One rank a processor on all hosts, and fewer; a quick run takes all of them only, and ordinary stores."""
+    """Axes: one rank for each processor on all hosts, and fewer; a quick run has only all ranks and ordinary stores."""
     quick = effort.name == "quick"
     sampling = Sampling(effort.sampling.width, 1.0 if quick else 4.0, 6 if quick else 10, 50)
     stores = ("ordinary",) if quick else ("ordinary", "streaming")
     counts = rank_counts(machine)
     blocks = [_block(machine, ranks, None, stores, sampling) for ranks in (counts[-1:] if quick else counts)]
-    if len(machine.hosts) > 1:  # one rank a node: what a single core of each gets
+    if len(machine.hosts) > 1:  # one rank on each node: the bandwidth of a single core
         blocks.append(_block(machine, len(machine.hosts), 1, stores, sampling))
     return tuple(blocks)
 
@@ -59,23 +59,23 @@ def _block(
 
 
 def bandwidth(seconds: float, record: Record) -> float:
-    """Of all ranks together, where all wait for the slowest."""
+    """Returns the bytes per second of all ranks, if all wait for the slowest."""
     return record.work["bytes"] / seconds
 
 
 def total(seconds: float, record: Record) -> float | None:
-    """Every rank with its own time; None where the record has none."""
-    return sum(of_ranks(record, "bytes")) or None
+    """Returns the sum of the ranks' bandwidths, each by its own time; None if it is not recorded."""
+    return sum(rates_of_ranks(record, "bytes")) or None
 
 
 def slowest(seconds: float, record: Record) -> float | None:
-    """Of one rank."""
-    return min(of_ranks(record, "bytes"), default=None)
+    """Returns the bandwidth of the slowest rank."""
+    return min(rates_of_ranks(record, "bytes"), default=None)
 
 
 def spread(seconds: float, record: Record) -> float | None:
-    """Between the fastest and the slowest rank, relative to the median one; None with a single rank, or without spread."""
-    rates = of_ranks(record, "bytes")
+    """Returns (fastest − slowest) / median of the ranks; None with a single rank, or without spread."""
+    rates = rates_of_ranks(record, "bytes")
     return (max(rates) - min(rates)) / median(rates) or None if len(rates) > 1 else None
 
 
@@ -90,7 +90,7 @@ roles = (Witness("triad"),)
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """The memories of all nodes together, taken to be like this one."""
+    """Returns the memory peak of all nodes, if all are like this one."""
     peak = machine.limits.get("memory_bandwidth")
     if metric not in ("bandwidth", "total") or peak is None:
         return None
@@ -99,7 +99,7 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """The sum against the number of ranks, and every rank's own bandwidth."""
+    """Returns figures of the sum against the number of ranks, and of each rank's bandwidth."""
     shown = select(results, kernel="triad")
     names = ("stores", "ranks_per_node", "mpi", "toolchain")
     growth = Figure(
@@ -109,7 +109,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("ranks"),
         y=Axis("bandwidth", "B/s"),
         series=against("ranks", "bandwidth", shown, names=names),
-        caption="Until the slowest rank is done. Counted as STREAM counts.",
+        caption="The time ends when the slowest rank ends. Bytes by STREAM's count.",
     )
     most = max((int(r.parameters["ranks"]) for r in shown), default=0)
     ranks = Figure(
@@ -118,17 +118,17 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         kind="bars",
         x=Axis("rank"),
         y=Axis("bandwidth", "B/s"),
-        series=tuple(_each(r) for r in select(shown, ranks=most) if r.metrics),
-        caption="By each rank's own times: the first record of each result.",
+        series=tuple(_rank_bars(r) for r in select(shown, ranks=most) if r.metrics),
+        caption="Each rank's bandwidth uses its own time. The values are from the first record of each result.",
     )
     return growth, ranks
 
 
-def _each(result: Result) -> Series:
+def _rank_bars(result: Result) -> Series:
     record = next(r for r in result.records if r.samples)
     hosts = messages.hosts(record)
     several = len(set(hosts)) > 1
-    rates = of_ranks(record, "bytes")
+    rates = rates_of_ranks(record, "bytes")
     names = tuple(f"{rank} ({hosts[rank]})" if several else str(rank) for rank in range(len(rates)))
     by = [str(result.parameters.get(name, "")) for name in ("stores", "ranks_per_node", "mpi")]
     return Series(", ".join(filter(None, by)), names, rates)

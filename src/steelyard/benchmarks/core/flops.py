@@ -28,11 +28,11 @@ from steelyard.statistics.models.flops_mix import MIXES, MODULES, divisions, spe
 from steelyard.units import quantity
 from steelyard.words import plural
 
-INTERVALS = 20_000  # 40 to 150 µs a computation
+INTERVALS = 20_000  # a computation takes 40 to 150 µs
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """The eight modules on one core and on all."""
+    """Axes: the eight modules on one core and on all cores."""
     quick = effort.name == "quick"
     threads = tuple(sorted({1, thread_counts(machine)[-1]}))
     sampling = Sampling(effort.sampling.width, 0.12 if quick else 0.5, 10, 400)
@@ -42,12 +42,12 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
 
 
 def flops(seconds: float, record: Record) -> float:
-    """Of all threads together, counted as the formulas have them."""
+    """Returns the operations of the formulas per second, of all threads."""
     return record.work["flops"] / seconds
 
 
 def pass_time(seconds: float, record: Record) -> float:
-    """Of one thread: m of the definition."""
+    """Returns the seconds of one pass of one thread: m of the definition."""
     return seconds * int(record.parameters.get("threads", 1)) / record.work["passes"]
 
 
@@ -58,18 +58,18 @@ metrics = (
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """The peak of as many cores as the threads have."""
+    """Returns the peak of the cores on which the threads run."""
     peak = machine.limits.get("flops")
     if metric != "flops" or peak is None:
         return None
     cores = usable_cores(machine) or 1
     used = min(cores_of(result, machine), cores)
-    share = "" if used == cores else f", of which {used:g} take part"
+    share = "" if used == cores else f", with threads on {used:g}"
     return Limit(peak.value * used / cores, peak.unit, peak.source + share)
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """The mixes, the modules, and how far their results are from the exact ones."""
+    """Returns figures of the mixes, of the modules, and of the errors of their results."""
     groups = _groups(results)
     mixes = Figure(
         name="flops-mixes",
@@ -79,7 +79,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         y=Axis("speed", "flop/s"),
         series=tuple(_mixes(name, members) for name, members in groups.items()),
         caption="Mix 1: 5 passes of module 2 and one of 3. Mix 2: one of 1, 3, 4, 5, 6 and 4 of 7. Mix 3: one of each but 2. "
-        "Mix 4: one of 3, 4, 6, 8. The intervals take all modules at their lowest and at their highest speed.",
+        "Mix 4: one of 3, 4, 6, 8. An interval reaches from the lowest speed of all modules to their highest speed.",
     )
     modules = Figure(
         name="flops-modules",
@@ -88,31 +88,31 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("module"),
         y=Axis("speed", "flop/s"),
         series=tuple(_modules(name, members) for name, members in groups.items()),
-        caption="Counted as the formulas have it: 14, 7, 17, 15, 29, 29, 12 and 30 operations a pass.",
+        caption="The formulas of modules 1 to 8 have 14, 7, 17, 15, 29, 29, 12 and 30 operations for each pass.",
     )
     errors = Figure(
         name="flops-errors",
-        title="Error of the results against the exact ones",
+        title="Relative error of the results",
         kind="bars",
         x=Axis("module"),
         y=Axis("relative error", log=True),
         series=tuple(_errors(name, members) for name, members in list(groups.items())[:1]),
-        caption=f"Of {INTERVALS} intervals, without sign: what the trapezoidal rule must leave. Module 2 is a series.",
+        caption=f"Absolute values, with {INTERVALS} intervals. The trapezoidal rule causes these errors. Module 2 is a series.",
     )
     return mixes, modules, errors
 
 
 def _groups(results: Iterable[Result]) -> dict[str, dict[int, Result]]:
-    """By threads and toolchain, as far as they differ, the modules by their number."""
-    found: dict[tuple[int, str], dict[int, Result]] = {}
+    """Groups the modules by threads and, if there are several, by toolchain."""
+    groups: dict[tuple[int, str], dict[int, Result]] = {}
     for result in results:
         if "flops" in result.metrics:
             key = (int(result.parameters.get("threads", 1)), str(result.parameters.get("toolchain", "")))
-            found.setdefault(key, {})[int(result.kernel.removeprefix("module"))] = result
-    several = len({toolchain for _, toolchain in found}) > 1
+            groups.setdefault(key, {})[int(result.kernel.removeprefix("module"))] = result
+    several = len({toolchain for _, toolchain in groups}) > 1
     return {
         f"{plural(threads, 'thread')}{f', {toolchain}' if several else ''}": members
-        for (threads, toolchain), members in sorted(found.items())
+        for (threads, toolchain), members in sorted(groups.items())
     }
 
 
@@ -125,10 +125,10 @@ def _mixes(name: str, members: dict[int, Result]) -> Series:
     middle, low, high = (
         of({number: getattr(value, end) for number, value in values.items()}) for end in ("value", "low", "high")
     )
-    known = [mix for mix in MIXES if mix in middle]
-    names = tuple(f"{mix} ({quantity(divisions(mix), '%', 2)} divisions)" for mix in known)
-    least, greatest = (tuple(found.get(mix) for mix in known) for found in (low, high))
-    return Series(name, names, tuple(middle[mix] for mix in known), least, greatest)
+    mixes = [mix for mix in MIXES if mix in middle]
+    names = tuple(f"{mix} ({quantity(divisions(mix), '%', 2)} divisions)" for mix in mixes)
+    least, greatest = (tuple(ends.get(mix) for mix in mixes) for ends in (low, high))
+    return Series(name, names, tuple(middle[mix] for mix in mixes), least, greatest)
 
 
 def _modules(name: str, members: dict[int, Result]) -> Series:
@@ -139,14 +139,14 @@ def _modules(name: str, members: dict[int, Result]) -> Series:
 
 
 def _errors(name: str, members: dict[int, Result]) -> Series:
-    found = {number: error for number in sorted(members) if (error := _error(members[number])) is not None}
-    return Series(name, tuple(map(str, found)), tuple(found.values()))
+    errors = {number: error for number in sorted(members) if (error := _error(members[number])) is not None}
+    return Series(name, tuple(map(str, errors)), tuple(errors.values()))
 
 
 def _error(result: Result) -> float | None:
-    """Relative, without sign; None where it is zero, or where no record tells it."""
+    """Returns the absolute relative error; None if it is zero or not recorded."""
     for record in result.records:
-        reported = record.surroundings.details or {}
-        if reported.get("exact") and isinstance(reported.get("error"), int | float):
-            return abs(reported["error"] / reported["exact"]) or None
+        details = record.surroundings.details or {}
+        if details.get("exact") and isinstance(details.get("error"), int | float):
+            return abs(details["error"] / details["exact"]) or None
     return None

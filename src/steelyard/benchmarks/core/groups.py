@@ -1,4 +1,4 @@
-"""The 31 loops of core.kernels by their groups: what each needs of the memory, and what it is chosen for."""
+"""The 31 loops of core.kernels by groups, with their memory needs and the vector lengths to measure."""
 
 from steelyard.machine.caches import cache_levels, reachable_cache
 from steelyard.model import Machine
@@ -16,68 +16,68 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "rotation": ("rotation",),
 }
 KERNELS = tuple(kernel for members in GROUPS.values() for kernel in members)
-PLAIN = tuple(kernel for kernel in KERNELS if kernel != "strided_copy")  # of which unit stride is a case
+PLAIN = tuple(kernel for kernel in KERNELS if kernel != "strided_copy")  # copy is the case of unit stride
 INTENSITY = GROUPS["intensity"]
-STRIDED = ("copy", "add", "multiply_add")  # at every stride; strided_copy reads with one and writes without
-# One or two of each kind, on which quick spends its time.
+STRIDED = ("copy", "add", "multiply_add")  # measured at every stride; strided_copy has a stride for its reads only
+# One or two loops of each kind, for the preset quick.
 CHOSEN = (
     "copy", "gather", "add", "divide", "triad", "dot", "recurrence1", "difference2", "horner1", "horner9", "exp", "rotation",
 )  # fmt: skip
-# Vectors in memory, where they are not two: one that is read, one that is written.
+# Number of vectors in memory; the other loops have two: one to read, one to write.
 _VECTORS = {
     "broadcast": 1, "gather": 3, "scatter": 3, "add": 3, "subtract": 3, "multiply": 3, "divide": 3, "triad": 3,
     "multiply_add": 4, "two_products": 5, "two_products_add": 6, "sum": 1, "sum_of_squares": 1, "recurrence1": 3,
     "recurrence2": 4,
 }  # fmt: skip
 MOST_VECTORS = 6
-FIRST_CACHE, SECOND_CACHE, LAST_CACHE = 32 << 10, 1 << 20, 32 << 20  # bytes, assumed where the machine does not tell
-LARGEST_SHARE = 0.6  # of the available memory: the rest of the machine must go on living
+FIRST_CACHE, SECOND_CACHE, LAST_CACHE = 32 << 10, 1 << 20, 32 << 20  # bytes, if the machine does not report them
+LARGEST_SHARE = 0.6  # of the available memory: other processes need the rest
 
 
 def working_set(kernel: str, elements: float, stride: int = 1) -> float:
-    """Bytes of all vectors of a kernel together; the indices of gather and scatter are counted as a vector."""
+    """Returns the bytes of all vectors of a kernel. The indices of gather and scatter count as a vector."""
     longest = 8 * elements * stride
     return longest + 8 * elements if kernel == "strided_copy" else longest * _VECTORS.get(kernel, 2)
 
 
 def usual(kernel: str, stride: object) -> bool:
-    """Whether that is the stride with which a kernel stands in tables: 1 (or none), and the least of the strided copy."""
+    """Returns whether the kernel has this stride in tables: 1 or none; 3 for strided_copy."""
     return stride in ((3,) if kernel == "strided_copy" else (None, 1))
 
 
 def first_cache(machine: Machine) -> int:
-    """Bytes of the first processor's nearest data cache."""
+    """Returns the bytes of the first processor's nearest data cache."""
     levels = cache_levels(machine, machine.cpus[0]) if machine.cpus else []
     return levels[0].size if levels else FIRST_CACHE
 
 
 def last_cache(machine: Machine) -> int:
-    """Bytes of the caches that one thread reaches."""
+    """Returns the bytes of the caches that one thread reaches."""
     return reachable_cache(machine, machine.cpus[:1]) or LAST_CACHE
 
 
 def near(machine: Machine) -> int:
-    """Elements with which all vectors of every kernel lie in three quarters of the first cache: whole vectors of any width."""
+    """Returns the elements with which all vectors of each kernel fit into three quarters of the first cache."""
     return max(64, first_cache(machine) * 3 // 4 // (8 * MOST_VECTORS) // 64 * 64)
 
 
 def far(machine: Machine) -> int:
-    """Elements with which two vectors have four times the size of the second cache, and need the one behind it."""
+    """Returns the elements with which two vectors are four times as large as the second cache."""
     levels = cache_levels(machine, machine.cpus[0]) if machine.cpus else []
     return (levels[1].size if len(levels) > 1 else SECOND_CACHE) * 4 // 16
 
 
 def beyond(machine: Machine) -> int:
-    """Elements with which two vectors have four times the size of the caches that the thread reaches; or what memory allows."""
+    """Returns the elements with which two vectors are four times as large as all caches, or what the memory allows."""
     possible = int(machine.memory_available * LARGEST_SHARE) // (8 * MOST_VECTORS)
     return max(64, min(4 * last_cache(machine) // 16, possible) // 8 * 8)
 
 
 def lengths(most: float) -> tuple[int, ...]:
-    """1, 2, 3, 4, 5, 8, 15, 31, then eight a decade up to `most` elements."""
-    found = [1, 2, 3, 4, 5, 8, 15, 31]
+    """Returns 1, 2, 3, 4, 5, 8, 15, 31, then eight lengths for each decade up to `most` elements."""
+    lengths = [1, 2, 3, 4, 5, 8, 15, 31]
     step = 13  # 10^(13/8) = 42
     while (length := round(10 ** (step / 8))) <= most:
-        found.append(length)
+        lengths.append(length)
         step += 1
-    return tuple(n for n in found if n <= max(1, most))
+    return tuple(n for n in lengths if n <= max(1, most))

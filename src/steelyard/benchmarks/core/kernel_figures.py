@@ -1,4 +1,4 @@
-"""The figures of core.kernels: speed over length with r∞ and n½, over intensity, the gain of vectors, strides, compilers."""
+"""Figures of core.kernels: speed over length with r∞ and n½, over intensity, gain of vectors, strides, compilers."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -15,13 +15,13 @@ from steelyard.statistics.results.cost import ratio
 from steelyard.units import significant
 
 DRAWN = ("add", "triad", "dot", "recurrence1", "horner9")
-STRAIGHT = 0.9  # R² from which times lie on a line: steps of whole vectors alone leave some 0.95
+STRAIGHT = 0.9  # least R² of a straight line: the steps of whole vectors alone give about 0.95
 REGIMES = ("within the first cache", "beyond all caches")
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A kernel's line in one regime; `flops` are those of an element, None where none are counted."""
+    """A kernel's line in one regime. `flops`: operations for each element; None if they are not counted."""
 
     kernel: str
     toolchain: str
@@ -31,25 +31,25 @@ class Fitted:
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """All that the results allow, and the first even without any."""
+    """Returns all figures that have results, and the first one always."""
     fitted = fits(results, machine)
-    found = [
+    drawn = [
         *_over_length(results, fitted),
         *_constants(fitted),
         _over_intensity(results, machine),
         _gain(results, machine),
     ]
-    found += [_strides(results), _toolchains(results, machine)]
-    return tuple(figure for n, figure in enumerate(found) if n == 0 or any(series.x for series in figure.series))
+    drawn += [_strides(results), _toolchains(results, machine)]
+    return tuple(figure for n, figure in enumerate(drawn) if n == 0 or any(series.x for series in figure.series))
 
 
 def fits(results: Iterable[Result], machine: Machine) -> tuple[Fitted, ...]:
-    """r∞ and n½ of every kernel and toolchain with vectors, where three lengths of a regime were measured."""
+    """Returns r∞ and n½ of each vectorised kernel and toolchain, if three lengths of a regime were measured."""
     lines: dict[tuple[str, str], list[Result]] = {}
     for r in select(results, vectors="yes"):
         if r.kernel in groups.PLAIN and _usual(r) and "rate" in r.metrics:
             lines.setdefault((r.kernel, _toolchain(r)), []).append(r)
-    found = []
+    fitted = []
     for kernel, toolchain in sorted(lines, key=lambda key: (groups.KERNELS.index(key[0]), key[1])):
         members = lines[kernel, toolchain]
         members.sort(key=_elements)
@@ -60,30 +60,30 @@ def fits(results: Iterable[Result], machine: Machine) -> tuple[Fitted, ...]:
         bytes_ = groups.working_set(kernel, 1)
         ends = ((1, groups.first_cache(machine) / bytes_), (groups.last_cache(machine) / bytes_, float("inf")))
         for regime, (first, last) in zip(REGIMES, ends, strict=True):
-            shortest = [r for r in members if _elements(r) >= first][:1]  # on which the startup rests
+            shortest = [r for r in members if _elements(r) >= first][:1]  # it determines the start-up time
             curve = fit(between(points, first, last), sum(map(_resolution, shortest)))
             if curve:
-                found.append(Fitted(kernel, toolchain, regime, curve, flops))
-    return tuple(found)
+                fitted.append(Fitted(kernel, toolchain, regime, curve, flops))
+    return tuple(fitted)
 
 
 def seconds_of_pass(result: Result) -> float:
-    """Seconds in which all elements are treated once."""
+    """Returns the seconds in which all elements are processed once."""
     return _elements(result) / result.metrics["rate"].value
 
 
 def _resolution(result: Result) -> float:
-    """Of the timer, in seconds a pass: a sample holds many passes. 0 where it is not known."""
-    reported = [
+    """Returns the timer's resolution for one pass, in seconds; a sample has many passes. 0 if it is unknown."""
+    resolutions = [
         resolution / r.operations
         for r in result.records
         if r.operations and (resolution := r.surroundings.clock.resolution)
     ]
-    return float(max(reported, default=0.0))
+    return float(max(resolutions, default=0.0))
 
 
 def _over_length(results: Sequence[Result], fitted: Sequence[Fitted]) -> list[Figure]:
-    """A figure for each toolchain: lines of several would hide each other."""
+    """Draws a figure for each toolchain: in one figure, the lines would hide each other."""
     chosen = [r for r in select(results, vectors="yes") if r.kernel in DRAWN and _usual(r)]
     toolchains = sorted({_toolchain(r) for r in chosen}) or [""]
     figures = []
@@ -103,15 +103,15 @@ def _over_length(results: Sequence[Result], fitted: Sequence[Fitted]) -> list[Fi
                 y=Axis("speed", "flop/s", log=True),
                 series=against("elements", "flops", [r for r in chosen if _toolchain(r) == name], names=("kernel",)),
                 points=tuple(points),
-                caption="n½ is the length that reaches half of r∞, the speed of endless vectors: both from a straight line "
-                "through the times of vectors within the first cache.",
+                caption="r∞ is the speed of endless vectors, and n½ the length that reaches half of it. Both come from a "
+                "straight line through the times of vectors within the first cache.",
             )
         )
     return figures
 
 
 def _constants(fitted: Sequence[Fitted]) -> tuple[Figure, ...]:
-    """r∞ and n½ of all kernels, a set of bars for each regime and toolchain; what a fit does not tell is left out."""
+    """Draws r∞ and n½ of all kernels, with bars for each regime and toolchain. Poor fits are left out."""
     several = len({f.toolchain for f in fitted}) > 1
     sets: dict[str, list[Fitted]] = {}
     for f in fitted:
@@ -127,8 +127,8 @@ def _constants(fitted: Sequence[Fitted]) -> tuple[Figure, ...]:
         without += [f"{f.kernel} {name}" for f in good if f.kernel not in dict(halves)]
     worst = min((f.curve.r_squared for f in fitted if f.curve.r_squared is not None), default=None)
     quality = f"The least R² of a fit is {worst:.3f}. " if worst is not None else ""
-    left = f"Left out, since no straight line fits (R² below {STRAIGHT}): {', '.join(vague)}. " if vague else ""
-    none = f"No n½, since the line starts below zero or within what the timer resolves: {', '.join(without)}."
+    left = f"Left out, because no straight line fits (R² below {STRAIGHT}): {', '.join(vague)}. " if vague else ""
+    none = f"Without n½, because the line starts below zero or below the timer's resolution: {', '.join(without)}."
     axes = (Axis("kernel"), Axis("r∞", "flop/s", log=True)), (Axis("kernel"), Axis("n½ in elements", log=True))
     return (
         Figure(
@@ -163,11 +163,11 @@ def _over_intensity(results: Sequence[Result], machine: Machine) -> Figure:
         if r.kernel in groups.INTENSITY and "flops" in r.metrics and size:
             toolchain = _toolchain(r) if several else ""
             words = "vectors" if r.parameters.get("vectors", "yes") == "yes" else "scalar"
-            # f/(L+S): bandwidth counts those words of eight bytes, in the same time.
+            # f/(L+S): the bandwidth counts the words that are read and written, of eight bytes.
             intensity = 8 * r.metrics["flops"].value / r.metrics["bandwidth"].value
             lines.setdefault((size, words, toolchain), []).append((intensity, r))
     limit = machine.limits.get("flops")
-    cores = max(1, usable_cores(machine))  # a core has no more than the whole, however small the quota
+    cores = max(1, usable_cores(machine))  # with a quota below one core, a core still has at most the whole limit
     return Figure(
         name="kernels-intensity",
         title="Speed against operations for each memory access",
@@ -176,8 +176,8 @@ def _over_intensity(results: Sequence[Result], machine: Machine) -> Figure:
         y=Axis("speed", "flop/s", log=True),
         series=tuple(_line(", ".join(filter(None, key)), members, "flops") for key, members in sorted(lines.items())),
         marks=(Mark("y", limit.value / cores, "a core's share of the limit"),) if limit else (),
-        caption="Polynomials of degree 1, 3, 5, 9 and 17 by Horner's rule, one word read and one written an element: where "
-        "the line is straight the memory or cache limits, where it bends the core does.",
+        caption="Polynomials of degree 1, 3, 5, 9 and 17 by Horner's rule. Each element reads one word and writes one. "
+        "On the straight part of a line, memory or cache limits the speed; beyond the bend, the core limits it.",
     )
 
 
@@ -194,13 +194,13 @@ def _gain(results: Sequence[Result], machine: Machine) -> Figure:
     width = machine.fma_width
     return Figure(
         name="kernels-gain",
-        title="Gain of the compiler's vectors: time of the scalar loop over that of the vectorised one",
+        title="Gain by vectorisation: time of the scalar loop over time of the vectorised loop",
         kind="bars",
         x=Axis("kernel"),
         y=Axis("gain", "x"),
         series=tuple(_bars(name, members) for name, members in sets.items()),
         marks=(Mark("y", 1, "none"), *((Mark("y", width, f"{width} doubles in a vector"),) if width else ())),
-        caption=f"{groups.near(machine)} elements, within the first cache. A recurrence has no vectors to gain from.",
+        caption=f"{groups.near(machine)} elements, within the first cache. A recurrence cannot be vectorised.",
     )
 
 
@@ -212,20 +212,20 @@ def _strides(results: Sequence[Result]) -> Figure:
     strided = {(r.kernel, r.parameters["elements"]) for r in chosen if r.parameters["stride"] != 1}
     return Figure(
         name="kernels-stride",
-        title="Elements a second against the stride",
+        title="Elements per second against the stride",
         kind="lines",
         x=Axis("stride in words of 8 bytes", log=True),
-        y=Axis("elements a second", "1/s", log=True),
+        y=Axis("elements per second", "1/s", log=True),
         series=against(
             "stride", "rate", [r for r in chosen if (r.kernel, r.parameters["elements"]) in strided],
             names=("kernel", "elements", "toolchain"),
         ),
-        caption="From a stride of 8 words each element has a cache line of its own; powers of two share few sets of a cache.",
+        caption="From a stride of 8 words, each element needs its own cache line. Powers of two use few sets of a cache.",
     )  # fmt: skip
 
 
 def _toolchains(results: Sequence[Result], machine: Machine) -> Figure:
-    """Every kernel by every compiler, and the mean: of all elements over all the time that the kernels take together."""
+    """Draws each kernel by each compiler, and the mean: all elements over the total time of the kernels."""
     sets: dict[str, dict[str, Result]] = {}
     for r in select(results, vectors="yes", elements=groups.near(machine)):
         if "rate" in r.metrics and _usual(r):
@@ -249,10 +249,10 @@ def _toolchains(results: Sequence[Result], machine: Machine) -> Figure:
         title="The same loops by different compilers",
         kind="bars",
         x=Axis("kernel"),
-        y=Axis("elements a second", "1/s", log=True),
+        y=Axis("elements per second", "1/s", log=True),
         series=tuple(series) if len(series) > 1 else (),
-        caption=f"{groups.near(machine)} elements, within the first cache, as each compiler makes the loop. The last bars: all "
-        "elements over all the time that the kernels take one after another.",
+        caption=f"{groups.near(machine)} elements, within the first cache. The last bars show all "
+        "elements over the total time of the kernels.",
     )
 
 

@@ -29,10 +29,10 @@ from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Re
 
 figures = kernel_figures.figures
 STRIDES = (3, 4, 8, 128, 1024)
-SPLIT = (3, 4, 8)  # of the strided copy
-FITTED = ("copy", "triad", "dot", "horner9")  # of which standard fits the memory's line
+SPLIT = (3, 4, 8)  # strides of the strided copy
+FITTED = ("copy", "triad", "dot", "horner9")  # kernels with a fit in memory in the preset standard
 BOTH = ("yes", "no")
-# Samples last 0.2 ms: some tens of them tell a median within a percent. Passes through the memory take a tenth of a second.
+# Samples last 0.2 ms: some tens give a median within one percent. A pass through the memory takes 0.1 s.
 SAMPLING = {
     "quick": Sampling(0.02, 0.02, 6, 100),
     "standard": Sampling(0.02, 0.04, 8, 200),
@@ -42,7 +42,7 @@ LONG = Sampling(0.02, 0.3, 5, 50)
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """Every kernel with and without vectors in the first cache; lengths; polynomials from afar; strides."""
+    """Axes: each kernel with and without vectors in the first cache; lengths; polynomials beyond it; strides."""
     near, far, beyond = groups.near(machine), groups.far(machine), groups.beyond(machine)
     sampling = SAMPLING[effort.name]
     strided = groups.STRIDED[:1] if effort.name == "quick" else groups.STRIDED
@@ -65,13 +65,13 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         )
 
     def fits(point: Parameters) -> bool:
-        """Up to four times the caches that the thread reaches, or one length more."""
+        """Returns whether the vectors have at most four times the size of the caches, or one length more."""
         held = groups.working_set(str(point["kernel"]), int(point["elements"]), int(point.get("stride", 1)))
         return held < min(
             4 * groups.last_cache(machine) * 10 ** (1 / 8), machine.memory_available * groups.LARGEST_SHARE
         )
 
-    every = groups.lengths(2 * beyond)  # of a single vector four times the caches
+    every = groups.lengths(2 * beyond)  # a single vector then has four times the size of the caches
     return (
         *blocks,
         _block(groups.PLAIN, tuple(n for n in every if n <= far), sampling),
@@ -104,35 +104,35 @@ def _block(
 
 
 def flops(seconds: float, record: Record) -> float | None:
-    """Floating-point operations as the formula has them; None for what only moves, and for exp, whose flops nobody knows."""
+    """Returns the formula's floating-point operations per second; None for loops that only move data, and for exp."""
     return record.work["flops"] / seconds if "flops" in record.work else None
 
 
 def bandwidth(seconds: float, record: Record) -> float:
-    """Bytes that the loop's own words read and write, indices included."""
+    """Returns the bytes per second that the loop reads and writes, with the indices."""
     return record.work["bytes"] / seconds
 
 
 def rate(seconds: float, record: Record) -> float:
-    """Elements that a pass treats; of all that is counted here the one that every kernel has."""
+    """Returns the elements per second. Every kernel has this metric."""
     return record.work["results"] / seconds
 
 
 def cycles(seconds: float, record: Record) -> float | None:
-    """Of the true core clock, for one element."""
+    """Returns the cycles of the true core clock for one element."""
     return cycles_of(seconds / record.work["results"], record)
 
 
 metrics = (
     Metric("flops", "flop/s", "higher", "speed", flops),
     Metric("bandwidth", "B/s", "higher", "bandwidth of the words read and written", bandwidth),
-    Metric("rate", "1/s", "higher", "elements a second", rate),
-    Metric("cycles", "cycle", "lower", "cycles of an element", cycles),
+    Metric("rate", "1/s", "higher", "elements per second", rate),
+    Metric("cycles", "cycle", "lower", "cycles for each element", cycles),
 )
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """One core's share of the node's flop/s; the memory's bandwidth where no cache holds the vectors."""
+    """Returns one core's share of the node's flop/s, or the memory bandwidth if no cache holds the vectors."""
     if metric == "flops" and (whole := machine.limits.get("flops")) is not None:
         cores = usable_cores(machine)
         share = min(1.0, 1 / cores) if cores else 1.0

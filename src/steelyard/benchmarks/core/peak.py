@@ -42,46 +42,46 @@ CHOICES: dict[str, tuple[Scalar, ...]] = {
 
 
 def widths(machine: Machine) -> tuple[str, ...]:
-    """The widths that the processor has; of one that is in no table those that need no knowledge."""
+    """Returns the vector widths of the processor; of an unknown processor, the widths that are always possible."""
     if machine.fma_width is None:
         return ("scalar", "128", "widest") if machine.architecture in ("x86_64", "aarch64") else ("scalar", "widest")
-    # On Arm vectors of more than 128 bits are of no fixed width, and are left out.
+    # On Arm, vectors of more than 128 bits have no fixed width, and are left out.
     most = machine.fma_width * 64 if machine.architecture == "x86_64" else 128
     return ("scalar", *(str(bits) for bits in (128, 256, 512) if bits <= most))
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """Every width on one core and on all; the widest at every number of threads, and on one socket."""
+    """Axes: each width on one core and on all; the widest with each number of threads, and on one socket."""
     quick = effort.name == "quick"
-    found, every = widths(machine), thread_counts(machine)
+    vectors, every = widths(machine), thread_counts(machine)
     ends = tuple(sorted({1, every[-1]}))
     counts = tuple(sorted({*every, socket_threads(machine)}))
     sampling = Sampling(effort.sampling.width, 0.1 if quick else 0.5, 10, 400)
 
-    def block(vectors: tuple[str, ...], operations: tuple[str, ...], threads: tuple[int, ...]) -> Axes:
+    def block(widths: tuple[str, ...], operations: tuple[str, ...], threads: tuple[int, ...]) -> Axes:
         values: dict[str, tuple[Scalar, ...]] = {
             "kernel": ("peak",),
-            "vector_width": vectors,
+            "vector_width": widths,
             "precision": ("double", "single"),
         }
         values |= {"operation": operations, "threads": threads, "pinning": ("compact",)}
         return Axes(values, sampling, 0.01, choices=CHOICES)
 
     return (
-        block(found, ("fma",), ends),
-        block(found[-1:], ("fma",), counts),
-        block(found[-1:] if quick else found, ("add_mul",), ends),
+        block(vectors, ("fma",), ends),
+        block(vectors[-1:], ("fma",), counts),
+        block(vectors[-1:] if quick else vectors, ("add_mul",), ends),
     )
 
 
 def socket_threads(machine: Machine) -> int:
-    """As many threads as the first socket has cores that may be used: compact pinning fills it with them."""
+    """Returns the number of usable cores of the first socket, which compact pinning fills with threads."""
     allowed = [core.socket for core in machine.cores if set(machine.cpus).intersection(core.cpus)]
     return max(1, allowed.count(min(allowed, default=0)))
 
 
 def clock_under_load(record: Record) -> float | None:
-    """The true core clock (Hz) while the chains run, the mean over threads; that between the samples where it was not read."""
+    """Returns the true core clock (Hz) under load, the mean over threads; if unknown, the clock between the samples."""
     under_load = _positive((record.surroundings.details or {}).get("clock"))
     if under_load:
         return fmean(under_load)
@@ -90,23 +90,23 @@ def clock_under_load(record: Record) -> float | None:
 
 
 def _positive(values: object) -> list[float]:
-    given: Iterable[object] = values if isinstance(values, list | array) else ()
-    return [float(v) for v in given if isinstance(v, int | float) and math.isfinite(v) and v > 0]
+    numbers: Iterable[object] = values if isinstance(values, list | array) else ()
+    return [float(v) for v in numbers if isinstance(v, int | float) and math.isfinite(v) and v > 0]
 
 
 def flops(seconds: float, record: Record) -> float:
-    """Of all threads together."""
+    """Returns the floating-point operations per second of all threads."""
     return record.work["flops"] / seconds
 
 
 def flops_per_cycle(seconds: float, record: Record) -> float | None:
-    """Of one thread, by the clock under this very load; None where no clock is known."""
+    """Returns the operations of one thread per cycle of the clock under this load; None if the clock is unknown."""
     clock = clock_under_load(record)
     return flops(seconds, record) / clock / int(record.parameters.get("threads", 1)) if clock else None
 
 
 def clock(seconds: float, record: Record) -> float | None:
-    """The clock under this load itself."""
+    """Returns the true core clock under this load, in Hz."""
     return clock_under_load(record)
 
 
@@ -130,39 +130,39 @@ roles = (
 
 
 def lanes(result: Result) -> int | None:
-    """Numbers in the vectors of this case; None where neither its parameters nor its records tell."""
+    """Returns the numbers in each vector of this case; None if neither parameters nor records contain it."""
     width = str(result.parameters.get("vector_width", "widest"))
-    each = BITS.get(str(result.parameters.get("precision", "double")))
-    if width == "scalar" or each is None:
-        return 1 if each else None
+    bits = BITS.get(str(result.parameters.get("precision", "double")))
+    if width == "scalar" or bits is None:
+        return 1 if bits else None
     if width.isdigit():
-        return int(width) // each
-    reported = ((r.surroundings.details or {}).get("lanes") for r in result.records)
-    return next((lanes for lanes in reported if isinstance(lanes, int)), None)
+        return int(width) // bits
+    counts = ((r.surroundings.details or {}).get("lanes") for r in result.records)
+    return next((lanes for lanes in counts if isinstance(lanes, int)), None)
 
 
 def pipes(machine: Machine, doubles: int) -> int | None:
-    """Fused multiply-adds on vectors of so many doubles that a core starts each cycle; None: unknown."""
+    """Returns how many fused multiply-adds on vectors of `doubles` a core starts each cycle; None: unknown."""
     if machine.fma_width is None or machine.fma_units is None or doubles > machine.fma_width:
         return None
     if machine.fma_width in (doubles, 2):
         return machine.fma_units
-    # Every processor of the table with wider vectors has two pipes for narrower ones: a single wide pipe is two of half
-    # the width that work together. Not so on Arm, where one with 256-bit pipes has four of 128 bits.
+    # Each x86 processor of the table with wider vectors has two pipes for narrower ones: two narrow pipes form a wide one.
+    # An Arm processor with 256-bit pipes has four of 128 bits.
     return 2 if machine.architecture == "x86_64" else None
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """Of this case: its cores, its clock, its vectors. None where the pipes or the clock are unknown."""
+    """Returns the limit by the cores, clock and vectors of this case; None if the pipes or the clock are unknown."""
     count = lanes(result)
-    each = BITS.get(str(result.parameters.get("precision", "double")), 64)
-    wide = pipes(machine, max(1, (count or 0) * each // 64))
-    observed = [hertz for r in rests_on(result) if (hertz := clock_under_load(r))]
-    if metric not in ("flops", "flops_per_cycle") or count is None or wide is None or not observed:
+    bits = BITS.get(str(result.parameters.get("precision", "double")), 64)
+    wide = pipes(machine, max(1, (count or 0) * bits // 64))
+    clocks = [hertz for r in rests_on(result) if (hertz := clock_under_load(r))]
+    if metric not in ("flops", "flops_per_cycle") or count is None or wide is None or not clocks:
         return None
-    cores, threads, hertz = cores_of(result, machine), int(result.parameters.get("threads", 1)), median(observed)
-    numbers = "1 number" if count == 1 else f"{count} numbers a vector"
-    apart = "" if result.parameters.get("operation", "fma") == "fma" else ", were they fused"
+    cores, threads, hertz = cores_of(result, machine), int(result.parameters.get("threads", 1)), median(clocks)
+    numbers = "1 number" if count == 1 else f"{count} numbers in each vector"
+    apart = "" if result.parameters.get("operation", "fma") == "fma" else " (if they were fused)"
     if metric == "flops_per_cycle":
         return Limit(cores / threads * count * wide * 2, "flop/cycle", f"{numbers} × {wide} pipes × 2{apart}")
     named = f"{cores:g} core{'' if cores == 1 else 's'}"
@@ -171,7 +171,7 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
 
 
 def cores_of(result: Result, machine: Machine) -> float:
-    """How many cores the threads of a case have: fewer where two share one, or where a control group allows fewer."""
+    """Returns the number of cores of a case's threads: fewer if threads share a core or a control group allows fewer."""
     threads = int(result.parameters.get("threads", 1))
     core = {cpu: (c.socket, c.number) for c in machine.cores for cpu in c.cpus}
     cpus = next((pinned for r in result.records if (pinned := r.surroundings.cpus)), None)
@@ -181,18 +181,18 @@ def cores_of(result: Result, machine: Machine) -> float:
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """The speed by width, against threads, and the clock that each width leaves."""
+    """Returns figures of the speed by width, the speed against threads, and the clock under each width."""
     results = tuple(r for r in results if r.metrics and str(r.parameters.get("vector_width")) in WIDTHS)
     fused = select(results, operation="fma")
     most = max((int(r.parameters["threads"]) for r in results), default=1)
     by_width = Figure(
         name="peak-widths",
-        title="Highest speed by the width of the vectors, one thread",
+        title="Highest speed by vector width, one thread",
         kind="bars",
-        x=Axis("width of a vector (bits)"),
+        x=Axis("vector width (bits)"),
         y=Axis("speed", "flop/s"),
         series=_by_width(select(results, threads=1), "flops", ("precision", "operation", "toolchain")),
-        caption="fma: multiplications and additions fused; add_mul: apart.",
+        caption="fma: fused multiplications and additions; add_mul: separate multiplications and additions.",
     )
     widest = [r for r in fused if str(r.parameters["vector_width"]) == _widest(fused)]
     double = select(widest, precision="double", threads=most)
@@ -211,10 +211,10 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         name="peak-clock",
         title="True core clock under each load",
         kind="bars",
-        x=Axis("width of a vector (bits)"),
+        x=Axis("vector width (bits)"),
         y=Axis("core clock", "Hz"),
         series=_by_width(select(fused, precision="double"), "clock", ("threads", "toolchain")),
-        caption="Read within a microsecond of the load. Where it falls with the width, wide vectors cost clock.",
+        caption="The clock is read within a microsecond of the load. If it falls with the width, wide vectors lower the clock.",
     )
     return by_width, threads, clocks
 
@@ -225,7 +225,7 @@ def _widest(results: Sequence[Result]) -> str | None:
 
 
 def _by_width(results: Sequence[Result], metric: str, names: Sequence[str]) -> tuple[Series, ...]:
-    """One set of bars for each combination of `names`; what is the same in all is left out."""
+    """Returns bars for each combination of `names`. Names that are equal in all are left out."""
     groups: dict[tuple[str, ...], dict[str, Result]] = {}
     for result in results:
         if metric in result.metrics:

@@ -1,1 +1,1 @@
-"""What the memory does: bandwidth, latency, locality, placement, and the transfers between cores."""
+"""Benchmarks of the memory: bandwidth, latency, locality, placement, and transfers between cores."""

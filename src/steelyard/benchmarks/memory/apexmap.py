@@ -42,18 +42,18 @@ ALPHAS = (1.0, 0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005, 0.0025, 0.001)
 QUICK_LENGTHS = LENGTHS[::2]
 QUICK_ALPHAS = (1.0, 0.25, 0.05, 0.01, 0.001)
 CORNERS = {"G": (LENGTHS[0], ALPHAS[0]), "L": (LENGTHS[-1], ALPHAS[-1])}  # worst and best locality
-INFERRED = "Where the published points lie on the grid is not printed: their places are inferred by us."
-# The best corner of a coarser grid, in a quick run: its blocks are still many pages long and nearly all in the first cache.
+INFERRED = "The publication does not print the grid positions of its points. Steelyard infers them."
+# Best corner of the coarser grid of a quick run: blocks of many pages, nearly all in the first cache.
 LONG_BLOCKS, NEAR_START = 4096, 0.01
 SEVERAL = 32  # accumulators: 4 vector registers of 8 doubles hide the 4 cycles of an addition
 
-MEMORY = {"one_socket": "local", "all_sockets": "interleave"}  # as the evaluation says it
+MEMORY = {"one_socket": "local", "all_sockets": "interleave"}  # names of the published evaluation
 
-LARGEST_SHARE = 0.6  # of the available memory: the rest of the machine must go on living
+LARGEST_SHARE = 0.6  # of the available memory: other processes need the rest
 
 
 def elements(machine: Machine, threads: int = 1) -> int:
-    """Words of each thread's array: the standard's 64 Mi, halved until the memory suffices."""
+    """Returns the words of each thread's array: 64 Mi, halved until the memory suffices."""
     words = WORDS
     while words > 4 * LENGTHS[-1] and 8 * words * threads > machine.memory_available * LARGEST_SHARE:
         words //= 2
@@ -61,7 +61,7 @@ def elements(machine: Machine, threads: int = 1) -> int:
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """The grid with one thread; its corners with all numbers of threads, memory policies, page sizes."""
+    """Axes: the grid with one thread; its corners with all numbers of threads, memory policies and page sizes."""
     quick = effort.name == "quick"
     threads = thread_counts(machine)
     sampling = Sampling(effort.sampling.width, 0.5 if quick else 1.0, 6 if quick else 10, 1000 if quick else 4000)
@@ -86,7 +86,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     of_all = (elements(machine, threads[-1]),)
     corners = [block(True, threads=threads, elements=of_all, accumulators=(1, SEVERAL))]
     several = len(memory_policies(machine)) > 1
-    if quick and several:  # table 3 of the evaluation: one thread, memory of the nearest socket or of all
+    if quick and several:  # table 3 of the evaluation: one thread, memory of the nearest socket or of all sockets
         corners.append(block(True, elements=of_all, memory_policy=("interleave",)))
     if not quick:
         ends = tuple(sorted({1, threads[-1]}))
@@ -101,12 +101,12 @@ def _is_corner(point: Parameters) -> bool:
 
 
 def cost(seconds: float, record: Record) -> float | None:
-    """Cycles an access, divided by the number of threads: how seed 000 counts several threads."""
+    """Returns the cycles for each access, divided by the number of threads, as the published evaluation counts."""
     return cycles_of(seconds / record.work["accesses"], record)
 
 
 def bandwidth(seconds: float, record: Record) -> float:
-    """Eight bytes an access, of all threads: not what the memory moves, which is whole lines."""
+    """Returns eight bytes for each access, per second, of all threads. The memory itself moves whole lines."""
     return record.work["bytes"] / seconds
 
 
@@ -128,7 +128,7 @@ def _best(result: Result) -> bool:
 
 
 def _best_corner(gather: Sequence[Result]) -> list[Result]:
-    """Those of the longest blocks and the least alpha, where these are near the corner."""
+    """Returns the results with the longest blocks and the least alpha, if they are near the corner."""
     longest = cases.select_greatest(gather, "L")
     least = min((a for r in longest if (a := cases.number(r, "alpha")) is not None), default=None)
     return [r for r in longest if cases.number(r, "alpha") == least and _best(r)]
@@ -145,7 +145,7 @@ roles = (
         usual=USUAL,
         fits=_worst,
     ),
-    # With one accumulator an access at the best corner waits for the addition before it, not for the memory.
+    # With one accumulator, an access at the best corner waits for the previous addition, not for the memory.
     Headline(
         name="L",
         title="Best locality (L)",
@@ -162,7 +162,7 @@ roles = (
         title="the worst corner of APEX-MAP (G)",
         order=20,
         kernel="gather",
-        shared="The threads wait for the same thing: the memory's channels or banks, or the shared cache's queues.",
+        shared="The threads wait for a shared resource: the memory's channels or banks, or the queues of a shared cache.",
         at=lambda results: [r for r in results if _worst(r)],
         least=("accumulators",),
     ),
@@ -171,7 +171,7 @@ roles = (
         title="the best corner of APEX-MAP (L)",
         order=30,
         kernel="gather",
-        shared="The threads share what should be each one's own: a clock that drops, or one core's units.",
+        shared="The threads share a resource of the cores: the clock drops, or two threads use the units of one core.",
         at=_best_corner,
         most=("accumulators",),
     ),
@@ -179,40 +179,40 @@ roles = (
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """None: what a read costs at best depends on the cache that answers it."""
+    """Returns None: the least time of a read depends on the cache that holds the word."""
     return None
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """The surface of each toolchain, in relief and as a map; both corners against threads."""
-    found = []
+    """Returns the surface and the map of each toolchain, and both corners against threads."""
+    surfaces = []
     toolchains = sorted({str(r.parameters.get("toolchain", "")) for r in results}) or [""]
     for toolchain in toolchains:
         of_it = tuple(r for r in results if str(r.parameters.get("toolchain", "")) == toolchain)
-        found += _surfaces(of_it, machine, toolchain if len(toolchains) > 1 else "")
-    return *found, *(_corner(results, name) for name in CORNERS), _compilers(results, machine)
+        surfaces += _surfaces(of_it, machine, toolchain if len(toolchains) > 1 else "")
+    return *surfaces, *(_corner(results, name) for name in CORNERS), _compilers(results, machine)
 
 
 def _compilers(results: tuple[Result, ...], machine: Machine) -> Figure:
-    """Cycles at G and L of each compiler, with the memory of the nearest node and of all: one thread, one accumulator."""
+    """Draws the cycles at G and L of each compiler with nearest and interleaved memory: one thread, one accumulator."""
     alone = select(results, threads=1, accumulators=1, page_size=None)
     ways = [(point, policy) for point in CORNERS for policy in ("local", "interleave")]
     rows = []
     for toolchain in sorted({str(r.parameters.get("toolchain", "")) for r in alone}):
-        mine = [r for r in alone if str(r.parameters.get("toolchain", "")) == toolchain]
-        rows.append((machine.system, toolchain, *(cell(_at(mine, *way), "cycles") for way in ways)))
+        of_it = [r for r in alone if str(r.parameters.get("toolchain", "")) == toolchain]
+        rows.append((machine.system, toolchain, *(cell(_at(of_it, *way), "cycles") for way in ways)))
     for system, compiler in dict.fromkeys((e.system, e.parameters.get("compiler")) for e in _printed()):
-        theirs = {
+        published_cycles = {
             (str(e.parameters["point"]), MEMORY[str(e.parameters["memory"])]): e.value
             for e in _printed()
             if (e.system, e.parameters.get("compiler")) == (system, compiler)
         }
-        reported = (quantity(theirs.get(way), "cycle") for way in ways)
-        rows.append((f"{system} (published)", str(compiler), *reported))
+        cycles = (quantity(published_cycles.get(way), "cycle") for way in ways)
+        rows.append((f"{system} (published)", str(compiler), *cycles))
     one = (
         ""
         if len(memory_policies(machine)) > 1
-        else " This machine has one memory node: all sockets are the nearest one."
+        else " This machine has one memory node, which is the nearest one for all sockets."
     )
     return Figure(
         name="apex-compilers",
@@ -238,16 +238,16 @@ def _printed() -> tuple[Published, ...]:
 
 
 def _at(results: Sequence[Result], point: str, policy: str) -> Result | None:
-    """At the corner: where arrays of several sizes were measured, the size that both policies have, the smallest."""
+    """Returns the result at a corner, with the smallest array, which both policies have."""
     length, alpha = CORNERS[point]
-    there = select(results, L=length, alpha=alpha, memory_policy=policy)
-    return min(there, key=lambda r: int(r.parameters["elements"]), default=None)
+    members = select(results, L=length, alpha=alpha, memory_policy=policy)
+    return min(members, key=lambda r: int(r.parameters["elements"]), default=None)
 
 
 def _surfaces(results: tuple[Result, ...], machine: Machine, toolchain: str) -> list[Figure]:
     grid = select(results, threads=1, accumulators=1, elements=elements(machine), page_size=None, memory_policy=None)
     metric, value = "cycles", Axis("cycles per access", "cycle", log=True)
-    if not any(metric in r.metrics for r in grid):  # the true clock is unknown: then in seconds
+    if not any(metric in r.metrics for r in grid):  # the true clock is unknown
         metric, value = "access_time", Axis("time per access", "s", log=True)
     columns, rows, z = table(grid, "L", "alpha", metric)
     ending = f", {toolchain}" if toolchain else ""
@@ -271,10 +271,10 @@ def _surfaces(results: tuple[Result, ...], machine: Machine, toolchain: str) -> 
 
 def _corner(results: tuple[Result, ...], name: str) -> Figure:
     length, alpha = CORNERS[name]
-    there = select(results, L=length, alpha=alpha)
-    # Only the sizes with a sweep over threads make a line: the grid's own is another where memory is scarce.
-    swept = {r.parameters["elements"] for r in there if int(r.parameters.get("threads", 1)) > 1}
-    lines = tuple(r for r in there if not swept or r.parameters["elements"] in swept)
+    members = select(results, L=length, alpha=alpha)
+    # Only sizes with a sweep over threads make a line. If memory is scarce, the grid has another size.
+    swept = {r.parameters["elements"] for r in members if int(r.parameters.get("threads", 1)) > 1}
+    lines = tuple(r for r in members if not swept or r.parameters["elements"] in swept)
     names = ("accumulators", "page_size", "memory_policy", "toolchain")
     return Figure(
         name=f"apex-{name}-threads",
@@ -286,5 +286,5 @@ def _corner(results: tuple[Result, ...], name: str) -> Figure:
             *against("threads", "cost", lines, names=names, label="this machine"),
             *published("apexmap", "cycles_per_access", x="threads", point=name),
         ),
-        caption=f"Time of an access over the number of threads: as 1/threads where tolerance is full. {INFERRED}",
+        caption=f"Time of an access divided by the number of threads. It falls as 1/threads if the tolerance is full. {INFERRED}",
     )

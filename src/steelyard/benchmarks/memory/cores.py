@@ -28,7 +28,7 @@ Pair = tuple[int, int]
 
 
 def neighbourhood(machine: Machine, a: int, b: int) -> str:
-    """What two processors share, the nearest thing first."""
+    """Returns the nearest resource that two processors share."""
     core: dict[int, Core] = {cpu: c for c in machine.cores for cpu in c.cpus}
     if a in core and core[a] is core.get(b):
         return "same core"
@@ -43,20 +43,20 @@ def neighbourhood(machine: Machine, a: int, b: int) -> str:
 
 
 def pairs(machine: Machine, most: int) -> tuple[Pair, ...]:
-    """All pairs of processors, or `most`: one of each neighbourhood, the rest drawn by a fixed seed."""
+    """Returns all pairs of processors, or `most`: one of each neighbourhood, the others drawn with a fixed seed."""
     every = list(combinations(sorted(machine.cpus), 2))
     if len(every) <= most:
         return tuple(every)
     random.Random(1).shuffle(every)
-    of_a_kind: dict[str, Pair] = {}
+    first_pairs: dict[str, Pair] = {}
     for a, b in every:
-        of_a_kind.setdefault(neighbourhood(machine, a, b), (a, b))
-    chosen = dict.fromkeys([*of_a_kind.values(), *every])  # keeps the order, drops the repeated
+        first_pairs.setdefault(neighbourhood(machine, a, b), (a, b))
+    chosen = dict.fromkeys([*first_pairs.values(), *every])  # keeps the order, drops duplicates
     return tuple(sorted(list(chosen)[:most]))
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """Every pair; nothing where there is only one processor."""
+    """Axes: each pair; none if there is only one processor."""
     chosen = pairs(machine, MOST_PAIRS[effort.name])
     if not chosen:
         return ()
@@ -68,28 +68,28 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
 
 
 def transfer_latency(seconds: float, record: Record) -> float:
-    """One way: half of a round trip."""
+    """Returns the seconds of one way: half of a round trip."""
     return seconds / record.work["messages"]
 
 
 def cycles(seconds: float, record: Record) -> float | None:
-    """One way, in cycles of the true core clock."""
+    """Returns the time of one way, in cycles of the true core clock."""
     return cycles_of(transfer_latency(seconds, record), record)
 
 
 metrics = (
-    Metric("transfer_latency", "s", "lower", "time of a line from core to core, one way", transfer_latency),
-    Metric("cycles", "cycle", "lower", "cycles of a line from core to core, one way", cycles),
+    Metric("transfer_latency", "s", "lower", "time of a cache line from core to core, one way", transfer_latency),
+    Metric("cycles", "cycle", "lower", "cycles of a cache line from core to core, one way", cycles),
 )
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """None: no law but the distance bounds a latency."""
+    """Returns None: a latency has no known bound."""
     return None
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """The matrix; of several toolchains the first one's, since a line's way depends on none."""
+    """Returns the matrix of the first toolchain: the transfer of a line does not depend on the toolchain."""
     times: dict[Pair, float] = {}
     for r in results:
         ends = str(r.parameters["pinning"]).split(",")
@@ -108,6 +108,6 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
             rows=tuple(str(cpu) for cpu in cpus),
             z=tuple(tuple(times.get((a, b), times.get((b, a))) for b in cpus) for a in cpus),
             value=Axis("time one way", "s"),
-            caption=f"{len(times)} of {possible} pairs were measured; both ways are the same round trip.",
+            caption=f"{len(times)} of {possible} pairs were measured. Both directions have half of the round trip.",
         ),
     )

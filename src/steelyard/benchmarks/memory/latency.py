@@ -35,17 +35,17 @@ from steelyard.statistics.results import cases
 from steelyard.units import binary_size, quantity
 
 SMALLEST = 4 << 10  # bytes: below every first cache
-BEYOND = 4  # times the last-level cache: then at most a quarter of the lines can be found there
-UNKNOWN_CACHE = 64 << 20  # bytes, where the system tells no cache sizes: more than most last-level caches
+BEYOND = 4  # times the last-level cache, which then holds at most a quarter of the lines
+UNKNOWN_CACHE = 64 << 20  # bytes, if the system reports no cache sizes: more than most last-level caches
 LARGEST_SHARE = 0.5  # of the available memory
-EDGE = 0.18  # logarithm of 1.2: the end of a flat piece that is off by so much belongs to a slope
+EDGE = 0.18  # logarithm of 1.2: a greater deviation at the end of a flat piece belongs to a slope
 CHAINS = (1, 2, 4, 8, 16)
-BUILD_RATE = 0.5e9  # bytes of ring linked a second (measured: 1 GiB in 2 s); only for the plan's expectation
+BUILD_RATE = 0.5e9  # bytes of a ring built per second (measured: 1 GiB in 2 s); only for the planned time
 
 
 @dataclass(frozen=True)
 class Level:
-    """A flat part of the ladder: from `smallest` to `largest` bytes of working set, at `latency` seconds."""
+    """A flat part of the ladder: working sets from `smallest` to `largest` bytes have `latency` seconds."""
 
     smallest: int
     largest: int
@@ -53,24 +53,24 @@ class Level:
 
 
 def memory_bytes(machine: Machine, threads: int = 1) -> int:
-    """A working set beyond the caches: four times the last, or what memory there is for `threads` threads."""
+    """Returns a working set of four times the last-level cache, or what the memory allows for `threads` threads."""
     wanted = BEYOND * (reachable_cache(machine, machine.cpus[:1]) or UNKNOWN_CACHE)
     possible = int(machine.memory_available * LARGEST_SHARE) // threads
     return max(SMALLEST, min(wanted, possible) >> 20 << 20)
 
 
 def working_sets(machine: Machine, steps: int) -> tuple[int, ...]:
-    """Bytes from 4 KiB to the memory, `steps` an octave."""
+    """Returns sizes in bytes from 4 KiB to `memory_bytes`, `steps` for each octave."""
     last, sizes, i = memory_bytes(machine), [SMALLEST], 0
     while sizes[-1] < last:
         i += 1
         sizes.append(int(SMALLEST * 2 ** (i / steps)) >> 10 << 10)
-    # The last one is as asked; a neighbour closer than a fifth would measure the same again.
+    # A neighbour within a fifth of the last size would measure the same again.
     return (*(s for s in sizes if s * 1.2 < last), last)
 
 
 def held_sets(machine: Machine) -> tuple[int, ...]:
-    """A working set for each cache, about half of its size, and one for the memory; all are on the ladder."""
+    """Returns a working set of about half of each cache, and one for the memory. All are on the ladder."""
     ladder = working_sets(machine, 1)
     caches = [cache.size for cache in cache_levels(machine, machine.cpus[0])] if machine.cpus else []
     fitting = (max((s for s in ladder if s <= size / 2), default=ladder[0]) for size in caches)
@@ -78,7 +78,7 @@ def held_sets(machine: Machine) -> tuple[int, ...]:
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """The ladder; parallel chains at each level; all threads at once; page sizes."""
+    """Axes: the ladder; parallel chains at each level; all threads at once; page sizes."""
     quick = effort.name == "quick"
     sampling = Sampling(effort.sampling.width, 0.15 if quick else 0.4, 8, 1000)
     threads = thread_counts(machine)
@@ -104,7 +104,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
 
 
 def bandwidth(seconds: float, record: Record) -> float:
-    """Whole lines of 64 bytes, of all threads."""
+    """Returns the bytes of whole lines (64 bytes) per second, of all threads."""
     return record.work["bytes"] / seconds
 
 
@@ -115,8 +115,8 @@ metrics = (
 )
 
 
-def _at_memory(results: Sequence[Result]) -> list[Result]:
-    """One chain over the largest working set, and over the largest of several threads, whose rings need more memory."""
+def _memory_results(results: Sequence[Result]) -> list[Result]:
+    """Returns results of one chain over the largest working sets of one thread and of several threads."""
     chase = [r for r in results if cases.number(r, "chains") == 1]
     most = cases.select_greatest(chase, "bytes")
     together = cases.select_greatest([r for r in chase if (cases.number(r, "threads") or 1) > 1], "bytes")
@@ -140,21 +140,21 @@ roles = (
         title="a chain of dependent accesses",
         order=40,
         kernel="chase",
-        shared="Dependent accesses load the memory little: what hinders them is shared, a cache or a link.",
-        at=_at_memory,
+        shared="Dependent accesses load the memory little. The threads hinder each other in a shared cache or link.",
+        at=_memory_results,
     ),
 )
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """None: no law but the distance bounds a latency."""
+    """Returns None: a latency has no known bound."""
     return None
 
 
 def levels(results: Sequence[Result]) -> tuple[Level, ...]:
-    """The levels that the ladder of one thread and one chain shows, nearest first.
+    """Returns the levels in the ladder of one thread and one chain, nearest first.
 
-    The page size with the most points is taken, and of equals the largest pages. Empty: nothing is flat.
+    It uses the page size with the most points, and the larger pages if two are equal. Empty: no part is flat.
     """
     ladders: dict[str, list[Result]] = {}
     for r in select(results, kernel="chase", threads=1, chains=1):
@@ -175,33 +175,35 @@ def _sizes(results: Sequence[Result]) -> int:
 
 
 def plateaus(sizes: Sequence[int], times: Sequence[float]) -> tuple[Level, ...]:
-    """The flat parts of a ladder. Steps and slopes between them belong to none.
+    """Returns the flat parts of a ladder, without the steps and slopes between them.
 
-    The logarithms of the times are cut into constant pieces at the least sum of squared errors plus a price
-    for each piece (optimal partitioning: Jackson et al., IEEE Signal Processing Letters 12, 2005). The error
-    of a point is judged from the differences of neighbours, most of which lie on flat parts. A piece is flat
-    over a range of 1.5 and more in size; neighbours within a quarter of each other are one.
+    The logarithms of the times are divided into constant pieces with the least sum of squared errors plus a price
+    for each piece (optimal partitioning: Jackson et al., IEEE Signal Processing Letters 12, 2005). The error of a
+    point is estimated from the differences of neighbours, most of which lie on flat parts. A flat piece covers a
+    factor of at least 1.5 in size. Neighbouring pieces that differ by less than a quarter are joined.
     """
     if len(sizes) < 3:
         return ()
     y = [log(t) for t in times]
-    sigma = min(0.1, max(0.02, median(abs(b - a) for a, b in pairwise(y)) / 0.954))  # 0.954: of a normal difference
-    found: list[Level] = []
+    sigma = min(
+        0.1, max(0.02, median(abs(b - a) for a, b in pairwise(y)) / 0.954)
+    )  # 0.954: median of the absolute difference of two normal values with sigma 1
+    flat: list[Level] = []
     for piece in _pieces(y, 4 * log(len(y)) * sigma**2):
         first, last = _trimmed(y, *piece)
         latency = median(times[first:last])
         if sizes[last - 1] < 1.5 * sizes[first] or max(times[first:last]) > 1.5 * min(times[first:last]):
             continue
-        if found and max(latency, found[-1].latency) < 1.25 * min(latency, found[-1].latency):
-            inside = [t for s, t in zip(sizes, times, strict=True) if found[-1].smallest <= s <= sizes[last - 1]]
-            found[-1] = Level(found[-1].smallest, sizes[last - 1], median(inside))
+        if flat and max(latency, flat[-1].latency) < 1.25 * min(latency, flat[-1].latency):
+            inside = [t for s, t in zip(sizes, times, strict=True) if flat[-1].smallest <= s <= sizes[last - 1]]
+            flat[-1] = Level(flat[-1].smallest, sizes[last - 1], median(inside))
         else:
-            found.append(Level(sizes[first], sizes[last - 1], latency))
-    return tuple(found)
+            flat.append(Level(sizes[first], sizes[last - 1], latency))
+    return tuple(flat)
 
 
 def _trimmed(y: Sequence[float], first: int, last: int) -> tuple[int, int]:
-    """The piece without the points at its ends that belong to a slope."""
+    """Returns the piece without the points at its ends that belong to a slope."""
     middle = median(y[first:last])
     while abs(y[first] - middle) > EDGE and first + 1 < last:
         first += 1
@@ -211,7 +213,7 @@ def _trimmed(y: Sequence[float], first: int, last: int) -> tuple[int, int]:
 
 
 def _pieces(y: Sequence[float], price: float) -> list[tuple[int, int]]:
-    """The constant pieces [first, last) of `y` at the least squared error plus `price` a piece."""
+    """Returns the constant pieces [first, last) of `y` with the least squared error plus `price` for each piece."""
     best = [0.0] + [float("inf")] * len(y)
     start = [0] * (len(y) + 1)
     for last in range(1, len(y) + 1):
@@ -229,18 +231,18 @@ def _pieces(y: Sequence[float], price: float) -> list[tuple[int, int]]:
     return pieces[::-1]
 
 
-def describe(found: Sequence[Level], machine: Machine) -> str:
-    """The levels recognised, beside the caches that the system reports, in one sentence."""
-    if not found:
-        return "No level is flat enough to be recognised."
-    observed = "; ".join(f"{quantity(lv.latency, 's')} up to {binary_size(lv.largest)}" for lv in found)
+def describe(levels: Sequence[Level], machine: Machine) -> str:
+    """Describes the levels in the ladder and the caches that the system reports."""
+    if not levels:
+        return "No part of the line is flat enough to show a level."
+    latencies = "; ".join(f"{quantity(lv.latency, 's')} up to {binary_size(lv.largest)}" for lv in levels)
     caches = cache_levels(machine, machine.cpus[0]) if machine.cpus else []
-    reported = ", ".join(f"L{c.level} {binary_size(c.size)}" for c in caches) or "none"
-    return f"Recognised levels: {observed}. The system reports these caches: {reported}."
+    sizes = ", ".join(f"L{c.level} {binary_size(c.size)}" for c in caches) or "none"
+    return f"Levels in the line: {latencies}. The system reports these caches: {sizes}."
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """The ladder, the parallel chains, and all threads at once."""
+    """Returns figures of the ladder, the parallel chains, and all threads at once."""
     alone = select(results, kernel="chase", threads=1)
     ladder = Figure(
         name="latency-ladder",
@@ -260,7 +262,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("chains", log=True),
         y=Axis("time per access", "s", log=True),
         series=against("chains", "latency", held, names=("bytes", "toolchain")),
-        caption="One line a working set. Where time halves at each doubling, all loads overlap.",
+        caption="Each line is a working set. If the time halves at each doubling of the chains, all loads overlap.",
     )
     threads = Figure(
         name="latency-threads",
@@ -269,7 +271,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("threads"),
         y=Axis("latency", "s"),
         series=against("threads", "latency", _swept(results), names=("bytes", "toolchain"), label="latency"),
-        caption="Every thread walks along a ring of its own. A flat line: they do not hinder each other.",
+        caption="Each thread follows its own ring. On a level line, the threads do not hinder each other.",
     )
     return (ladder, parallel, threads) if threads.series else (ladder, parallel)
 

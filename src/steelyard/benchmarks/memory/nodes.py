@@ -1,4 +1,4 @@
-"""Which processors and which memory belong together, and the five placements of threads and memory."""
+"""Memory nodes with their processors, and the five placements of threads and memory."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Placement:
-    """One of the five: the processors, and the parameters of the Triad case that measures it."""
+    """One of the five placements: the processors, and the parameters of its Triad case."""
 
     name: str
     cpus: tuple[int, ...]
@@ -31,38 +31,38 @@ class Placement:
 
 
 def usable_cpus(machine: Machine, node: NumaNode) -> tuple[int, ...]:
-    """The node's processors that this process may use."""
+    """Returns the node's processors that this process may use."""
     return tuple(sorted(cpu for cpu in node.cpus if cpu in machine.cpus))
 
 
 def cpu_nodes(machine: Machine) -> tuple[NumaNode, ...]:
-    """The nodes with processors that may be used."""
+    """Returns the nodes with usable processors."""
     return tuple(node for node in machine.nodes if usable_cpus(machine, node))
 
 
 def memory_nodes(machine: Machine) -> tuple[NumaNode, ...]:
-    """The nodes of main memory: not those of GPUs, CXL and other devices, which are used only where a user names one."""
+    """Returns the nodes of main memory. Nodes of GPUs, CXL and other devices are used only if a user names one."""
     return main_nodes(machine.nodes)
 
 
 def policy(machine: Machine, node: NumaNode) -> str:
-    """The policy for memory of `node`: with one node there is nothing to bind, and containers forbid it."""
+    """Returns the policy for memory of `node`. A single node needs no binding, which containers forbid."""
     main = memory_nodes(machine)
     return "local" if len(main) == 1 and node in main else f"bind:{node.number}"
 
 
 def is_main(machine: Machine, memory_policy: str) -> bool:
-    """Whether this policy keeps to the main memory, for which the machine's bandwidth holds."""
+    """Returns whether this policy uses only main memory, for which the machine's bandwidth limit holds."""
     return not memory_policy.startswith("bind:") or memory_policy in [f"bind:{n.number}" for n in memory_nodes(machine)]
 
 
 def socket_of(machine: Machine, node: NumaNode) -> int | None:
-    """The socket of a node's cores; None for a node without any."""
+    """Returns the socket of a node's cores; None for a node without cores."""
     return next((core.socket for core in machine.cores if set(core.cpus) & set(node.cpus)), None)
 
 
 def placements(machine: Machine) -> tuple[Placement, ...]:
-    """Those of the five that the machine has; with limits where the memory's bandwidth is known."""
+    """Returns the placements that the machine has, with limits if the memory bandwidth is known."""
     near = [n for n in cpu_nodes(machine) if n.memory > 0]
     if not near:
         return ()
@@ -71,29 +71,29 @@ def placements(machine: Machine) -> tuple[Placement, ...]:
     others = [n for n in near if n not in siblings]
     local = usable_cpus(machine, home)
 
-    def of(name: str, cpus: tuple[int, ...], pinning: str, memory: str, nodes: int) -> Placement:
+    def place(name: str, cpus: tuple[int, ...], pinning: str, memory: str, nodes: int) -> Placement:
         return Placement(name, cpus, pinning, memory, share(machine, nodes, name.startswith("remote")))
 
-    def from_home(name: str, node: NumaNode) -> Placement:
-        return of(name, local, format_cpu_list(local), policy(machine, node), 1)
+    def place_home(name: str, node: NumaNode) -> Placement:
+        return place(name, local, format_cpu_list(local), policy(machine, node), 1)
 
     if len(memory_nodes(machine)) == 1 and len(near) == 1:
-        return (of("full_system", local, format_cpu_list(local), "local", 1),)
-    found = [of("full_system", machine.cpus, "compact", "local", len(memory_nodes(machine)))]
+        return (place("full_system", local, format_cpu_list(local), "local", 1),)
+    chosen = [place("full_system", machine.cpus, "compact", "local", len(memory_nodes(machine)))]
     if len(sockets) > 1 and len(siblings) > 1:
         cpus = tuple(sorted(cpu for n in siblings for cpu in usable_cpus(machine, n)))
-        found.append(of("local_socket", cpus, format_cpu_list(cpus), "local", len(siblings)))
-    # Where a socket is one node, both names mean the same: it is called as the wider of both.
-    found.append(from_home("local_numa_node" if len(siblings) > 1 else "local_socket", home))
+        chosen.append(place("local_socket", cpus, format_cpu_list(cpus), "local", len(siblings)))
+    # If a socket has one node, both names mean the same placement. It then has the name of the socket.
+    chosen.append(place_home("local_numa_node" if len(siblings) > 1 else "local_socket", home))
     if len(siblings) > 1:
-        found.append(from_home("remote_same_socket", siblings[1]))
+        chosen.append(place_home("remote_same_socket", siblings[1]))
     if others:
-        found.append(from_home("remote_other_socket", others[0]))
-    return tuple(found)
+        chosen.append(place_home("remote_other_socket", others[0]))
+    return tuple(chosen)
 
 
 def share(machine: Machine, nodes: int, remote: bool = False) -> Limit | None:
-    """The bandwidth of `nodes` memory nodes of all, their channels taken as evenly spread."""
+    """Returns the bandwidth of `nodes` memory nodes, if all nodes have equal numbers of channels."""
     whole, all_nodes = machine.limits.get("memory_bandwidth"), len(memory_nodes(machine))
     if whole is None or all_nodes == 0:
         return None

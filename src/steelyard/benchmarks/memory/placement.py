@@ -42,21 +42,21 @@ from steelyard.model.roles import Placed
 
 CACHE_RULE = 4  # STREAM's rule: each vector is at least four times all last-level caches together
 LARGEST_SHARE = 0.5  # of a node's memory for three vectors
-MOST_QUICK_NODES = 4  # the quick preset measures from so many nodes at most, spread over the sockets
-IDLE = 1.0  # seconds of pause: longer than any sample, so that nothing is injected
-PAUSES = (IDLE, 64e-6, 16e-6, 4e-6, 2e-6, 1e-6, 0.5e-6, 0.0)  # a chunk itself takes some 0.5 µs
+MOST_QUICK_NODES = 4  # most nodes from which the quick preset measures, spread over the sockets
+IDLE = 1.0  # seconds of pause: longer than any sample, so that there is no load
+PAUSES = (IDLE, 64e-6, 16e-6, 4e-6, 2e-6, 1e-6, 0.5e-6, 0.0)  # a chunk itself takes about 0.5 µs
 MORE_PAUSES = (32e-6, 8e-6, 0.25e-6)
 
 
 def elements(machine: Machine, cpus: Sequence[int], memory: int) -> int:
-    """Elements of a vector by STREAM's rule for these processors, or as many as `memory` bytes allow."""
+    """Returns the elements of a vector by STREAM's rule for these processors, or as many as `memory` bytes allow."""
     wanted = max(10_000_000, CACHE_RULE * reachable_cache(machine, cpus) // 8)
     possible = int(min(memory, machine.memory_available) * LARGEST_SHARE) // 24
     return max(1 << 17, min(wanted, possible)) // 8 * 8
 
 
 def loading_cpus(machine: Machine) -> tuple[int, ...]:
-    """The walker first, then those of its node that load the memory, but none of the walker's own core."""
+    """Returns the processor that measures the latency, then the loading ones of its node, but not of its core."""
     for cpus in (*(usable_cpus(machine, n) for n in cpu_nodes(machine)[:1]), machine.cpus):
         shared = next((set(core.cpus) for core in machine.cores if cpus and cpus[0] in core.cpus), set())
         chosen = cpus[:1] + tuple(cpu for cpu in cpus[1:] if cpu not in shared)
@@ -66,14 +66,14 @@ def loading_cpus(machine: Machine) -> tuple[int, ...]:
 
 
 def measured_nodes(machine: Machine, effort: Effort) -> tuple[NumaNode, ...]:
-    """The nodes from which the matrix is measured: all, or in the quick preset a few."""
+    """Returns the nodes from which the matrix is measured: all, or a few in the quick preset."""
     nodes = cpu_nodes(machine)
     step = max(1, -(-len(nodes) // MOST_QUICK_NODES)) if effort.name == "quick" else 1
     return nodes[::step]
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """Triad and latency from node to node, Triad of the wider placements, and the loaded latency."""
+    """Axes: Triad and latency from node to node, Triad of the wider placements, and the latency under load."""
     quick = effort.name == "quick"
     width = effort.sampling.width
     long = Sampling(width, 0.6 if quick else 2.0, 6, 25)
@@ -117,31 +117,31 @@ def _loaded(machine: Machine, sampling: Sampling, pauses: tuple[float, ...]) -> 
 
 
 def bandwidth(seconds: float, record: Record) -> float | None:
-    """Of Triad, as STREAM counts."""
+    """Returns the Triad bandwidth by STREAM's count, in B/s."""
     return record.work["bytes"] / seconds if record.kernel == "triad" else None
 
 
 def latency(seconds: float, record: Record) -> float | None:
-    """Of the one thread that walks."""
+    """Returns the seconds of one access of the measuring thread."""
     return None if record.kernel == "triad" else seconds / record.work["accesses"]
 
 
 def cycles(seconds: float, record: Record) -> float | None:
-    """The latency in cycles of the true core clock."""
+    """Returns the latency in cycles of the true core clock."""
     return cycles_of(latency(seconds, record), record)
 
 
 def injected_bandwidth(seconds: float, record: Record) -> float | None:
-    """What the other threads read and wrote meanwhile, as STREAM counts."""
+    """Returns the bandwidth of the other threads at the same time, by STREAM's count."""
     injected = record.work.get("injected_bytes")
     return injected / seconds if injected else None
 
 
 metrics = (
-    Metric("bandwidth", "B/s", "higher", "Triad bandwidth (counted as STREAM counts)", bandwidth),
+    Metric("bandwidth", "B/s", "higher", "Triad bandwidth (STREAM's count)", bandwidth),
     Metric("latency", "s", "lower", "latency", latency),
     Metric("cycles", "cycle", "lower", "latency in cycles", cycles),
-    Metric("injected_bandwidth", "B/s", "none", "bandwidth of the load meanwhile", injected_bandwidth),
+    Metric("injected_bandwidth", "B/s", "none", "bandwidth of the load", injected_bandwidth),
 )
 
 figures = placement_figures.figures
@@ -149,7 +149,7 @@ roles = (Placed("triad", whole=True), Placed("chase", whole=False))
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """Of Triad: the share that its memory nodes have of the memory's bandwidth."""
+    """Returns the limit of Triad: its memory nodes' share of the memory bandwidth."""
     if metric != "bandwidth" or result.kernel != "triad":
         return None
     if not is_main(machine, str(result.parameters.get("memory_policy", "local"))):

@@ -1,4 +1,4 @@
-"""The figures of `memory.placement`: matrices from node to node, distances, the placements, the loaded latency."""
+"""Figures of `memory.placement`: matrices from node to node, distances, placements, latency under load."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,30 +12,28 @@ from steelyard.published import select as select_published
 from steelyard.published import series as published_series
 from steelyard.published import theoretical
 
-METRICS = {"triad": "bandwidth", "chase": "latency"}  # of the matrices
+METRICS = {"triad": "bandwidth", "chase": "latency"}  # metric of each matrix
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """The matrices, the distances beside the measured ratios, the five placements, the loaded latency."""
+    """Returns the matrices, the distances beside the measured ratios, the placements, and the latency under load."""
     several = len(memory_nodes(machine)) > 1
-    alone = (
-        "" if several else "This machine has one memory node: there is nothing to compare, and the one is measured. "
-    )
-    found = [
-        _matrix(results, machine, "triad", alone + "Rows: where the threads run."),
-        _matrix(results, machine, "chase", alone + "Rows: where the thread runs."),
+    alone = "" if several else "This machine has one memory node, so there is no other node to compare. "
+    drawn = [
+        _matrix(results, machine, "triad", alone + "Rows: node on which the threads run."),
+        _matrix(results, machine, "chase", alone + "Rows: node on which the thread runs."),
     ]
     if several:
-        found += _distances(machine, found[1])
+        drawn += _distances(machine, drawn[1])
     loaded = _loaded_latency(results)
-    return *found, _five(results, machine), *((loaded,) if loaded.series else ())
+    return *drawn, _five(results, machine), *((loaded,) if loaded.series else ())
 
 
 def _matrix(results: Sequence[Result], machine: Machine, kernel: str, caption: str) -> Figure:
     metric = METRICS[kernel]
     rows = [n for n in cpu_nodes(machine) if any(_cell(results, machine, kernel, (n, m)) for m in machine.nodes)]
     main = memory_nodes(machine)
-    # Other nodes are measured where a user names them.
+    # Other nodes are measured only if a user names them.
     columns = [n for n in machine.nodes if n in main or any(_cell(results, machine, kernel, (row, n)) for row in rows)]
     return Figure(
         name=f"placement-{metric}",
@@ -52,16 +50,16 @@ def _matrix(results: Sequence[Result], machine: Machine, kernel: str, caption: s
 
 
 def _cell(results: Sequence[Result], machine: Machine, kernel: str, way: tuple[NumaNode, NumaNode]) -> float | None:
-    """What was measured from the processors of the first node to the memory of the second."""
+    """Returns the value from the processors of the first node to the memory of the second."""
     near, memory = way
     cpus = usable_cpus(machine, near)
     pinning = format_cpu_list(cpus) if kernel == "triad" else str(cpus[0])
-    there = select(results, kernel=kernel, pinning=pinning, memory_policy=policy(machine, memory))
-    return next((r.metrics[METRICS[kernel]].value for r in there if METRICS[kernel] in r.metrics), None)
+    members = select(results, kernel=kernel, pinning=pinning, memory_policy=policy(machine, memory))
+    return next((r.metrics[METRICS[kernel]].value for r in members if METRICS[kernel] in r.metrics), None)
 
 
 def _distances(machine: Machine, latency: Figure) -> list[Figure]:
-    """The firmware's table beside ten times the ratio of each latency to the local one of its row."""
+    """Draws the firmware's table and ten times the ratio of each latency to the local latency of its row."""
     nodes = {str(n.number): n for n in machine.nodes}
     place = {number: i for i, number in enumerate(nodes)}
     slit = [
@@ -71,14 +69,11 @@ def _distances(machine: Machine, latency: Figure) -> list[Figure]:
     for row, line in zip(latency.rows, latency.z, strict=True):
         local = line[latency.columns.index(row)] if row in latency.columns else None
         ratios.append(tuple(10 * t / local if t and local else None for t in line))
-    reported = "Both figures should agree: the operating system places memory by the firmware's."
-    common = replace(latency, value=Axis("distance, local = 10"), caption=reported)
-    reported, measured = (
-        "Distance as the firmware reports it (SLIT)",
-        "Distance as measured: 10 × latency / local latency",
-    )
+    caption = "Both figures should agree: the operating system uses the firmware's distances to place memory."
+    common = replace(latency, value=Axis("distance, local = 10"), caption=caption)
+    firmware, measured = "Distance that the firmware reports (SLIT)", "Measured distance: 10 × latency / local latency"
     return [
-        replace(common, name="placement-slit", title=reported, z=tuple(slit)),
+        replace(common, name="placement-slit", title=firmware, z=tuple(slit)),
         replace(common, name="placement-ratio", title=measured, z=tuple(ratios)),
     ]
 
@@ -88,13 +83,13 @@ def _at(distances: Sequence[int], index: int) -> float | None:
 
 
 def _five(results: Sequence[Result], machine: Machine) -> Figure:
-    known = placements(machine)
+    places = placements(machine)
     bars: list[Series] = []
     measured = []
-    for p in known:
-        there = select(results, kernel="triad", pinning=p.pinning, memory_policy=p.memory_policy)
-        measured.append(next((r.metrics["bandwidth"] for r in there if "bandwidth" in r.metrics), None))
-    names = tuple(p.title for p in known)
+    for p in places:
+        members = select(results, kernel="triad", pinning=p.pinning, memory_policy=p.memory_policy)
+        measured.append(next((r.metrics["bandwidth"] for r in members if "bandwidth" in r.metrics), None))
+    names = tuple(p.title for p in places)
     if any(measured):
         bars.append(
             Series(
@@ -105,8 +100,8 @@ def _five(results: Sequence[Result], machine: Machine) -> Figure:
                 high=tuple(v.high if v else None for v in measured),
             )
         )
-    if any(p.limit for p in known):
-        bars.append(Series("limit", names, tuple(p.limit.value if p.limit else None for p in known)))
+    if any(p.limit for p in places):
+        bars.append(Series("limit", names, tuple(p.limit.value if p.limit else None for p in places)))
     return Figure(
         name="placement-five",
         title="Triad bandwidth of the placements",
@@ -114,14 +109,14 @@ def _five(results: Sequence[Result], machine: Machine) -> Figure:
         x=Axis("placement"),
         y=Axis("bandwidth", "B/s"),
         series=(*bars, *_published()),
-        caption="The limit of a remote node is its share of the memory's bandwidth; the link may allow less. Published "
-        "with their limits: a Xeon E5 v3 server, whose text says that the other socket's memory is 58 % slower than a node's "
-        "own, while its table gives 28 and 13 GB/s: 54 %.",
+        caption="The limit of a remote node is its share of the memory bandwidth; the link may allow less. The published "
+        "values and limits are from a Xeon E5 v3 server. Its text says that memory of the other socket is 58 % slower than "
+        "local memory; its table gives 28 and 13 GB/s, which is 54 % slower.",
     )
 
 
 def _published() -> list[Series]:
-    """Others' five placements, and the limit that they state for each."""
+    """Returns published placements and their published limits."""
     entries = [e for e in select_published("stream", "triad_bandwidth") if "placement" in e.parameters]
     limits = [replace(e, value=t) for e in entries if (t := theoretical(e))]
     lines = list(published_series(entries, x="placement"))
@@ -154,5 +149,5 @@ def _loaded_latency(results: Sequence[Result]) -> Figure:
         x=Axis("injected bandwidth", "B/s"),
         y=Axis("latency", "s"),
         series=tuple(series),
-        caption="One thread walks along its ring, the others of its node run Triad with ever shorter pauses.",
+        caption="One thread measures the latency. The other threads of its node run Triad with shorter and shorter pauses.",
     )

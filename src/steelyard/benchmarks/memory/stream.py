@@ -30,25 +30,25 @@ from steelyard.statistics.results import cases
 from steelyard.statistics.samples.summary import best_by_copy, classic_stream
 
 VECTORS = 3
-RUNS = 25  # of NICEVT's evaluation of AMD nodes
+RUNS = 25  # as in NICEVT's evaluation of AMD nodes
 STORES = ("ordinary", "streaming")
 CACHE_RULE = 4  # STREAM's rule: each vector is at least four times all last-level caches together
-LARGEST_SHARE = 0.6  # of the available memory: the rest of the machine must go on living
+LARGEST_SHARE = 0.6  # of the available memory: other processes need the rest
 
 
 def elements(machine: Machine) -> int:
-    """Elements of a vector by the rule, or as many as the memory allows where the rule cannot be met."""
+    """Returns the elements of a vector by the rule, or as many as the memory allows."""
     wanted = CACHE_RULE * reachable_cache(machine, machine.cpus) // 8
     possible = int(machine.memory_available * LARGEST_SHARE) // (8 * VECTORS)
     return max(1_000_000, min(max(wanted, 10_000_000), possible)) // 8 * 8  # 10 million: STREAM's own default
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """The four kernels at every number of threads; streaming stores, unpinned threads, working sets, page sizes."""
+    """Axes: four kernels with each number of threads; streaming stores, unpinned threads, working sets, page sizes."""
     n = (elements(machine),)
     threads = thread_counts(machine)
     every = threads if effort.name != "quick" else tuple(sorted({1, threads[-1]}))
-    # One pass over memory takes a good part of a second: at least N = 10 samples, as STREAM takes (25 in seed 000).
+    # One pass over memory takes a large part of a second: at least 10 samples, as STREAM takes.
     quick = effort.name == "quick"
     long = Sampling(effort.sampling.width, 1.0 if quick else 25 * 0.1, 8 if quick else 10, 25)
     short = Sampling(effort.sampling.width, 0.15, 20, 400)
@@ -91,11 +91,11 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
                 "stores": ("ordinary",),
                 "elements": n,
             },
-            # The 25 runs of which NICEVT's evaluation keeps the one with the best Copy; a quick run has no time for them.
+            # NICEVT's evaluation keeps the run with the best Copy, of 25. A quick run has no time for them.
             Sampling(effort.sampling.width, *((2, 3, 10) if effort.name == "quick" else (25 * 0.3, RUNS, RUNS))),
             1.0,
         ),
-        # Half and twice the size: a bandwidth that still falls with size is a cache's.
+        # Smaller working sets: if the bandwidth still falls with the size, a cache holds a part of them.
         Axes(
             {
                 "kernel": ("triad",),
@@ -140,7 +140,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
 
 
 def working_sets(machine: Machine, effort: Effort) -> tuple[int, ...]:
-    """Bytes of all three vectors together, from half of a first cache upward, two or four steps an octave of four."""
+    """Returns sizes of all three vectors together, from 16 KiB upward, each two or four times the one before."""
     step = 4 if effort.name == "quick" else 2
     sizes = [16 << 10]
     while sizes[-1] < 24 * elements(machine):
@@ -149,17 +149,17 @@ def working_sets(machine: Machine, effort: Effort) -> tuple[int, ...]:
 
 
 def bandwidth(seconds: float, record: Record) -> float:
-    """As STREAM counts: bytes that the loop's own words read and write."""
+    """Returns the bytes per second that the loop reads and writes, by STREAM's count."""
     return record.work["bytes"] / seconds
 
 
 def traffic(seconds: float, record: Record) -> float:
-    """What the memory moves: with ordinary stores every line written is read first."""
+    """Returns the bytes per second that the memory moves. With ordinary stores, each written line is read first."""
     return record.work["bytes_moved"] / seconds
 
 
 def best_of(times: int) -> Callable[[float, Record], float | None]:
-    """STREAM's own statistic: the best of the first `times` passes, the very first left out. None where fewer were made."""
+    """Returns the metric by STREAM's rule: the best of `times` passes without the first. None with fewer passes."""
 
     def best(seconds: float, record: Record) -> float | None:
         fastest = (
@@ -170,21 +170,21 @@ def best_of(times: int) -> Callable[[float, Record], float | None]:
     return best
 
 
-def by_copy(seconds: float, record: Record) -> float | None:
-    """The statistic of NICEVT's evaluation: Triad in the rotation with the best Copy of 25. None but for 25 rotations or more."""
-    reported = record.surroundings.details
-    if record.kernel != "rotation" or reported is None:
+def triad_by_copy(seconds: float, record: Record) -> float | None:
+    """Returns Triad of the rotation with the best Copy of 25, as NICEVT's evaluation. None with fewer than 25 rotations."""
+    details = record.surroundings.details
+    if record.kernel != "rotation" or details is None:
         return None
-    triad = best_by_copy(reported.get("copy", ()), reported.get("triad", ()), RUNS)
+    triad = best_by_copy(details.get("copy", ()), details.get("triad", ()), RUNS)
     return 24.0 * int(record.parameters["elements"]) / triad if triad else None
 
 
 metrics = (
-    Metric("bandwidth", "B/s", "higher", "bandwidth (counted as STREAM counts)", bandwidth),
+    Metric("bandwidth", "B/s", "higher", "bandwidth (STREAM's count)", bandwidth),
     Metric("traffic", "B/s", "higher", "traffic (write-allocate included)", traffic),
     Metric("best_of_10", "B/s", "higher", "best of 10 without the first (STREAM's rule)", best_of(10)),
     Metric("best_of_25", "B/s", "higher", "best of 25 without the first", best_of(RUNS)),
-    Metric("triad_by_copy", "B/s", "higher", "Triad of the run with the best Copy, of 25", by_copy),
+    Metric("triad_by_copy", "B/s", "higher", "Triad of the run with the best Copy of 25 runs", triad_by_copy),
 )
 
 roles = (
@@ -205,16 +205,16 @@ roles = (
         title="Triad",
         order=10,
         kernel="triad",
-        shared="A few threads fill the memory's channels; more of them share what is there.",
+        shared="A few threads use the full bandwidth of the memory channels, and more threads share it.",
         at=lambda results: cases.select_greatest(results, "elements"),
-        remedy="Use as many threads as fill the memory, and spread them over the memory nodes: steelyard run "
+        remedy="Use only as many threads as the memory bandwidth needs, and spread them over the memory nodes: steelyard run "
         "--only memory.stream --set kernel=triad --set pinning=compact,scatter --set threads=1,{threads}",
     ),
 )
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """The memory's own peak; none for working sets that a cache holds, and for memory that is not the main one."""
+    """Returns the memory's peak; None for working sets that a cache holds, and for memory that is not main memory."""
     other = not is_main(machine, str(result.parameters.get("memory_policy", "local")))
     if result.parameters.get("elements") != elements(machine) or other:
         return None
@@ -222,7 +222,7 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """Triad against threads, and Triad against the working set."""
+    """Returns figures of Triad against threads, and against the working set."""
     n = elements(machine)
     peak = machine.limits.get("memory_bandwidth")
     triad = select(results, kernel="triad", elements=n, page_size=None)
@@ -237,7 +237,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
             *published("stream", "triad_bandwidth", x="threads"),
         ),
         marks=(Mark("y", peak.value, f"limit: {peak.source}"),) if peak else (),
-        caption="Counted as STREAM counts. Every point is a median with its 95 % interval.",
+        caption="Bytes by STREAM's count. Each point is a median with its 95 % interval.",
     )
     sweep = Figure(
         name="triad-working-set",
@@ -253,7 +253,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
             scale=24,
         ),
         marks=cache_marks(machine),
-        caption="Each step down is a cache that no longer holds the vectors. The last points must lie on a plateau: "
-        "then the memory was measured.",
+        caption="At each step down, a cache no longer holds the vectors. If the last points lie on a level line, they show "
+        "the bandwidth of the memory.",
     )
     return threads, sweep

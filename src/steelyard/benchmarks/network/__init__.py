@@ -1,1 +1,1 @@
-"""What passes between processes: latency, bandwidth, topologies, collectives; over MPI."""
+"""Benchmarks of messages between processes over MPI: latency, bandwidth, topologies, collectives."""

@@ -39,13 +39,13 @@ KERNELS = {
     "head_to_head": "head to head, nonblocking",
 }
 LARGEST = 4 << 20
-PAIRS_FOR_MORE_RANKS = 8  # planned even where the machine has fewer processors: for ranks that the user sets
-MATCHINGS = {"quick": 5, "standard": 20, "full": 50}  # the mean's error falls as their root
+PAIRS_FOR_MORE_RANKS = 8  # planned also with fewer processors, for numbers of ranks that the user sets
+MATCHINGS = {"quick": 5, "standard": 20, "full": 50}  # the error of the mean falls with the square root
 NAMES = ("pairs", "ranks", "buffers", "transport", "placement", "mpi", "toolchain")
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """All ranks; 1, 2, 4 … pairs; three exchanges; all sizes. With three nodes or more random matchings, one rank a node."""
+    """Axes: all ranks; 1, 2, 4 … pairs; three exchanges; all sizes. From three nodes, also random matchings of the nodes."""
     sampling = Sampling(effort.sampling.width, 0.05 if effort.name == "quick" else 0.3, effort.sampling.least, 2000)
     sizes = message_sizes(effort, least=8, largest=LARGEST)
     ranks = rank_counts(machine)[-1]
@@ -57,7 +57,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         "buffers": ("reused",),
         "message_bytes": sizes[::2] if effort.name == "quick" else sizes,
     }
-    blocks = [Axes(values, sampling, 0.02, keep=possible, choices={"buffers": BUFFERS})]
+    blocks = [Axes(values, sampling, 0.02, keep=is_possible, choices={"buffers": BUFFERS})]
     if len(machine.hosts) > 2:
         chance: dict[str, tuple[Scalar, ...]] = {
             **values,
@@ -68,45 +68,45 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
             "matching": tuple(range(1, MATCHINGS[effort.name] + 1)),
             "message_bytes": (8, 1 << 14, 1 << 20),
         }
-        blocks.append(Axes(chance, sampling, 0.02, keep=possible))
+        blocks.append(Axes(chance, sampling, 0.02, keep=is_possible))
     return tuple(blocks)
 
 
 def pair_counts(ranks: int) -> tuple[int, ...]:
-    """1, 2, 4 … and half of the ranks."""
+    """Returns 1, 2, 4 … and half of the ranks."""
     powers = [1 << k for k in range(20) if 1 << k <= max(ranks // 2, PAIRS_FOR_MORE_RANKS)]
     return tuple(sorted({*powers, max(1, ranks // 2)}))
 
 
-def possible(point: Parameters) -> bool:
-    """Whether there are ranks enough for the pairs."""
+def is_possible(point: Parameters) -> bool:
+    """Returns whether there are enough ranks for the pairs."""
     return 2 * int(point["pairs"]) <= int(point["ranks"])
 
 
 def rate(seconds: float, record: Record) -> float | None:
-    """Of all pairs, by the slowest one's time."""
+    """Returns the bytes per second of all pairs, by the time of the slowest pair."""
     return record.work["bytes"] / seconds or None
 
 
 def rank0_rate(seconds: float, record: Record) -> float | None:
-    """As mpptest prints it: all pairs' bytes over the time that rank 0 saw; None where rank 0 took no part."""
-    own = next(iter(rank_seconds(record)), ())
-    return record.work["bytes"] * record.operations / median(own) or None if own else None
+    """Returns all pairs' bytes over the time of rank 0, as mpptest does; None if rank 0 takes no part."""
+    seconds_of_rank0 = next(iter(rank_seconds(record)), ())
+    return record.work["bytes"] * record.operations / median(seconds_of_rank0) or None if seconds_of_rank0 else None
 
 
 def message_rate(seconds: float, record: Record) -> float:
-    """Messages per second of all pairs."""
+    """Returns the messages per second of all pairs."""
     return record.work["messages"] / seconds
 
 
 def time(seconds: float, record: Record) -> float:
-    """Half of an exchange."""
+    """Returns half of the time of an exchange, in seconds."""
     return seconds / 2
 
 
 metrics = (
     Metric("rate", "B/s", "higher", "rate of all pairs", rate),
-    Metric("rank0_rate", "B/s", "higher", "rate by rank 0's time alone (as mpptest)", rank0_rate),
+    Metric("rank0_rate", "B/s", "higher", "rate by the time of rank 0 (as mpptest)", rank0_rate),
     Metric("message_rate", "1/s", "higher", "messages per second of all pairs", message_rate),
     Metric("time", "s", "lower", "half of an exchange, of the slowest pair", time),
 )
@@ -115,9 +115,9 @@ roles = (PairsPoint("round_trip", "bisection bandwidth"),)
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """What the links of a system file's rate carry, where every pair lies on two hosts.
+    """Returns the capacity of the links if a system file gives their rate and each pair lies on two hosts.
 
-    Each host sends no more than B; a round trip has one message in flight, so that a pair adds B at most, head to head 2 B.
+    Each host sends at most B. A round trip has one message in flight, so a pair adds at most B; head to head, 2 B.
     """
     link, hosts, met = machine.limits.get("network_bandwidth"), hosts_of(result.records), pairs_of(result)
     if metric not in ("rate", "rank0_rate") or link is None or not hosts or not met:
@@ -126,32 +126,32 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
         return None
     count = len({hosts[rank] for pair in met for rank in pair})
     links = min(count, len(met) * (2 if result.kernel == "head_to_head" else 1))
-    return Limit(links * link.value, "B/s", f"{links} × {quantity(link.value, 'B/s')} a link ({link.source})")
+    return Limit(links * link.value, "B/s", f"{links} × {quantity(link.value, 'B/s')} for each link ({link.source})")
 
 
 def pairs_of(result: Result) -> tuple[tuple[int, int], ...]:
-    """Who met whom: by the halves, or as the record of a random matching tells; empty where that is not known."""
+    """Returns the pairs of ranks, by the halves or from the record of a random matching; empty if unknown."""
     if result.parameters.get("matching", "halves") == "halves":
         half = int(result.parameters["ranks"]) // 2
         return tuple((i, i + half) for i in range(int(result.parameters["pairs"])))
-    reported: dict[str, Any] = next((d for r in result.records if (d := r.surroundings.details)), {})
-    return tuple((int(a), int(b)) for a, b in reported.get("pairs", ()))
+    details: dict[str, Any] = next((d for r in result.records if (d := r.surroundings.details)), {})
+    return tuple((int(a), int(b)) for a, b in details.get("pairs", ()))
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """Rate against the size for each kind of exchange; against the pairs; the effective bisection where there is chance."""
+    """Returns figures of the rate against size and pairs, and of the effective bisection if matchings are random."""
     halves = select(results, matching="halves")
-    found = [_of_size(select(halves, kernel=kernel), kernel, words) for kernel, words in KERNELS.items()]
+    by_size = [_draw_sizes(select(halves, kernel=kernel), kernel, words) for kernel, words in KERNELS.items()]
     effective = _effective(results)
     return (
-        *found,
-        _of_pairs(halves),
+        *by_size,
+        _draw_pairs(halves),
         *tolerance_figure(select(results, kernel="round_trip"), "network.bisection"),
         *((effective,) if effective else ()),
     )
 
 
-def _of_size(results: Sequence[Result], kernel: str, words: str) -> Figure:
+def _draw_sizes(results: Sequence[Result], kernel: str, words: str) -> Figure:
     return Figure(
         name=f"bisection-{kernel.replace('_', '-')}",
         title=f"Bisection bandwidth against the size of the message: {words}",
@@ -159,7 +159,7 @@ def _of_size(results: Sequence[Result], kernel: str, words: str) -> Figure:
         x=Axis("message", "B", log=True),
         y=Axis("rate of all pairs", "B/s", log=True),
         series=against("message_bytes", "rate", results, names=NAMES, label="one pair" if _one_pair(results) else ""),
-        caption="2 · pairs · length over the time of the slowest pair.",
+        caption="The rate is 2 · pairs · length over the time of the slowest pair.",
     )
 
 
@@ -167,8 +167,8 @@ def _one_pair(results: Sequence[Result]) -> bool:
     return {r.parameters.get("pairs") for r in results} == {1}
 
 
-def _of_pairs(halves: Sequence[Result]) -> Figure:
-    """The smallest, a middle and the largest message; lines where there is more than one number of pairs."""
+def _draw_pairs(halves: Sequence[Result]) -> Figure:
+    """Draws the rate of the smallest, a middle and the largest message against the number of pairs."""
     sizes = sorted({int(r.parameters["message_bytes"]) for r in halves if "rate" in r.metrics})
     series: list[Series] = []
     for size in sorted({sizes[0], sizes[len(sizes) // 2], sizes[-1]}) if sizes else ():
@@ -182,31 +182,31 @@ def _of_pairs(halves: Sequence[Result]) -> Figure:
         x=Axis("pairs"),
         y=Axis("rate of all pairs", "B/s", log=True),
         series=tuple(series),
-        caption="A straight rise is a network that each pair has as if it were alone; where it flattens something is full.",
+        caption="A straight line means that the pairs do not slow each other. If it flattens, a part of the network is full.",
     )
 
 
 def effective(results: Sequence[Result]) -> dict[int, tuple[float, float, float]]:
-    """Of each size: mean, least and greatest rate over the random matchings, of all that were measured."""
+    """Returns for each size the mean, least and greatest rate over all random matchings."""
     rates: dict[int, list[float]] = {}
     for r in results:
         if isinstance(r.parameters.get("matching"), int) and "rate" in r.metrics:
             rates.setdefault(int(r.parameters["message_bytes"]), []).append(r.metrics["rate"].value)
-    return {size: (fmean(found), min(found), max(found)) for size, found in sorted(rates.items())}
+    return {size: (fmean(values), min(values), max(values)) for size, values in sorted(rates.items())}
 
 
 def _effective(results: Sequence[Result]) -> Figure | None:
-    found = effective(results)
-    if not found:
+    rates = effective(results)
+    if not rates:
         return None
-    names = ("mean: the effective bisection bandwidth", "least of the matchings", "greatest of the matchings")
-    sizes = tuple(float(size) for size in found)
+    names = ("mean: effective bisection bandwidth", "least of the matchings", "greatest of the matchings")
+    sizes = tuple(float(size) for size in rates)
     return Figure(
         name="bisection-effective",
         title="Effective bisection bandwidth: random matchings of the nodes",
         kind="lines",
         x=Axis("message", "B", log=True),
         y=Axis("rate of all pairs", "B/s", log=True),
-        series=tuple(Series(name, sizes, tuple(v[i] for v in found.values())) for i, name in enumerate(names)),
-        caption="One rank a node, round trips; each matching pairs the nodes anew by chance.",
+        series=tuple(Series(name, sizes, tuple(v[i] for v in rates.values())) for i, name in enumerate(names)),
+        caption="Round trips with one rank on each node. Each matching pairs the nodes at random.",
     )

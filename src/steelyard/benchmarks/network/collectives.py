@@ -44,7 +44,7 @@ MAPPED = (
     "bcast",
     "allreduce",
     "alltoall",
-)  # that have a heat map: one to all, all to all the same, all to all different
+)  # operations with a heat map: one to all, all to all with equal data, all to all with different data
 MANY_BLOCKS = (
     "gather",
     "scatter",
@@ -57,13 +57,13 @@ MANY_BLOCKS = (
     "reduce_scatter_block",
 )
 LARGEST = 1 << 20
-FEWEST = 6  # samples: with more ranks than processors one can take seconds, and a case has half a minute
+FEWEST = 6  # samples: with more ranks than processors, one can take seconds, and a case has half a minute
 TESTS = 10  # calls of MPI_Test during the computation
 NAMES = ("kernel", "root", "transport", "placement", "mpi", "toolchain")
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """All operations over sizes and ranks; in a quick run few sizes. Cases that do not fit into memory are left out."""
+    """Axes: all operations over sizes and ranks; few sizes in a quick run; no cases that do not fit into memory."""
     quick = effort.name == "quick"
     sampling = Sampling(effort.sampling.width, 0.02 if quick else 0.05, FEWEST, 1000)
     sizes = (8, 1 << 12, 1 << 16, 1 << 19) if quick else message_sizes(effort, least=4, largest=LARGEST)
@@ -94,25 +94,25 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
 
 
 def time(seconds: float, record: Record) -> float:
-    """From the first start to the last end, of one operation."""
+    """Returns the seconds of one operation, from the first start to the last end."""
     return seconds
 
 
 def bandwidth(seconds: float, record: Record) -> float | None:
-    """Bytes that must pass between ranks at least, over the time."""
+    """Returns the least bytes that must pass between ranks, per second."""
     return record.work["bytes"] / seconds or None
 
 
 def together(seconds: float, record: Record) -> float | None:
-    """Of a nonblocking operation and a computation as long at once: equal to the computation alone where all is hidden."""
+    """Returns the seconds of a nonblocking operation with a computation of equal length; full overlap halves the sum."""
     value = _details(record).get("together")
     return float(value) if value else None
 
 
 metrics = (
     Metric("time", "s", "lower", "time of the operation", time),
-    Metric("bandwidth", "B/s", "higher", "bandwidth of the least bytes that must pass", bandwidth),
-    Metric("together", "s", "lower", "time together with a computation as long", together),
+    Metric("bandwidth", "B/s", "higher", "bandwidth of the least bytes that must pass between ranks", bandwidth),
+    Metric("together", "s", "lower", "time together with a computation of equal length", together),
 )
 
 
@@ -124,21 +124,21 @@ roles = (Waiting("barrier"), Waiting("allreduce"), Witness("alltoall"))
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """None: the least time depends on the algorithm."""
+    """Returns None: the least time depends on the algorithm."""
     return None
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """Time against the size at the most ranks; maps of size and ranks; the overlap by both formulas."""
+    """Returns figures of the time against the size, maps of size and ranks, and the overlap by both formulas."""
     ranks = max((int(r.parameters["ranks"]) for r in results), default=0)
     largest = select(results, ranks=ranks)
-    found = [
+    drawn = [
         _curves(largest, MOVING, "moving", f"Operations that move data, {ranks} ranks"),
         _curves(largest, ADDING, "adding", f"Operations that add, {ranks} ranks"),
     ]
-    found += [figure for kernel in MAPPED for figure in _maps(select(results, kernel=kernel), kernel)]
-    found += [_overlaps(largest, formula, words) for formula, words in (("imb", "IMB"), ("osu", "OSU"))]
-    return tuple(found)
+    drawn += [figure for kernel in MAPPED for figure in _maps(select(results, kernel=kernel), kernel)]
+    drawn += [_overlaps(largest, formula, words) for formula, words in (("imb", "IMB"), ("osu", "OSU"))]
+    return tuple(drawn)
 
 
 def _curves(results: Sequence[Result], kernels: Sequence[str], name: str, title: str) -> Figure:
@@ -152,20 +152,20 @@ def _curves(results: Sequence[Result], kernels: Sequence[str], name: str, title:
         x=Axis("one block", "B", log=True),
         y=Axis("time", "s", log=True),
         series=against("message_bytes", "time", shown, names=names),
-        caption="From the first start to the last end. The blocking forms; the table has the nonblocking ones.",
+        caption="Time from the first start to the last end, for the blocking forms. The table has the nonblocking forms.",
     )
 
 
 def _maps(results: Sequence[Result], kernel: str) -> list[Figure]:
-    """A map for each setting (MPI, toolchain …) in which the operation was measured."""
+    """Draws a map for each setting (MPI, toolchain …) in which the operation was measured."""
     settings: dict[tuple[object, ...], list[Result]] = {}
     for result in results:
         settings.setdefault(tuple(result.parameters.get(name) for name in NAMES[1:]), []).append(result)
-    found = []
+    maps = []
     for number, (setting, members) in enumerate(sorted(settings.items(), key=str), 1):
         several = len(settings) > 1
         columns, rows, z = table(members, "message_bytes", "ranks", "time")
-        found.append(
+        maps.append(
             Figure(
                 name=f"collectives-{kernel}" + (f"-{number}" if several else ""),
                 title=f"{kernel}: time over size and ranks"
@@ -179,14 +179,14 @@ def _maps(results: Sequence[Result], kernel: str) -> list[Figure]:
                 value=Axis("time", "s", log=True),
             )
         )
-    return found
+    return maps
 
 
 def overlap(result: Result, formula: str) -> float | None:
-    """The share of the operation's time that was hidden, by "imb" or "osu": mean over the launches; None where not measured."""
+    """Returns the hidden share of the operation's time by "imb" or "osu": mean over the launches; None if not measured."""
     shares = [_details(r).get(formula) for r in result.records]
-    known = [float(share) for share in shares if share is not None]
-    return fmean(known) if known else None
+    measured = [float(share) for share in shares if share is not None]
+    return fmean(measured) if measured else None
 
 
 def _overlaps(results: Sequence[Result], formula: str, words: str) -> Figure:
@@ -202,10 +202,10 @@ def _overlaps(results: Sequence[Result], formula: str, words: str) -> Figure:
         title=f"Share of a nonblocking operation hidden behind computation, formula of {words}",
         kind="lines",
         x=Axis("one block", "B", log=True),
-        y=Axis("hidden", "%"),
+        y=Axis("hidden share", "%"),
         series=tuple(
             Series(name, tuple(x for x, _ in sorted(points)), tuple(y for _, y in sorted(points)))
             for name, points in sorted(lines.items())
         ),
-        caption=f"MPI_Test is called {TESTS} times during the computation. Both formulas stand in the text above.",
+        caption=f"The kernel calls MPI_Test {TESTS} times during the computation. The text above has both formulas.",
     )

@@ -19,7 +19,7 @@ T. Hoefler, A. Lichei and W. Rehm, Low-Overhead LogGP Parameter Assessment for M
 
 from collections.abc import Sequence
 
-from steelyard.benchmarks.network.protocol import named, networks, places, sizes_of
+from steelyard.benchmarks.network.protocol import join_words, networks, places, sizes_of
 from steelyard.benchmarks.network.sizes import pairs
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
@@ -30,17 +30,17 @@ parallel = True
 
 SIZES = (1, *(1 << k for k in range(4, 19)))  # bytes: up to 256 KiB, each step twice the last
 QUICK = (1, 16, 128, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072)
-TRAIN = 16  # messages: the growth by one is then known about as well as the time of one
-# s: the sender's overhead shows where the delay covers the gap, best where it just does.
+TRAIN = 16  # messages: the time of a further message is then about as accurate as that of one message
+# Seconds. The sender's overhead shows if the delay covers the gap, best if it only just does.
 DELAYS = (2e-6, 5e-6, 2e-5, 5e-5, 5e-4)
 QUICK_DELAYS = (5e-6, 2e-5)
-SHORT = (5e-6, 4096)  # delays up to that many seconds do not cover the gaps of more bytes
-ANSWERED = 5e-4  # s in which the answer has come, surely, before the receive is timed
+SHORT = (5e-6, 4096)  # (seconds, bytes): shorter delays do not cover the gaps of larger messages
+ANSWERED = 5e-4  # seconds after which the answer has certainly arrived, before the receive is timed
 PIECE = 1024  # bytes for which G is shown
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """Round trips and trains over the sizes and delays, in every relation of two ranks; receives of short messages."""
+    """Axes: round trips and trains over sizes and delays, for each placement of two ranks; receives of short messages."""
     quick = effort.name == "quick"
     sampling = Sampling(effort.sampling.width, 0.03 if quick else 0.15, effort.sampling.least, 2000)
     common: dict[str, tuple[Scalar, ...]] = {
@@ -60,18 +60,18 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         "delay": (ANSWERED,),
     }
     blocks = [
-        Axes(common | trains, sampling, 0.02, _telling, bounds={"delay": (0, 1)}),
+        Axes(common | trains, sampling, 0.02, _is_useful, bounds={"delay": (0, 1)}),
         Axes(common | receive, sampling, 0.02),
     ]
     within = tuple(p for p in pairs(machine) if p != "other node")[:1]
     if within and not quick:
         alone = common | {"placement": within, "transport": ("no shared memory",)}
-        blocks += [Axes(alone | trains, sampling, 0.02, _telling), Axes(alone | receive, sampling, 0.02)]
+        blocks += [Axes(alone | trains, sampling, 0.02, _is_useful), Axes(alone | receive, sampling, 0.02)]
     return tuple(blocks)
 
 
-def _telling(point: Parameters) -> bool:
-    """A delay means nothing to a single message, and a short one nothing to messages with long gaps."""
+def _is_useful(point: Parameters) -> bool:
+    """Returns whether the delay has an effect: none on a single message, and a short delay none on long gaps."""
     delay = float(point["delay"])
     if point["messages"] == 1:
         return delay == 0
@@ -79,17 +79,17 @@ def _telling(point: Parameters) -> bool:
 
 
 def train(seconds: float, record: Record) -> float | None:
-    """PRTT(n, d, s); None for kernel `receive`."""
+    """Returns PRTT(n, d, s), in seconds; None for kernel `receive`."""
     return seconds if record.kernel == "trains" else None
 
 
 def latency(seconds: float, record: Record) -> float | None:
-    """Half of the round trip of a single message; None for trains."""
+    """Returns half of the round trip of a single message; None for trains."""
     return seconds / 2 if record.kernel == "trains" and record.parameters.get("messages") == 1 else None
 
 
 def receive(seconds: float, record: Record) -> float | None:
-    """The median receive of the record; None for trains, and where it takes less than the clock's reading."""
+    """Returns the median receive of the record; None for trains, and if it is shorter than a reading of the clock."""
     details = record.surroundings.details or {}
     return details.get("receive") if record.kernel == "receive" else None
 
@@ -97,29 +97,29 @@ def receive(seconds: float, record: Record) -> float | None:
 metrics = (
     Metric("train", "s", "lower", "time of the train and its answer", train),
     Metric("latency", "s", "lower", "half of a round trip", latency),
-    Metric("receive", "s", "lower", "time of a receive whose message is there", receive),
+    Metric("receive", "s", "lower", "time of a receive whose message has arrived", receive),
 )
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """None: the parameters are what bounds others."""
+    """Returns None: no known limit applies to these parameters."""
     return None
 
 
 def fits(results: Sequence[Result]) -> tuple[tuple[str, LogGP], ...]:
-    """("1 B to 4 KiB", the parameters) of each protocol in the results of one network, by size.
+    """Returns (sizes, parameters) of each protocol in the results of one network, with sizes as "1 B to 4 KiB".
 
-    The regions are those of the round trips (statistics.hockney); where it finds none, all sizes are one.
+    The regions are those of the round trips (statistics.hockney). If it finds no regions, all sizes form one.
     """
     trains, received = _trains(results), _received(results)
     alone = [(float(t.size), t.seconds / 2) for t in trains if t.messages == 1]
     borders = [(r.first, r.last) for r in regions(alone)]
     borders = borders or ([(min(alone)[0], max(alone)[0])] if alone else [])
-    found = []
+    fitted = []
     for first, last in borders:
         inside = [t for t in trains if first <= t.size <= last]
-        found.append((sizes_of(first, last), parameters(inside, received)))
-    return tuple(found)
+        fitted.append((sizes_of(first, last), parameters(inside, received)))
+    return tuple(fitted)
 
 
 def _trains(results: Sequence[Result]) -> list[Train]:
@@ -140,29 +140,29 @@ def _received(results: Sequence[Result]) -> dict[int, float]:
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """Gaps and overheads against the size with a line for each protocol, what the lines leave over, and the parameters."""
+    """Returns figures of gaps and overheads with a line for each protocol, of the residuals, and of the parameters."""
     points: list[Series] = []
     left: list[Series] = []
     bars: list[Series] = []
     for name, members in networks(results).items():
         received = _received(members)
         for sizes, fit in fits(members):
-            points += _gaps(named(name, sizes), fit)
-            left += _left(named(name, sizes), fit)
-            bars += _parameters(named(name, sizes), fit, received)
+            points += _gaps(join_words(name, sizes), fit)
+            left += _left(join_words(name, sizes), fit)
+            bars += _parameters(join_words(name, sizes), fit, received)
     size = Axis("message", "B", log=True)
     gaps = Figure(
         name="loggp-gaps",
-        title="What a further message costs, and the model's lines",
+        title="Time of each further message, and the model's lines",
         kind="lines",
         x=size,
         y=Axis("time for each further message", "s", log=True),
         series=tuple(points),
-        caption="Gap: messages sent at once. Overhead: what the sender spends while it could compute. Lines: g + (s − 1)·G.",
+        caption="Gap: time between messages sent at once. Overhead: processor time of the sender. Lines: g + (s − 1)·G.",
     )
     residuals = Figure(
         name="loggp-residuals",
-        title="What the model's lines leave over",
+        title="Residuals of the model's lines",
         kind="lines",
         x=size,
         y=Axis("(measured − line) / measured", "%"),
@@ -175,22 +175,22 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("parameter"),
         y=Axis("time", "s", log=True),
         series=tuple(bars),
-        caption="L, o and half of the round trip are those of the protocol's smallest size. What is missing was not positive.",
+        caption="L, o and half of the round trip: at the protocol's smallest size. Values that are not positive are left out.",
     )
     return gaps, residuals, table
 
 
 def _gaps(name: str, fit: LogGP) -> list[Series]:
-    made = []
+    series = []
     for what, pairs_ in (("gap", fit.gaps), ("overhead", fit.overheads)):
         shown = [(float(size), value) for size, value in pairs_ if value > 0]
         if shown:
             x, y = zip(*shown, strict=True)
-            made.append(Series(named(name, what), x, y, connected=False))
+            series.append(Series(join_words(name, what), x, y, connected=False))
     if len(fit.gaps) > 1 and fit.gap is not None:
         sizes = places(fit.gaps[0][0], fit.gaps[-1][0])
-        made.append(Series(named(name, "g + (s − 1)·G"), sizes, tuple(_line(fit, s) for s in sizes)))
-    return made
+        series.append(Series(join_words(name, "g + (s − 1)·G"), sizes, tuple(_line(fit, s) for s in sizes)))
+    return series
 
 
 def _left(name: str, fit: LogGP) -> list[Series]:

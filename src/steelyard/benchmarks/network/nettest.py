@@ -35,13 +35,13 @@ from steelyard.statistics.results.steadiness import steadiness
 from steelyard.units import binary_size, quantity
 
 parallel = True
-LARGEST = 4 << 20  # bytes; larger messages are many times the caches, and chaos needs P of them
-OUTSTANDING = 256  # requests of one rank; two a channel: up to 128 ranks all are in flight at once
+LARGEST = 4 << 20  # bytes; larger messages exceed the caches many times, and chaos needs P of them
+OUTSTANDING = 256  # requests of one rank, two for each channel: with up to 128 ranks, all are in flight at once
 NAMES = ("topology", "direction", "outstanding", "transport", "placement", "mpi", "toolchain")
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """Three topologies, two directions, all sizes, at 2, 4, 8 … ranks; of several hosts with one rank on each, and with all.
+    """Axes: three topologies, two directions, all sizes, 2, 4, 8 … ranks; on several hosts, one rank on each and all ranks.
 
     Cases that do not fit into memory are left out.
     """
@@ -51,7 +51,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         "topology": ("star", "ring", "chaos"),
         "direction": ("one-way", "two-way"),
     }
-    bounds = {"outstanding": (4, GREATEST)}  # two channels' requests at least
+    bounds = {"outstanding": (4, GREATEST)}  # at least the requests of two channels
     values: dict[str, tuple[Scalar, ...]] = {
         "kernel": ("nettest",),
         "ranks": all_ranks,
@@ -82,25 +82,25 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
 
 
 def throughput(seconds: float, record: Record) -> float | None:
-    """Both directions of all channels."""
+    """Returns the bytes per second of all channels in both directions."""
     return record.work["bytes"] / seconds or None
 
 
 def time(seconds: float, record: Record) -> float:
-    """Until a message each way has passed along every channel."""
+    """Returns the seconds until each channel has carried a message each way."""
     return seconds
 
 
 metrics = (
     Metric("throughput", "B/s", "higher", "throughput of all channels", throughput),
-    Metric("time", "s", "lower", "time of a message each way on every channel", time),
+    Metric("time", "s", "lower", "time of one message each way on each channel", time),
 )
 
 
 def bound(topology: str, ranks: int, link: float) -> float:
-    """The most throughput of `ranks`, each behind a full-duplex link of `link` B/s a direction.
+    """Returns the highest throughput of `ranks`, each with a full-duplex link of `link` B/s for each direction.
 
-    Star: 2 (P-1) L bytes are counted, and the first rank's link carries (P-1) L each way. Ring: 2 P L and 2 L. Chaos: P (P-1) L
+    Star: 2 (P-1) L bytes count, and the first rank's link carries (P-1) L each way. Ring: 2 P L and 2 L. Chaos: P (P-1) L
     and (P-1) L.
     """
     return link * (2 if topology == "star" else ranks)
@@ -110,7 +110,7 @@ roles = (Counterpart("nettest", "nettest"),)
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """The bound by a system file's link rate, where every rank has a host of its own."""
+    """Returns the bound by the link rate of a system file, if each rank has its own host."""
     link, hosts = machine.limits.get("network_bandwidth"), hosts_of(result.records)
     ranks = int(result.parameters.get("ranks", 0))
     if metric != "throughput" or link is None or ranks < 2 or len(set(hosts)) != ranks:
@@ -118,12 +118,14 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
     topology = str(result.parameters["topology"])
     factor = "2" if topology == "star" else f"{ranks} ranks"
     return Limit(
-        bound(topology, ranks, link.value), "B/s", f"{factor} × {quantity(link.value, 'B/s')} a link ({link.source})"
+        bound(topology, ranks, link.value),
+        "B/s",
+        f"{factor} × {quantity(link.value, 'B/s')} for each link ({link.source})",
     )
 
 
 def link_of(results: Sequence[Result], machine: Machine, spread: bool) -> tuple[float, str] | None:
-    """B and where it comes from: a system file, or the best one-way throughput of two ranks (on two hosts where `spread`)."""
+    """Returns B and its source: a system file, or the best one-way throughput of two ranks (on two hosts if `spread`)."""
     given = machine.limits.get("network_bandwidth")
     if given and spread:
         return given.value, given.source
@@ -136,19 +138,19 @@ def link_of(results: Sequence[Result], machine: Machine, spread: bool) -> tuple[
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """Throughput against the size for each number of ranks, with the bounds; and against the ranks."""
+    """Returns figures of the throughput against the size for each number of ranks, with bounds, and against the ranks."""
     counts = sorted({int(r.parameters["ranks"]) for r in results if "ranks" in r.parameters})
-    found = [_of_size(results, machine, ranks) for ranks in counts]
-    return *found, *((_of_ranks(results),) if len(counts) > 1 else ())
+    by_size = [_draw_sizes(results, machine, ranks) for ranks in counts]
+    return *by_size, *((_draw_ranks(results),) if len(counts) > 1 else ())
 
 
-def _of_size(results: tuple[Result, ...], machine: Machine, ranks: int) -> Figure:
+def _draw_sizes(results: tuple[Result, ...], machine: Machine, ranks: int) -> Figure:
     shown = select(results, ranks=ranks)
     link = link_of(results, machine, any(len(set(hosts_of(r.records))) > 1 for r in shown))
     origin = (
         f" B = {quantity(link[0], 'B/s')}: {link[1]}."
         if link
-        else " No bound: B is not known, and two ranks were not measured."
+        else " There is no bound: B is unknown, because two ranks were not measured."
     )
     return Figure(
         name=f"nettest-{ranks}",
@@ -158,12 +160,12 @@ def _of_size(results: tuple[Result, ...], machine: Machine, ranks: int) -> Figur
         y=Axis("throughput of all channels", "B/s", log=True),
         series=(*against("message_bytes", "throughput", shown, names=NAMES), *_published(shown)),
         marks=_bounds(ranks, link[0]) if link else (),
-        caption="Both directions of all channels are counted." + origin + _steadiest(shown),
+        caption="Both directions of all channels count." + origin + _steadiest(shown),
     )
 
 
 def _published(shown: Sequence[Result]) -> tuple[Series, ...]:
-    """Others' best over all sizes, as level lines over the sizes that are drawn: at which size it was is not printed."""
+    """Returns published maxima over all sizes as level lines. The publication does not print their sizes."""
     sizes = [float(r.parameters["message_bytes"]) for r in shown if "throughput" in r.metrics]
     return tuple(
         Series(
@@ -182,9 +184,9 @@ def _conditions(entry: others.Published) -> str:
 
 
 def _steadiest(shown: Sequence[Result]) -> str:
-    """In words, with a space before them; '' where it cannot be determined."""
-    reported = [f"{s.topology} {quantity(s.variation, '%', 2)}" for rows in steadiness(shown)[:1] for s in rows]
-    return f" Variation over the sizes, the steadiest topology first: {', '.join(reported)}." if reported else ""
+    """Returns a sentence on the variation with a leading space; "" if there is none."""
+    words = [f"{s.topology} {quantity(s.variation, '%', 2)}" for rows in steadiness(shown)[:1] for s in rows]
+    return f" Variation over the sizes, the steadiest topology first: {', '.join(words)}." if words else ""
 
 
 def _bounds(ranks: int, link: float) -> tuple[Mark, ...]:
@@ -196,8 +198,8 @@ def _bounds(ranks: int, link: float) -> tuple[Mark, ...]:
     )
 
 
-def _of_ranks(results: tuple[Result, ...]) -> Figure:
-    """At the largest message that every number of ranks has."""
+def _draw_ranks(results: tuple[Result, ...]) -> Figure:
+    """Draws the throughput against ranks, at the largest message that all numbers of ranks have."""
     measured = [r for r in results if "throughput" in r.metrics]
     sizes = [{int(r.parameters["message_bytes"]) for r in select(measured, ranks=p)} for p in _ranks(measured)]
     common = max(set.intersection(*sizes), default=0) if sizes else 0
@@ -211,7 +213,7 @@ def _of_ranks(results: tuple[Result, ...]) -> Figure:
             *against("ranks", "throughput", select(measured, message_bytes=common), names=NAMES),
             *published("network.nettest", "bandwidth", "nodes"),
         ),
-        caption="The star stays where the first rank's link is full; ring and chaos grow as long as the network does.",
+        caption="The link of the first rank limits the star. Ring and chaos grow until the network is full.",
     )
 
 

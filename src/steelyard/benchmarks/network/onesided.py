@@ -31,13 +31,13 @@ parallel = True
 
 MOVING = ("put", "get", "accumulate")
 ATOMIC = ("fetch_and_op", "compare_and_swap")
-WINDOW = 64  # operations before a synchronisation, as the OSU benchmarks take
-WINDOW_BYTES = 4 << 20  # of all of them together: beyond, one operation is long enough to fill the way
-FRESH = (1 << 13, 1 << 17)  # bytes, in a quick run: each walk of fresh buffers costs half a second to set up
+WINDOW = 64  # operations before a synchronisation, as in the OSU benchmarks
+WINDOW_BYTES = 4 << 20  # of all operations together: for larger sizes, one operation fills the link
+FRESH = (1 << 13, 1 << 17)  # bytes, in a quick run: fresh buffers need half a second of set-up
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """Every operation over the sizes, one at a time and 64 at a time; synchronisations, fresh buffers, transports."""
+    """Axes: each operation over the sizes, one and 64 at a time; synchronisations, fresh buffers, transports."""
     quick = effort.name == "quick"
     sampling = Sampling(effort.sampling.width, 0.04 if quick else 0.15, effort.sampling.least, 2000)
     sizes = message_sizes(effort, least=8, largest=(1 << 22) if quick else (1 << 24))
@@ -87,27 +87,31 @@ def _fits(point: Parameters) -> bool:
     return point["window"] == 1 or int(point["window"]) * int(point["message_bytes"]) <= WINDOW_BYTES
 
 
-def _at_origin(seconds: float, record: Record) -> float:
-    """The origin's own time: the target's ends a message later, with which it learns that it may go on."""
+def _origin_seconds(seconds: float, record: Record) -> float:
+    """Returns the time of the origin. The target ends one message later."""
     if record.parameters.get("synchronisation") == "fence":
         return seconds
-    own = next(iter(rank_seconds(record)), ())
-    return seconds * median(own) / record.operations / median(record.samples) if own and record.samples else seconds
+    seconds_of_origin = next(iter(rank_seconds(record)), ())
+    return (
+        seconds * median(seconds_of_origin) / record.operations / median(record.samples)
+        if seconds_of_origin and record.samples
+        else seconds
+    )
 
 
 def latency(seconds: float, record: Record) -> float | None:
-    """Of an operation with its synchronisation; None where several share one."""
-    return _at_origin(seconds, record) if record.work["messages"] == 1 else None
+    """Returns the seconds of an operation with its synchronisation; None if several operations share one."""
+    return _origin_seconds(seconds, record) if record.work["messages"] == 1 else None
 
 
 def bandwidth(seconds: float, record: Record) -> float | None:
-    """None for atomic operations, which are of a single word."""
-    return None if record.kernel in ATOMIC else record.work["bytes"] / _at_origin(seconds, record)
+    """Returns the bytes per second; None for atomic operations, which change a single word."""
+    return None if record.kernel in ATOMIC else record.work["bytes"] / _origin_seconds(seconds, record)
 
 
 def rate(seconds: float, record: Record) -> float:
-    """Operations per second, one after the other or several at a time."""
-    return record.work["messages"] / _at_origin(seconds, record)
+    """Returns the operations per second, one after the other or several at a time."""
+    return record.work["messages"] / _origin_seconds(seconds, record)
 
 
 metrics = (
@@ -118,13 +122,13 @@ metrics = (
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """The link's rate, where a system file gives it and the ranks are on two nodes."""
+    """Returns the link's rate if a system file gives it and the ranks are on two nodes."""
     across = result.parameters.get("placement") == "other node"
     return machine.limits.get("network_bandwidth") if metric == "bandwidth" and across else None
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """Latency and bandwidth against the size, and the atomic operations side by side with their synchronisations."""
+    """Returns figures of latency and bandwidth against the size, and of the atomic operations."""
     moving = tuple(r for r in results if r.kernel in MOVING)
     names = ("kernel", "placement", "transport", "synchronisation", "buffers", "mpi", "toolchain")
     size = Axis("bytes of an operation", "B", log=True)
@@ -136,7 +140,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         y=Axis("time until it is complete", "s", log=True),
         series=against("message_bytes", "latency", select(moving, window=1), names=names),
         marks=cache_marks(machine),
-        caption="With the synchronisation that completes it.",
+        caption="The time includes the synchronisation that completes the operation.",
     )
     rates = Figure(
         name="onesided-bandwidth",
@@ -146,7 +150,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         y=Axis("bandwidth", "B/s", log=True),
         series=against("message_bytes", "bandwidth", moving, names=("kernel", "window", *names[1:])),
         marks=cache_marks(machine),
-        caption=f"Window 1: each operation is completed before the next; window {WINDOW}: so many at a time.",
+        caption=f"Window 1: each operation completes before the next one starts. Window {WINDOW}: {WINDOW} at a time.",
     )
     atomics = Figure(
         name="onesided-atomic",

@@ -35,13 +35,13 @@ FAST = ("wtime", "barrier", "latency")
 COMPUTING, BROADCASTS = ("reduce", "allreduce"), ("bcast",)
 TRANSFERS = ("send_recv", "sendrecv", "isend_irecv", "gather", "scatter", "allgather", "alltoall")
 SLOW = (*COMPUTING, *TRANSFERS, *BROADCASTS)
-ALONE = FAST  # with no barrier behind them, and no integers
+ALONE = FAST  # without a barrier after them, and without integers
 INTEGERS = (1, 10, 100)
 SETTING = ("transport", "placement", "mpi", "toolchain")
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """Every operation on every number of integers, at the fewest and the most ranks (all numbers between in a longer run)."""
+    """Axes: each operation with each number of integers, at the fewest and the most ranks; a longer run has all numbers."""
     quick = effort.name == "quick"
     sampling = Sampling(effort.sampling.width, 0.05 if quick else 0.3, effort.sampling.least, 2000)
     counts = rank_counts(machine)
@@ -56,7 +56,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
 
 
 def time(seconds: float, record: Record) -> float:
-    """Of the operation and the barrier behind it; of wtime and barrier alone; of one way of an empty message."""
+    """Returns the seconds of the operation with its barrier; of wtime or the barrier alone; of one empty message."""
     return seconds / record.work["operations"]
 
 
@@ -64,14 +64,14 @@ metrics = (Metric("time", "s", "lower", "operation and synchronisation", time),)
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """None: no system tells the least time of an operation."""
+    """Returns None: the least time of an operation is unknown."""
     return None
 
 
 def alone(results: Sequence[Result]) -> Mapping[tuple[str, int], float | None]:
-    """Seconds that an operation adds to the barrier behind it, by kernel and integers; None where that is not above zero.
+    """Returns the seconds that an operation adds to its barrier, by kernel and integers; None if not above zero.
 
-    The results must be of one setting (ranks, MPI …). Empty where the barrier was not measured.
+    The results must have one setting (ranks, MPI …). Empty if the barrier was not measured.
     """
     barrier = next((r.metrics["time"].value for r in select(results, kernel="barrier") if "time" in r.metrics), None)
     if barrier is None:
@@ -85,22 +85,22 @@ def alone(results: Sequence[Result]) -> Mapping[tuple[str, int], float | None]:
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """Bars at the most ranks: with the synchronisation, and without it; a pair of figures for each MPI."""
+    """Returns bars at the most ranks, with and without the synchronisation; two figures for each MPI."""
     ranks = max((int(r.parameters["ranks"]) for r in results), default=0)
     settings: dict[tuple[object, ...], list[Result]] = {}
     for result in select(results, ranks=ranks):
         settings.setdefault(tuple(result.parameters.get(name) for name in SETTING), []).append(result)
-    found: list[Figure] = []
+    drawn: list[Figure] = []
     for number, (setting, members) in enumerate(sorted(settings.items(), key=str), 1):
         ending = f", {', '.join(str(word) for word in setting if word)}" if len(settings) > 1 else ""
-        found += _bars(members, ranks, ending, f"-{number}" if len(settings) > 1 else "")
-    return tuple(found)
+        drawn += _bars(members, ranks, ending, f"-{number}" if len(settings) > 1 else "")
+    return tuple(drawn)
 
 
 def _bars(results: Sequence[Result], ranks: int, ending: str, number: str) -> list[Figure]:
     barrier = next((r.metrics["time"].value for r in select(results, kernel="barrier") if "time" in r.metrics), None)
-    own = [r for r in results if "time" in r.metrics]
-    both = {(r.kernel, int(r.parameters.get("integers", 0))): r.metrics["time"].value for r in own}
+    measured = [r for r in results if "time" in r.metrics]
+    both = {(r.kernel, int(r.parameters.get("integers", 0))): r.metrics["time"].value for r in measured}
     x, log = Axis("operation"), Axis("time", "s", log=True)
     return [
         Figure(
@@ -111,23 +111,23 @@ def _bars(results: Sequence[Result], ranks: int, ending: str, number: str) -> li
             y=log,
             series=_series(both),
             marks=(Mark("y", barrier, "synchronisation alone"),) if barrier else (),
-            caption="Each operation with the barrier behind it; the clock, the barrier and the latency alone. Fast and slow are "
+            caption="Each operation with the barrier after it; the clock, the barrier and the latency alone. Fast and slow are "
             "Mpitest's classes.",
         ),
         Figure(
             name=f"operations-difference{number}",
-            title=f"What an operation adds to the synchronisation, {ranks} ranks{ending}",
+            title=f"Time that an operation adds to the synchronisation, {ranks} ranks{ending}",
             kind="bars",
             x=x,
             y=log,
             series=_series(alone(results)),
-            caption="Time with the barrier less that of the barrier alone. No bar: not above zero, it cannot be determined.",
+            caption="Time with the barrier minus time of the barrier alone. There is no bar if the difference is not above 0.",
         ),
     ]
 
 
 def _series(values: Mapping[tuple[str, int], float | None]) -> tuple[Series, ...]:
-    """A series for each number of integers, the operations in their order and with their kind."""
+    """Returns a series for each number of integers, with the operations in order and with their class."""
     kernels = [k for k in (*FAST, *SLOW) if any(kernel == k for kernel, _ in values)]
     labels = tuple(f"{k} ({'fast' if k in FAST else 'slow'})" for k in kernels)
     return tuple(

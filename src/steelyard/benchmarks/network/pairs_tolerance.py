@@ -1,4 +1,4 @@
-"""The figure of the network's tolerance: the rate of n pairs over that of one."""
+"""Figure of the network's tolerance: the rate of n pairs over the rate of one pair."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ APART = ("ranks", "transport", "mpi", "toolchain", "window", "places")
 
 
 def tolerance_figure(results: Sequence[Result], benchmark: str) -> tuple[Figure, ...]:
-    """From one kernel's results: lines of three sizes beside the ideal one; none where there was one pair alone."""
+    """Returns lines of three sizes of one kernel and the ideal line; empty if only one pair was measured."""
     curves = [rows for rows in tolerances(results) if rows[0].size > 0]
     sizes = sorted({rows[0].size for rows in curves})
     chosen = {sizes[i] for i in (0, len(sizes) // 2, len(sizes) - 1)} if sizes else set()
@@ -23,12 +23,12 @@ def tolerance_figure(results: Sequence[Result], benchmark: str) -> tuple[Figure,
     most = max(t.pairs for rows in shown for t in rows)
     figure = Figure(
         name=f"{benchmark.rpartition('.')[2]}-tolerance",
-        title="Tolerance of the network: the rate of n pairs over that of one",
+        title="Tolerance of the network: rate of n pairs over rate of one pair",
         kind="lines",
         x=Axis("pairs", log=True),
-        y=Axis("rate over that of one pair", log=True),
+        y=Axis("rate over rate of one pair", log=True),
         series=(*(_line(rows, varying) for rows in shown), Series("ideal", (1.0, float(most)), (1.0, float(most)))),
-        caption="As high as the ideal line: the pairs hide each other's latency. Level: something is full already with one.",
+        caption="On the ideal line, the pairs do not slow each other. On a level line, one pair already fills the network.",
     )
     return (figure,)
 

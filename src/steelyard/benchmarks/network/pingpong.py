@@ -26,7 +26,7 @@ parallel = True
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """Every relation of two processors, both kinds of buffers, all sizes; with and without shared memory."""
+    """Axes: each placement of two ranks, both kinds of buffers, all sizes; with and without shared memory."""
     sampling = Sampling(effort.sampling.width, 0.1 if effort.name == "quick" else 0.4, effort.sampling.least, 2000)
     values: dict[str, tuple[Scalar, ...]] = {
         "kernel": ("pingpong",),
@@ -44,12 +44,12 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
 
 
 def latency(seconds: float, record: Record) -> float:
-    """Of one way."""
+    """Returns the seconds of one way."""
     return seconds / record.work["messages"]
 
 
 def bandwidth(seconds: float, record: Record) -> float | None:
-    """Of one way; also what IMB PingPong prints (in 10⁶ B/s)."""
+    """Returns the bytes per second of one way, which IMB PingPong also prints (in 10⁶ B/s)."""
     return record.work["bytes"] / seconds or None
 
 
@@ -58,10 +58,10 @@ metrics = (
     Metric("bandwidth", "B/s", "higher", "bandwidth of one way", bandwidth),
 )
 
-# Reused buffers lie in a cache, which matters as soon as there is a byte to send.
+# Reused buffers lie in a cache, which changes the time of each message that is not empty.
 _USUAL = (("transport", "default"), ("buffers", "fresh"))
-LONG_MESSAGE = 256 << 10  # bytes: beyond what start-up costs
-OWN_BUFFERS = 2  # of each rank: to send from and to receive into
+LONG_MESSAGE = 256 << 10  # bytes: the start-up time is then small
+OWN_BUFFERS = 2  # of each rank: one to send, one to receive
 roles = (
     Headline(
         name="message",
@@ -86,13 +86,13 @@ roles = (
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """The link's rate, where a system file gives it and the ranks are on two nodes."""
+    """Returns the link's rate if a system file gives it and the ranks are on two nodes."""
     across = result.parameters.get("placement") == "other node"
     return machine.limits.get("network_bandwidth") if metric == "bandwidth" and across else None
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """Time and bandwidth against the size, one line for each relation, transport and kind of buffer; Hockney's lines."""
+    """Returns figures of time and bandwidth against the size for each placement, transport and buffer; Hockney's lines."""
     shown = select(results, kernel="pingpong")
     names = ("placement", "transport", "buffers", "mpi", "toolchain")
     size = Axis("message", "B", log=True)
@@ -104,7 +104,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         y=Axis("time of one way", "s", log=True),
         series=against("message_bytes", "latency", shown, names=names),
         marks=cache_marks(machine),
-        caption="A message of 0 bytes has no place on this axis; the table has its time.",
+        caption="A logarithmic axis cannot show a message of 0 bytes. The table has its time.",
     )
     rate = Figure(
         name="pingpong-bandwidth",
@@ -115,6 +115,6 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         series=against("message_bytes", "bandwidth", shown, names=names),
         marks=cache_marks(machine),
         bands=reuse_bands(shown, machine, OWN_BUFFERS),
-        caption="Reused buffers come from the caches: an application can count on the line of the fresh ones.",
+        caption="Reused buffers lie in the caches. Expect the bandwidth of fresh buffers in an application.",
     )
     return time, rate, *hockney(results)

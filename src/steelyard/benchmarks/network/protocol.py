@@ -1,4 +1,4 @@
-"""Lines of Hockney's model through the times of messages, one for each protocol, and the results that belong together."""
+"""Lines of Hockney's model through the times of messages, one for each protocol; results grouped by network."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,11 +9,11 @@ from steelyard.statistics.models.hockney import Region, half_bandwidth, regions,
 from steelyard.units import binary_size, quantity
 from steelyard.words import find_words
 
-APART = ("placement", "transport", "mpi", "toolchain")  # what differs in one of these is another network
+APART = ("placement", "transport", "mpi", "toolchain")  # a difference in one of these is another network
 
 
 def networks(results: Iterable[Result]) -> dict[str, tuple[Result, ...]]:
-    """Results by what they measured: relation, transport, MPI and toolchain; named by those that differ, "" if none does."""
+    """Groups results by placement, transport, MPI and toolchain. Differing ones name the group; "" if none differs."""
     groups: dict[tuple[Scalar, ...], list[Result]] = {}
     for result in results:
         groups.setdefault(tuple(result.parameters.get(name, "") for name in APART), []).append(result)
@@ -24,42 +24,42 @@ def networks(results: Iterable[Result]) -> dict[str, tuple[Result, ...]]:
     }
 
 
-def named(*words: str) -> str:
-    """The words that say anything, separated by commas."""
+def join_words(*words: str) -> str:
+    """Joins the words that are not empty by commas."""
     return ", ".join(filter(None, words))
 
 
 def sizes_of(first: float, last: float) -> str:
-    """'0 B to 4 KiB'."""
+    """Returns a range of sizes in words, as '0 B to 4 KiB'."""
     return f"{binary_size(int(first))} to {binary_size(int(last))}"
 
 
 def places(first: float, last: float) -> tuple[float, ...]:
-    """Sizes from `first` to `last`, each twice the one before, for a line between them: on logarithmic axes it is a curve."""
-    found = [max(1.0, first)]
-    while found[-1] * 2 < last:
-        found.append(found[-1] * 2)
-    return (*found, last) if last > found[-1] else tuple(found)
+    """Returns sizes from `first` to `last`, each twice the one before, for a line that is a curve on logarithmic axes."""
+    sizes = [max(1.0, first)]
+    while sizes[-1] * 2 < last:
+        sizes.append(sizes[-1] * 2)
+    return (*sizes, last) if last > sizes[-1] else tuple(sizes)
 
 
 def hockney(results: Sequence[Result]) -> tuple[Figure, Figure]:
-    """From results of ping-pong: time of one way with a fitted line for each protocol, and what the lines leave over.
+    """Returns figures of ping-pong's time with a fitted line for each protocol, and of the residuals.
 
-    Reused buffers only: with fresh ones the caches, not the protocols, make the steps.
+    They use reused buffers only: with fresh buffers, the caches cause the steps, not the protocols.
     """
     series: list[Series] = []
     left: list[Series] = []
     marks: list[Mark] = []
     for name, members in networks(select(results, kernel="pingpong", buffers="reused")).items():
         points = sorted((float(r.parameters["message_bytes"]), r.metrics["latency"]) for r in members if r.metrics)
-        found = regions([(size, value.value) for size, value in points])
-        observed = [(size, value.value) for size, value in points if size > 0]
-        series.append(Series(named(name, "measured"), *_columns(observed), connected=False))
-        series += [_line(name, region) for region in found]
-        over = [r for region in found for r in region.residuals]
+        fitted = regions([(size, value.value) for size, value in points])
+        measured = [(size, value.value) for size, value in points if size > 0]
+        series.append(Series(join_words(name, "measured"), *_columns(measured), connected=False))
+        series += [_line(name, region) for region in fitted]
+        over = [r for region in fitted for r in region.residuals]
         pairs = [(size, r) for (size, _), r in zip(points, over, strict=False) if size > 0]
         left.append(Series(name or "residual", *_columns(pairs), connected=False))
-        marks += [Mark("x", s.size, named(name, f"×{s.factor:.2g}: another protocol")) for s in switches(found)]
+        marks += [Mark("x", s.size, join_words(name, f"×{s.factor:.2g}: another protocol")) for s in switches(fitted)]
     return _figures(tuple(series), tuple(left), tuple(marks))
 
 
@@ -73,12 +73,12 @@ def _figures(series: tuple[Series, ...], left: tuple[Series, ...], marks: tuple[
         y=Axis("time of one way", "s", log=True),
         series=series,
         marks=marks,
-        caption="t = s + n/r∞; half of the bandwidth r∞ is reached at n½ bytes. The number of lines is chosen by the data; "
-        "a mark stands where the time jumps from one to the next. Reused buffers.",
+        caption="t = s + n/r∞. Messages of n½ bytes reach half of the bandwidth r∞. The data determine the number of lines. "
+        "A mark shows where the time jumps from one line to the next. Reused buffers.",
     )
     over = Figure(
         name="hockney-residuals",
-        title="What Hockney's lines leave over",
+        title="Residuals of Hockney's lines",
         kind="lines",
         x=size,
         y=Axis("(measured − line) / measured", "%"),
@@ -94,7 +94,7 @@ def _line(name: str, region: Region) -> Series:
         says += f", n½ {quantity(rate.half, 'B')}"
     sizes = [s for s in places(region.first, region.last) if region.seconds(s) > 0]
     return Series(
-        named(name, f"{sizes_of(region.first, region.last)}: {says}"),
+        join_words(name, f"{sizes_of(region.first, region.last)}: {says}"),
         tuple(sizes),
         tuple(region.seconds(s) for s in sizes),
     )

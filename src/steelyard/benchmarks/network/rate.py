@@ -26,22 +26,22 @@ from steelyard.model.roles import PairsPoint
 
 parallel = True
 WINDOW = 64
-LARGEST = 1 << 20  # bytes: a window of them is 64 MiB, and far beyond every network's half-bandwidth length
-SHARE = 4  # two buffers of every rank in a quarter of the memory
-SMALL, LARGE = 8, 1 << 20  # bytes: the rate and the bandwidth that are drawn against the pairs
-MOST_PAIRS = 64  # offered at least, where somebody asks for more ranks than there are processors
+LARGEST = 1 << 20  # bytes: a window has 64 MiB, far more than the half-bandwidth length of any network
+SHARE = 4  # the two buffers of all ranks use at most a quarter of the memory
+SMALL, LARGE = 8, 1 << 20  # bytes of the messages that are drawn against the pairs
+MOST_PAIRS = 64  # planned at least, for users who set more ranks than there are processors
 FACTORS = ("kernel", "pairs", "window", "places", "buffers", "transport", "mpi", "toolchain")
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """All ranks; 1, 2, 4 … and all pairs; every size for one pair and for all, few sizes for those between."""
+    """Axes: all ranks; 1, 2, 4 … and all pairs; each size for one pair and for all pairs, few sizes for the others."""
     ranks = rank_counts(machine)[-1]
     per_rank = machine.memory_available // (SHARE * min(ranks, len(machine.cpus) or 1))
     sizes = tuple(size for size in message_sizes(effort, largest=LARGEST) if 2 * WINDOW * size <= per_rank)
     few = tuple(sorted({SMALL, LARGE} & set(sizes)))
     sampling = Sampling(effort.sampling.width, 0.1 if effort.name == "quick" else 0.3, effort.sampling.least, 2000)
 
-    def taken(point: Parameters) -> bool:
+    def is_planned(point: Parameters) -> bool:
         half, pairs = int(point["ranks"]) // 2, int(point["pairs"])
         if pairs > half or (pairs & (pairs - 1) and pairs != half):
             return False
@@ -58,49 +58,49 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         "buffers": ("reused",),
         "message_bytes": sizes,
     }
-    return (Axes(values, sampling, 0.05, taken, choices={"places": ("own", "one"), "buffers": BUFFERS}),)
+    return (Axes(values, sampling, 0.05, is_planned, choices={"places": ("own", "one"), "buffers": BUFFERS}),)
 
 
 def message_rate(seconds: float, record: Record) -> float:
-    """Of all pairs, both directions where both are used."""
+    """Returns the messages per second of all pairs, in both directions if both are used."""
     return record.work["messages"] / seconds
 
 
 def bandwidth(seconds: float, record: Record) -> float | None:
-    """Of all pairs, both directions where both are used."""
+    """Returns the bytes per second of all pairs, in both directions if both are used."""
     return record.work["bytes"] / seconds or None
 
 
 metrics = (
     Metric("message_rate", "message/s", "higher", "messages of all pairs", message_rate),
-    Metric("bandwidth", "B/s", "higher", "bandwidth of all pairs (both directions where both are used)", bandwidth),
+    Metric("bandwidth", "B/s", "higher", "bandwidth of all pairs (both directions if both are used)", bandwidth),
 )
 
 roles = (PairsPoint("one_way", "message rate"),)
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """None: how many links lie between the halves of the ranks is not known here."""
+    """Returns None: the number of links between the halves of the ranks is unknown."""
     return None
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """Bandwidth and rate against the number of pairs ("tolerance of the network"), and against the size."""
+    """Returns figures of bandwidth and rate against the number of pairs ("tolerance of the network") and the size."""
     pairs, size = Axis("pairs", log=True), Axis("message", "B", log=True)
     rate, width = Axis("message rate", "message/s", log=True), Axis("bandwidth", "B/s", log=True)
     many = tuple(name for name in FACTORS if name != "pairs")
     small, large = (select(results, message_bytes=size) for size in (SMALL, LARGE))
     sized = tuple(r for r in results if r.parameters["message_bytes"])
-    said = "What the pairs get together. A falling line is a network that does not bear the load."
+    together = "All pairs together. If a line falls, the network cannot carry the load of more pairs."
     return (
         Figure("rate-pairs-bandwidth", "Tolerance: bandwidth against the number of pairs (1 MiB)", "lines", pairs, width,
-               against("pairs", "bandwidth", large, names=many), caption=said),
+               against("pairs", "bandwidth", large, names=many), caption=together),
         Figure("rate-pairs-messages", "Tolerance: message rate against the number of pairs (8 B)", "lines", pairs, rate,
                against("pairs", "message_rate", small, names=many)),
         Figure("rate-size-bandwidth", "Bandwidth of windows of messages against their size", "lines", size, width,
                against("message_bytes", "bandwidth", results, names=FACTORS), marks=cache_marks(machine)),
         Figure("rate-size-messages", "Message rate against the size", "lines", size, rate,
                against("message_bytes", "message_rate", sized, names=FACTORS),
-               caption="A message of 0 bytes has no place on this axis; the table has its rate."),
+               caption="A logarithmic axis cannot show a message of 0 bytes. The table has its rate."),
         *tolerance_figure(select(results, kernel="one_way"), "network.rate"),
     )  # fmt: skip

@@ -24,20 +24,20 @@ from steelyard.model.figure import Axis, Figure
 from steelyard.model.roles import Messages
 
 parallel = True
-SHARE = 2  # the buffers of all ranks in half of the memory
+SHARE = 2  # the buffers of all ranks use at most half of the memory
 FACTORS = ("ranks", "placement", "transport", "buffers", "mpi", "toolchain")
 TITLES = {"sendrecv": "Sendrecv", "exchange": "Exchange"}
-OWN_BUFFERS = {"sendrecv": 2, "exchange": 4}  # of each rank: to send from and to receive into, of each neighbour
+OWN_BUFFERS = {"sendrecv": 2, "exchange": 4}  # of each rank: one to send and one to receive, for each neighbour
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """Two ranks in every relation, with and without shared memory; more ranks side by side."""
+    """Axes: two ranks in each placement, with and without shared memory; more ranks side by side."""
     quick = effort.name == "quick"
     sampling = Sampling(effort.sampling.width, 0.06 if quick else 0.3, effort.sampling.least, 2000)
     here = max(1, len(machine.cpus))
 
     def fits(point: Parameters) -> bool:
-        # Each way one message or two, and fresh ones at two places at least.
+        # One message or two each way, and fresh buffers at two places at least.
         messages = (2 if point["kernel"] == "exchange" else 1) * (2 if point["buffers"] == "fresh" else 1)
         ranks = min(int(point["ranks"]), here)
         return 2 * messages * int(point["message_bytes"]) * ranks * SHARE <= machine.memory_available
@@ -66,23 +66,23 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
 
 
 def time(seconds: float, record: Record) -> float:
-    """Of one exchange: IMB's t_max, but the median."""
+    """Returns the seconds of one exchange: IMB's t_max, but the median."""
     return seconds
 
 
 def bandwidth(seconds: float, record: Record) -> float | None:
-    """What a rank sends; it receives as much at the same time."""
+    """Returns the bytes per second that a rank sends. It receives as many at the same time."""
     return record.work["bytes_sent"] / seconds or None
 
 
 def imb_bandwidth(seconds: float, record: Record) -> float | None:
-    """What a rank sends and receives: 2·X/t of Sendrecv, 4·X/t of Exchange."""
+    """Returns the bytes per second that a rank sends and receives: 2·X/t of Sendrecv, 4·X/t of Exchange."""
     return 2 * record.work["bytes_sent"] / seconds or None
 
 
 metrics = (
     Metric("time", "s", "lower", "time of an exchange", time),
-    Metric("bandwidth", "B/s", "higher", "bytes that a rank sends a second (and receives as many)", bandwidth),
+    Metric("bandwidth", "B/s", "higher", "bytes that a rank sends per second (it receives as many)", bandwidth),
     Metric(
         "imb_bandwidth", "B/s", "higher", "IMB's: bytes that a rank sends and receives, both counted", imb_bandwidth
     ),
@@ -95,29 +95,29 @@ roles = (
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """The link's rate for what a rank sends, where a system file gives it and the two ranks are on two nodes."""
+    """Returns the link's rate if a system file gives it and the two ranks are on two nodes."""
     across = result.parameters.get("placement") == "other node"
     return machine.limits.get("network_bandwidth") if metric == "bandwidth" and across else None
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """Time and bandwidth of each of both against the size, one line for each way to place and to buffer."""
+    """Returns figures of time and bandwidth of both kernels against the size, for each placement and buffer."""
     size = Axis("message", "B", log=True)
-    zero = "A message of 0 bytes has no place on this axis; the table has its time."
-    found = []
+    zero = "A logarithmic axis cannot show a message of 0 bytes. The table has its time."
+    drawn = []
     for kernel, title in TITLES.items():
         shown = select(results, kernel=kernel)
         sized = tuple(r for r in shown if r.parameters["message_bytes"])
         lines = against("message_bytes", "bandwidth", shown, names=FACTORS)
-        said = "What a rank sends; IMB's figure is twice as high. Reused buffers come from the caches."
-        found.append(
+        sent = "Bytes that a rank sends. IMB counts also the received bytes. Reused buffers lie in the caches."
+        drawn.append(
             Figure(f"{kernel}-bandwidth", f"{title}: bandwidth against the size of the message", "lines", size,
                    Axis("bandwidth", "B/s", log=True), lines, marks=cache_marks(machine),
-                   bands=reuse_bands(shown, machine, OWN_BUFFERS[kernel]), caption=said)
+                   bands=reuse_bands(shown, machine, OWN_BUFFERS[kernel]), caption=sent)
         )  # fmt: skip
-        found.append(
+        drawn.append(
             Figure(f"{kernel}-time", f"{title}: time against the size of the message", "lines", size,
                    Axis("time", "s", log=True), against("message_bytes", "time", sized, names=FACTORS),
                    marks=cache_marks(machine), caption=zero)
         )  # fmt: skip
-    return tuple(found)
+    return tuple(drawn)

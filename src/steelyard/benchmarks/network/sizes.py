@@ -1,4 +1,4 @@
-"""Sizes of messages, relations of pairs and numbers of ranks that the network's benchmarks share."""
+"""Message sizes, placements of pairs and numbers of ranks that the network benchmarks share."""
 
 from collections.abc import Iterable
 
@@ -8,9 +8,9 @@ from steelyard.model.figure import Band
 from steelyard.statistics.results.reuse import artefacts
 
 HOLDS = {
-    "core": "only a core's own cache gives it",
-    "last": "only the last-level cache gives it",
-    "memory": "only reuse gives it",
+    "core": "only with a core's own cache",
+    "last": "only with the last-level cache",
+    "memory": "only with reused buffers",
 }
 
 LARGEST = 64 << 20
@@ -18,8 +18,10 @@ BUFFERS = ("reused", "fresh")
 
 
 def message_sizes(effort: Effort, least: int = 0, largest: int = LARGEST) -> tuple[int, ...]:
-    """0 and the powers of two up to `largest` bytes; in a quick run every fourth power (every second from 32 KiB to 4 MiB,
-    where caches and protocols show)."""
+    """Returns 0 and the powers of two up to `largest` bytes.
+
+    A quick run has every fourth power, and every second one where caches and protocols matter.
+    """
     powers = [1 << k for k in range(27)]
     if effort.name == "quick":
         powers = [8, 128, 1 << 11, 1 << 13, 1 << 15, 1 << 17, 1 << 19, 1 << 20, 1 << 22]
@@ -27,12 +29,12 @@ def message_sizes(effort: Effort, least: int = 0, largest: int = LARGEST) -> tup
 
 
 def pairs(machine: Machine) -> tuple[str, ...]:
-    """The relations that two ranks can have; "compact" on a machine with one processor, where they take turns."""
+    """Returns the possible placements of two ranks; "compact" with one processor, on which they take turns."""
     return pair_placements(machine) or ("compact",)
 
 
 def rank_counts(machine: Machine) -> tuple[int, ...]:
-    """2, 4, 8 … and as many as there are processors (or slots of the hosts)."""
+    """Returns 2, 4, 8 … and the number of processors (or of slots of the hosts)."""
     most = max(2, sum(h.slots for h in machine.hosts) or len(machine.cpus))
     counts = [2]
     while counts[-1] * 2 < most:
@@ -41,12 +43,12 @@ def rank_counts(machine: Machine) -> tuple[int, ...]:
 
 
 def reuse_bands(results: Iterable[Result], machine: Machine, buffers: int) -> tuple[Band, ...]:
-    """The sizes at which reused buffers look faster than they are, by the cache that explains it: of the nearest pair.
+    """Returns the sizes at which reused buffers appear too fast, with the cache that explains it, for the nearest pair.
 
-    The results are of one kernel. `buffers`: of the size of a message, that each rank uses.
+    The results are of one kernel. `buffers`: number of buffers of the message size that each rank uses.
     """
-    observed = next(artefacts(results, machine, buffers), None)
-    if observed is None:
+    reuse = next(artefacts(results, machine, buffers), None)
+    if reuse is None:
         return ()
-    # A region reaches half an octave beyond its sizes, so that a single one has a width, too.
-    return tuple(Band(part.first / 2**0.5, part.last * 2**0.5, HOLDS[part.place]) for part in observed.artefact.parts)
+    # A region reaches half an octave beyond its sizes, so that a single size has a width, too.
+    return tuple(Band(part.first / 2**0.5, part.last * 2**0.5, HOLDS[part.place]) for part in reuse.artefact.parts)

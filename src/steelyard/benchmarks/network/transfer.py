@@ -35,12 +35,12 @@ from steelyard.units import binary_size, quantity
 
 parallel = True
 MATRIX_SIZES = (8, LARGE)
-MOST_PARTNERS = {"quick": 15, "standard": 63, "full": 1023}  # of rank 0; of more some are taken, evenly spread
-# So many partners are measured with all sizes by themselves; of more the first and the last, all others with an empty and a
-# large message. Sizes that are asked for (--set message_bytes=…) go to all partners.
+MOST_PARTNERS = {"quick": 15, "standard": 63, "full": 1023}  # of rank 0; of more partners, an evenly spread selection
+# Up to this number, all partners are measured with all sizes. Of more, only the first and the last are, and the others with
+# an empty and a large message. Sizes that the user sets (--set message_bytes=…) apply to all partners.
 MOST_SWEPT = {"quick": 2, "standard": 7, "full": 1023}
-MOST_ROUNDS = 63  # offered at least, where somebody asks for more ranks than there are processors
-MOST_BY_TURNS = 64  # ranks: turns take half as many times longer
+MOST_ROUNDS = 63  # planned at least, for users who set more ranks than there are processors
+MOST_BY_TURNS = 64  # ranks: turns take ranks / 2 times longer
 CHOICES: dict[str, tuple[Scalar, ...]] = {
     "direction": ("one-way", "two-way"),
     "together": ("yes", "no"),
@@ -50,14 +50,14 @@ FACTORS = ("ranks", "placement", "transport", "buffers", "mpi", "toolchain")
 
 
 def partners(ranks: int, most: int) -> tuple[int, ...]:
-    """Ranks that rank 0 exchanges messages with: `most` where these are enough for all, otherwise some and the last."""
+    """Returns the partners of rank 0: up to `most` if this covers all ranks, else a selection with the last rank."""
     if ranks - 1 <= most:
         return tuple(range(1, most + 1))
     return tuple(sorted({*range(1, ranks, -(-(ranks - 1) // most)), ranks - 1}))
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """Rank 0 with each other: all sizes for the first and the last, for the others two where they are many. All pairs."""
+    """Axes: rank 0 with each other rank (with many ranks, all sizes only for the first and the last), and all pairs."""
     quick, width = effort.name == "quick", effort.sampling.width
     ranks = len(machine.hosts) if len(machine.hosts) > 1 else rank_counts(machine)[-1]
     common: dict[str, tuple[Scalar, ...]] = {"ranks": (ranks,), "placement": ("compact",), "transport": ("default",)}
@@ -68,19 +68,21 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         possible = int(point["partner"]) < int(point["ranks"])
         return possible and (point["message_bytes"] != 0 or point["direction"] == "one-way")
 
-    def swept(point: Parameters) -> bool:
+    def is_swept(point: Parameters) -> bool:
         last = int(point["ranks"]) - 1
         return has_partner(point) and (int(point["partner"]) in (1, last) or last <= MOST_SWEPT[effort.name])
 
     def is_round(point: Parameters) -> bool:
-        taken = int(point["ranks"])
-        return int(point["round"]) < taken + taken % 2 - 1
+        count = int(point["ranks"])
+        return int(point["round"]) < count + count % 2 - 1
 
-    def at_once(point: Parameters) -> bool:
+    def is_at_once(point: Parameters) -> bool:
         return is_round(point) and point["together"] == "yes"
 
-    def by_turns(point: Parameters) -> bool:
-        return is_round(point) and point["together"] == "no" and int(point["ranks"]) > 3  # of three, one pair meets
+    def is_by_turns(point: Parameters) -> bool:
+        return (
+            is_round(point) and point["together"] == "no" and int(point["ranks"]) > 3
+        )  # with three ranks, a round has one pair
 
     single: dict[str, tuple[Scalar, ...]] = {
         "kernel": ("transfer",),
@@ -100,53 +102,53 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     }
     turns = max(ranks // 2, 8)  # the samples are shared among the pairs of a round
     shared = Sampling(width, 0.02 * turns, 6 * turns, 200 * turns)
-    # Where "yes" stands here nothing is left, but who asks for turns puts "no" in its place.
+    # With "yes", no point of this block is left. A user who sets together=no replaces it.
     turned = {**every, "together": ("no",) if effort.name == "full" and ranks <= MOST_BY_TURNS else ("yes",)}
     sampling = Sampling(width, 0.08 if quick else 0.3, effort.sampling.least, 2000)
     return (
-        Axes(single, sampling, 0.02, swept, choices=CHOICES),
+        Axes(single, sampling, 0.02, is_swept, choices=CHOICES),
         Axes({**single, "message_bytes": (0, LARGE)}, sampling, 0.02, has_partner),
-        Axes(every, Sampling(width, 0.05 if quick else 0.15, effort.sampling.least, 2000), 0.01, at_once),
-        Axes(turned, shared, 0.01, by_turns),
+        Axes(every, Sampling(width, 0.05 if quick else 0.15, effort.sampling.least, 2000), 0.01, is_at_once),
+        Axes(turned, shared, 0.01, is_by_turns),
     )
 
 
 def latency(seconds: float, record: Record) -> float | None:
-    """S = T/2N, of one way; of all pairs of a round that of the slowest. None for both ways at once."""
-    return None if _two_way(record.parameters) else seconds * record.work["pairs"] / record.work["messages"]
+    """Returns S = T/2N of one way; in a round, of the slowest pair. None for both ways at once."""
+    return None if _is_two_way(record.parameters) else seconds * record.work["pairs"] / record.work["messages"]
 
 
 def exchange_time(seconds: float, record: Record) -> float | None:
-    """Of sending and receiving at once."""
-    return seconds if _two_way(record.parameters) else None
+    """Returns the seconds of sending and receiving at once; None for one way."""
+    return seconds if _is_two_way(record.parameters) else None
 
 
 def bandwidth(seconds: float, record: Record) -> float | None:
-    """R = 2NL/T of a pair; of all pairs of a round that of the slowest."""
+    """Returns R = 2NL/T of a pair; in a round, of the slowest pair."""
     return record.work["bytes"] / record.work["pairs"] / seconds or None
 
 
 metrics = (
     Metric("latency", "s", "lower", "time of one way", latency),
-    Metric("exchange_time", "s", "lower", "time of a message in each direction at once", exchange_time),
-    Metric("bandwidth", "B/s", "higher", "bandwidth of a pair (two-way: of both directions)", bandwidth),
+    Metric("exchange_time", "s", "lower", "time of one message in each direction at once", exchange_time),
+    Metric("bandwidth", "B/s", "higher", "bandwidth of a pair (two-way: sum of both directions)", bandwidth),
 )
 
 roles = (Messages("transfer", title="transfer"), Counterpart("transfer", "transfer"))
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """The link's rate, where a system file gives it and each node has one rank; twice that of both directions."""
+    """Returns the link's rate if a system file gives it and each node has one rank; twice the rate for two-way."""
     link = machine.limits.get("network_bandwidth")
     if metric != "bandwidth" or link is None or len(machine.hosts) < 2 or result.parameters.get("ranks_per_node") != 1:
         return None
-    if _two_way(result.parameters):
+    if _is_two_way(result.parameters):
         return Limit(2 * link.value, link.unit, f"both directions of a full-duplex link: twice {link.source}")
     return link
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """Latency and both bandwidths of each partner of rank 0, the bandwidth against the size, and the matrices."""
+    """Returns figures of latency and bandwidth of each partner of rank 0, of bandwidth against size, and the matrices."""
     single = select(results, kernel="transfer")
     partner, rate = Axis("rank"), Axis("bandwidth", "B/s")
     empty, large = (select(single, message_bytes=s) for s in (0, LARGE))
@@ -158,62 +160,62 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         Figure("transfer-partners", "Bandwidth between rank 0 and each other rank (1 MiB)", "lines", partner, rate,
                _points(against("partner", "bandwidth", large, names=names)),
                caption=f"Two-way is the sum of both directions.{_spread(large)}"),
-        *_of_size(single, machine),
+        *_draw_sizes(single, machine),
         *_matrices(results),
     )  # fmt: skip
 
 
 def _spread(results: Sequence[Result]) -> str:
-    """In words, with a space before them; '' for one partner."""
-    reported = [
+    """Returns a sentence on the spread with a leading space; "" for one partner."""
+    words = [
         f"{quantity(one.share, '%', 2)} ({one.results[0].parameters['direction']}, {messages.describe_ranks(one.results[0])})"
         for one in spreads(results)
     ]
-    return f" Spread over the partners, (greatest − least) / median: {'; '.join(reported)}." if reported else ""
+    return f" Spread over the partners, (greatest − least) / median: {'; '.join(words)}." if words else ""
 
 
-def _of_size(single: Sequence[Result], machine: Machine) -> list[Figure]:
-    """One figure of two partners; of more one for each direction, and a line for each partner."""
+def _draw_sizes(single: Sequence[Result], machine: Machine) -> list[Figure]:
+    """Draws one figure of up to two partners, or one figure for each direction with a line for each partner."""
     ranks = sorted({int(r.parameters["partner"]) for r in single if r.parameters["message_bytes"] not in (0, LARGE)})
     names = ("direction", *FACTORS)
     others = published("network.transfer", "bandwidth", "message_bytes")
-    title, found = "Bandwidth between two ranks against the size of the message", []
+    title, drawn = "Bandwidth between two ranks against the size of the message", []
     for way in ("one-way", "two-way") if len(ranks) > 2 else ("",):
-        mine = select(single, direction=way) if way else single
+        of_way = select(single, direction=way) if way else single
         lines = [
             replace(line, name=f"rank {rank}, {line.name}" if line.name != "bandwidth" else f"rank {rank}")
             for rank in ranks
-            for line in against("message_bytes", "bandwidth", select(mine, partner=rank), names=names)
+            for line in against("message_bytes", "bandwidth", select(of_way, partner=rank), names=names)
         ]
-        found.append(
+        drawn.append(
             Figure(f"transfer-size{'-' if way else ''}{way}", f"{title}{', ' if way else ''}{way}", "lines",
                    Axis("message", "B", log=True), Axis("bandwidth", "B/s", log=True),
                    (*lines, *(others if way != "one-way" else ())), marks=cache_marks(machine),
-                   caption=f"Rank 0 with {'each' if way else 'the first and with the last'} other rank."
+                   caption=f"Rank 0 with {'each' if way else 'the first and the last'} other rank."
                    f"{'' if way == 'one-way' else ' Two-way is the sum of both directions.'}"))  # fmt: skip
-    return found
+    return drawn
 
 
-def _two_way(parameters: Parameters) -> bool:
+def _is_two_way(parameters: Parameters) -> bool:
     return parameters.get("direction") == "two-way"
 
 
 def _points(lines: Sequence[Series]) -> tuple[Series, ...]:
-    """The ranks are no trend."""
+    """Returns the lines as single points: the ranks form no trend."""
     return tuple(replace(line, connected=False) for line in lines)
 
 
 def _matrices(results: Sequence[Result]) -> tuple[Figure, ...]:
-    """Of each variant and size one; where nothing was measured the titles alone."""
+    """Draws a matrix for each variant and size; without measurements, only the titles."""
     groups = variants(record for result in results for record in result.records)
     varying = {name for key in groups for name, value in key if any(dict(k).get(name) != value for k in groups)}
-    found = []
+    matrices = []
     for key, records in groups.items() or [((), ())]:
         words = ", ".join(f"{name} {value}" for name, value in key if name in varying)
         sizes = sorted({int(r.parameters["message_bytes"]) for r in records})
         for name, size in zip(("small", "large"), (sizes[0], sizes[-1]) if sizes else MATRIX_SIZES, strict=True):
-            found.append(_matrix(records, name, size, words))
-    return tuple(found)
+            matrices.append(_matrix(records, name, size, words))
+    return tuple(matrices)
 
 
 def _matrix(records: Sequence[Record], name: str, size: int, words: str) -> Figure:
@@ -236,11 +238,11 @@ def _matrix(records: Sequence[Record], name: str, size: int, words: str) -> Figu
 
 
 def _describe(seconds: dict[tuple[int, int], float], size: int) -> str:
-    """The spread in words."""
+    """Describes the spread over the pairs."""
     if not seconds:
         return "No pair was measured."
     if len(seconds) == 1:
-        return f"Messages of {binary_size(size)}; median of the launches. There is one pair."
+        return f"Messages of {binary_size(size)}, median of the launches. There is one pair."
     worst, middle = max(seconds, key=lambda pair: seconds[pair]), median(seconds.values())
-    said = f"Messages of {binary_size(size)}; medians of the launches. {len(seconds)} pairs were measured"
-    return f"{said}; the slowest, {worst[0]} and {worst[1]}, takes {seconds[worst] / middle:.2f} times the median pair."
+    measured = f"Messages of {binary_size(size)}, medians of the launches. {len(seconds)} pairs were measured."
+    return f"{measured} The slowest, {worst[0]} and {worst[1]}, takes {seconds[worst] / middle:.2f} times the median."

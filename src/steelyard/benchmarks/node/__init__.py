@@ -1,1 +1,1 @@
-"""What a node does with small kernels of many kinds: by its threads, by an OpenCL device, and by both together."""
+"""Benchmarks of a node with small kernels of many kinds, by threads, by an OpenCL device, or by both."""

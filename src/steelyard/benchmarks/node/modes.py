@@ -1,4 +1,4 @@
-"""What the benchmarks of a node share: the three modes as a factor, the metrics, and the figure that sets them side by side."""
+"""Common parts of the benchmarks of a node: the three modes, the metrics, and the figure that compares the modes."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,7 +8,7 @@ from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result
 from steelyard.model.figure import Axis, Figure, Series
 from steelyard.words import in_words, plural
 
-# The threads are our own, as in records that do not name a model; or, where a setting names it, OpenMP's.
+# Steelyard's own threads, also in records without a model; or OpenMP threads, if a setting names them.
 WAYS: dict[str, tuple[Scalar, ...]] = {"mode": ("threads", "opencl", "mixed"), "model": ("threads",)}
 openmp = True
 
@@ -16,10 +16,10 @@ openmp = True
 def axes_of(
     kernels: tuple[str, ...], size: str, quick: int, usual: int, setup: float, weak: bool = False
 ) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
-    """Axes of kernels whose size parameter is `size`: all numbers of threads, every OpenCL device, both together.
+    """Returns axes of kernels with the size parameter `size`: all numbers of threads, each OpenCL device, both together.
 
-    `quick` and `usual` are the sizes in a quick run and otherwise; `setup` the seconds that the usual one takes to set up.
-    `weak`: the work is in proportion to the size.
+    `quick` and `usual` are the sizes in a quick run and in others; `setup` is the set-up time of the usual size, in seconds.
+    `weak`: the work is proportional to the size.
     """
 
     def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
@@ -47,22 +47,22 @@ def axes_of(
 
 
 def time(seconds: float, record: Record) -> float:
-    """Of one iteration, as the Mont-Blanc papers report it."""
+    """Returns the seconds of one iteration, as in the Mont-Blanc papers."""
     return seconds
 
 
 def flops(seconds: float, record: Record) -> float | None:
-    """By the operations that the definition counts."""
+    """Returns the operations of the definition per second."""
     return record.work["flops"] / seconds if record.work.get("flops") else None
 
 
 def bandwidth(seconds: float, record: Record) -> float | None:
-    """By the bytes that the definition needs at least."""
+    """Returns the least bytes that the definition needs, per second."""
     return record.work["bytes"] / seconds if record.work.get("bytes") else None
 
 
 def rate(seconds: float, record: Record) -> float | None:
-    """Of what else an iteration does: keys, updates, steps."""
+    """Returns other items of an iteration per second: keys, updates, steps."""
     return record.work["items"] / seconds if record.work.get("items") else None
 
 
@@ -72,14 +72,14 @@ BANDWIDTH = Metric("bandwidth", "B/s", "higher", "bandwidth (bytes that must be 
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """The node's own peaks, where all of its processors work; a device's are not known."""
+    """Returns the node's peaks if all processors work; the peaks of a device are unknown."""
     if result.parameters.get("mode") != "threads" or result.parameters.get("threads") != len(machine.cpus):
         return None
     return machine.limits.get({"flops": "flops", "bandwidth": "memory_bandwidth"}.get(metric, ""))
 
 
 def called(result: Result, machine: Machine) -> str:
-    """The mode in words: "2 threads", the device's kind, or both."""
+    """Returns the mode in words: "2 threads", the device's kind, or both."""
     mode, threads = result.parameters.get("mode"), int(result.parameters.get("threads", 1))
     words = plural(threads, "OpenMP thread" if "model" in result.parameters else "thread")
     if (policy := result.parameters.get("wait_policy", "default")) != "default":
@@ -93,7 +93,7 @@ def called(result: Result, machine: Machine) -> str:
 
 
 def figures_of(name: str) -> Callable[[tuple[Result, ...], Machine], tuple[Figure, ...]]:
-    """The time of an iteration in each mode, as bars; one series for each kernel and toolchain."""
+    """Returns the function of the figure: time of an iteration in each mode, for each kernel and toolchain."""
 
     def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
         several = len({str(r.parameters.get("toolchain")) for r in results}) > 1
@@ -120,7 +120,7 @@ def figures_of(name: str) -> Callable[[tuple[Result, ...], Machine], tuple[Figur
                 x=Axis("mode"),
                 y=Axis("time of an iteration", "s"),
                 series=series,
-                caption="Shorter is better. A device has its data already: bringing it there and back is timed apart.",
+                caption="Shorter is better. The data are already on the device: the transfers are timed separately.",
             ),
         )
 

@@ -1,4 +1,4 @@
-"""A numerical library of the site beside our own kernel: further cases where the machine has the library."""
+"""Cases of a numerical library of the site, beside the cases of Steelyard's kernel."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,17 +7,17 @@ from steelyard.model import Axes, Effort, Machine
 
 
 def beside(
-    own: Callable[[Machine, Effort], tuple[Axes, ...]], kind: str, setup: float
+    axes_of_kernel: Callable[[Machine, Effort], tuple[Axes, ...]], kind: str, setup: float
 ) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
-    """The axes `own`, and where the machine has a library of that kind the kernel of its name, in the mode "threads".
+    """Returns the axes of the kernel, and of the site's library of that kind, if there is one, in the mode "threads".
 
-    It has the same points; with a library that computes with a single thread, those of one thread. `setup` are the seconds that
-    its set-up takes beyond that of the own kernel, on an average start of a run that is not quick.
+    The library has the same points, or only those of one thread if it has no threads. `setup`: seconds that its set-up
+    takes longer than that of the kernel, in a run that is not quick.
     """
 
     def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-        blocks = own(machine, effort)
-        library = next((known for known in machine.libraries if known.kind == kind), None)
+        blocks = axes_of_kernel(machine, effort)
+        library = next((entry for entry in machine.libraries if entry.kind == kind), None)
         if library is None:
             return blocks
         threads = blocks[0]

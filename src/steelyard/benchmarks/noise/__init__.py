@@ -1,1 +1,1 @@
-"""What the operating system takes away: time lost to interruptions, and how often they come."""
+"""Benchmarks of operating-system noise: time lost to interruptions, and their frequency."""

@@ -21,21 +21,21 @@ of Operating Systems on the Performance of Collective Operations at Extreme Scal
 
 from itertools import chain
 
-from steelyard.benchmarks.noise.series import amplitudes, analysed, slices, threads, tones, usual
+from steelyard.benchmarks.noise.series import amplitudes, median_detours, slices, threads, threads_with_detours, tones
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.statistics.models.detours import Detours, expected_collective_slowdown, histogram
 from steelyard.units import quantity
 
-QUANTA = 100  # a series: 10 ms without a gap
-SERIES = 100  # 10 000 quanta a thread: 1 s
+QUANTA = 100  # of a series: 10 ms without a gap
+SERIES = 100  # gives 10 000 quanta for each thread: 1 s
 MOST_POINTS = 3000  # of a figure
-BURSTS = (1e-4, 1e-3, 1e-2)  # s of computing between two meetings
+BURSTS = (1e-4, 1e-3, 1e-2)  # seconds of computing between two synchronisations
 MOST_RANKS = 1 << 16
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """Both kernels on all processors; always as long, however well the median is known: it is the rare that matters."""
+    """Axes: both kernels on all processors. The duration is fixed, because rare interruptions matter, not the median."""
     sampling = Sampling(effort.sampling.width, 1.0 if effort.name == "quick" else 2.0, SERIES, SERIES)
     every = (len(machine.cpus),)
     values: dict[str, tuple[Scalar, ...]] = {"kernel": ("fixed_work", "fixed_time"), "threads": every}
@@ -44,64 +44,70 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
 
 
 def lost(seconds: float, record: Record) -> float | None:
-    """Of all threads together; None where nothing was lost that the clock could show."""
+    """Returns the lost share of the time of all threads; None if the clock shows no loss."""
     if record.kernel == "fixed_time":
         shares = list(chain.from_iterable(s.lost for s in slices(record)))
         share = sum(shares) / len(shares) if shares else 0.0
     else:
-        observed = [s for _, s in analysed(record)]
-        share = sum(s.lost * s.seconds for s in observed) / sum(s.seconds for s in observed) if observed else 0.0
+        all_detours = [s for _, s in threads_with_detours(record)]
+        total = sum(s.seconds for s in all_detours)
+        share = sum(s.lost * s.seconds for s in all_detours) / total if all_detours else 0.0
     return share if share > 0 else None
 
 
 def lost_together(seconds: float, record: Record) -> float | None:
-    """Of a series that ends when the slowest thread ends, of the median one; None for slices, whose time is fixed."""
-    observed = [s for _, s in analysed(record)]
+    """Returns the lost share of the median series, which ends with its slowest thread; None for fixed slices."""
+    all_detours = [s for _, s in threads_with_detours(record)]
     least = (
-        max((s.base for s in observed), default=0.0) * record.work["quanta"] / int(record.parameters.get("threads", 1))
+        max((s.base for s in all_detours), default=0.0)
+        * record.work["quanta"]
+        / int(record.parameters.get("threads", 1))
     )
     return 1 - least / seconds if 0 < least < seconds else None
 
 
 def longest(seconds: float, record: Record) -> float | None:
-    """Of all threads; None where there is no detour."""
-    return max((s.greatest for _, s in analysed(record) if s.greatest), default=None)
+    """Returns the longest detour of all threads, in seconds; None if there is no detour."""
+    return max((s.greatest for _, s in threads_with_detours(record) if s.greatest), default=None)
 
 
 def rate(seconds: float, record: Record) -> float | None:
-    """Of one thread, on average; None where there is no detour."""
-    observed = [s for _, s in analysed(record)]
-    return sum(s.count for s in observed) / sum(s.seconds for s in observed) or None if observed else None
+    """Returns the mean detours per second of one thread; None if there is no detour."""
+    all_detours = [s for _, s in threads_with_detours(record)]
+    return sum(s.count for s in all_detours) / sum(s.seconds for s in all_detours) or None if all_detours else None
 
 
 metrics = (
-    Metric("lost", "%", "lower", "share of the time lost", lost),
-    Metric("lost_together", "%", "lower", "share lost where all wait for the slowest after a series", lost_together),
+    Metric("lost", "%", "lower", "share of the time that is lost", lost),
+    Metric(
+        "lost_together", "%", "lower", "share that is lost if all wait for the slowest after a series", lost_together
+    ),
     Metric("longest", "s", "lower", "longest detour", longest),
     Metric("rate", "1/s", "lower", "detours per second and processor", rate),
 )
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """None: no noise at all is the ideal, and no hardware sets a least one."""
+    """Returns None: the ideal is no noise, and no hardware sets a least noise."""
     return None
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """Detours over the time, how long they are, their rhythms, and what they cost programs of many ranks."""
+    """Returns figures of the detours over time, their durations, their frequencies, and the loss of programs of many ranks."""
     records = [r for result in results for r in result.records if r.verdict.level != "INVALID"]
     worked = next((r for r in records if threads(r)), None)
     sliced = next((r for r in records if slices(r)), None)
-    observed = [s for r in records for _, s in analysed(r)]
-    return _over_time(worked), _lengths(observed), _spectrum(sliced, worked), _cost(usual(worked) if worked else None)
+    all_detours = [s for r in records for _, s in threads_with_detours(r)]
+    cost = _cost(median_detours(worked) if worked else None)
+    return _over_time(worked), _lengths(all_detours), _spectrum(sliced, worked), cost
 
 
 def _over_time(record: Record | None) -> Figure:
-    found = analysed(record) if record else ()
-    most = MOST_POINTS // max(1, len(found))
+    measured = threads_with_detours(record) if record else ()
+    most = MOST_POINTS // max(1, len(measured))
     series = []
-    for number, (thread, observed) in enumerate(found):
-        pairs = sorted(zip(observed.durations, observed.indices, strict=True), reverse=True)[:most]
+    for number, (thread, losses) in enumerate(measured):
+        pairs = sorted(zip(losses.durations, losses.indices, strict=True), reverse=True)[:most]
         points = sorted((thread.starts[i], duration) for duration, i in pairs)
         if points:
             x, y = zip(*points, strict=True)
@@ -113,51 +119,51 @@ def _over_time(record: Record | None) -> Figure:
         x=Axis("time", "s"),
         y=Axis("duration of the detour", "s", log=True),
         series=tuple(series),
-        caption=f"Of the first record; of each thread the {most} longest at most.",
+        caption=f"Detours of the first record, at most the {most} longest of each thread.",
     )
 
 
-def _lengths(observed: list[Detours]) -> Figure:
-    total = sum(s.seconds for s in observed)
-    bins = histogram([d for s in observed for d in s.durations])
+def _lengths(all_detours: list[Detours]) -> Figure:
+    total = sum(s.seconds for s in all_detours)
+    bins = histogram([d for s in all_detours for d in s.durations])
     names = tuple(f"{quantity(b.low, 's', 2)} to {quantity(b.high, 's', 2)}" for b in bins)
     series = Series("detours", names, tuple(b.count / total if b.count else None for b in bins))
     return Figure(
         name="noise-lengths",
-        title="How long the detours are",
+        title="Durations of the detours",
         kind="bars",
         x=Axis("duration of the detour"),
         y=Axis("detours per second and processor", "1/s", log=True),
         series=(series,) if bins else (),
-        caption="All records of fixed work together. Each bar is a fifth of a factor of ten.",
+        caption="All records of fixed work together. Five bars cover a factor of ten.",
     )
 
 
 def _spectrum(sliced: Record | None, worked: Record | None) -> Figure:
     series = []
-    for number, each in enumerate(slices(sliced) if sliced else ()):
-        points = amplitudes(each)
+    for number, thread in enumerate(slices(sliced) if sliced else ()):
+        points = amplitudes(thread)
         if points and number < MOST_POINTS // 300:
             x, y = zip(*points, strict=True)
             series.append(Series(f"thread {number}", x, y))
     marks = tuple(Mark("x", t.frequency, quantity(t.frequency, "Hz")) for t in (tones(worked) if worked else ()))
     return Figure(
         name="noise-spectrum",
-        title="Rhythms of what is lost",
+        title="Frequencies of the lost time",
         kind="lines",
         x=Axis("frequency", "Hz", log=True),
-        y=Axis("amplitude of the share lost", "%", log=True),
+        y=Axis("amplitude of the lost share", "%", log=True),
         series=tuple(series),
         marks=marks,
-        caption="Lines: from fixed time quanta. Marks: frequencies that the detours of fixed work keep beyond chance.",
+        caption="Lines: losses in fixed time quanta. Marks: frequencies of the detours of fixed work that are not due to chance.",
     )
 
 
-def _cost(observed: Detours | None) -> Figure:
+def _cost(losses: Detours | None) -> Figure:
     ranks = tuple(4**k for k in range(9) if 4**k <= MOST_RANKS)
     series = []
     for burst in BURSTS:
-        slower = [expected_collective_slowdown(observed, n, burst).slowdown for n in ranks] if observed else []
+        slower = [expected_collective_slowdown(losses, n, burst).slowdown for n in ranks] if losses else []
         if any(slower):
             name = f"after each {quantity(burst, 's', 1)} of computing"
             series.append(Series(name, tuple(map(float, ranks)), tuple(s or None for s in slower)))
@@ -168,5 +174,5 @@ def _cost(observed: Detours | None) -> Figure:
         x=Axis("ranks", log=True),
         y=Axis("slower by", "%", log=True),
         series=tuple(series),
-        caption="Computed, not measured: every rank is hit like the processor with the median loss, independently.",
+        caption="A model, not a measurement: each rank independently has the detours of the processor with the median loss.",
     )

@@ -1,4 +1,4 @@
-"""What a record of noise.quanta holds: the single quanta of each thread, and what follows from them."""
+"""Quanta of each thread in a record of noise.quanta, with their detours and frequencies."""
 
 import math
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from steelyard.statistics.models.detours import Detours, detours
 from steelyard.statistics.models.spectrum import Tone, spectrum
 from steelyard.statistics.samples.interval import Array
 
-LEAST_PERIODS = 10  # in a measurement: a slower rhythm cannot be distinguished from drift
-GROUPS = 300  # of frequencies, evenly on a logarithmic axis: as many as a figure can show
+LEAST_PERIODS = 10  # in a measurement: a lower frequency cannot be distinguished from drift
+GROUPS = 300  # of frequencies, evenly spaced on a logarithmic axis: as many as a figure can show
 
 
 @dataclass(frozen=True)
 class Thread:
-    """One thread's quanta in the order of time: seconds since the first began, and how long each took (seconds)."""
+    """One thread's quanta in order of time: start of each since the first start, and duration, in seconds."""
 
     starts: Array
     seconds: Array
@@ -26,7 +26,7 @@ class Thread:
 
 @dataclass(frozen=True)
 class Slices:
-    """One thread's slices of `length` seconds: their numbers on the common grid, and the share of each that was lost."""
+    """One thread's slices of `length` seconds: numbers on the common grid, and lost share of each."""
 
     length: float
     numbers: tuple[int, ...]
@@ -34,69 +34,70 @@ class Slices:
 
 
 def threads(record: Record) -> tuple[Thread, ...]:
-    """The quanta of kernel `fixed_work`; empty for another kernel, or where the record kept none."""
+    """Returns the quanta of kernel `fixed_work`; empty for another kernel, or if none are recorded."""
     details = record.surroundings.details or {}
     if record.kernel != "fixed_work" or not details:
         return ()
-    unit, found = float(details["unit"]), []
-    for each in details["threads"]:
-        seconds = unit * (each["base"] + np.array(each["over"], dtype=np.float64))
-        series = np.split(seconds, np.cumsum(each["lengths"])[:-1]) if len(each["lengths"]) else []
+    unit, quanta = float(details["unit"]), []
+    for thread in details["threads"]:
+        seconds = unit * (thread["base"] + np.array(thread["over"], dtype=np.float64))
+        series = np.split(seconds, np.cumsum(thread["lengths"])[:-1]) if len(thread["lengths"]) else []
         starts = [
-            unit * start + np.cumsum(inside) - inside for start, inside in zip(each["starts"], series, strict=True)
+            unit * start + np.cumsum(inside) - inside for start, inside in zip(thread["starts"], series, strict=True)
         ]
-        found.append(Thread(np.concatenate(starts) if starts else np.empty(0), seconds))
-    return tuple(found)
+        quanta.append(Thread(np.concatenate(starts) if starts else np.empty(0), seconds))
+    return tuple(quanta)
 
 
 def slices(record: Record) -> tuple[Slices, ...]:
-    """The slices of kernel `fixed_time`, lost against the thread's best one; empty for another kernel."""
+    """Returns the slices of kernel `fixed_time`, with losses against the thread's best slice; empty for another kernel."""
     details = record.surroundings.details or {}
     if record.kernel != "fixed_time" or not details:
         return ()
-    found = []
-    for each in details["threads"]:
-        runs = (range(start, start + n) for start, n in zip(each["starts"], each["lengths"], strict=True))
-        lost = tuple(missing / max(1, each["most"]) for missing in each["missing"])
-        found.append(Slices(float(details["slice"]), tuple(chain.from_iterable(runs)), lost))
-    return tuple(found)
+    series = []
+    for thread in details["threads"]:
+        runs = (range(start, start + n) for start, n in zip(thread["starts"], thread["lengths"], strict=True))
+        lost = tuple(missing / max(1, thread["most"]) for missing in thread["missing"])
+        series.append(Slices(float(details["slice"]), tuple(chain.from_iterable(runs)), lost))
+    return tuple(series)
 
 
-def analysed(record: Record) -> tuple[tuple[Thread, Detours], ...]:
-    """Each thread of `fixed_work` with its detours; threads with too few quanta are left out."""
+def threads_with_detours(record: Record) -> tuple[tuple[Thread, Detours], ...]:
+    """Returns each thread of `fixed_work` with its detours, except threads with too few quanta."""
     pairs = ((thread, detours(thread.seconds)) for thread in threads(record))
-    return tuple((thread, observed) for thread, observed in pairs if observed)
+    return tuple((thread, losses) for thread, losses in pairs if losses)
 
 
-def usual(record: Record) -> Detours | None:
-    """The detours of the thread with the median loss (of two, the lesser); None where no thread has enough quanta."""
-    observed = sorted((s for _, s in analysed(record)), key=lambda s: s.lost)
-    return observed[(len(observed) - 1) // 2] if observed else None
+def median_detours(record: Record) -> Detours | None:
+    """Returns the detours of the thread with the median loss (the lesser of two); None if no thread has enough quanta."""
+    ranked = sorted((s for _, s in threads_with_detours(record)), key=lambda s: s.lost)
+    return ranked[(len(ranked) - 1) // 2] if ranked else None
 
 
 def tones(record: Record) -> tuple[Tone, ...]:
-    """The rhythms of all threads' detours, each frequency once, with the strength of the thread that shows it best."""
-    found: list[Tone] = []
-    heard = chain.from_iterable(spectrum(t.seconds, t.starts) or () for t in threads(record))
-    for tone in sorted(heard, key=lambda t: t.p):
-        if all(abs(tone.frequency - f.frequency) > 2 * max(tone.resolution, f.resolution) for f in found):
-            found.append(tone)
-    return tuple(found)
+    """Returns the frequencies of all threads' detours, each once, from the thread with the clearest signal."""
+    tones: list[Tone] = []
+    candidates = chain.from_iterable(spectrum(t.seconds, t.starts) or () for t in threads(record))
+    for tone in sorted(candidates, key=lambda t: t.p):
+        if all(abs(tone.frequency - f.frequency) > 2 * max(tone.resolution, f.resolution) for f in tones):
+            tones.append(tone)
+    return tuple(tones)
 
 
-def amplitudes(of: Slices) -> tuple[tuple[float, float], ...]:
-    """(hertz, amplitude of the share lost) of `of`, the greatest of each group of neighbouring frequencies.
+def amplitudes(slices: Slices) -> tuple[tuple[float, float], ...]:
+    """Returns (hertz, amplitude of the lost share), the greatest of each group of neighbouring frequencies.
 
-    Hann's window; slices between two series, which nobody measured, count as the mean. Empty with fewer than 100 slices.
+    It uses Hann's window. Slices between two series were not measured and count as the mean. Empty with fewer than 100
+    slices.
     """
-    if len(of.lost) < 100:
+    if len(slices.lost) < 100:
         return ()
-    lost = np.asarray(of.lost, dtype=float)
-    row: Array = np.zeros(of.numbers[-1] - of.numbers[0] + 1)
-    row[np.asarray(of.numbers) - of.numbers[0]] = lost - lost.mean()
+    lost = np.asarray(slices.lost, dtype=float)
+    row: Array = np.zeros(slices.numbers[-1] - slices.numbers[0] + 1)
+    row[np.asarray(slices.numbers) - slices.numbers[0]] = lost - lost.mean()
     window = np.hanning(len(row))
     heights = 2 * np.abs(np.fft.rfft(row * window)) / window.sum()
-    hertz = np.fft.rfftfreq(len(row), of.length)
+    hertz = np.fft.rfftfreq(len(row), slices.length)
     groups: dict[int, tuple[float, float]] = {}
     least = hertz[min(LEAST_PERIODS, len(hertz) - 1)]
     for f, height in zip(hertz.tolist(), heights.tolist(), strict=True):

@@ -37,7 +37,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 def _usual(record: Record) -> Detours | None:
     try:
-        return series.usual(record)
+        return series.median_detours(record)
     except (KeyError, TypeError, ValueError, AttributeError):  # details that another program wrote
         return None
 
@@ -52,7 +52,7 @@ def _finding(evaluation: Evaluation, result: Result, record: Record, detours: De
         f"{cases.caution(result)}"
     )
     rhythms = _fundamental(series.tones(record), detours.base)
-    threads = thread_loss(record, [s for _, s in series.analysed(record)], detours)
+    threads = thread_loss(record, [s for _, s in series.threads_with_detours(record)], detours)
     evidence = (
         *map(_rhythm, rhythms),
         *(_expected_line(detours, n) for n in sorted({ranks, max(MANY, ranks)})),
