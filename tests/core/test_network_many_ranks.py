@@ -129,7 +129,7 @@ def test_the_steadiest_topology_is_the_one_that_varies_least_with_the_size() -> 
     assert (found[0].first, found[0].last) == (65536, 1 << 21)
     (told,) = steadiest.find(evaluation(results))
     assert told.seen.startswith(
-        "The ring is the steadiest topology (8 ranks): from 64 KiB to 2 MiB its throughput varies by 2.0 %"
+        "The ring is the steadiest topology (8 ranks). For messages of 64 KiB to 2 MiB, its throughput varies by 2.0 %"
     )
     figure = nettest.figures(results, machine())[0]
     assert "the steadiest topology first: ring 2.0 %, star 10 %, chaos 30 %" in figure.caption

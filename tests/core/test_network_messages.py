@@ -156,7 +156,7 @@ def test_the_matrix_names_the_hosts_and_the_slowest_pair(two_sockets: Machine) -
     assert small.columns == small.rows == ("0 n0", "1 n1", "2 n2", "3 n3")
     assert [small.z[i][i] for i in range(4)] == [None] * 4
     assert small.z[2][3] == small.z[3][2] == 16.0
-    assert "the slowest, 2 and 3" in small.caption
+    assert "The slowest, 2 and 3" in small.caption
     assert {z for row in large.z for z in row} == {None, 0.25}
 
 
@@ -262,7 +262,7 @@ def test_the_spread_over_the_partners_is_printed_for_latency_and_bandwidth(two_s
     assert [s.name for s in two_way.series if s.published] == ["Celeron educational cluster"]
     (told,) = partners_spread.find(evaluation(results))
     assert told.level == "notice"
-    assert "The 3 partners of rank 0 differ: the one-way bandwidth with 1 MiB spreads by 20 %" in told.seen
+    assert "The 3 partners of rank 0 differ: the one-way bandwidth with 1 MiB varies by 20 % among them" in told.seen
     assert any("latency" in line and "4.0 %" in line for line in told.evidence)
     (good,) = partners_spread.find(evaluation(transfers([1e-6, 1.06e-6], [1e9, 1e9])))
     assert good.level == "good"
