@@ -475,7 +475,7 @@ def test_a_file_that_cannot_be_made_anew_stays_as_it_was(
         yield "Sensor,Time,Value\n"
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("steelyard.power.command_line.readings_output.texts", broken)
+    monkeypatch.setattr("steelyard.power.command_line.readings_output.format_texts", broken)
     words = ("power", "export", "--store", tmp_path / "store", "-o", output)
     assert command(*words) == 4
     assert "No space left on device" in capsys.readouterr().err
