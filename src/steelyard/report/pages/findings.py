@@ -26,7 +26,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Findings:
-    """What the page shows, the serious ones first."""
+    """Returns the findings for the page, the serious ones first."""
 
     groups: tuple[Group, ...]
 
@@ -46,5 +46,5 @@ def data(evaluation: Evaluation) -> Findings:
 
 
 def count(page: Findings) -> int:
-    """How many there are."""
+    """Returns the number of findings."""
     return sum(len(group.findings) for group in page.groups)

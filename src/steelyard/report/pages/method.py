@@ -20,7 +20,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Method:
-    """What the page shows."""
+    """Returns the data of the page."""
 
     rules: tuple[Rule, ...]
     verdicts: tuple[tuple[Level, str], ...] = tuple(MEANINGS.items())

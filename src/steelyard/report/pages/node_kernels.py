@@ -19,7 +19,7 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Page:
-    """What the page shows; `left_out` tells what could not be compared."""
+    """Returns the data of the page; `left_out` tells what could not be compared."""
 
     reference: str
     parts: tuple[Part, ...]

@@ -23,7 +23,7 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Overview:
-    """What the overview shows."""
+    """Returns the data of the overview."""
 
     verdict: tuple[str, ...]
     headlines: tuple[headline.Headline, ...]

@@ -50,7 +50,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Page:
-    """What the page shows."""
+    """Returns the data of the page."""
 
     parts: tuple[Part, ...]
     causes: tuple[str, ...]  # what the finding on roofs says, if it says anything

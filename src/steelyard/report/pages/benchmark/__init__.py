@@ -79,7 +79,7 @@ class _Shape:
 
 @dataclass(frozen=True, kw_only=True)
 class BenchmarkPage:
-    """What the page shows."""
+    """Returns the data of the page."""
 
     anchor: str
     name: str

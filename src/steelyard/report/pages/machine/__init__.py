@@ -55,7 +55,7 @@ class SocketBox:
 
 @dataclass(frozen=True, kw_only=True)
 class MachinePage:
-    """What the page shows."""
+    """Returns the data of the page."""
 
     facts: tuple[tuple[str, str], ...]
     sockets: tuple[SocketBox, ...]

@@ -38,7 +38,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Page:
-    """What the page shows. `records`: JSON that its figures share."""
+    """Returns the data of the page. `records`: JSON that its figures share."""
 
     paragraphs: tuple[str, ...]
     figures: tuple[drawing.Drawn, ...]

@@ -12,7 +12,7 @@ PLACE, TITLE = 130, "Provenance"
 
 @dataclass(frozen=True)
 class Provenance:
-    """What the page shows."""
+    """Returns the data of the page."""
 
     facts: tuple[tuple[str, str], ...]
     versions: tuple[tuple[str, str], ...]

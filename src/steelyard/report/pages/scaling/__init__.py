@@ -73,7 +73,7 @@ class Brief:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """What the page shows. `together`: all applications in each figure; `choice`: which are shown in full, and why."""
+    """Returns the data of the page. `together`: all applications in each figure; `choice`: which are shown in full, and why."""
 
     together: tuple[tuple[drawing.Drawn, ...], ...]
     sections: tuple[Section, ...]
