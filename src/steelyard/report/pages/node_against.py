@@ -27,7 +27,7 @@ ENERGY_NOTE = (
 
 @dataclass(frozen=True)
 class Page:
-    """Returns the data of the page. `base` is the other system's name, `about` its processor and run; `left_out` a sentence or "".
+    """Returns the page's data. `base` is the other system's name, `about` its processor and run; `left_out` a sentence or "".
 
     `parts` are of the times, `energies` of the energies, where both runs have them, measured or both modelled.
     """
