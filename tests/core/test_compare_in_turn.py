@@ -432,7 +432,7 @@ def test_a_run_whose_benchmark_is_gone_is_refused_by_its_name(here: Machine, tmp
     cases = (Case("mine.gone", "k", {"threads": 1}),)
     made = Plan("quick", 1, (Launch(1, "mine.gone", toolchain.name, 1, cases),), 1.0)
     a = written(tmp_path, here, made, toolchains={toolchain.name: asdict(toolchain)})
-    assert "has the benchmark 'mine.gone', which is not found now" in refused(tmp_path, a, a)
+    assert "has the benchmark 'mine.gone', which was not found" in refused(tmp_path, a, a)
 
 
 def test_a_placement_that_is_impossible_here_is_refused(by_hand: Machine, tmp_path: Path) -> None:

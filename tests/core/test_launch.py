@@ -143,7 +143,7 @@ def test_a_list_of_hosts_is_read() -> None:
     "text", ["a:0", "a:x", "", ",", "a b", "a;b", "$(reboot)", "-a", "n[1-]:2", "[::1:2", "[::x]:2", "[::1]:0", "u@a"]
 )
 def test_what_is_no_host_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="is no host"):
+    with pytest.raises(UsageError, match="is not a host"):
         site.hosts(text)
 
 

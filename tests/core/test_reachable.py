@@ -95,7 +95,7 @@ def test_many_hosts_are_asked_at_once_and_named_together(monkeypatch: pytest.Mon
 
 
 def test_an_address_of_ipv6_needs_a_name() -> None:
-    with pytest.raises(UsageError, match="'fe80::1'.*take no address of IPv6.*/etc/hosts"):
+    with pytest.raises(UsageError, match="do not accept the IPv6 address 'fe80::1'.*/etc/hosts"):
         expect_reachable([Host("fe80::1", 2)], "mpiexec", ())
 
 

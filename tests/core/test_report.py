@@ -391,7 +391,7 @@ def test_a_report_that_cannot_be_written_names_the_place(evaluation: Evaluation,
     occupied.write_text("")
     with pytest.raises(UsageError, match="cannot be written to .*file' is a file"):
         report.write(evaluation, occupied / "report.html")
-    with pytest.raises(UsageError, match="missing' is not there"):
+    with pytest.raises(UsageError, match="missing' does not exist"):
         report.write(evaluation, tmp_path / "missing" / "report.html")
     with pytest.raises(MachineFailed, match="could not be written to '/dev/full': No space left"):
         report.write(evaluation, Path("/dev/full"))

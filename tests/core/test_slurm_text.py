@@ -235,7 +235,7 @@ def test_counts_are_read_as_slurm_writes_them(groups: list[tuple[int, int]]) -> 
 
 @pytest.mark.parametrize("text", ["2(x0)", "2(x", "x3", "2(3)", "2,,1", "-1", "2(x99999)", "1(x40000),1(x40000)"])
 def test_what_are_no_counts_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no number"):
+    with pytest.raises(ValueError, match="is neither a number"):
         slurm.expand_counts(text)
 
 

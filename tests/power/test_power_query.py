@@ -299,9 +299,9 @@ def test_slurm_s_answers_are_read(
 @pytest.mark.parametrize(
     ("sacct", "scontrol", "said"),
     [
-        (NO_ACCOUNT, FORGOTTEN, "sacct says 'Slurm accounting storage is disabled'; scontrol says 'slurm_load_jobs error"),
-        ("true", FORGOTTEN, "sacct knows of no time at which it ran"),
-        (NO_ACCOUNT, "echo JobId=12 JobState=PENDING StartTime=Unknown NodeList=", "scontrol knows of no time at which it ran"),
+        (NO_ACCOUNT, FORGOTTEN, "sacct prints 'Slurm accounting storage is disabled'; scontrol prints 'slurm_load_jobs error"),
+        ("true", FORGOTTEN, "sacct has no time for it"),
+        (NO_ACCOUNT, "echo JobId=12 JobState=PENDING StartTime=Unknown NodeList=", "scontrol has no time for it"),
         ("echo '12|100|200|n[1'", FORGOTTEN, "cannot be read"),
         (None, None, "No such file"),
     ],
@@ -335,8 +335,8 @@ def test_where_slurm_does_not_tell_a_sentence_says_so(
         (("--run", "run", "--case", "9999"), "no case 9999"),
         (("--run", "run", "--case", "memory.strem"), "Did you mean"),
         (("--run", "run", "--case", "1", "--case", "2"), "matches all of 1, 2"),
-        (("--job", "-x"), "is no number of a Slurm job"),
-        (("--job", "12 13"), "is no number of a Slurm job"),
+        (("--job", "-x"), "is not the number of a Slurm job"),
+        (("--job", "12 13"), "is not the number of a Slurm job"),
         (("cluster/n1", "--from", "now-1h", "--to", "now-2h"), "ends before it begins"),
         (("cluster/n1", "--every", "2s"), "expected 1s, 1min or 1h"),
         (("cluster/n1", "--every", "often"), "--every"),

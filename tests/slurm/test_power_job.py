@@ -57,4 +57,4 @@ def test_a_job_is_found_by_its_number(slurm: Rig, tmp_path: Path) -> None:
     assert total["low"] <= 150 * 4 <= total["high"] + 150 * (seconds - 4)
     unknown = slurm.run([*query, "99999"])
     assert unknown.returncode == 4
-    assert "Slurm does not tell when and where job 99999 ran" in unknown.stderr
+    assert "Slurm does not report when and where job 99999 ran" in unknown.stderr

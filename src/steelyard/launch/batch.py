@@ -1,4 +1,4 @@
-"""Talks with a scheduler about a batch job: submits it, follows it to its end, cancels it."""
+"""Submits a batch job, follows it to its end, and cancels it."""
 
 import re
 import shlex
@@ -12,21 +12,21 @@ from steelyard.errors import MachineFailed, ProgramFailed
 from steelyard.launch import scheduler
 from steelyard.launch.scheduler import FINAL, Ask, Batch, State
 
-PAUSES = (1.0, 10.0)  # seconds between two questions: soon after a change, and where nothing has changed for long
+PAUSES = (1.0, 10.0)  # seconds between two queries: soon after a change, and without changes
 PATIENCE = 600.0  # seconds without an answer of the scheduler, whose controller a site may restart under running jobs
 
 
 class Listener:
-    """Hears what becomes of a job; this one does nothing with it."""
+    """Gets the events of a job; this base class ignores them."""
 
     def remarked(self, words: str) -> None:
-        """Message of the scheduler or the site at submission."""
+        """Gets a message of the scheduler or the site at submission."""
 
     def changed(self, sentence: str) -> None:
-        """The job has another state."""
+        """Gets a sentence on the new state of the job."""
 
     def wrote(self, kind: str, added: bytes) -> None:
-        """The job has written more to its output `kind`, "out" or "err"."""
+        """Gets new output of the job; `kind` is "out" or "err"."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Around:
 
 @dataclass(frozen=True)
 class BatchSystem:
-    """The scheduler that a job is given to: what it is called, and how it is talked with."""
+    """The scheduler for a job: its names and its batch functions."""
 
     name: str
     title: str
@@ -49,18 +49,18 @@ class BatchSystem:
 
 
 def system(name: str | None, around: Around = Around()) -> BatchSystem:
-    """The scheduler of that name, or else one that is there. UsageError where there is none of the name."""
+    """Returns the scheduler of that name, or else an installed one. UsageError for an unknown name."""
     chosen, batch = scheduler.submitting(name)
     return BatchSystem(chosen.name, chosen.title, batch, around)
 
 
 def require(to: BatchSystem) -> None:
-    """MachineFailed where the scheduler's commands are not installed."""
+    """Raises MachineFailed if the scheduler's commands are not installed."""
     for name in to.batch.commands:
         if not shutil.which(name):
             raise MachineFailed(
-                f"There is no '{name}' on the PATH: this machine does not submit to {to.title}. Go to a login node of "
-                f"the cluster (on some: module load {to.name}), or see what would be submitted with --dry-run."
+                f"There is no '{name}' on the PATH, so this machine cannot submit to {to.title}. Go to a login node of the "
+                f"cluster (on some: module load {to.name}), or print the batch script with --dry-run."
             )
 
 
@@ -77,7 +77,7 @@ def submit(script: str, to: BatchSystem) -> str:
 
 
 def cancel(job: str, to: BatchSystem) -> None:
-    """Cancels a job. ProgramFailed where the scheduler does not."""
+    """Cancels a job. ProgramFailed if the scheduler refuses."""
     words = [*to.batch.cancel, job]
     done = to.around.ask(words, "")
     if done.returncode != 0:
@@ -101,7 +101,7 @@ def follow(job: str, outputs: Mapping[str, Path], to: BatchSystem) -> State:
     last, pause, silent = State(""), PAUSES[0], 0.0
     while True:
         state, trouble = to.batch.state(job, to.around.ask)
-        # The output is read after the state: that of a job that has ended is whole.
+        # The output is read after the state, so that the output of a job that has ended is complete.
         for kind, path in outputs.items():
             if added := _beyond(path, read[kind]):
                 to.around.listener.wrote(kind, added)
@@ -116,7 +116,7 @@ def follow(job: str, outputs: Mapping[str, Path], to: BatchSystem) -> State:
             raise MachineFailed(
                 f"{to.title} has not answered for {PATIENCE:.0f} s: job {job} is no longer followed, but it goes on. "
                 f"See it with: {to.batch.watch} {job}\nIts output goes to {', '.join(map(str, outputs.values()))}.\n"
-                f"{to.title}'s last ones:\n{trouble}"
+                f"The last messages of {to.title}:\n{trouble}"
             )
         to.around.sleep(pause)
         silent = 0.0 if state else silent + pause
@@ -126,7 +126,7 @@ def follow(job: str, outputs: Mapping[str, Path], to: BatchSystem) -> State:
 def _beyond(path: Path, start: int) -> bytes:
     """Returns the content of a file after its first `start` bytes; "" if there is no file yet."""
     try:
-        with path.open("rb") as file:  # opened anew: a network file system then looks for what is new
+        with path.open("rb") as file:  # a new open makes a network file system look for new content
             file.seek(start)
             return file.read()
     except OSError:

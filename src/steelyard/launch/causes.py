@@ -1,11 +1,11 @@
-"""Why a launch failed, in the words of the program or launcher: the sentence that names the cause, not what followed."""
+"""Finds the cause of a failed launch in the output of the program or launcher, and skips messages on what followed."""
 
 import re
 from collections.abc import Iterator, Mapping
 
 _LONG = 200  # letters of a cause
 _RULE = re.compile(r"^[-=*]{20,}\s*$", re.MULTILINE)  # Open MPI and Hydra put their messages between such lines
-# Messages that say only that something ended, or that they know nothing.
+# Messages that name no cause.
 _FOLLOWS = re.compile(
     r"noticed that (the job|process)|exited due to process|exited on signal|exited improperly|MPI_ABORT was invoked|"
     r"[Pp]rimary job +terminated|It looks like (MPI_INIT|orte_init|MPI_Init)|process killed|BAD TERMINATION|CLEANING UP REMAINING"
@@ -15,7 +15,7 @@ _FACT = re.compile(
     r"^\s*((?:Framework|Component|Value|Message|Error|Local host|Local device|Host|Node|Executable|"
     r"[a-z_]+)):\s+(\S.*)$"
 )
-# Lines by themselves, the most telling first. Of MPICH's stack of errors the last entry is the cause.
+# Single lines, the most specific first. The last entry of MPICH's error stack is the cause.
 _LINES = tuple(
     re.compile(line)
     for line in (
@@ -40,7 +40,7 @@ _SHOWN = 3  # variables that a sentence names
 
 
 def cause(output: str) -> str:
-    """The sentence in an output that names the cause; "" where none is known to do so."""
+    """Returns the sentence in an output that names the cause; "" if none is recognised."""
     blocks = [block for block in _RULE.split(output)[1:] if block.strip() and not _FOLLOWS.search(block)]
     messages = [block for block in blocks if re.match(r"\s*[A-Za-z].*\w+ \w+", block) and not _STACK.search(block)]
     errors = [m for m in messages if not m.lstrip().startswith("WARNING")] or messages
@@ -57,7 +57,7 @@ def cause(output: str) -> str:
 
 
 def _sentence(block: str) -> str:
-    """The first sentence of a message, with what it says of itself line by line ("Component: nosuch")."""
+    """Returns the first sentence of a message, with the facts that follow in lines ("Component: nosuch")."""
     first = re.split(r"\n\s*\n", block.strip(), maxsplit=1)[0]
     words = " ".join(line.strip() for line in first.splitlines() if not _FACT.match(line))
     text = re.split(r"(?<=[.!])\s+(?=[A-Z*])", words, maxsplit=1)[0]
@@ -76,9 +76,9 @@ def _cut(text: str) -> str:
 
 
 def presets(output: str, environment: Mapping[str, str], started: bool) -> str:
-    """A clause on the variables of the user that may be the cause; "" where none is.
+    """Returns a clause on the user's variables that may be the cause; "" if there are none.
 
-    `environment` is the user's own. Once the ranks have `started`, only those count that the output names.
+    `environment` is the user's. If the ranks have `started`, only variables count that the output names.
     """
     names = [name for name in sorted(environment) if _PRESET.fullmatch(name) and not (started and name not in output)]
     if environment.get("LD_PRELOAD") and "preload" in output.lower():

@@ -1,4 +1,4 @@
-"""The hosts that a user names: a list on the command line, or a file in the form of a launcher or of a scheduler."""
+"""Reads the hosts that a user names: a list on the command line, or a file in the form of a launcher or a scheduler."""
 
 import contextlib
 import ipaddress
@@ -14,11 +14,11 @@ from steelyard.model import Host
 from steelyard.numbers import MOST_SLOTS, whole
 
 IPV6 = 6
-# A name, or an address of IPv6; a launcher takes what begins with "-" for an option.
+# A name, or an IPv6 address. A leading "-" is not allowed, since launchers would read an option.
 HOST = r"[A-Za-z0-9_][A-Za-z0-9_.-]*|(?=.*:.*:)[0-9A-Fa-f:]+[0-9A-Fa-f:.]*(?:%[A-Za-z0-9]+)?"
 _ADDRESS = re.compile(r"\[([^\[\]]*:[^\[\]]*:[^\[\]]*)\](?::0*([1-9][0-9]*))?")
 _NAMES = re.compile(r"(.*?)(?::0*([1-9][0-9]*))?")
-# What a line of a file says besides the host: Open MPI's words for its slots, and launchers' words that say nothing of them.
+# Words of a line besides the host: Open MPI's words for slots, and other words of launchers.
 _COUNT = re.compile(r"(?<![\w-])(?:slots|cpus?|count)\s*=\s*0*([1-9][0-9]*)(?!\S)")
 _WORD = re.compile(r"[A-Za-z_-]+\s*=\s*[^\s=]+(?!\S)")
 
@@ -95,7 +95,7 @@ def _names(word: str) -> tuple[tuple[str, ...], str | None]:
 
 
 def is_address(text: str) -> bool:
-    """Whether it is an address of IPv6, with or without its zone (fe80::1%eth0)."""
+    """Returns whether it is an IPv6 address, with or without its zone (fe80::1%eth0)."""
     with contextlib.suppress(ValueError):
         return ipaddress.ip_address(text).version == IPV6
     return False
@@ -103,5 +103,5 @@ def is_address(text: str) -> bool:
 
 def _no_host(word: str, where: str) -> UsageError:
     return UsageError(
-        f"'{word}' {where} is no host: expected NAME or NAME:SLOTS, as in node1:4,node[02-04]:4, or a file of such lines."
+        f"'{word}' {where} is not a host. Expected is NAME or NAME:SLOTS, as in node1:4,node[02-04]:4, or a file of such lines."
     )

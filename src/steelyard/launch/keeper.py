@@ -1,4 +1,4 @@
-"""Ends a command of the user's and all that it has started, also where this process is killed and can do nothing any more."""
+"""Ends a command of the user with all processes that it started, even if this process is killed."""
 
 import contextlib
 import os
@@ -9,10 +9,10 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-GONE = 5  # looks that must find nothing: a process that is about to become another program is not seen for a moment
-KILLED = 5.0  # seconds until a killed process is gone; a busy machine needs a part of one
-NAME = "STEELYARD_COMMAND"  # the environment's name by which what a command has started is found
-# Nobody writes to its input, which ends when this process ends. It looks several times: see GONE.
+GONE = 5  # searches without a result: a process that calls exec has no environment for a moment
+KILLED = 5.0  # maximum seconds until a killed process is gone
+NAME = "STEELYARD_COMMAND"  # variable that marks all processes of a command
+# Nobody writes to its input, which ends when this process ends. It searches several times: see GONE.
 _KEEPER = """
 read -r gone
 for once in 1 2 3 4 5; do
@@ -36,9 +36,9 @@ class Kept:
         return {NAME: self.mark}
 
     def end(self, number: int, seconds: float) -> None:
-        """Sends the signal to all of them; those that are there after so many seconds are killed.
+        """Sends the signal to all processes, and kills those that are left after so many seconds.
 
-        A process that cannot be killed (another user's, or one that waits for a device) is left after some more seconds.
+        Gives up on a process that cannot be killed (another user's, or one that waits for a device) after some more seconds.
         """
         until, asked, gone = time.monotonic() + seconds, set[int](), 0
         while gone < GONE and time.monotonic() < until + KILLED:
@@ -63,16 +63,16 @@ class Kept:
 
 @contextlib.contextmanager
 def kept() -> Iterator[Kept]:
-    """Within, a second process waits for the end of this one, and then kills what bears the mark."""
+    """Runs a second process during the block. It waits for the end of this process, and then kills the marked processes."""
     processes = Kept(uuid.uuid4().hex)
     command = ["/bin/sh", "-c", _KEEPER, f"{NAME}={processes.mark}"]
     quiet = subprocess.DEVNULL
-    # A session of its own: neither Ctrl-C nor the end of the terminal reaches it.
+    # In a new session neither Ctrl-C nor the end of the terminal reaches it.
     keeper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, start_new_session=True)
     try:
         yield processes
     finally:
-        keeper.kill()  # before its input ends: daemons that the command has left are its user's
+        keeper.kill()  # before its input ends, since the user's daemons may stay
         keeper.wait()
         if keeper.stdin:
             keeper.stdin.close()

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Report:
-    """One rank as it reported itself: before MPI started ("here"), when its case took too long ("overdue"), and, where it
-    could, when it ended: by a fault ("crashed"), by its MPI ("aborted"), because it was told to ("ended")."""
+    """A message of one rank: before MPI started ("here"), when its case took too long ("overdue"), and, if possible, at its
+    end: after a fault ("crashed"), by its MPI ("aborted"), or on request ("ended")."""
 
     what: str
     rank: int
@@ -18,9 +18,9 @@ class Report:
 
 
 def explain(output: str, ranks: int | None, over_time: bool) -> str:
-    """Who is to blame, in a sentence, from all that a launch of `ranks` wrote to its error channel; "" where nobody is known.
+    """Returns a sentence on the rank that failed, from the error channel of a launch of `ranks`; "" if none is known.
 
-    Ranks that wait say so when the time is over: the one that is silent is frozen, cut off, or was never started. A rank that the
+    Ranks that wait report that when the time is over: a silent rank is frozen, cut off, or was never started. A rank that the
     launcher ends after the death of another rank reports that, too; the rank that died does not.
     """
     reports = list(_reports(output))
@@ -71,9 +71,9 @@ def _reports(output: str) -> Iterator[Report]:
 
 
 def _dead(output: str, reports: list[Report], here: dict[int, Report]) -> Report | None:
-    """The one that ended without a word, where the others told that they were ended; or whom the launcher names.
+    """Returns the only rank that ended without a message, or else the rank that the launcher names.
 
-    MPICH's launcher kills all ranks at once and now and then names one of its own victims.
+    MPICH's launcher kills all ranks at once and sometimes names one of those.
     """
     worded = {t.rank for t in reports if t.what in ("ended", "aborted")}
     wordless = [here[r] for r in sorted(here) if r not in worded]
@@ -83,7 +83,7 @@ def _dead(output: str, reports: list[Report], here: dict[int, Report]) -> Report
 
 
 def _mentions(output: str, report: Report) -> bool:
-    """Whether the launcher names this rank's process, which it does only of one that ended badly."""
+    """Returns whether the launcher names this rank's process, as it does only after a failure."""
     return re.search(rf"(?i)\bpid:?\s*{report.process}\b", output) is not None
 
 

@@ -1,4 +1,4 @@
-"""Whether the hosts that a user names can be reached, asked before anything is built or started."""
+"""Checks that the hosts that a user names can be reached, before anything is built or started."""
 
 import os
 import queue
@@ -17,7 +17,7 @@ from steelyard.programs import NoAnswer, ask
 SECONDS = 2.0  # until all hosts have answered
 MOST = 512  # hosts that are asked
 _SHOWN = 3  # hosts that a sentence names
-# Where one is set, launchers start their daemons in a way of the user's, which may know names of its own.
+# With one of these variables, launchers start their daemons in the user's way, which may use other names of hosts.
 AGENTS = (
     "OMPI_MCA_plm_rsh_agent",
     "OMPI_MCA_plm_ssh_agent",
@@ -34,17 +34,17 @@ AGENTS = (
 
 
 def expect_reachable(hosts: Sequence[Host], launcher: str, words: Sequence[str]) -> None:
-    """UsageError, with the names, where mpiexec would reach a host by ssh, and that host has no address or does not answer.
+    """Raises UsageError for hosts that mpiexec would reach by ssh, and that have no address or do not answer.
 
-    `words` are the further ones for the launcher: with them, with an agent of the user's, and within an allocation of a
-    scheduler the hosts are reached in another way, and are not asked.
+    With further `words` for the launcher, with an agent of the user, and in an allocation of a scheduler, the hosts are reached
+    in another way and are not checked.
     """
     if launcher != "mpiexec" or words or any(os.environ.get(name) for name in AGENTS) or scheduler.inside():
         return
     if addresses := [host.name for host in hosts if is_address(host.name)]:
         raise UsageError(
-            f"The launchers of MPI split {_named(addresses)} (given by --hosts) at its colons: they take no address of IPv6. "
-            "Give the host a name, as in /etc/hosts or ~/.ssh/config, and name that."
+            f"MPI launchers do not accept the IPv6 address {_named(addresses)} (given by --hosts): they split it at its colons. "
+            "Give the host a name in /etc/hosts or ~/.ssh/config, and use that name."
         )
     wrong = _troubles([host.name for host in hosts[:MOST]])
     if wrong:
@@ -62,7 +62,7 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _troubles(names: Sequence[str]) -> Mapping[str, str]:
-    """Why a host cannot be reached, by its name, of those that cannot. No question holds this up: the threads are left behind."""
+    """Returns the reason for each host that cannot be reached, by name. Does not wait for threads that get no answer."""
     answers: queue.Queue[tuple[str, str]] = queue.Queue()
     for name in names:
         threading.Thread(target=lambda name=name: answers.put((name, trouble(name))), daemon=True).start()
@@ -80,7 +80,7 @@ def _troubles(names: Sequence[str]) -> Mapping[str, str]:
 
 
 def trouble(name: str) -> str:
-    """Why ssh cannot reach a host, as words that follow its name; "" where nothing is known against it."""
+    """Returns why ssh cannot reach a host, as words that follow its name; "" if no reason is known."""
     settings = _ssh(name)
     if {"proxyjump", "proxycommand"} & settings.keys():
         return ""
@@ -111,7 +111,7 @@ def _ssh(name: str) -> Mapping[str, str]:
 
 
 def _is_own(address: str) -> bool:
-    """Whether it is an address of this machine, on which ranks are started without ssh."""
+    """Returns whether it is an address of this machine, on which ranks are started without ssh."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as made:
         try:

@@ -24,7 +24,7 @@ from steelyard.model import Machine, Setting
 
 __all__ = ["describe"]
 
-# What makers leave in the firmware's fields when they do not fill them in.
+# Placeholders of makers in the firmware's fields.
 _NO_NAMES = (
     "",
     "default string",
@@ -37,12 +37,12 @@ _NO_NAMES = (
 
 
 def describe(root: Path = Path("/"), system_file: Path | None = None, whole: bool = True) -> Machine:
-    """Everything that the kernel's own files below `root` tell, without root rights; bytes, quota in cores.
+    """Returns all facts in the kernel's files below `root`, without root rights; bytes, quota in cores.
 
     A fact that cannot be read is None or absent, and a note or the setting's reason says why. The size of the memory is 0 if even
-    /proc/meminfo does not state it. Under a `root` other than / nothing is asked of the running system. `system_file` adds what
-    the user knows. Raises UsageError for a wrong system file, nothing else. Without `whole` neither MPIs nor OpenCL devices nor
-    libraries are looked for: that takes longest, and who compiles a program needs compilers alone.
+    /proc/meminfo does not state it. With a `root` other than / the running system is not queried. `system_file` adds facts from
+    the user. Raises UsageError for a wrong system file, nothing else. Without `whole` MPIs, OpenCL devices and libraries are
+    left out: finding them takes longest, and a compilation needs only compilers.
     """
     files = KernelFiles(root)
     cpuinfo, kinds = read_cpuinfo(files)
@@ -58,7 +58,7 @@ def describe(root: Path = Path("/"), system_file: Path | None = None, whole: boo
     notes += hanging
     if not files.live:
         notes.append(
-            f"Read from recorded files below {root}: compilers, MPI, libraries and OpenCL devices were not looked for."
+            f"Read from recorded files below {root}: compilers, MPIs, libraries and OpenCL devices were not searched for."
         )
     host = _host(files)
     machine = Machine(
@@ -93,17 +93,17 @@ def describe(root: Path = Path("/"), system_file: Path | None = None, whole: boo
 
 
 def _completed(files: KernelFiles, topology: Topology) -> Topology:
-    """The topology, with what an installed lstopo knows besides where the kernel's files tell no caches."""
+    """Returns the topology, completed by an installed lstopo if the kernel's files have no caches or cores."""
     if not files.live or (topology.caches and topology.cores):
         return topology
     answer = ask_lstopo()
     try:
         cores, nodes, caches = read_hwloc(answer) if answer else ((), (), ())
     except ValueError as problem:
-        return replace(topology, notes=(*topology.notes, f"lstopo's answer was left aside: {problem}."))
+        return replace(topology, notes=(*topology.notes, f"The answer of lstopo was not used: {problem}."))
     if not caches and not (cores and not topology.cores):
         return topology
-    note = "Caches and cores that the kernel's files do not tell were taken from lstopo."
+    note = "Caches and cores that are missing in the kernel's files were taken from lstopo."
     return replace(
         topology,
         cores=topology.cores or cores,
@@ -114,7 +114,7 @@ def _completed(files: KernelFiles, topology: Topology) -> Topology:
 
 
 def _cpus(files: KernelFiles, topology: Topology, allowance: Allowance) -> tuple[int, ...]:
-    """The affinity, which respects a running system's cpuset; of a recorded tree both are intersected."""
+    """Returns the affinity, which respects the cpuset of a running system. In a recorded tree both are intersected."""
     allowed = allowed_cpus(files, topology.online)
     if files.live or not allowance.cpus:
         return allowed
@@ -122,7 +122,7 @@ def _cpus(files: KernelFiles, topology: Topology, allowance: Allowance) -> tuple
 
 
 def _memory(files: KernelFiles, topology: Topology, allowance: Allowance) -> tuple[int, int, list[str]]:
-    """(bytes that may be used, bytes that are free for use now, notes)."""
+    """Returns (bytes that may be used, bytes that are free now, notes)."""
     meminfo = files.pairs("/proc/meminfo")
     installed = kibibytes(meminfo.get("MemTotal"))
     if installed is None and files.live:
@@ -134,7 +134,7 @@ def _memory(files: KernelFiles, topology: Topology, allowance: Allowance) -> tup
     main = main_nodes(topology.nodes)
     others = [node for node in topology.nodes if node.memory and node not in main]
     installed = max(0, installed - sum(node.memory for node in others))
-    # Kernels before 3.14 have no MemAvailable: what is free and what caches hold comes near.
+    # Kernels before 3.14 have no MemAvailable: free memory and caches are nearly the same.
     parts = [kibibytes(meminfo.get(name)) or 0 for name in ("MemFree", "Buffers", "Cached")]
     available = kibibytes(meminfo.get("MemAvailable")) or sum(parts)
     available = max(0, available - free_memory(files, others))
@@ -149,7 +149,7 @@ def _host(files: KernelFiles) -> str:
 
 
 def _product(files: KernelFiles) -> str:
-    """The maker's name and the product's, as the firmware gives them; "" where it does not."""
+    """Returns the names of the maker and the product from the firmware; "" if it has none."""
     names = [(files.text(f"/sys/class/dmi/id/{name}") or "").strip() for name in ("sys_vendor", "product_name")]
     vendor, product = ("" if name.lower() in _NO_NAMES else name for name in names)
     if not product:

@@ -17,10 +17,12 @@ def parse_cpu_list(text: str) -> tuple[int, ...]:
     for part in (piece.strip() for piece in text.strip().split(",")) if text.strip() else ():
         first, dash, last = part.partition("-")
         if not _is_number(first) or (dash and not _is_number(last)):
-            raise ValueError(f"'{part}' in '{text.strip()}' is no processor number and no range such as 0-3")
+            raise ValueError(f"'{part}' in '{text.strip()}' is neither a processor number nor a range such as 0-3")
         low, high = int(first), int(last if dash else first)
         if low > high or high >= _MOST_CPUS:
-            raise ValueError(f"'{part}' in '{text.strip()}' runs backwards or beyond processor {_MOST_CPUS - 1}")
+            raise ValueError(
+                f"'{part}' in '{text.strip()}' is a descending range or exceeds processor {_MOST_CPUS - 1}"
+            )
         cpus.update(dict.fromkeys(range(low, high + 1)))
     return tuple(cpus)
 
@@ -37,7 +39,7 @@ def format_cpu_list(cpus: Iterable[int]) -> str:
 
 
 def readable_cpu_list(text: str | None) -> tuple[int, ...] | None:
-    """As `parse_cpu_list`, ascending, but None for a missing or malformed list: for the kernel's files."""
+    """Returns a list in the kernel's files as `parse_cpu_list` does, ascending; None for a missing or malformed list."""
     if text is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The OpenCL devices of the machine, asked of its OpenCL library in a process of its own: drivers may crash or hang."""
+"""Finds the OpenCL devices of the machine in a separate process, since drivers may crash or hang."""
 
 import ctypes
 import ctypes.util
@@ -13,20 +13,20 @@ from typing import Any
 from steelyard.model import Device
 from steelyard.programs import NoAnswer, ask, parsed
 
-ANSWER_SECONDS = 20  # a driver that has not answered by then will not
-# Of the OpenCL specification: what is asked of a device, and the kinds of devices.
+ANSWER_SECONDS = 20  # a driver that has not answered by then hangs
+# From the OpenCL specification: queries for a device, and the kinds of devices.
 ALL, NAME, TYPE, MEMORY, SHARES_MEMORY = 0xFFFFFFFF, 0x102B, 0x1000, 0x101F, 0x1035
 KINDS = {2: "CPU", 4: "GPU", 8: "accelerator"}
 
 
 def library() -> str | None:
-    """The OpenCL library: what $STEELYARD_OPENCL names, or the system's own; None where there is none."""
+    """Returns the OpenCL library: $STEELYARD_OPENCL, or the system's; None if there is none."""
     return os.environ.get("STEELYARD_OPENCL") or ctypes.util.find_library("OpenCL")
 
 
 @lru_cache
 def find_devices() -> tuple[Device, ...]:
-    """All devices, in the order of their platforms; none where there is no library, or its drivers fail."""
+    """Returns all devices in the order of their platforms; () if there is no library, or its drivers fail."""
     name = library()
     if name is None:
         return ()
@@ -40,7 +40,7 @@ def find_devices() -> tuple[Device, ...]:
 
 
 def _ask(name: str) -> Iterator[Device]:
-    """Asks the library itself."""
+    """Yields the devices, by calls of the library."""
     cl = ctypes.CDLL(name)
     number = 0
     for platform in _handles(cl.clGetPlatformIDs):

@@ -1,4 +1,4 @@
-"""Reads the kernel's own files below a root, so that a recorded tree describes a machine as / does."""
+"""Reads the kernel's files below a root, so that a recorded tree describes a machine as / does."""
 
 import os
 import string
@@ -16,7 +16,7 @@ _BLANKS = string.whitespace + "\0"  # a zero byte ends the strings of a device t
 
 @dataclass(frozen=True)
 class Reading:
-    """Returns the content of a file, stripped. `text` None: it could not be read, `reason` says why."""
+    """The content of a file, stripped. `text` None: it could not be read; `reason` says why."""
 
     text: str | None
     reason: str = ""
@@ -24,25 +24,25 @@ class Reading:
 
 @dataclass(frozen=True)
 class KernelFiles:
-    """The kernel's files below `root`. No method raises for a file that is missing, forbidden or torn."""
+    """The kernel's files below `root`. No method raises for a file that is missing, forbidden or incomplete."""
 
     root: Path
 
     @property
     def live(self) -> bool:
-        """Whether these are the files of the machine on which this runs, and not recorded ones."""
+        """Whether these are the files of the running machine, and not recorded ones."""
         return self.root == _LIVE
 
     def _below_root(self, path: str) -> str:
         return str(self.root).rstrip("/") + path
 
     def read(self, path: str) -> Reading:
-        """The text of `path`, or the reason why there is none."""
+        """Returns the text of `path`, or the reason why it cannot be read."""
         content, reason = self.read_bytes(path)
         return Reading(None if content is None else content.decode("utf-8", "replace").strip(_BLANKS), reason)
 
     def read_bytes(self, path: str) -> tuple[bytes | None, str]:
-        """The bytes of `path` (at most 1 MiB) and "", or None and the reason why there are none."""
+        """Returns the bytes of `path` (at most 1 MiB) and "", or None and the reason why it cannot be read."""
         try:
             # Plain descriptors: 256 processors have thousands of files, and buffers cost more than reads.
             descriptor = os.open(self._below_root(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -61,21 +61,21 @@ class KernelFiles:
             os.close(descriptor)
 
     def text(self, path: str) -> str | None:
-        """The stripped text of `path`, or None."""
+        """Returns the stripped text of `path`, or None."""
         return self.read(path).text
 
     def number(self, path: str) -> int | None:
-        """The whole number that `path` holds, or None."""
+        """Returns the whole number in `path`, or None."""
         try:
             return int(self.text(path) or "")
         except ValueError:
             return None
 
     def cpus(self, folder: str, *names: str) -> tuple[int, ...] | None:
-        """The processors, ascending, in the first of these files that can be read: a name in "list" is a list, others a mask.
+        """Returns the processors, ascending, from the first readable file. A name that ends in "list" is a list, others masks.
 
-        An empty set says nothing of use, so the next file is read. Name masks first: every kernel has them, and the lists of
-        some old kernels name one processor only.
+        After an empty set the next file is read. Name masks first: every kernel has them, and the lists of some old kernels
+        name only one processor.
         """
         for name in names:
             text = self.text(f"{folder}/{name}")
@@ -85,31 +85,31 @@ class KernelFiles:
         return None
 
     def link(self, path: str) -> str:
-        """Where the symbolic link `path` points to, as it is written; "" where it is none."""
+        """Returns the target of the symbolic link `path`, as it is written; "" if it is not a link."""
         try:
             return os.readlink(self._below_root(path))
         except OSError:
             return ""
 
     def names(self, folder: str) -> list[str]:
-        """The names in `folder`, by their numbers (cpu2 before cpu10); empty when it cannot be listed."""
+        """Returns the names in `folder`, sorted by their numbers (cpu2 before cpu10); empty if it cannot be listed."""
         try:
             return sorted(os.listdir(self._below_root(folder)), key=_by_number)
         except OSError:
             return []
 
     def processors(self) -> dict[int, str]:
-        """The folder of each processor that the kernel lists, by its number."""
+        """Returns the folder of each processor that the kernel lists, by its number."""
         folder = "/sys/devices/system/cpu"
         numbers = {name: natural(name.removeprefix("cpu")) for name in self.names(folder) if name.startswith("cpu")}
         return {number: f"{folder}/{name}" for name, number in numbers.items() if number is not None}
 
     def exists(self, path: str) -> bool:
-        """Whether there is something at `path`."""
+        """Returns whether `path` exists."""
         return os.path.exists(self._below_root(path))
 
     def pairs(self, path: str, whole: bool = False) -> dict[str, str]:
-        """A file of `key: value` lines up to the first empty one, or all of it; of equal keys the first counts."""
+        """Returns the `key: value` lines up to the first empty line, or all (`whole`). The first of equal keys counts."""
         values: dict[str, str] = {}
         for line in (self.text(path) or "").splitlines():
             if not line.strip() and not whole:
@@ -121,14 +121,14 @@ class KernelFiles:
 
 
 def natural(text: str | None) -> int | None:
-    """The whole number, 0 or more, that `text` is; None for anything else."""
+    """Returns the text as a whole number from 0; None for anything else."""
     stripped = (text or "").strip()
-    # 20 digits hold every 64-bit number; more are no number of the kernel's, and slow to convert.
+    # 20 digits are enough for every 64-bit number; more digits are a mistake, and slow to convert.
     return int(stripped) if stripped.isascii() and stripped.isdecimal() and len(stripped) <= 20 else None
 
 
 def kibibytes(value: str | None) -> int | None:
-    """'4678212 kB', as the kernel writes kibibytes, in bytes; None for anything else."""
+    """Converts '4678212 kB', the kernel's notation of kibibytes, to bytes; None for anything else."""
     number = natural((value or "").removesuffix("kB"))
     return number * 1024 if number is not None and (value or "").endswith("kB") else None
 

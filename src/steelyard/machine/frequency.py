@@ -1,4 +1,4 @@
-"""Reads which clock the processors may have: governor, driver, the range allowed and possible, the nominal clock."""
+"""Reads the settings of the processors' clock: governor, driver, allowed and possible range, nominal clock."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ _NOMINAL = (
 
 
 def read_frequencies(files: KernelFiles, cpuinfo: Mapping[str, str]) -> list[Setting]:
-    """Governor, driver and the range that it may choose from, over all frequency policies; and the nominal clock."""
+    """Returns governor, driver and range of all frequency policies, and the nominal clock."""
     return [*_policies(files), _nominal(files, cpuinfo)]
 
 
@@ -49,7 +49,7 @@ def _policies(files: KernelFiles) -> Iterator[Setting]:
 
 
 def _folders(files: KernelFiles) -> list[str]:
-    """The folders of the policies; kernels before 4.3 have one below each processor, often links."""
+    """Returns the folders of the policies. Kernels before 4.3 have one below each processor, often as a link."""
     shared = f"{_CPU}/cpufreq"
     policies = [f"{shared}/{name}" for name in files.names(shared) if name.startswith("policy")]
     if policies:
@@ -77,7 +77,7 @@ def _affected(files: KernelFiles, folder: str) -> tuple[int, ...]:
 
 
 def _summed_up(files: KernelFiles, having: Mapping[str, list[str]]) -> str | None:
-    """The value that all policies have, or each with its processors where they differ."""
+    """Returns the common value of all policies, or each value with its processors if they differ."""
     if len(having) < 2:
         return next(iter(having), None)
     parts = []
@@ -88,7 +88,7 @@ def _summed_up(files: KernelFiles, having: Mapping[str, list[str]]) -> str | Non
 
 
 def _nominal(files: KernelFiles, cpuinfo: Mapping[str, str]) -> Setting:
-    """The clock that the processor is sold with, where a driver or the architecture's /proc/cpuinfo tells it."""
+    """Returns the nominal clock of the processor, if a driver or the architecture's /proc/cpuinfo states it."""
     name = "frequency_nominal"
     for path in (f"{_CPU}/cpufreq/policy0/base_frequency", f"{_CPU}/cpu0/cpufreq/base_frequency"):
         if kilohertz := natural(files.text(path)):
@@ -100,5 +100,5 @@ def _nominal(files: KernelFiles, cpuinfo: Mapping[str, str]) -> Setting:
     for place in [*files.processors().values()][:1]:
         if ticks := natural(files.text(f"{place}/clock_tick")):  # SPARC, in hertz
             return Setting(name, _hertz(float(ticks)), f"{place}/clock_tick")
-    reason = "neither the frequency driver nor /proc/cpuinfo tells it"
+    reason = "neither the frequency driver nor /proc/cpuinfo states it"
     return Setting(name, None, f"{_CPU}/cpufreq/policy0/base_frequency", reason)

@@ -4,11 +4,11 @@ import re
 from itertools import product
 from math import prod
 
-# Slurm's own limit of a bracket's range (MAX_RANGE), and far beyond any cluster.
+# Slurm's limit of a bracket's range (MAX_RANGE), larger than any cluster.
 MOST_HOSTS = 1 << 16
 _NAME = re.compile(r"(?:[^\[\],\s]|\[[^\[\]\s]+\])+")
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?:/([1-9]\d{0,8}))?)?", re.ASCII)
-# A comma that a closing bracket follows before an opening one stands within a bracket.
+# A comma outside of brackets: no closing bracket follows before an opening one.
 OUTSIDE = r",(?![^\[]*\])"
 
 
@@ -16,12 +16,12 @@ def expand(text: str) -> tuple[str, ...]:
     """'n[1-3,07],x' → ('n1', 'n2', 'n3', 'n07', 'x'), in the order as written; zeros in front are kept, '' → ().
 
     Several brackets in one name count like digits, the last one fastest. [1-9/2] is every second number, as ClusterShell
-    writes it. Nothing between two commas is no host. Raises ValueError for anything else.
+    writes it. An empty name between two commas is skipped. Raises ValueError for anything else.
     """
     names: list[str] = []
     for name in filter(None, re.split(OUTSIDE, text)):
         if not _NAME.fullmatch(name):
-            raise ValueError(f"'{name}' in '{text}' is no name of a host and no list of them such as n[1-3,7]")
+            raise ValueError(f"'{name}' in '{text}' is neither a host name nor a list such as n[1-3,7]")
         choices = [
             _numbers(inside, text) if inside else [plain]
             for inside, plain in re.findall(r"\[([^\]]+)\]|([^\[\]]+)", name)
@@ -38,9 +38,9 @@ def _numbers(inside: str, text: str) -> list[str]:
     for part in inside.split(","):
         match = _RANGE.fullmatch(part)
         if not match:
-            raise ValueError(f"'[{inside}]' in '{text}' is no list of numbers and ranges such as [1-3,7]")
+            raise ValueError(f"'[{inside}]' in '{text}' is not a list of numbers and ranges such as [1-3,7]")
         low, high = match[1], match[2] or match[1]
         if not 0 <= int(high) - int(low) < MOST_HOSTS:
-            raise ValueError(f"'{part}' in '{text}' runs backwards, or over more than {MOST_HOSTS} hosts")
+            raise ValueError(f"'{part}' in '{text}' is a descending range, or has more than {MOST_HOSTS} hosts")
         numbers += (str(number).zfill(len(low)) for number in range(int(low), int(high) + 1, int(match[3] or 1)))
     return numbers

@@ -1,4 +1,4 @@
-"""Reads hwloc's XML, as `lstopo --of xml` writes it: used where the kernel's own files say too little."""
+"""Reads hwloc's XML from `lstopo --of xml`, for machines whose kernel files are incomplete."""
 
 import re
 import shutil
@@ -14,13 +14,13 @@ _MEMORY_KINDS = {
     "HBM": "HBM", "MCDRAM": "HBM", "SPM": "unknown", "NVM": "persistent", "GPUMemory": "GPU", "CXL-DRAM": "CXL",
     "CXL-NVM": "CXL",
 }  # fmt: skip
-# lstopo answers in some 50 ms; a hanging one (a broken GPU driver that it asks) must not hold up a run.
+# lstopo answers in some 50 ms. If it hangs (through a broken GPU driver), it must not delay a run.
 _SECONDS = 5.0
-_MOST = 64 << 20  # bytes: of large machines it is some megabytes
+_MOST = 64 << 20  # bytes; large machines have some megabytes
 
 
 def ask_lstopo() -> str | None:
-    """The XML of this machine, or None when lstopo is not installed, fails or hangs."""
+    """Returns the XML of this machine, or None if lstopo is not installed, fails or hangs."""
     program = shutil.which("lstopo-no-graphics") or shutil.which("lstopo")
     if program is None:
         return None
@@ -33,15 +33,15 @@ def ask_lstopo() -> str | None:
 
 
 def read_hwloc(xml_text: str) -> tuple[tuple[Core, ...], tuple[NumaNode, ...], tuple[Cache, ...]]:
-    """Cores, memory nodes and caches from hwloc's XML (versions 1 and 2).
+    """Returns cores, memory nodes and caches from hwloc's XML (versions 1 and 2).
 
-    Raises ValueError when the text is no XML or its sets and sizes are malformed.
+    Raises ValueError if the text is not XML, or its sets and sizes are malformed.
     Source: hwloc's manual, "Importing and exporting topologies from/to XML files".
     """
     try:
         document = ElementTree.fromstring(xml_text)
     except ElementTree.ParseError as problem:
-        raise ValueError(f"this is no XML of hwloc: {problem}") from None
+        raise ValueError(f"this is not XML of hwloc: {problem}") from None
     objects = list(document.iter("object"))
     nodes = _nodes(document, objects)
     return _cores(objects, nodes), nodes, _caches(objects)

@@ -1,4 +1,4 @@
-"""The numerical libraries of the site, asked in a process of its own: one that is loaded starts threads, and may crash."""
+"""Finds the numerical libraries of the site in a separate process, since loading one starts threads and may crash."""
 
 import json
 import os
@@ -10,21 +10,21 @@ from functools import lru_cache
 from steelyard.model import Library
 from steelyard.programs import NoAnswer, ask
 
-ANSWER_SECONDS = 20  # a library that is not loaded by then will not be
+ANSWER_SECONDS = 20  # a library that is not loaded by then hangs
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A kind of library: what may name its file, the files that are tried, and the functions that it has."""
+    """A kind of library: the variable that may name its file, the files to try, and the functions that it must have."""
 
     kind: str
     variable: str
     files: tuple[str, ...]
     function: str
-    threaded: tuple[str, ...]  # one of these is there where it computes with several threads
+    threaded: tuple[str, ...]  # a library with several threads has one of these
 
 
-# What the programs look for when a case asks for a library (benchmarks/node/site_library.h): in this order, and by these names.
+# The programs try the same files in the same order (benchmarks/node/site_library.h).
 WANTED = (
     Wanted(
         "blas",
@@ -61,8 +61,8 @@ for files, function, threaded in json.loads(sys.argv[1]):
 
 
 def find_libraries() -> tuple[Library, ...]:
-    """Returns the libraries that the programs will find. What a variable names is among them in any case: a case that cannot
-    load it says so."""
+    """Returns the libraries that the programs will load. A file that a variable names is always included: a case that cannot
+    load it reports an error."""
     named = [os.environ.get(wanted.variable, "") for wanted in WANTED]
     answers = _ask(
         tuple(
@@ -81,7 +81,7 @@ def find_libraries() -> tuple[Library, ...]:
 
 @lru_cache
 def _ask(files: tuple[tuple[str, ...], ...], path: str) -> tuple[tuple[str, bool] | None, ...]:
-    """For each kind of library (file, threads), or None. `path` is where the loader looks: another one, another answer."""
+    """Returns (file, threads) or None for each kind of library. `path`, the loader's search path, is part of the cache's key."""
     questions = [(tried, wanted.function, wanted.threaded) for tried, wanted in zip(files, WANTED, strict=True)]
     command = [sys.executable, "-I", "-S", "-c", _ASK, json.dumps(questions)]
     try:

@@ -1,4 +1,4 @@
-"""The physical ceilings of a machine: memory bandwidth from its modules, flop/s from its pipes."""
+"""The physical limits of a machine: memory bandwidth from its modules, flop/s from its pipes."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ _WITH_64_BIT_CHANNELS = ("DDR", "DDR2", "DDR2 FB-DIMM", "DDR3", "DDR4", "DDR5")
 
 
 def limits(machine: Machine, true_clock: float | None) -> dict[str, Limit]:
-    """The ceilings of `machine`: "memory_bandwidth", "memory_bandwidth_node" (B/s) and "flops" (flop/s).
+    """Returns the limits of `machine`: "memory_bandwidth", "memory_bandwidth_node" (B/s) and "flops" (flop/s).
 
     A limit that the machine already has (from a system file) stays. `true_clock` is the measured core clock under load in hertz;
     without it there are no flops. Unknown limits are absent.
@@ -34,7 +34,7 @@ def limits(machine: Machine, true_clock: float | None) -> dict[str, Limit]:
 
 
 def _flops(machine: Machine, true_clock: float, doubles: int) -> Limit:
-    """Cores × true clock × doubles an instruction × pipes × 2 (a multiplication and an addition)."""
+    """Returns cores × true clock × doubles per instruction × pipes × 2 (a multiplication and an addition)."""
     cores = usable_cores(machine)
     quota = " (a control group's quota)" if cores < _cores(machine) else ""
     source = (
@@ -45,7 +45,7 @@ def _flops(machine: Machine, true_clock: float, doubles: int) -> Limit:
 
 
 def usable_cores(machine: Machine) -> float:
-    """Cores of which some processor may be used, or fewer by a control group's quota; processors where no core is known."""
+    """Returns the usable cores, or the quota of a control group if it is less; processors if no cores are known."""
     cores = _cores(machine)
     return cores if machine.cpu_quota is None else min(cores, machine.cpu_quota)
 
@@ -56,7 +56,7 @@ def _cores(machine: Machine) -> int:
 
 
 def bandwidth_limit(modules: tuple[MemoryModule, ...]) -> tuple[Limit | None, str]:
-    """Channels × transfers per second × 8 B, and "", or None and the reason why it cannot be derived."""
+    """Returns channels × transfers per second × 8 B and "", or None and the reason why it cannot be derived."""
     usable = [module for module in modules if module.kind in _WITH_64_BIT_CHANNELS]
     if not modules:
         return None, "no memory module is described"
@@ -67,7 +67,7 @@ def bandwidth_limit(modules: tuple[MemoryModule, ...]) -> tuple[Limit | None, st
     named = all(module.channel for module in usable)
     for module in usable:
         if module.rate is None:
-            return None, f"the firmware does not tell the rate of the module in {module.slot}"
+            return None, f"the firmware does not state the rate of the module in {module.slot}"
         # The modules of a channel run at the rate of its slowest.
         name = (module.channel if named else None) or module.slot
         rates[name] = min(module.rate, rates.get(name, module.rate))
@@ -80,10 +80,10 @@ def bandwidth_limit(modules: tuple[MemoryModule, ...]) -> tuple[Limit | None, st
 
 
 def bandwidth_unknown(machine: Machine) -> str:
-    """Why the memory's ceiling cannot be derived, in a sentence."""
+    """Returns a sentence on why the limit of the memory bandwidth cannot be derived."""
     if machine.modules:
         _, reason = bandwidth_limit(machine.modules)
-        return f"No ceiling of the memory's bandwidth: {reason}."
+        return f"The memory bandwidth has no known limit: {reason}."
     modules = setting(machine, "memory_modules")
     if modules.value == FOR_ROOT:
         return f"Only root may read the description of the memory modules ({modules.source})."
@@ -91,7 +91,7 @@ def bandwidth_unknown(machine: Machine) -> str:
 
 
 def explain_absent(ceilings: Mapping[str, Limit], machine: Machine) -> list[str]:
-    """A line for the memory's ceiling when it is absent although modules are described."""
+    """Returns a note if the limit of the memory bandwidth is unknown although modules are described."""
     if "memory_bandwidth" in ceilings or not machine.modules:
         return []
     return [f"{bandwidth_unknown(machine)} A system file can give it."]

@@ -5,13 +5,13 @@ import time
 from pathlib import Path
 
 STAT = Path("/proc/stat")
-QUIET = 0.05  # cores: below this, others do not move a median by more than the widths that are asked for
-LOADED = 0.25  # cores: above this, a machine is not idle
+QUIET = 0.05  # cores: a smaller load of other processes changes a median by less than the widths of the presets
+LOADED = 0.25  # cores: above this load, a machine is not idle
 LOOK = 0.25  # seconds: 25 ticks of the kernel's accounts, a resolution of 0.04 cores
 
 
 def busy_cores(seconds: float = LOOK, stat: Path = STAT) -> float | None:
-    """Cores kept busy by all processes together (this one included, which sleeps), over `seconds`; None: cannot be read."""
+    """Returns the busy cores of all processes, over `seconds` (this process sleeps meanwhile); None if it cannot be read."""
     before = busy_ticks(stat)
     time.sleep(seconds)
     after = busy_ticks(stat)
@@ -21,7 +21,7 @@ def busy_cores(seconds: float = LOOK, stat: Path = STAT) -> float | None:
 
 
 def wait_until_quiet(most: float) -> bool:
-    """Waits until others use less than `QUIET` cores, at most `most` seconds; whether it became quiet."""
+    """Waits until other processes use less than `QUIET` cores, at most `most` seconds. Returns whether that happened."""
     deadline = time.monotonic() + most
     while True:
         busy = busy_cores(min(LOOK, max(0.05, most)))
@@ -32,7 +32,7 @@ def wait_until_quiet(most: float) -> bool:
 
 
 def busy_ticks(stat: Path = STAT) -> int | None:
-    """Ticks of the kernel's clock in which cores were busy since the start, those of all cores together; None: cannot be read."""
+    """Returns the busy ticks of all cores since the start of the system; None if they cannot be read."""
     try:
         words = stat.read_text().splitlines()[0].split()
         # user, nice, system, irq, softirq, steal; idle and iowait are columns 4 and 5

@@ -8,7 +8,7 @@ _WORDS = ("none", "compact", "scatter")
 
 
 def place(machine: Machine, threads: int, pinning: str) -> tuple[int, ...] | None:
-    """The processor of each thread, all different and allowed; None for "none": the kernel chooses.
+    """Returns the processor of each thread, all different and allowed; None for "none": the kernel chooses.
 
     - "compact": neighbouring cores, one socket and memory node after the other;
     - "scatter": round robin over the memory nodes, sockets alternating;
@@ -18,12 +18,12 @@ def place(machine: Machine, threads: int, pinning: str) -> tuple[int, ...] | Non
     threads than processors, an unknown word, or a list that is too short or not allowed.
     """
     if threads < 1:
-        raise UsageError(f"threads={threads} cannot be: at least one thread measures something.")
+        raise UsageError(f"threads={threads} is not possible. Expected is at least 1 thread.")
     if threads > len(machine.cpus):
         raise UsageError(
             f"threads={threads} is more than the {len(machine.cpus)} processors that this process may use "
             f"({format_cpu_list(machine.cpus) or 'none known'}). Ask for at most {len(machine.cpus)}: "
-            "threads that share a processor measure the scheduler."
+            "with threads that share a processor, the results show the scheduler."
         )
     if pinning == "none":
         return None
@@ -35,7 +35,7 @@ def place(machine: Machine, threads: int, pinning: str) -> tuple[int, ...] | Non
 
 
 def _allowed_cores(machine: Machine) -> list[Core]:
-    """The cores with an allowed processor, by socket and node; a processor of no known core is its own."""
+    """Returns the cores with an allowed processor, by socket and node. A processor without a known core counts as a core."""
     allowed = set(machine.cpus)
     cores = [
         Core(core.number, core.socket, core.node, tuple(cpu for cpu in core.cpus if cpu in allowed))
@@ -47,7 +47,7 @@ def _allowed_cores(machine: Machine) -> list[Core]:
 
 
 def _alternating(cores: list[Core]) -> list[Core]:
-    """The first core of each memory node, then the second of each …, the sockets alternating."""
+    """Returns the first core of each memory node, then the second of each …, with alternating sockets."""
     nodes: dict[tuple[int, int], list[Core]] = {}
     for core in cores:
         nodes.setdefault((core.socket, core.node), []).append(core)
@@ -60,7 +60,7 @@ def _alternating(cores: list[Core]) -> list[Core]:
 
 
 def _layers(cores: list[Core]) -> tuple[int, ...]:
-    """The first hardware thread of every core in order, then the second ones."""
+    """Returns the first hardware thread of every core in order, then the second ones."""
     deepest = max((len(core.cpus) for core in cores), default=0)
     return tuple(core.cpus[layer] for layer in range(deepest) for core in cores if layer < len(core.cpus))
 
@@ -74,7 +74,7 @@ def _listed(machine: Machine, threads: int, pinning: str) -> tuple[int, ...]:
     try:
         cpus = parse_cpu_list(pinning)
     except ValueError as problem:
-        raise UsageError(f"pinning='{pinning}' is no list of processors: {problem}. Write it as '0,2-3'.") from None
+        raise UsageError(f"pinning='{pinning}' is not a list of processors: {problem}. Write it as '0,2-3'.") from None
     forbidden = [cpu for cpu in cpus if cpu not in machine.cpus]
     if forbidden:
         raise UsageError(

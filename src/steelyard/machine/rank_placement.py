@@ -1,4 +1,4 @@
-"""Chooses the processor of every rank of a host: by the relation of a pair, compact, or scattered."""
+"""Chooses the processor of every rank of a host: compact, scattered, or by the relation of a pair."""
 
 from collections.abc import Callable
 
@@ -6,15 +6,15 @@ from steelyard.errors import UsageError, nearest
 from steelyard.machine.placement import place
 from steelyard.model import Core, Machine
 
-# From near to far. A pair has the first relation that holds for it.
+# From near to far. The first relation that holds for a pair counts.
 PAIRS = ("same core", "same cache", "same memory node", "same socket", "other socket", "other node")
 WORDS = ("compact", "scatter", "none")
-MOST_TURNS = 64  # ranks a processor, beyond which nothing is measured but their start …
-MOST_ALWAYS = 1024  # … though so many may be asked of any machine: what large ones do is tried on small ones
+MOST_TURNS = 64  # ranks per processor; with more, the start takes nearly all the time
+MOST_ALWAYS = 1024  # ranks that are always allowed, to try the behaviour of large machines on small ones
 
 
 def pair_placements(machine: Machine) -> tuple[str, ...]:
-    """The relations that two ranks can have on this machine, from near to far; "other node" where there are several hosts."""
+    """Returns the relations that two ranks can have on this machine, from near to far; with "other node" for several hosts."""
     alone = bool(machine.hosts) and machine.hosts[0].slots < 2
     pairs = (
         {relation(machine, machine.cpus[0], cpu) for cpu in machine.cpus[1:]} if machine.cpus and not alone else set()
@@ -41,25 +41,27 @@ def relation(machine: Machine, a: int, b: int) -> str:
 
 
 def place_ranks(machine: Machine, ranks: int, ranks_per_node: int | None, placement: str) -> tuple[int, ...]:
-    """The processors of a host's ranks 0, 1 …; () where they are not pinned. More ranks than processors take turns.
+    """Returns the processors of a host's ranks 0, 1 …; () if they are not pinned. Further ranks share the processors.
 
-    All hosts are taken to be like this machine. Raises UsageError for fewer than one rank, an unknown word, more ranks than
-    the hosts have slots, or a relation of a pair that this machine has not.
+    All hosts are assumed to be like this machine. Raises UsageError for fewer than one rank, an unknown word, more ranks than
+    the hosts have slots, or a relation of a pair that this machine does not have.
     """
     if ranks < 1:
-        raise UsageError(f"ranks={ranks} cannot be: at least one rank measures something.")
+        raise UsageError(f"ranks={ranks} is not possible. Expected is at least 1 rank.")
     here = ranks_here(machine, ranks, ranks_per_node)
     if placement == "none":
         return ()
     if placement == "other node":
         if len(machine.hosts) < 2:
-            raise UsageError("placement='other node' needs two hosts or more: name them with --hosts a,b.")
+            raise UsageError("placement='other node' needs two hosts or more. Name them with --hosts a,b.")
         return machine.cpus[:1]
     if placement in PAIRS:
         partner = next((c for c in machine.cpus[1:] if relation(machine, machine.cpus[0], c) == placement), None)
         if partner is None:
             has = ", ".join(pair_placements(machine)) or "none: it has one processor"
-            raise UsageError(f"placement='{placement}': no two processors of this machine lie so. It has: {has}.")
+            raise UsageError(
+                f"placement='{placement}' is not possible: this machine has no such pair of processors. It has: {has}."
+            )
         return machine.cpus[0], partner
     if placement not in WORDS:
         raise UsageError(f"placement='{placement}' is unknown. {nearest(placement, (*PAIRS, *WORDS))}")
@@ -69,18 +71,18 @@ def place_ranks(machine: Machine, ranks: int, ranks_per_node: int | None, placem
 
 
 def ranks_here(machine: Machine, ranks: int, ranks_per_node: int | None) -> int:
-    """Returns how many of the `ranks` the first host gets. UsageError where they are more than there is room for."""
+    """Returns how many of the `ranks` the first host gets. UsageError if there is no room for all."""
     slots = sum(host.slots for host in machine.hosts)
     if machine.hosts and ranks > slots:
         named = ", ".join(f"{h.name}:{h.slots}" for h in machine.hosts)
         raise UsageError(
-            f"ranks={ranks} are more than the {slots} slots of the hosts {named}. "
+            f"ranks={ranks} is more than the {slots} slots of the hosts {named}. "
             "Give them more (--hosts a:4,b:4), or ask for fewer ranks."
         )
     most = max(MOST_ALWAYS, MOST_TURNS * len(machine.cpus))
     if not machine.hosts and ranks > most:
         raise UsageError(
-            f"ranks={ranks} are too many for the {len(machine.cpus)} processors of this machine: expected at most {most}, or "
+            f"ranks={ranks} is too many for the {len(machine.cpus)} processors of this machine. Expected are at most {most}, or "
             "further hosts (--hosts a:64,b:64)."
         )
     if not machine.hosts:

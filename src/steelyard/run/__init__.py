@@ -1,4 +1,4 @@
-"""The evaluation itself: launches in the plan's order, a record on the disk for each case, disturbed cases repeated."""
+"""Carries out a plan: starts the launches in order, writes a record for each case, and repeats disturbed cases."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,13 +22,13 @@ from steelyard.statistics.results.identity import identity
 from steelyard.statistics.validity.pace import Bounds, seconds_waited
 from steelyard.statistics.validity.verdict import name_disturbance
 
-ATTEMPTS = 3  # of a case that a visible load disturbed: a neighbour that stays is not waited for without end
-# How programs and their launchers end that SIGHUP, SIGINT or SIGTERM ends; seconds until such a signal has come here, too.
+ATTEMPTS = 3  # attempts for a case that a visible load disturbs, since the load may stay
+# Exit codes of programs and launchers after SIGHUP, SIGINT or SIGTERM; seconds until such a signal also arrives here.
 ENDED, AFTER_SIGNAL = (-1, -2, -15, 129, 130, 143), 1.0
-REPEATING_SHARE = 0.1  # of the plan's time that may go into these
-REPEATING_LEAST = 0.05  # the same, also where the preset's promised length is used up
-SILENCE = 3.0  # seconds after the limit in which ranks that wait say so, and the one that hangs does not
-RESTLESS_SHARE = 0.05  # of its time that a run waited for quiet: from then on its machine is restless
+REPEATING_SHARE = 0.1  # time for repetitions, as a share of the plan's time
+REPEATING_LEAST = 0.05  # the same, if the preset's promised length is used up
+SILENCE = 3.0  # seconds after the limit in which waiting ranks report that they wait, and a hanging rank does not
+RESTLESS_SHARE = 0.05  # share of waiting in a run's time above which the machine counts as restless
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Surroundings:
 
 @dataclass(kw_only=True)
 class Progress:
-    """Told to whoever shows it; `seconds_left` follows the plan's own estimate, corrected by the pace so far."""
+    """The progress for the display. `seconds_left` is the plan's estimate, corrected by the pace so far."""
 
     launch: Launch
     case: Case
@@ -55,27 +55,27 @@ class Progress:
 
 @dataclass(kw_only=True)
 class Evaluator:
-    """Carries out a plan. `budget` is the most seconds that it may take; launches that do not fit are left out, and said."""
+    """Carries out a plan. `budget` is the maximum time in seconds; `notes` counts the cases that did not fit."""
 
     machine: Machine
     plan: Plan
     programs: Mapping[tuple[str, str], Path]  # (its name, toolchain, with its MPI where it has one) → executable
     folder: RunFolder
-    done: set[tuple[int, int]] = field(default_factory=set)  # (launch, case) finished before, when resuming
+    done: set[tuple[int, int]] = field(default_factory=set)  # (launch, case) of a resumed run that are finished
     budget: float | None = None
     show: Callable[[Progress], None] = lambda progress: None
     around: Surroundings = field(default_factory=Surroundings)
     site: Site = field(default_factory=Site)
-    best: Best = field(default_factory=lambda: Best({}))  # what the machine has shown
+    best: Best = field(default_factory=lambda: Best({}))  # the best pace of the machine
     patience: Patience = field(default_factory=lambda: Patience(0.0))  # none
-    earlier: Sequence[Record] = ()  # of the run that is gone on with
-    seconds: float = 0.0  # that the run took
-    waiting: float = 0.0  # of these, for disturbed cases: waiting and measuring them again
+    earlier: Sequence[Record] = ()  # records of a resumed run
+    seconds: float = 0.0  # duration of the run
+    waiting: float = 0.0  # part of it for disturbed cases: waiting and measuring them again
 
     def run(self) -> list[str]:
-        """All launches, and with the time that is left further ones of what is not settled.
+        """Carries out all launches, and adds launches of cases that are not settled while time is left.
 
-        Returns notes on what was not done; records are in the folder.
+        Returns notes on cases that were left out; the records are in the folder.
         """
         self.begin()
         for launch in self.plan.launches:
@@ -84,7 +84,7 @@ class Evaluator:
         return self.notes()
 
     def _settle(self) -> None:
-        """Launches more of the cases that are not settled, in turn, as long as the preset's promise leaves time for them."""
+        """Adds launches of the cases that are not settled, while the promised length of the preset leaves time."""
         for launch in second.launches(self.plan, self._known, self._time_left):
             self.plan = replace(self.plan, launches=(*self.plan.launches, launch))
             self.folder.replan(self.plan)
@@ -94,13 +94,13 @@ class Evaluator:
             self._launch(launch, cases)
 
     def _time_left(self) -> float:
-        """Seconds until the run should have ended: more where neighbours were waited for."""
+        """Returns the seconds until the run should end; more on a restless machine."""
         length = self.budget if self.budget is not None else second.length(self.plan, self.restless)
         return length - (self.around.now() - self._begin)
 
     @property
     def restless(self) -> bool:
-        """Whether neighbours came and went so far: cases waited for them to go for a twentieth of the time."""
+        """Whether other load came and went so far, so that cases waited for more than a twentieth of the time."""
         return self.patience.spent > RESTLESS_SHARE * (self.around.now() - self._begin)
 
     def _known(self, launch: int, case: int) -> Sequence[Record]:
@@ -108,7 +108,7 @@ class Evaluator:
         return () if name is None else self._records[name]
 
     def begin(self) -> None:
-        """Starts the clock; for who carries out the launches one at a time, as two runs in turn."""
+        """Starts the clock. Needed by callers that carry out single launches, as for two runs in turn."""
         self._begin = self.around.now()
         cases = [(x.number, i, c) for x in self.plan.launches for i, c in enumerate(x.cases)]
         self._total = len(cases)
@@ -123,13 +123,13 @@ class Evaluator:
             self._remember(record)
 
     def carry_out(self, launch: Launch) -> None:
-        """One launch of the plan: those of its cases that were not done before, while the budget lasts."""
+        """Carries out one launch of the plan: its cases that are not finished, while the budget lasts."""
         open_cases = [(i, c) for i, c in enumerate(launch.cases) if (launch.number, i) not in self.done]
         if open_cases:
             self._left_out += len(open_cases) if self._spent() else self._launch(launch, open_cases)
 
     def notes(self) -> list[str]:
-        """Stops the clock, and says what was left out."""
+        """Stops the clock and returns notes on cases that were left out."""
         self.seconds = self.around.now() - self._begin
         if not self._left_out:
             return []
@@ -139,7 +139,7 @@ class Evaluator:
         return self.budget is not None and self.around.now() - self._begin > self.budget
 
     def _launch(self, launch: Launch, cases: list[tuple[int, Case]]) -> int:
-        """One start of the program; it is started again after a case that killed it. Returns the cases left out."""
+        """Starts the program, and again after a case that killed it. Returns the number of cases that were left out."""
         program: Conversation | None = None
         try:
             for position, (index, case) in enumerate(cases):
@@ -153,7 +153,7 @@ class Evaluator:
                 self._count += 1
                 self._expected_done += case.setup_seconds + case.sampling.seconds
         except BaseException:
-            # Ctrl-C, a full disk: the case in hand is given up, those before it are on the disk.
+            # Ctrl-C, a full disk: the present case is lost; the earlier ones are on the disk.
             if isinstance(program, Program):
                 program.kill()
                 program = None
@@ -175,7 +175,7 @@ class Evaluator:
         return self.around.start(*start(self.site, self.machine, launch, program), int(ranks) if ranks else None)
 
     def _case(self, program: Conversation, launch: Launch, index: int, case: Case) -> bool:
-        """Measures a case, again while it is disturbed and time is left. False: the program is gone."""
+        """Measures a case, and repeats it while it is disturbed and time is left. Returns False if the program has died."""
         limit = time_limit(case) + (SILENCE if "mpi" in case.parameters else 0)
         for attempt in range(1, ATTEMPTS + 1):
             began = self.around.now()
@@ -184,7 +184,7 @@ class Evaluator:
             try:
                 answer = program.ask(asked, limit + patience)
             except ProgramFailed as failure:
-                # The signal may be for this tool, too, and come in a moment: then the case was not measured, and is not kept.
+                # The signal may also be for this process and arrive in a moment; then the case must not become a record.
                 if failure.code in ENDED:
                     self.around.wait(AFTER_SIGNAL)
                 self._keep(failed_record(launch, index, case, attempt, str(failure)))
@@ -194,8 +194,8 @@ class Evaluator:
             self.patience.waited(seconds_waited(record), patience)
             took = self.around.now() - began
             affordable = self.waiting + took <= self._for_repeating() and not self._spent()
-            hopeless = record.surroundings.oversubscribed  # it will be so again
-            # What else disturbs cannot be observed to have passed: time for that is better spent at the end.
+            hopeless = record.surroundings.oversubscribed  # a repetition has the same problem
+            # The end of other disturbances cannot be observed; time for them is better spent at the end.
             passing = name_disturbance(record.verdict) == "competing load"
             if not passing or attempt == ATTEMPTS or hopeless or not affordable:
                 return True
@@ -205,7 +205,7 @@ class Evaluator:
         return True
 
     def _for_repeating(self) -> float:
-        """Seconds, in all, that may go into repeating: a share of the plan's, less where the preset's promise leaves less."""
+        """Returns the total seconds for repetitions: a share of the plan's time, or less if the promised length leaves less."""
         share = REPEATING_SHARE * self.plan.seconds
         effort = EFFORTS.get(self.plan.preset)
         if self.budget is not None or effort is None or effort.promised is None:
@@ -216,9 +216,9 @@ class Evaluator:
         return min(share, max(REPEATING_LEAST * self.plan.seconds, spare))
 
     def _left(self, elapsed: float) -> float:
-        """Seconds for what is not done yet, by the pace so far.
+        """Returns the seconds for the remaining cases, by the pace so far.
 
-        The estimate counts for a tenth of the work before it, so that the first minutes do not swing.
+        The plan's estimate counts as a tenth of the work, so that the result does not vary much in the first minutes.
         """
         if not self._expected:
             return 0.0
@@ -239,7 +239,7 @@ class Evaluator:
         self._last = record
 
     def _remember(self, record: Record) -> None:
-        """Keeps what decides later whether the case is settled; the readings beside its samples are on the disk."""
+        """Keeps the parts of a record that decide whether its case is settled; the other readings are on the disk."""
         self.best.learn(record)
         kept = Observed(oversubscribed=record.surroundings.oversubscribed)
         self._records.setdefault(identity(record), []).append(replace(record, surroundings=kept))

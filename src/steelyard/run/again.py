@@ -1,4 +1,4 @@
-"""Finds on this machine what an earlier run was measured with. A stranger may have made the run: what it names is only data.
+"""Finds on this machine the tools of an earlier run. Another user may have made the run, so its names are only data.
 
 A compiler, an MPI or a launcher is used only if this machine has it. Compiler flags, paths of MPIs and words for the launcher
 can start any program: they are used if their form is known to be safe, if this user has measured with them, or with --trust.
@@ -27,11 +27,13 @@ from steelyard.run.setup import Setup
 def again(run: Run, paths: Sequence[Path], here: Machine, trusted: bool) -> Setup:
     """The setup for the plan of an earlier run.
 
-    UsageError if something is gone, or if it could start a foreign program and is not `trusted`.
+    UsageError if a tool is missing, or if it could start a foreign program and is not `trusted`.
     """
     toolchains = _toolchains(run, here, trusted)
     if bad := [host.name for host in run.machine.hosts if not re.fullmatch(HOST, host.name)]:
-        raise UsageError(f"The run {run.path} names the host {bad[0]!r}, which is no name of a host. Start a new run.")
+        raise UsageError(
+            f"The run {run.path} names the host {bad[0]!r}, which is not a valid host name. Start a new run."
+        )
     words = run.site.extra
     if words and not (trusted or remembered.used("launcher", shlex.join(words))):
         raise _refused(run, f"the words '{shlex.join(words)}' for the launcher")
@@ -39,7 +41,7 @@ def again(run: Run, paths: Sequence[Path], here: Machine, trusted: bool) -> Setu
     benchmarks = catalogue.find(remembered.folders(run, paths))
     if lost := [n for n in evaluation.list_benchmarks(run) if n not in benchmarks]:
         raise UsageError(
-            f"The run {run.path} has the benchmark '{lost[0]}', which is not found now; name its folder with --path."
+            f"The run {run.path} has the benchmark '{lost[0]}', which was not found. Name its folder with --path."
         )
     for launch in run.plan.launches:
         able = {s.parallel for s in benchmarks[launch.benchmark].sources if s.model == launch.model}
@@ -56,7 +58,7 @@ def _toolchains(run: Run, here: Machine, trusted: bool) -> dict[str, Toolchain]:
     toolchains: dict[str, Toolchain] = {}
     for then in run.toolchains.values():
         named = trusted or remembered.used("compiler", then.compiler)
-        with contextlib.suppress(UsageError):  # a compiler that is gone is named below
+        with contextlib.suppress(UsageError):  # a missing compiler is reported below
             word = shlex.quote(then.compiler) if is_file(Path(then.compiler)) else then.compiler
             toolchain = build.resolve(word if then.flags == build.FLAGS else f"{word} {then.flags}", here, named)
             toolchains[toolchain.name] = toolchain
@@ -79,7 +81,7 @@ def _gone(run: Run, name: str, toolchains: Mapping[str, Toolchain], trusted: boo
     then = run.toolchains.get(name)
     path = Path(then.compiler) if then else Path()
     if path.is_absolute() and is_file(path) and not (trusted or remembered.used("compiler", str(path))):
-        return _refused(run, f"the compiler '{path}', which is not among those that are found here")
+        return _refused(run, f"the compiler '{path}', which was not found automatically")
     return UsageError(
         f"The run {run.path} was built with {name}, which is not on this machine any more "
         f"(now: {', '.join(toolchains) or 'none of its compilers'}). Start a new run."
@@ -100,7 +102,7 @@ def _mpi(run: Run, name: str, here: Machine, trusted: bool) -> Tool:
         return next((mpi for mpi in detected if mpi.path == path), detected[0])
     if Path(path).is_absolute() and Path(path).exists():
         if not (trusted or remembered.used("mpi", path)):
-            raise _refused(run, f"the MPI '{path}', which is not among those that are found here")
+            raise _refused(run, f"the MPI '{path}', which was not found automatically")
         try:
             candidate = ask_mpi(path)
         except Hangs:
@@ -108,7 +110,7 @@ def _mpi(run: Run, name: str, here: Machine, trusted: bool) -> Tool:
         if candidate and build.mpi_name(candidate) == name:
             return candidate
     raise UsageError(
-        f"The run {run.path} was measured with the MPI {name} ({path or 'without a path'}), which is not found now "
+        f"The run {run.path} was measured with the MPI {name} ({path or 'without a path'}), which was not found "
         f"(found: {', '.join(map(build.mpi_name, here.mpis)) or 'none'}). Load or install it again, or start a new run."
     )
 

@@ -15,36 +15,36 @@ from steelyard.records.best_pace import Best
 from steelyard.statistics.validity.pace import UNBOUNDED, Bounds
 from steelyard.statistics.validity.verdict import judge_record
 
-# How the harness calls the bounds of what counts as undisturbed (native/pace.h).
+# The harness's names of the bounds for undisturbed readings (native/pace.h).
 BOUND_WORDS: Mapping[Kind, str] = {
     "core_clock": "least_clock",
     "issued": "least_issued",
     "stream": "least_stream",
     "chase": "most_chase",
 }
-LOOKING = "memory.stream"  # any kernel program can look at the pace of a machine: this one is built by all
+LOOKING = "memory.stream"  # its program measures the pace of a machine; any kernel program could
 TIME_LIMIT = 30.0  # seconds beyond four times the sampling and setup: a case that takes longer hangs
 
 
 def time_limit(case: Case) -> float:
-    """Seconds after which a case is taken to hang."""
+    """Returns the seconds after which a case counts as hanging."""
     return TIME_LIMIT + 4 * (case.setup_seconds + 4 * case.sampling.seconds)
 
 
 def built_with(toolchain: str, parameters: Parameters) -> str:
-    """Which of a benchmark's programs a case needs: the toolchain's, and of a parallel one that of the MPI."""
+    """Returns the key of the program that a case needs: the toolchain, and for a parallel program also the MPI."""
     return f"{toolchain} {parameters['mpi']}" if "mpi" in parameters else toolchain
 
 
 def line(
     machine: Machine, launch: Launch, index: int, case: Case, bounds: Bounds = UNBOUNDED, patience: float = 0.0
 ) -> str:
-    """The case as the program reads it: `name=value` words. A pure function, tested as text."""
+    """Returns the line for a case, in `name=value` words. A pure function, tested as text."""
     sampling = case.sampling
     words: dict[str, Any] = {"case": index, "kernel": case.kernel, **case.parameters}
     words |= {"width": sampling.width, "seconds": sampling.seconds, "least": sampling.least, "most": sampling.most}
     if "mpi" in case.parameters:
-        # How the ranks were started is no matter of theirs any more; their number is checked.
+        # The ranks need not know how they were started, but they check their number.
         words = {name: value for name, value in words.items() if name not in STARTED or name == "ranks"}
         words["limit"] = time_limit(case)
     elif cpus := cpus_of(machine, case.parameters):
@@ -59,7 +59,7 @@ def line(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
-    """What a program says of a case, of the types by which records are read back: what would not be then is refused now."""
+    """A program's answer for a case. It has the types of a record, so that every record can be read back."""
 
     declared: Mapping[str, str] = field(default_factory=dict)
     check: Check = Check(False)  # noqa: RUF009  # frozen
@@ -73,7 +73,7 @@ class _Answer:
 def record_of(
     launch: Launch, index: int, case: Case, attempt: int, answer: Mapping[str, Any], best: Best | None = None
 ) -> Record:
-    """The program's answer as a record, judged beside the best that the machine has shown."""
+    """Converts the program's answer to a record, with a verdict that uses the best pace of the machine."""
     try:
         given = from_plain(_Answer, dict(answer))
     except ValueError as error:
@@ -103,7 +103,7 @@ def record_of(
 def failed_record(
     launch: Launch, index: int, case: Case, attempt: int, reason: str, detail: str = "did not end"
 ) -> Record:
-    """A case that ended its program, or has no answer that can be read: kept with the reason, and the run goes on."""
+    """Returns the record of a case whose program died, or whose answer cannot be read, with the reason."""
     parameters = {**case.parameters, "toolchain": launch.toolchain}
     verdict = Verdict("INVALID", (noted("error", reason),))
     return Record(

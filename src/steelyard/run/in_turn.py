@@ -1,4 +1,4 @@
-"""Measures the plans of two runs again, launch by launch in turn, so that what the machine does falls on both alike."""
+"""Measures the plans of two runs again, with launches in turn, so that changes of the machine affect both equally."""
 
 import itertools
 import uuid
@@ -18,8 +18,10 @@ from steelyard.run import Evaluator, Progress, session, setup
 from steelyard.run.again import again
 from steelyard.run.screen import Screen
 
-LEAST_ROUNDS = 10  # with fewer, even pairs that all agree might be chance once p is corrected for the number of cases
-NOT_BROUGHT_BACK = ("machine", "setting", "version")  # groups of differences between runs that no plan holds
+LEAST_ROUNDS = (
+    10  # with fewer pairs, p after correction for the number of cases cannot show a difference, even if all pairs agree
+)
+NOT_BROUGHT_BACK = ("machine", "setting", "version")  # groups of differences between runs that a plan does not include
 
 
 def measure(
@@ -32,9 +34,9 @@ def measure(
     screen: Screen,
     trusted: bool = False,
 ) -> tuple[Path, Path]:
-    """Measures the plans of both runs in turn; returns the two new run folders, of a and of b.
+    """Measures the plans of both runs in turn, and returns the two new run folders, of a and of b.
 
-    UsageError where that cannot be: too few rounds, no case in common, another machine, a toolchain or benchmark gone.
+    UsageError for too few rounds, no common case, another machine, or a missing toolchain or benchmark.
     """
     if rounds < LEAST_ROUNDS:
         raise UsageError(
@@ -55,7 +57,7 @@ def measure(
             about = session.about_setup(setups[i], kept[i], None)
             folder = RunFolder.create(runs, machine, plan, {**about, "in_turn": {**turn, "side": side}})
             closing.callback(folder.close)
-            # Without time for repeating what was disturbed: the partner would wait, and the pairs bear it.
+            # No time for repetitions of disturbed cases: the partner would wait, and the pairs need none.
             evaluators.append(
                 Evaluator(
                     machine=machine,
@@ -83,7 +85,7 @@ def _interruptible(first: Path, second: Path, screen: Screen) -> Iterator[None]:
 
 
 def carry_out(made: Schedule, a: Evaluator, b: Evaluator, show: Callable[[Progress], None]) -> None:
-    """The launches of both, in turn; each record is on the disk before the next case, so that it may end at any moment."""
+    """Carries out the launches of both in turn. Each record is on the disk before the next case, so Ctrl-C loses none."""
     now = a.around.now
     a.show = b.show = _counted(made, now, show)
     a.begin()
@@ -102,12 +104,12 @@ def carry_out(made: Schedule, a: Evaluator, b: Evaluator, show: Callable[[Progre
 def _counted(made: Schedule, now: Callable[[], float], show: Callable[[Progress], None]) -> Callable[[Progress], None]:
     """Tells how far both are together: the round, the cases done, and the time left by the pace so far."""
     total = sum(len(launch.cases) for plan in (made.a, made.b) for launch in plan.launches)
-    counted = itertools.count()  # each case is told of once, before it
+    counted = itertools.count()  # each case is reported once, before it starts
     began, expected = now(), made.a.seconds + made.b.seconds
 
     def report(progress: Progress) -> None:
         done = next(counted)
-        # The estimate counts for a tenth of the work before it, so that the first rounds do not swing.
+        # The plan's estimate counts as a tenth of the work, so that the first rounds do not vary much.
         pace = (now() - began + 0.1 * expected) / (done + 0.1 * total)
         where = f"round {progress.launch.repetition} of {made.rounds}, {progress.case.benchmark}"
         case = replace(progress.case, benchmark=where)
@@ -117,15 +119,15 @@ def _counted(made: Schedule, now: Callable[[], float], show: Callable[[Progress]
 
 
 def _as_then(here: Machine, run: Run, plan: Plan) -> Machine:
-    """This machine as it is now, under the name and with the limits and hosts that the run had."""
+    """Returns this machine with the name, the limits and the hosts of the run."""
     if (here.architecture, here.processor) != (run.machine.architecture, run.machine.processor):
         raise UsageError(
-            f"The run {run.path} was measured on '{run.machine.processor}', and this machine is '{here.processor}': in "
+            f"The run {run.path} was measured on '{run.machine.processor}', but this machine is '{here.processor}'. In "
             f"turn means that both are measured here, now. Compare them as they are, without --in-turn."
         )
     machine = replace(here, system=run.machine.system, limits=run.machine.limits, hosts=run.machine.hosts)
     for case in (c for launch in plan.launches if launch.repetition == 1 for c in launch.cases):
-        cpus_of(machine, case.parameters)  # an impossible placement is refused before anything has started
+        cpus_of(machine, case.parameters)  # refuses an impossible placement before anything starts
     return machine
 
 

@@ -1,4 +1,4 @@
-"""Whether a machine is quiet: how much of the time its cores and its memory are its own, looked at before a run."""
+"""Measures before a run how much of the time the cores and the memory are free of other load."""
 
 import math
 import time
@@ -16,13 +16,13 @@ from steelyard.statistics.validity.observations import numbers
 from steelyard.statistics.validity.pace import MEASURES
 from steelyard.units import duration, percent
 
-LOOK, LONGER = 1.5, 5.0  # seconds of a look, and of a second one where the first was not quiet: together below ten
-LOOK_SHARE = 0.05  # of a run's usual length, the most that each of them takes: a short run is not held up
-QUIET = 0.9  # share of the readings within bounds, from which the machine is quiet
-NEVER = 0.1  # the same, below which it never is
-LIMIT = 30.0  # seconds beyond the look after which the program hangs
+LOOK, LONGER = 1.5, 5.0  # seconds of the first measurement, and of a second one if the first was not quiet
+LOOK_SHARE = 0.05  # maximum of each, as a share of a run's usual length, so that short runs are not delayed
+QUIET = 0.9  # share of the readings within bounds from which the machine counts as quiet
+NEVER = 0.1  # share below which the machine counts as never quiet
+LIMIT = 30.0  # seconds beyond the measurement after which the program counts as hanging
 
-# What one thread alone on a core reads, whatever it computes otherwise.
+# Readings of one thread alone on a core, which do not depend on the benchmark.
 KINDS: tuple[Kind, ...] = ("issued", "stream", "chase")
 
 
@@ -45,7 +45,7 @@ Looking = Callable[[float], Look]
 
 
 def looking(program: Path, machine: Machine, toolchain: str, paces: Shown) -> Looking:
-    """Looks at this machine for so many seconds, by one of its kernel programs (any will do)."""
+    """Returns a function that measures this machine for so many seconds, with any of its kernel programs."""
 
     def look(seconds: float) -> Look:
         running = Program(local.argv(program), local.environment(machine))
@@ -58,7 +58,7 @@ def looking(program: Path, machine: Machine, toolchain: str, paces: Shown) -> Lo
 
 
 def at(program: Conversation, machine: Machine, toolchain: str, paces: Shown, seconds: float) -> Look:
-    """The look of a program that runs: each processor in turn, all alone on the machine."""
+    """Measures the processors in turn with a running program, with one busy processor at a time."""
     cpus = machine.cpus
     answer = program.ask(
         f"look={seconds:g} threads={len(cpus)} cpus={','.join(map(str, cpus))}", 2 * seconds + LIMIT
@@ -84,9 +84,9 @@ def _share(looks: Looks, earlier: Mapping[Kind, float]) -> float | None:
 
 
 def prepare(look: Looking, wait: float, usual: float, restless: float, say: Callable[[str], None]) -> Look:
-    """Looks at the machine before a run, waits for it at most `wait` seconds, and says early what can be expected.
+    """Measures the machine before a run, waits at most `wait` seconds until it is quiet, and prints what to expect.
 
-    `usual` and `restless` are the lengths of the run in seconds, on a quiet machine and on another one.
+    `usual` and `restless` are the lengths of the run in seconds, on a quiet machine and on a restless one.
     """
     most = math.inf if wait > 0 else LOOK_SHARE * usual
     result = look(min(LOOK, most))

@@ -1,4 +1,4 @@
-"""Sensors that are read beside a run, into its folder."""
+"""Reads sensors during a run into its folder."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -15,15 +15,15 @@ from steelyard.telemetry.sampler import Sampler
 from steelyard.telemetry.sensors import Device
 from steelyard.telemetry.watched import not_idle
 
-PERIOD = 0.1  # seconds between two readings, where the user does not say
-IDLE = 3.0  # seconds for which the idle machine is watched before the first case
-IDLE_WINDOWS = 10  # and as many windows of the slowest sensor at least
+PERIOD = 0.1  # default seconds between two readings
+IDLE = 3.0  # seconds of readings on the idle machine before the first case
+IDLE_WINDOWS = 10  # minimum for the same, in windows of the slowest sensor
 
 
 @dataclass(frozen=True)
 class Sensing:
-    """The devices to read, and the seconds between two readings. `wanted`: the user asked for it, so that cases last as long
-    as it needs."""
+    """The devices to read, and the seconds between two readings. `wanted`: the user asked for them, so that cases last as
+    long as the sensors need."""
 
     devices: tuple[Device, ...]
     period: float = PERIOD
@@ -36,9 +36,9 @@ class Sensing:
 
 
 def asked(power: bool | None, words: Sequence[str], period: float, screen: Screen) -> Sensing | None:
-    """Sensors of power and energy: those that are found (`power` None: only light ones, which disturb nothing) and those named.
+    """Returns sensors of power and energy: the named ones, and those of this machine (`power` None: only undisturbing ones).
 
-    None where there are none, or none is wanted. UsageError for words that name no sensor.
+    None if there are none, or `power` is False. UsageError for words that name no sensor.
     """
     if power is False:
         return None
@@ -61,7 +61,7 @@ def _tells_power(device: Device) -> bool:
 
 @contextmanager
 def recorded(sensing: Sensing | None, folder: Path, screen: Screen, afresh: bool) -> Iterator[None]:
-    """Reads the sensors into the run's folder meanwhile; a run that begins `afresh` first watches the idle machine."""
+    """Reads the sensors into the run's folder during the block. A new run (`afresh`) first reads the idle machine."""
     if sensing is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""A run from its request to the folder that holds it: planned, built, looked at, carried out; or gone on with."""
+"""Starts or resumes a run: plans, builds, checks the machine, and carries out the plan into a folder."""
 
 import platform
 import shlex
@@ -32,7 +32,7 @@ from steelyard.units import duration, percent
 def start(
     request: Request, runs: Path, screen: Screen, sensing: Sensing | None = None, name: str | None = None
 ) -> Path:
-    """A new run with this name (None: the time), carried out while sensors are read.
+    """Carries out a new run with this name (None: the time) while sensors are read.
 
     Returns its folder; Ctrl-C leaves one that can be resumed.
     """
@@ -72,7 +72,7 @@ def start(
 
 
 def _named(here: Setup) -> Mapping[remembered.Word, Sequence[str]]:
-    """Returns the names in this command that can start any program; a resumed run may name them again."""
+    """Returns the words of this command that can start any program; a resumed run may use them again."""
     return {
         "compiler": [t.compiler for t in here.toolchains.values()],
         "flags": [t.flags for t in here.toolchains.values() if unsafe(t.flags)],
@@ -101,7 +101,7 @@ def about_setup(here: Setup, paths: Sequence[str], budget: float | None) -> dict
 
 
 def _look(request: Request, plan: Plan, here: Setup, programs: Programs, best: Shown, screen: Screen) -> None:
-    """Says how quiet the machine is, where it is not; waits for it as long as the user asked for."""
+    """Measures how quiet the machine is, and waits as long as the user allows."""
     toolchain = plan.launches[0].toolchain
     of_threads = [p for (_, built), p in programs.items() if built == toolchain and not doors.program_runner(p)]
     if not of_threads:
@@ -124,7 +124,7 @@ def _look(request: Request, plan: Plan, here: Setup, programs: Programs, best: S
 def go_on(
     path: Path, paths: Sequence[Path], screen: Screen, sensing: Sensing | None = None, trusted: bool = False
 ) -> Path:
-    """The rest of a run that was interrupted, carried out while sensors are read."""
+    """Resumes a run that was interrupted, while sensors are read."""
     run = records.read(path)
     if run.in_turn:
         raise UsageError(
@@ -159,7 +159,7 @@ def go_on(
 
 
 def finished_cases(run: Run) -> set[tuple[int, int]]:
-    """(launch, case) of every record: what `resume` need not measure again."""
+    """Returns (launch, case) of every record; `resume` does not measure these again."""
     return {(r.launch, r.case) for r in run.records}
 
 

@@ -1,4 +1,4 @@
-"""Resolves a user's request once: machine, compilers, MPIs, hosts and benchmarks."""
+"""Finds everything for a user's request: machine, compilers, MPIs, hosts and benchmarks."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,33 +27,35 @@ class Request:
     toolchains: Sequence[str] = ()  # none: the usual one
     mpis: Sequence[str] = ()
     budget: float | None = None
-    wait: float = 0.0  # for a quiet machine, before the run begins
+    wait: float = 0.0  # maximum seconds until the machine is quiet
     system: str | None = None
     hosts: str | None = None
     launcher: str | None = None
     launcher_words: Sequence[str] = ()
     seed: int = 1
     paths: Sequence[Path] = ()
-    shape: Shape | None = None  # what else is done to the chosen benchmarks and the settings
+    shape: Shape | None = None  # changes the chosen benchmarks and the settings
 
 
 @dataclass(frozen=True)
 class Setup:
-    """Everything that plans, programs and launches need. `benchmarks` are those that can be built and started here."""
+    """Everything for plans, programs and launches. `benchmarks` are those that can be built and started here."""
 
     machine: Machine
-    toolchains: Mapping[str, Toolchain]  # by the names that stand in plans and records
+    toolchains: Mapping[str, Toolchain]  # by their names in plans and records
     site: Site
     benchmarks: Mapping[str, Benchmark]
 
     def of(self, plan: Plan) -> "Setup":
-        """With the benchmarks, and of these the programs, that the plan needs."""
+        """Returns the setup with only the benchmarks and programs that the plan needs."""
         return replace(self, benchmarks=planning.needed(self.benchmarks, plan))
 
     def programs(self, screen: Screen) -> Programs:
-        """The benchmarks' programs with each toolchain, built where they are not kept."""
+        """Returns the programs of the benchmarks with each toolchain, and builds those that are not in the cache."""
         wanted: dict[tuple[str, str], Program] = {}
-        further = [catalogue.find()[LOOKING]] if self._described() else []  # it looks at the pace between their runs
+        further = (
+            [catalogue.find()[LOOKING]] if self._described() else []
+        )  # it measures the pace between runs of foreign programs
         for t in self.toolchains.values():
             wanted.update({(p.name, t.name): p for p in build.programs(further, t)})
             wanted.update({(p.name, t.name): p for p in build.programs(self.benchmarks.values(), t)})
@@ -65,7 +67,7 @@ class Setup:
         return {**self._described(), **{name: program.path for name, program in wanted.items()}}
 
     def _described(self) -> Programs:
-        """The files of foreign programs, in place of programs of ours: of these nothing is built."""
+        """Returns the files that describe foreign programs, which need no build."""
         return {
             (build.program_name(b.name, s.model), built_with(t, {"mpi": mpi} if s.parallel else {})): Path(s.path)
             for b in self.benchmarks.values()
@@ -77,7 +79,7 @@ class Setup:
 
 
 def machine(system: str | None = None) -> Machine:
-    """This machine; with a system file's own words where one is named."""
+    """Returns this machine, with the facts of a system file if one is named."""
     from steelyard.machine import describe
     from steelyard.machine.system_file import find_system
 
@@ -85,7 +87,7 @@ def machine(system: str | None = None) -> Machine:
 
 
 def resolve(request: Request) -> Setup:
-    """Finds on this machine what the request asks for. UsageError for what there is not."""
+    """Finds everything for the request on this machine. UsageError if something is missing."""
     here = replace(machine(request.system), hosts=site.hosts(request.hosts))
     where = site.site(request.mpis, request.launcher, request.launcher_words, here)
     toolchains = [build.resolve(text, here, named=True) for text in (request.toolchains or [build.default(here)])]

@@ -1,4 +1,4 @@
-"""The batch schedulers that are known: one file each, found by itself. Here is what a file declares, and what is asked of all."""
+"""The supported batch schedulers, with one file each, which is found automatically. This file has the common types."""
 
 import os
 import shutil
@@ -15,11 +15,9 @@ from steelyard.model import Host
 from steelyard.mpi import Job
 
 GROUP = "steelyard.scheduler"  # the entry point by which another package adds a scheduler
-USUAL = (
-    "slurm"  # taken before others that are there, too, as its wrappers with PBS's names are, and where none is there
-)
-_SECONDS = 60.0  # that a command of a scheduler's may take
-_MOST = 64 << 20  # bytes of its answer: an array may have thousands of tasks
+USUAL = "slurm"  # preferred if several are installed, since it has wrappers with PBS's names, and assumed if none is installed
+_SECONDS = 60.0  # time limit of a scheduler's command
+_MOST = 64 << 20  # maximum size of an answer in bytes: an array may have thousands of tasks
 
 Answer = subprocess.CompletedProcess[str]
 Ask = Callable[[Sequence[str], str], Answer]
@@ -60,7 +58,7 @@ class Request:
     options: tuple[str, ...] = ()  # further words of the submission; they win over what is written here
 
 
-# The states after which nothing comes, in the user's words. Schedulers have more names for them: each file translates.
+# The final states of a job, as the user reads them. The file of each scheduler translates its names to these.
 FINAL = {
     "COMPLETED": "has ended",
     "FAILED": "failed",
@@ -78,10 +76,9 @@ FINAL = {
 
 @dataclass(frozen=True)
 class State:
-    """State of a job, as its scheduler says: `nodes` and `host` are "" before it starts, `code` and `signal` 0 until it has
-    ended."""
+    """The state of a job. `nodes` and `host` are "" before it starts, `code` and `signal` 0 until it has ended."""
 
-    name: str  # one of FINAL, or what the user shall read in small letters: PENDING, RUNNING …
+    name: str  # one of FINAL, or another one, which the user sees in small letters: PENDING, RUNNING …
     reason: str = ""
     nodes: str = ""
     host: str = ""  # where its script runs
@@ -91,13 +88,13 @@ class State:
 
 
 def no_nodes(nodes: str, ask: Ask) -> list[str]:
-    """Of a scheduler that is not asked which nodes are down."""
+    """Returns no nodes, for schedulers without a query for nodes that are down."""
     return []
 
 
 @dataclass(frozen=True)
 class Ran:
-    """That a job was on a host from `begin` to `end`, in whole seconds since 1970; a job that runs, until now."""
+    """The time of a job on a host, in whole seconds since 1970; `end` of a running job is now."""
 
     host: str
     begin: float
@@ -106,8 +103,9 @@ class Ran:
 
 @dataclass(frozen=True)
 class Array:
-    """One job of many equal tasks: the words that ask for so many, whose output goes to task-N.out and task-N.err in a folder;
-    the variable with a task's number from 0 on; how many tasks wait or run (None: the scheduler does not tell just now).
+    """One job of many equal tasks. `words` are the options for so many tasks, with output to task-N.out and task-N.err.
+
+    `variable` has the number of a task, from 0. `active` returns how many tasks wait or run (None: no answer now).
     """
 
     words: Callable[[Path, int], tuple[str, ...]]
@@ -158,7 +156,7 @@ class Scheduler:
 
 @lru_cache
 def schedulers() -> dict[str, Scheduler]:
-    """All by name, sorted. UsageError for an entry point that is none."""
+    """Returns all schedulers by name, sorted. UsageError for an entry point without a scheduler."""
     return declared(__name__, GROUP, Scheduler)
 
 
@@ -174,7 +172,7 @@ def launchers() -> dict[str, Launcher]:
 
 
 def launcher(name: str) -> Launcher:
-    """The launcher of that name. UsageError where there is none."""
+    """Returns the launcher of that name. UsageError if there is none."""
     all_launchers = launchers()
     if name not in all_launchers:
         raise UsageError(
@@ -184,7 +182,7 @@ def launcher(name: str) -> Launcher:
 
 
 def inside() -> tuple[Scheduler, Allocation] | None:
-    """In whose allocation this process is, and what that has; None outside of one."""
+    """Returns the scheduler and the allocation of this process; None outside of an allocation."""
     for scheduler in schedulers().values():
         if allocated := scheduler.allocation(os.environ):
             return scheduler, allocated
@@ -192,7 +190,7 @@ def inside() -> tuple[Scheduler, Allocation] | None:
 
 
 def submitting(name: str | None) -> tuple[Scheduler, Batch]:
-    """The scheduler of that name, or else one that is there, and how it is submitted to. UsageError where there is none."""
+    """Returns the scheduler of that name, or else an installed one, with its batch functions. UsageError for an unknown name."""
     able = {scheduler.name: (scheduler, scheduler.batch) for scheduler in schedulers().values() if scheduler.batch}
     if name is not None and name not in able:
         raise UsageError(f"There is no scheduler '{name}' (given by --scheduler). {nearest(name, able)}")
@@ -211,7 +209,7 @@ def told(done: Answer, read: Callable[[str], State]) -> tuple[State | None, str]
 
 
 def ask(words: Sequence[str], text: str = "") -> Answer:
-    """Runs a command of a scheduler's, and waits for its answer."""
+    """Runs a command of a scheduler and waits for its answer."""
     try:
         return programs.ask(words, _SECONDS, text, {**os.environ, "LC_ALL": "C"}, _MOST)
     except programs.NoAnswer as problem:

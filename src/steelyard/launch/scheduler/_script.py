@@ -1,4 +1,4 @@
-"""Shared by several schedulers: lists of hosts, the batch script, and the notation of times."""
+"""Common parts of several schedulers: lists of hosts, the batch script, and the notation of times."""
 
 import shlex
 from collections import Counter
@@ -11,15 +11,15 @@ from steelyard.model import Host
 
 
 def script(request: Request, mark: str, words: Iterable[str], ending: str = "") -> str:
-    """A batch script: a line of `mark` for each of the words, quoted as the scheduler reads them, then the command."""
+    """Returns a batch script: a line of `mark` for each of the words, quoted for the scheduler, then the command."""
     lines = ["#!/bin/sh", *(f"{mark} {word}" for word in words)]
     return "\n".join([*lines, f"exec {shlex.join([*request.program, *request.words])}{ending}", ""])
 
 
 def redirected(request: Request, outputs: str, number: str) -> str:
-    """The command's ending where a scheduler keeps its output back until the job ends: so it can be followed.
+    """Returns redirections that make the output visible at once, for schedulers that hold it back until the job ends.
 
-    `number` is the shell's word for the job's number.
+    `number` is the shell's expression for the number of the job.
     """
     folder = shlex.quote(str(request.folder))
     out, error = (f"{folder}/{outputs.format(job=number, kind=kind)}" for kind in ("out", "err"))
@@ -27,7 +27,7 @@ def redirected(request: Request, outputs: str, number: str) -> str:
 
 
 def listed(file: str, called: str) -> tuple[Host, ...]:
-    """The hosts in a scheduler's file, which has a line for each rank; `called`: how a user finds it. MachineFailed."""
+    """Reads the hosts from a scheduler's file with a line for each rank; `called` names the file in an error. MachineFailed."""
     try:
         lines = Path(file).read_text(encoding="utf-8").split()
     except (OSError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""When and where a Slurm job ran: as its accounting keeps it (sacct), or the controller while it still knows the job."""
+"""Reads when and where a Slurm job ran: from its accounting (sacct), or from the controller for recent jobs."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -12,13 +12,15 @@ _EPOCH = ("env", "SLURM_TIME_FORMAT=%s")
 _SACCT = (*_EPOCH, "sacct", "-X", "-P", "-n", "-o", "JobID,Start,End,NodeList", "-j")
 _SCONTROL = (*_EPOCH, "scontrol", "show", "job", "--oneliner")
 _JOB = re.compile(r"[0-9]{1,10}([_+][0-9]{1,10})?")
-_ALIVE = ("RUNNING", "SUSPENDED", "STOPPED")  # the end that is told of these is that of their time limit
+_ALIVE = ("RUNNING", "SUSPENDED", "STOPPED")  # their stated end is the time limit
 
 
 def ran(job: str, now: float, ask: Ask) -> tuple[Ran, ...]:
-    """Of each task of an array, and each host, one. UsageError for what is no job, MachineFailed where Slurm does not tell."""
+    """Returns the runs of each task of an array on each host. UsageError for a wrong number, MachineFailed if unknown."""
     if not _JOB.fullmatch(job):
-        raise UsageError(f"'{job}' (given by --job) is no number of a Slurm job: expected one as 12, 12_3 or 12+1.")
+        raise UsageError(
+            f"'{job}' (given by --job) is not the number of a Slurm job. Expected is a number such as 12, 12_3 or 12+1."
+        )
     silent = []
     for words, read in ((_SACCT, _accounted), (_SCONTROL, _remembered)):
         done = ask([*words, job], "")
@@ -26,8 +28,8 @@ def ran(job: str, now: float, ask: Ask) -> tuple[Ran, ...]:
             return runs
         silent.append(f"{words[len(_EPOCH)]} {_said(done)}")
     raise MachineFailed(
-        f"Slurm does not tell when and where job {job} ran: {'; '.join(silent)}. "
-        "Ask where its commands work, or give the time by --from and --to."
+        f"Slurm does not report when and where job {job} ran: {'; '.join(silent)}. "
+        "Use a machine on which its commands work, or give the time with --from and --to."
     )
 
 
@@ -36,7 +38,7 @@ def _read(done: Answer, now: float, read: Callable[[str], Iterator[tuple[str, st
         return ()
     runs = []
     for begin, end, nodes in read(done.stdout):
-        if begin.isdigit() and float(begin) < now:  # a job that waits is reported an expected start, or none
+        if begin.isdigit() and float(begin) < now:  # a waiting job has an expected start in the future, or none
             ended = min(float(end), now) if end.isdigit() else now
             try:
                 runs += [Ran(host, float(begin), ended) for host in hostlist.expand(nodes)]
@@ -64,5 +66,5 @@ def _remembered(output: str) -> Iterator[tuple[str, str, str]]:
 def _said(done: Answer) -> str:
     words = next((line for line in done.stderr.splitlines() if line.strip()), "").strip().rstrip(".")
     if done.returncode == 0:
-        return "knows of no time at which it ran"
-    return f"says '{words}'" if words else f"ended with exit code {done.returncode}"
+        return "has no time for it"
+    return f"prints '{words}'" if words else f"ended with exit code {done.returncode}"

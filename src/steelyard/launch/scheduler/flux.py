@@ -30,20 +30,20 @@ _SIGNALLED = 128  # a return code above is a signal's number and this
 
 
 def argv(job: Job) -> list[str]:
-    """The command line. Without hosts it is the instance's first node, where a batch script runs.
+    """Returns the command line. Without hosts all ranks run on the instance's first node, where a batch script runs.
 
     Flux spreads ranks evenly over nodes in its own order. MachineFailed where the job asks for other numbers.
     """
-    # Open MPI knows PMIx alone, which is a plug-in of Flux's; the others find what Flux does by itself.
+    # Open MPI supports only PMIx, which is a plug-in of Flux; the others use Flux's default.
     meets = ["-opmi=pmix"] if mpi.of(job.mpi).meets == "pmix" else []
     words = ["flux", "run", *_places(job), f"--taskmap={job.mapping}", *meets]
-    # Of the ranks the first alone reads the cases; one that dies ends all, or the others would wait for it for ever.
+    # Only the first rank reads the cases. A rank that dies ends all, since the others would wait for ever.
     words += ["--input=0", "--unbuffered", "-oexit-on-error", "-ocpu-affinity=off"]
     return [*words, *job.extra, str(job.program)]
 
 
 def environment(job: Job, base: Mapping[str, str]) -> dict[str, str]:
-    """flux's environment, which the ranks inherit."""
+    """Returns the environment of flux, which the ranks inherit."""
     ranks = {"STEELYARD_RANK_IN": "FLUX_TASK_RANK", "STEELYARD_LOCAL_RANK_IN": "FLUX_TASK_LOCAL_ID"}
     return {**base, **ranks, **mpi.environment(job)}
 
@@ -69,7 +69,7 @@ def _places(job: Job) -> list[str]:
 
 
 def allocation(environ: Mapping[str, str]) -> Allocation | None:
-    """As the instance tells it: Flux sets no variables but FLUX_URI for a batch script. An instance that is no job is none."""
+    """Asks the instance, since Flux sets only FLUX_URI for a batch script. None for an instance that is not a job."""
     if not environ.get("FLUX_URI") or not shutil.which("flux"):
         return None
     job = ask(["flux", "getattr", "jobid"])
@@ -88,7 +88,7 @@ def _output(*words: str) -> str:
     word = search(done, r"^\S+$")
     if done.returncode != 0 or not word:
         raise MachineFailed(
-            f"Flux does not tell of its instance: 'flux {shlex.join(words)}' ended with exit code {done.returncode}.\n"
+            f"Flux does not describe its instance: 'flux {shlex.join(words)}' ended with exit code {done.returncode}.\n"
             f"{done.stderr.strip()}\nName the hosts yourself: --hosts A:N,B:N --launcher flux"
         )
     return word.group()
@@ -98,7 +98,7 @@ def _output(*words: str) -> str:
 
 
 def batch_script(request: Request) -> str:
-    """Whole nodes, without other jobs."""
+    """Returns the batch script, which asks for whole nodes without other jobs."""
     asked = {
         "nodes": request.nodes or 1,
         "time-limit": request.time,
@@ -113,7 +113,7 @@ def batch_script(request: Request) -> str:
 
 
 def state(job: str, ask: Ask) -> tuple[State | None, str]:
-    """As flux jobs tells it."""
+    """Returns the state of a job from flux jobs."""
     done = ask(["flux", "jobs", "--json", job], "")
     if f"JobID {job} unknown" in done.stdout + done.stderr:
         return State("GONE"), ""
@@ -139,7 +139,7 @@ def read_state(about: Mapping[str, object]) -> State:
 
 
 def _reason(about: Mapping[str, object]) -> str:
-    """Why a job waits, or what ended it."""
+    """Returns why a job waits, or what ended it."""
     part: object = about
     for name in ("annotations", "sched", "reason_pending"):
         part = part.get(name) if isinstance(part, Mapping) else None
@@ -155,7 +155,7 @@ scheduler = Scheduler(
     launcher=Launcher("flux", argv, environment),
     batch=Batch(
         commands=("flux",),
-        # The number in decimal digits: Flux's own form (ƒiFkbMhFM) is nothing for names of files.
+        # The number in decimal digits, since Flux's form (ƒiFkbMhFM) is not suitable for file names.
         submit=("sh", "-c", 'job=$(flux batch) && flux job id --to=dec "$job"'),
         job=r"(?m)^(\d+)$",
         script=batch_script,

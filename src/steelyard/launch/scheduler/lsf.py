@@ -15,7 +15,7 @@ from steelyard.programs import parsed
 OUTPUTS = "lsf-{job}.{kind}"
 FIELDS = "stat exit_code exit_reason exec_host pend_reason run_time"
 STATES = {"PEND": "PENDING", "RUN": "RUNNING", "PSUSP": "HELD", "USUSP": "SUSPENDED", "SSUSP": "SUSPENDED"}
-# How a termination reason begins, and what that is.
+# Beginning of a termination reason → state.
 REASONS = {
     "TERM_RUNLIMIT": "TIMEOUT",
     "TERM_MEMLIMIT": "OUT_OF_MEMORY",
@@ -30,7 +30,7 @@ _SIGNALLED = 128  # an exit code above is a signal's number and this
 
 
 def allocation(environ: Mapping[str, str]) -> Allocation | None:
-    """From the file that LSB_DJOB_HOSTFILE names (a line for each slot), or else from LSB_MCPU_HOSTS ('a 2 b 1')."""
+    """Reads the file in LSB_DJOB_HOSTFILE (a line for each slot), or else LSB_MCPU_HOSTS ('a 2 b 1')."""
     job, file, counts = (environ.get(f"LSB_{name}") for name in ("JOBID", "DJOB_HOSTFILE", "MCPU_HOSTS"))
     if not job or not (file or counts):
         return None
@@ -46,7 +46,7 @@ def allocation(environ: Mapping[str, str]) -> Allocation | None:
 
 
 def batch_script(request: Request) -> str:
-    """Hosts without other jobs. What LSF says of the job goes into a file of its own, instead of by mail."""
+    """Returns the batch script, which asks for hosts without other jobs. LSF's report goes to a file, not by mail."""
     words = ["-J steelyard", f'-o "{request.folder}/lsf-%J.report"', "-x", "-rn"]
     if request.nodes or request.ranks_per_node:
         ranks = request.ranks_per_node or 1
@@ -63,7 +63,7 @@ def limit(seconds: float) -> str:
 
 
 def state(job: str, ask: Ask) -> tuple[State | None, str]:
-    """As bjobs tells it."""
+    """Returns the state of a job from bjobs."""
     done = ask(["bjobs", "-json", "-o", FIELDS, job], "")
     if "is not found" in done.stdout + done.stderr:
         return State("GONE"), ""
@@ -71,7 +71,7 @@ def state(job: str, ask: Ask) -> tuple[State | None, str]:
 
 
 def read_state(record: Mapping[str, str]) -> State:
-    """A record of bjobs as a State; each field is a text, "" where it is not known."""
+    """Converts a record of bjobs; each field is a text, "" if it is not known."""
     # 4*a:4*b
     hosts = [part.rpartition("*")[2] for part in record.get("EXEC_HOST", "").split(":") if part]
     nodes, host, took = " ".join(dict.fromkeys(hosts)), (hosts or [""])[0], record.get("RUN_TIME", "")

@@ -12,7 +12,7 @@ from steelyard.launch.scheduler._script import clock, listed, redirected, script
 from steelyard.programs import parsed
 
 OUTPUTS = "pbs-{job}.{kind}"
-# The letters of job_state; F, M (moved to another server) and X (a finished part of an array) are read further.
+# The letters of job_state. `read_state` handles F, M (moved to another server) and X (a finished part of an array).
 STATES = {
     "B": "RUNNING",
     "E": "EXITING",
@@ -29,7 +29,7 @@ _SHELL_SIGNALLED = 128  # and from here on the same by the shell's convention
 
 
 def allocation(environ: Mapping[str, str]) -> Allocation | None:
-    """From the file that PBS_NODEFILE names: a line for each rank, with its host."""
+    """Reads the file in PBS_NODEFILE, which has a line with the host of each rank."""
     job, file = environ.get("PBS_JOBID"), environ.get("PBS_NODEFILE")
     if not job or not file:
         return None
@@ -37,10 +37,10 @@ def allocation(environ: Mapping[str, str]) -> Allocation | None:
 
 
 def batch_script(request: Request) -> str:
-    """Whole nodes: each chunk on a node of its own, without other jobs. PBS's own words go into a file of its own."""
+    """Returns the batch script: each chunk on a separate node, without other jobs. PBS's messages go to a separate file."""
     ranks = request.ranks_per_node
     chunk = f":ncpus={ranks}:mpiprocs={ranks}" if ranks else ""
-    # Without a shell named it would be the user's own. A job that PBS began anew would begin a run anew.
+    # Without -S the job would use the user's shell. If PBS restarted the job, it would start a new run.
     words = ["-N steelyard", "-S /bin/sh", "-r n", "-j oe", f"-o {shlex.quote(f'{request.folder}/')}"]
     if request.nodes or ranks:
         words.append(f"-l select={request.nodes or 1}{chunk}")
@@ -51,7 +51,7 @@ def batch_script(request: Request) -> str:
 
 
 def state(job: str, ask: Ask) -> tuple[State | None, str]:
-    """As qstat tells it. Where a server keeps no history it has forgotten a job as soon as it has ended."""
+    """Returns the state of a job from qstat. A server without history does not know a job after its end."""
     done = ask(["qstat", "-x", "-f", "-F", "json", job], "")
     if "Unknown Job Id" in done.stderr or "Job has finished" in done.stderr:
         return State("GONE"), ""
@@ -59,7 +59,7 @@ def state(job: str, ask: Ask) -> tuple[State | None, str]:
 
 
 def read_state(about: Mapping[str, object]) -> State:
-    """The attributes of a job as a State."""
+    """Converts the attributes of a job."""
     letter, comment = str(about.get("job_state", "")), str(about.get("comment", ""))
     hosts = [part.partition("/")[0] for part in str(about.get("exec_host", "")).split("+")]
     took, asked = (_walltime(about.get(name)) for name in ("resources_used", "Resource_List"))
@@ -85,7 +85,7 @@ def _walltime(resources: object) -> str:
 
 
 def _seconds(clock: str) -> int:
-    """'01:30:00' → 5400; what is no time → 0."""
+    """'01:30:00' → 5400; 0 for anything else."""
     parts = clock.split(":")
     return sum(60**i * int(part) for i, part in enumerate(reversed(parts))) if all(map(str.isdecimal, parts)) else 0
 

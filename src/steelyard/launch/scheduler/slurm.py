@@ -16,7 +16,7 @@ from steelyard.machine import hostlist
 from steelyard.model import Host
 from steelyard.mpi import Job, places
 
-# What sbatch, salloc or a user set for other steps, and srun would take for this one where no word overrides it.
+# Variables of sbatch, salloc or the user for other steps, which srun would use for this one without an option.
 CLEARED = {
     "SLURM_HOSTFILE",  # overrides --distribution
     "SLURM_LABELIO",  # a rank's number before each line: records would not be read
@@ -32,30 +32,30 @@ _COUNT = re.compile(r"(\d{1,6})(?:\(x(\d{1,6})\))?", re.ASCII)
 
 
 def argv(job: Job) -> list[str]:
-    """The command line. Without hosts it is the allocation's first node, where a batch script runs.
+    """Returns the command line. Without hosts all ranks run on the allocation's first node, where a batch script runs.
 
-    The programs pin themselves, so that all launchers do it alike: binding is off. Slurm puts the nodes of a step into an order
-    of its own; where the job asks for another one, or for different numbers of ranks, the host of every rank is spelt out.
+    Binding is off, since the programs pin themselves in the same way with every launcher. Slurm sorts the nodes of a step. For
+    another order, or different numbers of ranks, the command line names the host of every rank.
     """
     meets = mpi.of(job.mpi).meets
     words = ["srun", *([f"--mpi={meets}"] if meets else []), *_places(job), f"--ntasks={job.ranks}"]
-    # Of the ranks the first alone reads the cases; one that dies ends all, or the others would wait for it for ever.
+    # Only the first rank reads the cases. A rank that dies ends all, since the others would wait for ever.
     words += ["--input=0", "--unbuffered", "--kill-on-bad-exit=1", "--cpu-bind=none", "--export=ALL"]
     return [*words, *job.extra, str(job.program)]
 
 
 def environment(job: Job, base: Mapping[str, str]) -> dict[str, str]:
-    """srun's environment, which the ranks inherit: `base` without other steps' settings, and what the ranks must know."""
+    """Returns the environment of srun, which the ranks inherit: `base` without settings of other steps, plus the MPI's."""
     kept = {name: value for name, value in base.items() if name not in CLEARED}
-    # A shell that srun itself gave (srun --pty bash) holds all that was allocated: a step within must share it.
+    # A shell in a step (srun --pty bash) has the whole allocation, so that a step in it must share it.
     overlap = {"SLURM_OVERLAP": "1"} if "SLURM_STEP_ID" in base else {}
     return {**kept, **overlap, **mpi.environment(job)}
 
 
 def _places(job: Job) -> list[str]:
-    """The words that say how many ranks are on which node."""
+    """Returns the options for the number of ranks on each node."""
     if not job.hosts:
-        crowded = ["--overcommit"] if job.ranks > 1 else []  # how many processors are allocated there is not known
+        crowded = ["--overcommit"] if job.ranks > 1 else []  # the number of allocated processors is not known
         return [
             "--nodes=1",
             "--relative=0",
@@ -79,7 +79,7 @@ def _places(job: Job) -> list[str]:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """n9 before n10, as Slurm's administrators number their nodes."""
+    """Returns a sort key that puts n9 before n10."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
@@ -87,7 +87,7 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 
 def allocation(environ: Mapping[str, str]) -> Allocation | None:
-    """From Slurm's variables: its nodes, and for each the tasks, or else the processors, or else one."""
+    """Reads Slurm's variables: the nodes, and for each the tasks, or else the processors, or else one."""
     job = environ.get("SLURM_JOB_ID") or environ.get("SLURM_JOBID")
     name = next((n for n in ("SLURM_JOB_NODELIST", "SLURM_NODELIST") if environ.get(n)), None)
     if not job or not name:
@@ -117,7 +117,7 @@ def expand_counts(text: str) -> tuple[int, ...]:
         match = _COUNT.fullmatch(part)
         times = int(match[2] or 1) if match else 0
         if not match or not 0 < times <= hostlist.MOST_HOSTS - len(counts):
-            raise ValueError(f"'{part}' in '{text}' is no number of a node's and no repetition such as 2(x3)")
+            raise ValueError(f"'{part}' in '{text}' is neither a number nor a repetition such as 2(x3)")
         counts += [int(match[1])] * times
     return tuple(counts)
 
@@ -140,7 +140,7 @@ OUTPUTS = "slurm-{job}.{kind}"
 
 
 def batch_script(request: Request) -> str:
-    """Whole nodes with all their memory, without other jobs."""
+    """Returns the batch script, which asks for whole nodes with all their memory, without other jobs."""
     asked = {
         "nodes": request.nodes,
         "ntasks-per-node": request.ranks_per_node,
@@ -151,18 +151,18 @@ def batch_script(request: Request) -> str:
         "error": f"{_literal(request.folder)}/{OUTPUTS.format(job='%j', kind='err')}",
     }
     words = ["--job-name=steelyard", *(f"--{name}={value}" for name, value in asked.items() if value is not None)]
-    # A job that Slurm began anew would begin a run anew.
+    # If Slurm restarted the job, it would start a new run.
     words += ["--exclusive", "--mem=0", "--no-requeue", *request.options]
     return script(request, "#SBATCH", map(shlex.quote, words))
 
 
 def _literal(folder: Path) -> str:
-    """A folder in a name that Slurm fills in: a percent sign stands for itself if it is doubled."""
+    """Returns the folder with doubled percent signs, which Slurm would otherwise replace."""
     return str(folder).replace("%", "%%")
 
 
 def state(job: str, ask: Ask) -> tuple[State | None, str]:
-    """As scontrol tells it."""
+    """Returns the state of a job from scontrol."""
     done = ask(["scontrol", "show", "job", "--oneliner", job], "")
     if "Invalid job id" in done.stderr:
         return State("GONE"), ""
@@ -170,7 +170,7 @@ def state(job: str, ask: Ask) -> tuple[State | None, str]:
 
 
 def read_state(output: str) -> State:
-    """One line of `scontrol show job --oneliner` as a State. Its names of states are those of FINAL."""
+    """Converts a line of `scontrol show job --oneliner`. Its names of states are those of FINAL."""
     fields = dict(re.findall(r"(?:^|\s)([\w/:]+)=(\S*)", output))
     code, _, signal = fields.get("ExitCode", "0:0").partition(":")
     reason, nodes, host = (
@@ -198,7 +198,7 @@ def lost_nodes(nodes: str, ask: Ask) -> list[str]:
 
 
 def array_words(folder: Path, tasks: int) -> tuple[str, ...]:
-    """So many tasks, numbered from 0 on."""
+    """Returns the options for so many tasks, numbered from 0."""
     return (
         f"--array=0-{tasks - 1}",
         f"--output={_literal(folder)}/task-%a.out",
@@ -207,7 +207,7 @@ def array_words(folder: Path, tasks: int) -> tuple[str, ...]:
 
 
 def active_tasks(job: str, ask: Ask) -> int | None:
-    """As squeue tells it, which forgets a job some minutes after its end."""
+    """Returns the number of tasks that wait or run, from squeue, which does not list a job some minutes after its end."""
     done = ask(["squeue", "--noheader", "--array", f"--job={job}", "--format=%T"], "")
     if "Invalid job id" in done.stderr:
         return 0
