@@ -296,7 +296,7 @@ def test_redfish_by_tls_trusts_the_certificate_that_is_given_and_no_other(
         ("redfish:url=https://10.0.0.2,user=root", "needs the setting 'password-file'"),
         ("redfish:url=https://10.0.0.2,token-file={missing}", "{missing}"),
         ("redfish:url=https://10.0.0.2,ca={missing}", "contains no certificate"),
-        ("weather:", "'weather' (given by --sensor) is not a kind of sensor"),
+        ("weather:", "does not accept the kind of sensor 'weather'"),
     ],
 )
 def test_words_that_cannot_be_are_a_sentence(tmp_path: Path, given_words: str, told: str) -> None:

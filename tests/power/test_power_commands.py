@@ -98,7 +98,7 @@ def test_from_a_sensor_into_a_store_and_out_again(tmp_path: Path, capsys: pytest
         (("agent", "--store", "s", *MODEL, "--node", "alone"), "is not the name of a node"),
         (
             ("agent", "--store", "s", "--sensor", "barometer:"),
-            "'barometer' (given by --sensor) is not a kind of sensor",
+            "does not accept the kind of sensor 'barometer'",
         ),
         (("agent", "--broker", "h:99999", *MODEL), "99999"),
         (("agent", "--broker", "h", "--password-file", "none", *MODEL), "'none' cannot be read"),

@@ -87,7 +87,7 @@ def test_one_that_is_the_sum_of_others_is_their_whole(seed: int, digits: int) ->
         *traces, power("a/all", sum(parts, np.zeros(READINGS)), digits), power("a/other", other, digits)
     )
     assert middle == pytest.approx(sum(mean(watts) for watts in (*parts, other)), rel=0.01)
-    rest = "in all readings. The sum counts, and its parts are not added to it."
+    rest = "in all readings. Totals include the sum, and not its parts."
     assert said == [f"a/all is the sum of a/x, a/y and a/z {rest}"]
 
 

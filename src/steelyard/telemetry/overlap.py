@@ -132,7 +132,7 @@ def _sentence(of: Overlap, parts: Sequence[Sensor]) -> str:
         )
         return f"{names} {verb} the readings of {of.holder}. {rest} once."
     if of.sure:
-        return f"{of.holder} is the sum of {names} in all readings. The sum counts, and its parts are not added to it."
+        return f"{of.holder} is the sum of {names} in all readings. Totals include the sum, and not its parts."
     if of.more:
         claim = (
             f"{names} draw{'' if more else 's'} more than {of.holder}, which should hold {'them' if more else 'it'}."

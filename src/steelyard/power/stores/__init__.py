@@ -1,4 +1,4 @@
-"""Where readings are kept: `embedded`, a folder that needs no server, or `cassandra`, a database of many servers."""
+"""The stores of readings: `embedded`, a folder that needs no server, or `cassandra`, a database of many servers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -13,7 +13,7 @@ AHEAD = 86_400 * 10**9  # ns: a reading that is further ahead of this machine's 
 
 
 class Store(Protocol):
-    """What every store does. MachineFailed where it cannot be written or read, UsageError for what it does not know.
+    """The interface of every store. MachineFailed if it cannot be written or read, UsageError for unknown names.
 
     `notes` says what it could not read; the rest is answered all the same.
     """
@@ -21,16 +21,16 @@ class Store(Protocol):
     notes: list[str]
 
     def describe(self, node: str, sensors: Sequence[Sensor]) -> None:
-        """What the sensors of the node (\"SYSTEM/NODE\") are from now on."""
+        """Sets the sensors of the node (\"SYSTEM/NODE\") from now on."""
 
     def write(self, batches: Sequence[Batch]) -> None:
-        """Returns when the batches are on the disk, each once, however often it came."""
+        """Returns when the batches are on the disk. A repeated batch is stored once."""
 
     def sensors(self) -> dict[str, tuple[Sensor, ...]]:
-        """Of each node what its sensors are."""
+        """Returns the sensors of each node."""
 
     def trace(self, node: str, sensor: str, start: int = 0, end: int = END) -> Trace:
-        """The readings of a sensor from `start` to `end` (ns since 1970). UsageError for one that no node has described."""
+        """Returns the readings of a sensor from `start` to `end` (ns since 1970). UsageError for an unknown sensor."""
 
     def newest(self, start: int, end: int) -> dict[tuple[str, str], Reading]:
         """Returns the newest reading of each (node, sensor) that has one from `start` to `end` (ns since 1970).
@@ -39,26 +39,26 @@ class Store(Protocol):
         """
 
     def rollup(self, sensors: Sequence[tuple[str, str]], level: int, start: int, end: int) -> Rollup:
-        """Of these (node, sensor) the stretches of `level` seconds that begin from `start` up to `end` (ns since 1970)."""
+        """Returns the intervals (`level` s) of each (node, sensor) that begin from `start` up to `end` (ns since 1970)."""
 
     def gaps(self, node: str, start: int = 0, end: int = END) -> list[Gap]:
-        """When nothing is known of a node's sensors, and why, in the order of time."""
+        """Returns the gaps in the readings of a node and their reasons, in the order of time."""
 
     def count(self) -> int:
-        """How many readings there are."""
+        """Returns the number of readings."""
 
     def tidy(self, now: int) -> None:
-        """Makes the rollups of hours that are over, and removes what is older than it is to be kept. `now`: ns since 1970."""
+        """Makes the rollups of complete hours, and removes data that are too old. `now`: ns since 1970."""
 
     def keep(self, keeping: Mapping[str, float]) -> None:
-        """For how many seconds to keep "readings" and the rollups "1s", "1min", "1h" from now on; the others as before."""
+        """Sets for how many seconds "readings" and the rollups "1s", "1min", "1h" are kept; the others stay unchanged."""
 
     def close(self) -> None:
-        """Nothing is asked of it afterwards."""
+        """Closes the store. It must not be used afterwards."""
 
 
 def opened(place: str, make: bool = False) -> Store:
-    """The store at a place: a folder, or cassandra://HOST[:PORT][,HOST…][/KEYSPACE]. UsageError for one that is not there."""
+    """Opens the store at a place: a folder, or cassandra://HOST[:PORT][,HOST…][/KEYSPACE]. UsageError if it does not exist."""
     from pathlib import Path
 
     if place.startswith("cassandra://"):

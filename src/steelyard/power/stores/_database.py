@@ -49,7 +49,7 @@ DAMAGE = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, R
 
 
 class Database:
-    """UsageError for a folder that is no store, MachineFailed for one that cannot be read or is of another format."""
+    """Raises UsageError for a folder that is not a store, MachineFailed for a store that is unreadable or of another format."""
 
     def __init__(self, folder: Path, make: bool = False) -> None:
         self._folder, self._path = folder, folder / FILE
@@ -70,18 +70,18 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self, what: str = "be read") -> Iterator[sqlite3.Connection]:
-        """All questions within it see the same moment of the store."""
+        """Gives a transaction for reading: all queries within it read the same state of the store."""
         with self._transaction(what, "deferred") as base:
             yield base
 
     @contextlib.contextmanager
     def writing(self, what: str = "be written") -> Iterator[sqlite3.Connection]:
-        """What is done within it is done as a whole, and on the disk at the end. Writers take turns."""
+        """Gives a transaction for writing: all of it or nothing is done, and it is on the disk at the end. Writers take turns."""
         with self._transaction(what, "immediate") as base:
             yield base
 
     def shrink(self) -> None:
-        """Gives free pages back to the file system where they are many. Others may write in between."""
+        """Returns free pages to the file system if there are many. Others may write in between."""
         with self._turn, self._said("be tidied up"):
             before = self._number("page_count")
             while self._number("freelist_count") * 4 > before:
@@ -173,7 +173,7 @@ class Database:
 
 
 def _make(folder: Path) -> None:
-    """The file is made elsewhere and gets its name when it is whole: others may make it, too."""
+    """Makes the file under another name and renames it when it is complete, because others may make it at the same time."""
     names = {p.name for p in folder.iterdir() if not p.name.startswith(".steelyard-")} if folder.exists() else set()
     if FILE in names or "format.json" in names:
         return

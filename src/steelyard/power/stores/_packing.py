@@ -22,14 +22,14 @@ Column = NDArray[Any]
 
 
 def packed(columns: Sequence[Column], level: int = FAST) -> bytes:
-    """The bytes of columns of one length, each of whole or of real numbers of 64 bits."""
+    """Returns columns of equal length as bytes; each has whole or real numbers of 64 bits."""
     forms = [_whole(column) for column in columns]
     body = b"".join(_turned(numbers) for _, numbers in forms)
     return bytes(form for form, _ in forms) + zlib.compress(body, level)
 
 
 def unpacked(body: bytes, columns: int) -> list[Column]:
-    """What `packed` was given. ValueError for other bytes."""
+    """Returns the columns from the bytes of `packed`. ValueError for other bytes."""
     opened = zlib.decompressobj()
     try:
         raw = opened.decompress(body[columns:], LARGEST)
@@ -44,7 +44,7 @@ def unpacked(body: bytes, columns: int) -> list[Column]:
 
 
 def _whole(column: Column) -> tuple[int, Column]:
-    """How whole numbers stand for these, and the numbers."""
+    """Returns the encoding of these numbers as whole numbers, and the whole numbers."""
     if column.dtype.kind != "f":
         return WHOLE, column.astype("<i8", copy=False)
     bits = column.astype("<f8", copy=False).view("<i8")

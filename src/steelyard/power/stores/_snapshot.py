@@ -1,4 +1,4 @@
-"""What an embedded store answers about a sensor, from one moment of its database."""
+"""Queries of an embedded store about a sensor, in one state of its database."""
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ class Snapshot:
     # ------------------------------------------------------------------ sensors and settings
 
     def sensors(self, node: str | None = None) -> dict[str, tuple[Sensor, ...]]:
-        """What the sensors of one node, or of each, are."""
+        """Returns the sensors of one node or of all nodes."""
         where, of = ("", ()) if node is None else (" where node = ?", (node,))
         found = {}
         for name, text in self._base.execute(f"select node, sensors from described{where}", of):
@@ -58,7 +58,7 @@ class Snapshot:
     # ------------------------------------------------------------------ readings
 
     def trace(self, node: str, sensor: Sensor, start: int, end: int) -> Trace:
-        """The readings from `start` to `end` (ns since 1970) in the order of time, each once."""
+        """Returns the readings from `start` to `end` (ns since 1970) in the order of time, each once."""
         found = [*self.parts(node, sensor.name, start, end), *self._lately(node, sensor.name, start, end)]
         if not found:
             return Trace(sensor, np.empty(0, np.int64), np.empty(0))
@@ -70,7 +70,7 @@ class Snapshot:
         return Trace(sensor, at[wanted], value[wanted])
 
     def parts(self, node: str, sensor: str, start: int, end: int) -> Iterator[tuple[Moments, Values]]:
-        """The parts that have readings from `start` to `end`, the newest first."""
+        """Yields the parts that have readings from `start` to `end`, the newest first."""
         rows = self._base.execute(
             "select body from parts where node = ? and sensor = ? and hour between ? and ? and first <= ? and last >= ? "
             "order by hour desc, last desc",
@@ -128,7 +128,7 @@ class Snapshot:
     # ------------------------------------------------------------------ rollups
 
     def rollup(self, node: str, sensor: Sensor, level: int, start: int, end: int) -> Rollup:
-        """The stretches of `level` seconds that begin from `start` up to `end`: those that are kept, and the others made."""
+        """Returns the intervals of `level` seconds that begin from `start` up to `end`: stored ones, and the rest made now."""
         kept, ready = self._kept(node, sensor.name, level, start, end)
         parts = [kept]
         for first, last in _between(ready.tolist(), start, end):
@@ -155,7 +155,7 @@ class Snapshot:
         return self._unpacked(level, (node, sensor), row[0]) if row else None
 
     def _kept(self, node: str, sensor: str, level: int, start: int, end: int) -> tuple[Rollup, NDArray[np.int64]]:
-        """The rollups that are kept, and the hours of which they are all there are."""
+        """Returns the stored rollups, and the hours that have only rollups."""
         first, last = start // HOUR, (end - 1) // HOUR
         rows = self._base.execute(
             "select chunk, body from rollups where level = ? and node = ? and sensor = ? and chunk between ? and ? "
@@ -207,7 +207,7 @@ def chunk_body(found: Rollup) -> bytes:
 
 
 def chosen(found: Rollup, rows: NDArray[np.int64]) -> Rollup:
-    """Only these rows, in this order."""
+    """Returns only these rows, in this order."""
     return replace(found, **{name: getattr(found, name)[rows] for name in ("number", "at", *COLUMNS)})
 
 

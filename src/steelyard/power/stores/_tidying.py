@@ -1,4 +1,4 @@
-"""What an embedded store does now and then: parts of batches, rollups of hours that are over, and retention."""
+"""Maintenance of an embedded store: parts of batches, rollups of complete hours, and retention."""
 
 import itertools
 import sqlite3
@@ -32,7 +32,7 @@ def key(batch: Batch) -> Key:
 
 
 def is_stored(base: sqlite3.Connection, of: Key) -> bool:
-    """Whether the batch is there, as it came or as parts."""
+    """Returns whether the batch is stored, whole or as parts."""
     row = base.execute(
         "select last from stored where node = ? and writer = ? and first <= ? order by first desc limit 1", of
     ).fetchone()
@@ -44,7 +44,7 @@ def is_stored(base: sqlite3.Connection, of: Key) -> bool:
 
 
 def move(base: sqlite3.Connection, note: Note) -> bool:
-    """Makes parts of some batches; whether there were any."""
+    """Makes parts of some batches. Returns whether there were any."""
     keys: list[Key] = []
     batches: list[Batch] = []
     damaged: list[Key] = []
@@ -69,7 +69,7 @@ def move(base: sqlite3.Connection, note: Note) -> bool:
 
 
 def roll(base: sqlite3.Connection, note: Note, now: int) -> bool:
-    """Makes rollups of some hours that are over, each of a sensor; whether there were any."""
+    """Makes rollups of some complete hours, each of a sensor. Returns whether there were any."""
     snapshot, until = Snapshot(base, note), time.monotonic() + TURN
     known = {(node, sensor.name): sensor for node, sensors in snapshot.sensors().items() for sensor in sensors}
     keeping, newest = {**USUAL, **snapshot.settings()}, _newest(base, now)
@@ -94,7 +94,7 @@ def roll(base: sqlite3.Connection, note: Note, now: int) -> bool:
 
 
 def retain(base: sqlite3.Connection, now: int) -> None:
-    """Removes what is older than it is to be kept; readings only where their hours have rollups."""
+    """Removes data that are too old; readings only if their hours have rollups."""
     keeping = {**USUAL, **dict(base.execute("select name, value from settings"))}
     ahead, now = (now + AHEAD) // HOUR, _newest(base, now)
     if "readings" in keeping:
@@ -118,13 +118,13 @@ def retain(base: sqlite3.Connection, now: int) -> None:
 
 
 def _newest(base: sqlite3.Connection, now: int) -> int:
-    """`now`, or the end of the newest hour with readings: a clock that is ahead must not remove everything."""
+    """Returns `now`, or the end of the newest hour with readings: a clock that is ahead must not remove everything."""
     (hour,) = base.execute("select max(hour) from parts where hour <= ?", ((now + AHEAD) // HOUR,)).fetchone()
     return now if hour is None else min(now, (hour + 1) * HOUR)
 
 
 def _remember(base: sqlite3.Connection, keys: Sequence[Key]) -> None:
-    """Keeps which batches became parts, as stretches of sequences that follow each other."""
+    """Records which batches became parts, as ranges of consecutive sequences."""
     for (node, writer), same in itertools.groupby(keys, lambda of: of[:2]):
         numbers = np.array([number for _, _, number in same], dtype=np.int64)
         for run in np.split(numbers, np.flatnonzero(np.diff(numbers) != 1) + 1):
@@ -166,7 +166,7 @@ def _insert(base: sqlite3.Connection, node: str, sensor: str, at: Moments, value
 
 
 def _merge(base: sqlite3.Connection, snapshot: Snapshot, node: str, sensor: str, hour: int) -> None:
-    """The parts of an hour become one."""
+    """Joins the parts of an hour into one."""
     where = "from parts where node = ? and sensor = ? and hour = ?"
     parts, readings = base.execute(f"select count(*), sum(readings) {where}", (node, sensor, hour)).fetchone()
     if parts <= 1 + (readings or 0) // MOST:
@@ -183,7 +183,7 @@ def _merge(base: sqlite3.Connection, snapshot: Snapshot, node: str, sensor: str,
 def _keep(
     base: sqlite3.Connection, snapshot: Snapshot, of: tuple[str, str], level: int, hour: int, made: Rollup
 ) -> None:
-    """Puts the rollups of an hour into their row, in place of those that it has."""
+    """Replaces the rollups of an hour in their row."""
     chunk = hour // CHUNKS[level]
     parts = [made]
     if before := snapshot.chunk(level, *of, chunk):

@@ -89,10 +89,10 @@ class Cassandra:
             self._written.update(hours)
 
     def tidy(self, now: int) -> None:
-        """Cassandra itself merges its files and removes what its time to live is over."""
+        """Does nothing: Cassandra itself merges its files and removes expired rows."""
 
     def keep(self, keeping: Mapping[str, float]) -> None:
-        """UsageError for rollups: there are none to keep."""
+        """Sets how long readings are kept. UsageError for rollups: this store has none."""
         if others := keeping.keys() - {"readings"}:
             raise UsageError(
                 f"A store in Cassandra keeps readings only, no '{min(others)}': rollups are made from them."
@@ -125,7 +125,7 @@ class Cassandra:
                 yield group, None
 
     def _all(self, statements: Any, at_once: int = READING) -> list[Any]:
-        """Their answers; what was raised first is raised."""
+        """Returns the answers. It raises the first exception."""
         from cassandra.concurrent import execute_concurrent
 
         return [found for _, found in execute_concurrent(self._session, statements, at_once, raise_on_first_error=True)]

@@ -23,7 +23,7 @@ LONGEST = 10.0  # seconds that such a look takes, about
 
 
 class Embedded:
-    """A store in a folder (`stores.Store`). `notes` says what could not be read: the rest is answered."""
+    """A store in a folder (`stores.Store`). `notes` names data that could not be read; the rest is used."""
 
     def __init__(self, folder: Path, make: bool = False) -> None:
         self._folder = folder
@@ -45,7 +45,7 @@ class Embedded:
             base.executemany("update hours set stale = 1 where node = ? and sensor = ? and hour > ?", new)
 
     def write(self, batches: Sequence[Batch]) -> None:
-        """Returns when the batches are on the disk; those that were stored before are left out."""
+        """Returns when the batches are on the disk, without those that were stored before."""
         ahead: set[str] = set()
         with self._database.writing() as base:
             kept = (Snapshot(base, self._note).removed + 1) * HOUR  # from this moment on readings are kept
@@ -69,7 +69,7 @@ class Embedded:
             self._tidied = time.monotonic()
 
     def tidy(self, now: int) -> None:
-        """Makes the rollups of hours that are over, and removes what is older than it is to be kept. `now`: ns since 1970."""
+        """Makes the rollups of complete hours, and removes data that are too old. `now`: ns since 1970."""
         self._tidy(now)
 
     def keep(self, keeping: Mapping[str, float]) -> None:
@@ -141,7 +141,7 @@ class Embedded:
 
 
 def _late(batch: Batch, kept: int) -> list[Gap]:
-    """What of a batch no rollup will hold: the readings of that time have been removed, and it cannot be made anew."""
+    """Returns a gap over readings that came too late: the others of that time are removed, so no rollup can be made."""
     old = batch.at[batch.at < kept]
     why = "came after the readings of that time had been removed"
     return [Gap(batch.sensors, int(old.min()), int(old.max()), why)] if len(old) else []

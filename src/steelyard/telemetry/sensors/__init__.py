@@ -78,9 +78,7 @@ def opened(words: str) -> Device:
     name, _, rest = words.partition(":")
     usable = {n: kind for n, kind in kinds().items() if kind.open}
     if name not in usable:
-        raise UsageError(
-            f"'{name}' (given by --sensor) is not a kind of sensor that can be named. {nearest(name, usable)}"
-        )
+        raise UsageError(f"--sensor does not accept the kind of sensor '{name}'. {nearest(name, usable)}")
     settings = dict(part.partition("=")[::2] for part in rest.split(",") if part)
     make = usable[name].open
     assert make is not None

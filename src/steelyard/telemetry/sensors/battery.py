@@ -55,7 +55,7 @@ def find(root: Path) -> Found:
                 devices.append(battery)
             else:
                 refused.append(
-                    f"The battery {folder.name} shows the machine's power only while it discharges, and it is '{status}'. "
+                    f"The battery {folder.name} shows the machine's power only while it discharges. Its state is '{status}'. "
                     "Unplug the mains adapter."
                 )
         except OSError as problem:

@@ -18,7 +18,7 @@ def command(
         typer.Option(
             "--keep",
             metavar="WHAT=TIME",
-            help="How long to keep readings or rollups of 1s, 1min or 1h, such as readings=30d or 1h=forever "
+            help="Keep readings or rollups (1s, 1min, 1h) for this time, such as readings=30d or 1h=forever "
             "(default: unchanged).",
         ),
     ] = None,
