@@ -465,7 +465,7 @@ def test_the_command_s_mistakes(folder: Path, tmp_path: Path, capsys: pytest.Cap
     assert command("power", "serve", "--store", folder, "--listen", "0.0.0.0:0") == 2
     assert "--token-file" in capsys.readouterr().err
     assert command("power", "serve", "--store", tmp_path) == 2
-    assert "no store of readings" in capsys.readouterr().err
+    assert "not a store of readings" in capsys.readouterr().err
     assert command("power", "serve", "--store", folder, "--key", tmp_path / "key") == 2
     assert command("power", "serve", "--store", folder, "--certificate", tmp_path / "none.pem") == 2
 

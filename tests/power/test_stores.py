@@ -219,7 +219,7 @@ def test_a_rollup_that_is_damaged_is_made_of_the_readings(store: Embedded, tmp_p
 def test_mistakes_are_said(store: Embedded, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no sensor 'none'"):
         store.trace(NODE, "none")
-    with pytest.raises(UsageError, match="is no store of readings"):
+    with pytest.raises(UsageError, match="is not a store of readings"):
         Embedded(tmp_path)
     with pytest.raises(UsageError, match="contains other files"):
         Embedded(tmp_path, make=True)

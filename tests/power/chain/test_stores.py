@@ -179,7 +179,7 @@ def test_mistakes_in_the_place(cassandra: Server, tmp_path: Path) -> None:
         "cassandra://a/x?tls=1",
         "cassandra://a:99999",
     ):
-        with pytest.raises(UsageError, match="is no place of a store"):
+        with pytest.raises(UsageError, match="is not a valid place of a store"):
             opened(wrong)
     with pytest.raises(UsageError, match="password file"):
         opened("cassandra://me@127.0.0.1/x")

@@ -68,7 +68,7 @@ def opened(place: str, make: bool = False) -> Store:
             return Cassandra(place, make)
         except ModuleNotFoundError:
             raise MachineFailed(
-                "Cassandra is reached by the Python package cassandra-driver, which is not installed. "
+                "Cassandra needs the Python package cassandra-driver, which is not installed. "
                 f"Do: {install_extra('cassandra')}"
             ) from None
     from steelyard.power.stores.embedded import Embedded

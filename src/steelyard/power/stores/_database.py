@@ -118,7 +118,7 @@ class Database:
                     f"The store '{self._folder}' is of an earlier format (1). Read it with the Steelyard that wrote it "
                     "('steelyard power export'), and give a new folder here."
                 )
-            raise UsageError(f"'{self._folder}' is no store of readings: it has no {FILE}.")
+            raise UsageError(f"'{self._folder}' is not a store of readings: it has no {FILE}. Name another folder.")
         for path in self._files():
             with contextlib.suppress(FileNotFoundError):  # who closes the store last removes the log
                 if not stat.S_ISREG(path.lstat().st_mode):
@@ -147,7 +147,7 @@ class Database:
                 raise MachineFailed(f"The store '{self._folder}' cannot be read: its {FILE} is of another program.")
             if (version := self._number("user_version")) != FORMAT:
                 raise MachineFailed(
-                    f"The store '{self._folder}' is of format {version}; this Steelyard knows {FORMAT}. Take a newer one."
+                    f"The store '{self._folder}' is of format {version}; this Steelyard knows {FORMAT}. Use a newer version."
                 )
             if {text for (text,) in base.execute("select sql from sqlite_master where sql is not null")} != {*SCHEMA}:
                 raise MachineFailed(f"The store '{self._folder}' cannot be read: its tables are not those of a store.")

@@ -56,7 +56,7 @@ def connected(place: str, make: bool, tables: Sequence[str]) -> tuple[Any, "Sess
                 session.execute(f"create table if not exists {keyspace}.{table}")
         elif "readings" not in getattr(cluster.metadata.keyspaces.get(keyspace), "tables", ()):
             raise UsageError(
-                f"'{place}' is no store of readings: there is no keyspace '{keyspace}' with tables of ours."
+                f"'{place}' is not a store of readings: there is no keyspace '{keyspace}' with Steelyard's tables."
             )
     except BaseException:
         cluster.shutdown()
@@ -68,7 +68,7 @@ def _parts(place: str) -> tuple[str, list[tuple[str, int]], str, dict[str, str]]
     """User, hosts with their port, keyspace and the rest of a place. UsageError for one that is none."""
     user, _, rest = place.removeprefix(SCHEME).rpartition("@")
     refused = UsageError(
-        f"'{place}' is no place of a store: expected {SCHEME}[USER@]HOST[:PORT][,HOST…][/KEYSPACE]"
+        f"'{place}' is not a valid place of a store: expected {SCHEME}[USER@]HOST[:PORT][,HOST…][/KEYSPACE]"
         "[?ca=FILE&password-file=FILE], with one port for all hosts."
     )
     try:
