@@ -190,7 +190,9 @@ def _asked(folder: Path) -> Tool:
         if mpi := ask_mpi(str(wrapper)):
             return mpi
     if not files.is_file(wrapper):
-        raise MachineFailed(f"The package in '{folder}' brings no mpicxx, so that no program can be compiled with it.")
+        raise MachineFailed(
+            f"The package in '{folder}' does not contain mpicxx, so no program can be compiled with it."
+        )
     raise MachineFailed(
         f"The mpicxx of the package in '{folder}' compiles nothing. It needs a C++ compiler of the system: apt-get install g++  "
         "(or: dnf install gcc-c++). Then install the MPI again."

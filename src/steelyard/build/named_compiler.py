@@ -53,7 +53,7 @@ def find(wanted: str, machine: Machine) -> Tool | None:
     except NoAnswer as problem:
         raise _refused(wanted, f"It {problem}") from None
     if answered is None or name is None:
-        raise _refused(wanted, "It does not say its version, or does not compile C++")
+        raise _refused(wanted, "It does not report its version, or it cannot compile C++")
     return Tool("cray" if answered.version.startswith("Cray") else name, path, answered.version)
 
 

@@ -248,7 +248,7 @@ def expect_sensors(node: str, sensors: Sequence[Sensor]) -> None:
     """Raises UsageError if the names of the node and of its sensors cannot be used."""
     if not is_name(node) or node.count("/") != 1:
         raise UsageError(
-            f"'{node}' is not the name of a node. Expected SYSTEM/NODE in printable letters, such as 'cluster/node17'."
+            f"'{node}' is not the name of a node. Expected SYSTEM/NODE in printable characters, such as 'cluster/node17'."
         )
     names = [sensor.name for sensor in sensors]
     if len(names) > MOST_SENSORS:

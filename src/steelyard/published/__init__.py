@@ -141,7 +141,7 @@ def _entry(row: Mapping[str, str], path: Path, line: int) -> Published:
         return Published(**names, value=value, unit=unit, parameters=parameters, note=note, scale=factor)
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise MachineFailed(
-            f"'{path}', line {line}, is not a published number: {error!r}. Expected are the columns source "
+            f"'{path}', line {line}, is not a published number: {error!r}. The file needs the columns source "
             f"(one of {', '.join(SOURCES)}), system, benchmark, metric, unit (one of {', '.join(_SI)}), value, "
             "parameters (name=value;…) and note."
         ) from error

@@ -96,7 +96,7 @@ def stop_here(sweep: Sweep) -> str:
 def _stop(sweep: Sweep) -> str:
     stop, one = sweep.scaling.stop, WORDS[sweep.over][0]
     if stop is None:
-        return f"The best count is unknown, since fewer than two counts had a processor for each {one}."
+        return f"The best number is unknown. It needs results of at least two numbers at which each {one} had its own processor."
     worth = (
         f"what one {one} does alone" if sweep.scaling.base == 1 else f"what one of the first {sweep.scaling.base} does"
     )

@@ -13,7 +13,8 @@ throughput varies least (standard deviation over mean) over the sizes from which
 
 Caution: If no system file gives the network bandwidth, B is the best one-way throughput of two ranks in this run. The bounds
 then hold for equal, independent links; they are not physical limits. Within one machine the ranks share the memory and copy
-with their own processors. At most `outstanding` requests of a rank are in flight, so chaos with very many ranks runs in waves.
+with their own processors. A rank has at most `outstanding` requests in flight, so the topology chaos sends its messages in
+several rounds if there are very many ranks.
 
 Source: Test nettest of the Research Computing Centre of Moscow State University (parallel.ru), as the measurement of a cluster
 of eight nodes used it. In one-way mode a rank begins with the ranks after it, which spreads the start evenly. The bounds follow

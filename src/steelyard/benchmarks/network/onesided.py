@@ -4,10 +4,10 @@ A rank writes into the memory of another rank, reads it, adds to it, or changes 
 and swap). The other rank takes no part. The kernel uses MPI windows. The time is that of one operation with the synchronisation
 that completes it (latency), or of 64 operations with one synchronisation (bandwidth and rate).
 
-Reading: If the network hardware carries out one-sided operations, a put costs about one way and a get about one round trip of
-the network, less than a message at small sizes. If they cost more than a ping-pong, the MPI turns them into messages. Fence
-synchronises both ranks; lock asks the target first; flush under a permanent lock is the cheapest. Fresh buffers walk through
-twice all last-level caches, in the window as well.
+Reading: If the network hardware carries out one-sided operations, a put takes about one trip through the network and a get
+about one round trip. At small sizes both are faster than a message. If they cost more than a ping-pong, the MPI turns them into
+messages. Fence synchronises both ranks; lock asks the target first; flush under a permanent lock is the cheapest. Fresh buffers
+walk through twice all last-level caches, in the window as well.
 
 Caution: The target polls MPI while it waits. An MPI that turns one-sided operations into messages needs this: a target that
 computes for long without a call to MPI would not answer. Within one machine windows lie in shared memory, and a put is a copy.

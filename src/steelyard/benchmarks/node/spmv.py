@@ -3,10 +3,10 @@
 The kernel computes y = A·x. Most rows of the matrix have one or two entries, and a few have thousands; the mean is 16.
 
 Reading: The kernel uses every entry once, so the memory sets an upper limit: compare the bandwidth with that of memory.stream.
-The difference is the cost of the scattered reads of x and of rows with unequal lengths. The threads share the rows by the
-number of entries. They read the matrix in sliced rows: eight short rows of similar length together, and a long row alone. So a
-short row costs no more than its entries. A device reads compressed rows (CSR); each of its work groups takes many short rows or
-one long row.
+The difference is the cost of the scattered reads of x and of rows with unequal lengths. The rows are divided so that each
+thread has about the same number of entries. They read the matrix in sliced rows: eight short rows of similar length together,
+and a long row alone. So a short row costs no more than its entries. A device reads compressed rows (CSR); each of its work
+groups takes many short rows or one long row.
 
 Caution: The entries of a row lie within 8192 columns of the diagonal, so the part of x in use stays in the caches. A matrix
 without such order is far slower. The count is 12 bytes for each entry (a double and a 32-bit column) and 18 bytes for each row

@@ -139,7 +139,8 @@ def isolation(machine: Machine) -> Advice:
         command = f"taskset -c {format_cpu_list(isolated.union(machine.cpus))} steelyard run"
         return Advice("isolated processors", "notice", state, why, remedy, command)
     named = format_cpu_list(usable)
-    state = f"Processors {named} are isolated: {len(usable)} of the {len(machine.cpus)} that this process may use."
+    all_usable = len(machine.cpus)
+    state = f"Processors {named} are isolated. They are {len(usable)} of the {all_usable} processors that this process may use."
     remedy = f"Pin the threads to these processors, where other work disturbs them least: the placement '{named}'."
     return Advice("isolated processors", "notice", state, why, remedy)
 

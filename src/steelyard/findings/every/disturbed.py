@@ -78,7 +78,9 @@ def _quiet(evaluation: Evaluation, measured: list[Result]) -> Finding:
     return Finding(
         "disturbed",
         "good",
-        f"None of the {count} results was disturbed." if count > 1 else "The only result was not disturbed.",
+        f"None of the {count} results was disturbed."
+        if count > 1
+        else "There is only one result, and it was not disturbed.",
         (
             *evidence,
             "Steelyard checked competing load, steal, throttling, page faults, interrupts, the true clock, and the pace "

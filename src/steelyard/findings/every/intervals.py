@@ -44,7 +44,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "intervals",
             "notice",
-            f"Only {claim}, which is the width that the plan requires."
+            f"Only {claim}. The plan requires this width for all results."
             if reached
             else f"None of {len(half_widths)} results has a 95 % interval within {wanted}, which is the width that "
             "the plan requires.",

@@ -111,7 +111,7 @@ def scaling(
     for count in counts:
         rows = [np.asarray(row, dtype=np.float64) for row in launches[count]]
         if not rows or not all(row.size and np.isfinite(row).all() and (row > 0).all() for row in rows):
-            raise ValueError(f"count {count} has no launches, or samples that are not positive and finite")
+            raise ValueError(f"count {count} has no launches, or some of its samples are not positive and finite")
     uncrowded = [count for count in counts if count not in crowded]
     base = min(uncrowded or counts)
     per_unit = {c: [np.asarray(row, dtype=np.float64) / done[c] for row in launches[c]] for c in counts}

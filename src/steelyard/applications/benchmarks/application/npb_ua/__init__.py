@@ -10,10 +10,10 @@ W takes about 4 MB, A 15 MB, B 60 MB, C 220 MB: the speed falls where the next c
 record has the time of each phase. All threads make the mesh, but one thread makes its octree.
 
 Caution: An operation is one point of one element advanced by one iteration, not a flop. A vector register processes as many
-elements at a time as it has places. The thread that owns a point gathers the shared sums, while NPB's own program scatters them
-under locks. This is several times faster, with the same iterations and the same result to 11 digits. Ten iterations do not
-converge, on purpose: a better solver would not be verified. Class S lasts milliseconds and is for verification only. There is
-no UA for ranks.
+elements at a time as it has places. Each point belongs to one thread, which adds all contributions to it, so no locks are
+needed. In NPB's own program each thread adds to the points of other threads, under locks. Ours is several times faster, with
+the same iterations and the same result to 11 digits. Ten iterations do not converge, on purpose: a better solver would not be
+verified. Class S lasts milliseconds and is for verification only. There is no UA for ranks.
 
 Source: NAS Parallel Benchmarks, NAS-04-006 and NPB 3.4.1 for classes and operation counts. Mortar elements: C. Bernardi, Y.
 Maday, A. Patera, 1994. Written anew.
