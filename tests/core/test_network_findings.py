@@ -12,11 +12,12 @@ import pytest
 from builders import evaluation, machine, message, result, seen, verdict_of
 from steelyard import findings, plan
 from steelyard.benchmarks.network.pairs_tolerance import tolerance_figure
+from steelyard.findings.network import _nodes, _peer_groups
 from steelyard.model import Evaluation, Finding, Host, Limit, Record, Result, Scalar, Setting, Value
 from steelyard.plan import catalogue
 from steelyard.report.pages import machine as machine_page
 from steelyard.statistics.difference.matrix import rounds
-from steelyard.statistics.results import messages, node_table, nodes, peer_groups
+from steelyard.statistics.results import messages, node_table
 
 KIB, MIB = 1 << 10, 1 << 20
 FOUR = ("a", "b", "c", "d")
@@ -648,9 +649,9 @@ def test_results_that_were_disturbed_are_told_with_care(rule: str) -> None:
 def test_times_of_nodes_are_the_medians_over_their_ranks_launch_by_launch() -> None:
     hosts = ("a", "a", "b")
     seconds = {(0, 1): [9.0, 9.0], (0, 2): [1.0, 2.0], (1, 2): [3.0, 4.0]}
-    assert nodes.members(hosts) == {"a": (0, 1), "b": (2,)}
-    assert nodes.pairs_of_nodes(seconds, hosts) == {(0, 1): [2.0, 3.0]}
-    assert nodes.rows_of_nodes([[1.0, 2.0], [3.0, 4.0], []], hosts) == [[2.0, 3.0], []]
+    assert _nodes.members(hosts) == {"a": (0, 1), "b": (2,)}
+    assert _nodes.pairs_of_nodes(seconds, hosts) == {(0, 1): [2.0, 3.0]}
+    assert _nodes.rows_of_nodes([[1.0, 2.0], [3.0, 4.0], []], hosts) == [[2.0, 3.0], []]
 
 
 def test_the_caches_of_buffers_are_those_of_the_ranks_processors() -> None:
@@ -674,7 +675,7 @@ def test_looks_share_the_chance_of_a_false_alarm_among_them(clusters: int) -> No
     accused = 0
     for seed in range(clusters):
         results = [r for size in (8, KIB, MIB) for r in all_pairs(size=size, seed=seed, spread=0.02)]
-        accused += any(t.single or t.links for t in peer_groups.judge_peers(results, machine()))
+        accused += any(t.single or t.links for t in _peer_groups.judge_peers(results, machine()))
     assert accused <= clusters / 50
 
 

@@ -14,11 +14,11 @@ from steelyard.benchmarks.memory.nodes import placements
 from steelyard.compare import published_figures
 from steelyard.compare.runs import compare
 from steelyard.errors import UsageError
+from steelyard.findings.noise import _waiting_losses
 from steelyard.model import Benchmark, Evaluation, Finding, Machine, Result, roles
 from steelyard.plan import catalogue
 from steelyard.report import headline
 from steelyard.statistics.models.detours import Detours
-from steelyard.statistics.results import waiting_losses
 from steelyard.statistics.results.roofline import rooflines
 
 PUMP = '''"""Bandwidth of a pump
@@ -157,7 +157,7 @@ def test_noise_shows_where_its_ranks_wait_for_each_other(pump: Benchmark) -> Non
         indices=(),
         seconds=1.0,
     )
-    (loss,) = waiting_losses.rank_losses(
+    (loss,) = _waiting_losses.rank_losses(
         with_pump(pump, [sent(1e-5, 8, "gather", ranks=4), sent(1e-5, 1 << 20, "gather")]), quiet
     )
     assert (loss.what, loss.ranks, loss.burst) == ("well.pump gather of 4 ranks", 4, pytest.approx(2e-5, rel=0.01))

@@ -34,6 +34,7 @@ def rules() -> dict[str, str]:
         (module.name, package)
         for package, folder in (groups | wings).items()
         for module in pkgutil.iter_modules([str(folder)])
+        if not module.name.startswith("_")  # what a rule needs beside it
     ]
     return {name: f"{package}.{name}" for name, package in sorted(files)}
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
+from steelyard.findings.network._peer_groups import Look, Report, judge_peers
 from steelyard.model import Evaluation, Finding
 from steelyard.model.roles import Witness
 from steelyard.statistics.results.benchmark_roles import playing
-from steelyard.statistics.results.peer_groups import Look, Report, judge_peers
 from steelyard.statistics.validity import trust
 from steelyard.units import binary_size, quantity, significant
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from steelyard.benchmarks.noise import series
+from steelyard.findings.noise._waiting_losses import Loss, rank_losses, thread_loss
 from steelyard.model import Evaluation, Finding, Machine, Record, Result
 from steelyard.statistics.models.detours import Detours, expected_collective_slowdown
 from steelyard.statistics.models.spectrum import Tone
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.result import rests_on
-from steelyard.statistics.results.waiting_losses import Loss, rank_losses, thread_loss
 from steelyard.units import quantity, significant
 
 BENCHMARK = "noise.quanta"

@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
+from steelyard.findings.network import _nodes
 from steelyard.model import Level, Machine, Record, Result
 from steelyard.statistics.difference import matrix, peers
 from steelyard.statistics.difference.matrix import Pair
 from steelyard.statistics.difference.peers import Outlier
-from steelyard.statistics.results import cases, messages, nodes, pairs
+from steelyard.statistics.results import cases, messages, pairs
 from steelyard.statistics.results.cost import launches_by_number
 from steelyard.statistics.results.identity import Identity, identity
 from steelyard.statistics.results.result import rests_on
@@ -112,9 +113,9 @@ def _matrices(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
             yield Look(
                 what=_label(members[0], size),
                 names=_names(hosts, messages.processors(members[0])),
-                hosts=tuple(nodes.members(hosts)) if apart else hosts,
+                hosts=tuple(_nodes.members(hosts)) if apart else hosts,
                 groups=() if apart else _groups(machine, messages.processors(members[0])),
-                pairs=nodes.pairs_of_nodes(seconds, hosts) if apart else seconds,
+                pairs=_nodes.pairs_of_nodes(seconds, hosts) if apart else seconds,
                 crowded=crowded,
                 size=size,
                 level=cases.doubt(*members),
@@ -199,8 +200,8 @@ def _alike(results: Iterable[Result], machine: Machine, alike: Collection[tuple[
             level=cases.doubt(result),
         )
         if several:
-            together = [nodes.rows_of_nodes(rows, hosts) for rows in launches]
-            members = tuple(nodes.members(hosts))
+            together = [_nodes.rows_of_nodes(rows, hosts) for rows in launches]
+            members = tuple(_nodes.members(hosts))
             rows = tuple(_row([of_nodes[n] for of_nodes in together]) for n in range(len(members)))
             names = _names(hosts, cpus)
             yield replace(look, names=names, hosts=members, groups=("",) * len(members), rows=rows)
@@ -251,7 +252,7 @@ def _label(record: Record, size: int) -> str:
 
 def _names(hosts: Sequence[str], cpus: Sequence[int]) -> tuple[str, ...]:
     """Returns the names of the nodes, or of the ranks on a single node."""
-    members = nodes.members(hosts)
+    members = _nodes.members(hosts)
     if len(members) > 1:
         return tuple(_name(host, ranks, True, -1) for host, ranks in members.items())
     return tuple(_name(host, (rank,), False, cpu) for rank, (host, cpu) in enumerate(zip(hosts, cpus, strict=True)))
