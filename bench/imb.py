@@ -24,7 +24,7 @@ from hpcc import run as run_tool
 
 from steelyard import build
 from steelyard.errors import MachineFailed, ProgramFailed
-from steelyard.launch.start import shown
+from steelyard.launch.start import format_command
 from steelyard.launch.start import start as start_ranks
 from steelyard.machine.rank_placement import place_ranks
 from steelyard.model import Case, Launch, Machine, Site, Tool
@@ -248,7 +248,9 @@ def printed(start: Start, *words: str, sizes: Sequence[int] = SIZES) -> Printed:
     whole, output = time.monotonic() - began, "".join(line for _, line in lines)
     pages = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt - pages
     if process.returncode != 0:
-        raise ProgramFailed(f"Running {start.program.name}", shown(command, settings), process.returncode, output)
+        raise ProgramFailed(
+            f"Running {start.program.name}", format_command(command, settings), process.returncode, output
+        )
     table = rows(output)
     if missing := [size for size in sizes if size not in table]:
         raise ValueError(f"{start.program.name} left out the sizes {missing}")

@@ -48,7 +48,7 @@ def _requirements(extra: str) -> Sequence[str]:
 
 
 def owners(program: str, packages: Sequence[str]) -> list[str]:
-    """Returns the installed packages that bring a program of that name. Two such packages overwrite each other's program."""
+    """Returns the installed packages that bring a program of that name; the last one overwrites the program of the others."""
     owning = []
     for name in packages:
         try:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from steelyard import plan as planning
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.launch import mpiexec, site
-from steelyard.launch.rank_errors import explain, without_reports
-from steelyard.launch.start import job, shown
+from steelyard.launch.rank_errors import explain, remove_reports
+from steelyard.launch.start import format_command, job
 from steelyard.machine.rank_placement import pair_placements, place_ranks
 from steelyard.model import Axes, Benchmark, Core, Host, Machine, Site, Source, Tool
 from steelyard.mpi import Job
@@ -91,7 +91,7 @@ def test_the_ranks_are_told_their_processors(wrapper: str) -> None:
 
 
 def test_the_command_is_shown_with_the_variables_that_are_not_the_users() -> None:
-    assert shown(["mpiexec", "p"], {"STEELYARD_CPUS": "0,1", "FI_PROVIDER": "tcp"}) == (
+    assert format_command(["mpiexec", "p"], {"STEELYARD_CPUS": "0,1", "FI_PROVIDER": "tcp"}) == (
         "STEELYARD_CPUS=0,1 FI_PROVIDER=tcp mpiexec p"
     )
 
@@ -243,7 +243,7 @@ def test_when_all_ranks_wait_nobody_is_blamed() -> None:
 
 def test_of_a_serial_program_nothing_is_said() -> None:
     assert explain("some error", None, over_time=True) == ""
-    assert without_reports(report("here", 0) + "\nsome error") == "some error"
+    assert remove_reports(report("here", 0) + "\nsome error") == "some error"
 
 
 @given(st.text())

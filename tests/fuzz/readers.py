@@ -240,7 +240,7 @@ def columns_of_a_store(data: bytes) -> None:
 )
 def complaints_of_ranks(data: bytes) -> None:
     rank_errors.explain(text(data), 2, len(data) % 2 == 0)
-    rank_errors.without_reports(text(data))
+    rank_errors.remove_reports(text(data))
 
 
 @reader(

@@ -30,7 +30,7 @@ from steelyard.model import (
     Value,
     Verdict,
 )
-from steelyard.model.observed import Observed, without_null_parts
+from steelyard.model.observed import Observed, remove_null_parts
 from steelyard.model.plain import from_plain, to_plain
 from steelyard.model.roles import Role
 from steelyard.plan import catalogue
@@ -92,7 +92,7 @@ def verdict_of(level: Level, *sentences: str) -> Verdict:
 def seen(around: Mapping[str, Any] | Observed, **changed: Any) -> Observed:
     """What a record holds of its surroundings, from plain data or from those of another record, with parts that are `changed`."""
     given = around.given() if isinstance(around, Observed) else around
-    return from_plain(Observed, without_null_parts(to_plain({**given, **changed})))
+    return from_plain(Observed, remove_null_parts(to_plain({**given, **changed})))
 
 
 def samples(seconds: float, seed: int = 1, count: int = 30, spread: float = 0.002) -> tuple[float, ...]:

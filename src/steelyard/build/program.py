@@ -108,7 +108,7 @@ class Program:
 
 
 def preloaded(name: str, source: Path, toolchain: Toolchain, mpi: Tool) -> Program:
-    """A library that is loaded into programs of others before their MPI, and finds in them what it calls."""
+    """Returns a library that is loaded into other programs before their MPI."""
     flags = f"{toolchain.flags} {PRELOADED}"
     return Program(name=name, source=source, toolchain=replace(toolchain, flags=flags), mpi=mpi, alone=True)
 

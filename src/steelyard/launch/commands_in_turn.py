@@ -48,7 +48,7 @@ def time_in_turn(
     MachineFailed where one fails: the time of a failed run means nothing.
     """
     timings, chance, began = Timings(), random.Random(seed), 0.0
-    with keeper.kept() as kept, tempfile.TemporaryFile() as output:
+    with keeper.start() as kept, tempfile.TemporaryFile() as output:
         try:
             for command in (first, second):
                 _run(command, kept, output)

@@ -31,9 +31,9 @@ def listed(words: str) -> tuple[Host, ...]:
     """
     path = Path(words)
     if "/" in re.sub(r"\[[^\]]*\]", "", words) or files.is_file(path):  # a bracket may have a step: n[1-9/2]
-        return _of_file(path)
+        return _read_file(path)
     where = f"in --hosts {words}"
-    hosts = tuple(_of_list(words, where))
+    hosts = tuple(_read_list(words, where))
     if not hosts:
         raise _no_host(words, where)
     name, times = Counter(host.name for host in hosts).most_common(1)[0]
@@ -42,7 +42,7 @@ def listed(words: str) -> tuple[Host, ...]:
     return hosts
 
 
-def _of_file(path: Path) -> tuple[Host, ...]:
+def _read_file(path: Path) -> tuple[Host, ...]:
     try:
         lines = files.settings_in(path).splitlines()
     except (OSError, ValueError) as error:
@@ -54,7 +54,7 @@ def _of_file(path: Path) -> tuple[Host, ...]:
     for number, line in enumerate(lines, 1):
         where = f"in line {number} of the file '{path}' (given by --hosts)"
         text, *rest = re.sub(r",\s+", ",", line.partition("#")[0]).split(None, 1) or [""]
-        for host in _of_list(text, where, _slots(rest[0], where) if rest else "1"):
+        for host in _read_list(text, where, _slots(rest[0], where) if rest else "1"):
             slots[host.name] += host.slots
     if not slots:
         raise UsageError(f"The file '{path}' (given by --hosts) names no host: expected one a line, as node1:4.")
@@ -73,7 +73,7 @@ def _slots(rest: str, where: str) -> str:
     return count[1] if count else "1"
 
 
-def _of_list(words: str, where: str, usual: str = "1") -> Iterator[Host]:
+def _read_list(words: str, where: str, usual: str = "1") -> Iterator[Host]:
     for word in filter(None, map(str.strip, re.split(hostlist.OUTSIDE, words))):
         names, slots = _names(word)
         if not names or not all(re.fullmatch(HOST, name) for name in names):

@@ -62,7 +62,7 @@ class Kept:
 
 
 @contextlib.contextmanager
-def kept() -> Iterator[Kept]:
+def start() -> Iterator[Kept]:
     """Runs a second process during the block. It waits for the end of this process, and then kills the marked processes."""
     processes = Kept(uuid.uuid4().hex)
     command = ["/bin/sh", "-c", _KEEPER, f"{NAME}={processes.mark}"]

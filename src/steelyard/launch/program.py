@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 from steelyard.errors import MachineFailed, ProgramFailed
 from steelyard.launch.causes import cause, presets
-from steelyard.launch.rank_errors import explain, without_reports
-from steelyard.launch.start import shown
+from steelyard.launch.rank_errors import explain, remove_reports
+from steelyard.launch.start import format_command
 
 GRACE = 2.0  # seconds that a program is given to end by itself
 RANKS_GRACE = 5.0  # and a launcher, to end its ranks on all hosts: Open MPI 4 needs up to 4 s
@@ -37,7 +37,7 @@ class Program:
         self._ranks = ranks
         self._own = {name: value for name, value in environment.items() if os.environ.get(name) == value}
         self._answered = False
-        self._shown = shown(command, environment)
+        self._shown = format_command(command, environment)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the program
         try:
             # A group of its own: Ctrl-C reaches the tool alone, which then ends the program in good order.
@@ -136,7 +136,7 @@ class Program:
     def _failed(self, purpose: str, code: int | None) -> ProgramFailed:
         self._errors.seek(0)
         output = (self._errors.read() + self._strange).decode(errors="replace")
-        rest = without_reports(output)
+        rest = remove_reports(output)
         killed = f"(killed by {signal.Signals(-code).name})" if code is not None and code < 0 else ""
         blame = explain(output, self._ranks, over_time=code is None)
         why = "" if code is None else cause(rest)

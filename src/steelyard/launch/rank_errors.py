@@ -53,7 +53,7 @@ def _death(output: str, reports: list[Report], here: dict[int, Report]) -> str:
     return f"Rank {dead.rank} on {dead.host} (process {dead.process}) died." if dead else ""
 
 
-def without_reports(output: str) -> str:
+def remove_reports(output: str) -> str:
     """Returns the text that the program and its launcher wrote."""
     return "\n".join(line for line in output.splitlines() if not line.startswith('{"steelyard":'))
 

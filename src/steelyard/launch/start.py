@@ -16,7 +16,7 @@ Started = tuple[list[str], dict[str, str]]  # command line, environment
 
 
 def start(site: Site, machine: Machine, launch: Launch, program: Path) -> Started:
-    """The command line and the environment of a launch. All its cases are started alike: the first one tells how."""
+    """Returns the command line and the environment of a launch. All its cases have the same start as the first one."""
     parameters = launch.cases[0].parameters
     if "mpi" not in parameters:
         around = local.environment(machine)
@@ -53,8 +53,8 @@ def job(site: Site, machine: Machine, parameters: Parameters, program: Path) -> 
     )
 
 
-def shown(command: list[str], environment: Mapping[str, str]) -> str:
-    """The command as a user can paste it: with the variables that are not his own."""
+def format_command(command: list[str], environment: Mapping[str, str]) -> str:
+    """Returns the command for a shell, with the variables that differ from the user's environment."""
     words = [
         f"{name}={value}"
         for name, value in environment.items()

@@ -44,11 +44,11 @@ def carried_out(command: Sequence[str], environment: Mapping[str, str] | None = 
     Ctrl-C goes to the command, which ends as it likes. SIGTERM and SIGHUP go to all that it has started, and what is left after
     some seconds is killed. If this process is killed, so are they.
     """
-    with _marks() as (path, marks), keeper.kept() as kept:
+    with _marks() as (path, marks), keeper.start() as kept:
         begin = time.time_ns()
         variables = {**os.environ, **(environment or {}), PHASES: str(path), **kept.environment}
         try:
-            code, ended = _to_its_end(command, variables, kept)
+            code, ended = _run_command(command, variables, kept)
         except OSError as error:
             raise UsageError(f"The command '{command[0]}' cannot be started: {error.strerror}.") from None
         end = max(time.time_ns(), begin + 1)  # the clock may have been set back
@@ -60,7 +60,7 @@ class _Asked(BaseException):
     """This process is to end."""
 
 
-def _to_its_end(command: Sequence[str], environment: Mapping[str, str], kept: keeper.Kept) -> tuple[int, int]:
+def _run_command(command: Sequence[str], environment: Mapping[str, str], kept: keeper.Kept) -> tuple[int, int]:
     """Its exit code, and the signal by which this process is to end, or 0: then what it has started is ended, too."""
 
     def ask(number: int, frame: object) -> None:

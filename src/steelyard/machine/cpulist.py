@@ -21,7 +21,7 @@ def parse_cpu_list(text: str) -> tuple[int, ...]:
         low, high = int(first), int(last if dash else first)
         if low > high or high >= _MOST_CPUS:
             raise ValueError(
-                f"'{part}' in '{text.strip()}' is a descending range or exceeds processor {_MOST_CPUS - 1}"
+                f"'{part}' in '{text.strip()}' is a descending range or goes beyond processor {_MOST_CPUS - 1}"
             )
         cpus.update(dict.fromkeys(range(low, high + 1)))
     return tuple(cpus)

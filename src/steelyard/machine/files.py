@@ -94,7 +94,7 @@ class KernelFiles:
     def names(self, folder: str) -> list[str]:
         """Returns the names in `folder`, sorted by their numbers (cpu2 before cpu10); empty if it cannot be listed."""
         try:
-            return sorted(os.listdir(self._below_root(folder)), key=_by_number)
+            return sorted(os.listdir(self._below_root(folder)), key=_number_key)
         except OSError:
             return []
 
@@ -133,7 +133,7 @@ def kibibytes(value: str | None) -> int | None:
     return number * 1024 if number is not None and (value or "").endswith("kB") else None
 
 
-def _by_number(name: str) -> tuple[str, int, str]:
+def _number_key(name: str) -> tuple[str, int, str]:
     digits = name[len(name.rstrip("0123456789")) :]
     return name.rstrip("0123456789"), int(digits[:18]) if digits else -1, name
 

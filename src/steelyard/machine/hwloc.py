@@ -51,19 +51,19 @@ def _cores(objects: list[ElementTree.Element], nodes: tuple[NumaNode, ...]) -> t
     node_of = {cpu: node.number for node in nodes for cpu in node.cpus}
     sockets = {
         cpu: int(package.get("os_index", "0"))
-        for package in _of_type(objects, "Package", "Socket")
+        for package in _select_type(objects, "Package", "Socket")
         for cpu in _cpus(package)
     }
     places = sorted(
         (sockets.get(cpus[0], 0), node_of.get(cpus[0], 0), cpus)
-        for cpus in (_cpus(core) for core in _of_type(objects, "Core"))
+        for cpus in (_cpus(core) for core in _select_type(objects, "Core"))
         if cpus
     )
     return tuple(Core(number, socket, node, cpus) for number, (socket, node, cpus) in enumerate(places))
 
 
 def _nodes(document: ElementTree.Element, objects: list[ElementTree.Element]) -> tuple[NumaNode, ...]:
-    items = sorted(_of_type(objects, "NUMANode"), key=lambda node: int(node.get("os_index", "0")))
+    items = sorted(_select_type(objects, "NUMANode"), key=lambda node: int(node.get("os_index", "0")))
     distances = _distances(document)
     return tuple(
         NumaNode(
@@ -109,7 +109,7 @@ def _caches(objects: list[ElementTree.Element]) -> tuple[Cache, ...]:
     return tuple(sorted(caches, key=lambda cache: (cache.level, cache.kind, cache.cpus)))
 
 
-def _of_type(objects: list[ElementTree.Element], *names: str) -> Iterator[ElementTree.Element]:
+def _select_type(objects: list[ElementTree.Element], *names: str) -> Iterator[ElementTree.Element]:
     return (item for item in objects if item.get("type") in names)
 
 

@@ -134,7 +134,7 @@ def _kinds(files: KernelFiles, nodes: list[NumaNode], cpuinfo: Mapping[str, str]
     kinds = {n.number: "none" if not n.memory else near if n.cpus else "DRAM" for n in nodes}
     if all(node.cpus for node in nodes if node.memory):
         return kinds
-    named = _of_gpus(files) | _of_dax(files)
+    named = _find_gpu_nodes(files) | _find_dax_nodes(files)
     tiers, speeds = _tiers(files), _speeds(files, nodes)
     ordinary = readable_cpu_list(files.text(f"{_NODE}/has_normal_memory")) or ()
     usual = _speed_of_main(nodes, speeds)
@@ -193,7 +193,7 @@ def _is_distant(node: NumaNode, nodes: list[NumaNode]) -> bool:
     return bool(distances) and min(distances) > max([_REMOTE, *between])
 
 
-def _of_gpus(files: KernelFiles) -> dict[int, str]:
+def _find_gpu_nodes(files: KernelFiles) -> dict[int, str]:
     """Nodes that NVIDIA's driver reports, or that POWER's firmware marks in the device tree."""
     kinds = {}
     for name in files.names(_NVIDIA):
@@ -211,7 +211,7 @@ def _of_gpus(files: KernelFiles) -> dict[int, str]:
     return kinds
 
 
-def _of_dax(files: KernelFiles) -> dict[int, str]:
+def _find_dax_nodes(files: KernelFiles) -> dict[int, str]:
     """Nodes that the driver kmem made of memory devices: CXL, persistent (NVDIMM), or "special" (EFI's specific purpose)."""
     kinds = {}
     for name in (entry for entry in files.names(_DAX) if entry.startswith("dax")):

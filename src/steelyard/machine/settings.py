@@ -70,7 +70,7 @@ _FILES: dict[str, tuple[tuple[str, ...], Callable[[str], str]]] = {
 
 def read_settings(files: KernelFiles, cpuinfo: Mapping[str, str]) -> list[Setting]:
     """Every setting that this module knows, by name; one that cannot be read has no value but a reason."""
-    settings = [_from_file(files, name, paths, read) for name, (paths, read) in _FILES.items()]
+    settings = [_read_setting(files, name, paths, read) for name, (paths, read) in _FILES.items()]
     settings += [
         *read_frequencies(files, cpuinfo),
         _turbo(files),
@@ -86,7 +86,7 @@ def read_settings(files: KernelFiles, cpuinfo: Mapping[str, str]) -> list[Settin
     return sorted(settings, key=lambda setting: setting.name)
 
 
-def _from_file(files: KernelFiles, name: str, paths: tuple[str, ...], read: Callable[[str], str]) -> Setting:
+def _read_setting(files: KernelFiles, name: str, paths: tuple[str, ...], read: Callable[[str], str]) -> Setting:
     reasons = []
     for path in paths:
         reading = files.read(path)
@@ -139,7 +139,7 @@ _VIRTUAL = {
 _GUEST_DEVICES = {"80eecafe": "VirtualBox", "15ad0740": "VMware", "58530001": "Xen"}
 
 
-def _of_architecture(files: KernelFiles) -> tuple[str | None, str]:
+def _find_hypervisor(files: KernelFiles) -> tuple[str | None, str]:
     """The hypervisor that a guest's PCI bus, s390's /proc/sysinfo or a POWER partition names, and the file."""
     devices = "/proc/bus/pci/devices"
     for line in (files.text(devices) or "").splitlines():
@@ -158,7 +158,7 @@ _PARTITIONS = ("/proc/device-tree/ibm,partition-name", "/sys/firmware/devicetree
 
 def _hypervisor(files: KernelFiles, cpuinfo: Mapping[str, str]) -> Setting:
     """The hypervisor's name, "unnamed" for one that hides it, "none", or unknown where nothing could tell."""
-    hypervisor, path = _of_architecture(files)
+    hypervisor, path = _find_hypervisor(files)
     if hypervisor:
         return Setting("hypervisor", hypervisor, path)
     flags = cpuinfo.get("flags", "").split()
@@ -206,7 +206,7 @@ def _swap(files: KernelFiles) -> list[Setting]:
 def _microcode(files: KernelFiles, cpuinfo: Mapping[str, str]) -> Setting:
     if cpuinfo.get("microcode"):
         return Setting("microcode", cpuinfo["microcode"], "/proc/cpuinfo")
-    return _from_file(files, "microcode", (f"{_CPU}/cpu0/microcode/version",), str)
+    return _read_setting(files, "microcode", (f"{_CPU}/cpu0/microcode/version",), str)
 
 
 def _distribution(files: KernelFiles) -> Setting:

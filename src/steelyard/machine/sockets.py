@@ -38,7 +38,7 @@ def sockets_of(files: KernelFiles, online: tuple[int, ...]) -> dict[int, int]:
     return {cpu: usable[position] for cpu, position in number_of.items()}
 
 
-def without_clusters(
+def merge_clusters(
     files: KernelFiles, cores: tuple[Core, ...], caches: tuple[Cache, ...], several_kinds: bool
 ) -> tuple[Core, ...]:
     """The cores of an Arm machine with its clusters in one socket, where a kernel before 6.0 called each cluster a package.

@@ -9,7 +9,7 @@ from steelyard.machine.cpulist import readable_cpu_list
 from steelyard.machine.files import KernelFiles, natural
 from steelyard.machine.memory_nodes import main_nodes, read_nodes
 from steelyard.machine.processors import Processor
-from steelyard.machine.sockets import sockets_of, without_clusters
+from steelyard.machine.sockets import merge_clusters, sockets_of
 from steelyard.model import Cache, Core, NumaNode
 
 _CPU = "/sys/devices/system/cpu"
@@ -36,7 +36,7 @@ def read_topology(files: KernelFiles, processor: Processor, cpuinfo: Mapping[str
     cores = _cores(files, online, nodes, notes)
     caches = read_caches(files, cores, cpuinfo, processor.inclusive_l3)
     if processor.is_arm:
-        cores = without_clusters(files, cores, caches, len(processor.kinds) > 1)
+        cores = merge_clusters(files, cores, caches, len(processor.kinds) > 1)
     if online and not caches:
         notes.append(
             "The kernel tells no cache sizes (usual on boards with a device tree and in some guests): "

@@ -187,13 +187,13 @@ class Observed(Part):
 NOTHING = Observed()
 
 
-def without_null_parts(around: Mapping[str, Any], whole: Part = NOTHING) -> dict[str, Any]:
+def remove_null_parts(around: Mapping[str, Any], whole: Part = NOTHING) -> dict[str, Any]:
     """Returns plain data of observations without the parts that are null, which mean the same as missing parts."""
     parts: dict[str, Any] = {}
     for name, value in around.items():
         inner = getattr(whole, name, None)
         if isinstance(inner, Part) and isinstance(value, dict):
-            parts[name] = without_null_parts(value, inner)
+            parts[name] = remove_null_parts(value, inner)
         elif value is not None or not isinstance(inner, Part):
             parts[name] = value
     return parts

@@ -14,7 +14,7 @@ from steelyard.evidence import KINDS
 from steelyard.files import LINE, is_folder, lines, ordinary
 from steelyard.garbage_collection import uncollected
 from steelyard.model import Count, Record, Run
-from steelyard.model.observed import without_null_parts
+from steelyard.model.observed import remove_null_parts
 from steelyard.model.plain import from_json, from_plain, suspect
 from steelyard.records.compact import shortened
 from steelyard.records.writing import FORMAT, RunFolder, expect_new
@@ -135,7 +135,7 @@ def _record(line: bytes) -> Record:
         if isinstance(samples, list) and None in samples:
             content["samples"] = [math.nan if seconds is None else seconds for seconds in samples]  # JSON has no NaN
         if isinstance(around := content.get("surroundings"), dict):
-            content["surroundings"] = without_null_parts(around)
+            content["surroundings"] = remove_null_parts(around)
     return _own(from_plain(Record, content))
 
 

@@ -85,7 +85,7 @@ def learned(run: Run) -> Best:
 
 def load(machine: Machine) -> Shown:
     """Returns the best pace of this machine in earlier runs; empty if there were none."""
-    runs = _kept(_file(machine))
+    runs = _read_runs(_file(machine))
     best: dict[str, float] = {}
     for _, shown in runs:
         for key, value in shown.items():
@@ -100,7 +100,7 @@ def save(machine: Machine, best: Best) -> None:
         return
     from steelyard.user_cache import inside
 
-    runs = [*_kept(file), (datetime.now(UTC).isoformat(timespec="seconds"), paces)][-KEPT_RUNS:]
+    runs = [*_read_runs(file), (datetime.now(UTC).isoformat(timespec="seconds"), paces)][-KEPT_RUNS:]
     written = {"format": 1, "runs": [{"at": at, "best": shown} for at, shown in runs]}
     try:
         inside("pace")
@@ -109,7 +109,7 @@ def save(machine: Machine, best: Best) -> None:
         return
 
 
-def _kept(file: Path) -> list[tuple[str, dict[str, float]]]:
+def _read_runs(file: Path) -> list[tuple[str, dict[str, float]]]:
     """Returns the time and the paces of each run in the file; [] if it cannot be read."""
     oldest = datetime.now(UTC) - timedelta(days=KEPT_DAYS)
     try:

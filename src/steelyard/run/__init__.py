@@ -85,7 +85,7 @@ class Evaluator:
 
     def _settle(self) -> None:
         """Adds launches of the cases that are not settled, while the promised length of the preset leaves time."""
-        for launch in second.launches(self.plan, self._known, self._time_left):
+        for launch in second.launches(self.plan, self._records_of_case, self._time_left):
             self.plan = replace(self.plan, launches=(*self.plan.launches, launch))
             self.folder.replan(self.plan)
             cases = list(enumerate(launch.cases))
@@ -103,7 +103,7 @@ class Evaluator:
         """Whether other load came and went so far, so that cases waited for more than a twentieth of the time."""
         return self.patience.spent > RESTLESS_SHARE * (self.around.now() - self._begin)
 
-    def _known(self, launch: int, case: int) -> Sequence[Record]:
+    def _records_of_case(self, launch: int, case: int) -> Sequence[Record]:
         name = self._places.get((launch, case))
         return () if name is None else self._records[name]
 
@@ -193,18 +193,18 @@ class Evaluator:
             self._keep(record)
             self.patience.waited(seconds_waited(record), patience)
             took = self.around.now() - began
-            affordable = self.waiting + took <= self._for_repeating() and not self._spent()
+            affordable = self.waiting + took <= self._repeating_seconds() and not self._spent()
             hopeless = record.surroundings.oversubscribed  # a repetition has the same problem
             # The end of other disturbances cannot be observed; time for them is better spent at the end.
             passing = name_disturbance(record.verdict) == "competing load"
             if not passing or attempt == ATTEMPTS or hopeless or not affordable:
                 return True
             self._show(launch, case, waiting=True)
-            self.around.wait(min(2.0, self._for_repeating() - self.waiting))
+            self.around.wait(min(2.0, self._repeating_seconds() - self.waiting))
             self.waiting += self.around.now() - began
         return True
 
-    def _for_repeating(self) -> float:
+    def _repeating_seconds(self) -> float:
         """Returns the total seconds for repetitions: a share of the plan's time, or less if the promised length leaves less."""
         share = REPEATING_SHARE * self.plan.seconds
         effort = EFFORTS.get(self.plan.preset)

@@ -102,15 +102,17 @@ def quiet(bench: Bench, repetitions: int) -> Outcome:
 
 def competing(bench: Bench, repetitions: int) -> Outcome:
     """A competing process on the measured core for half of the samples: flagged, or the value was not moved."""
-    return _beside_load(bench, "competing", repetitions, 0, SAMPLES / 2 * SAMPLE_SECONDS)
+    return _measure_beside_load(bench, "competing", repetitions, 0, SAMPLES / 2 * SAMPLE_SECONDS)
 
 
 def polite(bench: Bench, repetitions: int) -> Outcome:
     """A process at nice 19 on the measured core all the time: flagged, or the value was not moved, but for one in twenty."""
-    return _beside_load(bench, "polite", repetitions, 19, 0.0, FALSE_ALARMS)
+    return _measure_beside_load(bench, "polite", repetitions, 19, 0.0, FALSE_ALARMS)
 
 
-def _beside_load(bench: Bench, name: str, repetitions: int, nice: int, after: float, tolerated: float = 0.0) -> Outcome:
+def _measure_beside_load(
+    bench: Bench, name: str, repetitions: int, nice: int, after: float, tolerated: float = 0.0
+) -> Outcome:
     """Cases beside a process of that niceness, which begins `after` so many seconds; a share of them may be missed."""
     records: list[Record] = []
     with competitor(bench.cpu, nice) as process:

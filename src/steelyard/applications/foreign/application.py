@@ -25,7 +25,7 @@ from steelyard.applications.foreign.output import read as read_output
 from steelyard.applications.foreign.pace_readings import Looks, Reading
 from steelyard.launch import keeper, local
 from steelyard.launch.scheduler import launcher
-from steelyard.launch.start import job, shown
+from steelyard.launch.start import format_command, job
 from steelyard.model import Launch, Machine, Parameters, Site
 from steelyard.model.plain import scalar
 
@@ -57,7 +57,7 @@ class Application:
     def __post_init__(self) -> None:
         self.description = read(self.path)
         self._closing = contextlib.ExitStack()
-        self._kept = self._closing.enter_context(keeper.kept())
+        self._kept = self._closing.enter_context(keeper.start())
 
     def ask(self, line: str, seconds: float) -> dict[str, Any]:
         """Runs the case. Returns a record with the reason if the case cannot be run."""
@@ -180,9 +180,8 @@ class Application:
 
     def _understood(self, run: Run, command: list[str], environment: Mapping[str, str], spoiled: bool) -> Said:
         """Reads the output. Unfit if the program failed or a pattern does not match."""
-        words = (
-            f"\nThe command was:\n  {shown(command, environment)}\nThe last lines of its output were:\n{tail(run.text)}"
-        )
+        words = f"\nThe command was:\n  {format_command(command, environment)}\n"
+        words += f"The last lines of its output were:\n{tail(run.text)}"
         words += f"\nThe last lines of its error output were:\n{tail(run.errors)}" if run.errors.strip() else ""
         if run.code is None:
             raise Unfit(

@@ -199,9 +199,8 @@ def submitting(name: str | None) -> tuple[Scheduler, Batch]:
     return able[name or next(present, USUAL)]
 
 
-def told(done: Answer, read: Callable[[str], State]) -> tuple[State | None, str]:
-    """Returns what `read` finds in an answer; None, and what was printed, where it finds nothing: another version may print
-    anything."""
+def parse_state(done: Answer, read: Callable[[str], State]) -> tuple[State | None, str]:
+    """Returns the state that `read` finds in an answer, or None and the output: another version may print anything."""
     try:
         return read(done.stdout), ""
     except Exception:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from steelyard import mpi
 from steelyard.errors import MachineFailed
-from steelyard.launch.scheduler import Allocation, Ask, Batch, Launcher, Request, Scheduler, State, ask, told
+from steelyard.launch.scheduler import Allocation, Ask, Batch, Launcher, Request, Scheduler, State, ask, parse_state
 from steelyard.launch.scheduler._script import clock, script
 from steelyard.machine import hostlist
 from steelyard.model import Host
@@ -117,7 +117,7 @@ def state(job: str, ask: Ask) -> tuple[State | None, str]:
     done = ask(["flux", "jobs", "--json", job], "")
     if f"JobID {job} unknown" in done.stdout + done.stderr:
         return State("GONE"), ""
-    return told(done, lambda output: read_state(parsed(output)))
+    return parse_state(done, lambda output: read_state(parsed(output)))
 
 
 def read_state(about: Mapping[str, object]) -> State:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 
 from steelyard.errors import MachineFailed
-from steelyard.launch.scheduler import Allocation, Ask, Batch, Request, Scheduler, State, told
+from steelyard.launch.scheduler import Allocation, Ask, Batch, Request, Scheduler, State, parse_state
 from steelyard.launch.scheduler._script import listed, redirected, script
 from steelyard.model import Host
 from steelyard.programs import parsed
@@ -67,7 +67,7 @@ def state(job: str, ask: Ask) -> tuple[State | None, str]:
     done = ask(["bjobs", "-json", "-o", FIELDS, job], "")
     if "is not found" in done.stdout + done.stderr:
         return State("GONE"), ""
-    return told(done, lambda output: read_state(parsed(output)["RECORDS"][0]))
+    return parse_state(done, lambda output: read_state(parsed(output)["RECORDS"][0]))
 
 
 def read_state(record: Mapping[str, str]) -> State:

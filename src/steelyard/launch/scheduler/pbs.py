@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 
-from steelyard.launch.scheduler import Allocation, Ask, Batch, Request, Scheduler, State, told
+from steelyard.launch.scheduler import Allocation, Ask, Batch, Request, Scheduler, State, parse_state
 from steelyard.launch.scheduler._script import clock, listed, redirected, script
 from steelyard.programs import parsed
 
@@ -55,7 +55,7 @@ def state(job: str, ask: Ask) -> tuple[State | None, str]:
     done = ask(["qstat", "-x", "-f", "-F", "json", job], "")
     if "Unknown Job Id" in done.stderr or "Job has finished" in done.stderr:
         return State("GONE"), ""
-    return told(done, lambda output: read_state(next(iter(parsed(output)["Jobs"].values()))))
+    return parse_state(done, lambda output: read_state(next(iter(parsed(output)["Jobs"].values()))))
 
 
 def read_state(about: Mapping[str, object]) -> State:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from steelyard import mpi
 from steelyard.errors import MachineFailed
-from steelyard.launch.scheduler import Allocation, Array, Ask, Batch, Launcher, Request, Scheduler, State, told
+from steelyard.launch.scheduler import Allocation, Array, Ask, Batch, Launcher, Request, Scheduler, State, parse_state
 from steelyard.launch.scheduler._script import clock, script
 from steelyard.launch.scheduler._slurm_past import ran
 from steelyard.machine import hostlist
@@ -166,7 +166,7 @@ def state(job: str, ask: Ask) -> tuple[State | None, str]:
     done = ask(["scontrol", "show", "job", "--oneliner", job], "")
     if "Invalid job id" in done.stderr:
         return State("GONE"), ""
-    return told(done, read_state) if done.returncode == 0 and done.stdout.strip() else (None, done.stderr)
+    return parse_state(done, read_state) if done.returncode == 0 and done.stdout.strip() else (None, done.stderr)
 
 
 def read_state(output: str) -> State:
