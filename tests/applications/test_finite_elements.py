@@ -127,7 +127,7 @@ def test_the_solver_counts_the_iterations_that_it_made(ask: Asked) -> None:
     ("model", "workers", "asked", "words"),
     [
         ("threads", 1, {"elements": "10"}, "elements='10' are too few: expected 64 or more"),
-        ("threads", 1, {"iterations": "0", "kernel": "solver"}, "iterations='0' is not possible: expected 1 to 100000"),
+        ("threads", 1, {"iterations": "0", "kernel": "solver"}, "iterations='0' cannot be used: expected 1 to 100000"),
         ("mpi", 2, {"threads": "0"}, "threads='0' of each rank must be from 1 to 1024"),
         ("mpi", 3, {"elements": "64"}, "ranks='3' cannot share a mesh of 4 x 4 x 4 elements"),
     ],

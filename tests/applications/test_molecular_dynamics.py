@@ -132,7 +132,7 @@ def test_work_is_counted_by_what_is_carried_out(ask: Asked) -> None:
     ("words", "expected"),
     [
         ({"particles": "4001"}, "multiple of 4"),
-        ({"particles": str(4 * 7919)}, "3 or more cells"),
+        ({"particles": str(4 * 7919)}, "at least 3 cells"),
         ({"steps": "0"}, "steps='0' must be from 1"),
         ({"temperature": "0"}, "temperature='0' must be above 0"),
         ({"particles": "4000000000"}, "not enough memory"),

@@ -54,7 +54,7 @@ def test_a_planted_error_fails_the_invariants(ask: Asked, model: str, plant: str
 
 
 def test_more_rows_than_numbers_of_32_bits_can_count_get_a_sentence(ask: Asked) -> None:
-    assert "the matrix would have more than 1e9 rows" in ask("threads", 1, scale="1000000")["error"]
+    assert "it gives a matrix of more than 1e9 rows" in ask("threads", 1, scale="1000000")["error"]
 
 
 def test_the_operations_are_those_that_npb_counts(ask: Asked) -> None:

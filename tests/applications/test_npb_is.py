@@ -51,7 +51,7 @@ def test_a_planted_error_fails_the_invariants(ask: Asked, model: str, plant: str
 
 
 def test_more_keys_than_words_can_count_and_other_numbers_get_a_sentence(ask: Asked) -> None:
-    assert "there would be more than 2^31 keys" in ask("threads", 1, scale=str(2**16))["error"]
+    assert "it gives more than 2^31 keys" in ask("threads", 1, scale=str(2**16))["error"]
     assert "expected a power of two" in ask("threads", 1, scale="3")["error"]
 
 

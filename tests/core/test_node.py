@@ -162,7 +162,7 @@ def test_a_buffer_that_the_device_cannot_hold_is_refused_with_need_and_limit(
         kernels["node.vector"], "mode=opencl elements=1048576", "mode=opencl elements=4096", **environment
     )
     assert f"'{find_devices()[0].name}' has too little memory" in large["error"]
-    assert "a buffer of 8 MiB is needed, and 1 MiB is the largest it allows" in large["error"]
+    assert "a buffer of 8 MiB is needed, but it allows at most 1 MiB" in large["error"]
     assert small["check"]["passed"], small
 
 

@@ -47,9 +47,9 @@ namespace {
 [[gnu::cold]] void refuse(std::size_t bytes, const MemoryPolicy& policy) {
   std::string why = std::strerror(errno);
   if (policy.pages == "huge")
-    throw CaseError(join({"page_size='huge': ", bytes / large_page, " pages of 2 MiB are needed, and the system has ",
+    throw CaseError(join({"page_size='huge': ", bytes / large_page, " pages of 2 MiB are needed, but the system has ",
                           first_line("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages"), " free (", why,
-                          "); reserve them as root: echo ", bytes / large_page,
+                          "). Reserve them as root: echo ", bytes / large_page,
                           " > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"}));
   throw CaseError(join({"cannot map ", bytes, " bytes of memory: ", why}));
 }
@@ -85,8 +85,8 @@ void set_policy(char* start, std::size_t bytes, const std::string& policy) {
     add(node);
   }
   if (syscall(SYS_mbind, start, bytes, policy == "interleave" ? interleave : bind, mask, most, 0) != 0)
-    throw CaseError(join({"memory_policy='", policy, "': the system refuses it (", std::strerror(errno),
-                          "); nodes with memory are: ", first_line("/sys/devices/system/node/has_memory")}));
+    throw CaseError(join({"memory_policy='", policy, "': the system rejects it (", std::strerror(errno),
+                          "). Nodes with memory: ", first_line("/sys/devices/system/node/has_memory")}));
 }
 
 std::vector<int> nodes_of(const Mappings::Mapping& m) {
@@ -158,7 +158,7 @@ Mappings::Mapping& Mappings::create(std::size_t wanted, const MemoryPolicy& poli
   std::size_t bytes = (wanted + stagger + large_page - 1) / large_page * large_page;
   if (std::size_t available = available_memory(); bytes > available)
     throw CaseError(join(
-        {"not enough memory: ", bytes >> 20, " MiB more are needed, and ", available >> 20, " MiB are to be had"}));
+        {"not enough memory: ", bytes >> 20, " MiB more are needed, but ", available >> 20, " MiB are available"}));
   bool huge = policy.pages == "huge";
   // Explicit huge pages are reserved at once, so that a lack of them is an error here and not a signal at first
   // touch; 21 is log2 of 2 MiB, as MAP_HUGE_SHIFT wants it.
@@ -170,8 +170,8 @@ Mappings::Mapping& Mappings::create(std::size_t wanted, const MemoryPolicy& poli
   char* aligned = reinterpret_cast<char*>((reinterpret_cast<std::uintptr_t>(base) + spare) / large_page * large_page);
   if (policy.pages == "4k") madvise(aligned, bytes, MADV_NOHUGEPAGE);
   if (policy.pages == "transparent" && madvise(aligned, bytes, MADV_HUGEPAGE) != 0)
-    throw CaseError(
-        join({"page_size='transparent': the system has no transparent huge pages (", std::strerror(errno), ")"}));
+    throw CaseError(join({"page_size='transparent': the system has no transparent huge pages (", std::strerror(errno),
+                          "). Use another page_size"}));
   all_.push_back({base, bytes + spare, aligned + stagger, wanted, key, true, false});
   set_policy(aligned, bytes, policy.memory);
   return all_.back();

@@ -1,4 +1,4 @@
-// Memory as a case asks for it: page size, memory policy, and first touch by the thread that will use it.
+// Memory with the page size and policy of a case, first touched by the thread that will use it.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace steelyard {
 constexpr std::size_t small_page = 4096;
 constexpr std::size_t large_page = std::size_t{2} << 20;
 
-// The two parameters that every kernel with memory has.
+// The two parameters of every kernel with memory.
 struct MemoryPolicy {
   std::string pages;   // "default" (as the system is set), "4k", "transparent", "huge" (explicit, 2 MiB)
   std::string memory;  // "local" (first touch), "interleave", "bind:N"
@@ -25,14 +25,14 @@ struct MemoryPolicy {
   std::string key() const { return join({pages, "/", memory}); }
 };
 
-// "" where the file cannot be read.
+// "" if the file cannot be read.
 std::string first_line(const std::string& path);
 
-// Bytes that this process may still take: what the machine has free, and no more than $STEELYARD_MEMORY, which the
-// orchestrator sets to what the control group allows. Asking beforehand spares the machine the out-of-memory killer.
+// Bytes that this process may still use: the free memory of the machine, at most $STEELYARD_MEMORY, which Steelyard
+// sets to the limit of the control group. The check before an allocation avoids the out-of-memory killer.
 std::size_t available_memory();
 
-// Mappings, kept from case to case: touching gigabytes anew for each case would cost more than the measurement.
+// Mappings, kept from case to case: touching gigabytes again for each case would take longer than the measurement.
 class Mappings {
  public:
   struct Mapping {
@@ -49,7 +49,7 @@ class Mappings {
   static Mappings& get();
 
   Mapping& take(std::size_t wanted, const MemoryPolicy& policy, const std::string& toucher);
-  // Where the pages in use lie and how large they are, by asking the operating system: never assumed.
+  // Memory nodes and sizes of the pages in use, as the operating system reports them.
   std::string report() const;
   void forget_unused();
 
@@ -61,7 +61,7 @@ class Mappings {
   std::size_t staggers_ = 0;
 };
 
-// By whom memory is first touched, as part of its key: all threads of a team, or the one `owner` (otherwise -1).
+// The threads that first touch the memory, as part of its key: all of a team, or the one `owner` (otherwise -1).
 std::string toucher(const Team& team, int owner);
 
 // `size` elements of T, shared by a team: each worker first touches its own part.
@@ -72,7 +72,7 @@ class Buffer {
       : size_(size), mapping_(&Mappings::get().take(bytes(size), policy, toucher(team, -1))) {
     touch(team, [this](Worker w) { return w.part(size_); });
   }
-  // All of it belongs to the worker `owner`, who touches it first.
+  // The worker `owner` first touches all of it.
   [[gnu::cold]] Buffer(std::size_t size, const MemoryPolicy& policy, Team& team, std::size_t owner)
       : size_(size), mapping_(&Mappings::get().take(bytes(size), policy, toucher(team, static_cast<int>(owner)))) {
     touch(team, [this, owner](Worker w) {
@@ -103,13 +103,13 @@ class Buffer {
   T& operator[](std::size_t i) const { return data()[i]; }
   std::span<T> span() const { return {data(), size_}; }
 
-  // Whether an earlier user of this memory left it with this content: filling gigabytes again for each case is waste.
+  // Whether an earlier user left this content in the memory. Then it need not be filled again.
   bool still_holds(const std::string& content) const { return left_ == content; }
-  // Called when the content is complete, by a user who will not change it any more.
+  // Called when the content is complete and will not change any more.
   void promise(const std::string& content) { mapping_->content = content; }
 
-  // Every element becomes `value`, by the threads that will use it; memory that holds it already is left alone.
-  // `constant`: nobody will change it, so that the next user may be told.
+  // Sets every element to `value`, by the threads that will use it. Memory that already holds it is not written.
+  // `constant`: the content will not change, so the next user can rely on it.
   void fill(Team& team, T value, bool constant) {
     std::string content = join({sizeof(T), "x", value});
     if (!still_holds(content))
@@ -124,7 +124,8 @@ class Buffer {
   Buffer(std::size_t size, Mappings::Mapping* mapping) : size_(size), mapping_(mapping) {}
   static std::size_t bytes(std::size_t size) {
     if (size == 0 || size > (std::size_t{1} << 46) / sizeof(T))
-      throw CaseError(join({"a buffer of ", size, " elements is not possible"}));
+      throw CaseError(
+          join({"a buffer of ", size, " elements is not possible: expected 1 or more, and at most 2^46 bytes"}));
     return size * sizeof(T);
   }
   template <class Part>

@@ -9,7 +9,7 @@ namespace steelyard {
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-// What a clock of the operating system shows.
+// The time of a clock of the operating system.
 inline double seconds_of(clockid_t id) {
   timespec t;
   clock_gettime(id, &t);
@@ -66,13 +66,13 @@ class Clock {
   double frequency_ = 1e9, resolution_ = 0, overhead_ = 0;
 };
 
-// The clock at which the core really runs, in hertz: the fastest of some tries of about so many cycles each. NaN where
-// it cannot be measured.
+// The true clock of the core, in hertz: the fastest of several tries of about so many cycles each. NaN if it cannot be
+// measured.
 double core_clock(std::uint64_t cycles, int tries);
 
 // Additions per second that the core issues when nothing holds them back. Over the core clock this is the width of its
 // pipes (4 to 6), and about half of it while another hardware thread of the core works: in a virtual machine the only
-// sign of a neighbour who shares the core, since no account tells of him.
+// sign of another guest on the core, since no account shows it.
 double issue_rate();
 
 }  // namespace steelyard

@@ -10,17 +10,17 @@ namespace steelyard {
 
 class CommonClock {
  public:
-  // Measured once more with every rank: the least round trip of `tries` tells the offset best (F. Cristian 1989). Every
+  // Measures again with every rank: the shortest round trip of `tries` gives the best offset (F. Cristian 1989). Every
   // rank must call it.
   void synchronise(const Ranks& ranks);
 
-  // Seconds since rank 0's clock began, as this rank knows them.
+  // Seconds since the start of rank 0's clock, by this rank's estimate.
   [[gnu::always_inline]] double now() const { return at(local()); }
-  // The clock's own uncertainty: half of the least round trip, since a message's way there may take all of it.
+  // The uncertainty of the clock: half of the shortest round trip, since one way may take all of it.
   double uncertainty() const { return points_.empty() ? 0 : points_.back().round_trip / 2; }
   double offset() const { return points_.empty() ? 0 : points_.back().offset; }
   double drift() const { return drift_; }  // seconds per second, against rank 0
-  // How far the newest measurement lies from what the older ones foretold; NaN before there are two.
+  // Difference of the newest measurement from the prediction by the older ones; NaN before there are two.
   double residual() const { return residual_; }
 
  private:

@@ -1,4 +1,4 @@
-// Hardware counters of the threads of a case, and the energy of the processors, as far as the kernel lets us (perf).
+// Hardware counters of the threads of a case, and the energy of the processors, if the Linux kernel permits (perf).
 #pragma once
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
@@ -33,7 +33,7 @@ constexpr std::uint64_t cache_event(std::uint64_t cache, std::uint64_t result) {
   return cache | (std::uint64_t{PERF_COUNT_HW_CACHE_OP_READ} << 8) | (result << 16);  // perf_event_open(2)
 }
 
-// Instructions first: the leader, without which a group says nothing.
+// Instructions are first: they lead the group, which has no values without them.
 inline const std::vector<Event>& hardware_events() {
   static const std::vector<Event> all{
       {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
@@ -43,7 +43,7 @@ inline const std::vector<Event>& hardware_events() {
   return all;
 }
 
-// Of all threads together from start to stop; `unknown` where nothing was counted.
+// Counts of all threads together from start to stop; `unknown` if nothing was counted.
 struct Counts {
   std::vector<Event> events = hardware_events();
   std::vector<double> values = std::vector<double>(events.size(), unknown);  // scaled up by 1 / share
@@ -65,7 +65,7 @@ inline int open_event(const Event& event, int thread, int cpu, int leader, bool 
   return static_cast<int>(syscall(SYS_perf_event_open, &attributes, thread, cpu, leader, PERF_FLAG_FD_CLOEXEC));
 }
 
-// Why there are no counters, from the error of the first event; "" without one.
+// The reason why there are no counters, from the error of the first event; "" without an error.
 inline std::string reason_of(int error) {
   if (error == 0) return "";
   if (error == never_counted) return "others had the processor's counters all the time";
@@ -161,7 +161,7 @@ class Energy {
   void pause() {
     for (int handle : handles_) ioctl(handle, PERF_EVENT_IOC_DISABLE, 0);
   }
-  // Joules since the start. A meter that stands at zero is none: unknown.
+  // Joules since the start; unknown if the meter stands at zero.
   double stop() {
     double sum = 0;
     for (int handle : handles_) {
@@ -210,7 +210,7 @@ class Counters {
       ThreadCounters::Reading seen = threads_[t].read();
       if (!(seen.running > 0)) return without(std::move(found), never_counted);
       enabled += seen.enabled, running += seen.running;
-      // What was counted part of the time is taken to have gone on so all the time, as perf does.
+      // Events that were counted part of the time are scaled to all of it, as perf does.
       for (std::size_t i = 0; i < events_.size(); ++i) found.values[i] += seen.values[i] * seen.enabled / seen.running;
     }
     found.share = running / enabled;

@@ -1,4 +1,4 @@
-// What disturbs a measurement, read from the operating system around and inside every sample, without root.
+// Disturbances of a measurement, read from the operating system around and inside every sample, without root.
 #pragma once
 #include <set>
 
@@ -6,7 +6,7 @@
 
 namespace steelyard {
 
-// Of the calling thread; costs about 2 µs, outside the timed region.
+// Reading of the calling thread; takes about 2 µs, outside the timed region.
 class ThreadWatch {
  public:
   struct Reading {
@@ -18,7 +18,7 @@ class ThreadWatch {
   Reading read();
 };
 
-// Of the processors that a case uses, and of the whole machine; read around the samples of a case.
+// Accounts of the processors of a case and of the whole machine, read around the samples.
 struct MachineReading {
   double at = seconds_of(CLOCK_MONOTONIC_RAW);
   double own = seconds_of(CLOCK_PROCESS_CPUTIME_ID);

@@ -1,4 +1,4 @@
-// Writes JSON: the only format in which a kernel program speaks.
+// Writes JSON, the only output format of a kernel program.
 #pragma once
 #include <concepts>
 #include <map>
@@ -10,7 +10,7 @@ namespace steelyard::json {
 
 std::string text(std::string_view s);
 
-// What is undefined is null: JSON has no NaN, and 0 would be a lie.
+// An undefined number becomes null: JSON has no NaN, and 0 would be wrong.
 std::string number(double x);
 std::string whole(long long x);
 std::string whole(unsigned long long x);
@@ -47,7 +47,7 @@ class Object {
     if constexpr (std::is_signed_v<I>) return add(name, static_cast<long long>(x));
     return add(name, static_cast<unsigned long long>(x));
   }
-  // All members of another one.
+  // Adds all members of another object.
   Object& add(const Object& other);
   std::string str() const { return out_ + "}"; }
 

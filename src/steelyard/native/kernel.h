@@ -1,4 +1,4 @@
-// What a kernel is, and the program around it: cases in on standard input, one JSON record out for each.
+// The members of a kernel, and its program: it reads cases from standard input and writes a JSON record for each.
 //
 //     struct Triad {
 //       Triad(Params& p, Team& team);                // reads its parameters, allocates, fills
@@ -11,9 +11,9 @@
 //
 // The sixth member is its state. `corrupt` is called once, between the samples and the check (plant=wrong). Where a
 // kernel has them: `prepare(Worker, operations)` runs before each sample, untimed, `std::string details() const` is
-// JSON that the record keeps: what the kernel observed besides its time, and `static constexpr bool whole = true` says
-// that one operation is a whole run with its own untimed start: it is not warmed up and not repeated within a sample,
-// and `prepare` goes before each operation.
+// JSON that the record keeps: observations of the kernel besides its time, and `static constexpr bool whole = true`
+// says that one operation is a whole run with its own untimed start: it has no warm-up and no repetition within a
+// sample, and `prepare` runs before each operation.
 #pragma once
 #include <cmath>
 #include <concepts>
@@ -31,7 +31,7 @@
 
 namespace steelyard {
 
-// Names are literals: each program would compile the making of strings anew.
+// Names are literals: otherwise each program would compile the construction of strings again.
 using Work = std::vector<std::pair<const char*, double>>;
 
 struct Check {
@@ -48,15 +48,15 @@ concept Kernel = std::constructible_from<K, Params&, Team&> &&
                    kernel.corrupt();
                  };
 
-// Keeps the compiler from seeing through a repetition: memory may have changed.
+// Prevents that the compiler removes a repetition: it must assume that memory has changed.
 inline void clobber() { asm volatile("" ::: "memory"); }
-// Keeps a result alive without storing it.
+// Prevents that the compiler removes a result, without storing it.
 template <class T>
 void keep(const T& value) {
   asm volatile("" ::"g"(value) : "memory");
 }
 
-// A kernel as the harness knows it, which is compiled once for all programs: a program compiles its own loops only.
+// Interface of a kernel for the harness, which is compiled once for all programs. A program compiles only its loops.
 class AnyKernel {
  public:
   virtual ~AnyKernel() = default;
@@ -74,7 +74,7 @@ class ThreadKernel : public AnyKernel {
   virtual void run(Worker w, std::size_t operations) = 0;
 };
 
-// The members that kernels of threads and of ranks have alike.
+// The common members of kernels of threads and of ranks.
 template <class K, class Interface>
 class Wrapped : public Interface {
  public:
@@ -118,7 +118,7 @@ NamedKernel kernel(const char* name) {
           }};
 }
 
-// Answers cases until the input ends; the program's exit code.
+// Runs cases until the input ends. Returns the exit code of the program.
 int serve(std::vector<NamedKernel> kernels);
 
 }  // namespace steelyard

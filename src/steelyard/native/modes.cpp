@@ -8,7 +8,7 @@ Moded::Moded(Params& p, Team& team, std::unique_ptr<ModeKernel> (*make)(Params&,
   std::size_t number = p.count("device", 0);
   if (mode_ == "threads") return;
   if (mode_ == "opencl" && team.size() != 1)
-    throw CaseError(join({"mode='opencl' is driven by one thread: threads='", team.size(), "' must be 1"}));
+    throw CaseError(join({"mode='opencl' uses one thread: threads='", team.size(), "' must be 1"}));
   device_ = std::make_unique<opencl::Device>(number);
   double began = seconds_of(CLOCK_MONOTONIC_RAW);
   kernel_->open(*device_);

@@ -1,4 +1,4 @@
-// The three ways to do a node's work: by threads, by an OpenCL device, or by both together, each its share.
+// The three modes of a node's work: by threads, by an OpenCL device, or by both together with a share each.
 //
 //     struct Vector {
 //       static constexpr std::size_t phases = 1;        // steps of an operation between which all meet
@@ -30,7 +30,7 @@
 
 namespace steelyard {
 
-// Every element becomes `value`, whatever the buffer was promised to hold.
+// Sets every element to `value`, also in a buffer that is marked as constant.
 template <class T>
 void spoil(const Buffer<T>& buffer, Team& team, T value) {
   team.each([&](Worker w) {
@@ -39,7 +39,7 @@ void spoil(const Buffer<T>& buffer, Team& team, T value) {
   });
 }
 
-// What such a kernel is to the harness.
+// Adapts such a kernel to the harness.
 class ModeKernel {
  public:
   virtual ~ModeKernel() = default;
@@ -81,7 +81,7 @@ class InModes final : public ModeKernel {
   K kernel_;
 };
 
-// A kernel in the mode that the case asks for.
+// A kernel in the mode of the case.
 class Moded {
  public:
   Moded(Params& p, Team& team, std::unique_ptr<ModeKernel> (*make)(Params&, Team&));

@@ -54,7 +54,7 @@ class Library {
     if (!library_)
       throw CaseError(
           join({"there is no OpenCL on this machine (", dlerror(),
-                "): install the driver of its GPU, or one for processors (apt-get install pocl-opencl-icd)"}));
+                "). Install the driver of its GPU, or one for processors (apt-get install pocl-opencl-icd)"}));
   }
   void* symbol(const char* name) const {
     void* found = dlsym(library_, name);
@@ -92,7 +92,8 @@ T Device::info(unsigned what) const {
   Unpinned unpinned;
   std::vector<Handle> all = devices();
   if (number >= all.size())
-    throw CaseError(join({"device='", number, "': this machine has ", all.size(), " OpenCL devices, counted from 0"}));
+    throw CaseError(join(
+        {"device='", number, "': this machine has ", all.size(), " OpenCL devices, and their numbers start at 0"}));
   device_ = all[number];
   std::string text = info<std::string>(info_name);
   name = text.substr(0, text.find('\0'));
@@ -100,7 +101,8 @@ T Device::info(unsigned what) const {
   shares_memory = info<std::uint32_t>(info_shares_memory) != 0;
   units = info<std::uint32_t>(info_units);
   is_processor = (info<std::uint64_t>(info_type) & device_cpu) != 0;
-  if (info<std::uint64_t>(info_double) == 0) throw CaseError(join({"the OpenCL device '", name, "' has no doubles"}));
+  if (info<std::uint64_t>(info_double) == 0)
+    throw CaseError(join({"the OpenCL device '", name, "' does not support double precision"}));
   Int code = success;
   context_ = cl_.call<Handle>("clCreateContext", static_cast<const void*>(nullptr), 1u, &device_,
                               static_cast<void*>(nullptr), static_cast<void*>(nullptr), &code);
@@ -182,7 +184,7 @@ DeviceBuffer::DeviceBuffer(Device& device, void* host, std::size_t bytes)
     : device_(device), host_(static_cast<char*>(host)), bytes_(bytes) {
   if (!device.shares_memory && bytes > device.largest)
     throw CaseError(join({"the OpenCL device '", device.name, "' has too little memory: a buffer of ", bytes >> 20,
-                          " MiB is needed, and ", device.largest >> 20, " MiB is the largest it allows"}));
+                          " MiB is needed, but it allows at most ", device.largest >> 20, " MiB"}));
   Int code = success;
   memory_ = device.cl_.call<Handle>("clCreateBuffer", device.context_,
                                     memory_read_write | (device.shares_memory ? memory_use_host : 0), bytes,

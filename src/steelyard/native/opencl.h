@@ -1,4 +1,4 @@
-// OpenCL devices, without headers or a library at build time: what the site has is looked for when a case asks for it.
+// OpenCL devices, without headers or a library at build time: the library is searched when a case needs it.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -27,7 +27,7 @@ class Unpinned {
   const ProcessorSet before_;
 };
 
-// One device with a queue of its own, in which commands are carried out in order.
+// One device with its own queue, which executes commands in order.
 class Device {
  public:
   explicit Device(std::size_t number);
@@ -73,7 +73,7 @@ class Device {
   std::map<std::string, Handle> kernels_;
 };
 
-// Memory of the host that a device works on: the same memory where both share it, otherwise a copy of it.
+// Memory of the host for a device: the same memory if both share it, otherwise a copy.
 class DeviceBuffer {
  public:
   DeviceBuffer(Device& device, void* host, std::size_t bytes);

@@ -1,4 +1,4 @@
-// The pace of cores and memory: what they give at this moment, whatever runs on them or beside them.
+// The pace of cores and memory: their current speed, including the effect of other processes and guests.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace steelyard {
 
-// Of one thread, or of the slowest of several.
+// Pace of one thread, or of the slowest of several.
 struct Pace {
   double core_clock = unknown;  // Hz
   double issued = unknown;      // additions per cycle
@@ -16,11 +16,11 @@ struct Pace {
   double chase = unknown;       // seconds an access beyond all caches, each waiting for the one before
   double exchange = unknown;    // seconds of 8 bytes to another rank and back
 
-  // The slower of both, in everything that both know; what one does not know the other tells.
+  // The slower value of both, where both are known; otherwise the known one.
   void join(const Pace& other);
 };
 
-// The core's part; some 25 µs.
+// Reads the pace of the core; takes about 25 µs.
 Pace core_pace();
 
 // Adds the memory's part; some 0.2 ms. What it reads was thrown out of all caches before, so that these lose no more
@@ -28,16 +28,16 @@ Pace core_pace();
 // thread's own: first touched at its first call.
 void add_memory_pace(Pace& pace);
 
-// How the samplers read both.
+// Functions by which the samplers read both.
 inline constexpr double core_every = 2e-3;    // seconds between readings of the core: 1.2 % of them
 inline constexpr double memory_every = 4e-2;  // and of the memory: 1.1 % with the sample after it that is not kept
 inline constexpr double cold_matters = 1e-2;  // seconds of a sample: a longer one fills its caches in passing
 inline constexpr std::size_t looked_at = 8;   // cores of a machine in one look: 0.1 ms
 
-// The memory node of a processor; 0 where that is not known.
+// The memory node of a processor; 0 if it is unknown.
 int memory_node(int cpu);
 
-// What counts as undisturbed; what is not given is not asked for.
+// Limits of an undisturbed pace. A missing limit is not tested.
 struct Bounds {
   double least_clock, least_issued, least_stream, most_chase;
   double patience;  // seconds, in all, to wait for it

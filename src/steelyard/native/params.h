@@ -13,7 +13,7 @@
 
 namespace steelyard {
 
-// A case that cannot be run as asked; becomes a record with this reason, and the next case goes on.
+// A case that cannot be run. Its record has this reason, and the next case follows.
 struct CaseError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -23,7 +23,7 @@ class Params {
   explicit Params(std::string_view line);
 
   std::string word(std::string_view name, std::string_view otherwise);
-  // One of `allowed`; anything else is refused with the list.
+  // One of `allowed`. Any other value is an error that lists them.
   std::string choice(std::string_view name, std::string_view otherwise,
                      std::initializer_list<std::string_view> allowed);
   std::size_t count(std::string_view name, std::size_t otherwise);
@@ -36,7 +36,7 @@ class Params {
   double own_number(std::string_view name, double otherwise);
   void pass_over(std::initializer_list<const char*> names);
 
-  // Names that were given but that nothing read: a misspelt parameter must not be ignored.
+  // Names of the case that nothing read: a misspelt parameter must not be ignored.
   std::vector<std::string> unread() const;
   const std::map<std::string, std::string>& read() const { return read_; }
 
@@ -48,7 +48,7 @@ class Params {
   std::set<std::string> own_;
 };
 
-// The numbers of a list such as "0,2,5"; -1 stands for what is none.
+// The numbers of a list such as "0,2,5"; -1 for an element that is not a number.
 std::vector<int> numbers(const std::string& list);
 
 }  // namespace steelyard

@@ -1,4 +1,4 @@
-// A set of processors as the kernel takes it, for machines of any size.
+// A set of processors for the calls of Linux, for machines of any size.
 #pragma once
 #include <sched.h>
 
@@ -14,14 +14,14 @@ namespace steelyard {
 // and ignores what is beyond its own: this one holds as many as Linux can be built for on any architecture, and more.
 class ProcessorSet {
  public:
-  // Those that a thread may use; empty where the kernel does not tell.
+  // The processors that a thread may use; empty if Linux does not report them.
   static ProcessorSet of_thread(pid_t thread = 0) {
     ProcessorSet set;
     if (sched_getaffinity(thread, sizeof set.words_, reinterpret_cast<cpu_set_t*>(set.words_.data())) != 0)
       set.words_ = {};
     return set;
   }
-  // False, with errno, where the kernel refuses.
+  // False, with errno, if Linux rejects the set.
   bool pin(pid_t thread = 0) const {
     return sched_setaffinity(thread, sizeof words_, reinterpret_cast<const cpu_set_t*>(words_.data())) == 0;
   }

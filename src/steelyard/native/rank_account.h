@@ -1,4 +1,4 @@
-// What each rank saw of a case, and how the first one makes one measurement of it.
+// Accounts of each rank of a case, which rank 0 combines into one measurement.
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// What a kernel of many ranks is, and the program around it: rank 0 reads the cases and writes the records.
+// The members of a kernel of many ranks, and its program: rank 0 reads the cases and writes the records.
 //
 //     struct PingPong {
 //       PingPong(Params& p, Ranks& ranks);  // every rank reads the parameters, allocates, fills
@@ -30,7 +30,7 @@ concept RankKernel =
       kernel.corrupt();
     };
 
-// As ThreadKernel, of one rank.
+// As ThreadKernel, for one rank.
 class RankKernelInterface : public AnyKernel {
  public:
   virtual void prepare(std::size_t operations) = 0;
@@ -69,7 +69,7 @@ NamedRankKernel rank_kernel(const char* name) {
           start};
 }
 
-// Answers cases until the input ends; the program's exit code.
+// Runs cases until the input ends. Returns the exit code of the program.
 int serve_ranks(int argc, char** argv, std::vector<NamedRankKernel> kernels);
 
 }  // namespace steelyard

@@ -1,4 +1,4 @@
-// The pace of the places where ranks run, read without one rank disturbing the other.
+// The pace of the processors of the ranks. The ranks do not disturb each other's readings.
 #pragma once
 #include <cstddef>
 #include <cstring>
@@ -21,7 +21,7 @@ inline Pace pace_at(const double* numbers) {
   return pace;
 }
 
-// One rank's part; whatever one rank of the group calls, all call.
+// One rank's part. All ranks of the group must make the same calls.
 class RankPace {
  public:
   RankPace(const Ranks& ranks, const Group& group);
@@ -29,7 +29,7 @@ class RankPace {
   // Every rank's core, one after the other on each machine: two that share a core would take each other for a
   // neighbour. One rank of each memory node reads the memory for all.
   Pace look();
-  // One rank's core on each machine, the next one's the next time.
+  // Reads one rank's core on each machine, and another rank's core the next time.
   Pace look_in_turn();
   // 8 bytes there and back between neighbouring ranks, the median of as many as fit into a millisecond.
   void exchange(Pace& pace) const;

@@ -1,4 +1,4 @@
-// Times a kernel that many ranks carry out together: a common start, and a sample is what the slowest rank took.
+// Times a kernel of many ranks with a common start. A sample is the time of the slowest rank.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace steelyard {
 
-// How the ranks of a sample begin: "barrier", the comparable way (a sample is the longest that a rank took), or
+// The start of a sample: "barrier", which is comparable with others (a sample is the longest time of a rank), or
 // "clock", at one moment of the common clock (from the first start to the last end).
 struct Start {
   bool by_clock;
@@ -17,7 +17,7 @@ struct Start {
       : by_clock(p.choice("start", otherwise, {"barrier", "clock"}) == "clock") {}
 };
 
-// Of one case, at rank 0: what all ranks together took, and what each of them saw.
+// Measurement of one case at rank 0: the time of all ranks together, and the account of each.
 struct RankMeasurement {
   Measurement whole;
   std::vector<std::vector<double>> seconds;  // of each rank, each sample; empty for one that took no part

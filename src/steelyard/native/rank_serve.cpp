@@ -225,7 +225,7 @@ class RankServer {
       if (std::size_t wanted = params.count("ranks", static_cast<std::size_t>(ranks_.size()));
           wanted != static_cast<std::size_t>(ranks_.size()))
         throw CaseError(
-            join({"ranks='", wanted, "' were asked for, but the launcher started ", ranks_.size(),
+            join({"ranks='", wanted, "' were requested, but the launcher started ", ranks_.size(),
                   (ranks_.size() == 1 ? ": its mpiexec does not belong to the MPI library of the program" : "")}));
       json::Object found = RankCase(find_kernel(kernels_, kernel), params, ranks_, clock_).measured();
       return found.add("declared", json::object(params.read()));

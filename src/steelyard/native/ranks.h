@@ -1,4 +1,4 @@
-// The processes of a parallel program (MPI): who and where they are, how they meet, and how they wait without harm.
+// The processes of a parallel program (MPI): ranks, places, synchronisation, and waiting that disturbs no other rank.
 #pragma once
 #define OMPI_SKIP_MPICXX  // the C++ bindings were removed from MPI 3
 #define MPICH_SKIP_MPICXX
@@ -17,7 +17,7 @@
 
 namespace steelyard {
 
-// This process's rank as the launcher gives it, before MPI does; -1 where it does not.
+// The rank of this process from the launcher, before MPI starts; -1 if it is unknown.
 int rank_by_launcher();
 
 std::string host_name();
@@ -38,7 +38,7 @@ inline void complete(int count, MPI_Request* requests) {
   });
 }
 
-// A set of ranks that meet: all of the program, or those that take part in a case.
+// A set of ranks that synchronise: all ranks of the program, or the ranks that take part in a case.
 class Group {
  public:
   explicit Group(MPI_Comm comm);
@@ -61,7 +61,7 @@ class Group {
     complete(1, &request);
   }
   double greatest(double value) const;
-  // Every rank's `values` at rank 0, one row a rank; empty elsewhere. All give equally many.
+  // The `values` of every rank at rank 0, one row for each rank; empty elsewhere. All ranks give equally many.
   std::vector<double> gather(const std::vector<double>& values) const;
 
  private:
@@ -90,7 +90,7 @@ class Ranks {
   MPI_Comm comm() const { return world_.comm(); }
   const Group& world() const { return world_; }
   Team& team() { return *team_; }
-  // That this process might use before it was pinned: where a kernel's further threads may be.
+  // Processors that this process could use before it was pinned: further threads of a kernel may run there.
   const std::vector<int>& processors() const { return processors_; }
   const std::vector<Place>& places() const { return places_; }
   const Place& place(int rank) const { return places_[static_cast<std::size_t>(rank)]; }
@@ -108,7 +108,7 @@ class Ranks {
   // The looks come ever more rarely, up to `longest` microseconds apart: so that little is lost against the wait
   // itself.
   void rest(double longest = 200) const;
-  // Those ranks for which `active` holds; every rank must call it.
+  // The ranks for which `active` is true; every rank must call it.
   std::unique_ptr<Group> among(bool active) const;
 
  private:

@@ -1,4 +1,4 @@
-// The record of a case as JSON: what both harnesses, of threads and of ranks, write alike.
+// The record of a case as JSON: the common part of the harnesses of threads and of ranks.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace steelyard {
 
-// How long each part of a case took, in seconds: what a run costs besides its samples must be known.
+// Seconds of each part of a case: the cost of a run besides its samples must be known.
 class Phases {
  public:
   void next(const char* name);
@@ -44,7 +44,7 @@ json::Object record_or_reason(Call measure) {
   }
 }
 
-// The kernel of that name; CaseError names those that there are.
+// The kernel of that name. CaseError lists the kernels of the program.
 template <class Named>
 const Named& find_kernel(const std::vector<Named>& kernels, const std::string& name) {
   std::string known;

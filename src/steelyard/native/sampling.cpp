@@ -53,7 +53,7 @@ double Sampling::wanted_seconds() const {
   if (kind != "none" && kind != "skip" && kind != "delay" && kind != "turns" && kind != "work" && kind != "clock" &&
       kind != "faults" && kind != "slow" && kind != "wrong" && kind != "shared" && kind != "visits" && kind != "memory")
     throw CaseError(join({"plant='", kind,
-                          "' is not known; known are none, skip, delay:share, turns:share, work:share, clock:factor, "
+                          "' is unknown: expected none, skip, delay:share, turns:share, work:share, clock:factor, "
                           "faults:pages, slow:rank:share, shared:factor, visits:factor, memory:factor, wrong"}));
 }
 

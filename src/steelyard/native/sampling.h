@@ -21,7 +21,7 @@ struct Sampling {
   double sample_seconds;  // the least length of a sample
   explicit Sampling(Params& p);
 
-  // Whether samples end here, however much is known: of time asked for or of samples there are no more.
+  // Whether the sampling ends because its time or its number of samples is used up.
   bool spent(const Vigil& vigil, std::size_t taken, double elapsed, bool patient) const;
   // The length of a sample by which the clock's error is below 0.1 % of it and it is not too short to watch.
   double wanted_seconds() const;
@@ -60,7 +60,7 @@ struct Plant {
   std::size_t enough(std::size_t operations) const;
 };
 
-// One timed repetition as its threads saw it.
+// One timed repetition, with the times of its threads.
 struct Sample {
   double at, seconds, waited;  // at: s after Measurement::began
   long switches, faults;
@@ -69,7 +69,7 @@ struct Sample {
 
 inline constexpr std::uint64_t long_chain = 100'000;  // cycles by which a case's clock is read: some 30 µs
 
-// What was read at the end of a wait, before the sample of that number.
+// The reading at the end of a wait, before the sample of that number.
 struct Look {
   std::size_t sample;
   Pace pace;

@@ -22,7 +22,7 @@ json::Object measured(const NamedKernel& named, Params& params, Team& team) {
   phases.next("setup");
   params.pass_over({"pinning", "placement", "toolchain"});
   if (auto unread = params.unread(); !unread.empty())
-    throw CaseError(join({"parameter '", unread.front(), "' is not one that this kernel reads"}));
+    throw CaseError(join({"parameter '", unread.front(), "' is unknown to this kernel: remove it"}));
   Measurement m = measure(*kernel, team, sampling, plant, bounds);
   phases.next("sampling");
   if (plant.kind == "wrong") kernel->corrupt();
@@ -78,7 +78,7 @@ class Server {
   static std::vector<int> cpus(const std::string& list) {
     std::vector<int> found = numbers(list);
     for (int cpu : found)
-      if (cpu < 0) throw CaseError(join({"parameter cpus='", list, "' must be a list of processor numbers"}));
+      if (cpu < 0) throw CaseError(join({"parameter cpus='", list, "' must be a list of processor numbers, as 0,1,2"}));
     return found;
   }
   Team& assemble(std::size_t size, std::vector<int> cpus) {

@@ -1,4 +1,4 @@
-// The widest vectors of the processor that the compiler was told of, and stores that bypass the caches.
+// The widest vectors that the compiler flags allow, and stores that bypass the caches.
 #pragma once
 #include <cstddef>
 #if defined(__x86_64__)
@@ -16,7 +16,7 @@ constexpr std::size_t pack_bytes = 16;
 #endif
 constexpr std::size_t pack_doubles = pack_bytes / sizeof(double);
 
-// As many doubles as one register holds; may_alias, since arrays of double are read through it.
+// The doubles of one register; may_alias, because arrays of double are read through it.
 typedef double Pack __attribute__((vector_size(pack_bytes), may_alias));
 
 inline Pack& pack_at(double* p) { return *reinterpret_cast<Pack*>(p); }

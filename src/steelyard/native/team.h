@@ -1,7 +1,7 @@
 // A team of pinned threads that start a piece of work at the same moment. The calling thread is its first member.
 //
-// The threads are our own (team.cpp), or, where a program is linked with team_openmp.cpp, those of the compiler's OpenMP
-// runtime: a kernel is the same object for both.
+// The threads are our own (team.cpp), or, where a program is linked with team_openmp.cpp, those of the compiler's
+// OpenMP runtime: a kernel is the same object for both.
 #pragma once
 #include <sched.h>
 
@@ -50,7 +50,7 @@ struct Job {
   void (*call)(const void* object, Worker w);
 };
 
-// Meets all members of a team again and again; only within what `Team::each` runs.
+// Synchronises all members of a team repeatedly; only within a job of `Team::each`.
 class TeamBarrier {
  public:
   virtual void wait() = 0;
@@ -69,7 +69,7 @@ class Crew : public TeamBarrier {
   virtual std::string runtime() const = 0;
 };
 
-// What carries the threads of this program.
+// The runtime of this program's threads.
 struct ThreadModel {
   const char* name;  // the programming model of kernels on such a team
   std::unique_ptr<Crew> (*hire)(std::size_t size, const std::vector<int>& cpus);
@@ -97,9 +97,9 @@ class Team {
     crew_->one(whose, {&job, [](const void* object, Worker) { (*static_cast<const Call*>(object))(); }});
   }
 
-  // Nothing is asked of the threads for a while: none of them may keep a processor busy.
+  // The threads have no work for a while: none of them may keep a processor busy.
   void rest() { crew_->rest(); }
-  // What carries the team, as JSON for the record; "" for our own threads.
+  // The runtime of the team as JSON for the record; "" for Steelyard's own threads.
   std::string runtime() const { return crew_->runtime(); }
 
  private:

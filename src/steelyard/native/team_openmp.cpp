@@ -71,9 +71,9 @@ class OpenMpThreads final : public Crew {
       came = static_cast<std::size_t>(omp_get_num_threads());
     }
     if (came != size_)
-      throw CaseError(join({"the OpenMP runtime gives ", came, " of the ", size_, " threads that were asked for (",
-                            variable("OMP_THREAD_LIMIT"), ", ", variable("OMP_DYNAMIC"),
-                            "): nothing was measured. Unset what limits it"}));
+      throw CaseError(
+          join({"the OpenMP runtime started only ", came, " of ", size_, " threads (", variable("OMP_THREAD_LIMIT"),
+                ", ", variable("OMP_DYNAMIC"), "). Unset the variable that limits it"}));
     for (auto& f : failures_)
       if (f) std::rethrow_exception(std::exchange(f, nullptr));
   }
@@ -116,9 +116,8 @@ class OpenMpThreads final : public Crew {
   void require(std::size_t index) {
     ProcessorSet set = ProcessorSet::of_thread();
     if (cpus_.empty() || placed_on(set) == std::to_string(cpus_[index])) return;
-    throw CaseError(
-        join({"the OpenMP runtime has put thread ", index, " on processors ", placed_on(set), " instead of ",
-              cpus_[index], " (", variable("OMP_PLACES"), ", ", variable("OMP_PROC_BIND"), ")"}));
+    throw CaseError(join({"the OpenMP runtime placed thread ", index, " on processors ", placed_on(set), " instead of ",
+                          cpus_[index], " (", variable("OMP_PLACES"), ", ", variable("OMP_PROC_BIND"), ")"}));
   }
   void perform(Job job, std::size_t index) {
     try {
@@ -164,7 +163,7 @@ void require_openmp(Params& params) {
   std::string policy = params.choice("wait_policy", found ? found : "default", {"default", "active", "passive"});
   if (policy != (found ? found : "default"))
     throw CaseError(join({"parameter wait_policy='", policy,
-                          "' is not what the OpenMP runtime was started with: OMP_WAIT_POLICY is ",
+                          "' differs from the environment in which the OpenMP runtime started: OMP_WAIT_POLICY is ",
                           (found ? join({"'", found, "'"}) : "not set")}));
 }
 

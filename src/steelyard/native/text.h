@@ -1,4 +1,4 @@
-// Joins words and numbers. A sum of strings would be inlined and optimised in every program that makes one.
+// Joins words and numbers. Operators on strings would be inlined and optimised in every program that uses them.
 #pragma once
 #include <concepts>
 #include <cstdint>

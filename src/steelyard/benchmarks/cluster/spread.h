@@ -56,7 +56,7 @@ struct Spread {
     law.alpha = p.number("alpha", 1);
     if (L < 1 || M % std::max<std::size_t>(L, 1) != 0 || M / L < 2 || ranks * (M / L) > (std::size_t{1} << 32))
       throw CaseError(join({"parameter L='", L, "' must divide elements='", M,
-                            "' into at least 2 blocks, and all ranks together have 2^32 blocks at most"}));
+                            "' into at least 2 blocks, and all ranks together may have at most 2^32 blocks"}));
     if (!(law.alpha > 0 && law.alpha <= 1)) throw CaseError("parameter alpha must be above 0 and at most 1");
     law.blocks = ranks * (M / L) - 1;  // the definition's: the last block is never read
     count = std::clamp<std::size_t>(most_words / L, 1, test_blocks);

@@ -20,7 +20,7 @@ struct Integral {
   Integral(Params& p, Team& team) : intervals(p.count("intervals", 20'000)), own(team.size()) {
     constexpr std::size_t least = 100, most = 1 << 30;
     if (intervals < least || intervals > most)
-      throw CaseError(join({"parameter intervals='", intervals, "' must lie between ", least, " and ", most}));
+      throw CaseError(join({"parameter intervals='", intervals, "' must be from ", least, " to ", most}));
   }
   void run(Worker w, std::size_t operations) {
     Own& mine = own[w.index];

@@ -45,7 +45,7 @@ struct Pass {
   double result = std::numeric_limits<double>::quiet_NaN();
 
   Pass(Params& p, Team& team) : loop(named(p.word("kernel", all_loops().front().name))), policy(p) {
-    if (team.size() != 1) throw CaseError("these loops measure one core: they need threads=1");
+    if (team.size() != 1) throw CaseError("these loops measure one core: use threads=1");
     o.n = p.count("elements", 1000);
     o.stride = loop.strided ? p.count("stride", loop.usual_stride) : 1;
     constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();

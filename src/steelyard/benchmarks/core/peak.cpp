@@ -111,8 +111,8 @@ Way way(std::size_t bits) {
     if (bits == 256) return way<T, 256, Step>();
   if constexpr (pack_bytes >= 64)
     if (bits == 512) return way<T, 512, Step>();
-  throw CaseError(join({"vector_width='", bits, "': the compiler was told of a processor with vectors of ",
-                        8 * pack_bytes, " bits at most; flags such as -march=native tell it of wider ones"}));
+  throw CaseError(join({"vector_width='", bits, "': the compiler flags allow vectors of at most ", 8 * pack_bytes,
+                        " bits. Use flags for wider vectors, such as -march=native"}));
 }
 
 template <class Step>
@@ -133,8 +133,8 @@ struct Peak {
         chosen = way<Fused>(bits, single);
       else
         throw CaseError(
-            "operation='fma': the compiler was told of a processor without fused multiply-add; flags such as "
-            "-march=native tell it of one");
+            "operation='fma': the compiler flags do not allow fused multiply-add. Use other flags, such as "
+            "-march=native");
     } else {
       chosen = way<Separate>(bits, single);
     }

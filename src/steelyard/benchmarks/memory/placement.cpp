@@ -29,7 +29,8 @@ struct Loaded {
         rings(p, team, 1),
         injectors(team.size()) {
     if (team.size() < 2)
-      throw CaseError("the kernel 'loaded' needs at least threads=2: one walks, the others load the memory");
+      throw CaseError(
+          "the kernel 'loaded' needs at least threads=2: one measures the latency, the others load the memory");
     if (elements == 0) throw CaseError(join({"parameter elements must be at least ", chunk}));
     MemoryPolicy policy(p);
     for (auto* vectors : {&a, &b, &c}) *vectors = Buffer<double>::one_each(elements, policy, team, team.size());

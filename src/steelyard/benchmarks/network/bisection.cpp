@@ -20,7 +20,7 @@ inline Pairs matched(const std::string& matching, int size, std::size_t count) {
     if (auto [end, failed] = std::from_chars(matching.data(), matching.data() + matching.size(), seed);
         failed != std::errc{} || end != matching.data() + matching.size())
       throw CaseError(
-          join({"matching='", matching, "' must be halves, or a whole number that seeds a random matching"}));
+          join({"matching='", matching, "' must be halves, or a whole number: the seed of a random matching"}));
     std::mt19937_64 chance(seed);
     for (std::size_t i = order.size() - 1; i > 0; --i) std::swap(order[i], order[chance() % (i + 1)]);
   }

@@ -56,7 +56,8 @@ class CollectiveMemory {
       : shape_(shape), bytes_(elements * (words ? sizeof(std::uint32_t) : 1)), policy_(p) {
     auto size = static_cast<std::size_t>(ranks.size());
     if (elements * size > std::numeric_limits<int>::max())
-      throw CaseError(join({elements, " elements for each of ", size, " ranks are more than MPI's int can count"}));
+      throw CaseError(join({elements, " elements for each of ", size,
+                            " ranks are more than MPI's int can count: use smaller messages"}));
     std::size_t outs = shape.out == Blocks::each ? size : 1, ins = shape.in == Blocks::each ? size : 1;
     out_.emplace(std::max<std::size_t>(1, outs * bytes_), policy_, ranks.team());
     in_.emplace(std::max<std::size_t>(1, ins * bytes_), policy_, ranks.team());

@@ -45,7 +45,7 @@ struct Pair {
 
  private:
   static std::uint64_t ticks_of(double seconds) {
-    if (!(seconds >= 0 && seconds <= 1)) throw CaseError("delay must lie between 0 and 1 seconds");
+    if (!(seconds >= 0 && seconds <= 1)) throw CaseError("delay must be from 0 to 1 seconds");
     return static_cast<std::uint64_t>(seconds * Clock::get().frequency());
   }
 };

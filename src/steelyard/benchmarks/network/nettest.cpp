@@ -46,8 +46,8 @@ struct Nettest {
     std::size_t outstanding = p.count("outstanding", 256);
     window = outstanding / 4 * 2;
     if (window == 0)
-      throw CaseError(join({"outstanding='", outstanding, "' must be at least 4: two channels' requests"}));
-    if (ranks.size() < 2) throw CaseError("ranks='1' has no channel: at least two ranks exchange something");
+      throw CaseError(join({"outstanding='", outstanding, "' must be at least 4, the requests of two channels"}));
+    if (ranks.size() < 2) throw CaseError("ranks='1' has no channel: use at least two ranks");
     channels_ = channels(topology, ranks.rank(), ranks.size());
     std::size_t slots = std::min(window, channels_.size());
     out_.emplace(slots * stride, policy_, ranks.team());

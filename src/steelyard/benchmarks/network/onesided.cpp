@@ -147,9 +147,9 @@ struct OneSided {
     if (count < 1 || bytes < 1 || (Operation::adds && bytes % 8 != 0) || (Operation::one_word && bytes != 8))
       throw CaseError(
           join({"window='", count, "', message_bytes='", bytes,
-                "': both must be at least 1, bytes to be added a multiple of 8, those of an atomic operation 8"}));
+                "': both must be at least 1. accumulate needs a multiple of 8 bytes, an atomic operation 8 bytes"}));
     messages.emplace(p, ranks, bytes, rank == 0, count);
-    if (Operation::adds && messages->places() > 1) throw CaseError("buffers='fresh' are for put and get only");
+    if (Operation::adds && messages->places() > 1) throw CaseError("buffers='fresh' can be used only with put and get");
     walk = {count, bytes, (count * bytes + Messages::line - 1) / Messages::line * Messages::line, messages->places(),
             kind_of_window(ranks, last, std::is_same_v<Operation, CompareAndSwap>)};
     counted.assign(count + 1, 0);

@@ -56,7 +56,7 @@ struct Windows {
     const int half = ranks.size() / 2;
     if (pairs < 1 || pairs > static_cast<std::size_t>(half))
       throw CaseError(join({"pairs='", pairs, "' must be 1 to ", half, " with ", ranks.size(), " ranks"}));
-    if (window < 1) throw CaseError("window='0': a window needs one message at least");
+    if (window < 1) throw CaseError("window='0' must be at least 1: a window has at least one message");
     const int used = static_cast<int>(pairs), rank = ranks.rank();
     if (rank < used) return rank + half;
     return rank >= half && rank < half + used ? rank - half : -1;

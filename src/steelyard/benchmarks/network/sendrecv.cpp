@@ -19,7 +19,7 @@ struct Chain {
         right((rank + 1) % ranks.size()),
         ranks_(ranks.size()),
         comm_(ranks.comm()) {
-    if (ranks_ < 2) throw CaseError("ranks='1': a chain needs two ranks at least");
+    if (ranks_ < 2) throw CaseError("ranks='1': a chain needs at least two ranks");
   }
   void run(std::size_t operations) {
     for (std::size_t i = 0; i < operations; ++i, messages.next()) exchange();

@@ -92,8 +92,7 @@ struct Round {
     std::size_t asked = p.count("round", 0);
     if (ranks.size() < 2) throw CaseError("ranks='1': a pair needs two ranks");
     if (asked >= static_cast<std::size_t>(ring))
-      throw CaseError(
-          join({"round='", asked, "' of ", ranks.size(), " ranks is not one: there are the rounds 0 to ", ring - 1}));
+      throw CaseError(join({"round='", asked, "' must be from 0 to ", ring - 1, " with ", ranks.size(), " ranks"}));
     const int round = static_cast<int>(asked), rank = ranks.rank();
     if (rank == ring || rank == round)
       partner = rank == ring ? round : ring;

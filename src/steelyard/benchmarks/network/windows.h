@@ -18,8 +18,8 @@ namespace steelyard {
   std::size_t room = available_memory();
   if (statvfs("/dev/shm", &shared) == 0) room = std::min<std::size_t>(room, shared.f_bavail * shared.f_frsize);
   if (bytes * here > room)
-    throw CaseError(join({"windows of ", bytes >> 20, " MiB for each of ", here, " ranks are needed, and ", room >> 20,
-                          " MiB are to be had (of memory, and of /dev/shm, where windows of one machine lie)"}));
+    throw CaseError(join({"windows of ", bytes >> 20, " MiB for each of ", here, " ranks are needed, but ", room >> 20,
+                          " MiB are available (of memory and of /dev/shm, which holds the windows of one machine)"}));
 }
 
 // Does `job`, which may fail on one rank alone, before what only all can do together. Where it failed anywhere all give
@@ -65,9 +65,9 @@ class Window {
     }
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
     if (outcome != MPI_SUCCESS)
-      throw CaseError(
-          join({made_by(),
-                " is refused by this MPI over this transport; with Open MPI between hosts: --set transport=tcp"}));
+      throw CaseError(join(
+          {made_by(),
+           " is not supported by this MPI over this transport. With Open MPI between hosts, use --set transport=tcp"}));
     shift_ = (line - reinterpret_cast<std::uintptr_t>(base) % line) % line;
     data_ = base + shift_;
   }

@@ -196,7 +196,7 @@ struct Fftw : Signal {
     if (threads)
       library.find<void(int)>("fftw_plan_with_nthreads")(static_cast<int>(team.size()));
     else if (team.size() > 1)
-      throw CaseError(join({"this site's FFTW has no threads: threads='", team.size(), "' must be 1"}));
+      throw CaseError(join({"the FFTW of this site does not support threads: threads='", team.size(), "' must be 1"}));
     execute = library.find<void(void*)>("fftw_execute"), destroy = library.find<void(void*)>("fftw_destroy_plan");
     if (auto* limit = library.find<void(double)>("fftw_set_timelimit")) limit(most_seconds);
     auto* make = library.find<void*(int, double*, double*, int, unsigned)>("fftw_plan_dft_1d");
@@ -204,7 +204,7 @@ struct Fftw : Signal {
     static const std::string file = learnt_file("wisdom");
     if (auto* recall = library.find<int(const char*)>("fftw_import_wisdom_from_filename")) recall(file.c_str());
     plan = make(static_cast<int>(elements), x.data(), result.data(), forward, measure);
-    if (!plan) throw CaseError(join({"FFTW has no plan for elements='", elements, "'"}));
+    if (!plan) throw CaseError(join({"FFTW cannot plan elements='", elements, "': use another size"}));
     if (auto* remember = library.find<int(const char*)>("fftw_export_wisdom_to_filename")) {
       std::string fresh = join({file, ".", getpid()});  // a half-written file must not be read
       if (remember(fresh.c_str())) std::rename(fresh.c_str(), file.c_str());

@@ -32,7 +32,7 @@ struct Matrices {
   static std::size_t checked(std::size_t order) {
     if (order >= 1 && order <= most) return order;
     throw CaseError(
-        join({"parameter order='", order, "' must be from 1 to ", most, ": beyond that the check is not exact"}));
+        join({"parameter order='", order, "' must be from 1 to ", most, ": the check is exact only up to this order"}));
   }
   static double entry(std::uint64_t i) {
     return static_cast<double>(static_cast<std::int64_t>(scattered(i)) >> 44) * unit;
@@ -228,8 +228,8 @@ struct Blas : Matrices {
       for (const char* name : {"openblas_set_num_threads", "MKL_Set_Num_Threads"})
         if (auto* tell = library.find<void(int)>(name)) tell(static_cast<int>(team.size())), told = true;
       if (!told && team.size() > 1)
-        throw CaseError(
-            join({"this site's BLAS cannot be told its number of threads: threads='", team.size(), "' must be 1"}));
+        throw CaseError(join(
+            {"Steelyard cannot set the number of threads of this site's BLAS: threads='", team.size(), "' must be 1"}));
       multiply();
     });
     spoil(c, team, static_cast<double>(NAN));

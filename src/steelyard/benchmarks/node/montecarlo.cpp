@@ -94,7 +94,7 @@ struct MonteCarlo {
         sums(padded, policy, team),
         squares(padded, policy, team),
         counters(padded, policy, team) {
-    if (chains < 2 || steps < 1) throw CaseError("chains and steps must be at least 2 and 1");
+    if (chains < 2 || steps < 1) throw CaseError("chains must be at least 2, and steps at least 1");
     for (std::size_t i = 0; i < padded; ++i) {
       std::uint64_t z = (i + 1) * 0x9e3779b97f4a7c15u;
       z = (z ^ (z >> 32)) * 0xd6e8feb86659fd93u;

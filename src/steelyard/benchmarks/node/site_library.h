@@ -30,7 +30,7 @@ class SiteLibrary {
       if (library_ && dlsym(library_, needed)) return;
     }
     throw CaseError(join({"there is no ", what, " on this machine with the function ", needed, " (looked for: ", tried,
-                          "): install one, or name its file in $", variable}));
+                          "). Install one, or name its file in $", variable}));
   }
   // The function of that name; null where the library lacks it.
   template <class Function>

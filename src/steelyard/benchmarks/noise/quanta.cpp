@@ -62,7 +62,7 @@ struct Quanta {
 
   Quanta(Params& p, Team& team) : count(p.count("quanta", 100)), quantum(p.number("quantum", 1e-4)), logs(team.size()) {
     if (count < 1 || !(quantum >= 1e-5 && quantum <= 1e-2))
-      throw CaseError("quanta must be at least 1, and quantum lie between 1e-5 and 1e-2 seconds");
+      throw CaseError("quanta must be at least 1, and quantum must be from 1e-5 to 1e-2 seconds");
     team.each([&](Worker w) {
       std::size_t room = std::min(most_each, most_of_all / w.size);
       logs[w.index].values.reserve(room);

@@ -21,7 +21,7 @@ struct Request {
       : elements(edges(p.count("elements", 32768))), iterations(p.count("iterations", 50)), policy(p) {
     p.choice("model", model, {model});
     if (iterations < 1 || iterations > most_steps)
-      throw CaseError(join({"iterations='", iterations, "' is not possible: expected 1 to ", most_steps}));
+      throw CaseError(join({"iterations='", iterations, "' cannot be used: expected 1 to ", most_steps}));
   }
   // Before anything is allocated: of so many parts of this host.
   void require(const Part& part, std::size_t parts) const {
@@ -30,7 +30,7 @@ struct Request {
     if (std::size_t available = available_memory(); bytes > available)
       throw CaseError(
           join({"not enough memory: a mesh of ", elements[0], " x ", elements[1], " x ", elements[2],
-                " elements needs ", bytes >> 20, " MiB on this host, and ", available >> 20, " MiB may be used"}));
+                " elements needs ", bytes >> 20, " MiB on this host, but ", available >> 20, " MiB may be used"}));
   }
 };
 

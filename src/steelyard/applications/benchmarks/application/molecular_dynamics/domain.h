@@ -30,7 +30,7 @@ struct Decomposition {
     if (found[0] == 0)
       throw CaseError(
           join({"ranks='", ranks, "' cannot share a box of ", sides(box),
-                " cells in blocks: each must be at least 2 cells wide every way. Use fewer ranks, a number of "
+                " cells: each block must be at least 2 cells wide in each direction. Use fewer ranks, a number of "
                 "ranks with more factors, or more particles"}));
     for (int d = 0; d < 3; ++d) blocks[d] = static_cast<int>(found[d]);
   }

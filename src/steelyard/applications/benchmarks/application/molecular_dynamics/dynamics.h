@@ -78,7 +78,7 @@ class Dynamics {
     const std::size_t bytes = static_cast<std::size_t>(here) * Simulation<Link>::bytes(block);
     if (std::size_t available = available_memory(); bytes > available)
       throw CaseError(join({"not enough memory: particles='", problem_.particles, "' need ", bytes >> 20,
-                            " MiB on this host, and ", available >> 20, " MiB may be used"}));
+                            " MiB on this host, but ", available >> 20, " MiB may be used"}));
     return block;
   }
   std::string words() const {

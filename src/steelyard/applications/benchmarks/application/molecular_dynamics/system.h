@@ -51,8 +51,8 @@ struct Problem {
         model(p.choice("model", this_model, {this_model})) {
     if (particles % 4 != 0 || particles == 0)
       throw CaseError(join({"particles='", particles,
-                            "' must be a multiple of 4, of which a cell of the "
-                            "lattice has as many: use ",
+                            "' must be a multiple of 4, because each cell of "
+                            "the lattice has 4 particles: use ",
                             particles / 4 * 4 + 4}));
     if (steps < 1 || steps > 1000000) throw CaseError(join({"steps='", steps, "' must be from 1 to 1000000"}));
     if (!(temperature > 0 && temperature <= 5))
@@ -88,8 +88,8 @@ struct Box {
     if (cells[0] == 0)
       throw CaseError(
           join({"particles='", particles,
-                "' fill no box that is 3 or more cells of 4 "
-                "particles wide each way, as the cutoff needs: use 4 times a product of three such numbers, as "
+                "' do not fill a box of whole cells of 4 particles, at least 3 cells "
+                "wide in each direction, as the cutoff needs. Use 4 times a product of three such numbers, as "
                 "4000, 32000 or 256000"}));
     for (int d = 0; d < 3; ++d) length[d] = static_cast<double>(cells[d]) * edge();
   }

@@ -49,7 +49,7 @@ struct Problem {
   // Before anything is allocated: `bytes` in all on this host, of a program that several ranks of a host may share.
   [[gnu::cold]] void require(std::size_t bytes) const {
     if (std::size_t available = available_memory(); bytes > available)
-      throw CaseError(join({"not enough memory: ", name(), " needs ", bytes >> 20, " MiB on this host, and ",
+      throw CaseError(join({"not enough memory: ", name(), " needs ", bytes >> 20, " MiB on this host, but ",
                             available >> 20, " MiB may be used"}));
   }
 };

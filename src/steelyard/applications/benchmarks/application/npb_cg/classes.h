@@ -54,7 +54,7 @@ inline Class class_of(const Problem& problem) {
       if (problem.scale == 1) return c;
       if (static_cast<double>(c.order) * static_cast<double>(problem.scale) > most)
         throw CaseError(join({"scale='", problem.scale,
-                              "' cannot be used: the matrix would have more than "
+                              "' cannot be used: it gives a matrix of more than "
                               "1e9 rows"}));
       c.order *= static_cast<std::uint32_t>(problem.scale);
       c.nonzeros *= static_cast<double>(problem.scale);

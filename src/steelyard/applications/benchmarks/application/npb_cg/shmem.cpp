@@ -17,8 +17,8 @@ class SymmetricLink {
     data_ = static_cast<double*>(shmem_align(64, bytes));
     all_or_none(ranks, [&] {
       if (!data_)
-        throw CaseError(join({"the symmetric heap has no room for ", bytes >> 20,
-                              " MiB more; SHMEM_SYMMETRIC_HEAP_SIZE says how large it is"}));
+        throw CaseError(join(
+            {"the symmetric heap has no room for ", bytes >> 20, " MiB more: increase SHMEM_SYMMETRIC_HEAP_SIZE"}));
     });
     come_ = reinterpret_cast<std::uint64_t*>(data_ + doubles);
     std::memset(data_, 0, bytes);

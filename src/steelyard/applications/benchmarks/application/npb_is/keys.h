@@ -81,7 +81,7 @@ inline IsClass is_class(const Problem& problem) {
       if (problem.scale == 1) return c;
       int times = std::countr_zero(problem.scale);
       if (c.log2_keys + times > most)
-        throw CaseError(join({"scale='", problem.scale, "' cannot be used: there would be more than 2^31 keys"}));
+        throw CaseError(join({"scale='", problem.scale, "' cannot be used: it gives more than 2^31 keys"}));
       c.scale = problem.scale, c.log2_keys += times, c.log2_range += times;
       for (std::size_t i = 0; i < test_keys; ++i) c.indices[i] = (2 * i + 1) * c.keys() / (2 * test_keys);
       return c;

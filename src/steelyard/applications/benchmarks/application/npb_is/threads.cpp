@@ -87,8 +87,8 @@ struct IS {
 
   static std::size_t affordable(const Problem& problem, const IsClass& kind, const Team& team) {
     if (team.size() > kind.keys() / grain)
-      throw CaseError(join({"threads='", team.size(), "' are too many for class ", kind.letter, ", of which ",
-                            kind.keys() / grain, " can have keys"}));
+      throw CaseError(join({"threads='", team.size(), "' are too many for class ", kind.letter, ": at most ",
+                            kind.keys() / grain, " threads can have keys"}));
     // Keys and, for the check, sorted keys; ranks; every thread's counts.
     problem.require(2 * kind.keys() * sizeof(Key) + kind.range() * (sizeof(std::uint32_t) + team.size()));
     return kind.keys();

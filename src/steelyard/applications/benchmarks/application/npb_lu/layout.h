@@ -85,7 +85,7 @@ struct Decomposition {
     Decomposition out(n, static_cast<int>(std::min<std::size_t>(blocks, static_cast<std::size_t>(most) + 1)));
     if (!out || blocks > static_cast<std::size_t>(most))
       throw CaseError(join({what, "='", blocks, "' cannot be used by LU on a grid of ", n,
-                            " points a side, of which each block needs 2 x 2 in x and y: ",
+                            " points along each side. Each block needs 2 x 2 points in x and y. Possible are: ",
                             usable(n, std::min(most, 128)), (most > 128 ? " ..." : "")}));
     return out;
   }

@@ -62,7 +62,7 @@ struct State {
   void refuse_overflow() const {
     if (static_cast<std::size_t>(topology.slots()) > x.size() ||
         static_cast<std::size_t>(topology.parts()) > parts.size())
-      throw CaseError("the mesh has more mortar points than were provided for");
+      throw CaseError("the mesh has more mortar points than its arrays can hold");
   }
   template <class Use>
   void each_block(Worker w, Use use) const {

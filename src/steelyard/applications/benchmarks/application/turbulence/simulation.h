@@ -23,7 +23,7 @@ struct Request {
     p.choice("model", model, {model});
     auto most = static_cast<std::size_t>(longest / grid.step());
     if (steps < 1 || steps > most)
-      throw CaseError(join({"steps='", steps, "' cannot be verified: of ", grid.words(), " expected 1 to ", most}));
+      throw CaseError(join({"steps='", steps, "' cannot be verified on ", grid.words(), ": expected 1 to ", most}));
   }
   // Before anything is allocated: of so many ranks on this host, with so many threads each.
   void require(std::size_t ranks, std::size_t me, std::size_t here, std::size_t threads) const {
@@ -32,7 +32,7 @@ struct Request {
       throw CaseError(join({"ranks='", ranks, "' cannot share ", grid.words(), ": expected 1 to ", most}));
     auto bytes = static_cast<std::size_t>(Flow::bytes(grid, ranks, me, threads)) * here;
     if (std::size_t available = available_memory(); bytes > available)
-      throw CaseError(join({"not enough memory: ", grid.words(), " need ", bytes >> 20, " MiB on this host, and ",
+      throw CaseError(join({"not enough memory: ", grid.words(), " need ", bytes >> 20, " MiB on this host, but ",
                             available >> 20, " MiB may be used"}));
   }
 };
