@@ -15,7 +15,8 @@ def install_command(*packages: str, python: Path | None = None) -> str:
 
     It uses the pip of this Python, or else uv, or the pip of the Python that made this environment.
     """
-    running, into = sys.executable, str(python or sys.executable)
+    running = sys.executable
+    into = str(python or running)
     if importlib.util.find_spec("pip"):
         words = [running, "-m", "pip", *(["--python", into] if python else []), "install"]
     elif uv := shutil.which("uv"):

@@ -64,7 +64,12 @@ def environment(job, base):
     return {**base, **mpi.environment(job)}
 
 
-scheduler = Scheduler("starter", "Starter", lambda environ: None, Launcher("example-run", argv, environment))
+scheduler = Scheduler(
+    name="starter",
+    title="Starter",
+    allocation=lambda environ: None,
+    launcher=Launcher("example-run", argv, environment),
+)
 '''
 SCHEDULER = '''
 """A scheduler of one machine."""

@@ -123,7 +123,7 @@ def _alone() -> Iterator[None]:
 
 def _make(folder: Path, wanted: str, wheels: Path | None, show: Callable[[str], None]) -> None:
     """An environment without pip, into which this process's own pip, or uv, installs the package."""
-    code, printed = _run([sys.executable, "-m", "venv", "--without-pip", str(folder)], show)
+    code, printed = _run([sys.executable, "-I", "-m", "venv", "--without-pip", str(folder)], show)
     if code:
         raise MachineFailed(_why(wanted, folder, printed, "the environment cannot be made"))
     command = shlex.split(install_command(python=folder / "bin" / "python"))
@@ -161,6 +161,7 @@ def _why(wanted: str, folder: Path, printed: str, cause: str) -> str:
 def _run(command: list[str], show: Callable[[str], None]) -> tuple[int, str]:
     """(exit code, all that it printed); each line is shown when it comes. Ctrl-C ends the program, too."""
     environment = {name: value for name, value in os.environ.items() if name not in _ASTRAY}
+    environment["PYTHONSAFEPATH"] = "1"  # a pip.py in the current folder is not run
     environment |= {"PIP_USER": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
     environment.setdefault("PIP_RETRIES", "1")  # pip's own five keep a user waiting for half a minute
     lines: list[str] = []
