@@ -9,5 +9,5 @@
 #include "sampling.cpp"
 #include "serve.cpp"
 #include "stopping.cpp"
-#include "text.cpp"
 #include "team.cpp"
+#include "text.cpp"

@@ -110,15 +110,14 @@ class OwnThreads final : public Crew {
 
 // A program that is linked with another model takes that one.
 [[gnu::weak]] const ThreadModel& thread_model() {
-  static const ThreadModel own{
-      "threads",
-      [](std::size_t size, const std::vector<int>& cpus) -> std::unique_ptr<Crew> {
-        auto crew = std::make_unique<OwnThreads>(size, cpus);
-        // Every thread is up and pinned, or has failed, before anything is timed.
-        crew->perform({nullptr, [](const void*, Worker) {}});
-        return crew;
-      },
-      [](Params&) {}};
+  static const ThreadModel own{"threads",
+                               [](std::size_t size, const std::vector<int>& cpus) -> std::unique_ptr<Crew> {
+                                 auto crew = std::make_unique<OwnThreads>(size, cpus);
+                                 // Every thread is up and pinned, or has failed, before anything is timed.
+                                 crew->perform({nullptr, [](const void*, Worker) {}});
+                                 return crew;
+                               },
+                               [](Params&) {}};
   return own;
 }
 
