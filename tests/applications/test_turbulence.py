@@ -175,7 +175,7 @@ def test_the_work_is_points_and_steps(ask: Asked) -> None:
     ("model", "workers", "asked", "words"),
     [
         ("threads", 1, {"points": "4096"}, "points='4096' cannot be used: expected 32768 (32 x 32 x 32) to 2^40"),
-        ("threads", 1, {"steps": "17", "points": "32768"}, "of 32 x 32 x 32 points expected 1 to 16"),
+        ("threads", 1, {"steps": "17", "points": "32768"}, "on 32 x 32 x 32 points: expected 1 to 16"),
         ("mpi", 2, {"threads": "0"}, "threads='0' of each rank must be from 1 to 1024"),
     ],
 )

@@ -358,7 +358,7 @@ from steelyard import build
 toolchain = build.Toolchain("logged", sys.argv[1], "1", "-O0")
 try:
     print("ready", flush=True)
-    build.make([build.Program(f"my.{Path(s).stem}", Path(s), toolchain) for s in sys.argv[2:]])
+    build.make([build.Program(name=f"my.{Path(s).stem}", source=Path(s), toolchain=toolchain) for s in sys.argv[2:]])
 except KeyboardInterrupt:
     sys.exit(130)
 """

@@ -173,7 +173,7 @@ def test_the_number_of_the_format_is_raised_when_a_run_is_gone_on_with_and_never
 
 
 def test_two_writers_of_one_run_are_refused(folder: records.RunFolder) -> None:
-    with pytest.raises(UsageError, match="another process"):
+    with pytest.raises(UsageError, match="Another process"):
         records.RunFolder(folder.path)
 
 
@@ -257,7 +257,7 @@ def test_a_run_is_removed_with_all_its_files_and_nothing_else(tmp_path: Path, tw
     (kept := tmp_path / "kept").mkdir()
     (kept / "file").touch()
     folder = records.RunFolder.create(tmp_path / "runs", two_sockets, PLAN, {}, "old")
-    with pytest.raises(UsageError, match="being written"):
+    with pytest.raises(UsageError, match="is writing the run"):
         removing.expect_removable(folder.path)
     folder.close()
     removing.expect_removable(folder.path)

@@ -95,7 +95,7 @@ def test_a_report_has_the_causes_of_the_traces_that_it_is_given(
     words = ["report", str(run), "--output", str(tmp_path / "page.html"), "--trace"]
     assert cli.run_and_explain(lambda: cli.app([*words, str(trace)])) == 0
     html = (tmp_path / "page.html").read_text()
-    assert "&#39;lu-2&#39; 2 ranks compute 72 % of the time. Most of the rest is lost by load balance" in html
+    assert "&#39;lu-2&#39; 2 ranks compute 72 % of the time. The largest loss is in load balance" in html
     capsys.readouterr()
     assert cli.run_and_explain(lambda: cli.app([*words, str(run)])) == 2
     assert capsys.readouterr().err.startswith("steelyard: ")
