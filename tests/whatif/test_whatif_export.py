@@ -139,7 +139,7 @@ def test_the_command_writes_a_trace_and_mistakes_get_a_sentence(small: Path, tmp
     assert run(str(small), "--format", "goal", "-o", str(tmp_path / "x.goal")) == ""
     assert (tmp_path / "x.goal").read_text().startswith("num_ranks 2\n")
     assert "A trace has no format 'json'" in run(str(small))
-    assert "A run has no format 'ti'" in run("--format", "ti")
+    assert "A run cannot be exported as 'ti'" in run("--format", "ti")
     assert "needs --output" in run(str(small), "--format", "ti")
     assert "has no calls of a run" in run(str(tmp_path / "x.goal"), "--format", "prv", "-o", str(tmp_path / "y"))
     assert not (tmp_path / "y").exists()

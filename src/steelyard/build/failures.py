@@ -34,5 +34,5 @@ def explained() -> Iterator[None]:
     except OSError as error:
         raise MachineFailed(
             f"The programs cannot be written to the cache {cache()}: {error.strerror or error}. "
-            "Set STEELYARD_CACHE to a folder that can be written and has space."
+            "Set STEELYARD_CACHE to a writable folder with enough space."
         ) from error

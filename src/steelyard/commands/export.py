@@ -57,7 +57,7 @@ def command(
             _export_trace(traces, Path(name), form, output)
             return
     if form not in export.FORMATS:
-        raise UsageError(f"A run has no format '{form}' (given by --format). {nearest(form, export.FORMATS)}")
+        raise UsageError(f"A run cannot be exported as '{form}' (given by --format). {nearest(form, export.FORMATS)}")
     if output:
         files.expect_output(output, export.WHAT)
     run = conclusion.read(records.find(runs, name), paths or [])

@@ -29,7 +29,7 @@ def command(
         typer.Option(
             "--against",
             metavar="RUN",
-            help="Run of another system to compare the kernels of the node with, such as 20261120-101500 (default: none).",
+            help="Compare the node benchmarks with a run of another system, such as 20261120-101500 (default: none).",
         ),
     ] = None,
     traces: Annotated[

@@ -157,7 +157,7 @@ def _sound(line: Line) -> None:
         if len(column.at) != len(column.value):
             raise ValueError(f"the columns of '{column.sensor}' are of different lengths")
         if not all(abs(value) < GREATEST for value in column.value):
-            raise ValueError(f"the columns of '{column.sensor}' have an impossible number")
+            raise ValueError(f"the columns of '{column.sensor}' contain an impossible value")
     moments = [moment for column in line.columns for moment in column.at] + list(line.idle or ())
     if not all(0 <= moment < MOST for moment in moments):
         raise ValueError("an impossible time")

@@ -18,7 +18,7 @@ from steelyard.units import quantity
 
 GUESS = "The energy is modelled from the load, not measured. "
 BARS = (
-    "Less is better; 1 is the energy of {reference}. Each interval covers the intervals of both energies. If it contains 1, "
+    "Less is better; 1 is the energy of {reference}. Each interval includes the uncertainty of both energies. If it contains 1, "
     "it is not clear which energy is less."
 )
 POINTS = (

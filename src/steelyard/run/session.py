@@ -129,7 +129,7 @@ def go_on(
     if run.in_turn:
         raise UsageError(
             f"The run {path} was measured in turn with another run. Its missing cases, measured alone, would be out of turn. "
-            "Compare the two as far as they are, or measure both again with: steelyard compare --in-turn"
+            "Compare the cases that both have, or measure both again with: steelyard compare --in-turn"
         )
     done = finished_cases(run)
     folder = records.RunFolder(path)  # first: where nothing can be written, nothing need be built

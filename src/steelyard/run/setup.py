@@ -102,8 +102,8 @@ def _expect_distinct(toolchains: Sequence[Toolchain]) -> None:
     for one in toolchains:
         if other := next((t for t in toolchains if t.name == one.name and t.compiler != one.compiler), None):
             raise UsageError(
-                f"The compilers {one.compiler} and {other.compiler} are both {one.name}, so that their results could not be told "
-                "apart (given by --toolchain). Measure them in two runs, and compare these."
+                f"The compilers {one.compiler} and {other.compiler} are both {one.name} (given by --toolchain). Their "
+                "results would have the same name. Measure them in two runs, and compare these."
             )
 
 
@@ -128,6 +128,7 @@ def _expect_openmp(settings: Settings, toolchains: Iterable[Toolchain]) -> None:
     for toolchain in toolchains:
         if not build.has_openmp(toolchain):
             raise UsageError(
-                f"The compiler {toolchain.name} has no OpenMP runtime (given by --set model=openmp): a program with -fopenmp and "
-                "<omp.h> cannot be built. Clang's is a package of its own: apt-get install libomp-dev. Other models need none."
+                f"The compiler {toolchain.name} has no OpenMP runtime (given by --set model=openmp): a program with -fopenmp "
+                "and <omp.h> cannot be built. Clang's runtime is a separate package: apt-get install libomp-dev. "
+                "Other models need none."
             )

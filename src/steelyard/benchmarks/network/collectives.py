@@ -6,9 +6,9 @@ common clock. The time is that from the first start to the last end. Each nonblo
 computes for as long as the operation takes alone.
 
 Reading: The size is that of one block: the data that a rank sends to one other rank, or the whole data if all ranks hold the
-same (broadcast, reduce, allreduce, scan). A step up between two sizes is another algorithm of the MPI. If a larger size is
-faster than a smaller one, the MPI chose the wrong algorithm. The time should grow with the logarithm of the number of ranks for
-small blocks, and hardly for large blocks in broadcast and allreduce. At overlap 0 the operation makes no progress while the
+same (broadcast, reduce, allreduce, scan). At a step up between two sizes the MPI changes to another algorithm. If a larger size
+is faster than a smaller one, the MPI chose the wrong algorithm. The time should grow with the logarithm of the number of ranks
+for small blocks, and hardly for large blocks in broadcast and allreduce. At overlap 0 the operation makes no progress while the
 processor computes; at 100 % it costs nothing in addition.
 
 Caution: Operations shorter than a sample follow each other without pause. The root moves to the next rank each time. A fixed

@@ -6,9 +6,9 @@ Reading: A vector larger than the caches is read as fast as the memory allows. N
 alone. A vector that fits into a cache shows how well additions overlap: one addition takes about four cycles, so several sums
 must run at once.
 
-Caution: The numbers are integers, so their sum is exact in any order. The sum of real data depends on the number of workers. A
-device that works alone keeps its sum. If threads and a device work together, the time includes the transfer of the sum to the
-host.
+Caution: The numbers are integers, so their sum is exact in any order. The sum of other data depends on the number of workers,
+since the order of the additions changes. A device that works alone keeps its sum. If threads and a device work together, the
+time includes the transfer of the sum to the host.
 
 Source: The kernel "red" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes and this program are our own.
 """

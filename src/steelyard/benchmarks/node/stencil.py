@@ -6,9 +6,9 @@ neighbours. The border is fixed, and the two grids change places after every ste
 Reading: If three planes fit into a cache, each point is read from the memory once and written once, and the memory sets the
 speed. In mixed mode the two shares exchange the planes at their border after every step; the time includes this.
 
-Caution: The count is 16 bytes for each point, which is the minimum. Ordinary stores read each line before they write it (24
-bytes). Grids larger than the last-level cache are stored past the caches instead (stores=ordinary and stores=streaming choose
-one way). The kernel rounds the edge down to whole cache lines.
+Caution: The count is 16 bytes for each point, which is the minimum. Ordinary stores read each line before they write it, which
+makes 24 bytes. Grids larger than the last-level cache are stored past the caches instead (stores=ordinary and stores=streaming
+choose one way). The kernel rounds the edge down to whole cache lines.
 
 Source: The kernel "3dstc" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes, coefficients and this program
 are our own.

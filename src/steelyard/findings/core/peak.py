@@ -56,7 +56,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         claim = f"The widest vectors reach {much} of their limit, which is impossible: {details}.{caution}"
         return [Finding("peak", "notice", claim, evidence, cause, remedy, BENCHMARK, effect=doubt, reach="figures")]
     if min(shares) >= NEAR:
-        cause = "The pipes are busy in every cycle, as the table of processors states."
+        cause = "All pipes of the processor are busy in every cycle. Their number is that of the processor table."
         return [Finding("peak", "good", claim, evidence, cause, "", BENCHMARK)]
     low = min(judged, key=lambda j: j.share)
     narrower = [

@@ -61,7 +61,7 @@ def _finding(a: str, b: str, pairs: list[Pair]) -> Finding:
         "MPIs differ in how they use shared memory, in the size at which the protocol changes, and in their "
         "collective algorithms."
         if different
-        else "Both MPIs use the same copies and the same network.",
+        else "Both MPIs copy data in the same way and use the same network.",
         "Use the MPI that is faster for the operations of your program, and name the MPI with every figure."
         if different
         else "",

@@ -20,7 +20,7 @@ NOTE = (
     "runs."
 )
 ENERGY_NOTE = (
-    "Below 1 this system needs less energy, above 1 the other one does. Each interval covers the intervals of both energies, "
+    "Below 1 this system needs less energy, above 1 the other one does. Each interval includes the uncertainty of both energies, "
     "but not the errors that the makers of the two sensors state."
 )
 

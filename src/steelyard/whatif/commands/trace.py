@@ -30,7 +30,7 @@ def command(
     """Run an MPI application and record its calls for **steelyard whatif**, in a folder with one file per rank.
 
     The application is not changed and not linked again. If it crashes, the trace has all earlier calls. The exit code is that
-    of the command. MPI_Pcontrol(n) begins region n, which whatif can replay alone or with faster cores.
+    of the command. MPI_Pcontrol(n) begins region n. The command whatif can replay a region alone or with faster cores.
 
     Examples: **steelyard trace -- mpiexec -n 4 ./solver input.nml** · **steelyard trace -o cg -- srun -n 64 ./cg** ·
     **steelyard trace --mpi mpich -- mpiexec.mpich -n 8 ./lu**

@@ -68,4 +68,4 @@ def _again(timed: list[tuple[Record, dict[str, float]]]) -> str:
     if not spent:
         return ""
     many = "1 attempt that was" if len(spent) == 1 else f"{len(spent)} attempts that were"
-    return f"Of this time, {values.duration(sum(spent))} went into {many} disturbed and measured again."
+    return f"Of this time, {values.duration(sum(spent))} was spent on {many} disturbed and measured again."
