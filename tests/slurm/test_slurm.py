@@ -301,7 +301,7 @@ def test_a_job_that_waits_is_told_and_can_be_cancelled(slurm: Rig, tmp_path: Pat
     slurm.run(["scancel", first.split()[3]])
     _, said = process.communicate(timeout=60)
     assert process.returncode == 4
-    assert "was cancelled.\nIt had not begun a run" in said
+    assert "was cancelled.\nThe job had not started a run" in said
 
 
 def test_words_that_the_node_refuses_end_with_its_own_words_and_code(slurm: Rig, tmp_path: Path) -> None:
