@@ -140,7 +140,7 @@ class Counter:
         pass
 
 
-def until(happens: Callable[[], object], what: str, seconds: float = 30) -> None:
+def until(happens: Callable[[], object], what: str, seconds: float = 120) -> None:
     """Waits for it; the limit only ends a test that has failed."""
     end = time.monotonic() + seconds
     while not happens():
