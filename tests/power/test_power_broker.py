@@ -437,8 +437,8 @@ def test_strangers_get_nothing_in_and_are_told_why(mosquitto, collectors, tmp_pa
     plain = Broker("127.0.0.1", mosquitto.port)
     payload = message.encode(batch("s/n", uuid4(), 0, 0.0))
     for broker, words in (
-        (anonymous, "does not take us"),
-        (wrong, "does not take us"),
+        (anonymous, "refuses the connection"),
+        (wrong, "refuses the connection"),
         (forged, "its certificate is not signed"),
         (plain, "lost|No MQTT broker answers"),
     ):

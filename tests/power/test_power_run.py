@@ -79,7 +79,7 @@ def test_lines_come_once_a_second_so_that_little_is_lost(tmp_path: Path) -> None
         (b'{"columns": [{"sensor": "rail", "at": ["x"], "value": [1.0]}]}', "int"),
         (b'{"sensors": [{"name": "a", "quantity": "energy", "source": "b", "window": -1}]}', "negative"),
         (b'{"sensors": [{"name": "a", "quantity": "energy", "source": "b", "update": 1e308}]}', "impossibly large"),
-        (b'{"columns": [{"sensor": "rail", "at": [1], "value": [1e300]}]}', "an impossible number"),
+        (b'{"columns": [{"sensor": "rail", "at": [1], "value": [1e300]}]}', "an impossible value"),
         (b'{"idle": [3]}', "length"),
         (b'{"idle": [5, 3]}', "ends before it begins"),
         (b"\xff\xfe", "left out"),

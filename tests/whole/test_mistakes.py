@@ -306,7 +306,7 @@ REFUSED = [
     ("compare {run} 4x~AMD~8350~Barcelona --fail-on-slower", "two runs"),
     ("report --against nonsense", "nonsense"),
     # Output
-    ("export --format xml", "no format 'xml'"),
+    ("export --format xml", "cannot be exported as 'xml'"),
     ("export --format parquet", "--output"),
     ("export -o {here}/folder", "it is a folder"),
     ("export -o {here}/missing/x.json", "does not exist"),
