@@ -5,10 +5,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-WINGS = ("applications", "power", "whatif")
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+WINGS = CONTRACTS[0]["layers"][0].split(" | ")
 
 
 def main() -> int:

@@ -35,16 +35,21 @@ def inside(door: str) -> dict[str, Path]:
 
 
 @cache
+def installed(door: str) -> dict[str, Path]:
+    """Returns the folder of each package behind a door of the wings that a site has installed, by dotted name."""
+    return {name: Path(spec.origin or "").parent for name, spec in _installed(door).items()}
+
+
 def packages(door: str) -> dict[str, Path]:
-    """Returns all packages behind a door: those of `inside`, then those of the wings that a site has installed."""
-    return inside(door) | {name: Path(spec.origin or "").parent for name, spec in _installed(door).items()}
+    """Returns all packages behind a door: those of `inside`, then those that are `installed`."""
+    return inside(door) | installed(door)
 
 
 @cache
 def modules(door: str) -> tuple[ModuleType, ...]:
     """Imports and returns the modules of that name in all wings. Installed wings come first, since ours accept most files."""
-    core_names = sorted(f"steelyard.{path.parent.name}.{door}" for path in _ROOT.glob(f"*/{door}.py"))
-    return tuple(importlib.import_module(name) for name in [*_installed(door), *core_names])
+    our_names = sorted(f"steelyard.{path.parent.name}.{door}" for path in _ROOT.glob(f"*/{door}.py"))
+    return tuple(importlib.import_module(name) for name in [*_installed(door), *our_names])
 
 
 def _installed(door: str) -> dict[str, ModuleSpec]:
@@ -67,10 +72,15 @@ def _installed_wings() -> tuple[str, ...]:
 
 def forget() -> None:
     """Clears the caches, so that wings are searched for again; tests need it because they install some."""
-    for function in (inside, packages, modules, _installed_wings):
+    for function in (inside, installed, modules, _installed_wings):
         function.cache_clear()
 
 
 def program_runner(path: Path) -> Any:
     """Returns the module that runs the program that the file `path` describes; None if there is none."""
     return next((module for module in modules(PROGRAMS) if module.is_described(path)), None)
+
+
+def trace_reader(path: Path) -> Any:
+    """Returns the module that reads the trace `path`; None if there is none."""
+    return next((module for module in modules(TRACES) if module.is_trace(path)), None)

@@ -160,7 +160,7 @@ def test_output_can_be_cut_off_by_its_reader(finished: Path) -> None:
         (["run", "--path", "{here}/missing"], 2, "not a folder"),
         (["show", "20200101-000000"], 2, "no run"),
         (["show", "--all", "--json"], 2, "--all and --json cannot be used together"),
-        (["export", "--format", "xml"], 2, "no format 'xml'"),
+        (["export", "--format", "xml"], 2, "cannot be exported as 'xml'"),
         (["export", "--format", "parquet"], 2, "--output"),
         (["nonsense"], 2, "nonsense"),
     ],

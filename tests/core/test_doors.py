@@ -11,6 +11,7 @@ from steelyard import doors, findings, report
 from steelyard.command_line import cli
 from steelyard.command_line.request import find_program
 from steelyard.errors import UsageError
+from steelyard.evaluation import evaluation_cache
 from steelyard.plan import catalogue
 
 Install = Callable[[dict[str, str]], None]
@@ -158,6 +159,20 @@ def test_a_trace_reader_exports(wing: None, tmp_path: Path) -> None:
     (tmp_path / "a.cloud").write_text("")
     cli.run_words(["export", str(tmp_path / "a.cloud"), "--format", "drops", "-o", str(tmp_path / "out")])
     assert (tmp_path / "out").read_text() == "drops"
+
+
+def test_each_trace_is_read_by_the_reader_that_knows_it(wing: None, tmp_path: Path) -> None:
+    assert doors.trace_reader(tmp_path / "a.cloud").FORMATS == {"drops": False}
+    reader = doors.trace_reader(tmp_path / "a.sun")
+    assert reader is None or reader.__name__.startswith("steelyard.")
+
+
+def test_a_run_is_judged_anew_when_an_installed_rule_changes(install_wing: Install, tmp_path: Path) -> None:
+    keys = [evaluation_cache.make_key(tmp_path, "run", {})]
+    for rule in (FINDING, f"{FINDING}# changed"):
+        install_wing({"findings/rain.py": rule})
+        keys.append(evaluation_cache.make_key(tmp_path, "run", {}))
+    assert len(set(keys)) == 3
 
 
 def test_a_wing_that_cannot_be_imported_is_named(install_wing: Install) -> None:

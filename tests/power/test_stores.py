@@ -1,6 +1,7 @@
 """The embedded store: what is written is what is read, once, whatever is killed, damaged or written twice."""
 
 import contextlib
+import gc
 import itertools
 import os
 import resource
@@ -64,6 +65,14 @@ def test_what_is_written_is_read_by_another(store: Embedded, tmp_path: Path) -> 
     assert other.sensors() == {NODE: (RAIL, SOCKET)}
     assert other.trace(NODE, "rail", START + 1001 * 10**9).value.tolist() == [81.5]
     assert other.trace(NODE, "rail", 0, START).value.tolist() == []
+
+
+def test_a_store_that_nobody_uses_any_more_is_closed(store: Embedded, tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(100):
+        assert Embedded(tmp_path / "store").count() == 0
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) <= before + 5
 
 
 @settings(max_examples=25)

@@ -17,7 +17,7 @@ from steelyard.errors import MachineFailed, SteelyardError, spelled
 def _find_packages() -> Iterator[Mapping[str, Path]]:
     """Yields the folders of commands. Our own come first, since the search for installed packages takes a while."""
     yield doors.inside("commands")
-    yield {name: folder for name, folder in doors.packages("commands").items() if name not in doors.inside("commands")}
+    yield doors.installed("commands")
 
 
 app = typer.Typer(

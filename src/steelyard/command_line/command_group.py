@@ -27,12 +27,16 @@ LAST = 1000  # position of a command without `PLACE`
 SUMMARY = re.compile(r'^def command\(.*?"""(.+?)(?:\n\s*\n|""")', re.MULTILINE | re.DOTALL)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _File:
-    """A file of a command: the dotted name of its module, and its source."""
+    """A file of a command, and the dotted name of its module."""
 
     module: str
-    source: str
+    path: Path
+
+    @cached_property
+    def source(self) -> str:
+        return self.path.read_text(encoding="utf-8")
 
 
 def make_group(packages: Callable[[], Iterable[Mapping[str, Path]]]) -> type[TyperGroup]:
@@ -64,6 +68,20 @@ def make_group(packages: Callable[[], Iterable[Mapping[str, Path]]]) -> type[Typ
             help_page.show_group(self, ctx, {name: read_summary(self.commands, name) for name in self.commands})
 
     return Group
+
+
+def make_subgroup(name: str, package: str, folder: Path, text: str) -> typer.Typer:
+    """Returns the `app` of a command that is a group: its commands are the files of `folder`, the package `package`."""
+    app = typer.Typer(
+        name=name,
+        cls=make_group(lambda: [{package: folder}]),
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=MARKUP,
+        help=text,
+    )
+    app.callback()(lambda: None)  # without a callback, Typer treats a group without own commands as empty
+    return app
 
 
 def read_summary(commands: Any, name: str) -> str:
@@ -121,7 +139,7 @@ def _find_files(packages: Mapping[str, Path]) -> dict[str, _File]:
     for package, folder in packages.items():
         for path in [*folder.glob("[!_]*.py"), *folder.glob("[!_]*/__init__.py")]:
             name = path.parent.name if path.stem == "__init__" else path.stem
-            files[name] = _File(f"{package}.{name}", path.read_text(encoding="utf-8"))
+            files[name] = _File(f"{package}.{name}", path)
     return files
 
 

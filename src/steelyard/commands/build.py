@@ -8,7 +8,7 @@ PLACE = 140
 def command(
     only: Only = None, toolchains: Compilers = None, paths: Paths = None, mpis: Mpis = None, quiet: Quiet = False
 ) -> None:
-    """Compile the native programs for this machine into the cache. A run does this by itself.
+    """Compile the native programs for this machine into the cache. A run compiles missing programs automatically.
 
     Example: **steelyard build --toolchain clang**
     """

@@ -52,10 +52,9 @@ def command(
     from steelyard.errors import UsageError, nearest
     from steelyard.report import export
 
-    for traces in doors.modules(doors.TRACES):
-        if name and traces.is_trace(Path(name)):
-            _export_trace(traces, Path(name), form, output)
-            return
+    if name and (traces := doors.trace_reader(Path(name))):
+        _export_trace(traces, Path(name), form, output)
+        return
     if form not in export.FORMATS:
         raise UsageError(f"A run cannot be exported as '{form}' (given by --format). {nearest(form, export.FORMATS)}")
     if output:

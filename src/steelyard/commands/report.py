@@ -96,4 +96,5 @@ def _read_factors(traces: list[Path]) -> "tuple[Factors, ...]":
             "This installation cannot read traces (given by --trace). Install Steelyard with its folder whatif."
         )
     machine = describe()
-    return tuple(readers[0].factors(trace, machine) for trace in traces)
+    # Our own reader, the last, says why it cannot read a trace that none accepts.
+    return tuple((doors.trace_reader(trace) or readers[-1]).factors(trace, machine) for trace in traces)

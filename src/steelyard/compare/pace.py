@@ -13,7 +13,7 @@ from steelyard.units import percent
 # Relative. A step of a turbo clock is 3 %, and another thread on the core takes up to half; the readings scatter by less.
 UNLIKE = 0.04
 # Relative, between the slow and the fast tenth of the records of a run. Above it, the pace of the machine is not constant.
-RESTLESS = 0.10
+UNSTEADY = 0.10
 DECILES = 10
 
 
@@ -23,15 +23,15 @@ def measure_pace(results: Iterable[Result]) -> float | None:
     return median(rates) if rates else None
 
 
-def measure_unrest(results: Iterable[Result]) -> float:
+def measure_unsteadiness(results: Iterable[Result]) -> float:
     """Returns how much faster the fast tenth of the records is than the slow tenth (relative); 0.0 without readings."""
     rates = sorted(_rates(results))
     tenth = len(rates) // DECILES
     return rates[-1 - tenth] / rates[tenth] - 1 if len(rates) >= DECILES else 0.0
 
 
-def weaken_call(comparison: Comparison, a: Sequence[Result], b: Sequence[Result], restless: float) -> Comparison:
-    """The comparison, UNCLEAR where the cores' own pace differed, too, or wandered in the runs (`restless`) further than it.
+def weaken_call(comparison: Comparison, a: Sequence[Result], b: Sequence[Result], unsteadiness: float) -> Comparison:
+    """The comparison, UNCLEAR where the cores' own pace differed, too, or wandered in the runs (`unsteadiness`) further than it.
 
     To be asked of two runs whose machine and settings are the same; where these differ, the pace is part of the difference.
     """
@@ -43,9 +43,9 @@ def weaken_call(comparison: Comparison, a: Sequence[Result], b: Sequence[Result]
     if abs(math.log(second / first)) > UNLIKE:
         kind: Why = "other pace"
         why = f"The cores themselves issued {percent(second / first - 1, signed=True)} additions per second in the second run"
-    elif restless > RESTLESS and abs(math.log(comparison.ratio)) < math.log1p(restless):
+    elif unsteadiness > UNSTEADY and abs(math.log(comparison.ratio)) < math.log1p(unsteadiness):
         kind = "unsteady pace"
-        why = f"The additions per second that the cores issued differ by {percent(restless)} within these runs"
+        why = f"The additions per second that the cores issued differ by {percent(unsteadiness)} within these runs"
     else:
         return comparison
     cause = "the clock, or other hardware threads on them"

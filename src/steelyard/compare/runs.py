@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from steelyard.compare.matching import Match, Matched, match
-from steelyard.compare.pace import measure_unrest, weaken_call
+from steelyard.compare.pace import measure_unsteadiness, weaken_call
 from steelyard.compare.placement_names import name_placements
 from steelyard.compare.replacement import Replacement, find_replacements
 from steelyard.compare.surroundings import Difference, find_differences
@@ -116,9 +116,9 @@ def compare(a: Evaluation, b: Evaluation) -> RunComparison:
     """
     matched = match(name_placements(a), name_placements(b))
     same_machine = not any(d.group in ("machine", "setting") for d in find_differences(a.run, b.run))
-    restless = measure_unrest((*a.results, *b.results)) if same_machine else None
-    judged = _judge(matched.pairs, restless)
-    return side_by_side(a, b, matched, judged, _wholes(matched.pairs, judged, restless))
+    unsteadiness = measure_unsteadiness((*a.results, *b.results)) if same_machine else None
+    judged = _judge(matched.pairs, unsteadiness)
+    return side_by_side(a, b, matched, judged, _wholes(matched.pairs, judged, unsteadiness))
 
 
 def side_by_side(
@@ -150,16 +150,16 @@ Launches = Mapping[int, Array]
 FEWEST_LAUNCHES = 3  # per run, for the call of a single case; a benchmark has the launches of all its cases
 
 
-def _judge(pairs: Sequence[Match], restless: float | None) -> list[Judged]:
-    """`restless` None: the machines differ, and their pace is part of it."""
+def _judge(pairs: Sequence[Match], unsteadiness: float | None) -> list[Judged]:
+    """`unsteadiness` None: the machines differ, and their pace is part of it."""
     sides = [find_sides(pair) for pair in pairs]
     comparable = [s for s in sides if not isinstance(s, str)]
     comparisons = iter(statistics.compare_all([(list(a.values()), list(b.values())) for a, b in comparable]))
     judged = [s if isinstance(s, str) else _with_enough_launches(next(comparisons), *s) for s in sides]
-    if restless is None:
+    if unsteadiness is None:
         return judged
     return [
-        j if isinstance(j, str) else weaken_call(j, (p.a,), (p.b,), restless)
+        j if isinstance(j, str) else weaken_call(j, (p.a,), (p.b,), unsteadiness)
         for p, j in zip(pairs, judged, strict=True)
     ]
 
@@ -194,7 +194,7 @@ def _seconds(result: Result) -> Mapping[int, Array]:
     return {r.launch: np.array(undisturbed(r)) for r in timed}
 
 
-def _wholes(pairs: Sequence[Match], judged: Sequence[Judged], restless: float | None) -> list[Whole]:
+def _wholes(pairs: Sequence[Match], judged: Sequence[Judged], unsteadiness: float | None) -> list[Whole]:
     comparable = [(p, j) for p, j in zip(pairs, judged, strict=True) if not isinstance(j, str)]
     groups = []
     for name in dict.fromkeys(p.a.benchmark for p, _ in comparable):
@@ -205,9 +205,9 @@ def _wholes(pairs: Sequence[Match], judged: Sequence[Judged], restless: float | 
         sides = [s for p, _ in used if not isinstance(s := find_sides(p), str)]
         groups.append((name, [p for p, _ in used], [j.ratio for _, j in used], _together(sides), not clean))
     compared = statistics.compare_all([together for _, _, _, together, _ in groups], SMALLEST_OF_ALL)
-    if restless is not None:
+    if unsteadiness is not None:
         compared = [
-            weaken_call(c, [p.a for p in f[1]], [p.b for p in f[1]], restless)
+            weaken_call(c, [p.a for p in f[1]], [p.b for p in f[1]], unsteadiness)
             for f, c in zip(groups, compared, strict=True)
         ]
     return [

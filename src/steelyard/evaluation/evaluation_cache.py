@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from steelyard import doors
 from steelyard.evaluation import energy
 from steelyard.model import Benchmark, Count, Evaluation, Finding, Machine, Parameters, Result, Run, Value, Verdict
 from steelyard.model.plain import other
@@ -66,6 +67,8 @@ def make_key(path: Path, own: str, benchmarks: Mapping[str, Benchmark]) -> str:
     strange = {folder for folder in beside if house not in (folder, *folder.parents)}
     # For a benchmark from outside: the files beside it and one folder above, no deeper, since that may be anything.
     files = {f for folder in strange for near in (folder, folder.parent) for f in near.glob("*.py")}
+    # The rules that a site has installed.
+    files |= {f for folder in doors.installed("findings").values() for f in folder.rglob("*.py")}
     follows = repr((own, path, sorted(benchmarks), result_cache.stamps(files)))
     return hashlib.blake2b(follows.encode(), digest_size=20).hexdigest()
 

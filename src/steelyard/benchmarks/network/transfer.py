@@ -5,8 +5,8 @@ the kernel measures all pairs of ranks in rounds, as in a tournament in which ea
 result is a matrix. With several hosts each host has one rank, so the matrix is one of nodes.
 
 Reading: All partners of rank 0 should look the same, except for the switches between them: a point that stands out is a slow
-node or link. The matrix tells which. A row and column that are brighter throughout are a node, a single bright cell is a link,
-a block is a switch. Two-way should be nearly twice one-way if the links are full duplex.
+node or a slow link. The matrix shows which of the two it is. A row and column that are brighter throughout are a node, a single
+bright cell is a link, a block is a switch. Two-way should be nearly twice one-way if the links are full duplex.
 
 Caution: Within one machine messages are copies in memory, and the matrix shows which caches two processors share. The pairs of
 a round run at once. If they share a link or a memory, each pair sees the load of the others; with --set together=no they take

@@ -11,7 +11,7 @@ import stat
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from steelyard.errors import MachineFailed, UsageError
@@ -48,14 +48,28 @@ SCHEMA = (
 DAMAGE = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError)
 
 
+class _Steps:
+    """Counts SQLite's looks at a question. The connection holds it, so it must not hold the database: that could never be closed."""
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self._files = files
+        self.begin()
+
+    def begin(self) -> None:
+        self._left = FREE_STEPS + sum(map(_size, self._files)) * STEPS_A_BYTE // STEPS
+
+    def are_too_many(self) -> bool:
+        self._left -= 1
+        return self._left < 0
+
+
 class Database:
     """Raises UsageError for a folder that is not a store, MachineFailed for a store that is unreadable or of another format."""
 
     def __init__(self, folder: Path, make: bool = False) -> None:
         self._folder, self._path = folder, folder / FILE
         self._turn = threading.RLock()
-        self._steps = 0
-        self._count_steps()
+        self._steps = _Steps(self._files())
         with self._said("be opened"):
             if make:
                 _make(folder)
@@ -85,7 +99,7 @@ class Database:
         with self._turn, self._said("be tidied up"):
             before = self._number("page_count")
             while self._number("freelist_count") * 4 > before:
-                self._count_steps()
+                self._steps.begin()
                 self._base.execute(f"pragma incremental_vacuum({PAGES})").fetchall()
                 if (pages := self._number("page_count")) >= before:
                     return
@@ -102,7 +116,7 @@ class Database:
                 return
             if _identity(self._path) != self._identity:
                 raise OSError("its file was replaced")
-            self._count_steps()
+            self._steps.begin()
             self._base.execute(f"begin {kind}")
             try:
                 yield self._base
@@ -134,7 +148,7 @@ class Database:
         )
         base.text_factory = lambda text: text.decode(errors="replace")
         base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
-        base.set_progress_handler(self._is_too_long, STEPS)
+        base.set_progress_handler(self._steps.are_too_many, STEPS)
         # full: a commit is on the disk when it returns.
         for setting in ("trusted_schema = off", "cell_size_check = on", "mmap_size = 0", "synchronous = full"):
             base.execute(f"pragma {setting}")
@@ -151,14 +165,6 @@ class Database:
                 )
             if {text for (text,) in base.execute("select sql from sqlite_master where sql is not null")} != {*SCHEMA}:
                 raise MachineFailed(f"The store '{self._folder}' cannot be read: its tables are not those of a store.")
-
-    def _count_steps(self) -> None:
-        """Begins anew: below 0 are the looks that are left."""
-        self._steps = -FREE_STEPS - sum(map(_size, self._files())) * STEPS_A_BYTE // STEPS
-
-    def _is_too_long(self) -> bool:
-        self._steps += 1
-        return self._steps > 0
 
     def _files(self) -> tuple[Path, Path, Path]:
         return self._path, self._path.with_name(f"{FILE}-wal"), self._path.with_name(f"{FILE}-shm")

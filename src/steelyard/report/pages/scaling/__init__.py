@@ -238,20 +238,7 @@ def _drawn(anchor: str, figure: Figure, part: Sequence[Sweep], curves: bool) -> 
     laws = [(i, _curve(s, fit)) for i, s in enumerate(part) for fit in _shown(s, len(part) == 1)] if curves else []
     whole = replace(figure, series=(*figure.series, *(line for _, line in laws)))
     plot = _plot(whole, len(part), [i for i, _ in laws])
-    return drawing.Drawn(
-        anchor=anchor,
-        title=figure.title,
-        caption=figure.caption,
-        plot=drawing.embedded(plot),
-        height=plot["layout"]["height"],
-        wide=False,
-        webgl=False,
-        headings=("Line", figure.x.title, figure.y.title, "95 % interval"),
-        rows=drawing.numbers_of(replace(figure, series=figure.series[: len(part)])),
-        notes=doubtful_values.notes(
-            (doubtful_values.level_of(y) for line in figure.series[: len(part)] for y in line.y), "values", "lines"
-        ),
-    )
+    return joint_figures.draw(anchor, figure, plot, len(part), "Line")
 
 
 def _shown(sweep: Sweep, alone: bool) -> list[Fit]:

@@ -78,7 +78,12 @@ def _pair(weak: bool, lines: Sequence[Sweep], enclosures: Sequence[Enclosure]) -
         marks=(*(Mark("y", level, percent(level)) for level in LINES), *ends),
         caption=f"The speed-up divided by the ideal speed-up. {_printed(weak)}".strip(),
     )
-    return tuple(_drawn(f"scaling-all-{kind.split()[0]}-{figure.name}", figure, lines) for figure in (gained, share))
+    return tuple(
+        draw(
+            f"scaling-all-{kind.split()[0]}-{figure.name}", figure, _plot(figure, len(lines)), len(lines), "Application"
+        )
+        for figure in (gained, share)
+    )
 
 
 def _bases(lines: Sequence[Sweep]) -> str:
@@ -138,8 +143,9 @@ def _printed_lines(weak: bool, lines: Sequence[Sweep]) -> tuple[Series, ...]:
     )
 
 
-def _drawn(anchor: str, figure: Figure, lines: Sequence[Sweep]) -> drawing.Drawn:
-    plot = _plot(figure, len(lines))
+def draw(anchor: str, figure: Figure, plot: Json, count: int, heading: str) -> drawing.Drawn:
+    """Returns a figure of sweeps with its plot. The first `count` series are measured; the table calls them `heading`."""
+    measured = figure.series[:count]
     return drawing.Drawn(
         anchor=anchor,
         title=figure.title,
@@ -148,10 +154,10 @@ def _drawn(anchor: str, figure: Figure, lines: Sequence[Sweep]) -> drawing.Drawn
         height=plot["layout"]["height"],
         wide=False,
         webgl=False,
-        headings=("Application", figure.x.title, figure.y.title, "95 % interval"),
-        rows=drawing.numbers_of(replace(figure, series=figure.series[: len(lines)])),
+        headings=(heading, figure.x.title, figure.y.title, "95 % interval"),
+        rows=drawing.numbers_of(replace(figure, series=measured)),
         notes=doubtful_values.notes(
-            (doubtful_values.level_of(y) for line in figure.series[: len(lines)] for y in line.y), "values", "lines"
+            (doubtful_values.level_of(y) for line in measured for y in line.y), "values", "lines"
         ),
     )
 
