@@ -49,7 +49,7 @@ DAMAGE = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, R
 
 
 class _Steps:
-    """Counts SQLite's looks at a question. The connection holds it, so it must not hold the database: that could never be closed."""
+    """Counts SQLite's looks at a question. A connection holds it; if that held the database, neither would ever be closed."""
 
     def __init__(self, files: Sequence[Path]) -> None:
         self._files = files
