@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from builders import result
 from steelyard.errors import UsageError
 from steelyard.model import Axes, Benchmark, Effort, Machine, Metric, Parameters, Plan, Sampling, Source
+from steelyard.model.roles import Headline
 from steelyard.plan import EFFORTS, MEMORY, catalogue, make, needed, second
 from steelyard.run.asking import line
+from steelyard.statistics.results import main_figures
 
 
 def benchmark(name: str = "group.one", *blocks: Axes) -> Benchmark:
@@ -143,15 +145,48 @@ def test_every_toolchain_gets_every_case(two_sockets: Machine) -> None:
     assert Counter(x.toolchain for x in launches) == {"gcc": 2, "clang": 2}
 
 
+def cases_of(plan: Plan) -> list[tuple[object, ...]]:
+    return [(c.benchmark, c.kernel, *sorted(c.parameters.items())) for x in plan.launches for c in x.cases]
+
+
 def test_a_small_budget_lessens_launches_first_and_then_the_time_of_each_case(two_sockets: Machine) -> None:
     whole = plan_of(two_sockets)
-    half = plan_of(two_sockets, budget=whole.seconds / 2)
-    assert len(half.launches) == len(whole.launches) // 2
+    half = plan_of(two_sockets, budget=whole.seconds * 0.51)
+    assert sorted(cases_of(half)) == sorted(cases_of(whole)[:8])
     assert half.launches[0].cases[0].sampling.seconds == pytest.approx(1.0)
+    quarter = plan_of(two_sockets, budget=whole.seconds * 0.3)
+    assert sorted(cases_of(quarter)) == sorted(cases_of(whole)[:8])
+    assert 0.2 < quarter.launches[0].cases[0].sampling.seconds < 0.3
     tenth = plan_of(two_sockets, budget=whole.seconds / 20)
-    assert len(tenth.launches) == 1
+    assert {x.repetition for x in tenth.launches} == {1}
     assert tenth.launches[0].cases[0].sampling.seconds == pytest.approx(0.1)
-    assert tenth.seconds <= whole.seconds / 20 * 1.01
+    assert 0 < len(cases_of(tenth)) < 8
+    assert tenth.seconds <= whole.seconds / 20
+
+
+def whole_suite(machine: Machine, **more):  # type: ignore[no-untyped-def]
+    return make(catalogue.find(), machine, EFFORTS["quick"], {}, ["gcc"], mpis=["openmpi"], **more)
+
+
+def test_a_budget_of_20_seconds_measures_every_main_figure_first(two_sockets: Machine) -> None:
+    plan, small = whole_suite(two_sockets), whole_suite(two_sockets, budget=20.0)
+    assert small.seconds <= 20
+    main = set()
+    for name, role in [(n, r) for n, b in catalogue.find().items() for r in b.roles if isinstance(r, Headline)]:
+        cases = [c for x in plan.launches for c in x.cases if c.benchmark == name]
+        results = [result(name, c.kernel, dict(c.parameters), 1.0, {}) for c in cases]
+        main |= {(name, r.kernel, *sorted(r.parameters.items())) for r in main_figures.candidates(role, results)}
+    assert main
+    without_tools = {tuple(word for word in case if word[0] != "toolchain") for case in main}
+    assert set(cases_of(small)[: len(without_tools)]) == without_tools
+
+
+def test_what_a_budget_leaves_for_other_cases_is_shared_among_the_benchmarks(two_sockets: Machine) -> None:
+    plan = whole_suite(two_sockets, budget=40.0)
+    counts = Counter(benchmark for benchmark, *_ in cases_of(plan))
+    assert len(counts) > 20
+    assert max(counts.values()) < len(cases_of(plan)) / 4
+    assert set(cases_of(plan)) == set(cases_of(whole_suite(two_sockets, budget=40.0, seed=7)))
 
 
 def test_a_preset_keeps_to_its_length_by_fewer_launches_and_shorter_cases_but_never_too_few_or_too_short(
@@ -192,7 +227,15 @@ def test_each_repetition_has_the_benchmarks_in_an_order_of_its_own(two_sockets: 
     launches = make(named, two_sockets, Effort("standard", 4, Sampling()), {}, ["gcc"]).launches
     orders = [tuple(x.benchmark for x in launches if x.repetition == repetition) for repetition in (1, 2, 3, 4)]
     assert all(sorted(order) == sorted(named) for order in orders)
-    assert len(set(orders)) > 1, "four random orders of six are alike once in 4e8 times"
+    assert len(set(orders)) > 1, "neighbours change their order with a probability of 0.22"
+
+
+def test_the_launches_of_a_case_lie_evenly_over_the_run(two_sockets: Machine) -> None:
+    named = {f"group.{letter}": benchmark(f"group.{letter}") for letter in "abcdefghijklmnopqrstuvwxyz"}
+    launches = make(named, two_sockets, Effort("standard", 4, Sampling()), {}, ["gcc"]).launches
+    for name in named:
+        places = [place for place, x in enumerate(launches) if x.benchmark == name]
+        assert all(26 / 2 < later - earlier < 26 * 3 / 2 for earlier, later in pairwise(places))
 
 
 def test_each_repetition_has_its_own_order_of_cases(two_sockets: Machine) -> None:
@@ -210,7 +253,7 @@ def test_added_launches_come_in_a_random_order_in_each_pass(two_sockets: Machine
     added = list(second.launches(plan, lambda launch, case: [disturbed], lambda: 1e9))
     passes = [tuple(x.benchmark for x in added if x.repetition == repetition) for repetition in (2, 3, 4)]
     assert all(sorted(order) == sorted(named) for order in passes)
-    assert len(set(passes)) > 1, "three random orders of six are equal once in 5e5 plans"
+    assert len(set(passes)) > 1, "neighbours change their order with a probability of 0.22"
 
 
 def test_no_launch_is_added_for_a_case_with_more_threads_than_processors(two_sockets: Machine) -> None:

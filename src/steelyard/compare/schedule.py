@@ -10,7 +10,7 @@ from typing import Literal
 from steelyard.compare.matching import match
 from steelyard.errors import UsageError
 from steelyard.model import Case, Launch, Plan, Result, Sampling, Verdict
-from steelyard.plan import START_SECONDS
+from steelyard.plan.cost import START_SECONDS
 
 # Launches differ more than the samples of one launch, so many short launches show more than a few long ones.
 CASE_SECONDS, LEAST_SAMPLES = 0.03, 3

@@ -5,14 +5,17 @@ import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from steelyard.errors import UsageError
-from steelyard.machine.openmp import ALIKE
 from steelyard.machine.placement import place
 from steelyard.machine.rank_placement import place_ranks
 from steelyard.model import Axes, Benchmark, Case, Effort, Launch, Machine, Parameters, Plan, Sampling, Scalar, Source
-from steelyard.plan.refusal import CHOSEN, GENERAL, PARALLEL, STARTED, refuse, turns
+from steelyard.plan import by_value, cost
+from steelyard.plan.by_value import SHORTENED
+from steelyard.plan.refusal import CHOSEN, GENERAL, PARALLEL, refuse
 
+Item = TypeVar("Item")
 Settings = Mapping[str, Sequence[Scalar]]  # values that replace those of an axis
 # Changes the chosen benchmarks and the settings into those of another kind of run, such as a sweep.
 Shape = Callable[[Mapping[str, Benchmark], Machine, Effort, Settings], tuple[Mapping[str, Benchmark], Settings]]
@@ -27,11 +30,8 @@ EFFORTS = {
 
 # A case that changes one of these needs other memory than the one before: such cases are kept together.
 MEMORY = ("threads", "pinning", "elements", "bytes", "buffers", "page_size", "memory_policy")
-PARALLEL_START_SECONDS = 1.2  # of mpiexec with its ranks (Open MPI 5: 1.2 s, 4: 0.4 s, MPICH: 0.1 s)
-START_SECONDS = 0.1  # of a program: process, clock calibration
 SHORTEST = 1 / 3  # share of its time that a preset leaves each case, however many there are
-SHORTENED = 0.1  # and that a user's budget leaves it
-STOPPED_EARLY = 0.6  # share of a case's time limit that it takes on average: most reach their width before
+DISPLACED = 1 / 8  # of a repetition's launches: how far a launch moves in the order from one repetition to the next
 
 
 def make(
@@ -46,7 +46,8 @@ def make(
 ) -> Plan:
     """Returns the plan. `settings` replaces values of axes; `budget` (seconds) reduces the launches, then the time of a case.
 
-    Without a budget the length of the preset limits the plan, but at least two launches and a third of the time remain.
+    If that is not enough, the cases of most value remain, and come first in the order of the launches. Without a budget the
+    length of the preset limits the plan, but at least two launches and a third of the time remain.
 
     UsageError for a setting that no benchmark has, for an impossible placement, and if nothing is left to run.
     """
@@ -59,22 +60,55 @@ def make(
     if not any(cases.values()):
         asked = ", ".join(f"{k}={','.join(map(str, v))}" for k, v in settings.items())
         raise UsageError(f"Nothing is left to run with {asked or 'these benchmarks on this machine'}.")
-    every = [c for listed in cases.values() for c in listed]
-    fixed = sum(c.setup_seconds * _crowded(machine, c, 2) for c in every)
-    fixed += sum(_start_seconds(group, machine) for group in cases.values())
-    sampled = sum(STOPPED_EARLY * c.sampling.seconds for c in every)
-    fixed, sampled = fixed * len(toolchains), sampled * len(toolchains)
+    fixed, sampled = _seconds(cases, machine, len(toolchains))
     launches, shorter = effort.launches, 1.0
     if budget is not None:
-        launches = max(1, min(launches, math.floor(budget / (fixed + sampled))))
+        launches = math.floor(budget / (fixed + sampled))
+        if launches < 2 <= effort.launches:
+            return _by_value(benchmarks, machine, effort, cases, toolchains, budget, seed)
+        launches = min(launches, effort.launches)
         shorter = min(1.0, max(SHORTENED, (budget / launches - fixed) / sampled))
     elif effort.seconds is not None:
         whole = effort.seconds * len(toolchains)
         launches = max(2, min(launches, math.floor(whole / (fixed + SHORTEST * sampled))))
         shorter = min(1.0, max(SHORTEST, (whole / launches - fixed) / sampled))
-    seconds = launches * (fixed + shorter * sampled)
-    seconds = seconds if budget is None else min(budget, seconds)  # the run leaves out what does not fit
-    return Plan(effort.name, seed, _launches(cases, toolchains, launches, shorter, seed), seconds)
+    made = _launches(cases, toolchains, launches, shorter, seed)
+    return Plan(effort.name, seed, made, launches * (fixed + shorter * sampled))
+
+
+Cases = Mapping[tuple[str, str], Sequence[Case]]  # by the names of the benchmark and of the programming model
+
+
+def _seconds(cases: Cases, machine: Machine, toolchains: int) -> tuple[float, float]:
+    """Returns the expected seconds of one launch of all cases outside the samples, and of the samples."""
+    every = [c for listed in cases.values() for c in listed]
+    starts = sum(cost.start_seconds(group, machine) for listed in cases.values() for group in cost.groups(listed))
+    fixed = starts + sum(cost.setup_seconds(c, machine) for c in every)
+    return fixed * toolchains, sum(map(cost.sampling_seconds, every)) * toolchains
+
+
+def _by_value(
+    benchmarks: Mapping[str, Benchmark],
+    machine: Machine,
+    effort: Effort,
+    cases: Cases,
+    toolchains: Sequence[str],
+    budget: float,
+    seed: int,
+) -> Plan:
+    """Returns one launch of the cases that fit into a small budget, the most valuable ones first."""
+    chance = random.Random(seed)
+    launches: list[Launch] = []
+    seconds = 0.0
+    for starts in by_value.choose(benchmarks, cases, toolchains, machine, budget):
+        chance.shuffle(starts)
+        for start in starts:
+            (name, model), number = start.program, len(launches) + 1
+            order = _shuffle([_shorten(c, start.shorter) for c in start.cases], chance)
+            launches.append(Launch(number, name, start.toolchain, 1, tuple(order), model))
+            seconds += cost.start_seconds(start.cases, machine)
+            seconds += sum(cost.case_seconds(c, machine, start.shorter) for c in start.cases)
+    return Plan(effort.name, seed, tuple(launches), seconds)
 
 
 def needed(benchmarks: Mapping[str, Benchmark], plan: Plan) -> dict[str, Benchmark]:
@@ -100,51 +134,38 @@ def cpus_of(machine: Machine, parameters: Parameters) -> tuple[int, ...] | None:
     return place(machine, int(parameters.get("threads", 1)), str(parameters.get("pinning", "compact")))
 
 
-def _start_seconds(cases: list[Case], machine: Machine) -> float:
-    seconds = PARALLEL_START_SECONDS if cases and "mpi" in cases[0].parameters else START_SECONDS
-    return sum(seconds * _crowded(machine, group[0], 7) for group in _groups(cases))
-
-
-def _crowded(machine: Machine, case: Case, share: int) -> float:
-    """Returns the approximate factor by which set-up takes longer if ranks share a processor.
-
-    Measured with 8 and 32 ranks per processor (Open MPI 4): starts took 1.3 and 4.5 times as long, the whole 1.3 and 7 times.
-    """
-    return max(1.0, turns(machine, case.parameters) / share)
-
-
-def _launches(
-    cases: Mapping[tuple[str, str], list[Case]], toolchains: Sequence[str], count: int, shorter: float, seed: int
-) -> tuple[Launch, ...]:
-    """Returns the launches. Each repetition has all benchmarks once, in a new order, so that a shortened run has them all."""
+def _launches(cases: Cases, toolchains: Sequence[str], count: int, shorter: float, seed: int) -> tuple[Launch, ...]:
+    """Returns the launches: each repetition has all of them once, at about the same place of a random order."""
     chance = random.Random(seed)
     launches: list[Launch] = []
+    block = [
+        (program, group, toolchain)
+        for program in cases
+        for group in cost.groups(cases[program])
+        for toolchain in toolchains
+    ]
+    chance.shuffle(block)
     for repetition in range(1, count + 1):
-        block = [
-            (program, group, toolchain)
-            for program in cases
-            for group in _groups(cases[program])
-            for toolchain in toolchains
-        ]
-        chance.shuffle(block)
         for (name, model), group, toolchain in block:
-            shortened = tuple(_shuffle([replace(c, sampling=_shorten(c.sampling, shorter)) for c in group], chance))
+            shortened = tuple(_shuffle([_shorten(c, shorter) for c in group], chance))
             launches.append(Launch(len(launches) + 1, name, toolchain, repetition, shortened, model))
+        block = displaced(block, chance)
     return tuple(launches)
 
 
-def _groups(cases: list[Case]) -> list[list[Case]]:
-    """Groups the cases that one start can measure: all of a program, but only equal starts for ranks and for OpenMP."""
-    groups: dict[tuple[Scalar | None, ...], list[Case]] = {}
-    for case in cases:
-        alike = STARTED if "mpi" in case.parameters else ALIKE if case.parameters.get("model") == "openmp" else ()
-        key = tuple(case.parameters.get(name) for name in alike)
-        groups.setdefault(key, []).append(case)
-    return list(groups.values())
+def displaced(order: Sequence[Item], chance: random.Random) -> list[Item]:
+    """Returns the order with each item moved at random by a small part of its length.
+
+    Repeated parts of a run then lie evenly over its time, but no part always follows the same other one.
+    """
+    reach = max(1.5, DISPLACED * len(order))
+    return [order[i] for i in sorted(range(len(order)), key=lambda i: i + chance.uniform(-reach, reach))]
 
 
-def _shorten(sampling: Sampling, factor: float) -> Sampling:
-    return sampling if factor >= 1 else replace(sampling, seconds=max(0.02, sampling.seconds * factor))
+def _shorten(case: Case, factor: float) -> Case:
+    if factor >= 1:
+        return case
+    return replace(case, sampling=replace(case.sampling, seconds=max(0.02, case.sampling.seconds * factor)))
 
 
 def _shuffle(cases: list[Case], chance: random.Random) -> list[Case]:

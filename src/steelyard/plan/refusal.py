@@ -154,3 +154,14 @@ def warnings(made: Plan, machine: Machine) -> list[str]:
         f"{ranks} ranks on {where} take turns: the results show mostly the scheduler, and the run takes about "
         f"{duration(made.seconds)}."
     ]
+
+
+def left_out(made: Plan, every: Plan, budget: float) -> list[str]:
+    """Returns a note on the cases of `every` that the plan lacks because the budget (seconds) is too small for them."""
+    some, all_ = (sum(len(x.cases) for x in p.launches if x.repetition == 1) for p in (made, every))
+    if some == all_:
+        return []
+    return [
+        f"The budget of {duration(budget)} is enough for {some} of {all_} cases. The run measures the main figures first, "
+        "then a case of each benchmark, then the rest."
+    ]

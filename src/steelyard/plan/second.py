@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from steelyard.model import Case, Launch, Plan, Record
-from steelyard.plan import EFFORTS, PARALLEL_START_SECONDS, START_SECONDS
+from steelyard.plan import EFFORTS, displaced
+from steelyard.plan.cost import PARALLEL_START_SECONDS, START_SECONDS
 from steelyard.statistics.results.result import judge_case
 
 PASSES = 3  # further launches of a case; if it does not settle with three, one more does not help
@@ -65,7 +66,7 @@ def launches(plan: Plan, records: Records, time_left: Callable[[], float]) -> It
     chance = random.Random(plan.seed)
     for _ in range(PASSES):
         repetition += 1
-        chance.shuffle(firsts)
+        firsts = displaced(firsts, chance)
         for first in firsts:
             left = time_left()
             if left <= 0:

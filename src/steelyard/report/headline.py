@@ -1,6 +1,6 @@
 """The few figures that stand for a run: those that its findings would defend."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Machine, Metric, Result, Scalar, Value
@@ -8,7 +8,7 @@ from steelyard.model import roles as roles_
 from steelyard.model.roles import SIZES
 from steelyard.report import values
 from steelyard.report.reasons import kinds
-from steelyard.statistics.results import applications, messages
+from steelyard.statistics.results import applications, main_figures
 from steelyard.statistics.results.benchmark_roles import playing
 from steelyard.statistics.results.roofs import MEMORY, level_of, working_set
 from steelyard.statistics.validity.trust import ORDER
@@ -40,10 +40,6 @@ class Headline:
         return reported[0] if reported else ""
 
 
-# A newcomer's own program meets these; the others are on the benchmark's page.
-_USUAL: tuple[tuple[str, Scalar], ...] = (
-    ("page_size", "default"), ("memory_policy", "local"), ("pinning", "compact"), ("transport", "default"), ("buffers", "fresh"),
-)  # fmt: skip
 _WORDS = {
     "buffers": "{} buffers",
     "message_bytes": "{}",
@@ -75,12 +71,7 @@ def headlines(evaluation: Evaluation, most: int = MOST) -> tuple[Headline, ...]:
 def _headline(evaluation: Evaluation, name: str, choice: roles_.Headline) -> Headline | None:
     results = [r for r in evaluation.results if r.benchmark == name]
     kernel = [r for r in results if choice.kernel is None or r.kernel == choice.kernel]
-    candidates = _spared([r for r in kernel if choice.fits(r)])
-    for names, pick in ((choice.least, min), (choice.most, max)):
-        for axis in names:
-            candidates = _extreme(candidates, axis, pick)
-    for axis, value in choice.usual:
-        candidates = [r for r in candidates if r.parameters.get(axis) == value] or candidates
+    candidates = main_figures.candidates(choice, results)
     metric = _metric(candidates, evaluation.benchmarks[name].metrics, choice.unit)
     if metric is None:
         return None
@@ -96,18 +87,14 @@ def _usual_one(evaluation: Evaluation, name: str) -> Headline | None:
     """A figure of a benchmark that has no main one: its first kernel and metric, the most workers, the largest work."""
     benchmark = evaluation.benchmarks[name]
     results = values.of_benchmark(evaluation, name)
-    of_kernel = _spared([r for r in results if r.kernel == results[0].kernel])
+    of_kernel = main_figures.spared([r for r in results if r.kernel == results[0].kernel])
     # A program's own count of operations invites comparison with other codes, which do others for the same result.
     program = name.startswith("application.")
     declared = [m for m in benchmark.metrics if m.better != "none" and (m.unit == "s" or not program)]
     metric = next((m.name for m in declared if any(m.name in r.metrics for r in of_kernel)), None)
     if metric is None:
         return None
-    candidates = [r for r in of_kernel if not program or applications.timed(r)] or of_kernel
-    for name_ in ("threads", "ranks", "message_bytes", *SIZES):
-        candidates = _extreme(candidates, name_, max)
-    for name_, value in _USUAL:
-        candidates = [r for r in candidates if r.parameters.get(name_) == value] or candidates
+    candidates = main_figures.typical([r for r in of_kernel if not program or applications.timed(r)] or of_kernel)
     names = [*(["class"] if program else []), *(n for n in values.varying(tuple(of_kernel)) if n != "class")]
     several = len({r.kernel for r in results}) > 1
     title = f"{benchmark.title}: {results[0].kernel}" if several else benchmark.title
@@ -149,23 +136,10 @@ def _said(name: str, value: Scalar) -> str:
 
 def _within(result: Result, machine: Machine) -> list[str]:
     """That it is no figure of the memory, where the data fit a cache."""
-    bytes_ = values.number(result.parameters.get("bytes"))
+    bytes_ = main_figures.number(result.parameters.get("bytes"))
     size = working_set(result) or bytes_
-    level = level_of(size, int(values.number(result.parameters.get("threads")) or 1), machine) if size else MEMORY
+    level = level_of(size, int(main_figures.number(result.parameters.get("threads")) or 1), machine) if size else MEMORY
     return [f"{binary_size(int(size))}, within {level}"] if size and level not in (MEMORY, None) else []
-
-
-def _spared(results: list[Result]) -> list[Result]:
-    """Without those of more ranks than processors, which tell of the scheduler, where there are others."""
-    return [r for r in results if not messages.oversubscribed(r)] or results
-
-
-def _extreme(results: list[Result], name: str, pick: Callable[[Iterable[float]], float]) -> list[Result]:
-    numbers = [n for r in results if (n := values.number(r.parameters.get(name))) is not None]
-    if not numbers:
-        return results
-    wanted = pick(numbers)
-    return [r for r in results if values.number(r.parameters.get(name)) == wanted]
 
 
 def _metric(results: list[Result], declared: Iterable[Metric], unit: str) -> str | None:

@@ -8,6 +8,7 @@ from itertools import chain
 from steelyard import units
 from steelyard.evidence import distinct, sentences
 from steelyard.model import Benchmark, Evaluation, Evidence, Level, Limit, Machine, Metric, Result, Scalar, Value
+from steelyard.statistics.results import main_figures
 from steelyard.statistics.validity.trust import ORDER, worst
 from steelyard.words import find_words
 
@@ -205,13 +206,6 @@ def parameter(name: str, value: Scalar | None) -> str:
     return f"{value:.6g}"
 
 
-def number(value: Scalar | None) -> float | None:
-    """The parameter as a number, also where it is written as text ("8"); None where it is none."""
-    if isinstance(value, int | float):
-        return value
-    return float(value) if value and value.isdigit() else None
-
-
 def words(name: str) -> str:
     """Returns the name of a parameter as words: 'memory_policy' → 'memory policy', 'mpi' → 'MPI'."""
     return re.sub(r"\b(cpu|mpi)\b", lambda match: match[0].upper(), name.replace("_", " "))
@@ -230,7 +224,7 @@ def order(result: Result) -> tuple[object, ...]:
     """A key that sorts results by their parameters, numbers by size."""
     key: list[object] = []
     for name, value in sorted(result.parameters.items()):
-        size = number(value)
+        size = main_figures.number(value)
         key += [name, size is None, size or 0, "" if size is not None else str(value)]
     return tuple(key)
 

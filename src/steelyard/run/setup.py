@@ -118,7 +118,11 @@ def plan(request: Request) -> tuple[Plan, Setup, list[str]]:
     made = planning.make(
         chosen, setup.machine, request.effort, settings, names[0], request.budget, request.seed, names[1]
     )
-    return made, replace(setup, benchmarks=chosen).of(made), refusal.warnings(made, setup.machine)
+    warnings = refusal.warnings(made, setup.machine)
+    if request.budget is not None:
+        every = planning.make(chosen, setup.machine, request.effort, settings, names[0], None, request.seed, names[1])
+        warnings += refusal.left_out(made, every, request.budget)
+    return made, replace(setup, benchmarks=chosen).of(made), warnings
 
 
 def _expect_openmp(settings: Settings, toolchains: Iterable[Toolchain]) -> None:
