@@ -468,7 +468,7 @@ def test_phases_of_class_s_are_in_the_numbers_only(judged: Callable[..., Evaluat
     assert [row[0] for row in figure.rows] == ["S, 1 thread", "A, 1 thread"]
     (bar,) = json.loads(figure.plot)["data"]
     assert bar["x"] == ["A, 1 thread"]
-    assert found.phases_note == "One run is only in the numbers of the figures."
+    assert found.phases_note == "The figures leave out 1 run. The tables below them contain all runs."
 
 
 def test_the_page_leads_to_the_figures_of_the_programs(judged: Callable[..., Evaluation]) -> None:

@@ -347,7 +347,7 @@ def test_speed_over_length_is_marked_with_the_half_length_of_its_line() -> None:
         "beyond all caches": pytest.approx(1000, rel=1e-4),
     }
     assert drawn["kernels-r"].series[1].y[0] == pytest.approx(2 * 2.5e9 / 4, rel=1e-6)
-    assert "The least R² of a fit is 1.000." in drawn["kernels-r"].caption
+    assert "The lowest R² of a fit is 1.000" in drawn["kernels-r"].caption
 
 
 def test_times_on_no_line_give_no_speed_of_endless_vectors() -> None:

@@ -97,4 +97,7 @@ def test_the_caption_sets_the_levels_beside_the_reported_caches(two_sockets: Mac
     text = describe((Level(4096, 32 << 10, 1.5e-9), Level(64 << 20, 512 << 20, 110e-9)), two_sockets)
     assert f"1.50 ns up to {binary_size(32 << 10)};" in text
     assert f"L1 {binary_size(32 << 10)}, L2 {binary_size(1 << 20)}, L3 {binary_size(8 << 20)}" in text
-    assert describe((), two_sockets) == "No part of the line is flat enough to show a level."
+    assert (
+        describe((), two_sockets)
+        == "No part of the line is flat enough to show the latency of a cache or of the memory."
+    )

@@ -242,7 +242,7 @@ def test_the_corners_stand_in_a_table_by_compiler_and_memory_beside_the_publishe
         "1.17 cycle",
     )
     assert len(published) == 6
-    assert "Steelyard infers them" in table.caption
+    assert "Steelyard assumes" in table.caption
 
 
 @pytest.mark.parametrize("preset", sorted(EFFORTS))

@@ -507,7 +507,9 @@ def test_other_sizes_and_invalid_results_are_not_set_against_each_other() -> Non
     base = in_modes("vector", 1e-3, 2e-3, 0.5e-3) + moved(in_modes("nbody", 3e-3, 1.5e-3, 1e-3), elements=8)
     page = node_against.data(with_device(mine), with_device(base + in_modes("stencil", 3e-3, 1.5e-3, 1e-3)))
     assert [row.name for row in page.parts[0].rows] == ["vector"]
-    assert page.left_out == "Kernels that only one run has, or that have other sizes: nbody, stencil."
+    assert (
+        page.left_out == "These kernels were measured in only one of the runs, or with different sizes: nbody, stencil."
+    )
 
 
 def test_a_disturbed_time_of_the_other_system_is_told() -> None:

@@ -721,7 +721,9 @@ def test_the_time_of_a_run_is_accounted_for_where_the_records_tell_it(evaluation
     more = replace(evaluation.run, records=(replace(first, launch=99), second, silent, *others))
     told = time_account.data(replace(evaluation, run=more))
     assert told
-    assert told.again == "Of this time, 1.0 s was spent on 1 attempt that was disturbed and measured again."
+    assert (
+        told.again == "1.0 s of this time went into 1 attempt that was disturbed. Steelyard measured these cases again."
+    )
     assert told.partial.startswith("1 of ")
     old = replace(evaluation.run, records=(silent,))
     assert time_account.data(replace(evaluation, run=old)) is None

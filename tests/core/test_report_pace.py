@@ -85,16 +85,16 @@ def marks(plot: dict[str, Any], axis: str) -> dict[str, list[float]]:
 def test_the_first_sentences_say_what_was_within_bounds_set_aside_and_waited_for(restless: Evaluation) -> None:
     within, aside, waited = page_of(restless).paragraphs
     assert within.startswith("The cores were within their bounds in 88 % of 8 records and the memory in 88 % of 8.")
-    assert aside.startswith("Of 160 samples, 7 were set aside (shared core 7). The figures use only the others.")
+    assert aside.startswith("7 of 160 samples were set aside (shared core 7). All values use only the other samples.")
     assert "2 of 8 records are DISTURBED, most often because of shared core (1) and shared memory (1)." in aside
-    assert waited == "In total, cases waited 3.5 s for a quiet machine."
+    assert waited == "Steelyard waited 3.5 s in total for a quiet machine."
 
 
 def test_a_quiet_run_says_that_nothing_was_waited_for_or_set_aside() -> None:
     within, aside, waited = page_of(judged([record(n) for n in range(4)])).paragraphs
     assert within.startswith("The cores were within their bounds in 100 % of 4 records and the memory in 100 % of 4.")
-    assert aside == "None of 80 samples was set aside."
-    assert waited == "No case waited for a quiet machine."
+    assert aside == "None of the 80 samples was set aside."
+    assert waited == "Steelyard did not have to wait for a quiet machine."
 
 
 def test_what_the_readings_are_compared_with_is_said() -> None:
@@ -103,7 +103,7 @@ def test_what_the_readings_are_compared_with_is_said() -> None:
     earlier = Shown({"issued gcc": 2 * ISSUED}, 7, "2026-01-02T03:04:05+00:00")
     within = page_of(judged(records, shown=earlier)).paragraphs[0]
     assert within.startswith("The cores were within their bounds in 0 % of 3 records")
-    assert within.endswith("the best of this run and 7 earlier runs since 2026-01-02.")
+    assert within.endswith("the best reading of this run and of 7 earlier runs since 2026-01-02.")
 
 
 def test_each_record_is_a_mark_at_its_share_of_the_best_in_the_row_of_what_became_of_it(restless: Evaluation) -> None:
@@ -139,7 +139,13 @@ def test_bars_show_which_launch_ran_when(restless: Evaluation) -> None:
 
 def test_the_numbers_of_a_figure_are_summarised_by_stretches_of_time(restless: Evaluation) -> None:
     figure = page_of(restless).figures[0]
-    assert figure.headings[:5] == ("minutes", "records", "issue rate: median", "least", "beyond the bound")
+    assert figure.headings[:5] == (
+        "minutes",
+        "records",
+        "additions issued per cycle: median",
+        "least",
+        "beyond the bound",
+    )
     assert len(figure.rows) == 8
     assert figure.rows[3] == ("3 – 3.5", "1", "50 %", "50 %", "1", "100 %", "100 %", "0")
 
@@ -153,7 +159,7 @@ def test_each_benchmark_has_its_cases_its_samples_and_its_waiting(restless: Eval
 def test_a_reading_far_above_the_best_is_drawn_at_the_edge_and_said() -> None:
     found = judged([*(record(n) for n in range(4)), *(record(n, memory=1.5) for n in (4, 5))])
     memory = page_of(found).figures[1]
-    assert memory.notes == ("Marks above 110 % are drawn at the upper edge: 4.",)
+    assert memory.notes == ("4 marks above 110 % are drawn at the upper edge.",)
     assert max(marks(json.loads(memory.plot), "y3")["all samples kept"]) == 110
 
 
@@ -170,7 +176,7 @@ def test_a_machine_whose_memory_cannot_be_probed_has_the_cores_alone() -> None:
     around = {"issued": ISSUED, "stream": None}
     found = judged([record(n, surroundings={"pace": {"before": around}}) for n in range(3)])
     page = page_of(found)
-    assert [figure.title for figure in page.figures] == ["The pace of the cores"]
+    assert [figure.title for figure in page.figures] == ["Pace of the cores"]
     assert page.paragraphs[0].startswith("The cores were within their bounds in 100 % of 3 records.")
     assert page.rows[0].cells[2] == "–"
 
@@ -211,7 +217,9 @@ def test_further_launches_are_those_beyond_the_preset_or_with_some_of_the_cases(
 def test_further_launches_are_counted_and_drawn_apart() -> None:
     records = [record(n, launch=1 + n // 2) for n in range(6)]
     found = judged(records, launches([2], [2], [1], [1]))
-    assert page_of(found).paragraphs[2].endswith("1 further launch was added for cases that were not settled.")
+    assert (
+        page_of(found).paragraphs[2].endswith("1 further launch was added for cases whose values were not yet certain.")
+    )
     usual, further = plots(page_of(found))[0]["data"][-2:]
     assert (usual["name"], usual["base"]) == ("launches", [0, 2])
     assert (further["name"], further["base"]) == ("further launches", [4])

@@ -395,7 +395,7 @@ def test_invalid_results_are_left_out_of_a_sweep() -> None:
     assert tuple(found.results) == (1, 2, 8)
     assert (found.level, found.counts("DISTURBED"), found.counts("UNSETTLED")) == ("DISTURBED", (8,), (2,))
     notes = " ".join(scaling_rows.notes(found))
-    assert "UNSETTLED: 2 threads. Do not rely on values that depend on these. DISTURBED: 8 threads." in notes
+    assert "UNSETTLED: 2 threads. Do not rely on values that depend on these results. DISTURBED: 8 threads." in notes
     (plain,) = scaling_rows.as_json([found])
     assert (plain["disturbed"], plain["unsettled"]) == ([8], [2])
     out = StringIO()
@@ -415,10 +415,10 @@ def sentence(law: Law, counts: Sequence[int] = COUNTS, **more: Any) -> str:
 
 def test_where_to_stop_is_said_in_a_sentence() -> None:
     told = sentence(amdahl(0.05))
-    assert told.startswith("Stop at 8 threads: from 8 to 16 each further one adds 0.4")
-    assert told.endswith("of what one thread does alone, less than half.")
-    assert "All counts up to 32 threads" in sentence(amdahl(0.0))
-    assert "what one of the first 2 does" in sentence(amdahl(0.05), (2, 4, 8, 16))
+    assert told.startswith("Stop at 8 threads: from 8 to 16, each additional one adds 0.4")
+    assert told.endswith("of the speed of one thread alone, less than half.")
+    assert "All measured numbers up to 32 threads" in sentence(amdahl(0.0))
+    assert "the speed of one of the first 2" in sentence(amdahl(0.05), (2, 4, 8, 16))
     assert "not clearly different from half" in sentence(lambda p: {1: 1.0, 2: 1 / 1.5, 4: 1 / 1.6}[p], (1, 2, 4))
 
 
@@ -588,7 +588,7 @@ def test_applications_are_shown_in_full_and_others_in_one_table() -> None:
     assert found is not None
     assert [s.name for s in found.sections] == ["application.npb_cg"]
     assert [b.benchmark for b in found.briefs] == ["node.vector"]
-    assert "This page shows applications in full" in found.choice
+    assert "This page shows figures and tables for applications only" in found.choice
     html = report.render(run)
     assert html.count('<section class="page" id="scaling">') == 1
     assert '<a href="#scaling">Scaling</a>' in html
@@ -717,8 +717,8 @@ def test_figures_are_marked_where_runs_leave_a_blade_or_a_chassis() -> None:
     found = page.data(run)
     assert found is not None
     assert (
-        "Up to 4 nodes the hosts are of one blade, from 8 on of several; up to 8 nodes the hosts are of one chassis, "
-        "from 16 on of several." in found.together[0][0].caption
+        "Up to 4 nodes, all hosts are in one blade, and from 8 on in several; up to 8 nodes, all hosts are in one chassis, "
+        "and from 16 on in several." in found.together[0][0].caption
     )
 
 
@@ -732,8 +732,8 @@ def test_an_allocation_that_lies_across_blades_is_marked_by_its_own_hosts() -> N
     found = page.data(run)
     assert found is not None
     caption = found.together[0][0].caption
-    assert "NPB CG: up to 4 nodes the hosts are of one blade, from 8 on of several" in caption
-    assert "Molecular dynamics: up to 1 node the hosts are of one blade, from 2 on of several" in caption
+    assert "NPB CG: up to 4 nodes, all hosts are in one blade, and from 8 on in several" in caption
+    assert "Molecular dynamics: up to 1 node, all hosts are in one blade, and from 2 on in several" in caption
 
 
 @pytest.mark.parametrize(
@@ -755,7 +755,7 @@ def test_where_no_border_was_crossed_or_is_known_there_is_no_mark(
             assert across(plot) == {}
     found = page.data(run)
     assert found is not None
-    assert "the hosts are of one" not in found.together[0][0].caption
+    assert "hosts are in one" not in found.together[0][0].caption
 
 
 def factors(name: str, ranks: int, balance: float, serialisation: float, transfer: float) -> Factors:
@@ -786,11 +786,14 @@ def test_traces_say_by_what_efficiency_is_lost() -> None:
         ("lu-2", 2, ""), ("lu-4", 4, "load balance"), ("lu-8", 8, "transfer"),
     ]  # fmt: skip
     assert found.causes.rows[2].cells[2:] == ("51 %", "90 %", "95 %", "60 %")
-    assert "'lu-8' 8 ranks compute 51 % of the time. The largest loss is in transfer" in found.causes.sentence
+    assert (
+        "'lu-8', the 8 ranks compute during 51 % of the time. Most time is lost because messages cost time"
+        in found.causes.sentence
+    )
     html = report.render(run)
-    assert "Causes from traces" in html
-    assert "loss is in transfer: messages cost time" in html
-    assert "Causes from traces" not in report.render(seen(line(amdahl(0.1))))
+    assert "Where traced programs lose parallel time" in html
+    assert "Most time is lost because messages cost time" in html
+    assert "Where traced programs lose parallel time" not in report.render(seen(line(amdahl(0.1))))
 
 
 def test_traces_alone_make_the_page() -> None:

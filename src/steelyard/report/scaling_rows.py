@@ -28,7 +28,7 @@ WORDS = {
 }
 LAWS = {"Amdahl": "Amdahl's law", "Gustafson": "Gustafson's law", "USL": "the universal scalability law"}
 PARAMETERS = {"s": "serial fraction s", "a": "contention a", "b": "coherency b"}
-HEADINGS = ("time", "speed-up", "95 % interval", "efficiency", "serial", "95 % interval", "each further adds")
+HEADINGS = ("time", "speed-up", "95 % interval", "efficiency", "serial", "95 % interval", "each additional one adds")
 ABOVE = 1.05  # an efficiency beyond which a speed-up asks for a reason
 MOST_SWEEPS = 4  # on one screen
 WIDE, LESS = 116, (5, 6)  # columns of a terminal that shows all cells; a narrower one does without these
@@ -96,20 +96,22 @@ def stop_here(sweep: Sweep) -> str:
 def _stop(sweep: Sweep) -> str:
     stop, one = sweep.scaling.stop, WORDS[sweep.over][0]
     if stop is None:
-        return f"The best number is unknown. It needs results of at least two numbers at which each {one} had its own processor."
+        return f"The best number is unknown. Measure at least two numbers with a processor of its own for each {one}."
     worth = (
-        f"what one {one} does alone" if sweep.scaling.base == 1 else f"what one of the first {sweep.scaling.base} does"
+        f"the speed of one {one} alone"
+        if sweep.scaling.base == 1
+        else f"the speed of one of the first {sweep.scaling.base}"
     )
     half = "half" if HALF == 0.5 else significant(HALF)
     if stop.beyond is None:
         assert stop.into is not None  # two counts at least, and none beyond
         doubt = "" if stop.certain else f" This is not clearly different from {half}."
         return (
-            f"All counts up to {counted(sweep, stop.count)}, the most measured, are worthwhile: from {stop.into.start} to "
-            f"{stop.into.end} each further one adds {with_interval(stop.into.adds, 2)} of {worth}.{doubt}"
+            f"All measured numbers up to {counted(sweep, stop.count)} are worthwhile: from {stop.into.start} to "
+            f"{stop.into.end}, each additional one adds {with_interval(stop.into.adds, 2)} of {worth}.{doubt}"
         )
     step = stop.beyond
-    adds = f"from {step.start} to {step.end} each further one adds {with_interval(step.adds, 2)} of {worth}"
+    adds = f"from {step.start} to {step.end}, each additional one adds {with_interval(step.adds, 2)} of {worth}"
     if stop.certain:
         return f"Stop at {counted(sweep, stop.count)}: {adds}, less than {half}."
     return f"Stop probably at {counted(sweep, stop.count)}: {adds}. {_doubt(step, stop.into, half)}"
@@ -127,8 +129,11 @@ def base(sweep: Sweep) -> str:
     first = next(p for p in sweep.scaling.points if p.count == sweep.scaling.base)
     text = f"Speed-ups are relative to {counted(sweep, first.count)}, which took {quantity(first.time.value, 's')}"
     if sweep.scaling.weak:
-        return f"{text}. The work grows with the {WORDS[sweep.over][1]}, so the speed-up is the ratio of the work per second."
-    return f"{text}, with the same work."
+        return (
+            f"{text}. The work grows with the number of {WORDS[sweep.over][1]}, so the speed-up is the ratio of the work "
+            "per second."
+        )
+    return f"{text}. The work is the same for all numbers."
 
 
 def laws(sweep: Sweep) -> tuple[str, ...]:
@@ -155,10 +160,14 @@ def _law(sweep: Sweep, fit: Fit) -> str:
         return f"{_capital(LAWS[fit.law])} does not describe the times: the best fit ({parameters}) deviates by {deviation}."
     peak = ""
     if fit.law == "USL":
-        peak = f"; fastest at {with_interval(fit.peak, 2)}" if fit.peak else "; no peak in that range"
+        peak = (
+            f". The program is fastest with {with_interval(fit.peak, 2)}"
+            if fit.peak
+            else ". The speed has no peak in that range"
+        )
     return (
-        f"{_capital(LAWS[fit.law])}, {fit.formula}: {parameters}. It deviates from the times by {deviation}. It is valid from "
-        f"{fit.counts[0]} to {counted(sweep, fit.counts[-1])}, with care to {fit.furthest}{peak}."
+        f"{_capital(LAWS[fit.law])}, {fit.formula}: {parameters}. It deviates from the times by {deviation}. It is valid "
+        f"from {fit.counts[0]} to {counted(sweep, fit.counts[-1])}, and with caution up to {fit.furthest}{peak}."
     )
 
 
@@ -168,20 +177,22 @@ def notes(sweep: Sweep) -> tuple[str, ...]:
     crowded = [p.count for p in sweep.scaling.points if p.crowded]
     if crowded:
         sentences.append(
-            f"With {_and(crowded)} {WORDS[sweep.over][1]} there was no processor for each. No fit and no advice uses them."
+            f"With {_and(crowded)} {WORDS[sweep.over][1]}, several of them shared a processor. The fits and the "
+            "advice do not use these values."
         )
     for level in doubtful_values.among(r.verdict.level for r in sweep.results.values()):
         counts = f"{_and(sweep.counts(level))} {WORDS[sweep.over][1]}"
-        sentences.append(f"{level}: {counts}. Do not rely on values that depend on these.")
+        sentences.append(f"{level}: {counts}. Do not rely on values that depend on these results.")
     above = [p.count for p in sweep.scaling.points if p.efficiency.low is not None and p.efficiency.low > ABOVE]
     if above:
         sentences.append(
-            f"The speed-up with {_and(above)} {WORDS[sweep.over][1]} is above the ideal. Either each share of the data fits a "
-            f"nearer cache, or {counted(sweep, sweep.scaling.base)} ran too slowly for an unknown reason. Measure again."
+            f"The speed-up with {_and(above)} {WORDS[sweep.over][1]} is above the ideal. Either each part of the data "
+            f"fits into a faster cache, or {counted(sweep, sweep.scaling.base)} ran too slowly for an unknown "
+            "reason. Measure again."
         )
     if sweep.scaling.base != 1:
         sentences.append(
-            f"One {WORDS[sweep.over][0]} was not measured, so losses up to {sweep.scaling.base} are unknown."
+            f"One {WORDS[sweep.over][0]} was not measured, so the loss from 1 to {sweep.scaling.base} is unknown."
         )
     return tuple(sentences)
 

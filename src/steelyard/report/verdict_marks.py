@@ -8,11 +8,11 @@ SIGNS: dict[Level, str] = {"CLEAN": "●", "UNSETTLED": "◐", "DISTURBED": "▲
 COLOURS: dict[Level, str] = {"CLEAN": "green", "UNSETTLED": "magenta", "DISTURBED": "yellow", "INVALID": "red"}
 LAMPS: dict[Level, tuple[str, str]] = {level: (f"{SIGNS[level]} {level}", COLOURS[level]) for level in ORDER}
 MEANINGS: dict[Level, str] = {
-    "CLEAN": "Nothing disturbed it, and enough is known to rely on it.",
-    "UNSETTLED": "Nothing disturbed it, but it is not reliable yet: few samples, a wide interval, or launches "
-    "that differ. Measure longer or with more launches.",
+    "CLEAN": "Steelyard detected no disturbance, and the samples and launches agree well enough to rely on the value.",
+    "UNSETTLED": "Steelyard detected no disturbance, but the value is not reliable yet: there are few samples, the "
+    "interval is wide, or the launches differ. Measure longer or with more launches.",
     "DISTURBED": "Steelyard detected a disturbance during the measurement. The value may be wrong.",
-    "INVALID": "It failed, or its result is wrong. It has no value.",
+    "INVALID": "The measurement failed, or the kernel computed a wrong result. The report shows no value.",
 }
 
 

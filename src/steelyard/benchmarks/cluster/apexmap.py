@@ -1,22 +1,24 @@
-"""Access to memory that is spread over all nodes, by locality (APEX-MAP)
+"""Access to an array that is spread over all nodes, by locality (APEX-MAP)
 
-One array lies over all ranks in equal parts. Every rank reads blocks of L consecutive words at random start addresses. L is the
-spatial locality. The exponent alpha is the temporal locality, with the rank's own part as its origin: at 1 all addresses of the
-whole array are equally likely, towards 0 nearly all are the rank's own. Blocks of other ranks are fetched one-sided (a get from
-a window) or two-sided (a list of requests to each owner, which answers between its own work).
+One array is divided into equal parts, and each rank holds one part. Every rank reads blocks of L consecutive words at random
+start addresses. L is the spatial locality. The exponent alpha is the temporal locality. With alpha = 1, all addresses of the
+array are equally likely; with alpha near 0, nearly all reads go to the rank's own part. A rank reads the blocks of other ranks
+with one-sided communication (a get from a window), or with two-sided communication (it sends a list of requests to each owner,
+and the owner answers between its own reads).
 
-Reading: At alpha 1 and L 1 nearly every word comes from another rank, one at a time: no program can ask more of a network.
-Towards the right the blocks are long, and the bandwidth of the network counts. Towards the bottom alpha is small, and the
-memory counts. The ratio between these corners is the value of locality on this cluster. Two-sided, many words of one owner
-travel in one message; one-sided, each block travels alone.
+Reading: With alpha = 1 and L = 1, nearly every word comes from another rank, one at a time: this is the hardest case for a
+network. Towards the right, the blocks are longer, and the bandwidth of the network limits the speed. Towards the bottom, alpha
+is smaller, and the memory limits the speed. The ratio between these corners shows how much a program gains from good locality
+on this cluster. With two-sided communication, one message carries many words of the same owner. With one-sided communication,
+each block is a message of its own.
 
-Caution: The kernel requests a thousand blocks at a time, so latencies overlap: the figure is not the time of a single access.
-Bytes are those of the words read, including the rank's own words. Within one machine windows are shared memory, and no network
-is measured.
+Caution: The kernel requests a thousand blocks at a time, so latencies overlap, and the result is not the time of a single
+access. The bytes are those of all words that are read, including words of the rank's own part. Within one machine, windows are
+shared memory, and the benchmark does not measure a network.
 
 Source: E. Strohmaier and H. Shan, Architecture Independent Performance Characterization and Benchmarking for Scientific
-Applications, MASCOTS 2004, and their parallel version, Concurrency and Computation 19, 2007. Its program was not available: the
-place of the ranks' parts, the requests of remote blocks and the check of the remote share are ours.
+Applications, MASCOTS 2004, and their parallel version, Concurrency and Computation 19, 2007. Their program was not available to
+us. How the array is divided, how remote blocks are requested, and how the share of remote blocks is checked, is our own work.
 """
 
 from steelyard.benchmarks.figures import against, select, table
@@ -121,7 +123,8 @@ def _map(results: tuple[Result, ...], kernel: str, ranks: int) -> Figure:
         rows=rows,
         z=z,
         value=Axis("bandwidth per node", "B/s", log=True),
-        caption="Bandwidth of the words read, local and remote. At α = 1, the ranks read all parts of the array equally often.",
+        caption="The bandwidth counts all words that are read, local and remote. At α = 1, the ranks read all parts "
+        "of the array equally often.",
     )
 
 
@@ -139,5 +142,5 @@ def _corner(results: tuple[Result, ...], name: str) -> Figure:
         series=against(
             "ranks", "bandwidth", select(results, L=length, alpha=alpha), names=("kernel", "mpi", "toolchain")
         ),
-        caption="G is the worst locality, L the best.",
+        caption="G marks the worst locality, L the best.",
     )

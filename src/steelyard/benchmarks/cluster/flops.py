@@ -3,19 +3,19 @@
 The kernel splits a known number of operations evenly over all ranks, one rank on each processor. They compute it in registers
 from a common start: the integral of a fraction by the trapezoidal rule, 14 operations for each interval (module 1 of
 core.flops). No rank sends a message meanwhile. The calculation time is that of the slowest rank. The speed of the cluster is
-all operations over that time.
+the number of all operations divided by this time.
 
 Over several hosts Steelyard measures one node, then two, and so on up to all nodes, each with all its processors.
 
-Reading: The ranks share only the moment of the start, so the speed must grow with the ranks. The distance from the ideal line
-is lost to the slowest rank, to cores that share pipes, clock or power, or to other programs. Equal nodes have equal speed; a
-slower node delays every program that waits for all nodes.
+Reading: After the common start, the ranks do not depend on each other, so the speed should grow in proportion to the ranks. If
+it lies below the ideal line, the slowest rank is the cause, or cores share arithmetic units, clock or power, or other programs
+use the machine. Nodes of the same kind should have the same speed. A slower node delays every program that waits for all nodes.
 
-Caution: This is neither the peak nor a program that communicates: it is the part of the scaling that does not depend on the
-network. The work stays the same for all numbers of ranks. If a rank's share lasts less than a millisecond, the start itself
-begins to show.
+Caution: The result is not the peak speed, and the kernel does not communicate: it shows the part of the scaling that does not
+depend on the network. The work is the same for all numbers of ranks. If the part of a rank takes less than a millisecond, the
+time of the start makes the result less accurate.
 
-Source: The MPI program Flops of the cluster evaluations that report the speed of each node and of the slowest node; its total
+Source: The MPI program Flops of evaluations of clusters, which state the speed of each node and of the slowest node. Its total
 work was constant, about 1800 million operations. Operations after A. Aburto's flops.c, version 2.0, module 1.
 """
 
@@ -112,7 +112,7 @@ def slowest(seconds: float, record: Record) -> float | None:
 metrics = (
     Metric("flops", "flop/s", "higher", "speed of all ranks until the slowest is done", flops),
     Metric("time", "s", "lower", "calculation time", time),
-    Metric("total", "flop/s", "higher", "sum over the ranks, each by its own time", total),
+    Metric("total", "flop/s", "higher", "sum of the speeds of all ranks, each by its own time", total),
     Metric("slowest", "flop/s", "higher", "speed of the slowest rank", slowest),
 )
 
@@ -137,7 +137,8 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("node or rank"),
         y=Axis("speed", "flop/s"),
         series=tuple(_rank_bars(r) for r in select(results, ranks=most) if r.metrics and speeds(r)),
-        caption="Each rank's speed uses its own time. A node has the sum of its ranks. Medians over the launches.",
+        caption="The speed of each rank uses its own time. The speed of a node is the sum of its ranks. The values "
+        "are medians over the launches.",
     )
     over_nodes = _growth(loaded, "nodes") if len({nodes_of(r) for r in loaded}) > 1 else ()
     return *_growth(by_ranks, "ranks"), *over_nodes, bars, _table(loaded or by_ranks, "nodes" if loaded else "ranks")
@@ -173,7 +174,8 @@ def _growth(results: Sequence[Result], over: str) -> tuple[Figure, Figure]:
         x=Axis(over),
         y=Axis("efficiency", "%"),
         series=tuple(_efficiency(line) for line in lines if line.y[0]),
-        caption=f"The speed divided by the ideal speed, which is in proportion to the speed of the fewest {over}.",
+        caption="The efficiency is the speed divided by the ideal speed. The ideal speed grows in proportion to the "
+        f"number of {over}, from the speed of the fewest {over}.",
     )
     return growth, efficiency
 
@@ -203,7 +205,8 @@ def _table(results: Sequence[Result], over: str) -> Figure:
         y=Axis("speed", "flop/s"),
         headings=(over, *settings, "calculation time", "cluster speed", *columns),
         cells=tuple(rows),
-        caption="Medians. The time is the time of the slowest rank. The speed of each node or rank uses its own time.",
+        caption="The values are medians. The time is the time of the slowest rank. The speed of each node or rank "
+        "uses its own time.",
     )
 
 

@@ -1,18 +1,19 @@
 """Memory bandwidth of all nodes at once (STREAM on many ranks)
 
 Every rank runs the triad a = b + s·c over long vectors at the same time, from a common start, one rank on each processor. No
-rank sends a message meanwhile. The sum is the bandwidth of all memories of the cluster together. The spread between the ranks
-shows a node with less bandwidth. Based on a variant of the STREAM benchmark.
+rank sends a message meanwhile. The sum is the bandwidth of all memories of the cluster together. The spread of the ranks shows
+a node with less bandwidth. The kernel is based on a variant of the STREAM benchmark.
 
 Reading: All ranks of equal nodes should have the same bandwidth. Check a node that is slower than the others: a memory module
-may be missing, the clock may be low, or another process may run. The sum counts each rank with its own time. The bandwidth
-beside it is that of a program that waits for the slowest rank.
+may be missing, the clock may be low, or another process may run. The sum uses the own time of each rank. The other bandwidth
+uses the time of the slowest rank, as in a program where all ranks wait for each other.
 
-Caution: Ranks that end first leave the memory to the others, whose last passes are then faster. So the sum is a little above
-the bandwidth while all ranks work. Bytes are counted as STREAM counts them; with ordinary stores the memory moves a third more.
+Caution: When the first ranks have ended, the others have more memory bandwidth, so their last passes are faster. The sum is
+therefore a little higher than the bandwidth while all ranks work. Bytes are counted as in STREAM; with ordinary stores, the
+memory moves a third more.
 
-Source: J. D. McCalpin, Memory Bandwidth and Machine Balance in Current High Performance Computers, IEEE TCCA, 1995; the rule
-for the size of its MPI version, four times all last-level caches of each node, divided among its ranks.
+Source: J. D. McCalpin, Memory Bandwidth and Machine Balance in Current High Performance Computers, IEEE TCCA, 1995; the size of
+the vectors follows the rule of its MPI version: four times all last-level caches of each node, divided among its ranks.
 """
 
 from statistics import median
@@ -81,9 +82,9 @@ def spread(seconds: float, record: Record) -> float | None:
 
 metrics = (
     Metric("bandwidth", "B/s", "higher", "bandwidth of all ranks until the slowest is done", bandwidth),
-    Metric("total", "B/s", "higher", "sum over the ranks, each by its own time", total),
+    Metric("total", "B/s", "higher", "sum of the bandwidths of all ranks, each by its own time", total),
     Metric("slowest", "B/s", "higher", "bandwidth of the slowest rank", slowest),
-    Metric("spread", "%", "lower", "spread between the ranks", spread),
+    Metric("spread", "%", "lower", "spread of the ranks", spread),
 )
 
 roles = (Witness("triad"),)
@@ -119,7 +120,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("rank"),
         y=Axis("bandwidth", "B/s"),
         series=tuple(_rank_bars(r) for r in select(shown, ranks=most) if r.metrics),
-        caption="Each rank's bandwidth uses its own time. The values are from the first record of each result.",
+        caption="The bandwidth of each rank uses its own time. The values are from the first record of each result.",
     )
     return growth, ranks
 

@@ -1,17 +1,18 @@
 """Speed of scalar arithmetic (Flops)
 
-The kernel runs eight small computations in registers, as a compiler makes them from plain loops: a series for π, and seven
-integrals by the trapezoidal rule. The integrands are polynomials and fractions. The number of operations of each pass is known
-exactly. Weighted sums give four mixes with 10, 9, 3 and 0 percent of divisions. Each thread computes its own. Written anew
-after the definition of A. Aburto's flops.c.
+The kernel runs eight small computations (modules) in registers: a series for π, and seven integrals of polynomials and
+fractions by the trapezoidal rule. They are plain loops, so the compiler decides which instructions run. The number of
+operations of each pass is known exactly. Weighted sums of the modules give four mixes with 10, 9, 3 and 0 percent of divisions.
+Each thread computes all of it for itself. The program is new and follows the definition of A. Aburto's flops.c.
 
-Reading: Compare mixes, not modules: they stand for programs with more or fewer divisions. The distance of a module from the
-peak is the loss of a compiler that may not reorder sums: every pass adds to the same sum and takes at least the time of one
-addition.
+Reading: Compare the mixes, not the modules. The mixes represent programs with more or fewer divisions. The modules are slower
+than the peak because the compiler may not change the order of a sum. Every pass adds to the same sum, so it takes at least the
+time of one addition.
 
-Caution: Operations are counted as in the formulas; a fused instruction counts as two. The check compares the error of the
-result with the theory of the trapezoidal rule. That error comes from the small number of intervals, not from the machine. The
-original runs each module for many seconds with up to 512 million intervals; here a pass counts the same.
+Caution: Operations are counted as the formulas contain them. A fused multiplication and addition counts as two. The check
+compares the error of the result with the theory of the trapezoidal rule. That error comes from the small number of intervals,
+not from the machine. The original program runs each module for many seconds with up to 512 million intervals. Here the number
+of intervals is smaller, but the operations of a pass are the same.
 
 Source: A. Aburto, flops.c, version 2.0, 1992: its table of operations, constants, exact results and weights. Euler and
 Maclaurin's formula for the error.
@@ -78,8 +79,9 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("mix"),
         y=Axis("speed", "flop/s"),
         series=tuple(_mixes(name, members) for name, members in groups.items()),
-        caption="Mix 1: 5 passes of module 2 and one of 3. Mix 2: one of 1, 3, 4, 5, 6 and 4 of 7. Mix 3: one of each but 2. "
-        "Mix 4: one of 3, 4, 6, 8. An interval reaches from the lowest speed of all modules to their highest speed.",
+        caption="Mix 1 has 5 passes of module 2 and one of module 3. Mix 2 has one pass of modules 1, 3, 4, 5 and 6, "
+        "and 4 passes of module 7. Mix 3 has one pass of each module except 2. Mix 4 has one pass of modules 3, "
+        "4, 6 and 8. The interval of a mix follows from the lowest and the highest speeds of its modules.",
     )
     modules = Figure(
         name="flops-modules",
@@ -88,7 +90,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("module"),
         y=Axis("speed", "flop/s"),
         series=tuple(_modules(name, members) for name, members in groups.items()),
-        caption="The formulas of modules 1 to 8 have 14, 7, 17, 15, 29, 29, 12 and 30 operations for each pass.",
+        caption="Modules 1 to 8 have 14, 7, 17, 15, 29, 29, 12 and 30 operations for each pass.",
     )
     errors = Figure(
         name="flops-errors",
@@ -97,7 +99,8 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("module"),
         y=Axis("relative error", log=True),
         series=tuple(_errors(name, members) for name, members in list(groups.items())[:1]),
-        caption=f"Absolute values, with {INTERVALS} intervals. The trapezoidal rule causes these errors. Module 2 is a series.",
+        caption=f"The figure shows the size of the errors, without the sign, for {INTERVALS} intervals. The "
+        "trapezoidal rule causes these errors, not the machine. Module 2 is a series and has no such error.",
     )
     return mixes, modules, errors
 

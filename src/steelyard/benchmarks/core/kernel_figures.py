@@ -103,8 +103,9 @@ def _over_length(results: Sequence[Result], fitted: Sequence[Fitted]) -> list[Fi
                 y=Axis("speed", "flop/s", log=True),
                 series=against("elements", "flops", [r for r in chosen if _toolchain(r) == name], names=("kernel",)),
                 points=tuple(points),
-                caption="r∞ is the speed of endless vectors, and n½ the length that reaches half of it. Both come from a "
-                "straight line through the times of vectors within the first cache.",
+                caption="r∞ is the speed for very long vectors, and n½ is the length of a vector that reaches half "
+                "of it. Both come from a straight line, fitted to the times of vectors within the first-level "
+                "cache.",
             )
         )
     return figures
@@ -126,14 +127,18 @@ def _constants(fitted: Sequence[Fitted]) -> tuple[Figure, ...]:
         vague += [f"{f.kernel} {name}" for f in members if f not in good]
         without += [f"{f.kernel} {name}" for f in good if f.kernel not in dict(halves)]
     worst = min((f.curve.r_squared for f in fitted if f.curve.r_squared is not None), default=None)
-    quality = f"The least R² of a fit is {worst:.3f}. " if worst is not None else ""
-    left = f"Left out, because no straight line fits (R² below {STRAIGHT}): {', '.join(vague)}. " if vague else ""
-    none = f"Without n½, because the line starts below zero or below the timer's resolution: {', '.join(without)}."
+    quality = f"The lowest R² of a fit is {worst:.3f} (1 is a perfect straight line). " if worst is not None else ""
+    left = (
+        f"These are left out, because no straight line fits their times (R² below {STRAIGHT}): {', '.join(vague)}. "
+        if vague
+        else ""
+    )
+    none = f"These have no n½, because the line starts below zero or below the resolution of the timer: {', '.join(without)}."
     axes = (Axis("kernel"), Axis("r∞", "flop/s", log=True)), (Axis("kernel"), Axis("n½ in elements", log=True))
     return (
         Figure(
             "kernels-r",
-            "r∞: speed of endless vectors",
+            "r∞: speed for very long vectors",
             "bars",
             *axes[0],
             tuple(speed),
@@ -175,9 +180,10 @@ def _over_intensity(results: Sequence[Result], machine: Machine) -> Figure:
         x=Axis("operations for each word read or written", log=True),
         y=Axis("speed", "flop/s", log=True),
         series=tuple(_line(", ".join(filter(None, key)), members, "flops") for key, members in sorted(lines.items())),
-        marks=(Mark("y", limit.value / cores, "a core's share of the limit"),) if limit else (),
-        caption="Polynomials of degree 1, 3, 5, 9 and 17 by Horner's rule. Each element reads one word and writes one. "
-        "On the straight part of a line, memory or cache limits the speed; beyond the bend, the core limits it.",
+        marks=(Mark("y", limit.value / cores, "limit for one core"),) if limit else (),
+        caption="The kernels are polynomials of degree 1, 3, 5, 9 and 17 (Horner's rule). For each element, they "
+        "read one word and write one. Where a line rises straight, the memory or a cache limits the speed. "
+        "Beyond the bend, the core limits it.",
     )
 
 
@@ -194,13 +200,14 @@ def _gain(results: Sequence[Result], machine: Machine) -> Figure:
     width = machine.fma_width
     return Figure(
         name="kernels-gain",
-        title="Gain by vectorisation: time of the scalar loop over time of the vectorised loop",
+        title="Gain by vectorisation: time of the scalar loop divided by the time of the vectorised loop",
         kind="bars",
         x=Axis("kernel"),
         y=Axis("gain", "x"),
         series=tuple(_bars(name, members) for name, members in sets.items()),
         marks=(Mark("y", 1, "none"), *((Mark("y", width, f"{width} doubles in a vector"),) if width else ())),
-        caption=f"{groups.near(machine)} elements, within the first cache. A recurrence cannot be vectorised.",
+        caption=f"The vectors have {groups.near(machine)} elements and fit into the first-level cache. A recurrence "
+        "cannot be vectorised.",
     )
 
 
@@ -220,7 +227,8 @@ def _strides(results: Sequence[Result]) -> Figure:
             "stride", "rate", [r for r in chosen if (r.kernel, r.parameters["elements"]) in strided],
             names=("kernel", "elements", "toolchain"),
         ),
-        caption="From a stride of 8 words, each element needs its own cache line. Powers of two use few sets of a cache.",
+        caption="From a stride of 8 words on, each element lies in a cache line of its own. With strides that are "
+        "powers of two, the elements compete for a few places in the cache.",
     )  # fmt: skip
 
 
@@ -251,8 +259,8 @@ def _toolchains(results: Sequence[Result], machine: Machine) -> Figure:
         x=Axis("kernel"),
         y=Axis("elements per second", "1/s", log=True),
         series=tuple(series) if len(series) > 1 else (),
-        caption=f"{groups.near(machine)} elements, within the first cache. The last bars show all "
-        "elements over the total time of the kernels.",
+        caption=f"The vectors have {groups.near(machine)} elements and fit into the first-level cache. The last bars "
+        "show the elements of all kernels divided by their total time.",
     )
 
 

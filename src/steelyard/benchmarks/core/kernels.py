@@ -1,20 +1,21 @@
 """Loops of 31 kinds in ten groups (vector lengths, strides, vectorised or not)
 
-One core runs simple loops over vectors of doubles: data movement, dyads, scalar and vector, linked triads, reductions,
-recurrences, differences, polynomials with more and more operations for each memory access, square root and exponential, and the
-plane rotation. The vectors have from one element to more than any cache holds, and strides. Each loop runs as the compiler
-makes it (vectors "yes") and without vectors ("no"). This is our own list after the module mod1ac of EuroBen, whose kernels are
-not public.
+One core runs simple loops over vectors of doubles. The ten groups are: data movement, dyads (operations on two vectors), a
+scalar and a vector, linked triads, reductions, recurrences, differences, polynomials, square root and exponential function, and
+the plane rotation. The polynomials have more and more operations for each memory access. The vectors have from one element to
+more than any cache can hold, and some have strides. Each loop runs twice: as the compiler optimises it (vectors "yes"), and
+without vector instructions ("no"). The list is our own. It follows the module mod1ac of EuroBen, whose kernels are not public.
 
-Reading: A pass over n elements takes q·(n + n½)/r∞ seconds. r∞ is the speed of endless vectors; n½ is the length that reaches
-half of it. Steelyard fits both separately for vectors within the first-level cache and for vectors beyond all caches. Its speed
-beside the scalar version shows whether a loop was vectorised; the report of the compiler is not used. The polynomials show how
-the speed grows with the operations for each word of memory, until the core is the limit.
+Reading: A pass over n elements with q operations for each element takes q·(n + n½)/r∞ seconds. r∞ is the speed for very long
+vectors, and n½ is the length of a vector that reaches half of this speed. Steelyard fits both numbers twice: for vectors within
+the first-level cache, and for vectors larger than all caches. A loop was vectorised if it is faster than its version without
+vector instructions; Steelyard does not read the report of the compiler. The polynomials show how the speed grows with the
+operations for each word of memory, until the core limits it.
 
-Caution: Flops are counted as in the formula, though a division or a root costs far more than an addition. Reductions use eight
-partial sums, since a compiler that keeps to IEEE arithmetic may not reorder a sum. So they show what the processor can do, not
-what a compiler makes of a plain loop. With strides, the bytes are those of the words used; the memory moves whole lines. The
-time of a pass includes a function call, as for a library routine.
+Caution: Each operation of a formula counts as one flop, although a division or a root takes far longer than an addition.
+Reductions use eight partial sums, because a compiler that follows IEEE arithmetic may not change the order of a sum. They show
+the speed of the processor, not the speed that a compiler reaches with a plain loop. With strides, only the bytes of the used
+words count, but the memory moves whole cache lines. The time of a pass includes one function call, as in a library routine.
 
 Source: The list is this project's own. Method of r∞ and n½: R. W. Hockney and C. R. Jesshope, Parallel Computers 2, 1988;
 groups of tests after A. J. van der Steen's EuroBen.

@@ -1,13 +1,14 @@
 """Highest speed of floating-point arithmetic
 
-The kernel runs independent chains of multiplications and additions in registers, as many as fill the pipes. It uses scalars and
-vectors of every width of the processor, in double and in single precision, fused into one instruction (fma) or separate
-(add_mul). It runs on one core, on a socket, and on all cores.
+The kernel runs independent chains of multiplications and additions in registers. There are enough chains to keep all arithmetic
+units (pipes) of a core busy. The kernel uses scalars and vectors of every width of the processor, in double and in single
+precision. A multiplication and an addition are fused into one instruction (fma) or separate (add_mul). It runs on one core, on
+a socket, and on all cores.
 
 Reading: No program computes faster than this. The limit is cores × true clock × numbers in a vector × pipes × 2. Steelyard
-reads the clock within a microsecond of the load, because many processors lower it while they use wide vectors (frequency
-licence) and raise it again at once. The scalar figure limits programs that the compiler did not vectorise. The add_mul figure
-limits programs without fused operations.
+reads the clock within a microsecond after the load, because many processors lower it while they use wide vectors and raise it
+again at once. The scalar value is the limit of programs that the compiler did not vectorise. The add_mul value is the limit of
+programs without fused operations.
 
 Caution: Real programs must also move their data; other benchmarks measure that. Separate multiplications and additions reach
 half of the limit if both use the same pipes, and up to all of it if each kind has its own pipes. Two hardware threads of a core
@@ -15,7 +16,7 @@ share its pipes. If no table lists the pipes of a processor, Steelyard measures 
 compiler knows, and states no limit.
 
 Source: The product of cores, clock, width, pipes and 2 is the usual definition of the theoretical peak. (The Rpeak of the
-TOP500 list takes the nominal clock, however.) The chains and their check are our own.
+TOP500 list uses the nominal clock instead of the true one.) The chains and their check are our own.
 """
 
 import math
@@ -192,7 +193,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("vector width (bits)"),
         y=Axis("speed", "flop/s"),
         series=_by_width(select(results, threads=1), "flops", ("precision", "operation", "toolchain")),
-        caption="fma: fused multiplications and additions; add_mul: separate multiplications and additions.",
+        caption="fma means fused multiplications and additions; add_mul means separate ones.",
     )
     widest = [r for r in fused if str(r.parameters["vector_width"]) == _widest(fused)]
     double = select(widest, precision="double", threads=most)
@@ -205,7 +206,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         y=Axis("speed", "flop/s"),
         series=against("threads", "flops", widest, names=("precision", "toolchain")),
         marks=(Mark("y", bound.value, f"double: {bound.source}"),) if bound else (),
-        caption="Fused multiply-adds on the widest vectors.",
+        caption="The kernel uses fused multiplications and additions on the widest vectors.",
     )
     clocks = Figure(
         name="peak-clock",
@@ -214,7 +215,8 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("vector width (bits)"),
         y=Axis("core clock", "Hz"),
         series=_by_width(select(fused, precision="double"), "clock", ("threads", "toolchain")),
-        caption="The clock is read within a microsecond of the load. If it falls with the width, wide vectors lower the clock.",
+        caption="Steelyard reads the clock within a microsecond after the load. If it is lower for wider vectors, "
+        "the processor lowers its clock for them.",
     )
     return by_width, threads, clocks
 

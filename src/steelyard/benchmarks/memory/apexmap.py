@@ -1,22 +1,24 @@
 """Memory access by locality (APEX-MAP)
 
 The kernel reads blocks of L consecutive words from an array of 512 MB, at random start addresses. L is the spatial locality.
-The exponent alpha is the temporal locality: at 1 all addresses are equally likely, towards 0 nearly all reads go to the same
-place. The time of a read over the grid of both is a surface. It shows the effect of caches, prefetchers and address translation
-on a program of a given locality. Every thread has its own array.
+The exponent alpha is the temporal locality: with alpha = 1, all addresses are equally likely; with alpha near 0, nearly all
+reads go to the same place. The kernel measures the time of a read for many pairs of L and alpha. The result is a surface. It
+shows how much caches, prefetchers and address translation help a program with a given locality. Every thread has its own array.
 
 Reading: Point G (L = 1, alpha = 1) has the worst locality: each read goes to a random address. Point L (L = 65536, alpha =
-0.001) has the best: long blocks, nearly always the same one. The ratio of G to L is the value of locality on this machine. In
-the figure over threads, "all threads together" is the time of a read divided by the number of threads. If it falls as threads
-are added, the machine hides the latency of its memory, because it keeps many reads in flight. Cycles are counted at the true
-clock of the cores.
+0.001) has the best: long blocks, nearly always the same one. The time at G divided by the time at L shows how much a program
+gains from good locality on this machine. In the figure with several threads, "all threads together" is the time of a read
+divided by the number of threads. If this time falls with more threads, the machine hides the latency of its memory: it
+processes many reads at the same time. Steelyard calculates the cycles with the measured clock of the cores, not with the
+nominal one.
 
-Caution: With one accumulator, as in the original, each addition waits for the one before. Point L then measures the adder and
-the compiler, not the memory. With several accumulators it measures the cache that holds a block of 512 KB. At G the addresses
-do not depend on each other, so several reads overlap. So G is not the latency (see memory.latency). It depends strongly on the
-page size, since nearly every read also needs an address translation that is not cached. The evaluation that named the points G
-and L does not print their coordinates. We infer that they are the ends of the standard grid. Its published cycles belong to
-these points only if this is right.
+Caution: The original program adds all words to one variable (one accumulator), so each addition waits for the one before. Point
+L then measures the adder and the compiler, not the memory. With several accumulators, point L measures the cache that holds a
+block of 512 KB. At G the addresses do not depend on each other, so several reads overlap. Therefore the time at G is shorter
+than the latency of the memory (see memory.latency). The time at G depends strongly on the page size, because nearly every read
+also needs an address translation that is not cached. The publication that named the points G and L does not print their
+coordinates. We assume that they are the ends of the standard grid. The published cycles can be compared with ours only if this
+is right.
 
 Source: E. Strohmaier and H. Shan, Architecture Independent Performance Characterization and Benchmarking for Scientific
 Applications, MASCOTS 2004; grid, counting and block starts as in their sequential version 3.0. The closed form of the sum and
@@ -42,7 +44,7 @@ ALPHAS = (1.0, 0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005, 0.0025, 0.001)
 QUICK_LENGTHS = LENGTHS[::2]
 QUICK_ALPHAS = (1.0, 0.25, 0.05, 0.01, 0.001)
 CORNERS = {"G": (LENGTHS[0], ALPHAS[0]), "L": (LENGTHS[-1], ALPHAS[-1])}  # worst and best locality
-INFERRED = "The publication does not print the grid positions of its points. Steelyard infers them."
+INFERRED = "The publication does not print the coordinates of its points. Steelyard assumes that they are the ends of the grid."
 # Best corner of the coarser grid of a quick run: blocks of many pages, nearly all in the first cache.
 LONG_BLOCKS, NEAR_START = 4096, 0.01
 SEVERAL = 32  # accumulators: 4 vector registers of 8 doubles hide the 4 cycles of an addition
@@ -212,7 +214,7 @@ def _compilers(results: tuple[Result, ...], machine: Machine) -> Figure:
     one = (
         ""
         if len(memory_policies(machine)) > 1
-        else " This machine has one memory node, which is the nearest one for all sockets."
+        else " This machine has one memory node only, so nearest memory and all memory nodes are the same."
     )
     return Figure(
         name="apex-compilers",
@@ -229,7 +231,8 @@ def _compilers(results: tuple[Result, ...], machine: Machine) -> Figure:
             "L, all memory nodes",
         ),
         cells=tuple(rows) if any(r[0] == machine.system for r in rows) else (),
-        caption=f"One thread, one accumulator; all nodes: interleaved memory.{one} {INFERRED}",
+        caption=f"One thread adds all words to one variable. “All memory nodes” means interleaved memory.{one} "
+        f"{INFERRED}",
     )
 
 
@@ -263,7 +266,8 @@ def _surfaces(results: tuple[Result, ...], machine: Machine, toolchain: str) -> 
             z=z,
             value=value,
             points=tuple(Point(L, alpha, name) for name, (L, alpha) in CORNERS.items()),
-            caption=f"G is the worst locality, L the best. One accumulator, as in the original. {INFERRED}",
+            caption="G marks the worst locality, L the best. All words are added to one variable, as in the original "
+            f"program. {INFERRED}",
         )
         for kind in ("surface", "map")
     ]
@@ -286,5 +290,6 @@ def _corner(results: tuple[Result, ...], name: str) -> Figure:
             *against("threads", "cost", lines, names=names, label="this machine"),
             *published("apexmap", "cycles_per_access", x="threads", point=name),
         ),
-        caption=f"Time of an access divided by the number of threads. It falls as 1/threads if the tolerance is full. {INFERRED}",
+        caption="Time of an access divided by the number of threads. If the threads hide the latency completely, "
+        f"twice the threads halve this time. {INFERRED}",
     )

@@ -6,14 +6,15 @@ a matrix of processor pairs.
 
 Reading: Dark blocks along the diagonal are processors that are close to each other: hardware threads of one core, cores that
 share a cache, cores of one socket. Place threads that communicate often (locks, barriers, queues, reductions) within one block.
-The figure is also the lowest cost of a lock or a barrier between these processors.
+No lock or barrier between two processors can be faster than this time.
 
-Caution: The home of the line counts, too. It lies in the memory of the first processor's node, and a pair on another socket may
-have to ask there. On large machines Steelyard does not measure every pair: it measures at least one pair of each kind, and a
-fixed random choice of the others. Virtual machines hide which processors are close to each other.
+Caution: The place of the line in memory also has an effect. The line lies in the memory node of the first processor. A pair of
+processors on another socket may have to send a request to this node. On large machines Steelyard does not measure every pair:
+it measures at least one pair of each kind, and some of the other pairs, always the same random choice. Virtual machines hide
+which processors are close to each other.
 
 Source: The round trip of a modified line is a common measurement (for example pingpong of Google's multichase). The method here
-is ours: the numbers only rise, so the last number proves every round trip.
+is ours: each number is one larger than the number before, so the last number proves that every round trip took place.
 """
 
 import random
@@ -108,6 +109,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
             rows=tuple(str(cpu) for cpu in cpus),
             z=tuple(tuple(times.get((a, b), times.get((b, a))) for b in cpus) for a in cpus),
             value=Axis("time one way", "s"),
-            caption=f"{len(times)} of {possible} pairs were measured. Both directions have half of the round trip.",
+            caption=f"{len(times)} of {possible} pairs were measured. The time one way is half of the round trip, so "
+            "it is the same in both directions.",
         ),
     )

@@ -2,20 +2,21 @@
 
 A thread follows a ring of cache lines in random order. Each line holds the address of the next line, so a load cannot begin
 before the last one has ended. The time of a step is the latency. Working sets from 4 KiB to four times the last-level cache
-give a curve with a step for each cache. With several rings at once, the kernel shows how many loads a core keeps in flight
-(memory-level parallelism).
+give a curve with a step for each cache. With several rings at the same time, the kernel shows how many loads a core processes
+at once (memory-level parallelism).
 
-Reading: A flat part of the curve is a level of the memory, and its height is the latency of that level. It ends near the size
-of the cache. If a step lies well below the reported size, the cache is shared with others or partly used. With small pages the
-curve rises where it should be flat, since every access also waits for an address translation. Large pages show this share. With
-several chains the time of an access falls until the core cannot keep more loads in flight.
+Reading: Each flat part of the curve belongs to one cache or to the memory, and its height is the latency. A flat part ends near
+the size of its cache. If it ends at a much smaller size, other programs or guests use a part of this cache. With small pages
+the curve rises where it should be flat, because every access also waits for an address translation. The curve for large pages
+shows how much of the time this takes. With several chains, the time per access falls until the core cannot process more loads
+at the same time.
 
-Caution: The order is random over the whole working set, so prefetchers do not help; most real programs do better. In a virtual
-machine an address translation costs up to five times as much. Its last-level cache may be shared with other guests that are not
-visible.
+Caution: The order of the lines is random, so prefetchers do not help. Most real programs have a more regular order and wait
+less. In a virtual machine an address translation costs up to five times as much. Its last-level cache may be shared with other
+guests that Steelyard cannot detect.
 
 Source: L. McVoy and C. Staelin, lmbench: Portable Tools for Performance Analysis, USENIX 1996 (memory read latency); random
-cycles and parallel chains are today's usual practice.
+order and parallel chains are common practice today.
 """
 
 from collections.abc import Sequence
@@ -140,7 +141,7 @@ roles = (
         title="a chain of dependent accesses",
         order=40,
         kernel="chase",
-        shared="Dependent accesses load the memory little. The threads hinder each other in a shared cache or link.",
+        shared="Dependent accesses load the memory little. The threads slow each other down in a shared cache or link.",
         at=_memory_results,
     ),
 )
@@ -234,11 +235,11 @@ def _pieces(y: Sequence[float], price: float) -> list[tuple[int, int]]:
 def describe(levels: Sequence[Level], machine: Machine) -> str:
     """Describes the levels in the ladder and the caches that the system reports."""
     if not levels:
-        return "No part of the line is flat enough to show a level."
+        return "No part of the line is flat enough to show the latency of a cache or of the memory."
     latencies = "; ".join(f"{quantity(lv.latency, 's')} up to {binary_size(lv.largest)}" for lv in levels)
     caches = cache_levels(machine, machine.cpus[0]) if machine.cpus else []
     sizes = ", ".join(f"L{c.level} {binary_size(c.size)}" for c in caches) or "none"
-    return f"Levels in the line: {latencies}. The system reports these caches: {sizes}."
+    return f"Flat parts of the line: {latencies}. The system reports these caches: {sizes}."
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
@@ -262,7 +263,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("chains", log=True),
         y=Axis("time per access", "s", log=True),
         series=against("chains", "latency", held, names=("bytes", "toolchain")),
-        caption="Each line is a working set. If the time halves at each doubling of the chains, all loads overlap.",
+        caption="Each line belongs to one working set. If twice the chains halve the time, all loads overlap.",
     )
     threads = Figure(
         name="latency-threads",
@@ -271,7 +272,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("threads"),
         y=Axis("latency", "s"),
         series=against("threads", "latency", _swept(results), names=("bytes", "toolchain"), label="latency"),
-        caption="Each thread follows its own ring. On a level line, the threads do not hinder each other.",
+        caption="Each thread follows its own ring. If the line is level, the threads do not slow each other down.",
     )
     return (ladder, parallel, threads) if threads.series else (ladder, parallel)
 

@@ -1,24 +1,25 @@
 """Placement of threads and memory (NUMA)
 
-On a machine with several memory nodes, the speed of the memory depends on the node that holds it. The kernel measures Triad
-bandwidth (all processors of a node) and latency (its first processor) from every node with processors to every node with
-memory. A further series measures the latency while other processors load the memory: one thread follows its ring, the others
-run Triad with pauses.
+On a machine with several memory nodes, the speed of the memory depends on the node that holds it. A memory node (NUMA node) is
+a part of the memory with the processors closest to it. The kernel measures every pair of a node with processors and a node with
+memory. It measures the Triad bandwidth with all processors of a node, and the latency with its first processor. Another series
+measures the latency under load: one thread measures the latency, and the other threads run Triad with pauses.
 
-Reading: The diagonal of a matrix is local memory. The ratio of a latency to the local one, times ten, should equal the entry of
-the firmware's distance table (SLIT). If they differ, an operating system that relies on the table places memory badly. The five
-placements are the full system, a socket, a node with its own memory, and a node with the memory of another node in the same or
-another socket. Each stands beside its limit. The loaded latency stays flat until the memory is nearly full, and then rises
-steeply. The knee is the bandwidth that programs can use without waiting.
+Reading: The diagonal of a matrix shows local memory. The firmware states relative distances in a table named SLIT, where 10
+means local. Ten times a latency divided by the local latency should equal the entry of this table. If they differ, an operating
+system that relies on the table places memory badly. The five placements are the full system, a socket, a node with its own
+memory, and a node with the memory of another node in the same or another socket. The figure shows each placement with its
+limit. The latency under load stays the same until the load reaches nearly the full bandwidth, and then rises steeply. The
+bandwidth at this bend is what programs can use without longer waiting times.
 
 Caution: The limit of a remote node is that node's own share of the memory bandwidth. The link between the nodes usually allows
-less, and Steelyard does not know its bandwidth. (The published example below took one channel as the limit of remote memory.)
-The injected bandwidth is counted as STREAM counts; with write-allocate the memory moves a third more. If few processors cannot
-fill the memory, the knee is not reached.
+less, and Steelyard does not know its bandwidth. (The published measurements in the figure use the bandwidth of one channel as
+the limit of remote memory.) The bandwidth of the load counts bytes as STREAM does. With write-allocate (a store first reads its
+cache line), the memory moves a third more. A few processors may not be able to use the full bandwidth. The curve then does not
+reach the bend.
 
 Source: The five placements: measurements of a two-socket Xeon E5 v3 server under different firmware settings, which are among
-the published systems. SLIT: ACPI specification, chapter 5. Loaded latency as a curve is common practice of memory
-characterisation.
+the published systems. SLIT: ACPI specification, chapter 5. Curves of the latency under load are common in studies of memory.
 """
 
 from collections.abc import Sequence

@@ -109,9 +109,10 @@ def _five(results: Sequence[Result], machine: Machine) -> Figure:
         x=Axis("placement"),
         y=Axis("bandwidth", "B/s"),
         series=(*bars, *_published()),
-        caption="The limit of a remote node is its share of the memory bandwidth; the link may allow less. The published "
-        "values and limits are from a Xeon E5 v3 server. Its text says that memory of the other socket is 58 % slower than "
-        "local memory; its table gives 28 and 13 GB/s, which is 54 % slower.",
+        caption="The limit of a remote node is its share of the memory bandwidth; the link may allow less. The "
+        "published values and limits are from a Xeon E5 v3 server. The text of this publication says that memory "
+        "of the other socket is 58 % slower than local memory. Its table gives 28 and 13 GB/s, which is 54 % "
+        "slower.",
     )
 
 
@@ -146,8 +147,9 @@ def _loaded_latency(results: Sequence[Result]) -> Figure:
         name="placement-loaded",
         title="Latency under load",
         kind="lines",
-        x=Axis("injected bandwidth", "B/s"),
+        x=Axis("bandwidth of the load", "B/s"),
         y=Axis("latency", "s"),
         series=tuple(series),
-        caption="One thread measures the latency. The other threads of its node run Triad with shorter and shorter pauses.",
+        caption="One thread measures the latency. The other threads of its node load the memory: they run Triad, and "
+        "their pauses become shorter from point to point.",
     )

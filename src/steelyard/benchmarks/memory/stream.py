@@ -1,20 +1,22 @@
 """Memory bandwidth of long vectors (STREAM)
 
 The kernel runs four loops over three long vectors of doubles: Copy c = a, Scale b = s·c, Add c = a + b, Triad a = b + s·c. It
-runs them at every number of threads, and over working sets from the first-level cache to the memory. Based on a variant of the
-STREAM benchmark.
+runs them with every number of threads, and with vectors of many sizes, from the first-level cache to the memory. It is based on
+a variant of the STREAM benchmark.
 
 Reading: Bytes are counted as STREAM counts them: the words that the loop reads and writes. With ordinary stores the memory also
-reads every line before it is written (write-allocate), so it really moves a third to a half more; "traffic" is that figure.
-With streaming stores both are the same. If more threads do not raise the bandwidth, the memory is full. The best of 10 and of
-25 passes stand beside the medians. Runs longer than quick ones also show the metric triad_by_copy: of 25 rotations through all
-four loops, the Triad of the one with the fastest Copy. An evaluation of AMD nodes used this statistic.
+reads every line before it is written (write-allocate), so it really moves a third to a half more. The metric "traffic" shows
+these bytes. With streaming stores, which do not read the line first, both counts are the same. If more threads do not increase
+the bandwidth, the bandwidth of the memory is used up. The table shows the best of 10 and of 25 passes beside the medians. Runs
+with a longer preset than quick also show the metric triad_by_copy. For it, all four loops run 25 times in turn. The metric is
+the Triad bandwidth of the turn with the fastest Copy. A published evaluation of AMD nodes used this statistic.
 
-Caution: Vectors that fit into a cache measure the cache. The size here is four times all last-level caches that the threads
-reach, unless a finding says otherwise. The memcpy of a C library chooses its own stores; these loops never call it.
+Caution: With vectors that fit into a cache, the result is the bandwidth of the cache. Here the vectors are four times as large
+as all last-level caches that the threads use, unless a finding says otherwise. The loops never call the function memcpy of the
+C library, because it chooses its own kind of stores.
 
-Source: J. D. McCalpin, Memory Bandwidth and Machine Balance in Current High Performance Computers, IEEE TCCA Newsletter, 1995;
-array rule and validation as STREAM 5.10 states them. The choice by the best Copy of 25 runs: NICEVT 2008.
+Source: J. D. McCalpin, Memory Bandwidth and Machine Balance in Current High Performance Computers, IEEE TCCA Newsletter, 1995.
+The size of the vectors and the check follow STREAM 5.10. The statistic triad_by_copy: NICEVT 2008.
 """
 
 from collections.abc import Callable
@@ -184,7 +186,13 @@ metrics = (
     Metric("traffic", "B/s", "higher", "traffic (write-allocate included)", traffic),
     Metric("best_of_10", "B/s", "higher", "best of 10 without the first (STREAM's rule)", best_of(10)),
     Metric("best_of_25", "B/s", "higher", "best of 25 without the first", best_of(RUNS)),
-    Metric("triad_by_copy", "B/s", "higher", "Triad of the run with the best Copy of 25 runs", triad_by_copy),
+    Metric(
+        "triad_by_copy",
+        "B/s",
+        "higher",
+        "Triad bandwidth of the turn with the fastest Copy, of 25 turns",
+        triad_by_copy,
+    ),
 )
 
 roles = (
@@ -207,7 +215,8 @@ roles = (
         kernel="triad",
         shared="A few threads use the full bandwidth of the memory channels, and more threads share it.",
         at=lambda results: cases.select_greatest(results, "elements"),
-        remedy="Use only as many threads as the memory bandwidth needs, and spread them over the memory nodes: steelyard run "
+        remedy="Use only as many threads as the memory bandwidth needs, and spread them over the memory nodes: "
+        "steelyard run "
         "--only memory.stream --set kernel=triad --set pinning=compact,scatter --set threads=1,{threads}",
     ),
 )
@@ -253,7 +262,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
             scale=24,
         ),
         marks=cache_marks(machine),
-        caption="At each step down, a cache no longer holds the vectors. If the last points lie on a level line, they show "
-        "the bandwidth of the memory.",
+        caption="The line falls where the vectors no longer fit into a cache. If the last points lie on a level "
+        "line, they show the bandwidth of the memory.",
     )
     return threads, sweep

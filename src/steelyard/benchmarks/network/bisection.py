@@ -1,18 +1,19 @@
 """Bandwidth across the middle of the network (bisection)
 
-The kernel pairs the ranks across two halves, rank i with rank i + P/2. A number of pairs exchange messages at the same time.
-There are three kinds of exchange: a blocking round trip, a round trip whose answer is sent by a nonblocking send, and both ends
-at once (head to head). With more than two nodes there are also random pairings; their mean is the effective bisection
-bandwidth.
+The kernel divides the P ranks into two halves and pairs rank i with rank i + P/2. Some or all of the pairs exchange messages at
+the same time. There are three kinds of exchange: a round trip with blocking sends, a round trip with a nonblocking send for the
+answer, and messages in both directions at once (head to head). With more than two nodes there are also random pairings; their
+mean is the effective bisection bandwidth.
 
-Reading: One pair has the network for itself. If twice the pairs give twice the rate, nothing is full. If the rate stays the
-same, the link, the adapter or the memory is full. The network hides its latency as long as the rate grows with the pairs. Many
-pairs fill a full-duplex link in both directions, although each round trip uses one direction at a time. The random pairings
-show the bandwidth of traffic without a plan. If it is far below that of the halves, paths of the network are shared.
+Reading: A single pair does not share the network with others. If twice the pairs reach twice the rate, the network has
+bandwidth left. If the rate stays the same, the bandwidth of the link, the adapter or the memory is used up. The network hides
+its latency as long as the rate grows with the pairs. Many pairs fill a full-duplex link in both directions, although each round
+trip uses one direction at a time. The random pairings show the bandwidth of irregular communication. If it is far below the
+bandwidth between the halves, the pairs share paths of the network.
 
-Caution: The rate uses the time of the slowest pair. mpptest prints the rate of rank 0 alone, which a slow pair elsewhere does
-not change; it is a metric of its own here. The pairs cross the middle only if the first half of the ranks is on one side.
-Within one machine no network is measured.
+Caution: The rate uses the time of the slowest pair. The program mpptest prints the rate of rank 0 only, so it does not show a
+slow pair of other ranks. Steelyard shows this rate as an additional metric. The messages cross the middle of the network only
+if the first half of the ranks is on one side of it. Within one machine, this benchmark does not measure a network.
 
 Source: mpptest of W. Gropp and E. Lusk (Reproducible measurements of MPI performance characteristics, EuroPVM/MPI 1999), option
 -bisect with -roundtrip and -head; rate = 2 · pairs · length / time. Effective bisection bandwidth: T. Hoefler, T. Schneider and
@@ -106,7 +107,7 @@ def time(seconds: float, record: Record) -> float:
 
 metrics = (
     Metric("rate", "B/s", "higher", "rate of all pairs", rate),
-    Metric("rank0_rate", "B/s", "higher", "rate by the time of rank 0 (as mpptest)", rank0_rate),
+    Metric("rank0_rate", "B/s", "higher", "rate by the time of rank 0 (as in mpptest)", rank0_rate),
     Metric("message_rate", "1/s", "higher", "messages per second of all pairs", message_rate),
     Metric("time", "s", "lower", "half of an exchange, of the slowest pair", time),
 )
@@ -159,7 +160,7 @@ def _draw_sizes(results: Sequence[Result], kernel: str, words: str) -> Figure:
         x=Axis("message", "B", log=True),
         y=Axis("rate of all pairs", "B/s", log=True),
         series=against("message_bytes", "rate", results, names=NAMES, label="one pair" if _one_pair(results) else ""),
-        caption="The rate is 2 · pairs · length over the time of the slowest pair.",
+        caption="The rate is 2 · pairs · message size / time of the slowest pair.",
     )
 
 
@@ -182,7 +183,8 @@ def _draw_pairs(halves: Sequence[Result]) -> Figure:
         x=Axis("pairs"),
         y=Axis("rate of all pairs", "B/s", log=True),
         series=tuple(series),
-        caption="A straight line means that the pairs do not slow each other. If it flattens, a part of the network is full.",
+        caption="If a line rises straight, the pairs do not slow each other down. If it becomes flat, the bandwidth "
+        "of a part of the network is used up.",
     )
 
 
@@ -208,5 +210,6 @@ def _effective(results: Sequence[Result]) -> Figure | None:
         x=Axis("message", "B", log=True),
         y=Axis("rate of all pairs", "B/s", log=True),
         series=tuple(Series(name, sizes, tuple(v[i] for v in rates.values())) for i, name in enumerate(names)),
-        caption="Round trips with one rank on each node. Each matching pairs the nodes at random.",
+        caption="The kernel measures round trips with one rank on each node. Each matching divides the nodes into "
+        "random pairs.",
     )

@@ -1,22 +1,24 @@
 """Collective operations, blocking and nonblocking
 
 The kernel measures broadcast, reductions, gather, scatter, all-gather, all-to-all, prefix sums, barrier, and the variants with
-individual counts (v), each blocking and nonblocking, over sizes and numbers of ranks. All ranks start at the same moment of a
-common clock. The time is that from the first start to the last end. Each nonblocking operation also runs while the processor
-computes for as long as the operation takes alone.
+a different size for each rank (v). It measures each operation blocking and nonblocking, with several sizes and numbers of
+ranks. All ranks start at the same moment of a common clock. The time lasts from the first start to the last end. Each
+nonblocking operation also runs while the processor computes. The computation lasts as long as the operation alone.
 
-Reading: The size is that of one block: the data that a rank sends to one other rank, or the whole data if all ranks hold the
-same (broadcast, reduce, allreduce, scan). At a step up between two sizes the MPI changes to another algorithm. If a larger size
-is faster than a smaller one, the MPI chose the wrong algorithm. The time should grow with the logarithm of the number of ranks
-for small blocks, and hardly for large blocks in broadcast and allreduce. At overlap 0 the operation makes no progress while the
-processor computes; at 100 % it costs nothing in addition.
+Reading: The size is the size of one block: the data that a rank sends to one other rank. If all ranks have the same data
+(broadcast, reduce, allreduce, scan), it is the size of all these data. If the time jumps between two sizes, the MPI changes to
+another algorithm there. If a larger size is faster than a smaller one, the MPI chose the wrong algorithm. For small blocks, the
+time should grow with the logarithm of the number of ranks. For large blocks in broadcast and allreduce, it should hardly grow.
+With an overlap of 0, the operation makes no progress while the processor computes. With 100 %, the operation adds no time to
+the computation.
 
-Caution: Operations shorter than a sample follow each other without pause. The root moves to the next rank each time. A fixed
-root runs ahead of the others, and the figure becomes that of a pipeline (`--set root=fixed` shows it: half of the time on two
-ranks). Scan and exscan have no root, and their first rank may run ahead. `bandwidth` counts the bytes that must move at least,
-not those that an algorithm sends. For the overlap, the kernel calls MPI_Test `tests` times during the computation, which costs
-time and makes progress. The two formulas differ here: IMB charges the tests to the operation, OSU does not. The buffers are
-reused, so small ones come from the caches.
+Caution: A sample contains several short operations without a pause between them. Each operation has another rank as its root.
+With the same root in all operations, the root would start the next operation before the others end the last one, and the
+operations would overlap (`--set root=fixed` shows this: half of the time on two ranks). Scan and exscan have no root, and their
+first rank may start early in the same way. `bandwidth` counts the bytes that must move at least, not those that an algorithm
+sends. For the overlap, the kernel calls MPI_Test `tests` times during the computation. These calls cost time, and the operation
+makes progress in them. The two formulas for the overlap differ here: the formula of IMB counts this time as time of the
+operation, the formula of OSU does not. The kernel reuses its buffers, so small ones lie in the caches.
 
 Source: MPI 3.1; the definition of the time as in ReproMPI with global clocks (S. Hunold and A. Carpen-Amarie, IEEE TPDS 27,
 2016). Overlap: IMB-NBC, max(0, min(1, (t_pure + t_CPU - t_ovrl) / max(t_pure, t_CPU))); OSU micro-benchmarks, max(0, 1 -
@@ -111,8 +113,8 @@ def together(seconds: float, record: Record) -> float | None:
 
 metrics = (
     Metric("time", "s", "lower", "time of the operation", time),
-    Metric("bandwidth", "B/s", "higher", "bandwidth of the least bytes that must pass between ranks", bandwidth),
-    Metric("together", "s", "lower", "time together with a computation of equal length", together),
+    Metric("bandwidth", "B/s", "higher", "bandwidth, counting the bytes that must move at least", bandwidth),
+    Metric("together", "s", "lower", "time together with a computation of the same length", together),
 )
 
 
@@ -152,7 +154,8 @@ def _curves(results: Sequence[Result], kernels: Sequence[str], name: str, title:
         x=Axis("one block", "B", log=True),
         y=Axis("time", "s", log=True),
         series=against("message_bytes", "time", shown, names=names),
-        caption="Time from the first start to the last end, for the blocking forms. The table has the nonblocking forms.",
+        caption="The time lasts from the first start to the last end. The figure shows the blocking operations, the "
+        "table also the nonblocking ones.",
     )
 
 
@@ -168,7 +171,7 @@ def _maps(results: Sequence[Result], kernel: str) -> list[Figure]:
         maps.append(
             Figure(
                 name=f"collectives-{kernel}" + (f"-{number}" if several else ""),
-                title=f"{kernel}: time over size and ranks"
+                title=f"{kernel}: time against block size and number of ranks"
                 + (f", {', '.join(str(word) for word in setting if word)}" if several else ""),
                 kind="heat",
                 x=Axis("one block", "B", log=True),
@@ -199,7 +202,7 @@ def _overlaps(results: Sequence[Result], formula: str, words: str) -> Figure:
             lines.setdefault(result.kernel + mpi, []).append((float(result.parameters["message_bytes"]), share))
     return Figure(
         name=f"collectives-overlap-{formula}",
-        title=f"Share of a nonblocking operation hidden behind computation, formula of {words}",
+        title=f"Share of a nonblocking operation that a computation hides, formula of {words}",
         kind="lines",
         x=Axis("one block", "B", log=True),
         y=Axis("hidden share", "%"),
@@ -207,5 +210,6 @@ def _overlaps(results: Sequence[Result], formula: str, words: str) -> Figure:
             Series(name, tuple(x for x, _ in sorted(points)), tuple(y for _, y in sorted(points)))
             for name, points in sorted(lines.items())
         ),
-        caption=f"The kernel calls MPI_Test {TESTS} times during the computation. The text above has both formulas.",
+        caption=f"The kernel calls MPI_Test {TESTS} times during the computation. The end of this page gives both "
+        "formulas.",
     )

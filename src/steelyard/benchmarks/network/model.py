@@ -1,17 +1,20 @@
-"""What a message costs: latency, overhead and gap (LogGP)
+"""Cost of a message: latency, overhead and gap (LogGP)
 
-One rank sends trains of messages to another, without or with computation between two messages, and waits for one answer. The
-growth of the time with the number of messages gives the parameters of the LogGP model: the latency L, the overhead o that the
-sender's processor spends on a message, the gap g between two messages, and G for each further byte. A second kernel times a
-receive whose message has already arrived: the receiver's overhead.
+One rank sends several messages in a row (a train) to another rank and waits for one answer. In some trains, the sender computes
+between two messages. From the growth of the time with the number of messages, Steelyard calculates the parameters of the LogGP
+model: the latency L, the time o that the sender's processor spends on a message (overhead), the time g between two messages
+(gap), and the time G for each additional byte. A second kernel measures the overhead of the receiver: the time of a receive
+whose message has already arrived.
 
-Reading: A program that sends few large messages pays G. A program that sends many small ones pays g. A program that could
-compute meanwhile pays o. Each protocol of the MPI (eager and rendezvous) has its own parameters: a line for each, fitted to the
-gaps. The distance of the points from the lines shows where the model does not hold.
+Reading: For a program with few large messages, G matters most. For a program with many small messages, g matters most. For a
+program that computes while messages are on their way, o matters most. Each protocol of the MPI (eager and rendezvous) has its
+own parameters and its own line, fitted to the gaps. Where the points lie far from the lines, the model does not describe the
+network.
 
-Caution: Within one machine sender and receiver copy, and a sender waits if the receiver's space is full. The gap is then the
-slower copy, and the overhead of large messages contains it. If the receiver works while the message still arrives, both
-overheads together exceed half of the round trip, and no L is left. Use half of the round trip then.
+Caution: Within one machine, the sender and the receiver both copy the message, and the sender waits if the buffer between them
+is full. The gap is then the time of the slower copy, and the overhead of large messages contains this time. If the receiver
+works while the message is still arriving, both overheads together exceed half of the round trip, and L cannot be calculated. In
+this case, use half of the round trip.
 
 Source: A. Alexandrov and others, LogGP: Incorporating Long Messages into the LogP Model, SPAA 1995; trains PRTT(n, d, s) after
 T. Hoefler, A. Lichei and W. Rehm, Low-Overhead LogGP Parameter Assessment for Modern Interconnection Networks, IPDPS 2007.
@@ -95,7 +98,7 @@ def receive(seconds: float, record: Record) -> float | None:
 
 
 metrics = (
-    Metric("train", "s", "lower", "time of the train and its answer", train),
+    Metric("train", "s", "lower", "time of a train of messages and its answer", train),
     Metric("latency", "s", "lower", "half of a round trip", latency),
     Metric("receive", "s", "lower", "time of a receive whose message has arrived", receive),
 )
@@ -158,7 +161,8 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=size,
         y=Axis("time for each further message", "s", log=True),
         series=tuple(points),
-        caption="Gap: time between messages sent at once. Overhead: processor time of the sender. Lines: g + (s − 1)·G.",
+        caption="Gap: time between messages that are sent without a pause. Overhead: processor time of the sender. "
+        "The lines show g + (s − 1)·G for the message size s.",
     )
     residuals = Figure(
         name="loggp-residuals",
@@ -175,7 +179,8 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("parameter"),
         y=Axis("time", "s", log=True),
         series=tuple(bars),
-        caption="L, o and half of the round trip: at the protocol's smallest size. Values that are not positive are left out.",
+        caption="L, o and half of the round trip are the values at the smallest size of each protocol. Values that "
+        "are not positive are left out.",
     )
     return gaps, residuals, table
 

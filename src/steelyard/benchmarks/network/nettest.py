@@ -1,24 +1,26 @@
 """Throughput of logical topologies: star, ring, chaos (Nettest)
 
-Every channel of a topology carries a message each way at the same time. The channels of the star connect the first rank with
-each other rank, those of the ring connect each rank with the next, and those of chaos connect every pair. In one-way mode the
-second rank of a channel answers after it has received. In two-way mode both directions run at once. The throughput is the sum
-of all bytes over the time of the slowest rank.
+A logical topology says which ranks exchange messages; each such pair is a channel. All channels carry a message each way at the
+same time. The channels of the star connect the first rank with each other rank, those of the ring connect each rank with the
+next, and those of chaos connect every pair. In one-way mode, the second rank of a channel answers after it has received the
+message. In two-way mode, both directions run at once. The throughput is the number of all bytes divided by the time of the
+slowest rank.
 
-Reading: The star shows the link of the first rank, the ring all links side by side, and chaos the switch under its highest
-load. With full-duplex links of B bytes per second, the star cannot exceed 2 B for any number of ranks. Ring and chaos cannot
-exceed P · B for P ranks on P nodes. If the ring is near its bound and chaos far below it, the switch blocks. With two ranks all
-three topologies are the same pair, so their lines must agree within the scatter. The steadiest topology is the one whose
-throughput varies least (standard deviation over mean) over the sizes from which all of them reach 80 % of their best.
+Reading: The star measures the link of the first rank. The ring measures all links at the same time. Chaos measures the switch
+under its highest load. With full-duplex links of B bytes per second, the star cannot exceed 2 B for any number of ranks. Ring
+and chaos cannot exceed P · B for P ranks on P nodes. If the ring is near this bound and chaos is far below it, the switch
+cannot carry the traffic of all links. With two ranks, all three topologies are the same pair, so their lines must agree within
+the scatter. The caption names the steadiest topology: its throughput varies least with the message size (standard deviation
+divided by mean). Only those sizes count from which on all topologies reach 80 % of their best throughput.
 
 Caution: If no system file gives the network bandwidth, B is the best one-way throughput of two ranks in this run. The bounds
 then hold for equal, independent links; they are not physical limits. Within one machine the ranks share the memory and copy
-with their own processors. A rank has at most `outstanding` requests in flight, so the topology chaos sends its messages in
-several rounds if there are very many ranks.
+with their own processors. A rank starts at most `outstanding` requests at the same time. With very many ranks, chaos therefore
+sends its messages in several rounds.
 
 Source: Test nettest of the Research Computing Centre of Moscow State University (parallel.ru), as the measurement of a cluster
-of eight nodes used it. In one-way mode a rank begins with the ranks after it, which spreads the start evenly. The bounds follow
-from the bytes that each port must send and receive.
+of eight nodes used it. In one-way mode, each rank begins with the ranks that follow it, so not all ranks begin with the same
+partner. The bounds follow from the bytes that each port must send and receive.
 """
 
 from collections.abc import Sequence
@@ -151,7 +153,7 @@ def _draw_sizes(results: tuple[Result, ...], machine: Machine, ranks: int) -> Fi
     origin = (
         f" B = {quantity(link[0], 'B/s')}: {link[1]}."
         if link
-        else " There is no bound: B is unknown, because two ranks were not measured."
+        else " There is no bound: the bandwidth B of a link is unknown, because this run did not measure two ranks."
     )
     return Figure(
         name=f"nettest-{ranks}",
@@ -161,7 +163,7 @@ def _draw_sizes(results: tuple[Result, ...], machine: Machine, ranks: int) -> Fi
         y=Axis("throughput of all channels", "B/s", log=True),
         series=(*against("message_bytes", "throughput", shown, names=NAMES), *_published(shown)),
         marks=_bounds(ranks, link[0]) if link else (),
-        caption="Both directions of all channels count." + origin + _steadiest(shown),
+        caption="The throughput counts both directions of all channels." + origin + _steadiest(shown),
     )
 
 
@@ -187,7 +189,11 @@ def _conditions(entry: others.Published) -> str:
 def _steadiest(shown: Sequence[Result]) -> str:
     """Returns a sentence on the variation with a leading space; "" if there is none."""
     words = [f"{s.topology} {quantity(s.variation, '%', 2)}" for rows in steadiness(shown)[:1] for s in rows]
-    return f" Variation over the sizes, the steadiest topology first: {', '.join(words)}." if words else ""
+    return (
+        f" Variation of the throughput with the message size, the steadiest topology first: {', '.join(words)}."
+        if words
+        else ""
+    )
 
 
 def _bounds(ranks: int, link: float) -> tuple[Mark, ...]:
@@ -214,7 +220,8 @@ def _draw_ranks(results: tuple[Result, ...]) -> Figure:
             *against("ranks", "throughput", select(measured, message_bytes=common), names=NAMES),
             *published("network.nettest", "bandwidth", "nodes"),
         ),
-        caption="The link of the first rank limits the star. Ring and chaos grow until the network is full.",
+        caption="The link of the first rank limits the star. Ring and chaos grow until the bandwidth of the network "
+        "is used up.",
     )
 
 

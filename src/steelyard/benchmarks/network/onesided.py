@@ -1,19 +1,22 @@
 """One-sided communication (put, get, accumulate, atomics)
 
 A rank writes into the memory of another rank, reads it, adds to it, or changes a single word atomically (fetch and add, compare
-and swap). The other rank takes no part. The kernel uses MPI windows. The time is that of one operation with the synchronisation
-that completes it (latency), or of 64 operations with one synchronisation (bandwidth and rate).
+and swap). The other rank takes no part. The kernel uses MPI windows. For the latency, the kernel measures the time of one
+operation with the synchronisation that completes it. For bandwidth and rate, it measures 64 operations with one
+synchronisation.
 
 Reading: If the network hardware carries out one-sided operations, a put takes about one trip through the network and a get
-about one round trip. At small sizes both are faster than a message. If they cost more than a ping-pong, the MPI turns them into
-messages. Fence synchronises both ranks; lock asks the target first; flush under a permanent lock is the cheapest. Fresh buffers
-walk through twice all last-level caches, in the window as well.
+about one round trip. At small sizes both are faster than a message. If they take longer than a ping-pong, the MPI implements
+them with messages. There are three kinds of synchronisation. Fence synchronises both ranks. Lock asks the target first. Flush
+under a permanent lock is the fastest. With fresh buffers, every operation uses other memory, in the window, too, until twice
+the size of all last-level caches is used.
 
-Caution: The target polls MPI while it waits. An MPI that turns one-sided operations into messages needs this: a target that
-computes for long without a call to MPI would not answer. Within one machine windows lie in shared memory, and a put is a copy.
-The transport "no shared memory" keeps windows out of shared memory, too, if the MPI allows it. Open MPI 4 would crash at a
-compare and swap between two ranks of one machine. Its window is one of MPI_Win_allocate_shared there, and the record says so.
-The times are those of the origin; only a fence is known to both ranks.
+Caution: The target calls MPI again and again while it waits. An MPI that implements one-sided operations with messages needs
+this: it would not answer during a long computation without calls to MPI. Within one machine windows lie in shared memory, and a
+put is a copy. The transport "no shared memory" keeps windows out of shared memory, too, if the MPI allows it. Open MPI 4
+crashes at a compare and swap between two ranks of one machine. For this case, the kernel uses a window of
+MPI_Win_allocate_shared, and the record says so. The times are measured at the origin, which is the rank that starts the
+operation.
 
 Source: MPI 3.1, chapter 11; latency and bandwidth with a window of 64 as in osu_put_latency, osu_put_bw and related programs,
 with MPI_Win_allocate and flush.
@@ -150,7 +153,8 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         y=Axis("bandwidth", "B/s", log=True),
         series=against("message_bytes", "bandwidth", moving, names=("kernel", "window", *names[1:])),
         marks=cache_marks(machine),
-        caption=f"Window 1: each operation completes before the next one starts. Window {WINDOW}: {WINDOW} at a time.",
+        caption=f"With window 1, each operation completes before the next one starts. With window {WINDOW}, {WINDOW} "
+        "operations run at the same time.",
     )
     atomics = Figure(
         name="onesided-atomic",

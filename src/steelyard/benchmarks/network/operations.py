@@ -1,24 +1,24 @@
 """Cost of the basic operations of MPI (Mpitest)
 
 The kernel times a read of the clock, the barrier, the latency of an empty message, messages between neighbours, and the
-collective operations on 1, 10 and 100 integers of 32 bits. It times each operation on integers in a loop with a barrier after
-it. The time of the barrier alone stands beside it, so both parts are visible.
+collective operations on 1, 10 and 100 integers of 32 bits. It measures each operation in a loop with a barrier after the
+operation. It also measures the barrier alone, so you can see both parts of the time.
 
-Reading: The time is that of the operation together with the synchronisation after it, as in Mpitest. The difference from the
-barrier alone is the cost of the operation. The classes are those of Mpitest: "fast" are synchronisation (the barrier), latency
-(half of the round trip of an empty message between neighbours) and reading the clock. "Slow" are computing (reduce, allreduce),
-transfers (messages between neighbours, gather, scatter, allgather, alltoall) and broadcasts. Little should change from 1 to 100
-integers: the start of an operation costs the time, not the bytes.
+Reading: As in the program Mpitest, the time contains the operation and the synchronisation after it. The cost of the operation
+is this time minus the time of the barrier alone. Mpitest calls these operations "fast": synchronisation (the barrier), latency
+(half of the round trip of an empty message between neighbours) and reading the clock. It calls these operations "slow":
+computing (reduce, allreduce), transfers (messages between neighbours, gather, scatter, allgather, alltoall) and broadcasts. The
+time should be nearly the same for 1 and 100 integers, because starting an operation takes longer than moving so few bytes.
 
 Caution: The difference is an estimate. A barrier after an operation may find the ranks further apart or closer together than a
-barrier after another barrier, so it may take more or less time. If the difference is not above zero, it has no value. The clock
-and the latency are timed without a barrier. Both ends of a message between neighbours wait for the same barrier, so sending and
-receiving are not separate.
+barrier after another barrier, so it may take more or less time. If the difference is not above zero, the report shows no value.
+The clock and the latency are timed without a barrier. Both ends of a message between neighbours wait for the same barrier, so
+sending and receiving are not separate.
 
 Source: Test mpitest of the Research Computing Centre of Moscow State University (parallel.ru), as the measurement of a cluster
 of eight nodes used it: its classes of operations, and S = T / 2N for the latency. The list of the operations of each class is
-our own. Mpitest repeats the slow operations 100 times and the fast ones 100 000 times; here the requested interval decides, and
-the record has the number as samples times operations.
+our own. Mpitest repeats the slow operations 100 times and the fast ones 100 000 times; here the number depends on the requested
+interval. It is the number of samples times the operations per sample, both in the record.
 """
 
 from collections.abc import Mapping, Sequence
@@ -111,8 +111,8 @@ def _bars(results: Sequence[Result], ranks: int, ending: str, number: str) -> li
             y=log,
             series=_series(both),
             marks=(Mark("y", barrier, "synchronisation alone"),) if barrier else (),
-            caption="Each operation with the barrier after it; the clock, the barrier and the latency alone. Fast and slow are "
-            "Mpitest's classes.",
+            caption="The time of each operation includes the barrier after it. The clock, the barrier and the "
+            "latency are measured alone. The program Mpitest divides operations into fast and slow ones.",
         ),
         Figure(
             name=f"operations-difference{number}",
@@ -121,7 +121,8 @@ def _bars(results: Sequence[Result], ranks: int, ending: str, number: str) -> li
             x=x,
             y=log,
             series=_series(alone(results)),
-            caption="Time with the barrier minus time of the barrier alone. There is no bar if the difference is not above 0.",
+            caption="The bars show the time with the barrier minus the time of the barrier alone. There is no bar if "
+            "the difference is not above 0.",
         ),
     ]
 

@@ -23,12 +23,13 @@ def tolerance_figure(results: Sequence[Result], benchmark: str) -> tuple[Figure,
     most = max(t.pairs for rows in shown for t in rows)
     figure = Figure(
         name=f"{benchmark.rpartition('.')[2]}-tolerance",
-        title="Tolerance of the network: rate of n pairs over rate of one pair",
+        title="Tolerance of the network: rate of n pairs divided by the rate of one pair",
         kind="lines",
         x=Axis("pairs", log=True),
-        y=Axis("rate over rate of one pair", log=True),
+        y=Axis("rate / rate of one pair", log=True),
         series=(*(_line(rows, varying) for rows in shown), Series("ideal", (1.0, float(most)), (1.0, float(most)))),
-        caption="On the ideal line, the pairs do not slow each other. On a level line, one pair already fills the network.",
+        caption="On the ideal line, the pairs do not slow each other down. If a line is level, one pair already uses "
+        "the whole bandwidth of the network.",
     )
     return (figure,)
 

@@ -1,14 +1,15 @@
 """Latency and bandwidth of a pair (ping-pong)
 
 Two ranks send a message back and forth; the time of one way is half of the round trip. Sizes go from zero to 64 MiB. The kernel
-uses reused buffers and fresh buffers. Fresh buffers walk through twice all last-level caches before an address is used again.
+measures with reused buffers and with fresh buffers. With fresh buffers, each message uses other memory, until twice the size of
+all last-level caches is used. Only then the first addresses come again.
 
-Reading: The left end is the latency, the right end the bandwidth. If reused buffers are faster than fresh ones, the caches
-serve the copy. An application that has just computed its message somewhere else gets the figure of fresh buffers. A step up
-between two sizes is the switch of the protocol from eager to rendezvous.
+Reading: The left end of a curve shows the latency, the right end the bandwidth. If reused buffers are faster than fresh ones,
+the data of the reused buffers lie in the caches. An application whose messages are not in the caches gets the speed of fresh
+buffers. If the time jumps between two sizes, the MPI changes its protocol there, from eager to rendezvous.
 
-Caution: Within one machine a message is a copy in memory, and no network is measured. The time of one way is half a round trip,
-so a path that is slower in one direction does not show.
+Caution: Within one machine, a message is a copy in memory, and the benchmark does not measure a network. The time of one way is
+half of the round trip, so the result does not show whether one direction is slower.
 
 Source: MPI_Send and MPI_Recv as in IMB PingPong and osu_latency; the walk through the caches as in IMB's option -off_cache; the
 effect of reused buffers: measurements of MPICH-MX on a Hitachi HA8000.
@@ -115,6 +116,6 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         series=against("message_bytes", "bandwidth", shown, names=names),
         marks=cache_marks(machine),
         bands=reuse_bands(shown, machine, OWN_BUFFERS),
-        caption="Reused buffers lie in the caches. Expect the bandwidth of fresh buffers in an application.",
+        caption="Reused buffers lie in the caches. In an application, expect the bandwidth of fresh buffers.",
     )
     return time, rate, *hockney(results)

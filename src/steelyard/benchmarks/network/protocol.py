@@ -73,8 +73,10 @@ def _figures(series: tuple[Series, ...], left: tuple[Series, ...], marks: tuple[
         y=Axis("time of one way", "s", log=True),
         series=series,
         marks=marks,
-        caption="t = s + n/r∞. Messages of n½ bytes reach half of the bandwidth r∞. The data determine the number of lines. "
-        "A mark shows where the time jumps from one line to the next. Reused buffers.",
+        caption="The model says that a message of n bytes takes t = s + n/r∞: s is the start-up time, and r∞ the "
+        "bandwidth of very long messages. Messages of n½ bytes reach half of r∞. The number of lines follows "
+        "from the measured times. A mark shows where the time jumps from one line to the next. The buffers are "
+        "reused.",
     )
     over = Figure(
         name="hockney-residuals",

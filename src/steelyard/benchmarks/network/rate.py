@@ -1,20 +1,22 @@
 """Message rate and bandwidth of many pairs
 
 Ranks i and i + P/2 are a pair. One, two, four … pairs send windows of 64 messages at once, without waiting for each message.
-One way, a byte acknowledges each window; both ways, each rank sends a window while it receives one. The message rate counts the
-messages of all pairs, the bandwidth all their bytes: in one direction for one way, in both directions for both ways.
+With one way, the receiver acknowledges each window with one byte. With both ways, each rank sends a window while it receives
+one. The message rate counts the messages of all pairs, the bandwidth all their bytes: in one direction for one way, in both
+directions for both ways.
 
-Reading: Over the number of pairs, the message rate rises as long as every core adds its own, and the bandwidth rises until the
-network is full. A line that falls again shows a network (or a memory) that does not bear the load. The size from which a line
-no longer rises is the least that a message should have. Both ways should reach twice one way if the links are full duplex.
+Reading: With more pairs, the message rate rises as long as each additional core can send more messages. The bandwidth rises
+until the bandwidth of the network is used up. If a line falls again, the network or the memory cannot carry the load. Where the
+lines over the message size become level, larger messages bring no further gain: your messages should have at least this size.
+Both ways should reach twice the value of one way if the links are full duplex.
 
-Caution: Within one machine all messages are copies in memory, and the pairs share its bandwidth. The time of a window ends with
-the slowest pair; osu_mbw_mr takes the mean of the senders. Each message of a window has its own place here. osu_bw keeps all in
-one place (here: --set places=one), which stays in a cache longer. With more than two nodes the pairs lie across the middle of
-the list of nodes.
+Caution: Within one machine all messages are copies in memory, and the pairs share its bandwidth. The time of a window ends when
+the slowest pair ends; the program osu_mbw_mr uses the mean of the senders. Here each message of a window has its own place in
+memory. The program osu_bw uses the same place for all messages (here: --set places=one), so they stay in a cache. With more
+than two nodes the pairs lie across the middle of the list of nodes.
 
-Source: One way: osu_bw and osu_mbw_mr of the OSU micro-benchmarks, and IMB Uniband; both ways: osu_bibw and IMB Biband. OSU's
-window of 64 is taken (IMB: 256 since 2021.2).
+Source: One way: osu_bw and osu_mbw_mr of the OSU micro-benchmarks, and IMB Uniband; both ways: osu_bibw and IMB Biband. The
+window of 64 messages is that of OSU (IMB: 256 since version 2021.2).
 """
 
 from steelyard.benchmarks.figures import against, cache_marks, select
@@ -91,7 +93,9 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
     many = tuple(name for name in FACTORS if name != "pairs")
     small, large = (select(results, message_bytes=size) for size in (SMALL, LARGE))
     sized = tuple(r for r in results if r.parameters["message_bytes"])
-    together = "All pairs together. If a line falls, the network cannot carry the load of more pairs."
+    together = (
+        "The figures show the sum of all pairs. If a line falls, the network cannot carry the load of more pairs."
+    )
     return (
         Figure("rate-pairs-bandwidth", "Tolerance: bandwidth against the number of pairs (1 MiB)", "lines", pairs, width,
                against("pairs", "bandwidth", large, names=many), caption=together),

@@ -2,16 +2,17 @@
 
 All ranks form a closed chain and communicate at once. In Sendrecv each rank sends a message to its right neighbour and receives
 one from the left, by one call. In Exchange it sends to both neighbours and receives from both. The kernel runs with two ranks
-of every relation and with all ranks, with reused and with fresh buffers, with and without shared memory.
+at every distance (such as the same cache, another socket or another node) and with all ranks. It uses reused and fresh buffers,
+with and without shared memory.
 
-Reading: Compare the lines of reused and fresh buffers: if the reused ones are faster, the caches serve the copy. Sending and
-receiving need two buffers, so the advantage ends where twice the message exceeds a cache: first the caches of a single rank,
-then those that several ranks share. Without shared memory the line is smooth, since the copy of the network has no such steps.
-If many ranks are slower than two, they share a cache, a memory or a link.
+Reading: Compare the lines of reused and fresh buffers: if the reused ones are faster, their data lie in the caches. A rank
+needs one buffer to send and one to receive. The advantage therefore ends where twice the message size exceeds a cache: first
+the cache of a single core, then the caches that several cores share. Without shared memory the line is smooth, because the copy
+by the network software has no such steps. If many ranks are slower than two, they share a cache, a memory or a link.
 
-Caution: The bandwidth here is the data that a rank sends in a second; it receives as much at the same time. IMB counts both.
-Its figure, `imb_bandwidth`, is twice the message for Sendrecv and four times for Exchange (with 10⁶ B as its MB). Within one
-machine a message is a copy in memory, and no network is measured.
+Caution: The bandwidth here counts the data that a rank sends in a second. It receives the same amount at the same time. IMB
+counts both, and the metric `imb_bandwidth` does the same: it counts twice the message for Sendrecv and four times the message
+for Exchange. Within one machine, a message is a copy in memory, and the benchmark does not measure a network.
 
 Source: IMB Sendrecv and Exchange, with the walk through the caches as in IMB's option -off_cache. The effect of reused buffers
 on Sendrecv: measurements of MPICH-MX on a Hitachi HA8000.
@@ -84,7 +85,7 @@ metrics = (
     Metric("time", "s", "lower", "time of an exchange", time),
     Metric("bandwidth", "B/s", "higher", "bytes that a rank sends per second (it receives as many)", bandwidth),
     Metric(
-        "imb_bandwidth", "B/s", "higher", "IMB's: bytes that a rank sends and receives, both counted", imb_bandwidth
+        "imb_bandwidth", "B/s", "higher", "bandwidth as in IMB: bytes that a rank sends and receives", imb_bandwidth
     ),
 )
 
@@ -109,7 +110,10 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         shown = select(results, kernel=kernel)
         sized = tuple(r for r in shown if r.parameters["message_bytes"])
         lines = against("message_bytes", "bandwidth", shown, names=FACTORS)
-        sent = "Bytes that a rank sends. IMB counts also the received bytes. Reused buffers lie in the caches."
+        sent = (
+            "The bandwidth counts the bytes that a rank sends. IMB also counts the received bytes. Reused buffers lie in "
+            "the caches."
+        )
         drawn.append(
             Figure(f"{kernel}-bandwidth", f"{title}: bandwidth against the size of the message", "lines", size,
                    Axis("bandwidth", "B/s", log=True), lines, marks=cache_marks(machine),

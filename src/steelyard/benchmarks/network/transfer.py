@@ -4,18 +4,20 @@ Rank 0 exchanges messages with each other rank in turn: back and forth (one-way)
 the kernel measures all pairs of ranks in rounds, as in a tournament in which each rank meets one other rank per round. The
 result is a matrix. With several hosts each host has one rank, so the matrix is one of nodes.
 
-Reading: All partners of rank 0 should look the same, except for the switches between them: a point that stands out is a slow
-node or a slow link. The matrix shows which of the two it is. A row and column that are brighter throughout are a node, a single
-bright cell is a link, a block is a switch. Two-way should be nearly twice one-way if the links are full duplex.
+Reading: All partners of rank 0 should have nearly the same values, if their messages pass the same number of switches. A point
+far from the others means a slow node or a slow link. The matrix shows which of the two it is. If a whole row and column are
+brighter, the node is slow. If a single cell is brighter, a link is slow. If a block is brighter, the messages pass an
+additional or slow switch. Two-way should reach nearly twice the bandwidth of one-way if the links are full duplex.
 
 Caution: Within one machine messages are copies in memory, and the matrix shows which caches two processors share. The pairs of
-a round run at once. If they share a link or a memory, each pair sees the load of the others; with --set together=no they take
-turns (the preset full has both). The time of a pair is that of the slower of its two ranks.
+a round run at the same time. If they share a link or a memory, the load of the other pairs makes each pair slower. With --set
+together=no the pairs run one after the other; the preset full measures both. The time of a pair is the time of the slower of
+its two ranks.
 
-Source: Test "transfer" of the MPI tests of Moscow State University's computing centre: T seconds for N messages of L bytes each
-way give the bandwidth R = 2·N·L / T, both ways (the sum of both directions) as well as one way, and of empty messages the
-latency S = T / 2N. The spread over the partners is the difference of the greatest and the least over the median. The rounds:
-the circle method of tournaments (T. P. Kirkman 1847).
+Source: Test "transfer" of the MPI tests of Moscow State University's computing centre: If N messages of L bytes each way take T
+seconds, the bandwidth is R = 2·N·L / T, for one-way and for two-way (the sum of both directions). The latency is S = T / 2N for
+empty messages. The spread of the partners is (greatest value − lowest value) / median. The rounds follow the circle method of
+tournaments (T. P. Kirkman 1847).
 """
 
 from collections.abc import Sequence
@@ -131,7 +133,7 @@ def bandwidth(seconds: float, record: Record) -> float | None:
 metrics = (
     Metric("latency", "s", "lower", "time of one way", latency),
     Metric("exchange_time", "s", "lower", "time of one message in each direction at once", exchange_time),
-    Metric("bandwidth", "B/s", "higher", "bandwidth of a pair (two-way: sum of both directions)", bandwidth),
+    Metric("bandwidth", "B/s", "higher", "bandwidth of a pair (for two-way: the sum of both directions)", bandwidth),
 )
 
 roles = (Messages("transfer", title="transfer"), Counterpart("transfer", "transfer"))
@@ -156,7 +158,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
     return (
         Figure("transfer-latency", "Latency between rank 0 and each other rank", "lines", partner, Axis("latency", "s"),
                _points(against("partner", "latency", empty, names=FACTORS)),
-               caption=f"Half of the round trip of an empty message.{_spread(empty)}"),
+               caption=f"The latency is half of the round trip of an empty message.{_spread(empty)}"),
         Figure("transfer-partners", "Bandwidth between rank 0 and each other rank (1 MiB)", "lines", partner, rate,
                _points(against("partner", "bandwidth", large, names=names)),
                caption=f"Two-way is the sum of both directions.{_spread(large)}"),
@@ -168,10 +170,11 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
 def _spread(results: Sequence[Result]) -> str:
     """Returns a sentence on the spread with a leading space; "" for one partner."""
     words = [
-        f"{quantity(one.share, '%', 2)} ({one.results[0].parameters['direction']}, {messages.describe_ranks(one.results[0])})"
+        f"{quantity(one.share, '%', 2)} ({one.results[0].parameters['direction']}, "
+        f"{messages.describe_ranks(one.results[0])})"
         for one in spreads(results)
     ]
-    return f" Spread over the partners, (greatest − least) / median: {'; '.join(words)}." if words else ""
+    return f" Spread of the partners, (greatest − lowest) / median: {'; '.join(words)}." if words else ""
 
 
 def _draw_sizes(single: Sequence[Result], machine: Machine) -> list[Figure]:

@@ -1,18 +1,20 @@
 """Noise of the operating system (fixed work and fixed time quanta)
 
-One thread on every processor repeats the same piece of work, about 100 µs without any access to memory. If a piece takes longer
-than usual, something else used the processor (fixed work). A second part counts the work that is done in slices of 100 µs
-(fixed time).
+The operating system and other programs interrupt a program from time to time (noise). The kernel runs one thread on every
+processor. In the first part (fixed work), each thread repeats the same piece of work of about 100 µs, without access to memory.
+If a piece takes longer than usual, something else used the processor. In the second part (fixed time), the threads count how
+much work they do in intervals of 100 µs.
 
-Reading: A detour is a quantum that something interrupted. One processor often loses only a small share of its time. But a
-program whose ranks wait for each other loses the longest detour of all ranks, and with thousands of ranks one of them is nearly
-always interrupted. Lines in the spectrum are periodic events: 100, 250 or 1000 Hz is the timer tick of the kernel, lower
-frequencies are daemons. Points at the same moment on all threads are one event that stopped all of them.
+Reading: A quantum is one piece of work or one interval. A detour is an interruption that makes a quantum longer. One processor
+often loses only a small share of its time. In a parallel program, however, all ranks wait for the rank with the longest detour.
+With thousands of ranks, one of them is nearly always interrupted. Lines in the spectrum show periodic events. A line at 100,
+250 or 1000 Hz is the timer of the operating system; lines at lower frequencies are usually background programs (daemons). If
+all threads have a point at the same moment, one event stopped all of them.
 
-Caution: The figure includes everything that shares the machine: other programs, and in a virtual machine also the hypervisor.
-Records with other programs are called DISTURBED. Work without memory accesses does not show the effect of detours on the
-caches. A frequency above half of the rate of the quanta appears as a lower one. Rare detours need long observation: an event
-that comes once an hour is not seen within seconds.
+Caution: The results include everything that uses the machine: other programs, and in a virtual machine also the hypervisor. If
+other programs ran, the record is called DISTURBED. The work does not access memory, so it does not show that detours also slow
+down later memory accesses. A frequency above half of the rate of the quanta appears as a lower frequency in the spectrum. A
+measurement of seconds does not show rare events, such as one interruption in an hour.
 
 Source: Fixed work and fixed time quanta after the FTQ and FWQ micro-benchmarks (M. Sottile and R. Minnich, Analysis of
 Microbenchmarks for Performance Tuning of Clusters, Cluster 2004); detours as P. Beckman and others define them, The Influence
@@ -80,7 +82,11 @@ def rate(seconds: float, record: Record) -> float | None:
 metrics = (
     Metric("lost", "%", "lower", "share of the time that is lost", lost),
     Metric(
-        "lost_together", "%", "lower", "share that is lost if all wait for the slowest after a series", lost_together
+        "lost_together",
+        "%",
+        "lower",
+        "share of the time that is lost if all threads wait for the slowest one after a series of quanta",
+        lost_together,
     ),
     Metric("longest", "s", "lower", "longest detour", longest),
     Metric("rate", "1/s", "lower", "detours per second and processor", rate),
@@ -119,7 +125,8 @@ def _over_time(record: Record | None) -> Figure:
         x=Axis("time", "s"),
         y=Axis("duration of the detour", "s", log=True),
         series=tuple(series),
-        caption=f"Detours of the first record, at most the {most} longest of each thread.",
+        caption=f"The figure shows the detours of the first record. For each thread, it shows at most the {most} "
+        "longest ones.",
     )
 
 
@@ -135,7 +142,7 @@ def _lengths(all_detours: list[Detours]) -> Figure:
         x=Axis("duration of the detour"),
         y=Axis("detours per second and processor", "1/s", log=True),
         series=(series,) if bins else (),
-        caption="All records of fixed work together. Five bars cover a factor of ten.",
+        caption="The figure contains all records of fixed work. Five bars cover a factor of ten in duration.",
     )
 
 
@@ -155,7 +162,9 @@ def _spectrum(sliced: Record | None, worked: Record | None) -> Figure:
         y=Axis("amplitude of the lost share", "%", log=True),
         series=tuple(series),
         marks=marks,
-        caption="Lines: losses in fixed time quanta. Marks: frequencies of the detours of fixed work that are not due to chance.",
+        caption="Each line shows the share of the time that a thread loses in the part with fixed time. The vertical "
+        "marks come from the part with fixed work: its detours have these frequencies, and chance cannot explain "
+        "them.",
     )
 
 
@@ -174,5 +183,6 @@ def _cost(losses: Detours | None) -> Figure:
         x=Axis("ranks", log=True),
         y=Axis("slower by", "%", log=True),
         series=tuple(series),
-        caption="A model, not a measurement: each rank independently has the detours of the processor with the median loss.",
+        caption="This is a model, not a measurement. It assumes that each rank has the same detours as the processor "
+        "with the median loss, at random moments.",
     )

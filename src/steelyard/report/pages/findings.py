@@ -8,9 +8,9 @@ from steelyard.report.names import slug
 PLACE, TITLE = 10, "Findings"
 
 LEVELS = {
-    "serious": ("Serious", "reduces the speed of the machine, or makes its figures unreliable"),
-    "notice": ("Notice", "important to know before you use the figures"),
-    "good": ("Good", "is as it should be"),
+    "serious": ("Serious", "these problems slow the machine down or make its results unreliable"),
+    "notice": ("Notice", "you should know this before you use the results"),
+    "good": ("Good", "no action is needed"),
 }
 
 

@@ -4,51 +4,59 @@ from dataclasses import dataclass
 
 from steelyard.model import Evaluation
 
-PLACE, TITLE = 125, "Words"
+PLACE, TITLE = 125, "Glossary"
 
 WORDS: tuple[tuple[str, str], ...] = (
     ("benchmark", "A measurement by one or several programs, such as memory.stream or network.pingpong."),
-    ("kernel", "A loop or a pattern of a benchmark, such as the Triad of memory.stream."),
+    ("kernel", "A loop or a communication pattern that a benchmark measures, such as the Triad of memory.stream."),
     (
         "case",
-        "A kernel with one value for each parameter, such as the Triad with 4 threads and 10 million elements.",
+        "A kernel with one value for each of its parameters, such as the Triad with 4 threads and 10 million elements.",
     ),
     (
         "launch",
-        "One start of a program, which measures many cases. Launches differ more than repetitions within a launch. "
-        "Therefore each case is measured in several launches, in random order.",
+        "One start of a benchmark's program. One launch measures many cases. The values of a case differ more "
+        "between launches than within a launch. Steelyard therefore measures each case in several launches, in "
+        "random order.",
     ),
-    ("sample", "One timed repetition. It lasts many ticks of the clock. All samples are kept."),
+    (
+        "sample",
+        "One timed repetition of a case. It lasts much longer than one step of the clock. The run folder keeps all "
+        "samples.",
+    ),
     (
         "record",
-        "The measurement of a case by one launch: its samples, the check of the kernel's result, the conditions before,"
-        " between and after the samples, and a verdict.",
+        "The measurement of a case in one launch. It contains the samples, the check of the kernel's result, the "
+        "state of the machine before, between and after the samples, and a verdict.",
     ),
-    ("result", "A case with all its launches: its metrics with their intervals, and one verdict."),
+    ("result", "The values of a case from all its launches: its metrics with their intervals, and one verdict."),
     (
         "metric",
-        "A number with a unit that is calculated from the median time of a sample, such as a bandwidth or a latency.",
+        "A number with a unit, such as a bandwidth or a latency. Steelyard calculates it from the median time of the "
+        "samples.",
     ),
     (
         "interval",
-        "The 95 % interval of the median. If the measurement is repeated many times, the interval contains the true value "
-        "in 95 of 100 cases.",
+        "The 95 % interval of the median. If the measurement is repeated many times, the interval contains the true "
+        "median in 95 of 100 repetitions.",
     ),
     (
         "limit",
-        "The highest value of a metric that the machine can reach, from its data or from the user. The share that was"
-        " reached is beside it.",
+        "The best value of a metric that the machine can reach. It follows from the data of the machine, or the user "
+        "states it. The report shows which share of the limit a result reaches.",
     ),
     (
         "verdict",
-        "The reliability of a figure. CLEAN: nothing disturbed it, and it is repeatable. UNSETTLED: nothing disturbed it, "
-        "but too little is known. DISTURBED: something else used the machine. INVALID: the result "
-        "was wrong, or could not be measured.",
+        "The reliability of a result. CLEAN: Steelyard detected no disturbance, and the value is repeatable. "
+        "UNSETTLED: Steelyard detected no disturbance, but there are too few data to rely on the value. "
+        "DISTURBED: something else used the machine during the measurement. INVALID: the kernel computed a wrong "
+        "result, or the case could not be measured.",
     ),
     (
         "pace",
-        "The speed of the machine at a moment, as a share of its best: the clock and the additions of its cores, the"
-        " bandwidth and the latency of its memory. Samples at a slow moment are set aside.",
+        "The speed of the machine at a moment, as a share of its best speed. Steelyard reads the clock of the cores, "
+        "the additions that a core issues per cycle, and the bandwidth and the latency of the memory. Samples "
+        "from slow moments are set aside: the run folder keeps them, but no value uses them.",
     ),
 )
 

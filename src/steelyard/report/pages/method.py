@@ -27,37 +27,49 @@ class Method:
     source: str = (
         "T. Hoefler, R. Belli: Scientific Benchmarking of Parallel Computing Systems – Twelve ways to "
         "tell the masses "
-        "when reporting performance results. SC'15. The rules are given here in other words."
+        "when reporting performance results. SC'15. This page states the rules in its own words."
     )
 
 
 # What the rules ask for, in our words; the answers follow in `_answers`, in the same order.
 _RULES = (
     (
-        "The base of a speed-up",
-        "State the base of each speed-up, and the absolute performance of the base.",
+        "State the base of a speed-up",
+        "State to which case each speed-up is relative, and the absolute performance of that case.",
     ),
     (
-        "No silent omissions",
+        "Leave nothing out without a reason",
         "Give a reason for each part of a test, or of the machine, that was not used.",
     ),
-    ("The right mean", "Use the arithmetic mean only for costs, such as seconds. Never use it for rates."),
-    ("No averages of ratios", "Summarise the costs or rates from which ratios come, not the ratios."),
-    ("Uncertainty stated", "State whether a value is certain. If it is not, give a confidence interval."),
-    ("No assumed bell curve", "Do not assume a normal distribution without a check."),
-    ("Sound comparison", "Call two values different only if a test or their intervals show it."),
+    ("Use the right mean", "Use the arithmetic mean only for costs, such as seconds. Never use it for rates."),
+    ("Do not average ratios", "Summarise the costs or rates from which ratios are calculated, not the ratios."),
     (
-        "More than the median",
+        "State the uncertainty",
+        "State whether each measurement gives the same value. If it does not, give a confidence interval.",
+    ),
+    (
+        "Do not assume a normal distribution",
+        "Check whether the measured values are normally distributed before you use a method that needs this.",
+    ),
+    ("Compare with statistics", "Say that two values differ only if a statistical test or their intervals show it."),
+    (
+        "Look beyond the median",
         "Check whether the mean or the median is the right measure. Show other quantiles if extreme values matter.",
     ),
     (
-        "Everything that varied",
-        "Document all factors and their levels, the hardware, the software and the procedure.",
+        "Document the experiment",
+        "Document all parameters and their values, the hardware, the software and the procedure.",
     ),
-    ("Parallel time explained", "State how parallel times are measured, synchronised and summarised."),
-    ("The bound beside the value", "Show the upper bound of the machine, from a model or from its peak."),
     (
-        "Plots that do not mislead",
+        "Say how parallel times are measured",
+        "State how the threads or ranks are synchronised and timed, and how their times are summarised.",
+    ),
+    (
+        "Show the limit of the machine",
+        "Show the highest performance that the machine allows, from a model or from its peak performance.",
+    ),
+    (
+        "Draw plots that do not mislead",
         "Plot enough information. Join points by lines only if values between them have a meaning.",
     ),
 )
@@ -79,31 +91,30 @@ def _answers(evaluation: Evaluation) -> tuple[str, ...]:
     limited = _limited(evaluation)
     return (
         _base(evaluation),
-        f"The preset '{run.plan.preset}' chose the cases; {len(run.machine.cpus)} processors could be used. "
+        f"The preset '{run.plan.preset}' chose the cases. The run could use {len(run.machine.cpus)} processors. "
         f"{_number(failed, 'record').capitalize()} failed, {_number(counts['INVALID'], 'result')} "
-        f"{'is' if counts['INVALID'] == 1 else 'are'} INVALID. The report lists each failure with its reason.",
+        f"{'is' if counts['INVALID'] == 1 else 'are'} INVALID. The report gives the reason of each failure.",
         "Steelyard summarises seconds and calculates every rate from the summarised time. It never averages rates.",
-        "Ratios (shares of a limit, tolerance) are calculated last, from two summarised values, and are shown beside them.",
-        f"{stated} of {len(valued)} values carry a 95 % interval of the median; where too little was "
-        "measured for one, "
-        "none is shown, and the result is UNSETTLED.",
-        "Medians and intervals come from order statistics, which assume no distribution; the shape of the "
-        "samples "
-        "(two humps, drift, dependence) is examined, and counts in the verdict.",
-        "Comparisons state the interval of the ratio and a rank test, corrected for the number of comparisons.",
-        "The run folder holds all samples, so any quantile can be calculated. The best of N is only one of them.",
-        f"Parameters stand with each result, the machine on its own page ({_number(silent, 'setting')} "
-        "could not be "
-        f"read; the reasons stand there), versions and the plan's seed {run.plan.seed} under Provenance.",
-        "All threads start an operation together and its time ends with the last of them; how each "
-        "benchmark was timed "
-        "stands at the end of its page.",
-        f"{limited} of {len(results)} results have a limit to stand beside; where none is known, the "
-        "report says so "
-        "instead of guessing one.",
-        "Lines join points only along a parameter that has values in between; intervals are drawn, and "
-        "below each "
-        "figure its numbers can be read.",
+        "Steelyard calculates ratios, such as the share of a limit, last and from two summarised values. The report "
+        "shows these values beside the ratio.",
+        f"{stated} of {len(valued)} values have a 95 % interval of the median. If there are too few samples for an "
+        "interval, the result is UNSETTLED.",
+        "Medians and intervals depend only on the order of the samples, so they assume no distribution. Steelyard "
+        "also checks whether the samples form two groups, drift, or depend on each other. The verdict takes "
+        "these checks into account.",
+        "A comparison of two runs states the interval of each ratio and the result of a rank test. The test is "
+        "corrected for the number of comparisons.",
+        "The report shows medians. The run folder contains all samples, so you can calculate any other quantile, "
+        "such as the shortest time.",
+        "The report shows the parameters beside each result. The page Machine shows the hardware and its settings "
+        f"({_number(silent, 'setting')} could not be read; the page gives the reasons). The page Provenance shows "
+        f"the versions and the seed of the plan, {run.plan.seed}.",
+        "All threads or ranks start an operation at the same moment. Its time ends when the last of them ends. The "
+        "end of each benchmark's page says how it was timed.",
+        f"The report shows the limit of the machine beside {limited} of {len(results)} results. If Steelyard does not "
+        "know a limit, the report says so and does not guess.",
+        "Lines join points only if values between the points are possible. The figures show the intervals, and a "
+        "table below each figure contains its numbers.",
     )
 
 
@@ -116,9 +127,8 @@ def _base(evaluation: Evaluation) -> str:
     if not alone:
         return "This run has no results with one thread, so the report states no speed-up."
     return (
-        "Threads are compared with one thread of the same program, not with another serial program; the "
-        f"{_number(alone, 'result')} with one thread {'stands' if alone == 1 else 'stand'} in the tables "
-        "in absolute units."
+        "Threads are compared with one thread of the same program, not with a separate serial program. The tables give "
+        f"the {_number(alone, 'result')} with one thread in absolute units."
     )
 
 

@@ -16,12 +16,12 @@ PLACE, TITLE = 41, "Node kernels against {page.base}"
 AGAINST = True
 
 NOTE = (
-    "Below 1 this system is faster, above 1 the other one is. Each ratio has the 95 % interval of the comparison of both "
-    "runs."
+    "Below 1, this system is faster. Above 1, the other system is faster. Each ratio has a 95 % interval that includes "
+    "the uncertainty of both times."
 )
 ENERGY_NOTE = (
-    "Below 1 this system needs less energy, above 1 the other one does. Each interval includes the uncertainty of both energies, "
-    "but not the errors that the makers of the two sensors state."
+    "Below 1, this system needs less energy. Above 1, the other system needs less. Each interval includes the "
+    "uncertainty of both energies, but not the errors that the makers of the two sensors state."
 )
 
 
@@ -44,12 +44,17 @@ def data(evaluation: Evaluation, base: Evaluation) -> Page:
     tables = pair_modes(evaluation, base)
     if not tables:
         raise UsageError(
-            f"The runs '{evaluation.run.id}' and '{base.run.id}' (given by --against) have no kernel of the node in common. "
+            f"The runs '{evaluation.run.id}' and '{base.run.id}' (given by --against) have no kernel of the node in "
+            "common. "
             "Measure the same kernels with the same sizes on both systems: steelyard run --only node"
         )
     name = _name(evaluation, base)
     lone = list_unpaired(evaluation, base, tables)
-    left_out = f"Kernels that only one run has, or that have other sizes: {', '.join(lone)}." if lone else ""
+    left_out = (
+        f"These kernels were measured in only one of the runs, or with different sizes: {', '.join(lone)}."
+        if lone
+        else ""
+    )
     parts = tuple(_part(one, name, len(tables) > 1, evaluation) for one in tables)
     energies = _energies(tables, name, evaluation, base)
     return Page(name, f"{base.run.machine.processor}, run {base.run.id}", parts, energies, left_out)
@@ -65,10 +70,10 @@ def _name(evaluation: Evaluation, base: Evaluation) -> str:
 def _part(table: Together, base: str, several: bool, evaluation: Evaluation) -> Part:
     figure = Figure(
         name="node-against",
-        title=f"Time of an iteration over that of {base}{_of(table, several)}",
+        title=f"Time of an iteration divided by the time on {base}{_of(table, several)}",
         kind="bars",
         x=Axis("kernel"),
-        y=Axis(f"time over that of {base}", log=True, ratio=True),
+        y=Axis(f"time / time on {base}", log=True, ratio=True),
         marks=(Mark("y", 1.0, base),),
         caption=f"{NOTE} {_compiled(table)}",
     )

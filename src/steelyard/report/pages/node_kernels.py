@@ -13,7 +13,8 @@ PLACE, TITLE = 40, "Node kernels"
 
 LEAST = 2  # kernels: one alone is on its own benchmark's page
 NOTE = (
-    "Shorter is better; 1 is the time of {reference}. Each ratio has the 95 % interval of the comparison of both times."
+    "Shorter bars are better: 1 is the time with {reference}. Each ratio has a 95 % interval that includes the "
+    "uncertainty of both times."
 )
 
 

@@ -122,15 +122,17 @@ def _notes(line: Roofline) -> tuple[str, ...]:
     notes = []
     if line.threads > 1:
         notes.append(
-            "The bandwidths of the caches are measured with one thread only, and cannot be multiplied by the threads. So "
-            "kernels that work in a cache have no bound here, unless even the memory could supply them at the peak."
+            "Steelyard measures the bandwidth of the caches with one thread only, and does not guess it for several "
+            "threads. A kernel with its data in a cache therefore has no roof here. The exception is a kernel "
+            "with so many flops for each byte that the arithmetic limits it even with data from the memory."
         )
     if not any(roof.name == MEMORY for roof in line.roofs):
-        notes.append("The memory's own bandwidth was not measured in this run.")
+        notes.append("This run did not measure the bandwidth of the memory.")
     if any(place.share is not None and place.share > 1.05 for place in line.places):
         notes.append(
-            "The roofs are measured with a Triad: two reads and one write. Loops that read more than they write can exceed "
-            "100 %. So can loops whose data lie nearer than their size suggests."
+            "The bandwidth roofs are measured with the Triad loop, which reads two words and writes one. A loop that "
+            "reads a larger share can exceed 100 % of such a roof. A loop can also exceed it if its data lie in "
+            "a faster cache than their size suggests."
         )
     return tuple(notes)
 
@@ -186,10 +188,11 @@ def _figure(line: Roofline, title: str) -> Figure:
         x=Axis("operational intensity (flop/B)", log=True),
         y=Axis("speed", "flop/s", log=True),
         series=(*roofs, *kernels),
-        caption="Sloping roofs are measured bandwidths, horizontal roofs are measured peaks of arithmetic. Each mark is a "
-        "kernel with its largest size in the caches or in memory. Point at it to see its name. For kernels in memory, the "
-        "bytes are those that the memory moves."
-        + (" Kernels that need fewer bytes than the right edge are drawn at that edge." if beyond else ""),
+        caption="Sloping lines are measured bandwidths. Horizontal lines are the measured highest speeds of "
+        "arithmetic. Each mark is a kernel with its largest data in the caches or in the memory. Move the "
+        "pointer to a mark to see its name. For kernels with data in the memory, the bytes are those that the "
+        "memory really moves."
+        + (" Kernels with more flops for each byte than the axis shows are drawn at the right edge." if beyond else ""),
     )
 
 

@@ -38,8 +38,12 @@ def phases(results: tuple[Result, ...], cells: list[Cell]) -> tuple[tuple[drawin
         shown = shown[-MOST_DRAWN:]
         left, most = left + len(of_name) - len(shown), max(most, len(shown))
         made.append(_bars(name, of_name, [c for _, c in shown]))
-    runs = "One run is" if left == 1 else f"{left} runs are"
-    return tuple(made), f"{runs} only in the numbers of the figures." if left else "", most <= NARROW
+    runs = "1 run" if left == 1 else f"{left} runs"
+    return (
+        tuple(made),
+        f"The figures leave out {runs}. The tables below them contain all runs." if left else "",
+        most <= NARROW,
+    )
 
 
 def _bars(name: str, runs: list[tuple[Result, Cell]], bars: list[Cell]) -> drawing.Drawn:
@@ -60,8 +64,8 @@ def _bars(name: str, runs: list[tuple[Result, Cell]], bars: list[Cell]) -> drawi
         x=Axis("run"),
         y=Axis("share of the time", "%"),
         series=tuple(Series(p, tuple(shown), tuple(shares.get((run, p)) for run in shown)) for p in names),
-        caption="One thread or the first rank times the phases. Its waiting for the others belongs to the phase in which it "
-        "waits. The timing adds a small overhead.",
+        caption="One thread, or the first rank, measures the time of each phase. Time in which it waits for the "
+        "others counts in the phase in which it waits. The timing adds a small overhead.",
     )
     plot = figures.plotly(figure)
     plot["layout"] |= {"barmode": "stack", "showlegend": True}

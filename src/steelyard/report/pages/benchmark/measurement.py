@@ -21,7 +21,11 @@ def how(evaluation: Evaluation, results: tuple[Result, ...]) -> tuple[tuple[str,
         ("Launches", _launches(results)),
         ("Samples", _samples(records)),
         ("Sampling", _sampling(evaluation, {r.benchmark for r in results})),
-        ("Summary", "median of the samples with its nonparametric 95 % interval; all samples are kept"),
+        (
+            "Summary",
+            "median of the samples and its 95 % interval, which assumes no distribution; the run folder keeps all "
+            "samples",
+        ),
         ("Repeated", _repeated(records)),
         ("Clock", _clock(records)),
         ("Core clock", _core_clock(records)),
@@ -39,7 +43,7 @@ def _span(numbers: Iterable[int]) -> str:
 
 def _launches(results: tuple[Result, ...]) -> str:
     counts = [len({record.launch for record in result.records}) for result in results if result.records]
-    return f"{_span(counts)} for each case, in shuffled order"
+    return f"{_span(counts)} for each case, in random order"
 
 
 def _samples(records: list[Record]) -> str:
@@ -47,7 +51,7 @@ def _samples(records: list[Record]) -> str:
     if not counted:
         return ""
     total = f"{sum(counted):,}".replace(",", "\u202f")
-    return f"{_span(counted)} for each case and launch, {total} in all"
+    return f"{_span(counted)} for each case and launch, {total} in total"
 
 
 def _sampling(evaluation: Evaluation, benchmarks: set[str]) -> str:
@@ -88,7 +92,10 @@ def _core_clock(records: list[Record]) -> str:
     if not clocks:
         return ""
     low, high = units.quantity(min(clocks), "Hz"), units.quantity(max(clocks), "Hz")
-    return f"{low if low == high else f'{low} to {high}'}, measured by a dependent chain"
+    return (
+        f"{low if low == high else f'{low} to {high}'}, measured by a chain of additions in which each one waits for the "
+        "one before"
+    )
 
 
 def _distinct(found: Iterable[Any]) -> str:

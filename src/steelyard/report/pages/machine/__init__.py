@@ -138,7 +138,7 @@ def _facts(machine: Machine) -> tuple[tuple[str, str], ...]:
         ),
         (
             "Fused multiply-add",
-            f"{machine.fma_width or '?'} doubles an instruction; units a core: {machine.fma_units or '?'}"
+            f"{machine.fma_width or '?'} doubles per instruction; units per core: {machine.fma_units or '?'}"
             if machine.fma_width or machine.fma_units
             else unknown,
         ),
@@ -236,7 +236,7 @@ def _caches(caches: tuple[Cache, ...]) -> tuple[tuple[str, ...], ...]:
     for cache in caches:
         key = (cache.level, cache.kind, cache.size, cache.line, len(cache.cpus), cache.inclusive)
         kinds[key] = kinds.get(key, 0) + 1
-    words = {None: "not told", True: "yes", False: "no"}
+    words = {None: "unknown", True: "yes", False: "no"}
     return tuple(
         (
             f"L{level}",

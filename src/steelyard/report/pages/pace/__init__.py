@@ -97,21 +97,21 @@ def _held(steps: Sequence[Step], kinds: Sequence[Kind]) -> str:
 def _waited(steps: Sequence[Step]) -> str:
     waiting = sum(seconds_waited(step.record) for step in steps)
     return (
-        f"In total, cases waited {values.duration(waiting)} for a quiet machine."
+        f"Steelyard waited {values.duration(waiting)} in total for a quiet machine."
         if waiting
-        else "No case waited for a quiet machine."
+        else "Steelyard did not have to wait for a quiet machine."
     )
 
 
 def _aside(steps: Sequence[Step]) -> str:
     taken, aside = sum(len(s.record.samples) for s in steps), sum(len(s.record.aside) for s in steps)
     if not aside:
-        return f"None of {_count(taken)} samples was set aside."
+        return f"None of the {_count(taken)} samples was set aside."
     by = causes(steps)
     named = ", ".join(f"{cause} {_count(number)}" for cause, number in by.most_common())
     doubled = ", some for several reasons" if sum(by.values()) > aside else ""
     why = f" ({named}{doubled})" if named else ""
-    return f"Of {_count(taken)} samples, {_count(aside)} were set aside{why}. The figures use only the others."
+    return f"{_count(aside)} of {_count(taken)} samples were set aside{why}. All values use only the other samples."
 
 
 def _disturbed(steps: Sequence[Step]) -> str:
@@ -120,21 +120,24 @@ def _disturbed(steps: Sequence[Step]) -> str:
         return ""
     by = Counter(name for record in disturbed if (name := name_disturbance(record.verdict))).most_common(MOST_CAUSES)
     mostly = f", most often because of {_listed([f'{name} ({_count(number)})' for name, number in by])}" if by else ""
-    return f"{_count(len(disturbed))} of {_count(len(steps))} records {'is' if len(disturbed) == 1 else 'are'} DISTURBED{mostly}."
+    return (
+        f"{_count(len(disturbed))} of {_count(len(steps))} records {'is' if len(disturbed) == 1 else 'are'} "
+        f"DISTURBED{mostly}."
+    )
 
 
 def _further(added: int) -> str:
     if not added:
         return ""
     many = "1 further launch was" if added == 1 else f"{added} further launches were"
-    return f"In the remaining time, {many} added for cases that were not settled."
+    return f"In the time that was left, {many} added for cases whose values were not yet certain."
 
 
 def _compared(shown: Shown) -> str:
     if not shown.runs:
-        return "This is the first run on this machine. The readings are compared with the best of this run only."
+        return "This is the first run on this machine, so the readings are compared with the best reading of this run only."
     many = "1 earlier run" if shown.runs == 1 else f"{shown.runs} earlier runs"
-    return f"The readings are compared with the best of this run and {many} since {shown.since[:10]}."
+    return f"The readings are compared with the best reading of this run and of {many} since {shown.since[:10]}."
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from steelyard.report.names import grouped
 from steelyard.report.pages.pace.run_course import STATES, Course, Step
 from steelyard.statistics.validity.pace import MEASURES
 from steelyard.units import duration, percent
+from steelyard.words import plural
 
 RECORDS = "pace-records"  # the element of the page that holds what the figures share: when, and of which case
 TOP = 110  # per cent; what lies above is drawn there
@@ -29,7 +30,10 @@ _MARKS = {
     "disturbed": (1, "triangle-up-open", 7),
     "invalid": (6, "x", 6),
 }
-_TIMES = " For times, the share is the best time divided by the reading, so a lower share is slower here too."
+_TIMES = (
+    " For latencies and times of messages, the share is the best time divided by the reading. A lower share always means "
+    "slower."
+)
 
 
 @dataclass(frozen=True)
@@ -42,12 +46,12 @@ class Topic:
 
 
 TOPICS = (
-    Topic("cores", "The pace of the cores", ("issued", "core_clock")),
-    Topic("memory", "The pace of the memory", ("stream", "chase")),
-    Topic("messages", "The pace of messages", ("exchange",)),
+    Topic("cores", "Pace of the cores", ("issued", "core_clock")),
+    Topic("memory", "Pace of the memory", ("stream", "chase")),
+    Topic("messages", "Pace of messages", ("exchange",)),
 )
 _WORDS: Mapping[Kind, str] = {  # above a panel, and in the heading of a table
-    "issued": "issue rate",
+    "issued": "additions issued per cycle",
     "core_clock": "core clock",
     "stream": "memory bandwidth",
     "chase": "memory latency",
@@ -104,14 +108,17 @@ def _drawn(topic: Topic, kinds: tuple[Kind, ...], run_course: Course, further: s
     return drawing.Drawn(
         anchor=f"pace-{topic.name}",
         title=topic.title,
-        caption=f"100 % is the best reading of this machine for such a case: {_bests(kinds, run_course)}.{times}",
+        caption="100 % is the best reading of this machine for a case of the same kind: "
+        f"{_bests(kinds, run_course)}.{times}",
         plot=drawing.embedded(plot),
         height=plot["layout"]["height"],
         wide=False,
         webgl=False,
         headings=headings,
         rows=rows,
-        notes=(f"Marks above {TOP} % are drawn at the upper edge: {beyond}.",) if beyond else (),
+        notes=(f"{plural(beyond, 'mark')} above {TOP} % {'is' if beyond == 1 else 'are'} drawn at the upper edge.",)
+        if beyond
+        else (),
     )
 
 

@@ -34,7 +34,7 @@ def data(evaluation: Evaluation) -> Provenance:
             ("Seed of the plan", str(run.plan.seed)),
             (
                 "Planned",
-                f"{len(run.plan.launches)} launches of {cases} cases, {units.duration(run.plan.seconds)}",
+                f"{len(run.plan.launches)} launches with {cases} records in total, {units.duration(run.plan.seconds)}",
             ),
             ("Records", str(len(run.records))),
         ),

@@ -33,7 +33,7 @@ def data(evaluation: Evaluation) -> Times | None:
     return Times(
         tuple(rows),
         _again(timed),
-        f"{silent} of {len(evaluation.run.records)} records do not hold their times." if silent else "",
+        f"{silent} of {len(evaluation.run.records)} records do not contain these times." if silent else "",
     )
 
 
@@ -68,4 +68,6 @@ def _again(timed: list[tuple[Record, dict[str, float]]]) -> str:
     if not spent:
         return ""
     many = "1 attempt that was" if len(spent) == 1 else f"{len(spent)} attempts that were"
-    return f"Of this time, {values.duration(sum(spent))} was spent on {many} disturbed and measured again."
+    return (
+        f"{values.duration(sum(spent))} of this time went into {many} disturbed. Steelyard measured these cases again."
+    )

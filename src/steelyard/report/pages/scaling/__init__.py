@@ -114,10 +114,11 @@ def asked(evaluation: Evaluation) -> bool:
 def _choice(swept: bool, rest: bool) -> str:
     if swept:
         return ""
-    short = ". One table below summarises the others" if rest else ""
+    short = ". The table at the end summarises the other benchmarks" if rest else ""
     return (
-        f"This page shows applications in full{short}. Micro-benchmarks of memory and cores have their own pages, and those of "
-        "messages and noise divide no work. To show any of them in full, measure it with: steelyard scale BENCHMARK."
+        f"This page shows figures and tables for applications only{short}. The benchmarks of memory and cores have their "
+        "own pages. The benchmarks of messages and noise do not divide work, so they do not scale. To see another "
+        "benchmark here with figures and tables, run: steelyard scale BENCHMARK"
     )
 
 
@@ -192,8 +193,9 @@ def _figures(
         f"Speed-up over {over}",
         Axis("speed-up", log=True),
         lambda p: p.speedup,
-        "Speed-up relative to the lowest measured count. The straight line is the ideal. Dashed curves are laws that describe "
-        "the times. They end where they are no longer valid: at twice the greatest count. Both axes double with each step.",
+        "Speed-up relative to the lowest measured number. The straight line is the ideal speed-up. Dashed curves are "
+        "scaling laws, fitted to the measured times. They end at twice the greatest measured number, because "
+        "they are not valid beyond it. On both axes, each step is a factor of two.",
         ideal=_ideal(part),
     )
     share = figure(
@@ -201,10 +203,11 @@ def _figures(
         "Efficiency",
         Axis("efficiency", "%"),
         lambda p: p.efficiency,
-        "The speed-up divided by the ideal speed-up: the share of the processors' performance that is used.",
+        "The efficiency is the speed-up divided by the ideal speed-up. It is the share of the processors' "
+        "performance that the program uses.",
     )
     share = replace(share, marks=(Mark("y", 0.5, "half is lost"), *ends))
-    medians = "Medians of the launches' medians with their 95 % intervals."
+    medians = "Each point is the median over the launches, with its 95 % interval."
     time = figure("time", "Time", Axis("time of an operation", "s", log=True), lambda p: p.time, medians)
     return tuple(_drawn(f"{anchor}-{f.name}", f, part, f is gained) for f in (gained, share, time))
 

@@ -54,7 +54,8 @@ def sentence(sweeps: Sequence[Sweep], enclosures: Sequence[Enclosure], names: Se
     reported = []
     for name, sweep, mine in found[:1] if alike else found:
         words = [
-            f"up to {scaling_rows.counted(sweep, b.inside)} the hosts are of one {b.kind}, from {b.outside} on of several"
+            f"up to {scaling_rows.counted(sweep, b.inside)}, all hosts are in one {b.kind}, and from {b.outside} on "
+            "in several"
             for b in mine
         ]
         if words:

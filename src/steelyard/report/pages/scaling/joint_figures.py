@@ -56,7 +56,7 @@ def _pair(weak: bool, lines: Sequence[Sweep], enclosures: Sequence[Enclosure]) -
     ends = borders.marks(lines, enclosures)
     left = borders.sentence(lines, enclosures, [_named(s, lines) for s in lines])
     least = (
-        f"the lowest count, {bases.pop()}" if len(bases) == 1 else f"the lowest count of each line ({_bases(lines)})"
+        f"the lowest number, {bases.pop()}" if len(bases) == 1 else f"the lowest number of each line ({_bases(lines)})"
     )
     gained = Figure(
         "speed-up",
@@ -66,7 +66,7 @@ def _pair(weak: bool, lines: Sequence[Sweep], enclosures: Sequence[Enclosure]) -
         Axis("speed-up", log=True),
         (*_series(lines, lambda p: p.speedup), _ideal(lines)),
         marks=ends,
-        caption=f"Speed-up with {work}, relative to {least}. The straight line is the ideal. {left}".strip(),
+        caption=f"Speed-up with {work}, relative to {least}. The straight line is the ideal speed-up. {left}".strip(),
     )
     share = Figure(
         "efficiency",
@@ -76,7 +76,7 @@ def _pair(weak: bool, lines: Sequence[Sweep], enclosures: Sequence[Enclosure]) -
         Axis("efficiency", "%"),
         (*_series(lines, lambda p: p.efficiency), *_printed_lines(weak, lines)),
         marks=(*(Mark("y", level, percent(level)) for level in LINES), *ends),
-        caption=f"The speed-up divided by the ideal speed-up. {_printed(weak)}".strip(),
+        caption=f"The efficiency is the speed-up divided by the ideal speed-up. {_printed(weak)}".strip(),
     )
     return tuple(
         draw(

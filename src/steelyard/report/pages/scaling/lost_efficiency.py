@@ -7,7 +7,7 @@ from steelyard.model import Factors
 from steelyard.units import percent, quantity
 from steelyard.words import plural
 
-HEADINGS = ("time", "computing of all ranks", "parallel efficiency", "load balance", "serialisation", "transfer")
+HEADINGS = ("time", "total computing time", "parallel efficiency", "load balance", "serialisation", "transfer")
 GOOD = 0.9  # what lies above is no loss worth a cause
 CAUSES = {
     "load balance": "some ranks compute more than others",
@@ -59,8 +59,11 @@ def _least(factors: Factors) -> str:
 
 
 def _sentence(factors: Factors) -> str:
-    computed = f"In '{factors.name}' {plural(factors.ranks, 'rank')} compute {percent(factors.parallel)} of the time"
+    computed = (
+        f"In the trace '{factors.name}', the {plural(factors.ranks, 'rank')} compute during {percent(factors.parallel)} "
+        "of the time"
+    )
     if factors.parallel >= GOOD:
         return f"{computed}. Little efficiency is lost."
     least = _least(factors)
-    return f"{computed}. The largest loss is in {least}: {CAUSES[least]}."
+    return f"{computed}. Most time is lost because {CAUSES[least]} ({least})."
