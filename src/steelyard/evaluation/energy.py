@@ -37,19 +37,38 @@ def add_energy(
     program is a run from its start to its end, whatever part of it the program timed.
     """
     traces = courses(power.traces)
-    stretches = [s for r in results for record in r.records if (s := find_stretch(record))]
-    if not traces or not stretches:
+    whole = spend(results, power)
+    if whole is None:
         return tuple(results), dict(benchmarks)
-    first, last = min(s.begin for s in stretches), max(s.end for s in stretches)
-    whole = cost(traces, Stretch("run", first, last)).totals
-    if not whole:
-        return tuple(results), dict(benchmarks)
-    source = max(whole, key=lambda name: whole[name].joules)
-    idle = cost(traces, Stretch("idle", *power.idle)).totals.get(source) if power.idle else None
+    source, idle = whole.source, whole.idle
     of_source = {name: course for name, course in traces.items() if course.sensor.source == source}
     foreign = {name for name, course in benchmarks.items() if any(source.foreign for source in course.sources)}
     extended_results = tuple(_with_energy(result, of_source, idle, result.benchmark in foreign) for result in results)
     return extended_results, add_metrics(benchmarks, extended_results, power)
+
+
+@dataclass(frozen=True)
+class Spent:
+    """The energy of the node from the first sample of a run to the last, by the source that covers most; `idle` before it."""
+
+    source: str
+    energy: Energy
+    idle: Energy | None
+
+
+def spend(results: Iterable[Result], power: Power) -> Spent | None:
+    """Returns the energy of the whole run; None without usable readings meanwhile."""
+    traces = courses(power.traces)
+    stretches = [s for r in results for record in r.records if (s := find_stretch(record))]
+    if not traces or not stretches:
+        return None
+    first, last = min(s.begin for s in stretches), max(s.end for s in stretches)
+    whole = cost(traces, Stretch("run", first, last)).totals
+    if not whole:
+        return None
+    source = max(whole, key=lambda name: whole[name].joules)
+    idle = cost(traces, Stretch("idle", *power.idle)).totals.get(source) if power.idle else None
+    return Spent(source, whole[source], idle)
 
 
 def add_metrics(benchmarks: Mapping[str, Benchmark], results: Iterable[Result], power: Power) -> dict[str, Benchmark]:

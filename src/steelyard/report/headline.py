@@ -1,12 +1,14 @@
 """The few figures that stand for a run: those that its findings would defend."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from steelyard.evaluation.energy import ENERGY, FLOPS, POWER
 from steelyard.model import Evaluation, Machine, Metric, Result, Scalar, Value
 from steelyard.model import roles as roles_
 from steelyard.model.roles import SIZES
-from steelyard.report import values
+from steelyard.report import compared_figures, values
+from steelyard.report.compared_figures import Alternative
 from steelyard.report.reasons import kinds
 from steelyard.statistics.results import applications, main_figures
 from steelyard.statistics.results.benchmark_roles import playing
@@ -22,7 +24,8 @@ FEW = 3  # main figures, below which other benchmarks' stand in although not all
 class Headline:
     """One of the main figures: what it is, under which conditions, and its value as it may be shown.
 
-    `doubted`: a finding says of its benchmark's figures that they may not hold.
+    `doubted`: a finding says of its benchmark's figures that they may not hold. `alternatives`: the same case with each of two or
+    three compilers or MPIs of the run.
     """
 
     name: str
@@ -30,8 +33,16 @@ class Headline:
     conditions: str
     shown: values.Shown
     value: Value | None
+    metric: str
     result: Result
     doubted: bool = False
+    alternatives: tuple[Alternative, ...] = ()
+
+    @property
+    def energy(self) -> dict[str, Value]:
+        """The power, the energy of an operation and the operations per joule, as far as they are known."""
+        known = self.result.metrics if self.shown.value else {}
+        return {m.name: known[m.name] for m in (POWER, ENERGY, FLOPS) if m.name in known}
 
     @property
     def why(self) -> str:
@@ -62,7 +73,16 @@ def headlines(evaluation: Evaluation, most: int = MOST) -> tuple[Headline, ...]:
     others = [h for name in evaluation.benchmarks if name not in had and (h := _usual_one(evaluation, name))]
     if len(chosen) + len(others) <= most or len(chosen) < FEW:
         chosen += others[: most - len(chosen)]
-    return tuple(chosen[:most])
+    return _beside(evaluation, chosen[:most])
+
+
+def _beside(evaluation: Evaluation, chosen: Sequence[Headline]) -> tuple[Headline, ...]:
+    """Adds what the same cases give with the other compilers or MPIs of the run."""
+    axis = compared_figures.axis(evaluation)
+    if axis is None:
+        return tuple(chosen)
+    compared = compared_figures.compare(evaluation, [(h.result, h.metric) for h in chosen], axis)
+    return tuple(replace(h, alternatives=row) for h, row in zip(chosen, compared, strict=True))
 
 
 # --------------------------------------------------------------------------- choosing
@@ -121,6 +141,7 @@ def _made(
         conditions=", ".join(filter(None, conditions)),
         shown=shown,
         value=result.metrics.get(metric),
+        metric=metric,
         result=result,
         doubted=doubted,
     )

@@ -99,6 +99,16 @@ def cut(text: str, width: int, most: int, ending: str = "") -> list[str]:
     return [*fold(words[0], width)[: most - 1], f"{_clip(words[0], width - 1)}…"] if words[0] else []
 
 
+def listed(conditions: str, room: int, most: int = 1) -> str:
+    """Returns as many whole conditions as fit into `most` lines, with … where some were left out."""
+    parts = conditions.split(", ")
+    for count in range(len(parts), 0, -1):
+        text = ", ".join(parts[:count]) + (", …" if count < len(parts) else "")
+        if len(fold(text, room)) <= most:
+            return text
+    return cut(conditions, room, 1)[0]
+
+
 def _clip(text: str, width: int) -> str:
     while text and cell_len(text) > width:
         text = text[:-1]

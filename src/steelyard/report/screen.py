@@ -1,6 +1,7 @@
 """A run on one screen of 80 columns and 50 lines: verdict, main figures, the most important findings, the report's path."""
 
 import shlex
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -8,16 +9,20 @@ from rich.console import Console
 from rich.text import Text
 
 from steelyard import findings
+from steelyard.evaluation.energy import ENERGY
 from steelyard.model import Evaluation, Finding, Level
-from steelyard.report import values
-from steelyard.report.lines import brief, cut, first_clause, fold, one_line, pad
-from steelyard.report.summary import Figure, Summary, summarised
+from steelyard.report import screen_tables, values
+from steelyard.report.lines import brief, cut, first_clause, fold, listed, one_line, pad
+from steelyard.report.summary import Figure, RunEnergy, Summary, summarised
 from steelyard.report.verdict_marks import COLOURS, LAMPS, SIGNS
 from steelyard.words import plural
 
 MARKS = {"serious": ("✕", "red"), "notice": ("▲", "yellow"), "good": ("●", "green")}
 MOST_LINES = 50
 MOST_FINDINGS = 5
+LENGTHS = ((MOST_FINDINGS, True), (MOST_FINDINGS, False))  # findings, and whether with their advice
+BESIDE_TABLES = ((MOST_FINDINGS, True), (3, True))
+MAIN = "Main figures"
 VALUE, INTERVAL, LIMIT = 13, 23, 10  # columns
 TOGETHER = 5  # reasons that are reported beside the verdict
 
@@ -38,15 +43,39 @@ def screen(
 ) -> list[Text]:
     """Returns the lines of the screen. `figures` replace the main figures, for a run of another kind."""
     run = judged if isinstance(judged, Summary) else summarised(judged)
-    shown = main_figures(run.figures, width) if figures is None else figures
-    top = [Text(), *_top(run, width), *shown]
+    top = [Text(), *_top(run, width)]
     end = _end(run, report)
-    room = MOST_LINES - _rows(end, width)
-    for advice in (True, False):
-        middle = matters(run.findings, width, advice)
-        if len(top) + len(middle) <= room:
+    room = MOST_LINES - len(top) - _rows(end, width)
+    wanted = list(figures) if figures is not None else _answer(run, width, None)
+    for most, advice in BESIDE_TABLES if run.tables and figures is None else LENGTHS:
+        middle = matters(run.findings, width, advice, most)
+        if len(wanted) + len(middle) <= room:
             break
-    return [*top[: max(0, room - len(middle))], *middle, *end]
+    left = max(0, room - len(middle))
+    shown = wanted if figures is not None or len(wanted) <= left else _answer(run, width, left)
+    return [*top[: MOST_LINES - len(middle) - _rows(end, width)], *shown[:left], *middle, *end]
+
+
+def _answer(run: Summary, width: int, room: int | None) -> list[Text]:
+    """Returns the main figures and, of a run of few benchmarks, their tables, in `room` lines or as many as they need.
+
+    If all the tables find room, they replace the figures that stand in for benchmarks without a main figure.
+    """
+    room = sys.maxsize if room is None else room
+    tabled = {table.benchmark for table in run.tables}
+    known = [(n, given[0]) for n, given in (("toolchain", run.toolchains), ("mpi", run.mpis)) if len(given) == 1]
+    own = _figures(run, [f for f in run.figures if f.name != f.benchmark or f.benchmark not in tabled], width)
+    if run.tables and (tables := screen_tables.tables(run.tables, width, room - len(own), known, whole=True)):
+        return [*own, *tables]
+    every = _figures(run, run.figures, width)
+    return [*every, *screen_tables.tables(run.tables, width, room - len(every), known)]
+
+
+def _figures(run: Summary, figures: Sequence[Figure], width: int) -> list[Text]:
+    """Returns the main figures: first those with a column for each compiler or MPI, then the others and the energy."""
+    beside = [f for f in figures if f.alternatives]
+    others = main_figures([f for f in figures if not f.alternatives], width, "Other main figures" if beside else MAIN)
+    return [*screen_tables.compared(beside, width), *others, *_energy(run.energy, width, _limited(figures))]
 
 
 def heading(words: str) -> list[Text]:
@@ -97,16 +126,24 @@ def _why(run: Summary, level: Level, sentence: str) -> str:
 # --------------------------------------------------------------------------- the figures
 
 
-def main_figures(chosen: Sequence[Figure], width: int) -> list[Text]:
-    """Returns one or two lines per figure: title, conditions, value, interval, share of the limit."""
+def main_figures(chosen: Sequence[Figure], width: int, title: str = MAIN) -> list[Text]:
+    """Returns one to three lines per figure: title, conditions, value, interval, share of the limit, energy."""
     if not chosen:
         return []
-    limited = any(h.shown.share is not None for h in chosen)
-    left = width - VALUE - INTERVAL - (LIMIT if limited else 0)
+    limited = _limited(chosen)
+    left = _left(width, limited)
     columns = [("value", VALUE), ("95 % interval", INTERVAL), *([("of limit", LIMIT)] if limited else [])]
     names = "".join(pad(name, size, right=True) for name, size in columns)
-    lines = [Text(), Text.assemble((pad("Main figures", left), "bold"), (names, "dim"))]
+    lines = [Text(), Text.assemble((pad(title, left), "bold"), (names, "dim"))]
     return lines + [line for figure in chosen for line in _figure(figure, left, limited)]
+
+
+def _limited(figures: Iterable[Figure]) -> bool:
+    return any(figure.shown.share is not None for figure in figures)
+
+
+def _left(width: int, limited: bool) -> int:
+    return width - VALUE - INTERVAL - (LIMIT if limited else 0)
 
 
 def _figure(figure: Figure, left: int, limited: bool) -> list[Text]:
@@ -124,26 +161,37 @@ def _figure(figure: Figure, left: int, limited: bool) -> list[Text]:
         line.append(f"  {marked}", style=COLOURS[shown.level] if shown.level != "CLEAN" else "yellow")
     room = width - line.cell_len - 2
     if figure.conditions and room > len("threads"):
-        line.append(f"  {_listed(figure.conditions, room)}", style="dim")
-    return [*lines, line] if line else lines
+        line.append(f"  {listed(figure.conditions, room)}", style="dim")
+    lines += [line] if line else []
+    return [*lines, *(Text(f"  {part}") for part in cut(_energies(figure), width - 2, 1) if part)]
 
 
-def _listed(conditions: str, room: int) -> str:
-    """Returns as many whole conditions as fit."""
-    parts = conditions.split(", ")
-    for count in range(len(parts), 0, -1):
-        text = ", ".join(parts[:count]) + (", …" if count < len(parts) else "")
-        if len(fold(text, room)) == 1:
-            return text
-    return cut(conditions, room, 1)[0]
+def _energies(figure: Figure) -> str:
+    """Returns for example '45.1 W, 2.31 J per operation, 1.42 Gflop/J'; "" without energies."""
+    words = {ENERGY.name: "{} per operation"}
+    parts = [words.get(n, "{}").format(values.quantity(v.value, v.unit)) for n, v in figure.energy.items()]
+    return ", ".join(parts)
+
+
+def _energy(spent: RunEnergy | None, width: int, limited: bool) -> list[Text]:
+    """Returns two lines on the energy of the run; nothing if no sensor was read."""
+    if spent is None:
+        return []
+    cells = [(values.quantity(spent.energy.value, "J"), VALUE), (values.interval(spent.energy), INTERVAL)]
+    right = "".join(pad(text, size, right=True) for text, size in cells)
+    title = "Energy of the run (modelled)" if spent.modelled else "Energy of the run"
+    idle = f", idle {values.quantity(spent.idle, 'W')}" if spent.idle is not None else ""
+    note = f"mean power {values.quantity(spent.power, 'W')}{idle}, source: {spent.source}"
+    first = Text.assemble(pad(title, _left(width, limited)), (right, "bold"))
+    return [first, *(Text(f"  {line}", style="dim") for line in cut(note, width - 2, 1))]
 
 
 # --------------------------------------------------------------------------- the findings
 
 
-def matters(all_findings: Sequence[Finding], width: int, advice: bool) -> list[Text]:
+def matters(all_findings: Sequence[Finding], width: int, advice: bool, most: int = MOST_FINDINGS) -> list[Text]:
     """Returns the most important findings, one of each kind. `advice` adds the remedy if it fits a line."""
-    chosen = findings.kinds(all_findings)[:MOST_FINDINGS]
+    chosen = findings.kinds(all_findings)[:most]
     if not chosen:
         return [*heading("Findings"), Text("There are no findings for this run.")]
     lines = heading("What matters most")

@@ -1,7 +1,7 @@
 """A run in a few figures: what the screen, the list of runs and `show --json` say of it, without its records."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,8 @@ from steelyard.evidence import sentence
 from steelyard.model import Count, Evaluation, Finding, Level, Machine, Parameters, Value
 from steelyard.model.plain import to_plain
 from steelyard.report import values
+from steelyard.report.case_tables import CaseTable
+from steelyard.report.compared_figures import Alternative
 from steelyard.report.values import Shown
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ REASONS: tuple[Level, ...] = ("DISTURBED", "UNSETTLED")  # the verdicts whose re
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A main figure (see `headline.Headline`), and of which case it is."""
+    """A main figure (see `headline.Headline`), and of which case it is. `energy`: its power and energies by their names."""
 
     name: str
     title: str
@@ -31,6 +33,19 @@ class Figure:
     shown: Shown
     why: str
     doubted: bool
+    energy: Mapping[str, Value]
+    alternatives: tuple[Alternative, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnergy:
+    """The energy of the node during the run (J), its mean power and that of the idle machine (W), and their source."""
+
+    source: str
+    modelled: bool
+    energy: Value
+    power: float
+    idle: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +53,7 @@ class Summary:
     """A run judged. `cases` were planned, `measured` have a record; `machine_sentence` describes the machine.
 
     `verdicts` counts the results of each level, `reasons` the causes of two of these, `benchmarks` the results of each benchmark.
+    `tables` are those of a run of few benchmarks.
     """
 
     run: str
@@ -56,12 +72,14 @@ class Summary:
     reasons: Mapping[Level, Mapping[str, Count]]
     benchmarks: Mapping[str, Mapping[Level, Count]]
     figures: tuple[Figure, ...]
+    tables: tuple[CaseTable, ...]
+    energy: RunEnergy | None
     findings: tuple[Finding, ...]
 
 
 def summarised(evaluation: Evaluation) -> Summary:
     """Returns the summary of an evaluation."""
-    from steelyard.report import sentences
+    from steelyard.report import case_tables, sentences
     from steelyard.report.headline import headlines
 
     run, results = evaluation.run, evaluation.results
@@ -75,7 +93,7 @@ def summarised(evaluation: Evaluation) -> Summary:
         versions=run.versions,
         machine=run.machine,
         machine_sentence=sentences.machine(evaluation),
-        toolchains=tuple(dict.fromkeys(launch.toolchain for launch in run.plan.launches)),
+        toolchains=_in_order((launch.toolchain for launch in run.plan.launches), run.toolchains),
         mpis=tuple(dict.fromkeys(str(r.parameters["mpi"]) for r in results if "mpi" in r.parameters)),
         cases=sum(len(launch.cases) for launch in run.plan.launches),
         measured=len({(r.launch, r.case) for r in run.records}),
@@ -83,8 +101,16 @@ def summarised(evaluation: Evaluation) -> Summary:
         reasons={level: _reasons(evaluation, level) for level in REASONS},
         benchmarks={name: {k: n for k, n in values.counts(members).items() if n} for name, members in groups.items()},
         figures=tuple(map(_figure, headlines(evaluation))),
+        tables=case_tables.tables(evaluation),
+        energy=_energy(evaluation),
         findings=evaluation.findings,
     )
+
+
+def _in_order(names: Iterable[str], given: Iterable[str]) -> tuple[str, ...]:
+    """Returns each name once, in the given order, since a plan is shuffled."""
+    planned = dict.fromkeys(names)
+    return tuple(dict.fromkeys([*(name for name in given if name in planned), *planned]))
 
 
 def _figure(headline: "Headline") -> Figure:
@@ -100,6 +126,25 @@ def _figure(headline: "Headline") -> Figure:
         shown=headline.shown,
         why=headline.why,
         doubted=headline.doubted,
+        energy=headline.energy,
+        alternatives=headline.alternatives,
+    )
+
+
+def _energy(evaluation: Evaluation) -> RunEnergy | None:
+    from steelyard.evaluation.energy import spend
+    from steelyard.telemetry.watched import modelled
+
+    spent = spend(evaluation.results, evaluation.power) if evaluation.power else None
+    if spent is None or evaluation.power is None:
+        return None
+    joules = spent.energy
+    return RunEnergy(
+        source=spent.source,
+        modelled=modelled(evaluation.power.traces),
+        energy=Value(joules.joules, "J", joules.low, joules.high, "lower"),
+        power=joules.power,
+        idle=spent.idle.power if spent.idle else None,
     )
 
 
@@ -127,9 +172,22 @@ def figures_as_json(run_summary: Summary) -> list[dict[str, Any]]:
             "verdict": f.shown.level,
             "evidence": list(map(sentence, f.shown.evidence)),
             "doubted": f.doubted,
+            "energy": to_plain(f.energy),
+            "alternatives": list(map(_alternative_as_json, f.alternatives)),
         }
         for f in run_summary.figures
     ]
+
+
+def _alternative_as_json(alternative: Alternative) -> dict[str, Any]:
+    return {
+        "name": alternative.name,
+        "value": to_plain(alternative.value),
+        "text": alternative.shown.marked,
+        "verdict": alternative.shown.level,
+        "time_ratio": to_plain(alternative.time_ratio),
+        "call": alternative.call,
+    }
 
 
 def as_json(run_summary: Summary) -> dict[str, Any]:
@@ -149,5 +207,6 @@ def as_json(run_summary: Summary) -> dict[str, Any]:
         "reasons": to_plain(run_summary.reasons),
         "benchmarks": to_plain(run_summary.benchmarks),
         "figures": figures_as_json(run_summary),
+        "energy": to_plain(run_summary.energy),
         "findings": to_plain(run_summary.findings),
     }

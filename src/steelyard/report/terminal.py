@@ -2,15 +2,14 @@
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from steelyard.evidence import sentence
 from steelyard.findings import ranked
 from steelyard.model import Benchmark, Evaluation, Finding, Metric, Result
-from steelyard.report import sentences, values
+from steelyard.report import case_tables, sentences, values
 from steelyard.report.lines import safe as _safe
-from steelyard.report.verdict_marks import LAMPS, SIGNS
+from steelyard.report.verdict_marks import SIGNS
 from steelyard.statistics.validity.trust import ORDER
 
 _LEVELS = {"serious": ("✕ SERIOUS", "red"), "notice": ("▲ NOTICE", "yellow"), "good": ("● GOOD", "green")}
@@ -59,16 +58,15 @@ def _group(
     results: tuple[Result, ...],
     console: Console,
 ) -> None:
-    table, limited = _table(evaluation, benchmark.name, results, metric)
-    fixed = ", ".join(values.phrase(n, v) for n, v in values.constant(results).items())
-    if fixed:
+    chosen = _chosen(results)
+    table = case_tables.of_results(evaluation, benchmark, chosen, metric)
+    if fixed := case_tables.fixed(results):
         console.print(_safe(f"In every row: {fixed}.", "dim"))
     if some := ", ".join(values.phrase(n, v) for n, v in values.partial(results).items()):
         console.print(_safe(f"Where it applies: {some}.", "dim"))
-    if metric and not limited:
+    if metric and not table.limited:
         console.print(Text("Its limit on this machine is unknown.", style="dim"))
-    console.print(table)
-    chosen = _chosen(results)
+    console.print(case_tables.drawn(table))
     if len(results) > len(chosen):
         console.print(Text(f"{len(results) - len(chosen)} more results are in the report.", style="dim"))
     reasons = dict.fromkeys((values.level(r), sentence(reason)) for r in chosen for reason in values.evidence(r)[:1])
@@ -90,30 +88,3 @@ def _chosen(results: tuple[Result, ...]) -> tuple[Result, ...]:
     spread = [clean[round(index * step)] for index in range(wanted)] if clean else []
     shown = {id(result) for result in (*marked, *spread)}
     return tuple(result for result in results if id(result) in shown)
-
-
-def _table(evaluation: Evaluation, name: str, results: tuple[Result, ...], metric: Metric | None) -> tuple[Table, bool]:
-    """The table, and whether any of its rows has a limit."""
-    varying = values.varying(results)
-    kernel = len({r.kernel for r in results}) > 1
-    benchmark, machine = evaluation.benchmarks[name], evaluation.run.machine
-    chosen = _chosen(results)
-    shown = [values.shown(r, metric.name, benchmark, machine) if metric else None for r in chosen]
-    limited = any(s is not None and s.share is not None for s in shown)
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for column in (*(("kernel",) if kernel else ()), *(values.words(n) for n in varying)):
-        table.add_column(_safe(column), no_wrap=False)
-    table.add_column(_safe(metric.title if metric else "value"), justify="right")
-    table.add_column("95 % interval", justify="right")
-    if limited:
-        table.add_column("of limit", justify="right")
-    table.add_column("verdict", no_wrap=True)
-    for result, text in zip(chosen, shown, strict=True):
-        cells = [result.kernel] if kernel else []
-        cells += [values.parameter(n, result.parameters.get(n)) for n in varying]
-        cells += [text.value or "–" if text else "–", text.interval or "–" if text else "–"]
-        if limited:
-            cells.append((values.percent(text.share) or "–") if text else "–")
-        word, colour = LAMPS[values.level(result)]
-        table.add_row(*(_safe(cell) for cell in cells), Text(word, style=colour))
-    return table, limited

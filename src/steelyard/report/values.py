@@ -4,10 +4,23 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Protocol
 
 from steelyard import units
 from steelyard.evidence import distinct, sentences
-from steelyard.model import Benchmark, Evaluation, Evidence, Level, Limit, Machine, Metric, Result, Scalar, Value
+from steelyard.model import (
+    Benchmark,
+    Evaluation,
+    Evidence,
+    Level,
+    Limit,
+    Machine,
+    Metric,
+    Parameters,
+    Result,
+    Scalar,
+    Value,
+)
 from steelyard.statistics.results import main_figures
 from steelyard.statistics.validity.trust import ORDER, worst
 from steelyard.words import find_words
@@ -20,6 +33,13 @@ _NO_EVIDENCE: dict[Level, str] = {
     "DISTURBED": "The measurement was disturbed. The record gives no evidence.",
     "INVALID": "The result cannot be used. The record gives no evidence.",
 }
+
+
+class HasParameters(Protocol):
+    """A case: a result, or a row of a table."""
+
+    @property
+    def parameters(self) -> Parameters: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +161,7 @@ def counts(results: tuple[Result, ...]) -> dict[Level, int]:
     return {name: levels.count(name) for name in ORDER}
 
 
-def varying(results: tuple[Result, ...]) -> tuple[str, ...]:
+def varying(results: Sequence[HasParameters]) -> tuple[str, ...]:
     """Returns the parameters in which the results differ, in the order in which they first appear.
 
     One that only some of them have, always with the same value, is none of these where others do: `partial` has it.
@@ -159,7 +179,7 @@ def varying(results: tuple[Result, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if name in several)
 
 
-def _apart(results: tuple[Result, ...], names: Iterable[str]) -> int:
+def _apart(results: Sequence[HasParameters], names: Iterable[str]) -> int:
     return len({tuple((n, r.parameters.get(n)) for n in sorted(names)) for r in results})
 
 
@@ -177,13 +197,13 @@ def _difference(result: Result, among: tuple[Result, ...]) -> str:
     return ", ".join([*kernel, *(phrase(n, result.parameters[n]) for n in telling if n in result.parameters)])
 
 
-def partial(results: tuple[Result, ...]) -> dict[str, Scalar]:
+def partial(results: Sequence[HasParameters]) -> dict[str, Scalar]:
     """Returns the parameters that only some of the results have, with the value that these share."""
     others = {*varying(results), *constant(results)}
     return {name: value for result in results for name, value in result.parameters.items() if name not in others}
 
 
-def constant(results: tuple[Result, ...]) -> dict[str, Scalar]:
+def constant(results: Sequence[HasParameters]) -> dict[str, Scalar]:
     """Returns the parameters that all results share, with their values."""
     if not results:
         return {}

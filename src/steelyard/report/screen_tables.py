@@ -1,0 +1,127 @@
+"""Parts of the screen of a run: its figures with each compiler or MPI, and the tables of its benchmarks."""
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from steelyard.model import Scalar
+from steelyard.report import case_tables
+from steelyard.report.case_tables import CaseTable
+from steelyard.report.lines import brief, cut, fold, listed, pad
+from steelyard.report.summary import Figure
+from steelyard.report.verdict_marks import signed
+from steelyard.statistics.results import main_figures
+from steelyard.words import plural
+
+SIDE, RATIO, CALL = 14, 20, 9  # columns, where two are compared
+OF_THREE = 18  # columns, where three are
+LEAST_ROWS = 3  # of a table beside others
+STEPS = (16, 12, 8, 6, 4, LEAST_ROWS)  # rows of each table
+CALLS = {"SLOWER": "red", "FASTER": "green", "UNCLEAR": "dim", "SAME": ""}
+
+
+# --------------------------------------------------------------------------- compilers or MPIs beside each other
+
+
+def compared(figures: Sequence[Figure], width: int) -> list[Text]:
+    """Returns two lines for each figure: its value with each compiler or MPI, and the ratios of the times."""
+    if not figures:
+        return []
+    names = [alternative.name for alternative in figures[0].alternatives]
+    two = len(names) == 2
+    side = SIDE if two else OF_THREE
+    left = width - len(names) * side - (RATIO + CALL if two else 0)
+    letters = _heads(names, side - 1)
+    heads = "".join(pad(head, side, right=True) for head in letters) + (pad("time ratio", RATIO, True) if two else "")
+    lines = [Text(), Text.assemble((pad("Main figures", left), "bold"), (heads, "dim"))]
+    for figure in figures:
+        lines += _of_two(figure, left, width) if two else _of_three(figure, left)
+    if letters != names:
+        lines += [
+            Text(line, style="dim")
+            for letter, name in zip(letters, names, strict=True)
+            for line in cut(f"{letter}: {name}", width, 1)
+        ]
+    note = (
+        f"Time ratio with its 95 % interval: above 1, {letters[1]} is slower."
+        if two
+        else f"Below a value: its time over that with {letters[0]}, with the 95 % interval."
+    )
+    return [*lines, *(Text(line, style="dim") for line in brief(note, width, 1))]
+
+
+def _heads(names: Sequence[str], room: int) -> list[str]:
+    """Returns the names if they fit a column, else letters."""
+    return list(names) if all(len(name) <= room for name in names) else [*"abc"[: len(names)]]
+
+
+def _of_two(figure: Figure, left: int, width: int) -> list[Text]:
+    second = figure.alternatives[1]
+    line = Text(pad(cut(figure.title, left - 1, 1)[0], left))
+    line.append("".join(pad(text, SIDE, True) for text in _values(figure, SIDE)), "bold")
+    line.append(pad(second.span or "–", RATIO, True)).append(f"  {second.called}", CALLS.get(second.call or "", ""))
+    conditions = _conditions(figure)
+    return [line, Text(f"  {listed(conditions, width - 2)}", style="dim")] if conditions else [line]
+
+
+def _of_three(figure: Figure, left: int) -> list[Text]:
+    line = Text(pad(cut(figure.title, left - 1, 1)[0], left))
+    line.append("".join(pad(text, OF_THREE, True) for text in _values(figure, OF_THREE)), "bold")
+    conditions = _conditions(figure)
+    below = Text(pad(f"  {listed(conditions, left - 3)}" if conditions else "", left), style="dim")
+    spans = ["1", *(alternative.span or "–" for alternative in figure.alternatives[1:])]
+    return [line, below.append("".join(pad(span, OF_THREE, True) for span in spans), "not dim")]
+
+
+def _values(figure: Figure, side: int) -> list[str]:
+    texts = (signed(a.shown.value or "–", a.shown.level) for a in figure.alternatives)
+    return [cut(text, side - 1, 1)[0] for text in texts]
+
+
+def _conditions(figure: Figure) -> str:
+    names = {alternative.name for alternative in figure.alternatives}
+    return ", ".join(part for part in figure.conditions.split(", ") if part not in names)
+
+
+# --------------------------------------------------------------------------- tables
+
+
+def tables(
+    chosen: Sequence[CaseTable], width: int, room: int, known: Sequence[tuple[str, Scalar]] = (), whole: bool = False
+) -> list[Text]:
+    """Returns the tables with as many rows as fit into `room` lines, without parameters that the screen names (`known`).
+
+    If not even the shortest ones do: nothing if they must be `whole`, otherwise the first ones.
+    """
+    for most in STEPS:
+        lines = [line for table in chosen for line in _table(table, most, width, known)]
+        if len(lines) <= room:
+            return lines
+    lines = []
+    for table in () if whole else chosen:
+        parts = (_table(table, most, width, known) for most in STEPS)
+        lines += next((part for part in parts if len(lines) + len(part) <= room), [])
+    return lines
+
+
+def _table(full: CaseTable, most: int, width: int, known: Sequence[tuple[str, Scalar]]) -> list[Text]:
+    """Returns the table with at most that many rows; with fewer if their parameters need too many columns."""
+    for step in (step for step in STEPS if step <= most):
+        table = case_tables.shortened(full, step)
+        rows, fits = case_tables.narrow(table, width)
+        if fits:
+            break
+    heads = cut(f"{table.title}  {table.benchmark}", width, 1)
+    notes = fold(_notes(table, width, known), width)
+    return [Text(), *(Text(head, style="bold") for head in heads), *(Text(note, style="dim") for note in notes), *rows]
+
+
+def _notes(table: CaseTable, width: int, known: Sequence[tuple[str, Scalar]]) -> str:
+    shared = case_tables.fixed(table.rows, (*main_figures.USUAL, *known))
+    more = table.total - len(table.rows)
+    notes = (
+        listed(f"In every row: {shared}", width, 2) if shared else "",
+        "Power and energy are modelled" if table.modelled else "",
+        f"{plural(more, 'more row')} with --all" if more else "",
+    )
+    return "".join(f"{note}. " for note in notes if note)
