@@ -103,7 +103,9 @@ def findings_page(note: str) -> str:
         told = (findings.rule(name).__doc__ or "").strip()
         rows.append((f"`{name}`", told.partition("\n")[0].removeprefix("Rule: ").rstrip(".")))
     text = (
-        "A finding has a claim, its evidence, the likely cause, and a remedy. It is *serious* (the exit code is then 1), "
-        "a *notice*, or *good*. A rule without a result says nothing.\n"
+        "A finding has a claim, its evidence, the likely cause, and a remedy. It is *serious*, a *notice*, or *good*. "
+        "A serious finding about the machine makes the exit code 1. A serious finding about the measurement, such as too many "
+        "disturbed results, does so only with `--strict`. If a rule cannot decide, it gives the reason: the screen only counts "
+        "such questions, and the report has their details. A rule without a result says nothing.\n"
     )
     return "\n".join(["# The findings\n", note, text, table(("rule", "subject"), rows)])

@@ -138,7 +138,9 @@ def harness_objects(toolchain: Toolchain, mpi: Tool | None) -> tuple[Object, ...
 @lru_cache
 def _harness(toolchain: Toolchain, mpi: Tool | None) -> tuple[Object, ...]:
     # Only the probes have loops whose speed decides a figure. With -O1 a compiler needs two thirds of the time for the rest.
-    quick = replace(toolchain, flags=toolchain.flags.replace("-O3", "-O1"))
+    # Readings that are missing are NaN: the user's fast arithmetic is for the kernels only.
+    exact = " -fno-fast-math" if re.search("fast|finite-math", toolchain.flags) else ""
+    quick = replace(toolchain, flags=f"{toolchain.flags.replace('-O3', '-O1')}{exact}")
     if mpi:
         return (Object("rank_harness", NATIVE / "rank_harness.cpp", quick, mpi),)
     return Object("harness", NATIVE / "harness.cpp", quick), Object("probes", NATIVE / "probes.cpp", toolchain)

@@ -28,8 +28,9 @@ app = typer.Typer(
     rich_markup_mode=MARKUP,
     pretty_exceptions_enable=False,
     help="Measures computers honestly, from a laptop to a cluster, and explains what it measured.",
-    epilog="Begin with **steelyard run**, which ends with findings and an HTML report. Exit codes: 0 fine, 1 a serious finding, "
-    "2 wrong usage, 3 a wrong result, 4 a failure of the machine.",
+    epilog="Begin with **steelyard run**, which ends with findings and an HTML report. Exit codes: 0 fine, also if other "
+    "work disturbed the run; 1 a serious finding about the machine; 2 wrong usage, also compiler flags that make results wrong; "
+    "3 a wrong result; 4 a failure of the machine.",
 )
 
 

@@ -9,12 +9,15 @@ from steelyard import files
 from steelyard.command_line import output_forms, stored_tables
 from steelyard.command_line.evaluated_run import read
 from steelyard.errors import spelled
+from steelyard.findings.every import wrong_result
 from steelyard.model import Evaluation, Factors
 
 __all__ = ["conclude", "exit_code", "read", "write_report"]
 
 
-def conclude(path: Path, paths: Sequence[Path], report: Path | None, form: output_forms.Form = "screen") -> None:
+def conclude(
+    path: Path, paths: Sequence[Path], report: Path | None, form: output_forms.Form = "screen", strict: bool = False
+) -> None:
     """Writes the report of a run, prints its findings and the path of the report, and exits with the code of `exit_code`."""
     evaluation = read(path, paths)
     stored_tables.keep(path, paths, evaluation)
@@ -22,18 +25,22 @@ def conclude(path: Path, paths: Sequence[Path], report: Path | None, form: outpu
     output_forms.show(evaluation, form, report_path)
     if form != "screen":
         print(f"\nThe report: {spelled(str(report_path))}", file=sys.stdout if form == "all" else sys.stderr)
-    if code := exit_code(evaluation):
+    if code := exit_code(evaluation, strict):
         sys.exit(code)
 
 
-def exit_code(evaluation: Evaluation) -> int:
-    """Returns 3 if a result is wrong, 4 if a case could not run, 1 for a serious finding, else 0."""
-    records = [r for result in evaluation.results for r in result.records]
-    if any(r.error is None and not r.check.passed for r in records):
-        return 3
-    if any(r.error for r in records):
+def exit_code(evaluation: Evaluation, strict: bool = False) -> int:
+    """Returns the exit code of a run, by the gravest outcome.
+
+    3: a result is wrong. 2: only results with compiler flags of the user are wrong. 4: a case could not run. 1: a serious finding
+    about the machine, with `strict` also one about the measurement. 0: all others.
+    """
+    wrong = wrong_result.select_wrong(evaluation.results)
+    if wrong:
+        return 2 if all(wrong_result.is_by_flags(evaluation.run, result) for result in wrong) else 3
+    if any(r.error for result in evaluation.results for r in result.records):
         return 4
-    return 1 if any(f.level == "serious" for f in evaluation.findings) else 0
+    return int(any(f.level == "serious" and (strict or f.about == "machine") for f in evaluation.findings))
 
 
 def write_report(

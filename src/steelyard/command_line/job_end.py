@@ -45,17 +45,17 @@ def conclude(job: str, state: State, request: Request, run: Path | None, to: Bat
             else f"Write its report: steelyard report {shlex.quote(str(run))}"
         )
         print(f"steelyard: {batch.sentence(job, State('COMPLETED'), to)}. {where}", file=sys.stderr)
-        return state.code if state.name != "GONE" else _read_exit_code(run)
+        return state.code if state.name != "GONE" else _read_exit_code(run, "--strict" in request.words)
     failure = MachineFailed("\n".join([_describe_end(job, state, to), *_describe_kept(request, job, state, run, to)]))
     if state.name == "FAILED" and state.code in (2, 3):
         failure.exit_code = state.code  # Steelyard's own code: it refused its words on the node
     raise failure
 
 
-def _read_exit_code(run: Path) -> int:
+def _read_exit_code(run: Path, strict: bool) -> int:
     from steelyard.command_line import conclusion
 
-    return conclusion.exit_code(conclusion.read(run, []))
+    return conclusion.exit_code(conclusion.read(run, []), strict)
 
 
 def _describe_end(job: str, state: State, to: BatchSystem) -> str:

@@ -201,6 +201,14 @@ All = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="End with exit code 1 also for a serious finding about the measurement, such as too many disturbed results.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 Report = Annotated[
     Path | None,
     typer.Option(

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from steelyard.command_line import output_forms
-from steelyard.command_line.options import All, Every, Json, Paths, Power, Quiet, RunName, Runs, Sensors, Trust
+from steelyard.command_line.options import All, Every, Json, Paths, Power, Quiet, RunName, Runs, Sensors, Strict, Trust
 
 PLACE = 30
 
@@ -18,6 +18,7 @@ def command(
     every: Every = "100ms",
     all_: All = False,
     json_: Json = False,
+    strict: Strict = False,
     quiet: Quiet = False,
 ) -> None:
     """Continue a run that was interrupted or killed. Finished cases are not measured again.
@@ -34,4 +35,5 @@ def command(
     between = period(every)
     screen = Console(quiet)
     watched = sensing.asked(power, sensor or [], between, screen)
-    conclusion.conclude(session.go_on(records.find(runs, name), further, screen, watched, trust), further, None, form)
+    path = session.go_on(records.find(runs, name), further, screen, watched, trust)
+    conclusion.conclude(path, further, None, form, strict)

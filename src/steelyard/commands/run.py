@@ -25,6 +25,7 @@ from steelyard.command_line.options import (
     Seed,
     Sensors,
     Settings,
+    Strict,
     System,
     Wait,
 )
@@ -55,6 +56,7 @@ def command(
     report: Report = None,
     all_: All = False,
     json_: Json = False,
+    strict: Strict = False,
     quiet: Quiet = False,
 ) -> None:
     """Measure this machine and show the result: verdict, main figures and the most important findings, and an HTML report.
@@ -90,4 +92,4 @@ def command(
         paths=paths,
     )
     asked, further = add_programs(asked, apps or [])
-    conclusion.conclude(session.start(asked, runs, screen, watched, name), further, report, form)
+    conclusion.conclude(session.start(asked, runs, screen, watched, name), further, report, form, strict)

@@ -28,6 +28,7 @@ from steelyard.command_line.options import (
     Runs,
     Seed,
     Settings,
+    Strict,
     System,
     Wait,
 )
@@ -84,6 +85,7 @@ def command(
     report: Report = None,
     all_: All = False,
     json_: Json = False,
+    strict: Strict = False,
     quiet: Quiet = False,
 ) -> None:
     """Measure how a benchmark scales: speed-up, efficiency, serial fraction, the laws that fit, and where to stop.
@@ -117,10 +119,10 @@ def command(
         paths=paths,
     )
     asked = replace(asked, shape=sweep.shape(wanted, paths or []))
-    _conclude(session.start(asked, runs, Console(quiet), name=name), paths or [], report, form)
+    _conclude(session.start(asked, runs, Console(quiet), name=name), paths or [], report, form, strict)
 
 
-def _conclude(path: Path, paths: Sequence[Path], report: Path | None, form: Form) -> None:
+def _conclude(path: Path, paths: Sequence[Path], report: Path | None, form: Form, strict: bool) -> None:
     """Writes the report of a run, prints its scaling and the path of the report, and exits with the run's code."""
     from rich.console import Console
 
@@ -153,5 +155,5 @@ def _conclude(path: Path, paths: Sequence[Path], report: Path | None, form: Form
         print(f"steelyard: {reason}", file=sys.stderr)
     if form != "screen":
         print(f"\nThe report: {report_path}", file=sys.stderr if form == "json" else sys.stdout)
-    if code := conclusion.exit_code(evaluation):
+    if code := conclusion.exit_code(evaluation, strict):
         sys.exit(code)

@@ -1,12 +1,13 @@
 """`steelyard show`."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from steelyard.command_line import output_forms
-from steelyard.command_line.options import All, Json, Paths, RunName, Runs
+from steelyard.command_line.options import All, Json, Paths, RunName, Runs, Strict
 from steelyard.errors import UsageError
 
 PLACE = 60
@@ -18,6 +19,7 @@ def command(
     paths: Paths = None,
     all_: All = False,
     json_: Json = False,
+    strict: Strict = False,
     samples: Annotated[
         bool,
         typer.Option("--samples", help="Add every case, record and sample to --json, as export --format json does."),
@@ -26,6 +28,8 @@ def command(
     """Show a run on one screen: verdict, main figures, the most important findings. --all shows everything.
 
     --json prints a summary of less than 1 MB: verdicts, main figures, findings. --samples adds every case, record and sample.
+
+    The exit code is 0 for any run that can be shown. With --strict, it is that of run --strict.
 
     Examples: **steelyard show** (the newest run) · **steelyard show --all | less -R**
     """
@@ -41,7 +45,14 @@ def command(
     where = report if report.is_file() else None
     if output_forms.is_short(form):
         output_forms.show_short(stored_tables.find_summary(path, paths or []), form, where)
-        return
+        if not strict:
+            return
     from steelyard.command_line.evaluated_run import read
 
-    output_forms.show(read(path, paths or []), form, where)
+    evaluation = read(path, paths or [])
+    if not output_forms.is_short(form):
+        output_forms.show(evaluation, form, where)
+    if strict:
+        from steelyard.command_line.conclusion import exit_code
+
+        sys.exit(exit_code(evaluation, strict))

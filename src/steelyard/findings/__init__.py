@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,8 +10,10 @@ from types import ModuleType
 
 from steelyard import doors
 from steelyard.model import Evaluation, Finding
+from steelyard.words import plural
 
-ORDER = {"serious": 0, "notice": 1, "good": 2}
+ORDER = {"serious": 0, "notice": 1, "good": 2, "undecided": 3}
+MOST = 5  # findings that matter most
 DOCTOR = "doctor"
 WRONG = "wrong_result"  # the findings of this rule come first: wrong figures have no other meaning
 # Doubtful figures concern every reader of the run; the machine concerns all its programs; a loop concerns one program.
@@ -28,7 +31,9 @@ class Kind:
 def rules() -> dict[str, str]:
     """Returns the sorted names of all rules with their modules, from the wings and this folder (without the doctor)."""
     here = Path(__path__[0])
-    groups = {f"{__name__}.{m.name}": here / m.name for m in pkgutil.iter_modules(__path__) if m.name != DOCTOR}
+    groups = {
+        f"{__name__}.{m.name}": here / m.name for m in pkgutil.iter_modules(__path__) if m.ispkg and m.name != DOCTOR
+    }
     wings = {package: folder for package, folder in doors.packages("findings").items() if package != __name__}
     files = [
         (module.name, package)
@@ -65,6 +70,7 @@ def _failed_rule(rule: str, error: Exception) -> Finding:
         cause="The records contain data that Steelyard does not write: they are damaged, or another program wrote them.",
         remedy="Measure again. If nobody changed the records, please report this message.",
         reach="figures",
+        about="measurement",
     )
 
 
@@ -77,15 +83,39 @@ def weight(finding: Finding) -> float:
 
 
 def ranked(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Sorts findings: wrong results, serious, notices, good; within each by weight, then by reach."""
+    """Sorts findings: wrong results, serious, notices, good, undecided; within each by weight, then by reach."""
     return tuple(
         sorted(findings, key=lambda f: (f.rule != WRONG, ORDER[f.level], -weight(f), -WEIGHTS[f.reach])),
     )
 
 
 def kinds(findings: Iterable[Finding]) -> tuple[Kind, ...]:
-    """Groups the ordered findings by rule; a group has the place of its first finding."""
+    """Groups the ordered findings by rule, without undecided ones; a group has the place of its first finding."""
     groups: dict[str, list[Finding]] = {}
-    for finding in ranked(findings):
+    for finding in decided(ranked(findings)):
         groups.setdefault(finding.rule, []).append(finding)
     return tuple(Kind(members[0], len(members) - 1) for members in groups.values())
+
+
+def foremost(findings: Iterable[Finding]) -> tuple[Kind, ...]:
+    """Returns the kinds that matter most: at most `MOST`, and only the first of those that are about the measurement."""
+    ordered = kinds(findings)
+    measurement = next((kind for kind in ordered if kind.finding.about == "measurement"), None)
+    return tuple(kind for kind in ordered if kind.finding.about == "machine" or kind is measurement)[:MOST]
+
+
+def decided(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Returns the findings that answer their question."""
+    return tuple(finding for finding in findings if finding.level != "undecided")
+
+
+def unanswered(findings: Iterable[Finding]) -> str:
+    """Returns a sentence on the number of undecided findings and their causes; "" if there are none."""
+    causes = Counter(finding.cause.rstrip(".") for finding in findings if finding.level == "undecided")
+    if not causes:
+        return ""
+    total = sum(causes.values())
+    reasons = [f"{cause[:1].lower()}{cause[1:]}" for cause in causes]
+    if len(causes) > 1:
+        reasons = [f"{reason} ({count})" for reason, count in zip(reasons, causes.values(), strict=True)]
+    return f"{plural(total, 'question')} could not be answered: {'; '.join(reasons)}."

@@ -8,7 +8,7 @@ from steelyard.model.benchmark import Benchmark
 from steelyard.model.machine import Machine, Site, Toolchain
 from steelyard.model.plan import Plan
 from steelyard.model.record import Record, Result
-from steelyard.model.scalars import Reach
+from steelyard.model.scalars import About, Reach
 
 if TYPE_CHECKING:
     from steelyard.model.sensor import Power  # needs NumPy, which only commands that read sensors load
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A statement with its evidence. `serious` findings make the exit code 1.
+    """A statement with its evidence, or (level "undecided") a question that the rule could not answer because of its `cause`.
+
+    `about`: the finding is about the machine (and what runs on it), or about the quality of this measurement. With `--strict`,
+    a serious finding makes the exit code 1; without it, only a serious finding about the machine does.
 
     `effect`: the ratio of the present value to the possible or right value, or its inverse: 1 or more; None: unknown.
     `reach`: the finding concerns the "figures" of this run (of `benchmark`, or all), the "machine" with all programs on it, or
@@ -24,7 +27,7 @@ class Finding:
     """
 
     rule: str
-    level: Literal["serious", "notice", "good"]
+    level: Literal["serious", "notice", "good", "undecided"]
     seen: str
     evidence: tuple[str, ...]
     cause: str
@@ -32,6 +35,7 @@ class Finding:
     benchmark: str = ""
     effect: float | None = None
     reach: Reach = "machine"
+    about: About = "machine"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

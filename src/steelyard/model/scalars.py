@@ -13,3 +13,4 @@ Parameters = Mapping[str, Scalar]
 Better = Literal["higher", "lower", "none"]
 Level = Literal["CLEAN", "UNSETTLED", "DISTURBED", "INVALID"]  # from the most to the least trusted
 Reach = Literal["figures", "machine", "program"]
+About = Literal["machine", "measurement"]

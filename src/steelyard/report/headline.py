@@ -133,7 +133,8 @@ def _made(
     conditions = [_said(n, result.parameters[n]) for n in reported if n in result.parameters]
     conditions += _within(result, evaluation.run.machine) if role.of_memory else []
     doubted = any(
-        f.reach == "figures" and f.level != "good" and f.benchmark == result.benchmark for f in evaluation.findings
+        f.reach == "figures" and f.level in ("serious", "notice") and f.benchmark == result.benchmark
+        for f in evaluation.findings
     )
     return Headline(
         name=role.name,

@@ -3,7 +3,7 @@
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -113,6 +113,16 @@ def _clip(text: str, width: int) -> str:
     while text and cell_len(text) > width:
         text = text[:-1]
     return text
+
+
+def leading(entries: Sequence[str], width: int, most: int) -> int:
+    """Returns how many of the entries, each on lines of its own, fit `most` lines; at least one."""
+    rows = 0
+    for count, entry in enumerate(entries):
+        rows += len(fold(entry, width))
+        if rows > most:
+            return max(1, count)
+    return len(entries)
 
 
 def first_clause(text: str, width: int) -> str:

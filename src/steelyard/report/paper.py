@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from steelyard.findings import kinds
+from steelyard.findings import decided, foremost
 from steelyard.model import Evaluation, Finding
 from steelyard.report import drawing, headline, pictures
 from steelyard.report.pages import machine, provenance
-from steelyard.report.screen import MOST_FINDINGS
 
 MOST_FIGURES = 6
 MOST = 9  # further findings
@@ -49,8 +48,8 @@ class Summary:
 def data(evaluation: Evaluation, drawn: Sequence[tuple[str, Sequence[drawing.Drawn]]]) -> Summary:
     """The summary; `drawn` are the figures of each benchmark, by its name."""
     chosen = list(_pictures(_first(evaluation, dict(drawn))))
-    shown = {kind.finding for kind in kinds(evaluation.findings)[:MOST_FINDINGS]}
-    rest = tuple(finding for finding in evaluation.findings if finding not in shown)
+    shown = {kind.finding for kind in foremost(evaluation.findings)}
+    rest = tuple(finding for finding in decided(evaluation.findings) if finding not in shown)
     return Summary(
         pictures=tuple(chosen),
         others=sum(drawing.has_plot(f) for _, figures in drawn for f in figures) - len(chosen),

@@ -19,9 +19,8 @@ from steelyard.words import plural
 
 MARKS = {"serious": ("✕", "red"), "notice": ("▲", "yellow"), "good": ("●", "green")}
 MOST_LINES = 50
-MOST_FINDINGS = 5
-LENGTHS = ((MOST_FINDINGS, True), (MOST_FINDINGS, False))  # findings, and whether with their advice
-BESIDE_TABLES = ((MOST_FINDINGS, True), (3, True))
+LENGTHS = ((findings.MOST, True), (findings.MOST, False))  # findings, and whether with their advice
+BESIDE_TABLES = ((findings.MOST, True), (3, True))
 MAIN = "Main figures"
 VALUE, INTERVAL, LIMIT = 13, 23, 10  # columns
 TOGETHER = 5  # reasons that are reported beside the verdict
@@ -189,13 +188,14 @@ def _energy(spent: RunEnergy | None, width: int, limited: bool) -> list[Text]:
 # --------------------------------------------------------------------------- the findings
 
 
-def matters(all_findings: Sequence[Finding], width: int, advice: bool, most: int = MOST_FINDINGS) -> list[Text]:
+def matters(all_findings: Sequence[Finding], width: int, advice: bool, most: int = findings.MOST) -> list[Text]:
     """Returns the most important findings, one of each kind. `advice` adds the remedy if it fits a line."""
-    chosen = findings.kinds(all_findings)[:most]
+    chosen, unanswered = findings.foremost(all_findings)[:most], findings.unanswered(all_findings)
     if not chosen:
-        return [*heading("Findings"), Text("There are no findings for this run.")]
+        lines = [*heading("Findings"), Text("There are no findings for this run.")]
+        return [*lines, *(Text(f"  {line}", style="dim") for line in brief(unanswered, width - 2, 2))]
     lines = heading("What matters most")
-    more = len(all_findings) - sum(1 + kind.others for kind in chosen)
+    more = len(findings.decided(all_findings)) - sum(1 + kind.others for kind in chosen)
     for number, kind in enumerate(chosen, 1):
         mark, colour = MARKS[kind.finding.level]
         others = f" [and {kind.others} more of this kind]" if kind.others else ""
@@ -204,7 +204,8 @@ def matters(all_findings: Sequence[Finding], width: int, advice: bool, most: int
         lines += [Text(f"    {line}") for line in rest]
         if advice and (remedy := first_clause(kind.finding.remedy, width - 6)):
             lines.append(Text(f"    → {remedy[:1].upper()}{remedy[1:]}", style="dim"))
-    return [*lines, Text(f"  and {plural(more, 'more finding')}", style="dim")] if more else lines
+    lines += [Text(f"  and {plural(more, 'more finding')}", style="dim")] if more else []
+    return [*lines, *(Text(f"  {line}", style="dim") for line in brief(unanswered, width - 2, 2))]
 
 
 def _statement(finding: Finding, width: int, ending: str) -> list[str]:

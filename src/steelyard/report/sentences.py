@@ -1,6 +1,7 @@
 """The verdict on a run in at most five sentences, made from its main figures and findings."""
 
 from steelyard import units
+from steelyard.findings import foremost
 from steelyard.machine.memory_nodes import main_nodes
 from steelyard.model import Evaluation, Finding
 from steelyard.report import values
@@ -101,7 +102,7 @@ def _advice(main: dict[str, Headline], findings: tuple[Finding, ...]) -> str:
     if triad and triad.shown.share is not None and triad.shown.level == "CLEAN":
         near = triad.shown.share >= NEAR_THE_LIMIT
         limits = "The memory itself is the limit" if near else "Something other than the memory's own rate is the limit"
-    first = next((f for level in ("serious", "notice") for f in findings if f.level == level), None)
+    first = next((kind.finding for kind in foremost(findings) if kind.finding.level != "good"), None)
     if first is None:
         return f"{limits}; no finding needs action." if limits else ""
     what = f"{_plain(first.seen)} – {_lower(_plain(first.remedy))}" if first.remedy else _plain(first.seen)

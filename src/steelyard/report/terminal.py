@@ -4,15 +4,18 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from steelyard import findings
 from steelyard.evidence import sentence
-from steelyard.findings import ranked
 from steelyard.model import Benchmark, Evaluation, Finding, Metric, Result
 from steelyard.report import case_tables, sentences, values
+from steelyard.report.lines import leading
 from steelyard.report.lines import safe as _safe
 from steelyard.report.verdict_marks import SIGNS
 from steelyard.statistics.validity.trust import ORDER
+from steelyard.words import plural
 
 _LEVELS = {"serious": ("✕ SERIOUS", "red"), "notice": ("▲ NOTICE", "yellow"), "good": ("● GOOD", "green")}
+MOST_EVIDENCE = 5  # lines of the evidence of a finding
 MOST_REASONS = 4  # under a table
 MOST_ROWS = 16  # a table; the report has the others
 
@@ -24,8 +27,10 @@ def show(evaluation: Evaluation, console: Console) -> None:
         console.print(_safe(line))
     if evaluation.findings:
         console.print(Text("\nFindings", style="bold"))
-        for finding in ranked(evaluation.findings):
+        for finding in findings.decided(findings.ranked(evaluation.findings)):
             _finding(finding, console)
+        if unanswered := findings.unanswered(evaluation.findings):
+            console.print(_safe(f"{unanswered} The report has the details.", "dim"))
     for name in evaluation.benchmarks:
         results = values.of_benchmark(evaluation, name)
         if results:
@@ -35,11 +40,12 @@ def show(evaluation: Evaluation, console: Console) -> None:
 def _finding(finding: Finding, console: Console) -> None:
     word, colour = _LEVELS[finding.level]
     console.print(Text.assemble((word, colour), " ", _safe(finding.seen, "bold")))
-    for title, text in (
-        ("evidence", " ".join(finding.evidence)),
-        ("likely cause", finding.cause),
-        ("what to try", finding.remedy),
-    ):
+    count = leading(finding.evidence, console.width - 2, MOST_EVIDENCE)
+    for line in finding.evidence[:count]:
+        console.print(Padding(_safe(line), (0, 0, 0, 2)))
+    if more := len(finding.evidence) - count:
+        console.print(Padding(Text(f"and {plural(more, 'more line')} in the report", style="dim"), (0, 0, 0, 2)))
+    for title, text in (("likely cause", finding.cause), ("what to try", finding.remedy)):
         if text:
             console.print(Padding(Text.assemble((f"{title}: ", "dim"), _safe(text)), (0, 0, 0, 2)))
 

@@ -1,13 +1,14 @@
 """Finds everything for a user's request: machine, compilers, MPIs, hosts and benchmarks."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steelyard import build
 from steelyard import plan as planning
 from steelyard.build import Program
-from steelyard.errors import UsageError
+from steelyard.errors import ProgramFailed, UsageError
 from steelyard.launch import site
 from steelyard.model import Benchmark, Effort, Machine, Plan, Site, Toolchain
 from steelyard.plan import Settings, Shape, catalogue, refusal
@@ -62,7 +63,7 @@ class Setup:
             for label, mpi in self.site.mpis.items():
                 with_it = build.programs(self.benchmarks.values(), t, mpi)
                 wanted.update({(p.name, built_with(t.name, {"mpi": label})): p for p in with_it})
-        with screen.building(", ".join(self.toolchains)) as show:
+        with screen.building(", ".join(self.toolchains)) as show, _explained(self.toolchains.values()):
             build.make(list(wanted.values()), show)
         return {**self._described(), **{name: program.path for name, program in wanted.items()}}
 
@@ -76,6 +77,22 @@ class Setup:
             for mpi in (self.site.mpis if s.parallel else [""])
             if s.foreign
         }
+
+
+@contextmanager
+def _explained(toolchains: Iterable[Toolchain]) -> Iterator[None]:
+    """UsageError for a build that failed with compiler flags of the user."""
+    try:
+        yield
+    except ProgramFailed as failure:
+        for toolchain in toolchains:
+            given = [word for word in toolchain.flags.split() if word not in build.FLAGS.split()]
+            if given and all(word in failure.command for word in given):
+                raise UsageError(
+                    f"The kernels cannot be built with the compiler flags '{' '.join(given)}' (given by --toolchain). Remove or "
+                    f"correct the flag that the compiler names.\n{failure}"
+                ) from failure
+        raise
 
 
 def machine(system: str | None = None) -> Machine:

@@ -33,6 +33,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "interruption take "
             "a large part of the time. Class S is only for verification.",
             "Choose a larger class, for example --set class=A or --set class=B. steelyard plan shows how long it takes.",
+            about="measurement",
         )
     ]
 

@@ -2,6 +2,7 @@
 
 from statistics import median
 
+from steelyard.findings import disturbances, settings
 from steelyard.machine.settings import setting
 from steelyard.model import Evaluation, Finding, Machine, Record
 from steelyard.units import quantity
@@ -34,7 +35,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
     ends = f"from {quantity(lowest, 'Hz')} to {quantity(highest, 'Hz')}"
     values = f"{ends}, a range of {quantity(spread, '%', 2)} of the median"
     if spread <= UNSTEADY:
-        claim = f"The true core clock was steady: {values}."
+        if disturbances.count(evaluation.results)["core clock"]:
+            return []  # it changed during some cases, although not between them
+        claim = f"The true core clock was the same before and after all cases: {values}."
         return [
             Finding(
                 "clock",
@@ -47,17 +50,31 @@ def find(evaluation: Evaluation) -> list[Finding]:
             )
         ]
     fell = end < begin * (1 - UNSTEADY / 2)
-    claim = f"The true core clock was not steady: {values}."
-    cause, remedy = _cause(fell), _remedy(evaluation.run.machine)
-    return [Finding("clock", "notice", claim, evidence, cause, remedy, effect=highest / lowest, reach="figures")]
+    machine = evaluation.run.machine
+    claim = f"The true core clock changed during the run: {values}."
+    remedy = f"{settings.fix_clock(machine)} Then measure again: steelyard run"
+    return [
+        Finding(
+            "clock",
+            "notice",
+            claim,
+            evidence,
+            _cause(fell, machine),
+            remedy,
+            effect=highest / lowest,
+            reach="figures",
+            about="measurement",
+        )
+    ]
 
 
-def _cause(fell: bool) -> str:
-    cause = (
-        "The clock fell during the run: the machine became warm or reached its power limit."
-        if fell
-        else "Turbo, the governor or the load of other guests changes the clock from case to case."
-    )
+def _cause(fell: bool, machine: Machine) -> str:
+    if fell:
+        cause = "The clock fell during the run: the machine became warm or reached its power limit."
+    elif settings.is_virtual(machine):
+        cause = "The host changes the clock with its load, from this machine and from other guests."
+    else:
+        cause = "The clock depends on the number of busy cores, on the temperature and on the power limit."
     return f"{cause} Figures in cycles stay valid; times change with the clock."
 
 
@@ -68,14 +85,6 @@ def _clock(record: Record) -> float | None:
 
 
 def _policy(machine: Machine) -> str:
-    settings = [(name, setting(machine, name).value) for name in ("governor", "turbo", "hypervisor")]
-    words = ", ".join(f"{name} {value}" for name, value in settings if value)
+    values = [(name, setting(machine, name).value) for name in ("governor", "turbo", "hypervisor")]
+    words = ", ".join(f"{name} {value}" for name, value in values if value)
     return f"Settings: {words}." if words else "The governor and turbo settings of this machine cannot be read."
-
-
-def _remedy(machine: Machine) -> str:
-    if setting(machine, "governor").value is None:
-        owner = "This system does not control the clock. Ask the owner of the host to fix it"
-        return f"{owner}, then measure again: steelyard run --preset standard"
-    governor = "sudo cpupower frequency-set -g performance"
-    return f"Fix the clock: {governor}. Switch turbo off (steelyard doctor shows the command)."

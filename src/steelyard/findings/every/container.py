@@ -36,7 +36,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "Start the container without --cpus, --cpuset-cpus and --memory, or ask the batch system for "
             "whole nodes (sbatch --exclusive --mem=0). steelyard doctor names the files with the limits.",
             effect=max(1.0, len(machine.cpus) / machine.cpu_quota) if machine.cpu_quota else None,
-            reach="figures",
+            reach="machine",
         )
     ]
 

@@ -3,31 +3,15 @@
 from collections import Counter
 
 from steelyard.evidence import sentence
-from steelyard.model import Evaluation, Finding, Result
+from steelyard.findings import disturbances
+from steelyard.model import Evaluation, Finding, Machine, Result
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.result import rests_on
-from steelyard.statistics.validity.verdict import name_disturbance
 from steelyard.units import percent
 
 # Above this share the run describes the disturbances rather than the machine.
 TOO_MANY = 0.5
 NAMED = 5  # kinds, launches and cases in the list; the report marks all of them
-
-
-REMEDIES = {
-    "competing load": "stop other programs (top shows them), or keep cores free with cgroups or isolcpus",
-    "steal": "ask for dedicated processors, or measure while the host has little other load",
-    "throttled": "remove the processor quota of the container (steelyard doctor shows how)",
-    "page faults": "free some memory and switch swap off while you measure",
-    "core clock": "set the governor to performance and switch turbo off (steelyard doctor shows the commands)",
-    "shared core": "keep the other hardware threads idle, use a dedicated host, or wait for a quiet machine (--wait 30m)",
-    "shared memory": "measure while no other program uses the memory (--wait 30m), or use a dedicated host",
-    "slow messages": "measure while the network and the other hosts have no other load",
-    "oversubscribed": "use at most as many threads as there are processors",
-    "interrupts": "move device interrupts away from the measured cores (irqbalance, smp_affinity)",
-    "bimodal": "pin the threads, and check what alternates: page placement, clock, or another program",
-    "drift": "wait until the temperature of the machine is steady, or measure longer",
-}
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
@@ -40,7 +24,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         return [_quiet(evaluation, measured)]
     share = len(disturbed) / len(measured)
     clean = sum(1 for r in measured if r.verdict.level == "CLEAN")
-    kinds = Counter(name_disturbance(r.verdict) or "an unnamed cause" for r in disturbed)
+    kinds = disturbances.count(disturbed)
     causes = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common(NAMED))
 
     return [
@@ -49,19 +33,20 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "serious" if share > TOO_MANY else "notice",
             f"{len(disturbed)} of {len(measured)} results ({percent(share)}) were disturbed: {causes}.",
             (*_examples(disturbed), *_launches(evaluation), *_benchmarks(measured)),
-            "Other work used the processors, caches or memory while samples were taken. Steelyard marks each such "
-            "figure wherever it shows it.",
-            f"{_advice(kinds)} Then run again: steelyard run",
+            "Other work used the processors, caches or memory while the samples were taken.",
+            f"{_advice(kinds, evaluation.run.machine)} Then run again: steelyard run",
             # The factor by which the number of reliable results would grow.
             effect=(clean + len(disturbed)) / max(1, clean),
             reach="figures",
+            about="measurement",
         )
     ]
 
 
-def _advice(kinds: Counter[str]) -> str:
-    advice = [REMEDIES[kind] for kind, _ in kinds.most_common(3) if kind in REMEDIES]
-    return " ".join(f"{text[0].upper()}{text[1:]}." for text in advice or ["stop other work on the machine"])
+def _advice(kinds: Counter[str], machine: Machine) -> str:
+    """Returns the remedies of the three most frequent kinds."""
+    remedies = dict.fromkeys(disturbances.remedy(kind, machine) for kind, _ in kinds.most_common(3))
+    return " ".join(filter(None, remedies)) or "Stop other work on the machine."
 
 
 def _quiet(evaluation: Evaluation, measured: list[Result]) -> Finding:
@@ -86,7 +71,7 @@ def _quiet(evaluation: Evaluation, measured: list[Result]) -> Finding:
             "Steelyard checked competing load, steal, throttling, page faults, interrupts, the true clock, and the pace "
             "of the cores and the memory.",
         ),
-        "No other work disturbed the machine.",
+        "The figures use only samples that no other work disturbed.",
         "",
         reach="figures",
     )
@@ -96,7 +81,7 @@ def _examples(disturbed: list[Result]) -> list[str]:
     """Returns the first case of each kind with its evidence."""
     first: dict[str, Result] = {}
     for result in disturbed:
-        first.setdefault(name_disturbance(result.verdict) or "", result)
+        first.setdefault(disturbances.name(result), result)
     return [
         f"{r.benchmark} {cases.describe(r)}: {sentence(r.verdict.evidence[0])}"
         for kind, r in list(first.items())[:NAMED]
@@ -113,10 +98,13 @@ def _launches(evaluation: Evaluation) -> list[str]:
     )
     worst = sorted(bad, key=lambda number: (-bad[number] / all_[number], number))[:NAMED]
     words = ", ".join(f"launch {n}: {bad[n]} of {all_[n]} cases" for n in worst)
-    return [f"Most affected were {words}."] if words else []
+    return [f"The launches with the greatest share of disturbed cases: {words}."] if words else []
 
 
 def _benchmarks(measured: list[Result]) -> list[str]:
+    """Returns the benchmarks with the greatest share of disturbed results."""
     all_ = Counter(r.benchmark for r in measured)
     bad = Counter(r.benchmark for r in measured if r.verdict.level == "DISTURBED")
-    return ["By benchmark: " + ", ".join(f"{name} {bad[name]} of {all_[name]}" for name in sorted(bad)) + "."]
+    worst = sorted(bad, key=lambda name: (-bad[name] / all_[name], name))
+    more = f", and {len(worst) - NAMED} more benchmarks" if len(worst) > NAMED else ""
+    return ["By benchmark: " + ", ".join(f"{name} {bad[name]} of {all_[name]}" for name in worst[:NAMED]) + f"{more}."]

@@ -53,6 +53,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "Use more launches and more time: steelyard run --preset full (or run without --budget).",
             effect=1 + median(half for _, half, _ in half_widths),
             reach="figures",
+            about="measurement",
         )
     ]
 

@@ -1,49 +1,53 @@
-"""Rule: finds records whose core had another busy hardware thread, which no system account shows."""
+"""Rule: finds results whose core had another busy hardware thread, which no system account shows."""
 
 from statistics import median
 
+from steelyard.findings import disturbances, settings
 from steelyard.model import Evaluation, Finding
 from steelyard.statistics.validity.pace import typical
 
-# Share of the most additions per cycle in the run. A second thread takes up to half; readings scatter by some percent.
-SHARED = 0.85
-OFTEN = 0.10  # of the records: a smaller share does not change a median
+KIND = "shared core"  # of the evidence in a verdict
+OFTEN = 0.10  # of the results: fewer are named by the rule on disturbances only
 FEWEST = 10  # records that are needed to know how many additions the core can issue
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """Returns one finding on the records whose core issued clearly fewer additions than it can."""
+    """Returns one finding on the results whose core issued clearly fewer additions than it can; a good one without any."""
     rates = [rate for record in evaluation.run.records if (rate := typical(record, "issued")) is not None]
-    if len(rates) < FEWEST:
+    measured = [result for result in evaluation.results if result.verdict.level != "INVALID"]
+    if len(rates) < FEWEST or not measured:
         return []
+    shared = disturbances.count(measured)[KIND]
     most = sorted(rates)[-1 - len(rates) // 50]  # the outermost fiftieth may contain faulty readings
     most = max(most, *(best for key, best in evaluation.run.shown.best.items() if key.startswith("issued ")), 0.0)
-    shared = [rate for rate in rates if rate < SHARED * most]
     evidence = (
-        f"In {len(shared)} of {len(rates)} records the core issued fewer than {SHARED * most:.2g} additions per cycle. "
-        f"The maximum of this machine is {most:.2g}; this run has a median of {median(rates):.2g} and a minimum of "
-        f"{min(rates):.2g}.",
+        f"The maximum of this machine is {most:.2g} additions per cycle. {len(rates)} records have a median of "
+        f"{median(rates):.2g} and a minimum of {min(rates):.2g}.",
     )
-    if len(shared) <= OFTEN * len(rates):
-        claim = f"The measured cores were not shared: they issued {median(rates):.2g} additions per cycle (median)."
-        return [
-            Finding(
-                "shared_core",
-                "good",
-                claim,
-                evidence,
-                "No other hardware thread used them.",
-                "",
-                reach="figures",
-            )
-        ]
-    claim = f"Other work shared the measured cores in {len(shared)} of {len(rates)} records."
+    if not any(one.kind == KIND for result in measured for one in result.verdict.evidence):
+        claim = (
+            f"No other work shared the measured cores: they issued {median(rates):.2g} additions per cycle (median)."
+        )
+        cause = "Each core ran only one hardware thread while the samples were taken."
+        return [Finding("shared_core", "good", claim, evidence, cause, "", reach="figures")]
+    if shared <= OFTEN * len(measured):
+        return []
+    claim = f"Other work shared the measured cores during {shared} of {len(measured)} results."
     cause = (
-        "Another hardware thread of the same core was busy: a process on the sibling thread or, in a virtual machine, another "
-        "guest. It halves the issue rate and uses the caches of the core. Neither the load nor the steal time shows it."
+        "Another hardware thread of the same core was busy: a process of this machine or, in a virtual machine, another guest. "
+        "It takes up to half of the instructions per second and uses the caches of the core. The load of the system does not "
+        "show it."
     )
-    remedy = (
-        "Keep the sibling threads idle (steelyard doctor names them). In a cloud, use a dedicated host or whole cores."
-    )
-    effect = most / median(rates)
-    return [Finding("shared_core", "notice", claim, evidence, cause, remedy, effect=effect, reach="figures")]
+    return [
+        Finding(
+            "shared_core",
+            "notice",
+            claim,
+            evidence,
+            cause,
+            settings.free_cores(evaluation.run.machine),
+            effect=max(1.0, most / median(rates)),
+            reach="figures",
+            about="measurement",
+        )
+    ]

@@ -1,40 +1,68 @@
 """Rule: finds kernels whose check failed, so that they computed a wrong result."""
 
-from steelyard.model import Evaluation, Finding
+from collections.abc import Iterable
+
+from steelyard.build import FLAGS
+from steelyard.model import Evaluation, Finding, Record, Result, Run
 from steelyard.statistics.results import cases
 
 NAMED = 8  # cases that are listed
 
 
+def select_wrong(results: Iterable[Result]) -> list[Result]:
+    """Returns the results with a record whose check failed."""
+    return [result for result in results if any(map(_is_wrong, result.records))]
+
+
+def is_by_flags(run: Run, result: Result) -> bool:
+    """Returns whether compiler flags of the user explain a wrong result: the check failed in all launches with these flags."""
+    toolchain = run.toolchains.get(str(result.parameters.get("toolchain")))
+    ended = [record for record in result.records if record.error is None]
+    return toolchain is not None and toolchain.flags != FLAGS and all(map(_is_wrong, ended))
+
+
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one serious finding for each benchmark with a record whose check failed."""
-    findings = []
-    for name in sorted({r.benchmark for r in evaluation.results}):
-        wrong = [
-            (result, record)
-            for result in evaluation.results
-            if result.benchmark == name
-            for record in result.records
-            if record.error is None and not record.check.passed
-        ]
-        if not wrong:
-            continue
-        total = sum(len(r.records) for r in evaluation.results if r.benchmark == name)
-        lines = dict.fromkeys(
-            f"{cases.describe(result)}, launch {record.launch}: {record.check.detail or 'no detail was given'}"
-            for result, record in wrong
+    wrong = select_wrong(evaluation.results)
+    return [_finding(evaluation, name, wrong) for name in sorted({result.benchmark for result in wrong})]
+
+
+def _is_wrong(record: Record) -> bool:
+    return record.error is None and not record.check.passed
+
+
+def _finding(evaluation: Evaluation, name: str, all_wrong: list[Result]) -> Finding:
+    wrong = [result for result in all_wrong if result.benchmark == name]
+    records = [(result, record) for result in wrong for record in result.records if _is_wrong(record)]
+    total = sum(len(r.records) for r in evaluation.results if r.benchmark == name)
+    lines = dict.fromkeys(
+        f"{cases.describe(result)}, launch {record.launch}: {record.check.detail or 'no detail was given'}"
+        for result, record in records
+    )
+    cause, remedy = _why(evaluation.run, name, wrong)
+    return Finding(
+        "wrong_result",
+        "serious",
+        f"{len(records)} of {total} measurements of {name} computed a wrong result. Steelyard does not use their figures.",
+        tuple(lines)[:NAMED],
+        cause,
+        remedy,
+        name,
+    )
+
+
+def _why(run: Run, name: str, wrong: list[Result]) -> tuple[str, str]:
+    """Returns the likely cause and the remedy."""
+    if all(is_by_flags(run, result) for result in wrong):
+        toolchains = (run.toolchains[str(result.parameters["toolchain"])] for result in wrong)
+        flags = " and ".join(dict.fromkeys(f"'{toolchain.flags}'" for toolchain in toolchains))
+        return (
+            f"The check failed in every launch with the compiler flags {flags}. These flags allow the compiler to compute "
+            "something else, or they show an error of the compiler.",
+            f"Measure without these flags: steelyard run --only {name}",
         )
-        findings.append(
-            Finding(
-                "wrong_result",
-                "serious",
-                f"{len(wrong)} of {total} measurements of {name} computed a wrong result. Steelyard does not use their figures.",
-                tuple(lines)[:NAMED],
-                "Faulty memory, an overclocked or failing processor, or a compiler error.",
-                f"Try another compiler: steelyard run --only {name} --toolchain clang. If the result stays wrong, "
-                "test the memory (memtest86+ or stressapptest) and read the machine-check log (ras-mc-ctl "
-                "--errors).",
-                name,
-            )
-        )
-    return findings
+    return (
+        "Faulty memory, an overclocked or failing processor, or a compiler error.",
+        f"Try another compiler: steelyard run --only {name} --toolchain clang. If the result stays wrong, test the memory "
+        "(memtest86+ or stressapptest) and read the machine-check log (ras-mc-ctl --errors).",
+    )

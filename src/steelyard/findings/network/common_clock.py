@@ -76,7 +76,19 @@ def _finding(errors: list[ClockError], what: str, good: str) -> list[Finding]:
     if usual < EXACT or (shortest is not None and usual < MATTERS * shortest):
         return [Finding("common_clock", "good", claim, evidence, good, "", reach="program")]
     effect = 1 + usual / shortest if shortest else None
-    return [Finding("common_clock", "notice", claim, evidence, CAUSE, REMEDY, effect=effect, reach="program")]
+    return [
+        Finding(
+            "common_clock",
+            "notice",
+            claim,
+            evidence,
+            CAUSE,
+            REMEDY,
+            effect=effect,
+            reach="program",
+            about="measurement",
+        )
+    ]
 
 
 def _spread(clock_errors: list[ClockError]) -> Iterable[str]:

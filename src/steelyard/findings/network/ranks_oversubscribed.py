@@ -36,6 +36,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "programs work.",
             effect=len(measured) / max(1, len(measured) - len(crowded)),
             reach="figures",
+            about="measurement",
         )
     ]
 

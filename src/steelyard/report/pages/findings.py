@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
+from steelyard import findings
 from steelyard.model import Evaluation, Finding
+from steelyard.report.lines import leading
 from steelyard.report.names import slug
 
 PLACE, TITLE = 10, "Findings"
@@ -12,6 +14,18 @@ LEVELS = {
     "notice": ("Notice", "you should know this before you use the results"),
     "good": ("Good", "no action is needed"),
 }
+MOST_LINES, WIDTH = 5, 100  # of the evidence that is shown at once: lines, and their characters on a usual screen
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A finding. `more` is the evidence that is shown on demand. `anchor` and `title` of its benchmark, or ""."""
+
+    finding: Finding
+    evidence: tuple[str, ...]
+    more: tuple[str, ...]
+    anchor: str
+    title: str
 
 
 @dataclass(frozen=True)
@@ -21,30 +35,39 @@ class Group:
     level: str
     word: str
     meaning: str
-    findings: tuple[tuple[Finding, str, str], ...]  # with the anchor and the title of its benchmark, or ""
+    entries: tuple[Entry, ...]
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Returns the findings for the page, the serious ones first."""
+    """The findings by level, the serious ones first, and the questions that could not be answered, with their sentence."""
 
     groups: tuple[Group, ...]
+    unanswered: str
+    undecided: tuple[Entry, ...]
 
 
 def data(evaluation: Evaluation) -> Findings:
-    """The findings by level, in their order."""
+    """Returns the findings by level, in their order."""
 
-    def linked(finding: Finding) -> tuple[Finding, str, str]:
-        benchmark = evaluation.benchmarks.get(finding.benchmark)
-        return finding, slug(finding.benchmark) if benchmark else "", benchmark.title if benchmark else ""
+    def entries(level: str) -> tuple[Entry, ...]:
+        return tuple(_entry(evaluation, finding) for finding in evaluation.findings if finding.level == level)
 
-    groups = (
-        Group(level, word, meaning, tuple(linked(f) for f in evaluation.findings if f.level == level))
-        for level, (word, meaning) in LEVELS.items()
+    groups = (Group(level, word, meaning, entries(level)) for level, (word, meaning) in LEVELS.items())
+    return Findings(
+        tuple(group for group in groups if group.entries),
+        findings.unanswered(evaluation.findings),
+        entries("undecided"),
     )
-    return Findings(tuple(group for group in groups if group.findings))
+
+
+def _entry(evaluation: Evaluation, finding: Finding) -> Entry:
+    benchmark = evaluation.benchmarks.get(finding.benchmark)
+    count = leading(finding.evidence, WIDTH, MOST_LINES)
+    anchor, title = (slug(finding.benchmark), benchmark.title) if benchmark else ("", "")
+    return Entry(finding, finding.evidence[:count], finding.evidence[count:], anchor, title)
 
 
 def count(page: Findings) -> int:
     """Returns the number of findings."""
-    return sum(len(group.findings) for group in page.groups)
+    return sum(len(group.entries) for group in page.groups)

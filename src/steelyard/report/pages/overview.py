@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-from steelyard.findings import Kind, kinds
+from steelyard.findings import Kind, decided, foremost
 from steelyard.model import Evaluation, Level
 from steelyard.report import headline, sentences, values
 from steelyard.report.names import grouped, slug
-from steelyard.report.screen import MOST_FINDINGS
 
 PLACE, TITLE = 0, "Overview"
 
@@ -36,7 +35,7 @@ class Overview:
 
 def data(evaluation: Evaluation) -> Overview:
     """The overview's data; every part is empty where the run has nothing for it."""
-    first = kinds(evaluation.findings)[:MOST_FINDINGS]
+    first = foremost(evaluation.findings)
     main = headline.headlines(evaluation)
     named = {one.name: one for one in main}
     figures = (sentences.memory(named), sentences.locality(named, evaluation.findings))
@@ -46,7 +45,7 @@ def data(evaluation: Evaluation) -> Overview:
         figures=tuple(filter(None, figures)),
         counts=values.counts(evaluation.results),
         first=first,
-        more=len(evaluation.findings) - sum(1 + kind.others for kind in first),
+        more=len(decided(evaluation.findings)) - sum(1 + kind.others for kind in first),
         benchmarks=entries(evaluation),
     )
 
