@@ -7,7 +7,7 @@ import typer
 
 from steelyard.command_line import output_forms
 from steelyard.command_line.command_group import DASHES
-from steelyard.command_line.completion import complete_side
+from steelyard.command_line.completion import complete_benchmark, complete_side
 from steelyard.command_line.options import OUTPUT, WORK, All, Json, Paths, Quiet, Runs, Seed, Trust
 from steelyard.compare import ROUNDS
 from steelyard.errors import UsageError
@@ -50,6 +50,16 @@ def command(
             rich_help_panel=WORK,
         ),
     ] = ROUNDS,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            metavar="NAME",
+            help="Compare only this benchmark or group, such as memory.stream (default: all that both runs have).",
+            autocompletion=complete_benchmark,
+            rich_help_panel=WORK,
+        ),
+    ] = None,
     seed: Seed = 1,
     runs: Runs = Path("runs"),
     paths: Paths = None,
@@ -66,7 +76,7 @@ def command(
         ),
     ] = False,
 ) -> None:
-    """Compare two runs on one screen: which conditions differ, and which figures really differ. --all shows every case.
+    """Compare two runs on one screen: which conditions differ, and which benchmarks really differ. --all shows every case.
 
     Examples: **steelyard compare 20261120-101500 20261120-113000** ·
     **steelyard compare 20261120-101500 20261120-113000 --all** (every case) ·
@@ -83,6 +93,7 @@ def command(
     from steelyard.compare import in_turn as turns
     from steelyard.compare import published_figures
     from steelyard.compare import runs as comparing
+    from steelyard.compare.restriction import restrict
     from steelyard.errors import nearest
     from steelyard.report import comparison, side_by_side
     from steelyard.run.in_turn import measure
@@ -114,8 +125,8 @@ def command(
         side_by_side.show_published(beside) if form == "screen" else comparison.beside(beside, json_)
         return
     if in_turn:
-        earlier, path = measure(earlier, path, runs, paths or [], rounds, seed, Console(quiet), trust)
-    a, b = (conclusion.read(p, paths or []) for p in (earlier, path))
+        earlier, path = measure(earlier, path, runs, paths or [], rounds, seed, Console(quiet), trust, only or ())
+    a, b = (restrict(conclusion.read(p, paths or []), only or ()) for p in (earlier, path))
     compared = turns.compare_evaluations(a, b) if turns.are_partners(a.run, b.run) else comparing.compare(a, b)
     if form == "screen":
         side_by_side.show(a, b, compared)

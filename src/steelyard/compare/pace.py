@@ -1,4 +1,4 @@
-"""The pace of the cores in two runs of one machine: if it differs, their times do not compare."""
+"""The pace of cores and memory in two runs of one machine: if it differs, their times do not compare."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -12,9 +12,14 @@ from steelyard.units import percent
 
 # Relative. A step of a turbo clock is 3 %, and another thread on the core takes up to half; the readings scatter by less.
 UNLIKE = 0.04
+# Relative, of the bandwidth that a reading of the memory reaches; single readings scatter by 15 % where nobody else reads.
+UNLIKE_MEMORY = 0.15
 # Relative, between the slow and the fast tenth of the records of a run. Above it, the pace of the machine is not constant.
 UNSTEADY = 0.10
 DECILES = 10
+MOST_WAITED = 0.99
+CAUSES = "the clock, other hardware threads on them, or other programs"
+REMEDY = "So the cause of the difference is not clear. Measure both in turn (--in-turn)."
 
 
 def measure_pace(results: Iterable[Result]) -> float | None:
@@ -31,26 +36,42 @@ def measure_unsteadiness(results: Iterable[Result]) -> float:
 
 
 def weaken_call(comparison: Comparison, a: Sequence[Result], b: Sequence[Result], unsteadiness: float) -> Comparison:
-    """The comparison, UNCLEAR where the cores' own pace differed, too, or wandered in the runs (`unsteadiness`) further than it.
+    """The comparison, UNCLEAR where the pace differed, too, or wandered in the runs (`unsteadiness`) further than it.
 
     To be asked of two runs whose machine and settings are the same; where these differ, the pace is part of the difference.
     """
     if comparison.call not in ("FASTER", "SLOWER"):
         return comparison
-    first, second = measure_pace(a), measure_pace(b)
-    if first is None or second is None:
-        return comparison
-    if abs(math.log(second / first)) > UNLIKE:
-        kind: Why = "other pace"
-        why = f"The cores themselves issued {percent(second / first - 1, signed=True)} additions per second in the second run"
-    elif unsteadiness > UNSTEADY and abs(math.log(comparison.ratio)) < math.log1p(unsteadiness):
+    kind: Why = "other pace"
+    text = differs_in_pace(a, b)
+    if (
+        not text
+        and measure_pace(a)
+        and unsteadiness > UNSTEADY
+        and abs(math.log(comparison.ratio)) < math.log1p(unsteadiness)
+    ):
         kind = "unsteady pace"
         why = f"The additions per second that the cores issued differ by {percent(unsteadiness)} within these runs"
-    else:
-        return comparison
-    cause = "the clock, or other hardware threads on them"
-    text = f"{why} ({cause}). So the cause of the difference is not clear. Measure both in turn (--in-turn)."
-    return mark_unclear(comparison, kind, text)
+        text = f"{why} ({CAUSES}). {REMEDY}"
+    return mark_unclear(comparison, kind, text) if text else comparison
+
+
+def differs_in_pace(a: Sequence[Result], b: Sequence[Result]) -> str:
+    """Returns a sentence if the pace of the cores or of the memory beside the samples differs between the runs; "" if not."""
+    first, second = measure_pace(a), measure_pace(b)
+    if first and second and abs(math.log(second / first)) > UNLIKE:
+        change = percent(second / first - 1, signed=True)
+        return f"The cores themselves issued {change} additions per second in the second run ({CAUSES}). {REMEDY}"
+    first, second = (_measure_stream(side) for side in (a, b))
+    if first and second and abs(math.log(second / first)) > UNLIKE_MEMORY:
+        change = percent(second / first - 1, signed=True)
+        return f"Readings of the memory reached {change} bandwidth in the second run (other programs that use it). {REMEDY}"
+    return ""
+
+
+def describe_pace(a: Sequence[Result], b: Sequence[Result]) -> str:
+    """Returns a sentence on the pace of two runs of one machine if no call is possible for what follows it; "" if it is alike."""
+    return differs_in_pace(a, b)
 
 
 def _rates(results: Iterable[Result]) -> list[float]:
@@ -59,4 +80,16 @@ def _rates(results: Iterable[Result]) -> list[float]:
 
 def _rate(record: Record) -> float | None:
     issued, clock = typical(record, "issued"), typical(record, "core_clock")
-    return issued * clock if issued and clock else None
+    return issued * clock * (1 - _waited(record)) if issued and clock else None
+
+
+def _waited(record: Record) -> float:
+    """Returns the share of the samples for which a thread waited for its processor, because other programs had it."""
+    samples = record.surroundings.samples
+    waited, seconds = (sum(x for x in column or () if x is not None) for column in (samples.waited, samples.seconds))
+    return min(waited / seconds, MOST_WAITED) if waited > 0 and 0 < seconds < math.inf else 0.0
+
+
+def _measure_stream(results: Iterable[Result]) -> float | None:
+    rates = [rate for result in results for record in rests_on(result) if (rate := typical(record, "stream"))]
+    return median(rates) if rates else None

@@ -2,13 +2,17 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from statistics import median
 
+from steelyard.compare.launch_times import find_sides, with_disturbed_launches
 from steelyard.compare.matching import Match, match
-from steelyard.compare.runs import Judged, RunComparison, find_sides, list_disturbed, side_by_side, whole
-from steelyard.model import Evaluation, Result, Verdict
-from steelyard.statistics.difference.compare import compare_all_pairs, log_ratios
+from steelyard.compare.runs import Judged, RunComparison, list_disturbed, side_by_side
+from steelyard.compare.wholes import Whole, by_class
+from steelyard.model import Evaluation
+from steelyard.statistics.difference.blocks import POWER
+from steelyard.statistics.difference.compare import Comparison, compare_all_pairs, log_ratios
+from steelyard.statistics.samples.interval import normal_quantile
+from steelyard.statistics.samples.launches import CONFIDENCE
 
 # For all cases together and for all benchmarks together: of 20 pairs of equal runs, two are hardly ever called different.
 LEVEL = 0.005
@@ -22,6 +26,7 @@ PAIRED = (
 )
 
 Ratios = Mapping[int, float]  # number of a launch → logarithm of the ratio of the times, b / a
+Compared = tuple[Match, Ratios]
 
 
 def compare(a: Evaluation, b: Evaluation, notes: Sequence[str] = ()) -> RunComparison:
@@ -34,29 +39,50 @@ def compare(a: Evaluation, b: Evaluation, notes: Sequence[str] = ()) -> RunCompa
     pair_ratios = [_ratios(pair) for pair in matched.pairs]
     judged = _judge(pair_ratios)
     compared = [
-        (pair, ratios, one)
+        (pair, ratios)
         for pair, ratios, one in zip(matched.pairs, pair_ratios, judged, strict=True)
         if not isinstance(one, str) and not isinstance(ratios, str)
     ]
     rounds = {launch.number: launch.repetition for launch in a.run.plan.launches}
-    by_benchmark = {name: [k for k in compared if k[0].a.benchmark == name] for name in _names(compared)}
+    groups: dict[str, list[Compared]] = {}
+    for one in compared:
+        groups.setdefault(one[0].a.benchmark, []).append(one)
+    classes = by_class(groups, lambda one: one[0].a) if len(groups) > 1 else {}
+    of_classes = {kind: [one for members in parts.values() for one in members] for kind, parts in classes.items()}
+    return side_by_side(
+        a, b, matched, judged, _wholes(of_classes, rounds, {kind: tuple(parts) for kind, parts in classes.items()}),
+        _wholes(groups, rounds, {}), (PAIRED, *notes),
+    )  # fmt: skip
+
+
+def _wholes(
+    groups: Mapping[str, Sequence[Compared]], rounds: Mapping[int, int], members: Mapping[str, tuple[str, ...]]
+) -> list[Whole]:
     together = compare_all_pairs(
-        [_by_round((ratios for _, ratios, _ in members), rounds) for members in by_benchmark.values()], SMALLEST, LEVEL
+        [_by_round((ratios for _, ratios in cases), rounds) for cases in groups.values()], SMALLEST, LEVEL
     )
-    wholes = [
-        whole(name, [one.ratio for _, _, one in members], c, all(list_disturbed(pair) for pair, _, _ in members))
-        for (name, members), c in zip(by_benchmark.items(), together, strict=True)
+    return [
+        Whole(
+            name=name, members=members.get(name, ()), cases=len(cases), ratio=c.ratio, low=c.low, high=c.high, p=c.p,
+            call=c.call, smallest=_smallest(c, len(groups)), disturbed=all(list_disturbed(pair) for pair, _ in cases),
+            unclear=c.unclear,
+        )
+        for (name, cases), c in zip(groups.items(), together, strict=True)
         if math.isfinite(c.high)
-    ]
-    return side_by_side(a, b, matched, judged, wholes, (PAIRED, *notes))
+    ]  # fmt: skip
 
 
-def _names(compared: Iterable[tuple[Match, object, object]]) -> list[str]:
-    return list(dict.fromkeys(pair.a.benchmark for pair, _, _ in compared))
+def _smallest(c: Comparison, count: int) -> float:
+    """Returns the relative difference that is found with probability `POWER`, if the pairs scatter as they did."""
+    from scipy.special import ndtri
+
+    error = math.log(c.high / c.low) / 2 / normal_quantile(CONFIDENCE)
+    power = float(ndtri(POWER)) * error
+    return math.expm1(power + max(math.log1p(SMALLEST), float(ndtri(1 - LEVEL / 2 / count)) * error))
 
 
 def _ratios(pair: Match) -> Ratios | str:
-    sides = find_sides(replace(pair, a=_with_disturbed(pair.a), b=_with_disturbed(pair.b)))
+    sides = find_sides(with_disturbed_launches(pair))
     if isinstance(sides, str):
         return sides
     a, b = sides
@@ -64,13 +90,6 @@ def _ratios(pair: Match) -> Ratios | str:
     if len(numbers) < FEWEST_PAIRS:
         return f"Only {len(numbers)} pairs of launches were measured, but at least {FEWEST_PAIRS} are needed."
     return dict(zip(numbers, log_ratios([a[n] for n in numbers], [b[n] for n in numbers]), strict=True))
-
-
-def _with_disturbed(result: Result) -> Result:
-    """Returns the result with its disturbed launches as CLEAN, since a choice of launches would break the pairs."""
-    clean = Verdict("CLEAN")
-    records = (replace(r, verdict=clean) if r.verdict.level == "DISTURBED" else r for r in result.records)
-    return replace(result, records=tuple(records))
 
 
 def _judge(pair_ratios: Sequence[Ratios | str]) -> list[Judged]:

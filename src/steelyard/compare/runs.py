@@ -1,34 +1,24 @@
 """Compares two runs: the conditions that differ, and the figures that really differ."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import geometric_mean, median
 from typing import Literal
 
-import numpy as np
-
+from steelyard.compare.launch_times import Launches, find_sides
 from steelyard.compare.matching import Match, Matched, match
-from steelyard.compare.pace import measure_unsteadiness, weaken_call
+from steelyard.compare.measuring_again import add_durations
+from steelyard.compare.pace import describe_pace, measure_unsteadiness, weaken_call
 from steelyard.compare.placement_names import name_placements
 from steelyard.compare.replacement import Replacement, find_replacements
 from steelyard.compare.surroundings import Difference, find_differences
-from steelyard.evidence import sentence
+from steelyard.compare.wholes import Whole, compare_wholes
 from steelyard.model import Better, Evaluation, Level, Result, Scalar, Value
 from steelyard.statistics.difference import compare as statistics
-from steelyard.statistics.results.cost import launches_by_number
-from steelyard.statistics.results.result import rests_on, undisturbed
-from steelyard.statistics.samples.interval import Array
-from steelyard.statistics.samples.summary import medians
 from steelyard.words import plural
 
 Call = statistics.Call | Literal["NOT COMPARABLE"]
 Judged = statistics.Comparison | str  # or the reason why they cannot be compared
 
-# For a benchmark as a whole. Two runs of one machine differ by up to 2 % from hour to hour (temperature, other guests,
-# placement of pages), and the launches within one run do not show this.
-SMALLEST_OF_ALL = 0.025
-THINNED = 20  # samples of a case in a launch that count for the benchmark, so that all cases have the same weight
 RULE_4 = (
     "A mean of ratios shows how much the cases differ on average. It does not show the time of a mix of "
     "cases: add up their times instead (T. Hoefler and R. Belli 2015, Scientific Benchmarking of Parallel "
@@ -65,25 +55,6 @@ class Row:
     unclear: statistics.Unclear | None = None  # why the call is UNCLEAR
 
 
-@dataclass(frozen=True, kw_only=True)
-class Whole:
-    """A benchmark over all its comparable cases. `mean` is the geometric mean of the ratios of times, b / a.
-
-    `ratio`, `low`, `high` and `call` come from all samples together, each relative to its case. For runs that were measured
-    in turn, they come from the median case of each round.
-    """
-
-    benchmark: str
-    cases: int
-    mean: float
-    ratio: float
-    low: float
-    high: float
-    p: float
-    call: Call
-    disturbed: bool
-
-
 @dataclass(frozen=True)
 class Lone:
     """A case that only one of the runs has."""
@@ -101,6 +72,7 @@ class RunComparison:
     b: str
     differences: tuple[Difference, ...]
     rows: tuple[Row, ...]
+    classes: tuple[Whole, ...]
     wholes: tuple[Whole, ...]
     only_a: tuple[Lone, ...]
     only_b: tuple[Lone, ...]
@@ -118,7 +90,9 @@ def compare(a: Evaluation, b: Evaluation) -> RunComparison:
     same_machine = not any(d.group in ("machine", "setting") for d in find_differences(a.run, b.run))
     unsteadiness = measure_unsteadiness((*a.results, *b.results)) if same_machine else None
     judged = _judge(matched.pairs, unsteadiness)
-    return side_by_side(a, b, matched, judged, _wholes(matched.pairs, judged, unsteadiness))
+    classes, wholes = (add_durations(table, a.run, b.run) for table in compare_wholes(matched.pairs, same_machine))
+    notes = filter(None, [describe_pace(a.results, b.results)]) if same_machine else ()
+    return side_by_side(a, b, matched, judged, classes, wholes, tuple(notes))
 
 
 def side_by_side(
@@ -126,27 +100,28 @@ def side_by_side(
     b: Evaluation,
     matched: Matched,
     judged: Sequence[Judged],
+    classes: Sequence[Whole],
     wholes: Sequence[Whole],
     notes: Sequence[str] = (),
 ) -> RunComparison:
     """Returns the comparison from the judgements of all pairs and benchmarks, with the conditions and notes of both runs."""
     rows = tuple(_row(a, pair, judgement) for pair, judgement in zip(matched.pairs, judged, strict=True))
     return RunComparison(
-        a=a.run.id, b=b.run.id, differences=tuple(find_differences(a.run, b.run)), rows=rows, wholes=tuple(wholes),
+        a=a.run.id, b=b.run.id, differences=tuple(find_differences(a.run, b.run)), rows=rows,
+        classes=tuple(classes), wholes=tuple(wholes),
         only_a=tuple(map(_lone, matched.only_a)), only_b=tuple(map(_lone, matched.only_b)),
         notes=(*notes, *_notes(a, b, rows)), replacements=find_replacements(a, b), counts=tuple(_counts(rows)),
     )  # fmt: skip
 
 
 def list_slower(comparison: RunComparison) -> list[str]:
-    """Returns the undisturbed cases and benchmarks in which b is certainly slower."""
+    """Returns the undisturbed cases, classes and benchmarks in which b is certainly slower."""
     rows = [f"{r.benchmark} {r.kernel}" for r in comparison.rows if r.call == "SLOWER" and not r.disturbed]
-    return rows + [w.benchmark for w in comparison.wholes if w.call == "SLOWER" and not w.disturbed]
+    return rows + [w.name for w in (*comparison.classes, *comparison.wholes) if w.call == "SLOWER" and not w.disturbed]
 
 
 # --------------------------------------------------------------------------- judging
 
-Launches = Mapping[int, Array]
 FEWEST_LAUNCHES = 3  # per run, for the call of a single case; a benchmark has the launches of all its cases
 
 
@@ -171,69 +146,6 @@ def _with_enough_launches(comparison: statistics.Comparison, a: Launches, b: Lau
         return comparison
     few = f"{plural(fewest, 'launch')} per run cannot show how much launches differ. Use --preset standard (five launches)."
     return statistics.mark_unclear(comparison, "few launches", few)
-
-
-def find_sides(pair: Match) -> tuple[Launches, Launches] | str:
-    """Returns the launches of both, in seconds for the same work, or a sentence that says why they cannot be compared."""
-    for result, run in ((pair.a, "first"), (pair.b, "second")):
-        if result.verdict.level == "INVALID":
-            why = "".join(map(sentence, result.verdict.evidence[:1])) or "no reason is recorded"
-            return f"The case is INVALID in the {run} run: {why}"
-    a, b = launches_by_number(pair.a), launches_by_number(pair.b)
-    if not (a and b):  # a kernel that counts no work compares by its seconds if both did the same
-        if pair.differing_size:
-            return "The sizes differ, and the kernel does not count its work."
-        a, b = _seconds(pair.a), _seconds(pair.b)
-    if not (a and b):
-        return f"The case has no samples in the {'second' if a else 'first'} run."
-    return a, b
-
-
-def _seconds(result: Result) -> Mapping[int, Array]:
-    timed = (r for r in rests_on(result) if r.samples and all(0 < s < math.inf for s in r.samples))
-    return {r.launch: np.array(undisturbed(r)) for r in timed}
-
-
-def _wholes(pairs: Sequence[Match], judged: Sequence[Judged], unsteadiness: float | None) -> list[Whole]:
-    comparable = [(p, j) for p, j in zip(pairs, judged, strict=True) if not isinstance(j, str)]
-    groups = []
-    for name in dict.fromkeys(p.a.benchmark for p, _ in comparable):
-        members = [(p, j) for p, j in comparable if p.a.benchmark == name]
-        # Clean cases represent the benchmark if there are any.
-        clean = [(p, j) for p, j in members if not list_disturbed(p)]
-        used = clean or members
-        sides = [s for p, _ in used if not isinstance(s := find_sides(p), str)]
-        groups.append((name, [p for p, _ in used], [j.ratio for _, j in used], _together(sides), not clean))
-    compared = statistics.compare_all([together for _, _, _, together, _ in groups], SMALLEST_OF_ALL)
-    if unsteadiness is not None:
-        compared = [
-            weaken_call(c, [p.a for p in f[1]], [p.b for p in f[1]], unsteadiness)
-            for f, c in zip(groups, compared, strict=True)
-        ]
-    return [
-        whole(name, ratios, c, disturbed) for (name, _, ratios, _, disturbed), c in zip(groups, compared, strict=True)
-    ]
-
-
-def whole(name: str, ratios: Sequence[float], found: statistics.Comparison, disturbed: bool) -> Whole:
-    """A benchmark whose cases have these ratios of times, and that was compared as a whole."""
-    return Whole(
-        benchmark=name, cases=len(ratios), mean=geometric_mean(ratios), ratio=found.ratio, low=found.low, high=found.high,
-        p=found.p, call=found.call, disturbed=disturbed,
-    )  # fmt: skip
-
-
-def _together(sides: Sequence[tuple[Launches, Launches]]) -> tuple[list[list[float]], list[list[float]]]:
-    """Returns all cases of a launch in one row, with each sample relative to the mean of its case in both runs."""
-    rows: tuple[dict[int, list[float]], dict[int, list[float]]] = ({}, {})
-    for pair in sides:
-        middles = [median(medians(list(side.values())).tolist()) for side in pair]
-        middle = geometric_mean(middles)
-        for into, side in zip(rows, pair, strict=True):
-            for launch, samples in side.items():
-                step = max(1, len(samples) // THINNED)
-                into.setdefault(launch, []).extend((samples[::step][:THINNED] / middle).tolist())
-    return list(rows[0].values()), list(rows[1].values())
 
 
 def _row(a: Evaluation, pair: Match, judged: Judged) -> Row:

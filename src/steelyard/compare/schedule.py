@@ -63,6 +63,15 @@ def make_schedule(a: Plan, b: Plan, rounds: int, seed: int) -> Schedule:
     )
 
 
+def in_turn_seconds(a: Plan, b: Plan, rounds: int) -> dict[str, float]:
+    """Returns the expected seconds of `make_schedule` for each benchmark that both plans have."""
+    seconds: dict[str, float] = {}
+    for one, other in _starts(a, b)[0]:
+        both = rounds * (_seconds(one) + _seconds(other))
+        seconds[one.benchmark] = seconds.get(one.benchmark, 0.0) + both
+    return seconds
+
+
 def _begins(rounds: int, chance: random.Random) -> list[Side]:
     sides: list[Side] = ["a", "b"] * math.ceil(rounds / 2)
     chance.shuffle(sides)

@@ -10,11 +10,12 @@ from rich.table import Table
 from steelyard.compare import replacement
 from steelyard.compare.published_figures import Beside
 from steelyard.compare.runs import Lone, Row, RunComparison
+from steelyard.compare.wholes import Whole
 from steelyard.model import Value
 from steelyard.model.plain import to_plain
 from steelyard.statistics.results import cases
 from steelyard.statistics.validity import trust
-from steelyard.units import quantity, significant
+from steelyard.units import percent, quantity, significant
 from steelyard.words import in_words, plural
 
 STYLE = {
@@ -37,8 +38,9 @@ def runs(comparison: RunComparison, as_json: bool) -> None:
     console = Console()
     console.print(f"[bold]{escape(comparison.b)}[/] (b) compared with [bold]{escape(comparison.a)}[/] (a)")
     _differences(console, comparison)
-    if comparison.wholes:
-        _wholes(console, comparison)
+    for title, wholes in (("Classes of benchmarks", comparison.classes), ("Benchmarks as a whole", comparison.wholes)):
+        if wholes:
+            _wholes(console, title, wholes)
     for name in dict.fromkeys(row.benchmark for row in comparison.rows):
         _rows(console, name, [row for row in comparison.rows if row.benchmark == name])
     for replaced in comparison.replacements:
@@ -83,17 +85,14 @@ def _differences(console: Console, comparison: RunComparison) -> None:
     console.print(table)
 
 
-def _wholes(console: Console, comparison: RunComparison) -> None:
-    table = _table(
-        "Benchmarks as a whole",
-        ("benchmark",),
-        ("cases", "geometric mean of times, b / a", "all samples, b / a"),
-    )
+def _wholes(console: Console, title: str, wholes: Sequence[Whole]) -> None:
+    table = _table(title, ("benchmarks",), ("cases", "time, b / a", "finds"))
     table.add_column("b is")
-    for w in comparison.wholes:
+    for w in wholes:
         call = _call(w.call) + (" [yellow](disturbed)[/]" if w.disturbed else "")
+        call += f"\n{escape(w.unclear.text)}" if w.unclear else ""
         span = f"{w.ratio:.3f} ({w.low:.3f} – {w.high:.3f})"
-        table.add_row(escape(w.benchmark), str(w.cases), f"{w.mean:.3f}", span, call)
+        table.add_row(escape(w.name), str(w.cases), span, percent(w.smallest), call)
     console.print(table)
 
 

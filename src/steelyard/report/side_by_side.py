@@ -1,6 +1,5 @@
 """Two runs, or a run and a published system, on one screen: certain differences, and the main figures of both."""
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -17,13 +16,13 @@ from steelyard.report.lines import brief, console, cut, pad
 from steelyard.report.screen import MOST_LINES, heading, printed
 from steelyard.report.values import quantity
 from steelyard.report.verdict_marks import LAMPS
+from steelyard.report.whole_table import list_commands, list_differences, list_wholes, time_span
 from steelyard.statistics.difference.compare import Why
-from steelyard.statistics.results import cases
 from steelyard.statistics.validity.trust import doubtful
-from steelyard.words import find_words, plural
+from steelyard.words import plural
 
 CALLS: tuple[Call, ...] = ("SLOWER", "FASTER", "SAME", "UNCLEAR", "NOT COMPARABLE")
-MOST_DIFFERENCES, MOST_FIGURES, MOST_FINDINGS, MOST_REASONS, MOST_NOTES = 6, 8, 5, 3, 2
+MOST_DIFFERENCES, MOST_FIGURES, MOST_REASONS, MOST_NOTES = 6, 8, 3, 2
 MOST_REPLACED = 3
 SIDE, RATIO, CALL = 14, 20, 9  # columns
 
@@ -35,13 +34,24 @@ def show(a: Evaluation, b: Evaluation, comparison: RunComparison) -> None:
 
 
 def screen(a: Evaluation, b: Evaluation, comparison: RunComparison, width: int) -> list[Text]:
-    """Returns at most `MOST_LINES` lines: conditions, verdict, main figures, greatest differences, and where the rest is."""
+    """Returns at most `MOST_LINES` lines: conditions, greatest differences, classes and benchmarks, and where the rest is.
+
+    The main figures, nodes of equal time and reasons follow where there is room.
+    """
     title = f"{comparison.b} (b) compared with {comparison.a} (a)"
     top = [Text(), *(Text(line, style="bold") for line in cut(title, width, 2)), *_around(a, b, width)]
-    top += [*_verdict(comparison, width), *_figures(a, b, comparison, width), *_replacements(comparison, width)]
-    end = [Text(), Text("For every case and all differences: the same command with --all", style="dim")]
-    middle = _matters(comparison, width)
-    return [*top[: MOST_LINES - len(middle) - len(end)], *middle, *end]
+    top += [line for note in comparison.notes[:MOST_NOTES] for line in _dim(brief(note, width, 3))]
+    if comparison.rows:
+        top += list_differences(comparison, width)
+    end = [*list_commands(comparison, width), *_verdict(comparison, width)]
+    end += [Text(), Text("For every case and all differences: the same command with --all", style="dim")]
+    room = MOST_LINES - len(top) - len(end)
+    middle = list_wholes(comparison, width, room)
+    further = (_replacements(comparison, width), _figures(a, b, comparison, width), _unclear(comparison.rows, width))
+    for part in further:
+        if len(middle) + len(part) <= room:
+            middle += part
+    return [*top, *middle, *end]
 
 
 def _around(a: Evaluation, b: Evaluation, width: int) -> list[Text]:
@@ -66,16 +76,6 @@ def _verdict(comparison: RunComparison, width: int) -> list[Text]:
     for call in CALLS:
         if counts[call] or call in CALLS[:4]:
             texts[-1].append(f"  {counts[call]} {call}", STYLE[call] if counts[call] else "dim")
-    if comparison.wholes:
-        whole = Counter(w.call for w in comparison.wholes)
-        words = ", ".join(f"{whole[call]} {call}" for call in CALLS if whole[call])
-        words = words if len(comparison.wholes) > 1 else comparison.wholes[0].call
-        several = (
-            f"{len(comparison.wholes)} benchmarks as a whole"
-            if len(comparison.wholes) > 1
-            else "The benchmark as a whole"
-        )
-        texts += map(Text, cut(f"{several}: {words}.", width, 1))
     disturbed = sum(1 for row in comparison.rows if row.disturbed)
     alone = [
         f"{len(lone)} only in {side}" for lone, side in ((comparison.only_a, "a"), (comparison.only_b, "b")) if lone
@@ -86,8 +86,6 @@ def _verdict(comparison: RunComparison, width: int) -> list[Text]:
     rest += [f"further cases: {', '.join(alone)}"] if alone else []
     if rest:
         texts += (Text(line, style="dim") for line in cut(f"{_capital('; '.join(rest))}.", width, 2))
-    for note in comparison.notes[:MOST_NOTES]:
-        texts += (Text(line, style="dim") for line in brief(note, width, 2))
     return texts
 
 
@@ -160,10 +158,9 @@ def _value(value: Value | None) -> str:
 
 def _span(row: Row) -> str:
     """Returns the ratio of the times for any metric: above 1, b is slower."""
-    if row.time_ratio is None or row.ratio is None or row.low is None or row.high is None:
+    if row.time_ratio is None or not row.low or not row.high:
         return "–"
-    inverse = row.a is not None and row.a.better == "higher"
-    low, high = (1 / row.high, 1 / row.low) if inverse and row.low > 0 else (row.low, row.high)
+    low, high = time_span(row)
     return f"{row.time_ratio:.2f} ({low:.2f} – {high:.2f})"
 
 
@@ -171,43 +168,7 @@ def _short(row: Row) -> str:
     return "–" if row.call == "NOT COMPARABLE" else row.call.lower()
 
 
-# --------------------------------------------------------------------------- what differs most
-
-
-def _matters(comparison: RunComparison, width: int) -> list[Text]:
-    """The differences that are sure, by benchmark and direction, the greatest first; why others are not clear."""
-    sure = [row for row in comparison.rows if row.call in ("SLOWER", "FASTER") and row.time_ratio]
-    groups: dict[tuple[str, str], list[Row]] = {}
-    for row in sorted(sure, key=lambda r: (bool(r.disturbed), bool(r.unsettled), -abs(math.log(r.time_ratio or 1)))):
-        groups.setdefault((row.benchmark, row.call), []).append(row)
-    if not comparison.rows:
-        return []
-    lines = heading("What differs most" if groups else "No single case is certainly different")
-    for number, members in enumerate(list(groups.values())[:MOST_FINDINGS], 1):
-        first, *rest = _difference(members, width - 2)
-        lines += [Text.assemble(f"{number} ", (first, STYLE[members[0].call])), *(Text(f"  {line}") for line in rest)]
-    if len(groups) > MOST_FINDINGS:
-        lines.append(Text(f"  and in {len(groups) - MOST_FINDINGS} more benchmarks", style="dim"))
-    return [*lines, *_unclear(comparison.rows, width)]
-
-
-def _difference(members: Sequence[Row], width: int) -> list[str]:
-    row = members[0]
-    times = row.time_ratio or 1.0
-    conditions = ", ".join(
-        _parameter(k, v) for k, v in row.parameters.items() if cases.USUAL.get(k) != v and k != "toolchain"
-    )
-    factor = f"{times:.2f} times the time" if times >= 1 else f"{1 / times:.2f} times as fast"
-    others = f" [and {len(members) - 1} more cases of it]" if len(members) > 1 else ""
-    mark = " DISTURBED" if row.disturbed else " UNSETTLED" if row.unsettled else ""
-    text = f"{row.benchmark} {row.kernel}: b is {row.call}{mark}, {factor}"
-    return brief(f"{text} ({conditions})." if conditions else f"{text}.", width, 2, others)
-
-
-def _parameter(name: str, value: object) -> str:
-    if isinstance(value, str | int | float):
-        return find_words(name, value) or f"{name.replace('_', ' ')} {value}"
-    return name
+# --------------------------------------------------------------------------- what is not clear
 
 
 def _unclear(rows: Sequence[Row], width: int) -> list[Text]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from steelyard import records
+from steelyard.compare.restriction import restrict_plan
 from steelyard.compare.schedule import Schedule, make_schedule
 from steelyard.compare.surroundings import find_differences
 from steelyard.errors import UsageError
@@ -33,8 +34,9 @@ def measure(
     seed: int,
     screen: Screen,
     trusted: bool = False,
+    only: Sequence[str] = (),
 ) -> tuple[Path, Path]:
-    """Measures the plans of both runs in turn, and returns the two new run folders, of a and of b.
+    """Measures the plans of both runs in turn (the benchmarks of `only`), and returns the new run folders, of a and of b.
 
     UsageError for too few rounds, no common case, another machine, or a missing toolchain or benchmark.
     """
@@ -44,7 +46,7 @@ def measure(
             "launches cannot tell a difference from chance."
         )
     here = setup.machine()
-    a, b = records.read(first), records.read(second)
+    a, b = (restrict_plan(records.read(folder), only) for folder in (first, second))
     made = make_schedule(a.plan, b.plan, rounds, seed)
     machines = _as_then(here, a, made.a), _as_then(here, b, made.b)
     setups = [again(run, paths, here, trusted) for run in (a, b)]

@@ -1,0 +1,35 @@
+"""Classes of cases, by what limits them: the same for all systems, so that two systems compare class by class."""
+
+from typing import Literal, get_args
+
+from steelyard.model import Result
+
+Class = Literal["memory", "compute", "latency", "bandwidth", "applications"]
+CLASSES: tuple[Class, ...] = get_args(Class)
+
+LONG = 32 << 10  # bytes; from here on the rate of a link decides, not the cost of a message
+MEMORY_UNITS = ("B/s",)
+GROUPS: dict[str, Class] = {"memory": "memory", "core": "compute", "node": "compute", "noise": "compute"}
+PROGRAMS = ("application", "foreign")
+
+MEANINGS: dict[Class, str] = {
+    "memory": "bandwidth and latency of the memory of a node",
+    "compute": "kernels of cores and nodes",
+    "latency": "messages below 32 KiB, and operations without data",
+    "bandwidth": "messages of 32 KiB and more",
+    "applications": "whole programs",
+}
+
+
+def find_class(result: Result) -> Class:
+    """Returns the class of a case: from its group, its message size, or the unit of its first metric."""
+    group = result.benchmark.partition(".")[0]
+    if group in PROGRAMS:
+        return "applications"
+    size = result.parameters.get("message_bytes")
+    if size is not None or group == "network":
+        return "bandwidth" if isinstance(size, int | float) and size >= LONG else "latency"
+    if group in GROUPS:
+        return GROUPS[group]
+    unit = next((value.unit for value in result.metrics.values()), "")
+    return "memory" if unit in MEMORY_UNITS else "compute"

@@ -1,0 +1,48 @@
+"""Times of the launches of a pair of results, for the same work, so that they can be compared."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from steelyard.compare.matching import Match
+from steelyard.evidence import sentence
+from steelyard.model import Result, Verdict
+from steelyard.statistics.results.cost import launches_by_number
+from steelyard.statistics.results.result import rests_on, undisturbed
+from steelyard.statistics.samples.interval import Array
+
+Launches = Mapping[int, Array]  # number of the launch → seconds
+
+
+def find_sides(pair: Match) -> tuple[Launches, Launches] | str:
+    """Returns the launches of both, in seconds for the same work, or a sentence that says why they cannot be compared."""
+    for result, run in ((pair.a, "first"), (pair.b, "second")):
+        if result.verdict.level == "INVALID":
+            why = "".join(map(sentence, result.verdict.evidence[:1])) or "no reason is recorded"
+            return f"The case is INVALID in the {run} run: {why}"
+    a, b = launches_by_number(pair.a), launches_by_number(pair.b)
+    if not (a and b):  # a kernel that counts no work compares by its seconds if both did the same
+        if pair.differing_size:
+            return "The sizes differ, and the kernel does not count its work."
+        a, b = _seconds(pair.a), _seconds(pair.b)
+    if not (a and b):
+        return f"The case has no samples in the {'second' if a else 'first'} run."
+    return a, b
+
+
+def with_disturbed_launches(pair: Match) -> Match:
+    """Returns the pair with its disturbed launches as CLEAN, for comparisons that must not choose among the launches."""
+    return replace(pair, a=_with_disturbed(pair.a), b=_with_disturbed(pair.b))
+
+
+def _with_disturbed(result: Result) -> Result:
+    clean = Verdict("CLEAN")
+    records = (replace(r, verdict=clean) if r.verdict.level == "DISTURBED" else r for r in result.records)
+    return replace(result, records=tuple(records))
+
+
+def _seconds(result: Result) -> Mapping[int, Array]:
+    timed = (r for r in rests_on(result) if r.samples and all(0 < s < math.inf for s in r.samples))
+    return {r.launch: np.array(undisturbed(r)) for r in timed}
