@@ -100,8 +100,8 @@ def test_a_case_with_slow_readings_throughout_is_disturbed():
     assert found.verdict.level == "DISTURBED"
     assert found.aside == ()
     assert sentence(found.verdict.evidence[0]) == (
-        "shared core: 30 of 30 samples had a slow reading beside them: at worst, the core issued 2 additions per cycle. "
-        "The best value of this machine is 4 additions per cycle."
+        "shared core: the machine was slow beside 30 of 30 samples. In the worst case, the core issued 2 additions per cycle; "
+        "the best value of this machine is 4 additions per cycle."
     )
     assert found.verdict.evidence[0].numbers == {"samples": 30, "of": 30, "issued": 2.0, "best": 4.0}
 
@@ -141,7 +141,7 @@ def test_one_ranks_neighbour_is_named_with_its_host_and_processor():
         "ranks": {"hosts": ["a", "a", "b"], "cpus": [0, 1, 0], "issued": [3.9, 4.0, 2.0]}
     }
     given = judge([1.0] * 20, surroundings, BOUNDS).verdict.evidence[0]
-    assert given.text.endswith("The slowest was rank 2 on b (processor 0), 49 % behind the others.")
+    assert given.text.endswith("Rank 2 on b (processor 0) was the slowest, 49 % behind the others.")
     assert (given.numbers["rank"], round(given.numbers["behind"], 2)) == (2, 0.49)
 
 

@@ -98,7 +98,7 @@ def test_dependent_samples_are_clean_but_told():
     verdict = judge(samples, {}, PASSED)
     assert verdict.level == "CLEAN"
     (told,) = verdict.evidence
-    assert sentence(told).startswith("autocorrelation: the 300 samples depend on each other and count as ")
+    assert sentence(told).startswith("autocorrelation: the 300 samples depend on each other. They say as much as ")
     assert told.numbers["samples"] == 300
     assert 10 < told.numbers["independent"] < 100
 
@@ -239,7 +239,7 @@ def test_a_clock_that_dropped_is_told_where_the_figure_did_not_follow_it(clocks)
     surroundings["samples"]["core_clock"] = clocks
     verdict = judge(samples, surroundings, PASSED)
     assert verdict.level == "CLEAN"
-    assert "The figure did not change with it" in verdict.evidence[0].text
+    assert "The result did not change with it" in verdict.evidence[0].text
     assert "moved" not in verdict.evidence[0].numbers
 
 

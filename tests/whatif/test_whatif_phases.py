@@ -63,8 +63,12 @@ def test_a_phase_that_waited_for_a_processor_is_interference(tmp_path: Path) -> 
     assert [sum(row) for row in found.rows] == [10, 10, 10, 10]
     assert [row[-1] for row in found.rows] == [0, 0, 1, 0]
     lines = _lines(trace)
-    assert lines[0].startswith("The 40 computing phases have 1 outlier on 1 rank, which take")
-    assert lines[1].startswith("The cause is interference: without the waits for a processor, 1 of 1")
+    assert lines[0].startswith(
+        "A computing phase is the time of a rank between two calls of MPI. Of 40 phases, 1 outlier on 1 rank take"
+    )
+    assert lines[1].startswith(
+        "The cause is interference: other processes used the processors. Without the waits for a processor, 1 of the 1"
+    )
 
 
 def test_a_phase_that_is_longer_without_a_wait_is_imbalance(tmp_path: Path) -> None:
@@ -91,7 +95,7 @@ def test_interference_with_all_ranks_is_named(tmp_path: Path) -> None:
     # Each rank waits 3 of its 10 ms.
     calls = [record(20, 10_000_000, 0, 3_000_000), FINALIZE]
     trace = by_hand(tmp_path / "x", [rank_file(rank, 4, calls) for rank in range(4)])
-    assert "waited 12.0 ms for a processor, 30.0 % of the computing time" in _lines(trace)[1]
+    assert "waited 12.0 ms for a processor. This is 30.0 % of the computing time" in _lines(trace)[1]
 
 
 def test_a_rank_that_begins_late_has_not_computed_before(tmp_path: Path) -> None:
@@ -108,7 +112,7 @@ def test_absurd_waits_overflow_nothing(tmp_path: Path) -> None:
 
 def test_a_trace_without_waits_does_not_say_why(tmp_path: Path) -> None:
     trace = ti(tmp_path, [["compute 1100"], ["compute 1100"], ["compute 1100"], ["compute 9100"]])
-    assert "The trace has no waits for a processor" in _lines(trace)[1]
+    assert "The trace does not say how long the ranks waited" in _lines(trace)[1]
     assert _lines(ti(tmp_path, [["compute 1100"]] * 4))[0].startswith("No computing phase is an outlier")
 
 

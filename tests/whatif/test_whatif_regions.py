@@ -165,9 +165,9 @@ def test_the_command_replays_a_part_with_a_faster_phase(tmp_path: Path, capsys: 
     cli.run_words(["whatif", str(trace), "--set", "network=L=1us", "--set", "region=1", "--set", "core=1:2@region=1"])
     shown = " ".join(capsys.readouterr().out.split())
     assert "× 2 region 1" in shown
-    assert "1 message across the borders" in shown
+    assert "1 message that were sent" in shown
     assert "1.500 µs" in shown
     assert "3.000 µs" in shown
-    assert "The ranks begin the region together" in shown
+    assert "all ranks begin the region at the same time" in shown
     with pytest.raises(UsageError, match="only traces of steelyard trace have regions"):
         cli.run_words(["whatif", str(ti(tmp_path, [["compute 5"]])), "--set", "network=L=1us", "--set", "region=1"])

@@ -62,13 +62,12 @@ def test_each_line_of_a_sweep_costs_or_does_not_cost_or_cannot_be_said() -> None
     )
     assert lines[1].startswith("With 0.1 % loss the time grows to ")
     assert (
-        "With a smallest time-out of 5.00 ms, the time grows by less than a tenth even at a loss of 1 % (1.01 times)."
+        "With a smallest time-out of 5.00 ms, the time grows by less than 10 %, even with a loss of 1 % (1.01 times)."
         in lines
     )
     (unsure,) = [line for line in lines if line.startswith("With a smallest time-out of 200 ms")]
-    assert (
-        "64 draws are too few to decide whether a loss of 1 % costs a tenth of the time (95 % interval: 1 to " in unsure
-    )
+    assert "64 random replays are too few to decide whether the time grows by 10 % with a loss of 1 %" in unsure
+    assert "(95 % interval: 1 to " in unsure
     assert "Use --set repeats=" in unsure
     assert not any("no loss" in line for line in lines)
 
@@ -76,15 +75,17 @@ def test_each_line_of_a_sweep_costs_or_does_not_cost_or_cannot_be_said() -> None
 def test_a_sure_cost_is_named_with_an_uncertain_one() -> None:
     lines = said("probability=0.1%:1%,rto=200ms", p1_200=ONE_LATE, p10_200=ALL_LATE)
     assert lines[-1] == (
-        "With a smallest time-out of 200 ms, the time grows by more than a tenth from a loss of 1 % on (1.4 times), perhaps from "
+        "With a smallest time-out of 200 ms, the time grows by more than 10 % from a loss of 1 % on (1.4 times), perhaps from "
         "a loss of 0.1 % on."
     )
 
 
 def test_draws_without_a_loss_do_not_prove_that_losses_are_free() -> None:
-    """A loss in up to 5.6 % of all runs would have shown in none of 64: of 2 s it costs more than a tenth, of 5 ms not."""
-    assert "64 draws are too few" in said("probability=0.1%:1%,rto=2s", p1_2000=NONE_LATE, p10_2000=NONE_LATE)[-1]
-    assert "less than a tenth" in said("probability=0.1%:1%,rto=5ms", p1_5=NONE_LATE, p10_5=NONE_LATE)[-1]
+    """A loss in up to 5.6 % of all runs would have shown in none of 64: of 2 s it costs more than 10 %, of 5 ms not."""
+    assert (
+        "64 random replays are too few" in said("probability=0.1%:1%,rto=2s", p1_2000=NONE_LATE, p10_2000=NONE_LATE)[-1]
+    )
+    assert "less than 10 %" in said("probability=0.1%:1%,rto=5ms", p1_5=NONE_LATE, p10_5=NONE_LATE)[-1]
 
 
 @pytest.mark.parametrize("late", [0, 1, 3, 20, 64])

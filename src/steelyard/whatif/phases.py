@@ -59,8 +59,8 @@ def _waits(phases: Phases) -> Iterator[str]:
     share = phases.waited / phases.computing
     if share >= FEW:
         yield (
-            f"In their longer phases all ranks together waited {quantity(phases.waited, 's')} for a processor, "
-            f"{percent(share, 1)} of the computing time. Other processes cause this interference."
+            f"In their longer phases, all ranks together waited {quantity(phases.waited, 's')} for a processor. This "
+            f"is {percent(share, 1)} of the computing time. The cause is interference by other processes."
         )
 
 
@@ -69,25 +69,28 @@ def sentences(phases: Phases | None, ranks: int, measured: bool) -> Iterator[str
     if phases is None or not phases.count or ranks < 2:
         return
     if not phases.outliers:
-        yield "No computing phase is an outlier: none is longer than the longest phase of the median rank."
+        yield "No computing phase is an outlier: no phase is longer than the longest phase of a typical (median) rank."
         yield from _waits(phases)
         return
     share = phases.outlying / phases.computing
     where = f"{plural(phases.outliers, 'outlier')} on {plural(phases.outlying_ranks, 'rank')}"
     yield (
-        f"The {phases.count} computing phases have {where}, which take {percent(share, 1)} of the computing time"
-        f"{', too little to matter' if share < FEW else ''}. An outlier is at least {quantity(phases.limit, 's')} long, longer "
-        "than the longest phase of the median rank."
+        f"A computing phase is the time of a rank between two calls of MPI. Of {phases.count} phases, {where} take "
+        f"{percent(share, 1)} of the computing time{', which is too little to matter' if share < FEW else ''}. An outlier "
+        f"is at least {quantity(phases.limit, 's')} long, longer than the longest phase of a typical (median) rank."
     )
     if not measured:
-        yield "The trace has no waits for a processor. The cause, imbalance or interference, is therefore unknown."
+        yield (
+            "The trace does not say how long the ranks waited for a processor. So it is unknown whether the cause is "
+            "imbalance or interference."
+        )
     elif 2 * phases.explained >= phases.outliers:
         yield (
-            f"The cause is interference: without the waits for a processor, {phases.explained} of {phases.outliers} would not be "
-            "outliers. Other processes used the processor."
+            "The cause is interference: other processes used the processors. Without the waits for a processor, "
+            f"{phases.explained} of the {phases.outliers} outliers would disappear."
         )
     else:
         yield (
-            f"The cause is imbalance: without the waits for a processor, {phases.explained} of {phases.outliers} would not be "
-            "outliers. The ranks have more work, or slower cores."
+            "The cause is imbalance: these ranks have more work, or slower cores. Without the waits for a processor, "
+            f"only {phases.explained} of the {phases.outliers} outliers would disappear."
         )

@@ -77,7 +77,7 @@ def show(parts: Sequence[Part], trace: "Trace", as_json: bool) -> None:
     for sentence in undisturbed(parts[0].answer):
         console.print(escape(sentence))
     if trace.unreceived:
-        console.print(f"No rank receives {plural(trace.unreceived, 'message')} of the trace.")
+        console.print(f"The trace has {plural(trace.unreceived, 'message')} that no rank receives.")
     replays = sum(len(p.times) for part in parts for p in part.answer.predictions)
     seconds = sum(part.answer.seconds for part in parts)
     rate = trace.events * replays / seconds if seconds else None
@@ -218,10 +218,14 @@ def _traced(trace: "Trace", predicted: float, console: Console) -> None:
     """Prints the traced time, and which parts the trace lacks."""
     traced = trace.traced
     if trace.crossing:
-        console.print(f"The replay leaves out {plural(trace.crossing, 'message')} across the borders of the region.")
+        console.print(
+            f"The replay leaves out {plural(trace.crossing, 'message')} that were sent before the region "
+            "and received in it, or the other way round."
+        )
     if trace.even:
         console.print(
-            f"The archive has only the total bytes of {plural(trace.even, 'call')} of MPI_Alltoallv. The replay divides the "
+            f"The archive has only the total bytes of {plural(trace.even, 'call')} of MPI_Alltoallv. The replay "
+            "divides the "
             "bytes of each rank evenly."
         )
     if not traced:
@@ -229,23 +233,29 @@ def _traced(trace: "Trace", predicted: float, console: Console) -> None:
     _whole(traced, trace, console)
     if trace.crossing is None and not traced.broken and abs(predicted / traced.time - 1) > ALIKE:
         console.print(
-            f"The undisturbed replay takes {quantity(predicted, 's', 4)}, {predicted / traced.time:.3g} times the traced time. "
-            "The replay keeps the computing time between calls of MPI, and replaces the time within MPI by that of its network. "
-            "The run had its real network, waits for a processor within calls, and the tracer."
+            f"The undisturbed replay takes {quantity(predicted, 's', 4)}, {predicted / traced.time:.3g} times the "
+            "traced time. "
+            "The replay uses the traced computing time between the calls of MPI, and the modelled network for the "
+            "time within MPI. In the traced run, the time within MPI also contains the real network, waits for a "
+            "processor, and the overhead of the tracer."
         )
     for one in traced.broken[:MOST_BROKEN]:
         console.print(f"Rank {one.rank} ends at its call {one.call}: {one.why}.")
     if len(traced.broken) > MOST_BROKEN:
-        console.print(f"Further ranks that end early: {len(traced.broken) - MOST_BROKEN}.")
+        console.print(f"{plural(len(traced.broken) - MOST_BROKEN, 'more rank')} ended early.")
 
 
 def _whole(traced: "Traced", trace: "Trace", console: Console) -> None:
     """Prints the measurements of the whole run."""
     if trace.crossing is not None:
-        console.print(f"The ranks begin the region together. The whole run took {quantity(traced.time, 's', 4)}.")
+        console.print(
+            "In the replay, all ranks begin the region at the same time. The whole run took "
+            f"{quantity(traced.time, 's', 4)}."
+        )
         return
-    waited = f", {quantity(traced.preempted, 's')} of it waiting for a processor (the rank with the longest wait)"
+    waited = f" (the rank with the longest wait waited {quantity(traced.preempted, 's')} of it for a processor)"
     console.print(
-        f"Traced time: {quantity(traced.time, 's', 4)}{waited if traced.preempted else ''}; {plural(traced.calls, 'call')}, "
+        f"Traced time: {quantity(traced.time, 's', 4)}{waited if traced.preempted else ''}; "
+        f"{plural(traced.calls, 'call')}, "
         f"{quantity(traced.bytes, 'B')}"
     )

@@ -29,8 +29,9 @@ def _efficiency(shares: Shares | None) -> Iterator[str]:
     if shares is None:
         return
     yield (
-        f"The ranks compute {percent(shares.parallel)} of the time: load balance {percent(shares.load_balance)} × "
-        f"serialisation {percent(shares.serialisation)} × transfer {percent(shares.transfer)}."
+        f"The ranks compute during {percent(shares.parallel)} of the time. This is the product of load balance "
+        f"{percent(shares.load_balance)}, serialisation {percent(shares.serialisation)} and transfer "
+        f"{percent(shares.transfer)} (100 % = no loss)."
     )
     causes = {
         "load imbalance: some ranks compute longer than others. A faster network does not help": shares.load_balance,
@@ -49,7 +50,7 @@ def _busiest(answer: Answer) -> Iterator[str]:
     times = answer.account.computing
     most, mean = max(times), sum(times) / len(times)
     more = percent(most / mean - 1)
-    yield f"Rank {times.index(most)} computes most: {quantity(most, 's')}, {more} more than the mean of the ranks."
+    yield f"Rank {times.index(most)} computes longest: {quantity(most, 's')}, {more} longer than the mean of all ranks."
 
 
 def _path(path: CriticalPath | None) -> Iterator[str]:
@@ -61,8 +62,9 @@ def _path(path: CriticalPath | None) -> Iterator[str]:
     visited = sum(time > 0 for time in path.ranks)
     longest = max(range(len(path.ranks)), key=lambda rank: path.ranks[rank])
     yield (
-        f"The critical path follows {plural(path.messages, 'message')} over {plural(visited, 'rank')}: {', '.join(parts)}. "
-        f"It is longest on rank {longest}, {percent(path.ranks[longest] / path.time)} of the time."
+        "The critical path is the chain of computing and messages that determines the run time. It has "
+        f"{plural(path.messages, 'message')} and visits {plural(visited, 'rank')}: {', '.join(parts)}. It spends "
+        f"most time on rank {longest}, {percent(path.ranks[longest] / path.time)} of the run time."
     )
 
 
@@ -70,17 +72,18 @@ def _gains(found: tuple[Sensitivity, ...]) -> Iterator[str]:
     matter = sorted((s for s in found if s.tenth >= MATTERS), key=lambda s: -s.tenth)
     for s in matter:
         stops = (
-            f" A reduction below {percent(s.enough)} of it saves less than {percent(ENOUGH)} more."
+            f" If you reduce it to {percent(s.enough)}, a further reduction saves less than {percent(ENOUGH)} of the "
+            "time."
             if 0 < s.enough < 1
             else ""
         )
-        best = "The largest gain: a" if s == matter[0] else "A"
+        best = "The largest gain is here: 10 %" if s == matter[0] else "10 %"
         yield (
-            f"{best} tenth less {_cost(s)} saves {percent(s.tenth, 1)} of the time. "
-            f"Without this cost the program saves {percent(s.most)}.{stops}"
+            f"{best} less {_cost(s)} saves {percent(s.tenth, 1)} of the time. Without this cost, the program "
+            f"takes {percent(s.most)} less time.{stops}"
         )
     if rest := [_cost(s) for s in found if s.tenth < MATTERS]:
-        yield f"A tenth less {' or '.join(rest)} saves less than {percent(MATTERS)} of the time."
+        yield f"10 % less {' or '.join(rest)} saves less than {percent(MATTERS)} of the time."
 
 
 def _cost(s: Sensitivity) -> str:

@@ -101,8 +101,9 @@ def _range(found: Line) -> str:
     base = worst.prediction.time / worst.times
     least, most = (extreme(worst.prediction.times) / base for extreme in (min, max))
     return (
-        f"The largest mean over {plural(len(worst.prediction.times), 'draw')} is {worst.times:.3g} times the undisturbed time. "
-        f"Its draws lie between {least:.3g} and {most:.3g} times."
+        f"In the worst condition, the mean of {plural(len(worst.prediction.times), 'random replay')} is "
+        f"{worst.times:.3g} times the undisturbed time. These replays take between {least:.3g} and {most:.3g} "
+        "times the undisturbed time."
     )
 
 
@@ -123,16 +124,16 @@ def _answered(line: Line, condition: str, where: Callable[[Point], str]) -> str:
     doubtful = [s for s in before if s.costs is None]
     if over:
         perhaps = f", perhaps from {where(doubtful[0].point)} on" if doubtful else ""
-        return f"{condition}, the time grows by more than a tenth from {where(over.point)} on ({over.times:.3g} times){perhaps}."
+        return f"{condition}, the time grows by more than 10 % from {where(over.point)} on ({over.times:.3g} times){perhaps}."
     if doubtful:
         unsure = doubtful[-1]
         return (
-            f"{condition}, {plural(len(unsure.prediction.times), 'draw')} are too few to decide whether {where(unsure.point)} "
-            f"costs a tenth of the time (95 % interval: {unsure.low:.3g} to {unsure.high:.3g} times). "
-            f"Use --set repeats={unsure.enough}."
+            f"{condition}, {plural(len(unsure.prediction.times), 'random replay')} are too few to decide whether the "
+            f"time grows by 10 % with {where(unsure.point)} (95 % interval: {unsure.low:.3g} to {unsure.high:.3g} "
+            f"times). Use --set repeats={unsure.enough}."
         )
     last = line[-1]
-    return f"{condition}, the time grows by less than a tenth even at {where(last.point)} ({last.times:.3g} times)."
+    return f"{condition}, the time grows by less than 10 %, even with {where(last.point)} ({last.times:.3g} times)."
 
 
 def _name_ranks(found: Line, ranks: int) -> Iterator[str]:

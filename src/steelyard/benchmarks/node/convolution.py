@@ -1,14 +1,14 @@
 """Two-dimensional convolution (Mont-Blanc 2dcon)
 
-The kernel filters an image of doubles with five by five weights. The image is zero beyond its border. Every pixel takes 25
+The kernel filters an image of doubles with five by five weights. The image is zero beyond its border. Every pixel needs 25
 multiplications and 24 additions.
 
-Reading: The arithmetic limits this kernel with few threads, and the memory with many. Rows that are computed together share
-their loads, so a good use of registers gives much of the speed.
+Reading: The arithmetic limits this kernel with few threads, and the memory with many. A program that computes several rows
+together loads each pixel only once for all of them. A good use of registers therefore makes this kernel much faster.
 
-Caution: This filter is a product of two short filters. A program that uses this would save most of the work; the kernel does
-not. It stores images larger than the last-level cache past the caches (stores=ordinary and stores=streaming choose one way). It
-rounds the edge down to whole cache lines.
+Caution: This filter is the product of two filters of one dimension. A program could use this and save most of the work, but the
+kernel does not. For images larger than the last-level cache, it uses stores that bypass the caches. The parameter
+stores=ordinary or stores=streaming chooses the kind of stores for all sizes. It rounds the edge down to whole cache lines.
 
 Source: The kernel "2dcon" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes, filter and this program are
 our own.

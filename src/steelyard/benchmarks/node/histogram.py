@@ -3,11 +3,12 @@
 The kernel counts random 32-bit keys in 256 bins, by their upper 8 bits. Each worker has its own counts, and all counts are
 added at the end.
 
-Reading: The counts fit into the first-level cache (on a GPU, into the local memory of a work group). The speed is that of an
-increment whose address depends on the key. More workers help until the memory cannot deliver keys faster.
+Reading: The counts fit into the first-level cache (on a GPU, into the local memory of a work group). The kernel shows how fast
+a machine increments a counter whose address depends on the data. More workers help until the memory cannot deliver the keys
+faster.
 
-Caution: The keys are spread evenly over the bins. If many keys were equal, their increments would wait for each other, most of
-all on a GPU.
+Caution: The keys are spread evenly over the bins. With many equal keys, the kernel would be slower, because the increments of
+the same bin wait for each other. This effect is strongest on a GPU.
 
 Source: The kernel "hist" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes and this program are our own.
 """

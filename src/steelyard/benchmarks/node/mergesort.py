@@ -2,12 +2,13 @@
 
 A parallel merge sort sorts four million 64-bit integers. The input is the same table each time.
 
-Reading: Sorted runs double in length with each pass. Each pass that exceeds a core's cache moves all keys through the memory,
-and all threads wait for each other between passes. So the memory, the barriers and the handling of unpredictable data all
-count. Vectors of keys are merged by networks of comparisons without branches, which suits processors with wide vectors.
+Reading: With each pass, the sorted parts of the table become twice as long. As soon as a part no longer fits into the cache of
+a core, each pass moves all keys through the memory. All threads wait for each other between the passes. Therefore the speed
+depends on the memory, on barriers, and on how well the processor handles data that it cannot predict. The kernel merges vectors
+of keys by a fixed series of comparisons without branches. This is faster on processors with wide vectors.
 
 Caution: A radix sort, which uses the bits of the keys, can be faster than any sort by comparison. A device sorts its share
-alone. The threads merge both shares at the end, after a copy of the device's share if the device has its own memory.
+alone. At the end, the threads merge both shares. If the device has its own memory, its share is copied first.
 
 Source: The kernel "msort" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes and this program are our own.
 K. E. Batcher, Sorting networks and their applications, AFIPS 1968; J. Chhugani et al., Efficient Implementation of Sorting on

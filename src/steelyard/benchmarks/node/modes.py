@@ -120,7 +120,8 @@ def figures_of(name: str) -> Callable[[tuple[Result, ...], Machine], tuple[Figur
                 x=Axis("mode"),
                 y=Axis("time of an iteration", "s"),
                 series=series,
-                caption="Shorter is better. The data are already on the device: the transfers are timed separately.",
+                caption="Shorter bars are better. The data are on the device before the measurement starts: the "
+                "transfers are timed separately.",
             ),
         )
 

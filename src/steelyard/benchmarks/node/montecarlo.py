@@ -4,12 +4,12 @@
 numbers.
 
 Reading: The kernel does not read from memory, and no thread waits for another. Its speed depends on arithmetic: integer
-arithmetic for the random numbers, floating-point arithmetic for the rest. Each step of a chain needs the step before, so a
-machine must find its parallelism among the chains. A device with more units than chains stays partly idle.
+arithmetic for the random numbers, floating-point arithmetic for the rest. Each step of a chain needs the step before, so only
+different chains can run in parallel. If a device has more arithmetic units than there are chains, some of them stay idle.
 
-Caution: The exponential function and the random number generator are part of this program. They do the same operations on every
-machine, so the chains are identical, bit for bit, for any number of threads and on every device. The functions of a library may
-be faster or more accurate; the kernel does not measure them.
+Caution: The kernel has its own exponential function and its own random number generator. They do the same operations on every
+machine, so all chains are identical, bit for bit, with any number of threads and on every device. The functions of a library
+may be faster or more accurate, but the kernel does not use them.
 
 Source: The kernel "amcd" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes and this program are our own.
 N. Metropolis et al., Equation of State Calculations by Fast Computing Machines, J. Chem. Phys. 21 (1953).

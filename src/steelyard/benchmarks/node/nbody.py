@@ -1,15 +1,16 @@
 """All pairs of bodies (Mont-Blanc nbody)
 
-The kernel computes the gravitational accelerations of bodies in a cube, for every pair of bodies, in double precision.
+The kernel computes the acceleration of bodies in a cube by gravity. It computes the force of every pair of bodies, in double
+precision.
 
-Reading: All positions fit into the caches, and the kernel uses each position many times. So arithmetic limits its speed, with
-one reciprocal square root for each pair. Wide vectors of a processor and many units of a device show their full effect here.
-The speed counts 20 operations for each pair, as is usual for this problem, whatever the program does.
+Reading: All positions fit into the caches, and the kernel uses each position many times. Therefore the arithmetic limits its
+speed. Each pair needs one reciprocal square root. Wide vectors of a processor, or many units of a device, make this kernel much
+faster. The speed counts 20 operations for each pair, as is usual for this problem. A program may carry out another number.
 
-Caution: Processors differ more in the speed of reciprocal square roots than in that of additions and products. The threads use
-the processor's own estimate, if it has one, and refine it to double precision. So compare the share of the peak between
-machines with care. The kernel does not use the symmetry of the forces, which would halve the work; most programs for devices do
-not use it either.
+Caution: The speed of reciprocal square roots differs more between processors than the speed of additions and multiplications.
+If a processor has an instruction that estimates this root, the threads use it and improve the result to double precision.
+Therefore be careful when you compare the share of the peak between machines. The kernel does not use the symmetry of the
+forces, which would halve the work; most programs for devices do not use it either.
 
 Source: The kernel "nbody" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes and this program are our own.
 """

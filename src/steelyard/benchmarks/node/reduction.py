@@ -2,13 +2,13 @@
 
 The kernel computes s = Σ x over a long vector of doubles. Each worker adds its own part, and all parts are added at the end.
 
-Reading: A vector larger than the caches is read as fast as the memory allows. Nothing is written, so this is the read bandwidth
-alone. A vector that fits into a cache shows how well additions overlap: one addition takes about four cycles, so several sums
-must run at once.
+Reading: With a vector larger than the caches, the memory limits the speed. The kernel writes nothing, so the result is the
+bandwidth of reading alone. With a vector that fits into a cache, the result shows how well additions overlap. One addition
+takes about four cycles, so the kernel must compute several sums at the same time.
 
-Caution: The numbers are integers, so their sum is exact in any order. The sum of other data depends on the number of workers,
-since the order of the additions changes. A device that works alone keeps its sum. If threads and a device work together, the
-time includes the transfer of the sum to the host.
+Caution: All numbers of the vector are whole numbers, so their sum is exact in any order. With other numbers, the sum would
+depend on the number of workers, because the order of the additions changes. A device that works alone keeps its sum in its own
+memory. If threads and a device work together, the time includes the transfer of the sum to the host.
 
 Source: The kernel "red" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes and this program are our own.
 """

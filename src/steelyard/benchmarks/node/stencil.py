@@ -1,14 +1,17 @@
 """Three-dimensional stencil (Mont-Blanc 3dstc)
 
-The kernel does steps of diffusion in a cube of doubles. Each point becomes c0 times itself plus c1 times the sum of its six
-neighbours. The border is fixed, and the two grids change places after every step.
+The kernel computes steps of diffusion in a cube of doubles. The new value of a point is c0 times its old value plus c1 times
+the sum of its six neighbours. The values at the border are fixed. The kernel reads one grid and writes another one, and
+exchanges both after every step.
 
-Reading: If three planes fit into a cache, each point is read from the memory once and written once, and the memory sets the
-speed. In mixed mode the two shares exchange the planes at their border after every step; the time includes this.
+Reading: If three planes of the cube fit into a cache, the kernel reads each point from the memory once and writes it once. The
+memory then limits the speed. If threads and a device work together, they exchange the planes at the border of their shares
+after every step. The time includes this.
 
-Caution: The count is 16 bytes for each point, which is the minimum. Ordinary stores read each line before they write it, which
-makes 24 bytes. Grids larger than the last-level cache are stored past the caches instead (stores=ordinary and stores=streaming
-choose one way). The kernel rounds the edge down to whole cache lines.
+Caution: The bandwidth counts 16 bytes for each point, which is the minimum. Ordinary stores read each cache line before they
+write it, so the memory moves 24 bytes. For grids larger than the last-level cache, the kernel uses stores that bypass the
+caches. The parameter stores=ordinary or stores=streaming chooses the kind of stores for all sizes. The kernel rounds the edge
+down to whole cache lines.
 
 Source: The kernel "3dstc" of the Mont-Blanc micro-benchmarks (N. Rajovic et al., SC 2013); sizes, coefficients and this program
 are our own.

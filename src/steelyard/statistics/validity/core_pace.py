@@ -31,8 +31,8 @@ def core_clock(case: Measured) -> Observation | None:
         clocks,
         CLOCK_DIP,
         lambda border, least, most: (
-            f"the true clock was more than {short_percent(CLOCK_DIP)} below {most / 1e9:.3g} GHz in {{}} samples, "
-            f"at worst {least / 1e9:.3g} GHz"
+            f"in {{}} samples, the true clock was more than {short_percent(CLOCK_DIP)} below {most / 1e9:.3g} GHz "
+            f"(lowest: {least / 1e9:.3g} GHz)"
         ),
     )
 
@@ -49,8 +49,8 @@ def shared_core(case: Measured) -> Observation | None:
         issued,
         ISSUE_DIP,
         lambda border, least, most: (
-            f"the core issued fewer than {border:.2g} additions per cycle in {{}} samples, at worst {least:.2g} instead "
-            f"of {most:.2g}, because another hardware thread uses it"
+            f"in {{}} samples, the core issued fewer than {border:.2g} additions per cycle (lowest: {least:.2g}, "
+            f"usual: {most:.2g}), because another hardware thread used the core"
         ),
     )
 
@@ -74,7 +74,7 @@ def _followed(
     effect = (
         f"This changed the median by {percent(moved, 1, signed=True)}"
         if disturbed
-        else "The figure did not change with it"
+        else "The result did not change with it"
     )
     border, least = (1 - dip) * most, float(steady.min())
     words = say(border, least, most).format(f"{slow.sum()} of {len(slow)}")
@@ -116,14 +116,15 @@ def _changed(case: Measured, before: Array, after: Array) -> Observation | None:
     effect = (
         f"The time changed by {percent(moved, 1, signed=True)} during the case"
         if disturbed
-        else "The figure did not change with it"
+        else "The result did not change with it"
     )
     return Observation(
         disturbed,
         noted(
             "core clock",
             f"the true clock {word} by {short_percent(abs(change - 1))} during the case (median of the "
-            f"threads: from {np.median(before[usable]) / 1e9:.3g} to {np.median(after[usable]) / 1e9:.3g} GHz). {effect}.",
+            f"threads: from {np.median(before[usable]) / 1e9:.3g} to {np.median(after[usable]) / 1e9:.3g} GHz). "
+            f"{effect}.",
             change=change - 1,
             before=float(np.median(before[usable])),
             after=float(np.median(after[usable])),

@@ -37,14 +37,15 @@ def competing_load(case: Measured) -> Observation | None:
     lost = float(waited[measured].sum() / case.lengths[measured].sum())
     disturbed = share > HIT_SHARE and (lost > 0.01 or abs(case.moved(hit)) > 0.01)
     disturbed = disturbed or (share > SOME and lost > 0.05)
-    effect = "" if disturbed else ". These samples are too few to change the median"
+    effect = "" if disturbed else " These samples are too few to change the median."
     mostly, of_rank = _waiting_rank(case)
     return Observation(
         disturbed,
         noted(
             "competing load",
-            f"a thread waited for its processor for more than {short_percent(HIT)} of the sample in {hit.sum()} of "
-            f"{measured.sum()} samples, in total for {short_percent(lost)} of the time{effect}.{mostly}",
+            f"in {hit.sum()} of {measured.sum()} samples, a thread waited for its processor for more than "
+            f"{short_percent(HIT)} of the sample. All waits together took {short_percent(lost)} of the "
+            f"time.{effect}{mostly}",
             samples=int(hit.sum()),
             of=int(measured.sum()),
             share=lost,
@@ -82,7 +83,7 @@ def _switched(case: Measured) -> Observation | None:
         noted(
             "competing load",
             f"other processes interrupted {hit.sum()} of {len(hit)} samples. The median of all samples is "
-            f"{short_percent(moved)} above the median of the others.",
+            f"{short_percent(moved)} above the median of the samples without an interruption.",
             samples=int(hit.sum()),
             of=len(hit),
             moved=moved,
@@ -137,7 +138,8 @@ def throttled(case: Measured) -> Observation | None:
         disturbed,
         noted(
             "throttled",
-            f"the processor quota of the control group stopped the case for {seconds:.3g} s{_share_of_case(seconds, case)}.",
+            f"the processor quota of the control group stopped the case for {seconds:.3g} "
+            f"s{_share_of_case(seconds, case)}.",
             seconds=seconds,
             elapsed=case.elapsed,
             share=seconds / case.elapsed if case.elapsed else None,
@@ -170,7 +172,7 @@ def oversubscribed(case: Measured) -> Observation | None:
     """Returns an observation if there were more threads or ranks than processors."""
     if not case.surroundings.oversubscribed:
         return None
-    text = f"more threads or ranks than processors ({case.cpus}) took turns."
+    text = f"there were more threads or ranks than processors ({case.cpus}), so they shared the processors."
     return Observation(True, noted("oversubscribed", text, processors=case.cpus))
 
 
@@ -183,8 +185,8 @@ def bimodal(case: Measured) -> Observation | None:
         True,
         noted(
             "bimodal",
-            f"{short_percent(two_modes.upper_share)} of the samples lie around a value that is "
-            f"{short_percent(two_modes.upper / two_modes.lower - 1)} above the others.",
+            f"the samples form two groups: {short_percent(two_modes.upper_share)} of them lie around a value that is "
+            f"{short_percent(two_modes.upper / two_modes.lower - 1)} above the value of the others.",
             share=two_modes.upper_share,
             apart=two_modes.upper / two_modes.lower - 1,
         ),
@@ -211,7 +213,8 @@ def autocorrelation(case: Measured) -> Observation | None:
         False,
         noted(
             "autocorrelation",
-            f"the {n} samples depend on each other and count as {effective:.0f} independent ones, so the interval is wider.",
+            f"the {n} samples depend on each other. They say as much as {effective:.0f} independent samples, so the "
+            "interval is wider.",
             samples=n,
             independent=effective,
         ),
@@ -238,4 +241,4 @@ def _processor_time(
 def _share_of_case(seconds: float, case: Measured) -> str:
     if case.elapsed is None:
         return ""
-    return f", {short_percent(seconds / case.elapsed)} of the {case.elapsed:.3g} s of the case"
+    return f", which is {short_percent(seconds / case.elapsed)} of the time of the case ({case.elapsed:.3g} s)"

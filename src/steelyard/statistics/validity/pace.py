@@ -262,13 +262,14 @@ def _waited(case: Measured) -> Mask:
 
 def _evidence(case: Measured, kind: Kind, beside: _Beside, bounds: Bounds) -> Evidence:
     measure, hit = MEASURES[kind], int(beside.hit.sum())
-    many, them = (f"{hit} of {len(beside.hit)} samples", "them") if len(beside.hit) > 1 else ("the sample", "it")
+    many = f"{hit} of {len(beside.hit)} samples" if len(beside.hit) > 1 else "the sample"
     worst = measure.words.format(measure.written(beside.worst))
     best = measure.written(bounds.best[kind])
     mostly, of_rank = _rank(case, kind)
     numbers = {"samples": hit, "of": len(beside.hit), kind: beside.worst, "best": bounds.best[kind], **of_rank}
     text = (
-        f"{many} had a slow reading beside {them}: at worst, {worst}. The best value of this machine is {best}.{mostly}"
+        f"the machine was slow beside {many}. In the worst case, {worst}; the best value of this machine is "
+        f"{best}.{mostly}"
     )
     return noted(measure.cause, text, **numbers)
 
@@ -288,5 +289,5 @@ def _rank(case: Measured, kind: Kind) -> tuple[str, Mapping[str, float]]:
     if loss < measure.loss:
         return "", {}
     where = f"processor {cpus[worst]}" if cpus[worst] >= 0 else "not pinned"
-    words = f" The slowest was rank {worst} on {hosts[worst]} ({where}), {percent(loss)} behind the others."
+    words = f" Rank {worst} on {hosts[worst]} ({where}) was the slowest, {percent(loss)} behind the others."
     return words, {"rank": worst, "behind": loss}

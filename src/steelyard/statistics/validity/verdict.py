@@ -157,7 +157,7 @@ def _wrong(row: Array, sound: bool, check: Check | None) -> Iterator[Evidence]:
         yield noted("samples", "no sample was taken.", samples=0)
     elif not sound:
         wrong = int(np.count_nonzero(~times(row)))
-        yield noted("samples", f"{wrong} of {row.size} samples are impossible times.", samples=wrong, of=row.size)
+        yield noted("samples", f"{wrong} of {row.size} samples have impossible times.", samples=wrong, of=row.size)
 
 
 def _too_coarse(case: Measured, share: float) -> Iterator[Evidence]:

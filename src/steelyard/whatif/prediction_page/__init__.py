@@ -96,7 +96,10 @@ def _engine(answers: Sequence[Answer]) -> str:
 
 def _network(found: Prediction) -> str:
     protocol, name = link(found), found.point.network.name
-    words = f"latency L {quantity(protocol.L, 's')}, overhead o {quantity(protocol.o, 's')}, gap g {quantity(protocol.g, 's')}, "
+    words = (
+        f"latency L {quantity(protocol.L, 's')}, overhead o {quantity(protocol.o, 's')}, gap g "
+        f"{quantity(protocol.g, 's')}, "
+    )
     rate = quantity(1 / protocol.G, "B/s") if protocol.G else "unlimited bytes per second"
     return f"{name + ': ' if name else ''}{words}{rate}"
 
@@ -138,7 +141,7 @@ def _ranks(account: Account | None) -> list[Figure]:
     return [
         Figure(
             name="ranks",
-            title="Where the time of each rank goes, undisturbed",
+            title="Time of each rank, undisturbed",
             kind="lines",
             x=Axis("rank"),
             y=Axis("time", "s"),
@@ -158,12 +161,13 @@ def _sensitivity(answer: Answer) -> list[Figure]:
     return [
         Figure(
             name="sensitivity",
-            title="Time against each cost",
+            title="Predicted time if one cost is reduced",
             kind="lines",
-            x=Axis("remaining cost, %"),
+            x=Axis("remaining part of the cost, %"),
             y=Axis("time / time today"),
             series=lines,
-            caption="Each line changes one cost, without loss and noise. Bandwidth: the time for each byte. Cores: the time to "
-            "compute. A flat line means that a further reduction saves nothing.",
+            caption="Each line shows the time if only this cost is reduced, without loss and noise. Bandwidth means "
+            "the time for each byte. Cores means the time to compute. If a line is flat, a further reduction "
+            "saves nothing.",
         )
     ]

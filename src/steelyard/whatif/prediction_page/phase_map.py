@@ -13,7 +13,8 @@ def phase_map(phases: Phases | None) -> list[Figure]:
         _ranks(first, phases.together) for first in range(0, len(phases.rows) * phases.together, phases.together)
     )
     limit = (
-        f" Phases from {quantity(phases.limit, 's')} on are outliers: longer than the longest phase of the median rank."
+        f" Phases of {quantity(phases.limit, 's')} or more are outliers: they are longer than the longest phase of a "
+        "typical (median) rank."
         if phases.outliers
         else ""
     )
@@ -22,14 +23,14 @@ def phase_map(phases: Phases | None) -> list[Figure]:
             name="phases",
             title="Computing phases by rank and length",
             kind="heat",
-            x=Axis("length of the phase, from", "s", log=True),
+            x=Axis("length of the phase (start of the column)", "s", log=True),
             y=Axis("ranks" if phases.together > 1 else "rank"),
             z=tuple(tuple(float(count) if count else None for count in row) for row in phases.rows),
             columns=phases.edges,
             rows=rows,
             value=Axis("phases", log=True),
-            caption="A phase is the computing of a rank between two calls of MPI. Each column is a tenth of a decade wide. "
-            f"If all ranks have the same columns, the work is balanced.{limit}",
+            caption="A phase is the time that a rank computes between two calls of MPI. Ten columns cover a factor "
+            f"of ten. If all ranks have the same columns, the work is balanced.{limit}",
         )
     ]
 

@@ -38,7 +38,7 @@ PROBABILITY = Swept(
     lambda p: f"loss {100 * p.point.loss.probability:g} %",
 )
 DURATION = Swept("interruption", "s", lambda p: p.point.noise.duration, lambda p: quantity(p.point.noise.duration, "s"))
-PERIOD = Swept("period", "s", lambda p: p.point.noise.period, lambda p: f"each {quantity(p.point.noise.period, 's')}")
+PERIOD = Swept("period", "s", lambda p: p.point.noise.period, lambda p: f"every {quantity(p.point.noise.period, 's')}")
 
 
 def _swept(ranks: int) -> tuple[Swept, Swept, tuple[Swept, ...]]:
@@ -102,8 +102,8 @@ def _map(scaled: Scaled, name: str) -> Figure:
         rows=rows,
         columns=columns,
         value=Axis("time / undisturbed time", log=True),
-        caption="Means of the draws. Interruptions alone take the share length / period of the time. The rest of the loss is "
-        "waiting for interrupted ranks.",
+        caption="Each value is the mean of several random replays. The interruptions themselves take the share "
+        "length / period of the time. The rest of the loss is time in which ranks wait for interrupted ranks.",
     )
 
 
@@ -123,11 +123,11 @@ def _lines(scaled: Scaled, varying: Sequence[Swept], beside: bool, name: str, fi
         lines.append(Series(", ".join(s.words(pairs[0][0]) for s in others) or "predicted", x, y, low, high))
     tall = _wide([y for line in lines for y in line.y if y is not None])
     more = (
-        f" The figure has the first {MOST_LINES} of {len(lines)} lines. The table has all."
+        f" The figure shows the first {MOST_LINES} of {len(lines)} lines. The table shows all."
         if len(lines) > MOST_LINES
         else ""
     )
-    at = f" All points have {fixed.words(scaled[0][0])}." if fixed else ""
+    at = f" This holds for all points: {fixed.words(scaled[0][0])}." if fixed else ""
     return Figure(
         name=name,
         title=f"Time against {over.title}",
@@ -136,7 +136,7 @@ def _lines(scaled: Scaled, varying: Sequence[Swept], beside: bool, name: str, fi
         y=Axis("time / undisturbed time", log=tall) if beside else Axis("time", "s", log=tall),
         series=tuple(lines[:MOST_LINES]),
         marks=(Mark("y", 1.0, "undisturbed"),) if beside else (),
-        caption=f"Means of the draws with their 95 % intervals.{at}{more}",
+        caption=f"Each point is the mean of several random replays, with its 95 % interval.{at}{more}",
     )
 
 

@@ -22,15 +22,15 @@ def _lines(found: Timelines, name: str) -> Figure:
         name=f"{name}-timelines",
         title="Activity of the ranks, undisturbed (above) and disturbed (below)",
         kind="heat",
-        x=Axis("time, from", "s"),
+        x=Axis("time (start of the interval)", "s"),
         y=Axis("ranks"),
         z=(*above, (None,) * steps, *below),
         columns=tuple(found.span * step / steps for step in range(steps)),
         rows=(*(f"{rank} undisturbed" for rank in ranks), "", *(f"{rank} disturbed" for rank in ranks)),
         value=Axis("waiting", "%"),
-        caption=f"One draw with {_conditions(found.disturbed.point)}. It takes {quantity(found.disturbed.time, 's')} instead of "
-        f"{quantity(found.undisturbed.time, 's')}. "
-        f"Dark: computing and message overhead. Light: waiting.{grouped}",
+        caption=f"The figure shows one random replay with {_conditions(found.disturbed.point)}. It takes "
+        f"{quantity(found.disturbed.time, 's')} instead of {quantity(found.undisturbed.time, 's')}. "
+        f"Dark colours mean computing and message overhead; light colours mean waiting.{grouped}",
     )
 
 
@@ -60,13 +60,14 @@ def _sent(found: Timelines, name: str) -> Figure:
         )
     return Figure(
         name=f"{name}-sent",
-        title="Time from the sender to the receiver of messages",
+        title="Time of the messages from sender to receiver",
         kind="lines",
-        x=Axis("time until the message has arrived, from", "s", log=True),
+        x=Axis("time until the message has arrived (start of the column)", "s", log=True),
         y=Axis("share of the messages", "%", log=True),
         series=tuple(series),
-        caption="From the network interface of the sender to the arrival, in columns of a tenth of a decade. Messages far to the "
-        "right are late: they were lost and sent again, or they waited for such messages.",
+        caption="The time begins at the network interface of the sender and ends at the arrival. Ten columns cover a "
+        "factor of ten. Messages far to the right are late: they were lost and sent again, or they waited for "
+        "such messages.",
     )
 
 
@@ -79,7 +80,7 @@ def _conditions(point: Point) -> str:
     if point.noise.any:
         parts.append(f"interruptions of {quantity(point.noise.duration, 's')}")
     if point.noise.period:
-        parts[-1] += f" each {quantity(point.noise.period, 's')}"
+        parts[-1] += f" every {quantity(point.noise.period, 's')}"
     if point.affected < 1:
         parts.append(f"at {100 * point.affected:.3g} % of the ranks")
     return ", ".join(parts)

@@ -140,7 +140,7 @@ def _nominal(results: tuple[Result, ...]) -> str:
         return ""
     return (
         f"{', '.join(clauses)}, because its algorithm is better. Its Mop/s use NPB's nominal count, "
-        "so they do not measure the arithmetic that is carried out."
+        "so they do not show how much arithmetic the cores carry out."
     )
 
 

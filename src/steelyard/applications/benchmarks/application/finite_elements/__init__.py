@@ -1,24 +1,29 @@
 """Finite elements: Poisson's equation by assembly and conjugate gradients
 
-This is an implicit solver as in engineering codes. The unit cube is divided into hexahedra, each bent differently. The program
-integrates their matrices, adds them to one sparse matrix with 27 entries in each row, and imposes the known values on the
-faces. Conjugate gradients solve the system until the residual is 1e-10 of the first one. There are three kernels: `program` is
-all of it, `assembly` the integrals alone, `solver` a fixed number of iterations (`iterations`). Ranks have boxes of the mesh.
-They exchange the values at their borders before each product, and add two sums over all ranks in each iteration.
+The program solves Poisson's equation implicitly, as engineering programs do. The unit cube is divided into elements with six
+faces (hexahedra), and each element has a slightly different shape. The program calculates a small matrix for each element and
+adds all of them to one sparse matrix with 27 entries in each row (the assembly). It sets the known values on the faces of the
+cube. Then the method of conjugate gradients solves the system of equations until the residual is 1e-10 of the first one. There
+are three kernels: `program` is the whole program, `assembly` is the assembly alone, and `solver` runs a fixed number of
+iterations (`iterations`). Each rank has a box of the mesh. The ranks exchange the values at their borders before each product
+of the matrix and a vector, and calculate two sums over all ranks in each iteration.
 
-Reading: The assembly is vector arithmetic and scales with cores. The solver reads the whole matrix in each iteration, with two
-floating-point operations for twelve bytes. So the memory sets its speed, and a further core helps only if it adds bandwidth.
-The share of both depends on how often a program assembles. Every run is checked: its error against the analytic solution is
-within that of second order, and the residual is computed again with and without the matrix.
+Reading: The arithmetic of the cores limits the assembly, so its speed grows with the number of cores. The solver reads the
+whole matrix in each iteration, with two floating-point operations for twelve bytes. Therefore the memory limits its speed, and
+an additional core helps only if it adds bandwidth. Which of the two matters more depends on how often a program assembles its
+matrix. Steelyard checks every run: the difference from the exact solution must be as small as a method of second order allows,
+and the residual is computed again with and without the matrix.
 
 Caution: There is no preconditioner, so the number of iterations grows with the edge of the mesh. Weak scaling is therefore
-possible for assembly and solver, but not for the whole program. All ranks that share a border compute its elements, which costs
-small parts some per cent. A matrix that fits into the last-level cache shows the cache; that of 64³ elements has 89 MB. Bytes
-are counted as the least that must move. Ranks may have threads (`--set model=mpi --set threads=2`), pinned to the processors
-that follow. Disturbances are observed on the first thread of each rank only.
+possible for assembly and solver, but not for the whole program. Elements at a border are computed by all ranks that share the
+border, so small parts are a few per cent slower. If the matrix fits into the last-level cache, the result shows the cache, not
+the memory; the matrix of 64³ elements has 89 MB. The bandwidth counts the bytes that must move at least. Ranks may have threads
+(`--set model=mpi --set threads=2`), pinned to the next processors. Steelyard detects disturbances on the first thread of each
+rank only.
 
-Source: The definition is this project's; the method stands in every book on finite elements, as G. Strang, G. Fix, An Analysis
-of the Finite Element Method (1973), and M. Hestenes, E. Stiefel, J. Res. NBS 49 (1952). The problem is of the kind of miniFE.
+Source: The definition is our own. Books on finite elements describe the method, for example G. Strang, G. Fix, An Analysis of
+the Finite Element Method (1973). Conjugate gradients: M. Hestenes, E. Stiefel, J. Res. NBS 49 (1952). The problem is similar to
+that of miniFE.
 """
 
 from dataclasses import replace

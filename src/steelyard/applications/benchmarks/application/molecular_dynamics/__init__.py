@@ -1,27 +1,31 @@
 """Molecular dynamics: Lennard-Jones particles
 
-Particles that attract and repel each other (Lennard-Jones, cut off at 2.5 diameters and shifted) move by Newton's law, in
-double precision and reduced units. The density is 0.8442. The start is a face-centred cubic lattice with random velocities; 100
-steps of 0.005 by velocity Verlet follow. The forces use lists of neighbours with a skin of 0.3 diameters, made from link cells.
-The program makes the lists anew when a particle has crossed half of the skin. Ranks have blocks of the box. They exchange the
-particles near their borders in every step, and hand over those that leave. The speed counts the steps of single particles.
+The program simulates particles that attract and repel each other (Lennard-Jones potential, cut off at 2.5 diameters and
+shifted), in double precision. All values are in the reduced units of this potential. The density is 0.8442. At the start, the
+particles are on a face-centred cubic lattice and have random velocities. The program computes 100 steps of 0.005 by the method
+velocity Verlet. For the forces, each particle has a list of its neighbours within the cut-off plus 0.3 diameters (the skin).
+The program makes new lists when a particle has moved by half of the skin. Each rank has a block of the box. In every step, the
+ranks exchange the particles near their borders. A particle that leaves a block moves to another rank. The speed is the number
+of particles times the number of steps, per second.
 
-Reading: The instructions of a core limit this program. It loads each of a particle's 78 neighbours from its place in a cache,
-sorts the coordinates into vectors, and does 22 floating-point operations, one of them a division. `flops` and `bytes` of the
-record give the balance: 3 operations for each byte of lists and particles, so memory counts only if many cores share it. On
-many ranks the surface of a block counts against its volume: images and messages grow with it. A reduction over all ranks in
-every step decides whether the lists are still valid.
+Reading: The cores limit this program, not the memory. For each of about 78 neighbours of a particle, a core loads the
+coordinates from a cache, sorts them into vectors, and does 22 floating-point operations, one of them a division. The program
+does 3 operations for each byte (`flops` and `bytes` of the record), so the memory limits it only if many cores share the
+memory. With many ranks, the blocks are smaller and have more surface for their volume. Then the ranks need more copies of
+particles and more messages for the same work. In every step, all ranks decide together, by a reduction, whether the lists are
+still valid.
 
-Caution: The program computes every pair twice, once for each of its particles, so threads need no common sums. Flop/s count the
-operations that it carries out; a program that uses the symmetry of the pairs does half of them for the same particle steps. The
-steps are the first ones from a lattice, in which half of the temperature becomes potential energy. The number of particles must
-be a multiple of 4 and fill a box of whole cells; a prime number of cells is refused. Ranks may have threads (`--set model=mpi
---set threads=2`), pinned to the processors that follow. Disturbances are observed on the first thread of each rank only.
+Caution: The program computes every pair twice, once for each of its particles, so threads need no common sums. The flop/s count
+the operations that the program carries out. A program that computes each pair once needs only half of them for the same steps.
+The program computes only the first steps after the lattice, in which half of the temperature becomes potential energy. The
+number of particles must be a multiple of 4, and the particles must fill a box of whole cells. Steelyard refuses a prime number
+of cells. Ranks may have threads (`--set model=mpi --set threads=2`), pinned to the next processors. Steelyard detects
+disturbances on the first thread of each rank only.
 
-Source: Our own definition with this fluid's usual parameters. Lists and integration: L. Verlet, Phys. Rev. 159 (1967); cells:
-M. P. Allen, D. J. Tildesley, Computer Simulation of Liquids (2017). Each run is verified: the energy, but for the second-order
-error that the step is known to make (E. Hairer, C. Lubich, G. Wanner, Acta Numerica 12, 2003), the momentum, and the forces on
-32 particles beside sums over all particles. Written anew.
+Source: The definition is our own, with the usual parameters of this fluid. Lists and integration: L. Verlet, Phys. Rev. 159
+(1967). Cells: M. P. Allen, D. J. Tildesley, Computer Simulation of Liquids (2017). Steelyard checks every run. The energy must
+stay the same, except for the known second-order error of a step (E. Hairer, C. Lubich, G. Wanner, Acta Numerica 12, 2003). The
+momentum must stay the same. The forces on 32 particles must agree with sums over all particles. The program is new.
 """
 
 from dataclasses import replace
@@ -103,7 +107,7 @@ def flops(seconds: float, record: Record) -> float:
 
 
 metrics = (
-    Metric("rate", "particle-step/s", "higher", "steps of one particle in a second", rate),
+    Metric("rate", "particle-step/s", "higher", "particles × steps per second", rate),
     Metric("rate_each", "particle-step/s", "higher", "speed of each thread or rank", rate_each),
     Metric("time", "s", "lower", "time of all steps", time),
     Metric("flops", "flop/s", "higher", "speed by floating-point operations", flops),
@@ -126,8 +130,8 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("threads or ranks", log=True),
         y=Axis("speed of each", "particle-step/s"),
         series=_lines(results, "rate_each"),
-        caption="A level line shows ideal scaling. A line falls if the blocks have a large surface, if some ranks wait for "
-        "others, or if the clock is lower when all cores work.",
+        caption="If a line is level, the scaling is ideal. A line falls if the blocks have a large surface, if some "
+        "ranks wait for others, or if the clock is lower when all cores work.",
     )
     together = Figure(
         name="molecular-dynamics-all",
@@ -136,7 +140,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("threads or ranks", log=True),
         y=Axis("speed", "particle-step/s", log=True),
         series=_lines(results, "rate"),
-        caption="Both axes are logarithmic. A straight line that stays as steep as at its start shows ideal scaling.",
+        caption="Both axes are logarithmic. If a line stays as steep as at its start, the scaling is ideal.",
     )
     return of_each, together
 

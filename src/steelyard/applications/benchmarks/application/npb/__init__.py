@@ -129,9 +129,9 @@ def metrics_of(code: Code) -> tuple[Metric, ...]:
         return record.work["flops"] / seconds if large_enough(record) and record.work.get("flops") else None
 
     return (
-        Metric("rate", code.unit, "higher", "speed as NPB counts", rate),
+        Metric("rate", code.unit, "higher", "speed by NPB's count of operations", rate),
         Metric("rate_each", code.unit, "higher", "speed of each thread or rank", each),
-        Metric("time", "s", "lower", "time of the timed region", lambda seconds, record: seconds),
+        Metric("time", "s", "lower", "time of the timed part", lambda seconds, record: seconds),
         Metric("flops", "flop/s", "higher", "speed by floating-point operations", flops),
     )
 
@@ -187,7 +187,7 @@ def _each(code: Code, title: str, name: str, results: tuple[Result, ...]) -> Fig
     over = _counted(results)
     one = " or ".join(word.removesuffix("s") for word in over.split(" or "))
     loads = any("ranks_per_node" in r.parameters for r in results)
-    nodes = " The name of each line on several nodes says how many cores it loads on each node." if loads else ""
+    nodes = " For several nodes, the name of each line says how many cores are loaded on each node." if loads else ""
     return Figure(
         name=f"npb-{code.kernel}-each{name}",
         title=f"{title}: speed of each {one}",
@@ -195,8 +195,8 @@ def _each(code: Code, title: str, name: str, results: tuple[Result, ...]) -> Fig
         x=Axis(over, log=True),
         y=Axis(f"speed of each {one}", code.unit),
         series=_lines(results, "rate_each"),
-        caption="A level line shows ideal scaling. A line falls if the workers share a resource such as the memory or a "
-        f"network.{nodes}{_counted_by(code)}",
+        caption="If a line is level, the scaling is ideal. A line falls if the threads or ranks share a resource "
+        f"such as the memory or a network.{nodes}{_counted_by(code)}",
     )
 
 
@@ -209,8 +209,9 @@ def _all(code: Code, title: str, results: tuple[Result, ...]) -> Figure:
         x=Axis(_counted(results), log=True),
         y=Axis("speed", code.unit, log=True),
         series=_lines(results, "rate"),
-        caption="Both axes are logarithmic. A straight line that stays as steep as at its start shows ideal scaling. The speed "
-        f"uses NPB's count of operations. Compare it with the Mop/s of other systems, not with flop/s.{_counted_by(code)}",
+        caption="Both axes are logarithmic. If a line stays as steep as at its start, the scaling is ideal. The "
+        "speed uses NPB's count of operations. Compare it with the Mop/s of other systems, not with "
+        f"flop/s.{_counted_by(code)}",
     )
 
 

@@ -1,23 +1,26 @@
 """NPB CG: conjugate gradients on a random sparse matrix
 
 The program finds the smallest eigenvalue of a large sparse matrix by inverse iteration. Each step solves a system of equations
-by 25 steps of conjugate gradients. The matrix is random, so a product reads from all over a vector. Every run is verified
-against the published eigenvalue. Ranks share the matrix in blocks of rows and columns. They exchange parts of vectors by
-messages (MPI), or write them into each other's memory (one-sided communication of MPI, OpenSHMEM).
+by 25 steps of conjugate gradients. The entries of the matrix are at random places, so the product of the matrix and a vector
+reads the vector in random order. Steelyard compares the eigenvalue with the published one in every run. Each rank has a block
+of rows and columns of the matrix. The ranks send parts of vectors as messages (MPI), or write them into the memory of other
+ranks (one-sided communication of MPI, OpenSHMEM).
 
-Reading: Nearly all of the time goes into reading the matrix once for each step, with two floating-point operations for ten
-bytes. Class A fits into a large last-level cache. From class B on the memory sets the speed, and a further core helps only if
-it adds bandwidth. Between two products there are only sums over all ranks and an exchange of vectors. If the programming models
-differ, communication costs time.
+Reading: In each step, the program reads the whole matrix, with two floating-point operations for ten bytes. This takes nearly
+all of the time. Class A fits into a large last-level cache. From class B on, the memory limits the speed, and an additional
+core helps only if it adds bandwidth. Between two products, the ranks only calculate sums over all ranks and exchange vectors.
+If the programming models have different speeds, the cause is therefore the communication.
 
-Caution: NPB counts operations by an estimate of the length of the rows, which is off by a few per cent; flop/s use the real
-number of entries. The matrix is stored in slices of eight rows with 16-bit columns, in blocks whose part of the vector stays in
-a cache. So it moves less data than compressed rows with 32-bit columns. The entries and the steps are those of NPB. The number
-of ranks must be a power of two. Class S lasts milliseconds and is for verification only.
+Caution: NPB estimates the number of operations from the mean length of the rows, and this estimate is wrong by a few per cent.
+The flop/s use the real number of entries. The program stores the matrix in slices of eight rows with 16-bit column numbers, and
+in blocks for which the part of the vector stays in a cache. Therefore it moves less data than a program that uses compressed
+rows with 32-bit column numbers. The entries and the steps are those of NPB. The number of ranks must be a power of two. Class S
+takes only milliseconds and is for verification only.
 
-With `scale` (`steelyard scale --weak`) the matrix has a multiple of the rows of a class. The shift must stay above the greatest
-eigenvalue of the products, so it is 5 % larger for each doubling. There are no published values for it. It is verified by
-properties of any size: the sum of its entries, the residual of the last system, and Rayleigh's quotient beside the estimate.
+With the parameter `scale` (used by `steelyard scale --weak`), the matrix has a multiple of the rows of a class. The shift of
+the definition must be larger than the greatest eigenvalue of the products, so it is 5 % larger for each doubling of the rows.
+There are no published values for such a matrix. Steelyard therefore checks conditions that hold for any size: the sum of the
+entries, the residual of the last system, and the eigenvalue, which must agree with Rayleigh's quotient.
 
 Source: NAS Parallel Benchmarks, RNR-94-007 section 2.2.2 and NPB 3.4.1 for classes and operation counts. Sliced ELLPACK: M.
 Kreutzer et al., SIAM J. Sci. Comput. 36 (2014). Written anew.

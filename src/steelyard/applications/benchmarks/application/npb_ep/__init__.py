@@ -1,18 +1,19 @@
 """NPB EP: random numbers, embarrassingly parallel
 
-The program turns pairs of random numbers into pairs of Gaussian deviates (the polar method), adds them up and counts them by
-size. The workers share nothing until three sums at the end, and the program does not use the memory. Every run is verified
-against the published sums.
+The program changes pairs of uniform random numbers into pairs of normally distributed (Gaussian) numbers by the polar method.
+It adds them up and counts them by size. The threads or ranks work independently until they calculate three sums at the end, and
+the program hardly uses the memory. Steelyard compares the sums of every run with the published ones.
 
-Reading: The speed depends on integer multiplication, logarithms and roots, and neither on memory nor on the network. It must
-grow with the cores. If the speed of each core falls, the cores share clock or power, or other programs use them.
+Reading: The speed depends on integer multiplications, logarithms and roots. It does not depend on the memory or the network, so
+it must grow in proportion to the cores. If the speed of each core falls with more cores, the cores share clock or power, or
+other programs use them.
 
-Caution: An operation is one random number, not a flop. With vectors this program is several times faster than one that draws
-number after number. The definition and the sums are the same.
+Caution: An operation is one random number, not a flop. This program uses vectors, so it is several times faster than a program
+that generates one number after the other. The definition and the sums are the same.
 
-With `scale` (`steelyard scale --weak`) there is a multiple of the pairs of a class. There are no published values for it. It is
-verified by properties of any number: plain loops add up two batches again, and the sums and counts lie within six standard
-deviations of those of normally distributed pairs.
+With the parameter `scale` (used by `steelyard scale --weak`), the problem has a multiple of the pairs of a class. There are no
+published values for such a problem. Steelyard therefore checks conditions that hold for any number of pairs. Plain loops add up
+two parts again, and the sums and counts must be within six standard deviations of the values for normally distributed pairs.
 
 Source: NAS Parallel Benchmarks, RNR-94-007 section 2.2.1; constants and operation counts as in NPB 3.4.1. Written anew.
 """

@@ -1,20 +1,23 @@
 """NPB FT: Fourier transforms in three dimensions
 
-The program transforms a cube of random complex numbers once and damps its modes step by step, like heat that spreads. After
-each step it transforms the cube back. Every run is verified against the published checksums of all steps. The vectors process
-eight lines at a time, and each core keeps planes in its own cache. Ranks hold planes of one direction, then of another, and
-exchange the whole cube in between.
+The program transforms a cube of random complex numbers to Fourier modes once. In each step, it reduces the modes, as when heat
+spreads, and transforms the cube back. Steelyard compares the checksums of all steps with the published ones in every run. The
+vector instructions process eight lines at a time, and each core keeps its planes in its own cache. The ranks first divide the
+cube into planes of one direction, and then into planes of another direction. Between the two, they exchange the whole cube.
 
-Reading: Each step reads and writes the memory twice, so the speed of a node levels off where its bandwidth is used up. With
-ranks, all data go from each rank to each other rank once in a step, and the bisection of the network counts.
+Reading: Each step reads the whole cube from the memory twice and writes it twice. Therefore the speed of a node stops growing
+when its memory bandwidth is used up. With ranks, each rank sends data to each other rank once in a step. The bandwidth between
+the halves of the network (bisection) then limits the speed.
 
-Caution: An operation is one of NPB's estimate of the floating-point operations. The metric `flops` counts those that are
-carried out, which are fewer. The generator and the tables are within the timed region, as in NPB.
+Caution: The Mop/s use NPB's estimate of the floating-point operations. The metric `flops` counts the operations that our
+program carries out, which are fewer. As in NPB, the timed part also includes the generation of the random numbers and of the
+tables.
 
-With `scale` (`steelyard scale --weak`) there is a multiple of the points of a class, a power of two: the edges double along z,
-y and x in turn. There are no published values for it. It is verified by properties of any size. Each checksum is compared with
-a sum over all modes, in which its 1024 points are a geometric series. The modes are compared with the initial state, generated
-anew: its sum, its energy, and its numbers at three points.
+With the parameter `scale` (used by `steelyard scale --weak`), a power of two, the cube has a multiple of the points of a class:
+its edges become twice as long along z, then y, then x. There are no published values for such a cube. Steelyard therefore
+checks conditions that hold for any size. It compares each checksum with a sum over all modes, in which the 1024 points of the
+checksum are a geometric series. It also generates the initial state again, and compares its sum, its energy and its numbers at
+three points with the modes.
 
 Source: NAS Parallel Benchmarks, RNR-94-007 section 2.2.5; classes, checksums and operation counts as in NPB 3.4.1. Written
 anew.

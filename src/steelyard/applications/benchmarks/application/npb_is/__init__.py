@@ -1,20 +1,22 @@
 """NPB IS: ranking integers by counting
 
-The program ranks millions of keys with a bell-shaped distribution ten times: it counts how many keys are less than each value.
-Between two rankings two keys change. Every run is verified: five published ranks after each ranking, and at the end the order
-of all keys. Threads count their shares of the keys in bytes, which takes a quarter of the cache that words would take. A count
-that overflows is found and repeated in words. Ranks send every key to the rank that owns its range of values.
+The program ranks millions of whole numbers (keys) ten times: it counts how many keys are smaller than each value. Most keys
+have values near the middle of the range. Between two rankings, two keys change. Steelyard checks every run: five published
+ranks after each ranking, and at the end the order of all keys. Each thread counts its part of the keys with counters of one
+byte, which need a quarter of the cache that words need. If a counter overflows, the program detects this and counts again with
+words. With ranks, each rank sends every key to the rank that owns its range of values.
 
-Reading: The program increments random entries of a table of the size of a cache. The speed falls where the counts outgrow a
-cache level; this depends on the class and not on the threads. With ranks most keys travel at every ranking, and the speed
-follows the all-to-all bandwidth of the network.
+Reading: The program increments random entries of a table that is about as large as a cache. The speed falls where the table no
+longer fits into a cache. The size of the table depends on the class, not on the number of threads. With ranks, most keys are
+sent over the network at every ranking, so the speed depends on the all-to-all bandwidth of the network.
 
-Caution: An operation is one key ranked; there are no flops. Threads rank without moving a key, ranks move them: they are two
-different programs.
+Caution: An operation is the ranking of one key; there are no flops. The program for threads does not move the keys, and the
+program for ranks does. Therefore do not compare the two.
 
-With `scale` (`steelyard scale --weak`) there is a multiple of the keys and of the values of a class, a power of two. There are
-no published values for it. A count of all keys, generated anew, gives the ranks of five test keys after each ranking. At the
-end all keys stand in order and have the same sum.
+With the parameter `scale` (used by `steelyard scale --weak`), a power of two, the problem has a multiple of the keys and of the
+values of a class. There are no published values for such a problem. Steelyard therefore generates all keys again and counts
+them. This count gives the ranks of five test keys after each ranking. At the end all keys must be in order and have the same
+sum as before.
 
 Source: NAS Parallel Benchmarks, RNR-94-007 section 2.2.6; classes, test keys and operation counts as in NPB 3.4.1. Written
 anew.

@@ -1,25 +1,27 @@
 """NPB LU: implicit flow, triangular sweeps
 
 The program advances the compressible Navier-Stokes equations on a cubic grid by symmetric successive over-relaxation. Each step
-solves a lower and an upper block-triangular system, point after point in the order of the grid, and computes the residual anew.
-A point must wait for its neighbours in three directions, so threads and ranks pass through the planes as a wavefront. Every run
-is verified against published norms of residual and error and a surface integral.
+solves a lower and an upper block-triangular system, point after point in the order of the grid, and then computes the new
+residual. A point must wait for its neighbours in three directions. Therefore the threads or ranks start one after the other and
+move through the planes as a wavefront. Steelyard compares norms of the residual and of the error, and a surface integral, with
+the published values in every run.
 
-Reading: The program lies between arithmetic and memory. Each point costs several hundred operations in a step, and each of two
-passes reads its state, forcing and residual anew. On many ranks a very large number of small messages counts: one for each
-plane, sweep and neighbour. So latency matters more than bandwidth. The start and the end of the wavefront, when some workers
-wait, grow with the ranks.
+Reading: Both the arithmetic and the memory limit this program. In each step, a point needs several hundred operations, and each
+of two passes reads the state, the forcing and the residual of the point from the memory. With many ranks, the program sends a
+very large number of small messages: one for each plane, sweep and neighbour. Therefore the latency of the network matters more
+than its bandwidth. At the start and at the end of the wavefront some threads or ranks wait. This time grows with their number.
 
-Caution: Operations are NPB's count. The program carries out 714 floating-point operations for each point and step, 35 to 36 %
-of that count, by a better algorithm: it never forms the blocks of 5 x 5, and it computes the residual within the sweep that
-follows. Mop/s follow the nominal count, so a system that runs NPB's own program does nearly three times the arithmetic for the
-same Mop/s. Vectors process the points of one wavefront; the order of NPB is kept. Blocks of the grid need two points in x and
-y. Class S lasts milliseconds and is for verification only.
+Caution: Operations are NPB's count. Our program needs only 714 floating-point operations for each point and step, which is 35
+to 36 % of this count. Its algorithm is better: it does not calculate the blocks of 5 x 5 as matrices, and it computes the
+residual within the next sweep. The Mop/s use NPB's count. Therefore a system that runs NPB's own program does nearly three
+times the arithmetic for the same Mop/s. Vectors process the points of one wavefront, in the same order as NPB. Each part of the
+grid needs at least two points in x and in y. Class S takes only milliseconds and is for verification only.
 
-With `scale` (`steelyard scale --weak`) the grid is a cube with about a multiple of the inner points of a class. There are no
-published values for it. It is verified by properties of any size. The residual is that of the flow's equations by their
-definition, point by point. The change of one more step fulfils the two triangular systems of the step, with derivatives of the
-equations computed anew, in the middle plane of each block and across the borders of blocks.
+With the parameter `scale` (used by `steelyard scale --weak`), the grid is a cube with about a multiple of the inner points of a
+class. There are no published values for such a grid. Steelyard therefore checks conditions that hold for any size. It
+calculates the residual again, point by point, from the definition of the equations. It also checks that one more step solves
+its two triangular systems, with newly calculated derivatives, in the middle plane of each block and across the borders of the
+blocks.
 
 Source: NAS Parallel Benchmarks, RNR-94-007 section 3 (LU), NAS-95-020; classes and operation counts as in NPB 3.4.1. Written
 anew.
@@ -44,8 +46,9 @@ CODE = npb.Code(
     memory={"S": 2e6, "W": 1e7, "A": 5e7, "B": 1.8e8, "C": 6.2e8, "D": 9e9},
     quick="W",
     usual="A",
-    counted="LU: Mop/s use NPB's nominal count. This program carries out 35 to 36 % of it (714 flops for each point and step), "
-    "because its algorithm is better. For this reason alone, it appears nearly three times as fast as NPB's own program.",
+    counted="LU: the Mop/s use NPB's count of operations. Our program carries out only 35 to 36 % of them (714 flops "
+    "for each point and step), because its algorithm is better. For this reason alone, it appears nearly three "
+    "times as fast as NPB's own program.",
     usable=_usable,
     grows=True,
 )

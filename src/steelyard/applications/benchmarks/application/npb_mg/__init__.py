@@ -1,22 +1,25 @@
 """NPB MG: multigrid for Poisson's equation
 
-The program solves Poisson's equation in a periodic cube, with twenty point charges, by V-cycles over grids of every power of
-two down to 2³. Every run is verified against the published norm of the residual. The operators follow each other plane by plane
-while the planes are in the cache, so an iteration passes over the arrays of the finest grid once. A box of lines computes the
-values that it needs of its neighbours again. Ranks have boxes of the large grids with four points of their neighbours around
-them, and exchange these once in an iteration. Every rank solves grids of 16³ and less as a whole.
+The program solves Poisson's equation in a periodic cube with twenty point charges by the multigrid method. A V-cycle goes from
+the finest grid to coarser ones, down to 2³ points, and back; each grid has half of the points along an axis. Steelyard compares
+the norm of the residual with the published value in every run. The program applies all operators to a plane while the plane is
+in the cache. Therefore each iteration reads and writes the arrays of the finest grid only once. A part of a plane needs some
+values of its neighbours. The program computes these values again and does not wait for them. Each rank has a box of the large
+grids and a copy of its neighbours' points, four points deep. The ranks exchange these copies once in an iteration. Grids of 16³
+points and smaller ones are not divided: every rank solves them completely.
 
-Reading: There is little arithmetic for each byte. The memory and the second-level cache set the speed of a core, and a node
-levels off where its bandwidth is used up. With many ranks the time of the small grids counts, since the ranks do not share
-them.
+Reading: The program does little arithmetic for each byte. Therefore the memory and the second-level cache limit the speed of a
+core. The speed of a node stops growing when its memory bandwidth is used up. With many ranks, the small grids take a larger
+share of the time, because the ranks do not divide them.
 
-Caution: An operation is one of NPB's estimate of 58 for each point and iteration. The metric `flops` counts those of the loops,
-without the values that are computed twice. The residual on the finest grid is never stored; NPB's own program moves several
-times the bytes.
+Caution: NPB estimates 58 operations for each point and iteration, and the Mop/s use this estimate. The metric `flops` counts
+the operations of our loops, but not the values that are computed twice. Our program never stores the residual on the finest
+grid. NPB's own program moves several times as many bytes.
 
-With `scale` (`steelyard scale --weak`) the box has a multiple of the points of a class, a power of two: its edges double along
-z, y and x in turn. There are no published values for it. It is verified by properties of any size: the charges, the sum of the
-residual (which is 0), its norm by plain loops, and the reduction of the norm by the cycles, as in the original class.
+With the parameter `scale` (used by `steelyard scale --weak`), a power of two, the grid has a multiple of the points of a class:
+its edges become twice as long along z, then y, then x. There are no published values for such a grid. Steelyard therefore
+checks conditions that hold for any size: the charges, the sum of the residual (it must be 0), the norm of the residual
+calculated by plain loops, and how much the cycles reduce this norm, compared with the original class.
 
 Source: NAS Parallel Benchmarks, RNR-94-007 section 2.2.3; classes, norms and operation counts as in NPB 3.4.1. Written anew.
 """

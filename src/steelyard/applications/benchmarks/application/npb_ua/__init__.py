@@ -1,19 +1,22 @@
 """NPB UA: heat from a moving source on a mesh that follows it
 
-The program computes how heat is carried and spreads in a cube, by spectral elements of order 4. The elements are the leaves of
-an octree that is fine around a moving source; every fifth step makes the mesh anew. Where large elements meet small ones, they
-share values at "mortar points", through indices that change with the mesh. Each step solves a system by ten steps of conjugate
-gradients. Every run is verified against the published integral of the temperature.
+A source of heat moves through a cube. The program computes how the heat moves and spreads, with spectral elements of order 4.
+The mesh has small elements near the source and large elements elsewhere (an octree). After every fifth step, the program makes
+a new mesh. Where large and small elements meet, they share values at "mortar points". The indices of these points change with
+the mesh. Each step solves a system of equations by ten steps of conjugate gradients. Steelyard compares the integral of the
+temperature with the published value in every run.
 
-Reading: Short dense products within elements alternate with gathers over shared points, so both vectors and caches count. Class
-W takes about 4 MB, A 15 MB, B 60 MB, C 220 MB: the speed falls where the next cache no longer holds it. With phases=on the
-record has the time of each phase. All threads make the mesh, but one thread makes its octree.
+Reading: Small matrix products within the elements alternate with irregular accesses to the shared points. The speed therefore
+depends on vector arithmetic and on the caches. Class W needs about 4 MB, A 15 MB, B 60 MB and C 220 MB. The speed falls where
+the data no longer fit into a cache. With phases=on, the record has the time of each phase. All threads make the mesh, but only
+one thread makes the octree.
 
-Caution: An operation is one point of one element advanced by one iteration, not a flop. A vector register processes as many
-elements at a time as it has places. Each point belongs to one thread, which adds all contributions to it, so no locks are
-needed. In NPB's own program each thread adds to the points of other threads, under locks. Ours is several times faster, with
-the same iterations and the same result to 11 digits. Ten iterations do not converge, on purpose: a better solver would not be
-verified. Class S lasts milliseconds and is for verification only. There is no UA for ranks.
+Caution: An operation is not a flop: it is the work for one point of one element in one iteration. A vector register processes
+several elements at a time, one in each of its places. Each point belongs to one thread. This thread adds all contributions to
+the point, so the program needs no locks. In NPB's own program, a thread also adds to points of other threads and needs locks
+for them. Our program is several times faster. It does the same iterations, and its result agrees to 11 digits. The definition
+stops the solver after ten iterations, before it converges. A better solver would give other values and fail the check. Class S
+takes only milliseconds and is for verification only. There is no version of UA for ranks.
 
 Source: NAS Parallel Benchmarks, NAS-04-006 and NPB 3.4.1 for classes and operation counts. Mortar elements: C. Bernardi, Y.
 Maday, A. Patera, 1994. Written anew.

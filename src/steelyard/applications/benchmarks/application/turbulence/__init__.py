@@ -1,25 +1,28 @@
 """Turbulence: the Taylor-Green vortex by Fourier transforms
 
-The program simulates incompressible flow in a periodic cube, as direct simulations of turbulence do: a vortex of one size
-breaks up into smaller ones. Velocities are kept as Fourier modes. Each of the three stages of a step transforms velocity and
-vorticity into space, multiplies them there, and transforms the product back: nine transforms of real fields in three
-dimensions. It keeps the lower two thirds of the modes along an axis, so products have no aliasing error. Ranks have columns of
-modes along z, then planes of z. All data go from each rank to each other rank six times in a step. The speed counts steps of
-single grid points.
+The program simulates a flow in a periodic cube, in which a large vortex breaks up into smaller ones (a direct simulation of
+turbulence). It stores the velocities as Fourier modes. A step has three stages. Each stage transforms velocity and vorticity
+(the rotation of the flow) from modes to points in space, multiplies them there, and transforms the product back. This needs
+nine three-dimensional transforms of real fields. Along each axis, the program uses only the lower two thirds of the modes, so
+the products have no aliasing error. A rank first has columns of modes along z, and then planes of constant z. Six times in a
+step, each rank sends data to each other rank (all-to-all). The speed is the number of grid points times the number of steps,
+per second.
 
-Reading: Transforms do few operations for each number that they move. The caches and the memory limit a core, and the memory
-alone limits a large cube. On many ranks the exchange of all data shows the bisection of the network: no other application here
-needs so much of it. With `phases=on` the record has the time of columns, planes and the exchanges between them.
+Reading: Fourier transforms do few operations for each number that they move. Therefore the caches and the memory limit the
+speed of a core, and with a large cube the memory alone limits it. With many ranks, the all-to-all exchange depends on the
+bandwidth between the halves of the network (bisection). No other application here needs so much of this bandwidth. With
+`phases=on`, the record has the time of the columns, the planes and the exchanges between them.
 
-Caution: The steps are the first ones, in which the flow is smooth and its energy is known. The work of a step is the same at
-any time. `flops` counts the operations that are carried out: lines of zeros are left out, which a program that transforms whole
-cubes does not do. The number of points along each axis is a power of two; another number is rounded down to one.
+Caution: The program computes only the first steps. In these steps, the flow is smooth and its energy is known. Later steps
+would take the same time. `flops` counts the operations that the program carries out. It skips lines that contain only zeros;
+programs that transform the whole cube do not skip them. The number of points along each axis is a power of two. Steelyard
+rounds another number down to a power of two.
 
-Source: The definition is this project's; the flow is that of G. Taylor, A. Green, Proc. R. Soc. A 158 (1937), with a Reynolds
-number of 1600; the method S. Orszag's, Stud. Appl. Math. 50 (1971); in time J. Williamson, J. Comput. Phys. 35 (1980), of third
-order. Each run is verified: the divergence, and energy and enstrophy beside their series in time, which M. Brachet and others,
-J. Fluid Mech. 130 (1983), computed first. Unlike molecular dynamics and finite elements, it communicates from all to all, not
-between neighbours.
+Source: The definition is our own. The flow: G. Taylor, A. Green, Proc. R. Soc. A 158 (1937), with a Reynolds number of 1600.
+The method in space: S. Orszag, Stud. Appl. Math. 50 (1971). The method in time, of third order: J. Williamson, J. Comput. Phys.
+35 (1980). Steelyard checks every run: the divergence must be zero, and energy and enstrophy (the mean square of the vorticity)
+must agree with their power series in time, which M. Brachet and others, J. Fluid Mech. 130 (1983), computed first. In this
+program all ranks communicate with each other. In molecular dynamics and finite elements, only neighbours do.
 """
 
 from dataclasses import replace
@@ -99,7 +102,7 @@ def flops(seconds: float, record: Record) -> float:
 
 
 metrics = (
-    Metric("rate", "point-step/s", "higher", "steps of one grid point in a second", rate),
+    Metric("rate", "point-step/s", "higher", "grid points × steps per second", rate),
     Metric("rate_each", "point-step/s", "higher", "speed of each thread or rank", rate_each),
     Metric("time", "s", "lower", "time of all steps", time),
     Metric("flops", "flop/s", "higher", "speed by floating-point operations", flops),
@@ -122,8 +125,8 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("threads or ranks", log=True),
         y=Axis("speed of each", "point-step/s"),
         series=_lines(results, "rate_each"),
-        caption="A level line shows ideal scaling. A line falls if the workers share the memory bandwidth, or if the "
-        "all-to-all exchange takes more time.",
+        caption="If a line is level, the scaling is ideal. A line falls if the threads or ranks share the memory "
+        "bandwidth, or if the all-to-all exchange takes more time.",
     )
     together = Figure(
         name="turbulence-all",
@@ -132,7 +135,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("threads or ranks", log=True),
         y=Axis("speed", "point-step/s", log=True),
         series=_lines(results, "rate"),
-        caption="Both axes are logarithmic. A straight line that stays as steep as at its start shows ideal scaling.",
+        caption="Both axes are logarithmic. If a line stays as steep as at its start, the scaling is ideal.",
     )
     return of_each, together
 
