@@ -61,7 +61,7 @@ def test_verdict_figures_findings_and_the_reports_place_come_in_that_order() -> 
         "51.9 GB/s",
         "What matters most",
         "1 ✕ Scale with 4",
-        "--all",
+        "steelyard show --all",
         f"The report: {REPORT}",
     ]
     assert [shown.index(word) for word in order] == sorted(shown.index(word) for word in order)

@@ -4,16 +4,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from test_screen import fits, text
+from test_screen import crowded, fits, text
 
 import builders
 import power_fixture
 import report_fixture
 from steelyard import evaluation as evaluating
+from steelyard import report
 from steelyard.findings.every import compilers
 from steelyard.findings.network import mpi_compared
 from steelyard.model import Evaluation, Result, Tool
-from steelyard.report import case_tables, compared_figures, screen, summary
+from steelyard.report import case_tables, compared_figures, row_ranks, screen, summary
+from steelyard.report.pages import overview
 from steelyard.telemetry.watched import modelled
 
 RATES = {"copy": 28e9, "scale": 22e9, "add": 24e9, "triad": 25e9}
@@ -67,6 +69,15 @@ def test_a_run_of_many_benchmarks_has_no_tables() -> None:
     assert [table.benchmark for table in summary.summarised(few).tables] == names[:3]
 
 
+@pytest.mark.parametrize(("count", "width"), [(1, 80), (2, 81), (5, 120), (case_tables.MOST_BENCHMARKS, 80)])
+def test_tables_of_any_width_fit_the_screen(count: int, width: int) -> None:
+    full = crowded()
+    names = [*(name for name in full.benchmarks if "example" in name), *full.benchmarks][:count]
+    kept = {name: full.benchmarks[name] for name in names}
+    of = replace(full, benchmarks=kept, results=tuple(r for r in full.results if r.benchmark in kept))
+    shown(of, width)
+
+
 def test_a_figure_that_stands_in_gives_way_to_the_table_that_holds_it() -> None:
     results = [
         builders.result(
@@ -82,12 +93,12 @@ def test_a_figure_that_stands_in_gives_way_to_the_table_that_holds_it() -> None:
 
 
 def test_a_short_table_keeps_the_usual_conditions_and_the_ends_of_a_sweep() -> None:
-    assert case_tables.by_halves(1) == [0]
-    assert case_tables.by_halves(5) == [4, 0, 2, 1, 3]
+    assert row_ranks.by_halves(1) == [0]
+    assert row_ranks.by_halves(5) == [4, 0, 2, 1, 3]
     results = stream()
-    ranks = case_tables.ranks(builders.evaluation(results).benchmarks["memory.stream"], results)
+    ranks = row_ranks.ranks(builders.evaluation(results).benchmarks["memory.stream"], results)
     first = [results[ranks.index(rank)] for rank in range(7)]
-    assert [r.kernel for r in first[:4]] == ["copy", "scale", "add", "triad"]
+    assert [r.kernel for r in first[:4]] == ["triad", "copy", "scale", "add"]
     assert all(r.parameters["threads"] == 2 for r in first[:4])
     assert [r.parameters["elements"] for r in first[4:]] == [16_000_000, 1000, 8000]
 
@@ -223,3 +234,21 @@ def test_a_too_wide_table_leaves_out_its_limit_and_no_line_is_too_long() -> None
         assert fitting == expected
         assert all(line.cell_len <= width for line in found)
     assert case_tables.LIMIT not in case_tables.narrow(wide, 48)[0][0].plain
+
+
+# --------------------------------------------------------------------------- the report
+
+
+def test_the_overview_names_each_compiler_and_the_energy() -> None:
+    cards = overview_of(of_compilers((1.0, 1.25)))
+    assert "compiler0-1.0: 25.0 GB/s</p>" in cards
+    assert "times the time of compiler0-1.0" in cards
+    kernels = {"stencil": power_fixture.KERNELS["stencil"]}
+    assert "1.54 J per operation, 6.50 Mflop/J</p>" in overview_of(
+        power_fixture.evaluated(power_fixture.results(kernels))
+    )
+
+
+def overview_of(of: Evaluation) -> str:
+    page = overview.data(of)
+    return report._environment(()).get_template("pages/overview.html").render(page=page, run=of.run)

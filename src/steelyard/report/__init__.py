@@ -87,7 +87,12 @@ def _environment(folders: tuple[str, ...]) -> "Environment":
         lstrip_blocks=True,
         bytecode_cache=compiled(),
     )
-    environment.globals |= {"percent": values.percent, "signs": verdict_marks.SIGNS, "doubtful": doubtful}
+    environment.globals |= {
+        "percent": values.percent,
+        "energies": values.energies,
+        "signs": verdict_marks.SIGNS,
+        "doubtful": doubtful,
+    }
     return environment
 
 

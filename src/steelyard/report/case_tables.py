@@ -1,8 +1,9 @@
 """The table of a benchmark as data: a row for each case, the parameters that vary, the value, its interval, its energy."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from math import inf
 
 from rich.cells import cell_len
 from rich.table import Table
@@ -11,22 +12,19 @@ from rich.text import Text
 from steelyard.evaluation.energy import ENERGY, FLOPS, MODELLED, POWER
 from steelyard.model import Benchmark, Count, Evaluation, Level, Metric, Parameters, Result, Scalar
 from steelyard.model import roles as roles_
-from steelyard.model.roles import SIZES
 from steelyard.report import compared_figures, values
 from steelyard.report.compared_figures import Axis
-from steelyard.report.lines import one_line, pad, safe
+from steelyard.report.lines import cut, one_line, pad, safe
+from steelyard.report.row_ranks import ranks
 from steelyard.report.verdict_marks import LAMPS, signed
-from steelyard.statistics.results import main_figures
 from steelyard.statistics.validity.trust import worst
 
 MOST_BENCHMARKS = 12  # of a run whose screen has tables: a group has no more
 KEPT_ROWS = 16  # of a table on the screen
 ENERGIES = {POWER.name: "power", ENERGY.name: "energy", FLOPS.name: "flop/J"}
 LIMIT = "of limit"
+WIDEST_HEADING = 24  # columns, on the screen
 LEFT_OUT = ((), (LIMIT,), (LIMIT, "power"), (LIMIT, "power", "flop/J"))  # headings of a table that is too wide
-
-_UNORDERED = {*SIZES, "message_bytes"}  # no value of these is the usual one
-_EXTREMES: Mapping[str, Callable[[Iterable[float]], float]] = {"threads": max, "ranks": max}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,23 +55,26 @@ class CaseTable:
 
 def tables(evaluation: Evaluation) -> tuple[CaseTable, ...]:
     """Returns the tables for the screen of a run of few benchmarks, those with a main figure first; () for other runs."""
-    names = [name for name in evaluation.benchmarks if any(r.benchmark == name for r in evaluation.results)]
+    names = dict.fromkeys(r.benchmark for r in evaluation.results if r.benchmark in evaluation.benchmarks)
     if len(names) > MOST_BENCHMARKS:
         return ()
-    has_figure = {
-        name: any(isinstance(role, roles_.Headline) for role in evaluation.benchmarks[name].roles) for name in names
-    }
     axis = compared_figures.axis(evaluation)
     made = []
-    for name in sorted(names, key=lambda name: not has_figure[name]):
+    for name in sorted(names, key=lambda name: (_order(evaluation.benchmarks[name]), name)):
         benchmark = evaluation.benchmarks[name]
-        for metric, members in values.groups(benchmark, values.of_benchmark(evaluation, name)):
+        results = sorted(values.of_benchmark(evaluation, name), key=lambda r: r.kernel)
+        for metric, members in values.groups(benchmark, tuple(results)):
             table = (axis and _paired(evaluation, benchmark, members, metric, axis)) or of_results(
                 evaluation, benchmark, members, metric, ranks(benchmark, members)
             )
             if table.total > 1:  # one row says no more than a main figure
                 made.append(shortened(table, KEPT_ROWS))
     return tuple(made)
+
+
+def _order(benchmark: Benchmark) -> float:
+    """Returns the place of its first main figure among those of all benchmarks."""
+    return min((role.order for role in benchmark.roles if isinstance(role, roles_.Headline)), default=inf)
 
 
 def of_results(
@@ -161,75 +162,13 @@ def _quantity(result: Result, name: str) -> str:
     return "" if value is None or values.level(result) == "INVALID" else values.quantity(value.value, value.unit)
 
 
-# --------------------------------------------------------------------------- the rows of a short table
-
-
-def ranks(benchmark: Benchmark, results: Sequence[Result]) -> list[int]:
-    """Returns the place of each result in the order in which a short table takes them.
-
-    First every kernel under the usual conditions with the most workers at the largest size; then at the smallest size and the
-    sizes between; then under the other conditions.
-    """
-    preferred = _preferred(benchmark, results)
-    places: dict[str, dict[Scalar, int]] = {}
-    for name in values.varying(tuple(results)):
-        if name not in preferred:
-            given = list(dict.fromkeys(r.parameters[name] for r in results if name in r.parameters))
-            if all(main_figures.number(value) is not None for value in given):
-                given.sort(key=lambda value: main_figures.number(value) or 0.0)
-                given = [given[i] for i in by_halves(len(given))]
-            places[name] = {value: place for place, value in enumerate(given)}
-
-    def far(result: Result) -> tuple[int, int]:
-        parameters = result.parameters
-        other = sum(name in parameters and parameters[name] != value for name, value in preferred.items())
-        return other, sum(places[name][value] for name, value in parameters.items() if name in places)
-
-    order = sorted(range(len(results)), key=lambda place: far(results[place]))
-    ranked = [0] * len(order)
-    for rank, place in enumerate(order):
-        ranked[place] = rank
-    return ranked
-
-
-def _preferred(benchmark: Benchmark, results: Sequence[Result]) -> dict[str, Scalar]:
-    """Returns the usual value of each parameter that has one among these results."""
-    within = main_figures.spared(list(results))
-    roles = [role for role in benchmark.roles if isinstance(role, roles_.Headline)]
-    extremes = dict(_EXTREMES)
-    for role in roles:
-        extremes |= {**dict.fromkeys(role.least, min), **dict.fromkeys(role.most, max)}
-    preferred: dict[str, Scalar] = {}
-    for name, pick in extremes.items():
-        numbers = {
-            n: r.parameters[name] for r in within if (n := main_figures.number(r.parameters.get(name))) is not None
-        }
-        if numbers and name not in _UNORDERED:
-            preferred[name] = numbers[pick(numbers)]
-    for name, value in (*main_figures.USUAL, *(pair for role in roles for pair in role.usual)):
-        if name not in _UNORDERED and any(r.parameters.get(name) == value for r in within):
-            preferred[name] = value
-    return preferred
-
-
-def by_halves(count: int) -> list[int]:
-    """Returns the places 0 … `count` - 1: the last, the first, then the middle of each gap, the widest gaps first."""
-    order, gaps = [count - 1, 0], [(0, count - 1)]
-    for low, high in gaps:
-        if high - low > 1:
-            middle = (low + high) // 2
-            order.append(middle)
-            gaps += [(low, middle), (middle, high)]
-    return list(dict.fromkeys(order))
+# --------------------------------------------------------------------------- as text
 
 
 def shortened(table: CaseTable, most: int) -> CaseTable:
     """Returns the table with at most that many rows, those of the lowest rank."""
     kept = sorted(row.rank for row in table.rows)[:most]
     return replace(table, rows=tuple(row for row in table.rows if row.rank <= kept[-1])) if kept else table
-
-
-# --------------------------------------------------------------------------- as text
 
 
 def fixed(rows: Sequence[values.HasParameters], but: Sequence[tuple[str, Scalar]] = ()) -> str:
@@ -258,7 +197,7 @@ def narrow(table: CaseTable, width: int) -> tuple[list[Text], bool]:
     A verdict is its sign. If the table is too wide, there is less space between the columns, then there are fewer columns.
     """
     labels, rows = _labels(table)
-    headings = [one_line(heading.partition(" (")[0]) for heading in table.headings]
+    headings = [cut(heading.partition(" (")[0], WIDEST_HEADING, 1)[0] if heading else "" for heading in table.headings]
     columns = [[one_line(cell) for cell in column] for column in zip(*rows, strict=True)]
     sizes = [max(map(cell_len, (label, *column))) for label, column in zip(labels, columns, strict=True)]
     sizes += [max(map(cell_len, cells)) for cells in zip(headings, *(row.cells for row in table.rows), strict=True)]
@@ -284,7 +223,7 @@ def narrow(table: CaseTable, width: int) -> tuple[list[Text], bool]:
 
 def _labels(table: CaseTable) -> tuple[list[str], list[list[str]]]:
     """Returns the headings and the cells of the columns that tell the rows apart."""
-    varying = values.varying(table.rows)
+    varying = [name for name in values.varying(table.rows) if name != "kernel"]
     kernel = len({row.kernel for row in table.rows}) > 1
     headings = [*(["kernel"] if kernel else []), *map(values.words, varying)]
     cells = [

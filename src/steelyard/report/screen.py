@@ -9,7 +9,6 @@ from rich.console import Console
 from rich.text import Text
 
 from steelyard import findings
-from steelyard.evaluation.energy import ENERGY
 from steelyard.model import Evaluation, Finding, Level
 from steelyard.report import screen_tables, values
 from steelyard.report.lines import brief, cut, first_clause, fold, listed, one_line, pad
@@ -162,14 +161,7 @@ def _figure(figure: Figure, left: int, limited: bool) -> list[Text]:
     if figure.conditions and room > len("threads"):
         line.append(f"  {listed(figure.conditions, room)}", style="dim")
     lines += [line] if line else []
-    return [*lines, *(Text(f"  {part}") for part in cut(_energies(figure), width - 2, 1) if part)]
-
-
-def _energies(figure: Figure) -> str:
-    """Returns for example '45.1 W, 2.31 J per operation, 1.42 Gflop/J'; "" without energies."""
-    words = {ENERGY.name: "{} per operation"}
-    parts = [words.get(n, "{}").format(values.quantity(v.value, v.unit)) for n, v in figure.energy.items()]
-    return ", ".join(parts)
+    return [*lines, *(Text(f"  {part}") for part in cut(values.energies(figure.energy), width - 2, 1) if part)]
 
 
 def _energy(spent: RunEnergy | None, width: int, limited: bool) -> list[Text]:

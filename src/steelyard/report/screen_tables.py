@@ -91,27 +91,34 @@ def tables(
 ) -> list[Text]:
     """Returns the tables with as many rows as fit into `room` lines, without parameters that the screen names (`known`).
 
-    If not even the shortest ones do: nothing if they must be `whole`, otherwise the first ones.
+    If not even the shortest ones fit, it returns the first tables, or nothing if all are needed (`whole`).
     """
-    for most in STEPS:
-        lines = [line for table in chosen for line in _table(table, most, width, known)]
-        if len(lines) <= room:
-            return lines
-    lines = []
-    for table in () if whole else chosen:
-        parts = (_table(table, most, width, known) for most in STEPS)
-        lines += next((part for part in parts if len(lines) + len(part) <= room), [])
+    count = len(chosen)
+    while count and len(_all(chosen[:count], LEAST_ROWS, width, known)) > room:
+        count -= 1
+    if count < len(chosen) and whole:
+        return []
+    drawn = (_all(chosen[:count], most, width, known) for most in STEPS)
+    return next(lines for lines in drawn if len(lines) <= room)
+
+
+def _all(chosen: Sequence[CaseTable], most: int, width: int, known: Sequence[tuple[str, Scalar]]) -> list[Text]:
+    lines: list[Text] = []
+    before = ""
+    for table in chosen:
+        lines += _table(table, most, width, known, table.benchmark != before)
+        before = table.benchmark
     return lines
 
 
-def _table(full: CaseTable, most: int, width: int, known: Sequence[tuple[str, Scalar]]) -> list[Text]:
+def _table(full: CaseTable, most: int, width: int, known: Sequence[tuple[str, Scalar]], titled: bool) -> list[Text]:
     """Returns the table with at most that many rows; with fewer if their parameters need too many columns."""
     for step in (step for step in STEPS if step <= most):
         table = case_tables.shortened(full, step)
         rows, fits = case_tables.narrow(table, width)
         if fits:
             break
-    heads = cut(f"{table.title}  {table.benchmark}", width, 1)
+    heads = cut(f"{table.title}  {table.benchmark}", width, 1) if titled else []
     notes = fold(_notes(table, width, known), width)
     return [Text(), *(Text(head, style="bold") for head in heads), *(Text(note, style="dim") for note in notes), *rows]
 

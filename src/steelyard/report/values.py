@@ -1,12 +1,13 @@
 """Values as text: a number always has its unit, and its verdict unless that is CLEAN."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
 
 from steelyard import units
+from steelyard.evaluation.energy import ENERGY
 from steelyard.evidence import distinct, sentences
 from steelyard.model import (
     Benchmark,
@@ -141,6 +142,12 @@ def evidence(result: Result) -> tuple[Evidence, ...]:
 def why(result: Result) -> str:
     """The same in one text."""
     return sentences(evidence(result))
+
+
+def energies(given: Mapping[str, Value]) -> str:
+    """Returns for example '45.1 W, 2.31 J per operation, 1.42 Gflop/J' of metrics by their names; '' without any."""
+    words = {ENERGY.name: "{} per operation"}
+    return ", ".join(words.get(n, "{}").format(quantity(v.value, v.unit)) for n, v in given.items())
 
 
 def level(result: Result) -> Level:

@@ -6,6 +6,7 @@ from steelyard.findings import Kind, decided, foremost
 from steelyard.model import Evaluation, Level
 from steelyard.report import headline, sentences, values
 from steelyard.report.names import grouped, slug
+from steelyard.telemetry.watched import modelled
 
 PLACE, TITLE = 0, "Overview"
 
@@ -29,6 +30,7 @@ class Overview:
     figures: tuple[str, ...]  # what the figures say, in sentences
     counts: dict[Level, int]
     first: tuple[Kind, ...]  # the findings that matter most, one of each kind
+    modelled: bool  # its energies come from a model
     more: int  # further findings on their own page
     benchmarks: dict[str, tuple[Entry, ...]]  # under the headings of their groups
 
@@ -45,6 +47,7 @@ def data(evaluation: Evaluation) -> Overview:
         figures=tuple(filter(None, figures)),
         counts=values.counts(evaluation.results),
         first=first,
+        modelled=evaluation.power is not None and modelled(evaluation.power.traces),
         more=len(decided(evaluation.findings)) - sum(1 + kind.others for kind in first),
         benchmarks=entries(evaluation),
     )
