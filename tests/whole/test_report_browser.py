@@ -181,6 +181,7 @@ def close() -> tuple[Figure, ...]:
         Figure("zero", "Zero", "lines", size, rate, (whole,), marks=three),
         Figure("many", "Many", "lines", size, rate, many),
         Figure("bars", "Bars", "bars", Axis("case"), rate, (bars,)),
+        Figure("wordy", "Wordy", "lines", Axis("operations for each word that is read or written"), rate, (line,)),
     )
 
 
@@ -330,6 +331,21 @@ def test_the_print_is_a_summary_of_eight_sheets_at_most(browser: Browser, path: 
     browser.open(report.write(crowd(), tmp_path / "crowd.html"), 1400, "light")
     assert 4 <= sheets(browser.print()) <= 8
     assert browser.errors() == []
+
+
+def test_counts_of_verdicts_stay_in_their_column_on_paper(browser: Browser, path: Path) -> None:
+    browser.open(path, 600, "light")
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    beyond = """Array.from(document.querySelectorAll(".summary .benchmarks li")).flatMap((entry) => {
+      const end = Math.max(...Array.from(entry.getClientRects(), (box) => box.right)) + 1;
+      return Array.from(entry.querySelectorAll(".counted"), (count) => count.getBoundingClientRect())
+        .filter((box) => box.right > end);
+    }).length"""
+    try:
+        assert browser.run('document.querySelectorAll(".summary .counted:nth-child(3)").length') > 0
+        assert browser.run(beyond) == 0
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="")
 
 
 def test_the_page_that_is_shown_or_everything_is_printed_where_it_is_chosen(browser: Browser, path: Path) -> None:

@@ -155,6 +155,7 @@ const figuresOf = (state) => {
       uirevision: "same",
     });
     tilted(layout);
+    if (layout.xaxis?.title) layout.xaxis.title.text = wrapped(layout.xaxis.title.text, width - 130, size + 2);
     if (layout.yaxis?.title) layout.yaxis.title.text = wrapped(layout.yaxis.title.text, layout.height - 130, size + 2);
     for (const trace of data) {
       if (trace.colorbar) Object.assign(trace.colorbar, { outlinewidth: 1, outlinecolor: ink.axis });
