@@ -432,6 +432,20 @@ def test_the_table_of_nodes_has_the_rate_of_each_beside_the_median() -> None:
     assert node_table.node_columns(streams((1, 1), ("a", "a"))) == []
 
 
+def test_the_table_of_nodes_has_the_memory_of_each_and_its_latency() -> None:
+    hosts = ("a", "a", "b", "b", "c", "c")
+    (stream,) = streams((1,) * 6, hosts)
+    # One rank of each node reads the latency. A module of b is missing.
+    told = {"memory": [64e9] * 2 + [48e9] * 2 + [64e9] * 2, "chase": [9e-8, None, 9e-8, None, 1.35e-7, None]}
+    made = [replace(stream, records=tuple(with_ranks(r, **told) for r in stream.records))]
+    size, latency = node_table.node_columns(made)
+    assert (size.title, size.unit, size.values) == ("memory", "B", {"a": 64e9, "b": 48e9, "c": 64e9})
+    assert (latency.title, latency.values) == ("memory latency", {"a": 9e-8, "b": 9e-8, "c": 1.35e-7})
+    shown = machine_page.data(evaluation(made)).hosts
+    assert shown[1][1].endswith("(-25 %)")
+    assert shown[2][2] == "135 ns (+50 %)"
+
+
 def test_one_slow_rank_of_a_good_node_is_named_by_itself() -> None:
     hosts = ("a", "a", "a", "b", "b", "b", "c", "c", "c")
     told = only("slow_node", evaluation(streams((1, 1, 1, 1, 1.5, 1, 1, 1, 1), hosts)))

@@ -149,6 +149,7 @@ class RanksObserved(Columns):
 
     hosts: Sequence[str] | None = None
     cpus: Sequence[Whole] | None = None
+    memory: Column = None
     seconds: Sequence[Sequence[Number]] | None = None
     waited: Column = None
     core_clock: Column = None

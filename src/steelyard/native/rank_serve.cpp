@@ -110,7 +110,8 @@ void agree(const std::string& failure, const Ranks& ranks) {
 [[gnu::cold]] std::string ranks_json(const Ranks& ranks, const RankMeasurement& m, const std::vector<double>& clocks) {
   std::vector<std::string> hosts;
   std::vector<int> cpus;
-  for (const auto& p : ranks.places()) hosts.push_back(p.host), cpus.push_back(p.cpu);
+  std::vector<double> memory;
+  for (const auto& p : ranks.places()) hosts.push_back(p.host), cpus.push_back(p.cpu), memory.push_back(p.memory);
   std::string seconds;
   for (const auto& row : m.seconds) seconds.append(seconds.empty() ? "[" : ",").append(json::list(row));
   std::vector<double> offsets, uncertain, residuals;
@@ -119,6 +120,7 @@ void agree(const std::string& failure, const Ranks& ranks) {
   return json::Object()
       .add("hosts", json::list(hosts))
       .add("cpus", json::list(cpus))
+      .add("memory", json::list(memory))
       .add("seconds", seconds.append("]"))
       .add("waited", json::list(m.waited))
       .add(pace_columns(m.pace))

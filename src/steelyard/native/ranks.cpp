@@ -106,6 +106,7 @@ Ranks::Ranks(std::vector<int> processors, int threads)
   std::strncpy(mine.machine, first_line("/proc/sys/kernel/random/boot_id").c_str(), name_length - 1);
   mine.processors = static_cast<int>(processors_.size());
   mine.cpu = pinned_to();
+  mine.memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
   places_.resize(static_cast<std::size_t>(size()));
   MPI_Allgather(&mine, sizeof mine, MPI_BYTE, places_.data(), sizeof mine, MPI_BYTE, world_.comm());
   for (std::size_t i = 0; i < places_.size(); ++i)

@@ -76,6 +76,7 @@ class Ranks {
     char host[name_length], machine[name_length];  // machine: several hosts (namespaces, containers) may share one
     int local, cpu, processors;  // index on its host; the processor it is pinned to or −1; those it might use at all
     int active;                  // whether it takes part in the case
+    double memory;               // bytes that its host has
   };
 
   // `processors` are those that the process might use before it was pinned.

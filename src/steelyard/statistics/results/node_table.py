@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
-from steelyard.model import Record, Result
+from steelyard.model import Record, Result, observed
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.result import rests_on
 
@@ -24,10 +24,12 @@ class Column:
 def node_columns(results: Iterable[Result]) -> list[Column]:
     """Returns the columns of the node table, none if the ranks were on fewer than two hosts.
 
-    Bandwidth and speed are sums over the ranks of a node, of the case with most ranks; the latency is that of the shortest
-    message from rank 0, so the node of rank 0 has none; the clock is the mean over the ranks of a node.
+    Bandwidth and speed are sums over the ranks of a node, of the case with most ranks. The clock, the size of the memory and
+    its latency (read beside the samples, by one rank of a node) are medians. The message latency is that of the shortest
+    message from rank 0, so the node of rank 0 has none.
     """
     over_network = [r for r in cases.usable(results) if len(set(messages.hosts_of(r.records))) > 1]
+    from_first = _latencies(over_network)
     columns = [
         Column(
             "Triad",
@@ -42,9 +44,11 @@ def node_columns(results: Iterable[Result]) -> list[Column]:
             _largest(over_network, CLUSTER_FLOPS, lambda record: rates_of_nodes(record, "flops")),
         ),
         Column("clock", "Hz", "higher", _largest(over_network, CLUSTER_FLOPS, _clocks)),
-        Column("latency from rank 0", "s", "lower", _latencies(over_network)),
+        Column("memory", "B", "higher", _medians(over_network, lambda ranks: ranks.memory)),
+        Column("memory latency", "s", "lower", _medians(over_network, lambda ranks: ranks.chase)),
+        Column("message latency from rank 0", "s", "lower", from_first),
     ]
-    return [column for column in columns if len(column.values) > 1 or (column.unit == "s" and column.values)]
+    return [column for column in columns if len(column.values) > 1 or (column.values is from_first and from_first)]
 
 
 def _largest(
@@ -64,20 +68,35 @@ def rates_of_nodes(record: Record, work: str) -> Mapping[str, float]:
         return {}
     rates: dict[str, float] = {}
     for host, rate in zip(hosts, of_ranks, strict=True):
-        if rate is not None:
+        if rate:
             rates[host] = rates.get(host, 0.0) + rate
     return rates
 
 
 def _clocks(record: Record) -> Mapping[str, float]:
-    clocks, hosts = record.surroundings.core_clock.before or (), messages.hosts(record)
-    if len(clocks) != len(hosts):
-        return {}
-    by_host: dict[str, list[float]] = {}
-    for clock, host in zip(clocks, hosts, strict=True):
-        if clock:
-            by_host.setdefault(host, []).append(float(clock))
-    return {host: median(values) for host, values in by_host.items()}
+    values = _by_host(record, record.surroundings.core_clock.before)
+    return {host: median(clocks) for host, clocks in values.items()}
+
+
+def _medians(
+    results: Iterable[Result], column_of: Callable[[observed.RanksObserved], observed.Column]
+) -> Mapping[str, float]:
+    """Returns the median of each host over all records and ranks."""
+    values: dict[str, list[float]] = {}
+    for record in (record for result in results for record in rests_on(result)):
+        for host, row in _by_host(record, column_of(record.surroundings.ranks)).items():
+            values.setdefault(host, []).extend(row)
+    return {host: median(row) for host, row in values.items()}
+
+
+def _by_host(record: Record, of_ranks: observed.Column) -> Mapping[str, list[float]]:
+    """Returns the known values of the ranks of each host."""
+    hosts, by_host = messages.hosts(record), dict[str, list[float]]()
+    if len(of_ranks or ()) == len(hosts):
+        for value, host in zip(of_ranks or (), hosts, strict=True):
+            if value:
+                by_host.setdefault(host, []).append(float(value))
+    return by_host
 
 
 def _latencies(results: Iterable[Result]) -> Mapping[str, float]:
