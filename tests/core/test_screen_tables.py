@@ -13,7 +13,7 @@ from steelyard import evaluation as evaluating
 from steelyard import report
 from steelyard.findings.every import compilers
 from steelyard.findings.network import mpi_compared
-from steelyard.model import Evaluation, Result, Tool
+from steelyard.model import Evaluation, Metric, Result, Source, Tool
 from steelyard.report import case_tables, compared_figures, row_ranks, screen, summary
 from steelyard.report.pages import overview
 from steelyard.telemetry.watched import modelled
@@ -90,6 +90,19 @@ def test_a_figure_that_stands_in_gives_way_to_the_table_that_holds_it() -> None:
     assert row(found, "2  ", "2.00 GB/s")
     alone = shown(builders.evaluation(results[:1]))
     assert "Main figures" in alone, "a table of one row says no more than a figure"
+
+
+def test_a_program_of_others_has_a_row_for_each_of_its_figures() -> None:
+    names = {"hpl": "Gflop/s of HPL", "copy": "bandwidth of Copy", "time": "time from start to end"}
+    told = {name: builders.bandwidth(1e9 * n) for n, name in enumerate(names, 1)}
+    results = [builders.result("hpcc", "hpcc", {"ranks": n}, 1.0, {"bytes": 1e9}, metrics=told) for n in (1, 2)]
+    of = builders.evaluation(results)
+    metrics = tuple(Metric(name, "B/s", "higher", title, lambda s, r: None) for name, title in names.items())
+    declared = replace(of.benchmarks["hpcc"], metrics=metrics, sources=(Source("hpcc.toml", foreign=True),))
+    found = shown(replace(of, benchmarks={"hpcc": declared}))
+    for title in names.values():
+        assert len([line for line in found.splitlines() if line.startswith(title)]) == 2
+    assert all("1.98 – 2.02 GB/s" in line for line in found.splitlines() if line.startswith("bandwidth of Copy"))
 
 
 def test_a_short_table_keeps_the_usual_conditions_and_the_ends_of_a_sweep() -> None:

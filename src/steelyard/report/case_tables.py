@@ -23,7 +23,7 @@ MOST_BENCHMARKS = 12  # of a run whose screen has tables: a group has no more
 KEPT_ROWS = 16  # of a table on the screen
 ENERGIES = {POWER.name: "power", ENERGY.name: "energy", FLOPS.name: "flop/J"}
 LIMIT = "of limit"
-WIDEST_HEADING = 24  # columns, on the screen
+WIDEST_HEADING, WIDEST_FIGURE = 32, 44  # columns, on the screen
 LEFT_OUT = ((), (LIMIT,), (LIMIT, "power"), (LIMIT, "power", "flop/J"))  # headings of a table that is too wide
 
 
@@ -63,6 +63,9 @@ def tables(evaluation: Evaluation) -> tuple[CaseTable, ...]:
     for name in sorted(names, key=lambda name: (_order(evaluation.benchmarks[name]), name)):
         benchmark = evaluation.benchmarks[name]
         results = sorted(values.of_benchmark(evaluation, name), key=lambda r: r.kernel)
+        if by_metric := _by_metric(evaluation, benchmark, results):
+            made.append(by_metric)
+            continue
         for metric, members in values.groups(benchmark, tuple(results)):
             table = (axis and _paired(evaluation, benchmark, members, metric, axis)) or of_results(
                 evaluation, benchmark, members, metric, ranks(benchmark, members)
@@ -105,6 +108,29 @@ def of_results(
         marked=False,
         modelled=any(m.name == POWER.name and m.title.endswith(MODELLED) for m in benchmark.metrics),
         total=len(results),
+    )
+
+
+def _by_metric(evaluation: Evaluation, benchmark: Benchmark, results: Sequence[Result]) -> CaseTable | None:
+    """Returns a row for each metric of each case of a foreign program; None for others, and if the rows are too many."""
+    foreign = any(source.foreign for source in benchmark.sources)
+    pairs = [(m, r) for m in benchmark.metrics for r in results if m.name in r.metrics]
+    if not foreign or not len(results) < len(pairs) <= KEPT_ROWS:
+        return None
+    rows = [
+        replace(
+            of_results(evaluation, benchmark, [result], metric).rows[0],
+            parameters={"figure": cut(metric.title, WIDEST_FIGURE, 1)[0], **result.parameters},
+            rank=place,
+        )
+        for place, (metric, result) in enumerate(pairs)
+    ]
+    return replace(
+        of_results(evaluation, benchmark, results, None),
+        headings=("value", "95 % interval"),
+        rows=tuple(replace(row, cells=row.cells[:2]) for row in rows),
+        limited=False,
+        total=len(rows),
     )
 
 
