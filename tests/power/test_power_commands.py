@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from test_power_broker import Mosquitto, mosquitto, real, site  # noqa: F401 - a fixture
 
-from steelyard.command_line import cli
+from steelyard.command_line import cli, tables
 from steelyard.errors import UsageError
+from steelyard.power.command_line import store_tables
 from steelyard.power.moments import moment
 from steelyard.power.stores._database import FILE
 from steelyard.power.stores.embedded import Embedded
@@ -89,6 +90,21 @@ def test_from_a_sensor_into_a_store_and_out_again(tmp_path: Path, capsys: pytest
     assert len(lines) == 21
     assert command("power", "query", *words, "cluster/n1", "--from", "now-2h", "--to", "now-1h") == 0
     assert "–" in capsys.readouterr().out
+    assert command("power", "query", *words, "cluster/n1", "--from", "now-1h") == 0
+    shown = capsys.readouterr().out
+    # Readings of half a second in an hour: not all of it is missing.
+    assert "99.9 %" in shown
+    assert "100 %" not in shown
+
+
+def test_a_wide_table_loses_no_column_on_a_screen_of_80_letters(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    rows = [("model/node", "14", "6.5 s, 99.8 % missing", "616 J", "521 J – 617 J", "94.7 W", "95.7 W")]
+    tables.print_narrow_table("n1", ("sensor", "readings", *store_tables.SHOWN), rows)
+    shown = capsys.readouterr().out
+    assert all(word in shown for word in ("greatest", "95.7 W", "99.8 %", "missing"))
 
 
 @pytest.mark.parametrize(

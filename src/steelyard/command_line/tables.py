@@ -188,12 +188,12 @@ def _print_part(
 
 
 def print_narrow_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Prints a table of many columns for 80 letters: no lines between the columns, numbers to the right, only the first wraps."""
+    """Prints a table of many columns for 80 letters: no lines between columns, numbers to the right; the widest columns wrap."""
     out = Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for place, column in enumerate(columns):
         later = place > 0
         justify: Literal["left", "right"] = "right" if later else "left"
-        out.add_column(escape(column), justify=justify, no_wrap=later, overflow="fold", min_width=0 if later else 10)
+        out.add_column(escape(column), justify=justify, overflow="fold", min_width=0 if later else 10)
     for row in rows:
         out.add_row(*(escape(str(value)) for value in row))
     Console().print(out)

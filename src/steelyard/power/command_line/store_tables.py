@@ -150,7 +150,8 @@ def format_figures(spent: Energy | None, mean: float | None, most: float | None,
     power = tuple("–" if value is None else quantity(value, unit) for value in (mean, most))
     if spent is None:
         return "–", "–", "–", *power
-    lacks = f", {percent(spent.missing)} missing" if spent.missing >= 0.005 else ""
+    # Where there is an energy, some readings exist: 99.96 % is not written as 100 %.
+    lacks = f", {percent(min(spent.missing, 0.999), 1)} missing" if spent.missing >= 0.005 else ""
     bounds = f"{quantity(spent.low, 'J')} – {quantity(spent.high, 'J')}"
     return duration(spent.seconds) + lacks, quantity(spent.joules, "J"), bounds, *power
 
