@@ -18,9 +18,11 @@ class Kind:
 KINDS: Mapping[str, Kind] = {
     "error": Kind("INVALID", "The case did not run; the sentence gives the reason."),
     "check": Kind("INVALID", "The check of the kernel found a wrong result."),
-    "samples": Kind("INVALID", "No sample was taken, or some are not possible times (1e-18 s to 1e9 s)."),
+    "samples": Kind(
+        "INVALID", "No sample was taken, or the time of a sample is impossible (not between 1e-18 s and 1e9 s)."
+    ),
     "clock resolution": Kind(
-        "INVALID", "The clock step is too large a share of a sample; up to 1 % it is only reported."
+        "INVALID", "The smallest step of the clock is more than 1 % of a sample. Up to 1 %, it is only reported."
     ),
     "damaged": Kind("INVALID", "A metric cannot be computed from the record."),
     "competing load": Kind("DISTURBED", "Other processes used the measured processors, or kept the machine busy."),
@@ -39,7 +41,7 @@ KINDS: Mapping[str, Kind] = {
     "drift": Kind("DISTURBED", "The time of a sample rose or fell over the case."),
     "few samples": Kind("UNSETTLED", "There are too few independent samples for an interval."),
     "wide interval": Kind("UNSETTLED", "The interval of the figure is too wide."),
-    "launches differ": Kind("UNSETTLED", "A disturbed launch was faster than the undisturbed ones."),
+    "launches differ": Kind("UNSETTLED", "A disturbed launch was faster than the undisturbed launches."),
     "set aside": Kind("CLEAN", "Some samples were disturbed and left out; the figures use the others."),
     "range": Kind("CLEAN", "The range of the samples of a disturbed case."),
     "autocorrelation": Kind("CLEAN", "The samples depend on each other, so the interval is wider."),
@@ -64,7 +66,7 @@ NUMBERS: Mapping[str, str] = {
     "chase": "worst reading of the time of a memory access, s",
     "exchange": "worst reading of a message round trip, s",
     "best": "best value, with which the reading is compared, in its unit",
-    "bound": "bound beyond which a reading counts, in its unit",
+    "bound": "limit beyond which a reading counts as a disturbance, in its unit",
     "rank": "rank that was affected most",
     "rank_share": "share of that rank in the waiting time of all ranks",
     "behind": "relative loss of that rank compared with the others",
@@ -73,10 +75,10 @@ NUMBERS: Mapping[str, str] = {
     "faults": "page faults in an affected sample",
     "resolution": "clock step, s",
     "length": "length of a sample, s",
-    "apart": "relative difference of the two values",
-    "independent": "number of independent samples with the same information",
+    "apart": "relative difference between the two values",
+    "independent": "number of independent samples that would contain the same information",
     "width": "relative half-width of the interval",
-    "faster": "relative difference of the disturbed launch below the interval",
+    "faster": "how much faster than the interval the disturbed launch was (relative)",
     "low": "5 % quantile of the samples over their median",
     "high": "95 % quantile of the samples over their median",
 }

@@ -136,7 +136,7 @@ def _content(path: Path, most: int) -> tuple[bytes, os.stat_result]:
                 return content, state
             if len(content) > most:
                 raise ValueError(f"it is longer than {most >> 10} KiB")
-        raise ValueError(f"it has not ended after {PATIENCE:.0f} s")
+        raise ValueError(f"reading it took longer than {PATIENCE:.0f} s")
     finally:
         os.close(file)
 
@@ -164,7 +164,8 @@ def expect_output(path: Path, what: str) -> None:
     if not is_folder(path.parent):
         problem = "is a file" if is_file(path.parent) else "does not exist"
         raise UsageError(
-            f"{what} cannot be written to '{path}': the folder '{path.parent}' {problem}. Make it first, or name another."
+            f"{what} cannot be written to '{path}': the folder '{path.parent}' {problem}. Create this folder first, or name "
+            "another file."
         )
     try:
         os.stat(path)
@@ -174,14 +175,16 @@ def expect_output(path: Path, what: str) -> None:
     except OSError as error:  # a name that is too long, links in a circle
         raise UsageError(f"{what} cannot be written to '{path}': {error.strerror}. Name another file.") from None
     if not os.access(asked, os.W_OK):
-        raise MachineFailed(f"{what} cannot be written to '{path}': writing is not allowed there. Name another file.")
+        raise MachineFailed(
+            f"{what} cannot be written to '{path}': you cannot write there. Check the permissions, or name another file."
+        )
 
 
 def expect_own(path: Path, what: str) -> None:
     """Refuses a link or a pipe in a run's folder, which another user may have made. MachineFailed."""
     if path.is_symlink() or path.is_fifo():
         raise MachineFailed(
-            f"{what} cannot be written to '{path}': it is not an ordinary file. Remove it, or name another."
+            f"{what} cannot be written to '{path}': it is not an ordinary file. Remove it, or name another file."
         )
 
 
@@ -194,11 +197,12 @@ def expect_folder(path: Path, what: str, option: str = "--runs") -> None:
     nearest = next((p for p in (whole, *whole.parents) if is_folder(p) or is_file(p)), Path("/"))
     if is_file(nearest):
         raise MachineFailed(
-            f"{what} cannot be made in '{path}': '{nearest}' is a file. Choose another with {option} FOLDER."
+            f"{what} cannot be created in '{path}', because '{nearest}' is a file. Choose another folder with {option} FOLDER."
         )
     if not os.access(nearest, os.W_OK | os.X_OK):
         raise MachineFailed(
-            f"{what} cannot be made in '{path}': '{nearest}' is not writable. Choose another with {option} FOLDER."
+            f"{what} cannot be created in '{path}', because you may not write to '{nearest}'. Choose another folder with "
+            f"{option} FOLDER."
         )
 
 
@@ -221,7 +225,7 @@ def make(path: Path, what: str, fill: Callable[[Path], object]) -> Path:
                 fill(making)
     except OSError as error:
         raise MachineFailed(
-            f"{what} could not be written to '{path}': {error.strerror or error}. Make room there, or name another file."
+            f"{what} could not be written to '{path}': {error.strerror or error}. Free space there, or name another file."
         ) from error
     return path
 

@@ -43,7 +43,7 @@ def read_settings(path: Path, title: str) -> SettingsFile:
     except OSError as problem:
         raise UsageError(f"{title} '{path}' cannot be read: {problem.strerror or problem}.") from None
     except (ValueError, RecursionError) as problem:  # a number of thousands of digits is no TOMLDecodeError
-        raise UsageError(f"{title} '{path}' is not valid TOML: {problem}.") from None
+        raise UsageError(f"{title} '{path}' is not a valid TOML file: {problem}.") from None
     return SettingsFile(path, content, lines_of_keys(text))
 
 

@@ -58,7 +58,7 @@ def expect_unshared(path: Path) -> None:
     """Refuses a file or folder of the cache that another user may have written. MachineFailed."""
     if why := others(path):
         raise MachineFailed(
-            f"Steelyard starts programs from its cache, and '{path}' cannot be trusted: {why}. Delete it, "
+            f"Steelyard starts programs from its cache, so nobody else may change it. '{path}' is not safe: {why}. Delete it, "
             "or set STEELYARD_CACHE to a folder that only you can write to."
         )
 
@@ -69,6 +69,6 @@ def expect_executable() -> None:
     present = next(path for path in (folder, *folder.parents) if path.exists())
     if os.statvfs(present).f_flag & os.ST_NOEXEC:
         raise MachineFailed(
-            f"Steelyard starts programs from its cache '{folder}', but its file system is mounted with noexec, which "
-            "allows no program to start. Set STEELYARD_CACHE to a folder on another file system."
+            f"Steelyard starts programs from its cache '{folder}', but its file system is mounted with noexec, so no program "
+            "can be started from it. Set STEELYARD_CACHE to a folder on another file system."
         )

@@ -219,7 +219,9 @@ def test_a_size_that_ranks_cannot_divide_and_one_without_room_are_a_sentence_eac
     read = described(tmp_path, text)
     with pytest.raises(Unfit, match="n = 8 is not a multiple of ranks = 3") as indivisible:
         prepared(read, {"n": 8, "ranks": 3}, two_sockets)
-    with pytest.raises(Unfit, match=r"needs 14.9 GiB on each node, but it may use only 14.4 GiB") as small:
+    with pytest.raises(
+        Unfit, match=r"needs 14.9 GiB of memory on each node, but only this much is available: 14.4 GiB"
+    ) as small:
         prepared(read, {"n": 16, "ranks": 2}, two_sockets)
     assert (indivisible.value.kind, small.value.kind) == ("indivisible", "does not fit")
     assert prepared(read, {"n": 8, "ranks": 2}, replace(two_sockets, memory=10**12)).command == ("program", "8")

@@ -148,11 +148,12 @@ def test_variables_of_the_user_are_named_the_one_of_the_output_first() -> None:
         "LD_PRELOAD": "a.so",
     }
     assert presets("no btl can be used", own, started=False) == (
-        "your environment sets OMPI_MCA_btl=^sm,tcp, FI_PROVIDER=psm2, HYDRA_DEBUG=1 and 1 more: unset it and try again"
+        "your environment contains OMPI_MCA_btl=^sm,tcp, FI_PROVIDER=psm2, HYDRA_DEBUG=1 and 1 more: "
+        "remove this with unset and try again"
     )
     assert (
         presets("FI_PROVIDER=psm2 is not there", own, started=True)
-        == "your environment sets FI_PROVIDER=psm2: unset it and try again"
+        == "your environment contains FI_PROVIDER=psm2: remove this with unset and try again"
     )
     assert presets("a rank crashed", own, started=True) == presets("x", {"HOME": "/"}, started=False) == ""
     assert "LD_PRELOAD=a.so" in presets("object a.so from LD_PRELOAD cannot be preloaded", own, started=True)
@@ -175,6 +176,6 @@ def test_the_first_line_of_a_failure_is_the_cause_with_the_variable(
     lines = failed.value.output.splitlines()
     assert lines[0] == (
         "At least one pair of MPI processes are unable to reach each other for MPI communications; "
-        "your environment sets OMPI_MCA_btl=^sm,tcp: unset it and try again"
+        "your environment contains OMPI_MCA_btl=^sm,tcp: remove this with unset and try again"
     )
     assert lines[1] == "Rank 0 on vm (process 7) died."

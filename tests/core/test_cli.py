@@ -210,7 +210,7 @@ def test_a_machine_with_an_old_compiler_is_an_explained_failure_that_leaves_noth
         [*STEELYARD, *SMALL], cwd=tmp_path, capture_output=True, text=True, env=environment, check=False
     )
     assert done.returncode == 4
-    assert "bin/g++ is gcc 9.4.0, and Steelyard needs gcc 11 or later" in done.stderr
+    assert "bin/g++ is gcc 9.4.0, but Steelyard needs gcc 11 or later" in done.stderr
     # An OpenCL driver that is asked what devices there are may make a cache of its own.
     assert set(os.listdir(tmp_path)) - {".cache"} == {"bin"}
     assert not (tmp_path / ".cache" / "steelyard").exists()

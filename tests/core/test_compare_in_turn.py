@@ -331,7 +331,7 @@ def test_what_was_measured_before_an_interruption_is_readable_and_compared_as_fa
 
 def test_a_rest_that_would_be_measured_out_of_turn_is_refused(two_sockets: Machine, tmp_path: Path) -> None:
     a, _ = begun(tmp_path, Bench(), make_schedule(stream("triad"), stream("triad"), 10, 1), two_sockets)
-    with pytest.raises(UsageError, match="out of turn"):
+    with pytest.raises(UsageError, match="would not alternate"):
         session.go_on(a.folder.path, [], Screen())
 
 
@@ -421,7 +421,7 @@ def test_runs_that_cannot_be_measured_again_are_refused_before_a_folder_is_made(
 def test_a_run_whose_compiler_is_gone_is_refused_by_its_name(here: Machine, tmp_path: Path) -> None:
     compiler = {"name": "gcc", "compiler": "/gone/g++", "version": "1", "flags": ""}
     a = written(tmp_path, here, stream("triad"), toolchains={"gcc": compiler})
-    assert f"{a} was built with gcc, which is not on this machine any more" in refused(tmp_path, a, a)
+    assert f"{a} were compiled with gcc, which this machine does not have now" in refused(tmp_path, a, a)
 
 
 def test_a_run_whose_benchmark_is_gone_is_refused_by_its_name(here: Machine, tmp_path: Path) -> None:
@@ -432,7 +432,7 @@ def test_a_run_whose_benchmark_is_gone_is_refused_by_its_name(here: Machine, tmp
     cases = (Case("mine.gone", "k", {"threads": 1}),)
     made = Plan("quick", 1, (Launch(1, "mine.gone", toolchain.name, 1, cases),), 1.0)
     a = written(tmp_path, here, made, toolchains={toolchain.name: asdict(toolchain)})
-    assert "has the benchmark 'mine.gone', which was not found" in refused(tmp_path, a, a)
+    assert "measured the benchmark 'mine.gone', which Steelyard does not find now" in refused(tmp_path, a, a)
 
 
 def test_a_placement_that_is_impossible_here_is_refused(by_hand: Machine, tmp_path: Path) -> None:

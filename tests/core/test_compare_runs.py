@@ -379,7 +379,7 @@ def test_the_command_takes_a_published_system_and_refuses_what_is_neither(
     a = written(tmp_path, run([triad(10e9)]))
     cli.run_words(["compare", a, "8350", "--runs", str(tmp_path), "--json"])
     assert json.loads(capsys.readouterr().out)["system"] == "4x AMD 8350 Barcelona"
-    with pytest.raises(UsageError, match="There is also no published system"):
+    with pytest.raises(UsageError, match="There is no published system"):
         cli.run_words(["compare", a, "AMD", "--runs", str(tmp_path)])
     with pytest.raises(UsageError, match="needs two runs"):
         cli.run_words(["compare", a, "8350", "--runs", str(tmp_path), "--fail-on-slower"])

@@ -506,7 +506,7 @@ def test_records_that_nest_without_end_are_left_out(run: Path) -> None:
 
 def test_a_run_of_a_later_format_is_read_with_a_note(run: Path) -> None:
     said(run, {"format": 99, "news": True})
-    assert "newer Steelyard (format 99" in records.read(run).notes[-1]
+    assert "newer Steelyard wrote this run (in format 99" in records.read(run).notes[-1]
 
 
 def test_what_a_file_holds_never_acts_on_the_terminal(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

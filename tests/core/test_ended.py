@@ -66,7 +66,7 @@ def test_a_signal_ends_a_run_in_good_order(
         os.kill(each, number)
     _, said = process.communicate(timeout=60)
     assert process.returncode == code, said
-    assert "Go on with:   steelyard resume" in said
+    assert "Continue with:  steelyard resume" in said
     assert "Traceback" not in said
     run = read(all_runs(tmp_path / "runs")[0])
     assert run.records

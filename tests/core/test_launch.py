@@ -80,7 +80,7 @@ def test_without_shared_memory_every_mpi_is_told_so_in_its_environment(wrapper: 
 
 
 def test_an_mpi_without_mpiexec_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(MachineFailed, match="no mpiexec beside"):
+    with pytest.raises(MachineFailed, match="no mpiexec in the same folder"):
         mpiexec.argv(Job(Path("p"), 2, Tool("openmpi", str(tmp_path / "mpicxx"), "4.1.4")))
 
 
@@ -148,7 +148,7 @@ def test_what_is_no_host_is_refused(text: str) -> None:
 
 
 def test_a_host_named_twice_is_refused() -> None:
-    with pytest.raises(UsageError, match="names a twice"):
+    with pytest.raises(UsageError, match="names the host a twice"):
         site.hosts("a:2,b,a")
 
 
@@ -210,7 +210,7 @@ def test_a_silent_rank_is_named_with_its_host() -> None:
 
 
 def test_a_rank_that_never_started_is_named() -> None:
-    assert "Rank 1 of 3 never started" in explain("\n".join([report("here", 0), report("here", 2)]), 3, over_time=True)
+    assert "Rank 1 of 3 did not start" in explain("\n".join([report("here", 0), report("here", 2)]), 3, over_time=True)
 
 
 @pytest.mark.parametrize(

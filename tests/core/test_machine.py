@@ -459,7 +459,7 @@ def test_modules_without_channels_are_counted_and_the_source_says_so() -> None:
     limit, _ = bandwidth_limit((module("A1"), module("A2")))
     assert limit is not None
     assert limit.value == 2 * 3.2e9 * 8
-    assert "each taken for a channel" in limit.source
+    assert "each counted as one channel" in limit.source
     assert "too high if modules share a channel" in limit.source
 
 

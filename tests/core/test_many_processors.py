@@ -169,7 +169,7 @@ def test_a_guest_without_topology_has_a_core_for_each_processor() -> None:
     machine = described({"/proc/cpuinfo": text})
     assert [core.cpus for core in machine.cores] == [(0,), (1,), (2,)]
     assert ({core.socket for core in machine.cores}, machine.processor) == ({0}, "AMD EPYC 7763")
-    assert any("each was taken for a core" in note for note in machine.notes)
+    assert any("counts each hardware thread as a core" in note for note in machine.notes)
 
 
 def test_siblings_beyond_the_package_do_not_join_sockets() -> None:

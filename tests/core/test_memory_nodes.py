@@ -211,11 +211,13 @@ def test_the_kind_of_each_node_decides_what_is_main_memory(case: Case) -> None:
 def test_notes_name_the_nodes_that_are_left_out_and_how_to_measure_them() -> None:
     notes = described(CASES["cxl-region"].tree()).notes
     assert (
-        "Memory nodes 2, 3 (memory behind CXL): not counted as main memory, and measured only where a setting names a node "
-        "(--set memory_policy=bind:NODE)." in notes
+        "Memory nodes 2, 3 (memory of a CXL device) do not count as main memory. "
+        "Steelyard measures such a node only with --set memory_policy=bind:NODE." in notes
     )
     lonely = described(CASES["sgi-memory-only"].tree()).notes
-    assert "Memory node 2 without processors: taken for DRAM, since no file of the kernel tells otherwise." in lonely
+    assert (
+        "Memory node 2 (without processors) counts as DRAM, because no file of the kernel gives another kind." in lonely
+    )
 
 
 def test_a_node_that_is_not_allowed_does_not_count_and_a_gpu_never_does() -> None:
@@ -273,8 +275,8 @@ def test_a_gpu_node_has_a_column_where_it_was_measured_and_no_limit(two_sockets:
 def test_a_node_that_cannot_be_read_is_named_and_an_empty_one_is_not() -> None:
     tree = CASES["sgi-memory-only"].tree()
     torn = {f"{NODE}/node1/cpulist": "0-", f"{NODE}/node1/cpumap": "xyz"}
-    assert not any("could not be read whole" in note for note in described(tree).notes)
-    assert any("Memory node 1 could not be read whole" in note for note in described(tree | torn).notes)
+    assert not any("could not read all files" in note for note in described(tree).notes)
+    assert any("could not read all files of memory node 1 " in note for note in described(tree | torn).notes)
 
 
 def test_the_kinds_of_hwloc_are_kept() -> None:

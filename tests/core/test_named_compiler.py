@@ -129,10 +129,10 @@ def test_a_compiler_off_the_path_is_asked_for_its_family(
     [
         ("./nothing/g++", ("./nothing/g++", "no such file")),
         ("bin/", ("It is a folder",)),
-        ("plain/g++", ("must not be executed",)),
-        ("gfortran-12", ("compiles Fortran",)),
+        ("plain/g++", ("no permission to execute it",)),
+        ("gfortran-12", ("a Fortran compiler",)),
         ("mpicxx", ("wrapper of an MPI", "--mpi")),
-        ("bin/gcc-9", ("compiles C", "g++-9")),
+        ("bin/gcc-9", ("a C compiler", "g++-9")),
         ("ls", ("'ls'", "cannot compile C++")),
         ("broken", ("libmpc.so.3",)),
         ("c-only", ("cannot compile C++",)),
@@ -222,8 +222,8 @@ def test_a_wrapper_script_off_the_path_builds(here: Machine, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("answer", "parts"),
     [
-        ("exit 0", ("finds <mpi.h>", "does not say which MPI", "$MPICH_DIR/bin/mpicxx")),
-        ("exit 1", ("no C++ wrapper", "<mpi.h> is not installed")),
+        ("exit 0", ("finds <mpi.h>", "does not report which MPI", "$MPICH_DIR/bin/mpicxx")),
+        ("exit 1", ("not the C++ compiler wrapper", "<mpi.h> is not installed")),
     ],
 )
 def test_a_wrapper_of_no_known_mpi_says_what_it_lacks(

@@ -85,14 +85,14 @@ def test_a_compiler_that_hangs_is_named_and_left_out(
     compilers, mpis, hanging = find_tools(str(tmp_path))
     assert time.monotonic() - began < 20
     assert (compilers, mpis) == ((), ())
-    assert hanging == (f"{program} did not answer within 1 s, and is left out.",)
+    assert hanging == (f"{program} did not answer within 1 s. Steelyard does not use it.",)
 
 
 def test_the_description_of_a_machine_names_what_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        machine, "find_tools", lambda **asked: ((), (), ("/bin/g++ did not answer within 10 s, and is left out.",))
+        machine, "find_tools", lambda **asked: ((), (), ("/bin/g++ did not answer within 10 s. Steelyard does not use it.",))
     )
-    assert "/bin/g++ did not answer within 10 s, and is left out." in machine.describe().notes
+    assert "/bin/g++ did not answer within 10 s. Steelyard does not use it." in machine.describe().notes
 
 
 def test_an_answer_comes_as_soon_as_the_program_ends() -> None:
@@ -153,7 +153,7 @@ def test_no_banner_is_taken_for_a_version(
     (tool,), _, notes = find_tools(str(tmp_path))
     assert tool.version == version
     assert resolve("g++", replace(here, compilers=(tool,))).name == label
-    assert notes[0] == f"{tool.path} prints besides the answer: {BANNERS[0]}"
+    assert notes[0] == f"{tool.path} prints this line in addition to the expected output: {BANNERS[0]}"
 
 
 @pytest.mark.parametrize(

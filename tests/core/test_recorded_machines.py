@@ -108,7 +108,7 @@ def test_memory_of_gpus_without_their_driver_is_left_out_by_its_number() -> None
     assert round(machine.memory / 2**30, 1) == 251.5
     assert memory_policies(machine) == ("local", "interleave")
     note = next(note for note in machine.notes if "GPU" in note)
-    assert note.startswith("Memory nodes 250, 255 (the memory of a GPU): not counted as main memory")
+    assert note.startswith("Memory nodes 250, 255 (the memory of a GPU) do not count as main memory")
 
 
 def test_a_kernel_before_4_3_tells_governor_driver_and_clock() -> None:

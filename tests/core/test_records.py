@@ -108,7 +108,7 @@ def test_a_torn_last_line_is_left_out_and_said(folder: records.RunFolder, cut: i
     path.write_bytes(path.read_bytes()[:-cut])
     run = records.read(folder.path)
     assert [r.case for r in run.records] == [0, 1]
-    assert "torn" in run.notes[0]
+    assert "the last line of records.jsonl is incomplete" in run.notes[0]
 
 
 def test_resuming_cuts_a_torn_line_so_that_the_next_record_is_whole(folder: records.RunFolder) -> None:
@@ -167,7 +167,11 @@ def test_the_number_of_the_format_is_raised_when_a_run_is_gone_on_with_and_never
     assert about["format"] == records.FORMAT == 2
     path.write_text(json.dumps({**about, "format": written}))
     notes = records.read(folder.path).notes
-    assert notes == (("the run was written by a newer Steelyard (format 3, this one knows 2)",) if written == 3 else ())
+    assert notes == (
+        ("a newer Steelyard wrote this run (in format 3; this Steelyard reads formats up to 2)",)
+        if written == 3
+        else ()
+    )
     records.RunFolder(folder.path).close()
     assert json.loads(path.read_text()) == {**about, "format": max(2, written)}
 
@@ -249,7 +253,7 @@ def test_a_run_has_the_name_that_its_user_gives(tmp_path: Path, two_sockets: Mac
     with pytest.raises(UsageError, match="already"):
         expect_new(tmp_path, "before-update.2")
     for name in ("", "a/b", "..", ".hidden", "-rf", "a b", "x" * 101, "a\nb", "\x1b[2J"):
-        with pytest.raises(UsageError, match="is not a valid name of a run"):
+        with pytest.raises(UsageError, match="is not a valid name for a run"):
             expect_new(tmp_path, name)
 
 

@@ -64,7 +64,7 @@ def test_a_folder_that_a_strange_run_names_is_not_read(
     run, folder = foreign
     assert evaluation.evaluate(run).results
     assert cli.run_and_explain(lambda: cli.app(["show", str(run)])) in (0, 1)
-    assert f"The benchmarks in '{folder}' were not read" in capsys.readouterr().err
+    assert f"Steelyard did not read the benchmarks in '{folder}'" in capsys.readouterr().err
     assert not carried_out(folder)
 
 

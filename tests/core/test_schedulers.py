@@ -439,7 +439,7 @@ def test_a_time_limit_is_written_as_each_scheduler_reads_it(name: str, limits: d
 @pytest.mark.parametrize("name", schedulers())
 def test_an_end_is_told_with_the_name_of_the_scheduler(name: str) -> None:
     to = system(name)
-    assert f"{to.title} because its time was over" in batch.sentence("7", State("TIMEOUT"), to)
+    assert f"{to.title} because it reached its time limit" in batch.sentence("7", State("TIMEOUT"), to)
     assert to.batch.outputs.format(job="7", kind="out") == f"{name}-7.out"
 
 

@@ -368,7 +368,7 @@ def test_a_run_is_gone_on_with_in_a_job(elsewhere: Path) -> None:
         (["--resume", "nothing"], "There is no run 'nothing'"),
         (["--", "--only", "memory.latncy"], "Did you mean 'memory.latency'"),
         (["--", "--set", "threads"], "NAME=VALUE"),
-        (["--", "--runs", "elsewhere"], "before them"),
+        (["--", "--runs", "elsewhere"], "before the dashes"),
     ],
 )
 def test_wrong_words_are_refused_before_anything_is_submitted(words: list[str], expected: str, elsewhere: Path) -> None:
@@ -386,7 +386,7 @@ def test_wrong_words_for_the_run_are_answered_as_its_own_are(elsewhere: Path) ->
 
 def test_a_machine_without_slurm_is_an_explained_failure(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(elsewhere))
-    with pytest.raises(MachineFailed, match="no 'sbatch' on the PATH.*login node.*--dry-run"):
+    with pytest.raises(MachineFailed, match="'sbatch' is not in PATH.*login node.*--dry-run"):
         submitted()
     assert not (elsewhere / "runs").exists()
 
@@ -479,7 +479,7 @@ def test_slurm_is_asked_less_often_where_nothing_changes() -> None:
 
 def test_a_slurm_that_is_silent_for_long_is_given_up_but_the_job_goes_on() -> None:
     fake = Fake(state("RUNNING"), NOTHING)
-    with pytest.raises(MachineFailed, match="(?s)job 12 is no longer followed, but it goes on.*Unable to contact"):
+    with pytest.raises(MachineFailed, match="(?s)no longer follows job 12, but the job continues.*Unable to contact"):
         batch.follow("12", {}, fake.system)
     assert sum(fake.slept) > batch.PATIENCE
 
@@ -554,9 +554,12 @@ def test_a_job_that_slurm_has_forgotten_is_judged_by_its_run(tmp_path: Path) -> 
     ("last", "expected"),
     [
         (state("CANCELLED", code="0:15"), "Slurm job 12 was cancelled (on n3, after 00:00:35)."),
-        (state("TIMEOUT"), "Slurm job 12 was ended by Slurm because its time was over (on n3, after 00:00:35)."),
-        (state("OUT_OF_MEMORY"), "more memory than it was given"),
-        (state("PREEMPTED"), "for a more important job"),
+        (
+            state("TIMEOUT"),
+            "Slurm job 12 was ended by Slurm because it reached its time limit (on n3, after 00:00:35).",
+        ),
+        (state("OUT_OF_MEMORY"), "more memory than its limit"),
+        (state("PREEMPTED"), "because a job with a higher priority needed its nodes"),
         (state("FAILED", code="0:9"), "failed: it was killed by signal 9"),
         (state("FAILED", code="127:0"), "failed with exit code 127"),
     ],
@@ -595,7 +598,7 @@ def test_a_resumed_job_that_never_ran_names_its_run_all_the_same(tmp_path: Path)
 
 
 def test_a_folder_that_the_nodes_do_not_share_is_suspected(tmp_path: Path) -> None:
-    with pytest.raises(MachineFailed, match="the nodes see the same folder") as caught:
+    with pytest.raises(MachineFailed, match="the nodes can use this folder") as caught:
         attended(request(tmp_path), state("COMPLETED"))
     assert caught.value.exit_code == 4
 

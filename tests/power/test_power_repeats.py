@@ -87,7 +87,7 @@ def test_one_that_is_the_sum_of_others_is_their_whole(seed: int, digits: int) ->
         *traces, power("a/all", sum(parts, np.zeros(READINGS)), digits), power("a/other", other, digits)
     )
     assert middle == pytest.approx(sum(mean(watts) for watts in (*parts, other)), rel=0.01)
-    rest = "in all readings. Totals include the sum, and not its parts."
+    rest = "in all readings. Totals include this sum, but not its parts."
     assert said == [f"a/all is the sum of a/x, a/y and a/z {rest}"]
 
 
@@ -183,7 +183,7 @@ def test_in_doubt_the_interval_holds_both_and_a_sentence_says_what_to_do(
     (said,) = overlap.sentences(known)
     assert holder in said
     assert f"The energy by board includes {parts}; its interval begins at the energy without" in said
-    assert said.endswith("Watch for longer, while the load changes.")
+    assert said.endswith("Measure for a longer time, while the load changes.")
 
 
 def test_few_readings_that_vary_are_a_doubt_too() -> None:
@@ -211,7 +211,9 @@ def test_a_part_that_draws_more_than_its_whole_stands_beside_it_in_doubt() -> No
     assert total.power == pytest.approx(20.0)
     assert total.low / total.seconds == pytest.approx(5.0, rel=0.02)
     (said,) = overlap.sentences(known)
-    assert said.startswith("rapl/package-0 draws more than rapl/psys, which should hold it. One of these is wrong.")
+    assert said.startswith(
+        "rapl/package-0 uses more power than rapl/psys, which should include it. One of these sensors is wrong."
+    )
     sound = courses({name: power(name, np.full(READINGS, 4.0), part_of=of) for name, _, of in sensors})
     assert cost(sound, WHOLE).totals["board"].power == pytest.approx(4.0)
     assert overlap.sentences(sound) == []

@@ -238,7 +238,7 @@ def test_mistakes_are_said(store: Embedded, tmp_path: Path) -> None:
         with pytest.raises(MachineFailed, match="earlier format.*power export.*new folder"):
             Embedded(tmp_path / "old", make)
     asked(tmp_path / "store", "pragma user_version = 3")
-    with pytest.raises(MachineFailed, match="of format 3; this Steelyard knows 2"):
+    with pytest.raises(MachineFailed, match="has the format 3, but this Steelyard reads only format 2"):
         Embedded(tmp_path / "store")
     asked(tmp_path / "store", "pragma application_id = 7")
     with pytest.raises(MachineFailed, match="of another program"):
@@ -262,7 +262,7 @@ def test_a_store_with_other_tables_is_refused(more: str, store: Embedded, tmp_pa
     """A trigger or a view of a stranger would be carried out."""
     store.close()
     asked(tmp_path / "store", more)
-    with pytest.raises(MachineFailed, match="its tables are not those of a store"):
+    with pytest.raises(MachineFailed, match="its tables are not the tables of a store"):
         Embedded(tmp_path / "store")
 
 
@@ -274,7 +274,7 @@ def test_files_of_a_strangers_store_lead_nowhere(name: str, store: Embedded, tmp
     place.unlink(missing_ok=True)
     for lead in (lambda: place.symlink_to(precious), lambda: os.mkfifo(place), place.mkdir):
         lead()
-        with pytest.raises(MachineFailed, match="no ordinary file|no store has"):
+        with pytest.raises(MachineFailed, match="not an ordinary file|a store never has"):
             Embedded(tmp_path / "store", make=True)
         place.rmdir() if place.is_dir() else place.unlink()
     assert precious.read_text() == "kept"
@@ -521,7 +521,7 @@ def test_a_clock_of_the_year_2100_neither_keeps_what_is_old_nor_fills_the_disk(s
         one.at[100] = year_2100 + sequence
         store.write([one])
     (note,) = store.notes
-    assert note.startswith("Readings of cluster/node1 are dated more than a day ahead.")
+    assert note.startswith("Readings of cluster/node1 have times that are more than one day in the future.")
     assert store.count() == 1010
     store.keep({"readings": 3600.0})
     store.write([batch(1000, [1.0])])  # a later one, by which the others are old

@@ -122,7 +122,7 @@ def test_a_section_adds_to_the_file_and_set_replaces(tmp_path: Path) -> None:
             "line 2, key 'network.run': the run gives all values between nodes. Remove 'run', or 'latency'.",
         ),
         ("network.L = '1us'\n[tree]\nname = 'mont'", "line 3, key 'tree.name': 'mont' is neither a file nor a name."),
-        ("a = ", "is not valid TOML: "),
+        ("a = ", "is not a valid TOML file: "),
     ],
 )
 def test_a_mistake_names_the_line_the_key_and_what_is_allowed(text: str, sentence: str, tmp_path: Path) -> None:

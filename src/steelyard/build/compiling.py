@@ -288,6 +288,6 @@ def _ninja() -> str:
     found = shutil.which("ninja", path=ninja.BIN_DIR) or shutil.which("ninja")
     if not found:
         raise MachineFailed(
-            f"The program 'ninja' is missing, which comes with Steelyard. Do: {install_command('ninja')}"
+            f"The program 'ninja', which Steelyard needs to compile, is missing. Install it: {install_command('ninja')}"
         )
     return found

@@ -15,13 +15,13 @@ def explain(output: str, code: int) -> None:
     output_text = re.sub(r"^ninja: build stopped: .*\n?", "", output_text, flags=re.MULTILINE)
     if "No space left on device" in output or "Disk quota exceeded" in output:
         raise MachineFailed(
-            f"The disk of the cache {cache()} is full: a program could not be written. Make space there, "
-            "or set STEELYARD_CACHE to a folder with space; what is compiled already is kept."
+            f"The disk of the cache {cache()} is full, so a compiled program could not be written. Make space there, or set "
+            "STEELYARD_CACHE to a folder with enough space. Programs that are already compiled are kept."
         )
     if re.search(r"fatal error: Killed|out of memory|virtual memory exhausted|Cannot allocate memory", output):
         raise MachineFailed(
-            "The compiler ran out of memory. Give the build more memory, or fewer processors at a time "
-            "(taskset -c 0 steelyard build); what is compiled already is kept."
+            "The compiler ran out of memory. Give the build more memory, or compile fewer programs at the same time (taskset "
+            "-c 0 steelyard build). Programs that are already compiled are kept."
         )
     raise ProgramFailed("Compiling", command.partition(".part && mv")[0], code, output_text)
 

@@ -55,12 +55,12 @@ def install(name: str, show: Callable[[str], None], wheels: Path | None = None) 
     """
     wanted = _requirement(name)
     if wheels is not None and not wheels.is_dir():
-        raise UsageError(f"'{wheels}' (given by --from) is no folder. Name the folder that holds the wheels.")
+        raise UsageError(f"'{wheels}' (given by --from) is not a folder. Name the folder that contains the wheels.")
     user_cache.expect_executable()
     if odd := _ODD.search(str(user_cache.cache())):
         raise MachineFailed(
-            f"The path of the cache '{user_cache.cache()}' holds {odd[0]!r}, with which no C++ wrapper of an MPI compiles. "
-            "Set STEELYARD_CACHE to a folder whose path has letters, digits and / . _ - + only."
+            f"The path of the cache '{user_cache.cache()}' contains {odd[0]!r}. The C++ compiler wrapper of an MPI fails in "
+            "such a path. Set STEELYARD_CACHE to a folder whose path has only letters, digits and / . _ - +"
         )
     with _alone():
         folder = user_cache.inside("mpi") / name
@@ -85,7 +85,7 @@ def remove(name: str) -> Path:
     if name not in folders:
         raise UsageError(
             f"Steelyard has not installed an MPI '{name}'. {nearest(name, folders) if folders else 'It has installed none.'} "
-            "It removes only what it has installed: steelyard mpi list"
+            "It can remove only an MPI that it has installed. For a list: steelyard mpi list"
         )
     with _alone():
         (folders[name] / INSTALLED).unlink(missing_ok=True)
@@ -98,16 +98,17 @@ def _requirement(name: str) -> str:
     flavour, dash, version = name.partition("-")
     packages = installable()
     if flavour not in packages:
-        hint = f"Steelyard can install {' and '.join(packages)}, also in a version, such as mpich-4.3.2."
+        hint = f"Steelyard can install {' and '.join(packages)}, also in a certain version, such as mpich-4.3.2."
         if flavour in flavours():
             raise UsageError(
-                f"Steelyard cannot install {flavours()[flavour].title}: no Python package brings all of it. Install it with the "
-                f"tools of your system, and name its mpicxx by --mpi. {hint}"
+                f"Steelyard cannot install {flavours()[flavour].title}: no Python package contains all its files. Install it "
+                f"with the package manager of your system, and give the path of its mpicxx with --mpi. {hint}"
             )
-        raise UsageError(f"There is no MPI '{name}' to install. {hint}")
+        raise UsageError(f"Steelyard does not know an MPI '{name}' that it could install. {hint}")
     if dash and not re.fullmatch(r"\d+(\.\w+)*", version):
         raise UsageError(
-            f"'{version}' in '{name}' is no version of an MPI. Name the newest one as {flavour}, another as {flavour}-5.0.2."
+            f"'{version}' in '{name}' is not a version of an MPI. Write {flavour} for the newest version, or for example "
+            f"{flavour}-5.0.2 for another one."
         )
     return f"{re.split('[<>=]', packages[flavour])[0]}=={version}" if dash else packages[flavour]
 
@@ -134,21 +135,23 @@ def _make(folder: Path, wanted: str, wheels: Path | None, show: Callable[[str], 
         missing = _VERSIONS.search(printed)
         if missing and missing[1] != "none":
             listed = ", ".join(missing[1].split(", ")[-12:])
-            raise UsageError(f"There is no {wanted.replace('==', ' ')} for this machine. The versions are: {listed}.")
+            raise UsageError(
+                f"{wanted.replace('==', ' ')} is not available for this machine. These versions are available: {listed}."
+            )
         raise MachineFailed(_why(wanted, folder, printed, _cause(wanted, wheels, printed)))
 
 
 def _cause(wanted: str, wheels: Path | None, printed: str) -> str:
     if wheels is None and _UNREACHABLE.search(printed):
         return (
-            "the index of packages cannot be reached. Check the network, the proxy (HTTPS_PROXY) and PIP_INDEX_URL, or download "
-            f"the wheel elsewhere (pip download '{wanted}' --no-deps) and name its folder by --from"
+            "the index of packages cannot be reached. Check the network, the proxy (HTTPS_PROXY) and PIP_INDEX_URL, or "
+            f"download the wheel on another machine (pip download '{wanted}' --no-deps) and give its folder with --from"
         )
     if "No module named pip" in printed:
-        return f"this Python has no pip. Do: {shlex.quote(sys.executable)} -m ensurepip"
+        return f"this Python has no pip. Install pip: {shlex.quote(sys.executable)} -m ensurepip"
     if "none)" in printed or "No matching distribution" in printed:
         where = f"in '{wheels}'" if wheels else "in the index of packages"
-        return f"there is no wheel of it for this machine ({os.uname().machine}) {where}"
+        return f"there is no wheel (package file) for this machine ({os.uname().machine}) {where}"
     return "the installer ended with an error"
 
 
@@ -195,6 +198,7 @@ def _asked(folder: Path) -> Tool:
             f"The package in '{folder}' does not contain mpicxx, so no program can be compiled with it."
         )
     raise MachineFailed(
-        f"The mpicxx of the package in '{folder}' compiles nothing. It needs a C++ compiler of the system: apt-get install g++  "
+        f"The mpicxx of the package in '{folder}' cannot compile a program. It needs a C++ compiler of the system: apt-get "
+        "install g++  "
         "(or: dnf install gcc-c++). Then install the MPI again."
     )

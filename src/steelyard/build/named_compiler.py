@@ -21,8 +21,8 @@ _PARTNERS = (
 )
 _C = re.compile(rf"(.*-)?({'|'.join(c for c, _ in _PARTNERS)})(-[\d.]+)?")
 _OTHERS = {
-    r"(.*-)?(gfortran|ifort|ifx|flang(-new)?|nvfortran|armflang|f77|f95|ftn)(-[\d.]+)?": "It compiles Fortran",
-    r"(mpi|osh|shmem)\w+(\.\w+)?": "It is the wrapper of an MPI, which --mpi takes",
+    r"(.*-)?(gfortran|ifort|ifx|flang(-new)?|nvfortran|armflang|f77|f95|ftn)(-[\d.]+)?": "It is a Fortran compiler",
+    r"(mpi|osh|shmem)\w+(\.\w+)?": "It is the compiler wrapper of an MPI. Name such a wrapper with --mpi instead",
 }
 # What a compiler makes of these words shows whether it reads C++, and whose it is: a macro that it lacks stays as it is.
 _MACROS = ("__INTEL_LLVM_COMPILER", "__NVCOMPILER", "__clang__", "__INTEL_COMPILER", "__GNUC__", "__cplusplus")
@@ -42,7 +42,7 @@ def find(wanted: str, machine: Machine) -> Tool | None:
         return None
     for form, what in _OTHERS.items():
         if re.fullmatch(form, Path(path).name):
-            raise _refused(wanted, f"{what}, and a C++ compiler is needed")
+            raise _refused(wanted, f"{what}")
     real = os.path.realpath(path)
     if Path(real).name not in MASKS and "-clang" not in Path(path).name:  # whose target is in the name
         for tool in machine.compilers:
@@ -65,7 +65,7 @@ def _path(wanted: str) -> str | None:
         if not os.path.exists(typed):
             raise _refused(wanted, "There is no such file")
         if program is None:
-            raise _refused(wanted, "It is a folder" if os.path.isdir(typed) else "It must not be executed (its mode)")
+            raise _refused(wanted, "It is a folder" if os.path.isdir(typed) else "You have no permission to execute it")
     folder, _, name = (program or typed).rpartition("/")
     match = _C.fullmatch(name)
     if not match:
@@ -73,7 +73,7 @@ def _path(wanted: str) -> str | None:
     partner = f"{match[1] or ''}{dict(_PARTNERS)[match[2]]}{match[3] or ''}"
     beside = shutil.which(partner, path=folder) if folder else shutil.which(partner)
     if beside is None and program:
-        raise _refused(wanted, f"It compiles C, and the C++ compiler {partner} is not beside it: install it")
+        raise _refused(wanted, f"It is a C compiler, and its C++ compiler {partner} is missing. Install {partner}")
     return beside and os.path.abspath(beside)
 
 
@@ -91,5 +91,6 @@ def _called(path: str) -> str | None:
 
 def _refused(wanted: str, why: str) -> UsageError:
     return UsageError(
-        f"'{wanted}' (given by --toolchain) cannot be used. {why}. Name a C++ compiler, as g++-12, /opt/gcc/bin/g++ or 'gcc -O2'."
+        f"'{wanted}' (given by --toolchain) cannot be used. {why}. Name a C++ compiler, such as g++-12, /opt/gcc/bin/g++ or "
+        "'gcc -O2'."
     )

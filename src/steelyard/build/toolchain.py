@@ -83,8 +83,8 @@ def expect_words(text: str) -> None:
         shlex.split(text)
     except ValueError:
         raise UsageError(
-            f"'{text}' (given by --toolchain) has a quote that is not closed: expected a compiler and flags, each quotation mark "
-            "with its partner, as 'gcc -O2'."
+            f"'{text}' (given by --toolchain) has an opening quote without a closing quote. Write a compiler and its flags, "
+            "such as 'gcc -O2'."
         ) from None
 
 
@@ -131,8 +131,9 @@ def _new_enough(tool: Tool, flags: str) -> Toolchain:
     if _too_old(toolchain):
         family, _, version = toolchain.name.partition("-")
         raise MachineFailed(
-            f"The compiler {tool.path} is {family} {version.partition('+')[0]}, and Steelyard needs {family} {LEAST[family]} "
-            f"or later (C++20). Install a newer one beside it, for example: apt-get install g++-{LEAST['gcc'] + 1}"
+            f"The compiler {tool.path} is {family} {version.partition('+')[0]}, but Steelyard needs {family} {LEAST[family]} "
+            "or later (for C++20). Install a newer compiler; the old one can stay. For example: apt-get install "
+            f"g++-{LEAST['gcc'] + 1}"
         )
     return toolchain
 
@@ -157,16 +158,14 @@ def resolve_mpi(text: str, machine: Machine) -> Tool:
     if path:
         return _asked_mpi(text, os.path.abspath(path))
     if "/" in text:
-        why = "must not be executed (its mode)" if is_file(Path(text)) else "is not there"
-        raise UsageError(
-            f"'{text}' (given by --mpi) is no C++ wrapper of an MPI: it {why}. Name the path of an mpicxx."
-        )
+        why = "cannot be executed, because its mode does not allow this" if is_file(Path(text)) else "does not exist"
+        raise UsageError(f"'{text}' (given by --mpi) {why}. Give the path of an MPI's C++ compiler wrapper (mpicxx).")
     if overwritten := _overwritten(text):
         raise UsageError(overwritten)
     how = f"Do: steelyard mpi install {text}" if text.partition("-")[0] in installable() else f"{HOW_TO_INSTALL}"
     raise UsageError(
         f"There is no MPI '{text}' on this machine (given by --mpi). {nearest(text, [mpi_name(m) for m in machine.mpis])} "
-        f"{how}, or name the path of an mpicxx."
+        f"{how}, or give the path of an mpicxx with --mpi."
     )
 
 
@@ -177,9 +176,9 @@ def _overwritten(text: str) -> str:
     if package not in both or len(both) == 1:
         return ""
     return (
-        f"There is no MPI '{text}' (given by --mpi): the Python packages {' and '.join(both)} are both installed here, and each "
-        f"brings an mpicxx and an mpiexec, so that the later one has overwritten those of {package}. Give it an environment of "
-        f"its own: steelyard mpi install {text}"
+        f"There is no MPI '{text}' (given by --mpi): the Python packages {' and '.join(both)} are both installed in this "
+        "environment. Both contain mpicxx and mpiexec, and the package that was installed later has overwritten these files "
+        f"of {package}. Install {text} into a separate environment: steelyard mpi install {text}"
     )
 
 
@@ -190,13 +189,14 @@ def _asked_mpi(text: str, path: str) -> Tool:
         raise MachineFailed(f"The MPI '{text}' (given by --mpi) {problem}.") from None
     if mpi is None and has_header(path, "mpi.h"):
         raise UsageError(
-            f"'{text}' (given by --mpi) finds <mpi.h>, but does not say which MPI it compiles for, nor with which libraries "
-            "it links. Name that MPI's own mpicxx (on a Cray load its module cray-mpich, or name $MPICH_DIR/bin/mpicxx)."
+            f"'{text}' (given by --mpi) finds <mpi.h>, but does not report which MPI it uses and which libraries it links. "
+            "Give the path of the mpicxx that belongs to this MPI. On a Cray, load the module cray-mpich or give "
+            "$MPICH_DIR/bin/mpicxx."
         )
     if mpi is None:
         raise UsageError(
-            f"'{text}' (given by --mpi) is no C++ wrapper of an MPI, or its <mpi.h> is not installed. "
-            "Name the path of an mpicxx."
+            f"'{text}' (given by --mpi) is not the C++ compiler wrapper of an MPI, or its header <mpi.h> is not installed. "
+            "Give the path of an mpicxx."
         )
     return mpi
 

@@ -98,9 +98,9 @@ def _describe_shortage(error: Exception) -> str:
         "Out of Memory Error",
     )  # of the loader, the operating system, DuckDB
     if isinstance(error, MemoryError) or any(word in message for word in words):
-        return "There is not enough memory for this command. Reduce its size, or free some memory."
+        return "There is not enough memory for this command. Reduce the size of its data, or stop other programs that use memory."
     if "can't start new thread" in message:
-        return "The limit of threads does not allow another one. Allow more with: ulimit -u."
+        return "The system allows this user no more threads. Raise the limit: ulimit -u NUMBER"
     return ""
 
 

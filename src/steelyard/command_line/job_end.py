@@ -79,7 +79,7 @@ def _describe_kept(request: Request, job: str, state: State, run: Path | None, t
     output = [f"Its output:  {files}"] if files else []
     if run is None and state.name in ("COMPLETED", "GONE"):
         return [
-            f"The job left no run in {request.folder}. Check that the nodes see the same folder under this path.",
+            f"The job wrote no run into {request.folder}. Check that the nodes can use this folder under the same path.",
             *output,
         ]
     if run is None:

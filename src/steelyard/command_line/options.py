@@ -142,7 +142,8 @@ System = Annotated[
     typer.Option(
         "--system",
         metavar="NAME|FILE",
-        help="TOML file with facts that no program can read (name, limits), such as ./node.toml (default: none).",
+        help="TOML file with facts about this machine that Steelyard cannot detect (its name, its limits), such as "
+        "./node.toml (default: none).",
         rich_help_panel=WORK,
     ),
 ]

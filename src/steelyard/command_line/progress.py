@@ -76,8 +76,8 @@ class BuildDisplay:
         self._line.__exit__(kind, value, trace)
         if kind is KeyboardInterrupt and self._last.total and not self._quiet:
             print(
-                f"\nInterrupted; {self._last.done} of {self._last.total} programs are built and kept, "
-                "and the next build goes on from there.",
+                f"\nInterrupted. {self._last.done} of {self._last.total} programs are compiled and kept. The next build "
+                "compiles only the others.",
                 file=sys.stderr,
             )
 

@@ -36,7 +36,7 @@ def command(
         bool,
         typer.Option(
             "--in-turn",
-            help="Measure both again on this machine, with their launches in turn, and compare the launches in pairs.",
+            help="Measure both runs again on this machine, alternating their launches, and compare the launches in pairs.",
             rich_help_panel=WORK,
         ),
     ] = False,
@@ -46,7 +46,7 @@ def command(
             "--rounds",
             metavar="NUMBER",
             parser=option("--rounds", 1, MOST_ROUNDS),
-            help="Number of measurements of each case (--in-turn), or of runs of each command (--), such as 20.",
+            help="Number of rounds, such as 20. Each round measures each case (--in-turn) or each command (--) once.",
             rich_help_panel=WORK,
         ),
     ] = ROUNDS,
@@ -113,7 +113,7 @@ def command(
         system = published_figures.find(second)
         if system is None:
             raise UsageError(
-                f"{error} There is also no published system of that name. "
+                f"{error} There is no published system of that name, either. "
                 f"{nearest(second, published.systems())} List all systems with: steelyard list"
             ) from None
         if fail_on_slower or in_turn:

@@ -78,7 +78,7 @@ def _export_trace(traces: Any, trace: Path, form: str, output: Path | None) -> N
     exported = traces.export(trace, form, output, describe())
     if exported.apart:
         print(
-            f"steelyard: {plural(exported.apart, 'wait')} for several receives became single waits: TI cannot wait for only some "
-            "of the open receives. The times may differ a little.",
+            f"steelyard: {plural(exported.apart, 'wait')} for several receives became waits for one receive each, because TI "
+            "has no wait for some of the open receives. The times of a replay may differ a little.",
             file=sys.stderr,
         )

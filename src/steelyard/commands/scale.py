@@ -64,7 +64,7 @@ def command(
         bool,
         typer.Option(
             "--weak",
-            help="Increase the work with the count (default: the same work for all counts).",
+            help="Increase the work in proportion to the count: weak scaling (default: the same work for all counts).",
             rich_help_panel=WORK,
         ),
     ] = False,
@@ -88,10 +88,10 @@ def command(
     strict: Strict = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure how a benchmark scales: speed-up, efficiency, serial fraction, the laws that fit, and where to stop.
+    """Measure how a benchmark scales: speed-up, efficiency, serial fraction, scaling laws, and how many cores are worth it.
 
-    It is an ordinary run, and **steelyard resume** can continue it. All other parameters have one value: sizes have the largest
-    value of the preset. Choose other values with --set.
+    This is an ordinary run: **steelyard resume** can continue it. All other parameters have one value each: for sizes, the
+    largest value of the preset. Choose other values with --set.
 
     Examples: **steelyard scale application.npb_cg --set class=A** · **steelyard scale node.vector --weak --counts 1,2,4** ·
     **steelyard scale cluster.flops --over nodes --hosts node1:4,node2:4**

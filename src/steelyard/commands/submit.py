@@ -140,7 +140,7 @@ def command(
             "--runs",
             envvar="STEELYARD_RUNS",
             metavar="FOLDER",
-            help="Folder of all runs, such as ~/runs, which the nodes see under the same path.",
+            help="Folder of all runs, such as ~/runs. The nodes must reach it under the same path.",
         ),
     ] = Path("runs"),
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Follow the job to its end (default: yes).")] = True,
@@ -214,7 +214,9 @@ def _check_words(words: Sequence[str], resume: str | None, folder: Path) -> tupl
     from steelyard.run import setup
 
     if any(word.partition("=")[0] == "--runs" for word in words):
-        raise UsageError("--runs stands after the two dashes. Put it before them: steelyard submit --runs FOLDER -- …")
+        raise UsageError(
+            "--runs is after the two dashes. Put it before the dashes: steelyard submit --runs FOLDER -- …"
+        )
     name = "run" if resume is None else "resume"
     line = [*([str(records.find(folder, resume).absolute())] if resume is not None else []), *words]
     parsed = typer.main.get_command(cli.app).commands[name].make_context(f"steelyard {name}", list(line)).params  # type: ignore[attr-defined]
@@ -236,5 +238,5 @@ def refuse(request: Request, to: BatchSystem) -> None:
     for value in (*request.options, request.partition or "", request.account or "", str(request.folder)):
         if not value.isprintable():
             raise UsageError(
-                f"{value!r} contains a character that a batch script cannot hold, such as a line break. Remove it."
+                f"{value!r} contains a character that a batch script cannot contain, such as a line break. Remove this character."
             )

@@ -59,8 +59,8 @@ def require(to: BatchSystem) -> None:
     for name in to.batch.commands:
         if not shutil.which(name):
             raise MachineFailed(
-                f"There is no '{name}' on the PATH, so this machine cannot submit to {to.title}. Go to a login node of the "
-                f"cluster (on some: module load {to.name}), or print the batch script with --dry-run."
+                f"The command '{name}' is not in PATH, so this machine cannot submit jobs to {to.title}. Log in to a login "
+                f"node of the cluster (some clusters also need: module load {to.name}), or print the batch script with --dry-run."
             )
 
 
@@ -114,8 +114,8 @@ def follow(job: str, outputs: Mapping[str, Path], to: BatchSystem) -> State:
             last, pause = state, PAUSES[0]
         if silent > PATIENCE and not state:
             raise MachineFailed(
-                f"{to.title} has not answered for {PATIENCE:.0f} s: job {job} is no longer followed, but it goes on. "
-                f"See it with: {to.batch.watch} {job}\nIts output goes to {', '.join(map(str, outputs.values()))}.\n"
+                f"{to.title} has not answered for {PATIENCE:.0f} s. Steelyard no longer follows job {job}, but the job "
+                f"continues. Watch it with: {to.batch.watch} {job}\nIts output goes to {', '.join(map(str, outputs.values()))}.\n"
                 f"The last messages of {to.title}:\n{trouble}"
             )
         to.around.sleep(pause)

@@ -89,4 +89,4 @@ def presets(output: str, environment: Mapping[str, str], started: bool) -> str:
         return ""
     shown = ", ".join(f"{name}={environment[name][:80]}" for name in names[:_SHOWN])
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"your environment sets {shown}{more}: unset it and try again"
+    return f"your environment contains {shown}{more}: remove this with unset and try again"

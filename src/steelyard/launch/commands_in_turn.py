@@ -88,7 +88,7 @@ def _run(command: Sequence[str], kept: keeper.Kept, output: BinaryIO) -> Timing:
         output.seek(max(0, output.seek(0, os.SEEK_END) - LAST_WORDS))
         words = output.read().decode("utf-8", "replace").strip()
         raise MachineFailed(
-            f"The command '{' '.join(command)}' ended with exit code {process.returncode}, so its time means nothing."
+            f"The command '{' '.join(command)}' ended with exit code {process.returncode}. Its time is therefore not used."
             f"{chr(10) + words if words else ''}"
         )
     return Timing(seconds, usage.ru_utime + usage.ru_stime)

@@ -38,7 +38,7 @@ def listed(words: str) -> tuple[Host, ...]:
         raise _no_host(words, where)
     name, times = Counter(host.name for host in hosts).most_common(1)[0]
     if times > 1:
-        raise UsageError(f"--hosts {words} names {name} twice; give it more slots instead: {name}:2.")
+        raise UsageError(f"--hosts {words} names the host {name} twice. Name it once, with more slots: {name}:2.")
     return hosts
 
 
@@ -48,7 +48,7 @@ def _read_file(path: Path) -> tuple[Host, ...]:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise UsageError(
-            f"The file '{path}' (given by --hosts) cannot be read: {why}. Name a file with a host a line."
+            f"The file '{path}' (given by --hosts) cannot be read: {why}. Name a file with one host in each line."
         ) from None
     slots: Counter[str] = Counter()
     for number, line in enumerate(lines, 1):
@@ -57,7 +57,9 @@ def _read_file(path: Path) -> tuple[Host, ...]:
         for host in _read_list(text, where, _slots(rest[0], where) if rest else "1"):
             slots[host.name] += host.slots
     if not slots:
-        raise UsageError(f"The file '{path}' (given by --hosts) names no host: expected one a line, as node1:4.")
+        raise UsageError(
+            f"The file '{path}' (given by --hosts) names no host. Write one host in each line, such as node1:4."
+        )
     where = f"in the file '{path}' (given by --hosts)"
     return tuple(Host(n, whole(str(s), f"(the slots of '{n}' {where})", 1, MOST_SLOTS)) for n, s in slots.items())
 
@@ -103,5 +105,6 @@ def is_address(text: str) -> bool:
 
 def _no_host(word: str, where: str) -> UsageError:
     return UsageError(
-        f"'{word}' {where} is not a host. Expected is NAME or NAME:SLOTS, as in node1:4,node[02-04]:4, or a file of such lines."
+        f"'{word}' {where} is not a host. Write NAME or NAME:SLOTS, such as node1:4,node[02-04]:4, or name a file with such "
+        "lines."
     )

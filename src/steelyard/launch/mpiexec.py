@@ -15,13 +15,13 @@ def argv(job: Job) -> list[str]:
     flavour = mpi.of(job.mpi)
     if not flavour.starters:
         raise MachineFailed(
-            f"{flavour.title} has no mpiexec: the scheduler starts its ranks. Run inside an allocation (salloc), or name the "
-            "launcher: --launcher srun."
+            f"{flavour.title} has no mpiexec, because the scheduler starts its ranks. Start Steelyard inside an allocation "
+            "(salloc), or name the launcher: --launcher srun."
         )
     if starter is None:
         raise MachineFailed(
-            f"The MPI of {job.mpi.path} has no mpiexec beside its compiler wrapper. Install its runtime, "
-            "or choose another with --mpi."
+            f"The MPI with the compiler wrapper {job.mpi.path} has no mpiexec in the same folder. Install the runtime package "
+            "of this MPI, or choose another MPI with --mpi."
         )
     return [starter, *flavour.words(job)]
 

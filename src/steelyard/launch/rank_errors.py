@@ -29,7 +29,7 @@ def explain(output: str, ranks: int | None, over_time: bool) -> str:
         return ""
     if missing := sorted(set(range(ranks)) - set(here)):
         places = ", ".join(sorted({t.host for t in here.values()}))
-        return f"{_ranks(missing)} of {ranks} never started; the others are on {places}."
+        return f"{_ranks(missing)} of {ranks} did not start. The other ranks started on {places}."
     if crashed := [t for t in reports if t.what == "crashed"]:
         return f"Rank {crashed[0].rank} on {crashed[0].host} (process {crashed[0].process}) crashed."
     return _silence(reports, here) if over_time else _death(output, reports, here)
@@ -40,10 +40,14 @@ def _silence(reports: list[Report], here: dict[int, Report]) -> str:
     silent = sorted(set(here) - overdue)
     if overdue and silent:
         places = ", ".join(f"{r} on {here[r].host}" for r in silent)
-        return f"Rank {places} did not answer (frozen, or cut off); the others were waiting."
+        return (
+            f"Rank {places} did not answer: it does not run any more, or its network connection is broken. The other ranks "
+            "waited for it."
+        )
     if overdue:
         return (
-            "All ranks live and wait for each other: a message was lost, or the case needs longer than its time limit."
+            "All ranks are running and wait for each other. Either a message was lost, or the case needs more time than its "
+            "time limit."
         )
     return ""
 

@@ -43,7 +43,8 @@ def expect_reachable(hosts: Sequence[Host], launcher: str, words: Sequence[str])
         return
     if addresses := [host.name for host in hosts if is_address(host.name)]:
         raise UsageError(
-            f"MPI launchers do not accept the IPv6 address {_named(addresses)} (given by --hosts): they split it at its colons. "
+            f"MPI launchers do not accept the IPv6 address {_named(addresses)} (given by --hosts), because they take its "
+            "colons as separators. "
             "Give the host a name in /etc/hosts or ~/.ssh/config, and use that name."
         )
     wrong = _troubles([host.name for host in hosts[:MOST]])
@@ -88,7 +89,7 @@ def trouble(name: str) -> str:
     try:
         addresses = {entry[4][:2] for entry in socket.getaddrinfo(goal, int(port), type=socket.SOCK_STREAM)}
     except (OSError, ValueError, UnicodeError):
-        return "has no address: this machine does not know the name"
+        return "has no address, because this machine cannot resolve the name"
     if not settings or any(_is_own(str(address)) for address, _ in addresses):
         return ""
     try:

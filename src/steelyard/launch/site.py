@@ -54,8 +54,8 @@ def possible(chosen: Mapping[str, Benchmark], where: Site, asked: Sequence[str])
     ]
     if named:
         raise UsageError(
-            f"The benchmark {named[0]} needs an MPI with its headers, and none was found. "
-            f"{HOW_TO_INSTALL}, or name one: --mpi PATH-OF-mpicxx."
+            f"The benchmark {named[0]} needs an MPI with its headers, but this machine has none that Steelyard finds. "
+            f"{HOW_TO_INSTALL}, or name an MPI: --mpi PATH-OF-mpicxx."
         )
     return {name: b for name, b in able.items() if b.sources}
 

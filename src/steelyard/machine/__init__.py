@@ -58,7 +58,8 @@ def describe(root: Path = Path("/"), system_file: Path | None = None, whole: boo
     notes += hanging
     if not files.live:
         notes.append(
-            f"Read from recorded files below {root}: compilers, MPIs, libraries and OpenCL devices were not searched for."
+            f"This description comes from recorded files below {root}. Steelyard did not search for compilers, MPIs, "
+            "libraries and OpenCL devices."
         )
     host = _host(files)
     machine = Machine(
@@ -87,7 +88,9 @@ def describe(root: Path = Path("/"), system_file: Path | None = None, whole: boo
     )
     ceilings = limits(machine, None)
     if processor.fma_width is None and "flops" not in ceilings:
-        notes.append(f"No ceiling of flop/s: {processor.reason}. A system file can give it.")
+        notes.append(
+            f"The peak flop/s of this machine is unknown: {processor.reason}. You can give it in a system file."
+        )
     notes += [*explain_absent(ceilings, machine), *(given.notes if given else ())]
     return replace(machine, limits=ceilings, notes=tuple(notes))
 
@@ -100,10 +103,10 @@ def _completed(files: KernelFiles, topology: Topology) -> Topology:
     try:
         cores, nodes, caches = read_hwloc(answer) if answer else ((), (), ())
     except ValueError as problem:
-        return replace(topology, notes=(*topology.notes, f"The answer of lstopo was not used: {problem}."))
+        return replace(topology, notes=(*topology.notes, f"Steelyard cannot use the output of lstopo: {problem}."))
     if not caches and not (cores and not topology.cores):
         return topology
-    note = "Caches and cores that are missing in the kernel's files were taken from lstopo."
+    note = "Some caches or cores are missing in the files of the kernel. Steelyard took them from lstopo."
     return replace(
         topology,
         cores=topology.cores or cores,
@@ -179,7 +182,7 @@ def _settings(
             "online_cpus",
             online or None,
             source,
-            "" if online else f"neither {source} nor /proc/cpuinfo tells",
+            "" if online else f"neither {source} nor /proc/cpuinfo contains it",
         ),
     ]
     return tuple(sorted([*read_settings(files, cpuinfo), *allotted, modules], key=lambda setting: setting.name))

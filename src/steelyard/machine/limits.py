@@ -62,17 +62,17 @@ def bandwidth_limit(modules: tuple[MemoryModule, ...]) -> tuple[Limit | None, st
         return None, "no memory module is described"
     if not usable:
         kinds = ", ".join(sorted({module.kind for module in modules}))
-        return None, f"the width of a channel of '{kinds}' memory is not known"
+        return None, f"the width of a channel is unknown for '{kinds}' memory"
     rates: dict[str, float] = {}
     named = all(module.channel for module in usable)
     for module in usable:
         if module.rate is None:
-            return None, f"the firmware does not state the rate of the module in {module.slot}"
+            return None, f"the firmware does not report the rate of the module in {module.slot}"
         # The modules of a channel run at the rate of its slowest.
         name = (module.channel if named else None) or module.slot
         rates[name] = min(module.rate, rates.get(name, module.rate))
-    count = f"{len(rates)} channels" if named else f"{len(rates)} populated modules, each taken for a channel,"
-    caution = "" if named else "; too high if modules share a channel"
+    count = f"{len(rates)} channels" if named else f"{len(rates)} populated modules, each counted as one channel,"
+    caution = "" if named else "; this limit is too high if modules share a channel"
     speeds = sorted({round(rate / 1e6) for rate in rates.values()})
     speed = " and ".join(str(rate) for rate in speeds)
     source = f"{count} × {speed} MT/s × {_CHANNEL_BYTES} B (SMBIOS){caution}"
@@ -83,7 +83,7 @@ def bandwidth_unknown(machine: Machine) -> str:
     """Returns a sentence on why the limit of the memory bandwidth cannot be derived."""
     if machine.modules:
         _, reason = bandwidth_limit(machine.modules)
-        return f"The memory bandwidth has no known limit: {reason}."
+        return f"The limit of the memory bandwidth is unknown: {reason}."
     modules = setting(machine, "memory_modules")
     if modules.value == FOR_ROOT:
         return f"Only root may read the description of the memory modules ({modules.source})."
@@ -94,4 +94,4 @@ def explain_absent(ceilings: Mapping[str, Limit], machine: Machine) -> list[str]
     """Returns a note if the limit of the memory bandwidth is unknown although modules are described."""
     if "memory_bandwidth" in ceilings or not machine.modules:
         return []
-    return [f"{bandwidth_unknown(machine)} A system file can give it."]
+    return [f"{bandwidth_unknown(machine)} You can give it in a system file."]

@@ -32,7 +32,7 @@ def read_modules(files: KernelFiles) -> tuple[tuple[MemoryModule, ...], Setting,
         return (
             (),
             described,
-            (f"The memory modules are unknown ({reason}): give the memory's bandwidth in a system file.",),
+            (f"The memory modules are unknown ({reason}). Give the memory bandwidth in a system file.",),
         )
     modules, unsized = parse_modules(table)
     described = Setting(name, str(len(modules)) if modules else NONE, path)
@@ -40,10 +40,12 @@ def read_modules(files: KernelFiles) -> tuple[tuple[MemoryModule, ...], Setting,
         return (
             modules,
             described,
-            (f"The firmware does not tell the size of the module in {', '.join(unsized)}: left out.",),
+            (
+                f"The firmware does not report the size of the module in {', '.join(unsized)}. Steelyard ignores this module.",
+            ),
         )
     if not modules:
-        return (), described, ("The firmware's tables describe no memory module.",)
+        return (), described, ("The tables of the firmware do not describe any memory module.",)
     return modules, described, ()
 
 

@@ -51,7 +51,10 @@ def read_nodes(
         own_memory = _node_memory(files, number, "MemTotal")
         mask, text = readable_cpu_mask(files.text(f"{folder}/cpumap")), files.text(f"{folder}/cpulist")
         if own_memory is None or (mask is None and readable_cpu_list(text) is None):
-            notes.append(f"Memory node {number} could not be read whole ({folder}): it may be described too small.")
+            notes.append(
+                f"Steelyard could not read all files of memory node {number} ({folder}). The node may have more memory than "
+                "is shown."
+            )
         words_of_distance = (natural(word) for word in (files.text(f"{folder}/distance") or "").split())
         distances = tuple(distance for distance in words_of_distance if distance is not None)
         cpus = tuple(cpu for cpu in listed or () if cpu in online_cpus)
@@ -81,14 +84,15 @@ def _set_aside(nodes: tuple[NumaNode, ...]) -> list[str]:
     others = [node for node in nodes if node.memory and node not in main]
     words = {kind: [str(node.number) for node in others if node.kind == kind] for kind in (n.kind for n in others)}
     notes = [
-        f"{_named(numbers)} ({_MEANING[kind]}): not counted as main memory, "
-        "and measured only where a setting names a node (--set memory_policy=bind:NODE)."
+        f"{_named(numbers)} ({_MEANING[kind]}) {'do' if len(numbers) > 1 else 'does'} not count as main memory. "
+        "Steelyard measures such a node only with --set memory_policy=bind:NODE."
         for kind, numbers in words.items()
     ]
     lonely = [str(node.number) for node in main if not node.cpus]
     if lonely and len(lonely) < len(main):
         notes.append(
-            f"{_named(lonely)} without processors: taken for DRAM, since no file of the kernel tells otherwise."
+            f"{_named(lonely)} (without processors) {'count' if len(lonely) > 1 else 'counts'} as DRAM, because no file "
+            "of the kernel gives another kind."
         )
     return notes
 
@@ -100,9 +104,9 @@ def _named(numbers: list[str]) -> str:
 _MEANING = {
     "GPU": "the memory of a GPU",
     "HBM": "HBM beside DRAM",
-    "CXL": "memory behind CXL",
+    "CXL": "memory of a CXL device",
     "persistent": "persistent memory",
-    "unknown": "without processors, and unlike DRAM",
+    "unknown": "without processors, of an unknown kind",
 }
 
 

@@ -18,12 +18,12 @@ def place(machine: Machine, threads: int, pinning: str) -> tuple[int, ...] | Non
     threads than processors, an unknown word, or a list that is too short or not allowed.
     """
     if threads < 1:
-        raise UsageError(f"threads={threads} is not possible. Expected is at least 1 thread.")
+        raise UsageError(f"threads={threads} is not possible. Ask for at least 1 thread.")
     if threads > len(machine.cpus):
         raise UsageError(
             f"threads={threads} is more than the {len(machine.cpus)} processors that this process may use "
-            f"({format_cpu_list(machine.cpus) or 'none known'}). Ask for at most {len(machine.cpus)}: "
-            "with threads that share a processor, the results show the scheduler."
+            f"({format_cpu_list(machine.cpus) or 'none known'}). Ask for at most {len(machine.cpus)} threads: if threads "
+            "share a processor, the results show the scheduler of the operating system."
         )
     if pinning == "none":
         return None
@@ -68,8 +68,7 @@ def _layers(cores: list[Core]) -> tuple[int, ...]:
 def _listed(machine: Machine, threads: int, pinning: str) -> tuple[int, ...]:
     if not any(character.isdigit() for character in pinning):
         raise UsageError(
-            f"pinning='{pinning}' is unknown. {nearest(pinning, _WORDS)} "
-            "A list of processors such as '0,2-3' is possible too."
+            f"pinning='{pinning}' is unknown. {nearest(pinning, _WORDS)} You can also give a list of processors, such as '0,2-3'."
         )
     try:
         cpus = parse_cpu_list(pinning)
@@ -84,6 +83,6 @@ def _listed(machine: Machine, threads: int, pinning: str) -> tuple[int, ...]:
     if len(cpus) < threads:
         raise UsageError(
             f"pinning='{pinning}' names {len(cpus)} different processors, but threads={threads}. "
-            "Name one for each thread, or ask for fewer threads."
+            "Name one processor for each thread, or ask for another number of threads."
         )
     return cpus[:threads]

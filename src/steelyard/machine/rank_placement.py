@@ -47,13 +47,13 @@ def place_ranks(machine: Machine, ranks: int, ranks_per_node: int | None, placem
     the hosts have slots, or a relation of a pair that this machine does not have.
     """
     if ranks < 1:
-        raise UsageError(f"ranks={ranks} is not possible. Expected is at least 1 rank.")
+        raise UsageError(f"ranks={ranks} is not possible. Ask for at least 1 rank.")
     here = ranks_here(machine, ranks, ranks_per_node)
     if placement == "none":
         return ()
     if placement == "other node":
         if len(machine.hosts) < 2:
-            raise UsageError("placement='other node' needs two hosts or more. Name them with --hosts a,b.")
+            raise UsageError("placement='other node' needs at least two hosts. Name them with --hosts a,b.")
         return machine.cpus[:1]
     if placement in PAIRS:
         partner = next((c for c in machine.cpus[1:] if relation(machine, machine.cpus[0], c) == placement), None)
@@ -77,13 +77,13 @@ def ranks_here(machine: Machine, ranks: int, ranks_per_node: int | None) -> int:
         named = ", ".join(f"{h.name}:{h.slots}" for h in machine.hosts)
         raise UsageError(
             f"ranks={ranks} is more than the {slots} slots of the hosts {named}. "
-            "Give them more (--hosts a:4,b:4), or ask for fewer ranks."
+            "Give the hosts more slots (--hosts a:4,b:4), or ask for fewer ranks."
         )
     most = max(MOST_ALWAYS, MOST_TURNS * len(machine.cpus))
     if not machine.hosts and ranks > most:
         raise UsageError(
-            f"ranks={ranks} is too many for the {len(machine.cpus)} processors of this machine. Expected are at most {most}, or "
-            "further hosts (--hosts a:64,b:64)."
+            f"ranks={ranks} is too many for the {len(machine.cpus)} processors of this machine. Ask for at most {most} ranks, "
+            "or name further hosts (--hosts a:64,b:64)."
         )
     if not machine.hosts:
         return ranks

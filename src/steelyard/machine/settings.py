@@ -105,7 +105,7 @@ def _turbo(files: KernelFiles) -> Setting:
         text = files.text(path)
         if text is not None:
             return Setting("turbo", read(text), path)
-    reason = "neither intel_pstate/no_turbo nor cpufreq/boost is there: not under this kernel's control"
+    reason = "neither intel_pstate/no_turbo nor cpufreq/boost exists, so this kernel does not control the turbo"
     return Setting("turbo", None, f"{_CPU}/cpufreq/boost", reason)
 
 
@@ -186,7 +186,7 @@ def _hypervisor(files: KernelFiles, cpuinfo: Mapping[str, str]) -> Setting:
         return Setting("hypervisor", "unnamed", "/proc/cpuinfo")
     if names:
         return Setting("hypervisor", "none", _DMI)
-    return Setting("hypervisor", None, "/proc/cpuinfo", "neither the processor nor the firmware tells")
+    return Setting("hypervisor", None, "/proc/cpuinfo", "neither the processor nor the firmware reports it")
 
 
 def _swap(files: KernelFiles) -> list[Setting]:
@@ -219,7 +219,7 @@ def _distribution(files: KernelFiles) -> Setting:
 
 def _libc(files: KernelFiles) -> Setting:
     if not files.live:
-        return Setting("libc", None, "confstr", "only a running system tells it")
+        return Setting("libc", None, "confstr", "only a running system can report it")
     try:
         return Setting("libc", os.confstr("CS_GNU_LIBC_VERSION") or "unknown", "confstr")
     except (ValueError, OSError):
@@ -231,7 +231,7 @@ def _libc(files: KernelFiles) -> Setting:
 
 def _page_size(files: KernelFiles) -> Setting:
     if not files.live:
-        return Setting("page_size", None, "sysconf", "only a running system tells it")
+        return Setting("page_size", None, "sysconf", "only a running system can report it")
     return Setting("page_size", f"{os.sysconf('SC_PAGE_SIZE') // 1024} KiB", "sysconf")
 
 

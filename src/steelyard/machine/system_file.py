@@ -115,8 +115,8 @@ def _enclosures(path: Path, given: object) -> tuple[Enclosure, ...]:
         twice = next((host for host, times in Counter(hosts).items() if times > 1), None)
         if twice is not None:
             raise UsageError(
-                f"The system file '{path}', key 'enclosures', names the host '{twice}' twice as of a '{kind}'. Expected is "
-                "one enclosure of a kind for a host."
+                f"The system file '{path}', key 'enclosures', puts the host '{twice}' into two enclosures of the kind "
+                f"'{kind}'. Name each host only once for each kind."
             )
         enclosures += of_kind
     return tuple(enclosures)
@@ -132,4 +132,4 @@ def _positive(path: Path, content: dict[str, object], key: str) -> float | None:
 
 
 def _wrong(path: Path, key: str, value: object) -> UsageError:
-    return UsageError(f"The system file '{path}' has {key} = '{value}'. Expected is {_KEYS[key]}.")
+    return UsageError(f"The system file '{path}' has {key} = '{value}'. Write {_KEYS[key]}.")

@@ -77,7 +77,7 @@ def _noted(
         try:
             return find(program, lines)
         except NoAnswer as problem:
-            problems.append(f"{program} {problem}, and is left out.")
+            problems.append(f"{program} {problem}. Steelyard does not use it.")
             return None
         finally:
             for line in dict.fromkeys(lines):
@@ -90,7 +90,7 @@ def _noticed(printed: dict[str, list[str]]) -> Iterable[str]:
     """The remarks of programs, a sentence each."""
     for line, who in list(printed.items())[:_MOST_NOTES]:
         more = f" and {len(who) - 1} more programs print" if len(who) > 1 else " prints"
-        yield f"{min(who)}{more} besides the answer: {line}"
+        yield f"{min(who)}{more} this line in addition to the expected output: {line}"
 
 
 def ask_compiler(program: str, notes: list[str] | None = None) -> Tool | None:
@@ -107,7 +107,7 @@ def ask_compiler(program: str, notes: list[str] | None = None) -> Tool | None:
                 _take(notes, done)
                 return Tool(os.path.basename(program), program, match.string)
     if why := reason(done):
-        raise NoAnswer(f"does not say its version ({why.splitlines()[0]})")
+        raise NoAnswer(f"does not report its version ({why.splitlines()[0]})")
     return None
 
 

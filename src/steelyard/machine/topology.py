@@ -39,8 +39,8 @@ def read_topology(files: KernelFiles, processor: Processor, cpuinfo: Mapping[str
         cores = merge_clusters(files, cores, caches, len(processor.kinds) > 1)
     if online and not caches:
         notes.append(
-            "The kernel tells no cache sizes (usual on boards with a device tree and in some guests): "
-            "array sizes cannot be derived from them."
+            "The kernel does not report the sizes of the caches. This is usual on boards with a device tree and in some "
+            "virtual machines. Steelyard cannot derive the sizes of arrays from them."
         )
     return Topology(online, cores, nodes, caches, (*node_notes, *notes))
 
@@ -78,7 +78,9 @@ def _cores(
         assigned.update(siblings)
         places.append((sockets[cpu], node_of.get(cpu, 0), siblings))
     if incomplete:
-        notes.append("The kernel does not tell which hardware threads share a core: each was taken for a core.")
+        notes.append(
+            "The kernel does not report which hardware threads share a core. Steelyard counts each hardware thread as a core."
+        )
     return tuple(Core(number, socket, node, siblings) for number, (socket, node, siblings) in enumerate(sorted(places)))
 
 

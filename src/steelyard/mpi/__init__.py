@@ -97,8 +97,8 @@ def of(mpi: Tool) -> Flavour:
     flavour = flavours().get(mpi.name)
     if flavour is None:
         raise MachineFailed(
-            f"Nothing is known of the MPI '{mpi.name}' ({mpi.path}); known are: {', '.join(flavours())}. Install the package "
-            "that knew it when the run was begun, or start a new run."
+            f"Steelyard does not support the MPI '{mpi.name}' ({mpi.path}). It supports: {', '.join(flavours())}. Install the "
+            "Python package that supported this MPI when the run was started, or start a new run."
         )
     return flavour
 

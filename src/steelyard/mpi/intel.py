@@ -42,7 +42,7 @@ flavour = Flavour(
     wrappers=("mpicxx", "mpiicpx"),
     starters=("mpiexec", "mpiexec.hydra", "mpirun"),
     meets="pmi2",
-    shared_memory="I_MPI_FABRICS must hold shm",
-    waiting="I_MPI_THREAD_YIELD=3 with I_MPI_THREAD_SLEEP makes Intel MPI sleep between looks",
+    shared_memory="I_MPI_FABRICS must contain shm",
+    waiting="I_MPI_THREAD_YIELD=3 with I_MPI_THREAD_SLEEP makes Intel MPI sleep between two checks for messages",
     verbose="I_MPI_DEBUG=5",
 )

@@ -14,5 +14,5 @@ flavour = Flavour(
     package="mpich",
     eager="MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD and MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD",
     shared_memory="MPIR_CVAR_NOLOCAL must not be 1",
-    waiting="MPIR_CVAR_CH4_PROGRESS_THROTTLE=1 makes MPICH pause between looks",
+    waiting="MPIR_CVAR_CH4_PROGRESS_THROTTLE=1 makes MPICH pause between two checks for messages",
 )

@@ -20,7 +20,7 @@ flavour = Flavour(
     environment={"MV2_ENABLE_AFFINITY": "0", "MVP_ENABLE_AFFINITY": "0"},
     meets="pmi2",
     eager="MV2_IBA_EAGER_THRESHOLD and MV2_SMP_EAGERSIZE (of version 2)",
-    shared_memory="neither may MV2_USE_SHARED_MEM be 0 nor MPIR_CVAR_NOLOCAL 1",
-    waiting="MV2_USE_BLOCKING=1 makes MVAPICH 2 sleep until a message is there",
+    shared_memory="MV2_USE_SHARED_MEM must not be 0, and MPIR_CVAR_NOLOCAL must not be 1",
+    waiting="MV2_USE_BLOCKING=1 makes MVAPICH 2 sleep until a message arrives",
     verbose="MV2_SHOW_ENV_INFO=2",
 )

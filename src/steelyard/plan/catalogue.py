@@ -53,8 +53,8 @@ def _outside(paths: Iterable[Path]) -> dict[str, Benchmark]:
         foreign = _foreign(path)
         if not foreign:
             raise UsageError(
-                f"'{path}' given by --path has no benchmark. Expected is <group>/<name>.py beside <group>/<name>.cpp, "
-                "or a folder <group>/<name> with __init__.py and a .cpp for each programming model."
+                f"The folder '{path}' (given by --path) contains no benchmark. A benchmark is the file <group>/<name>.py "
+                "beside <group>/<name>.cpp, or a folder <group>/<name> with __init__.py and one .cpp for each programming model."
             )
         _add(benchmarks, foreign)
     return benchmarks
@@ -72,7 +72,9 @@ def _expect_one(name: str, earlier_paths: Iterable[str], later_paths: Iterable[s
         list(dict.fromkeys(Path(path).resolve() for path in paths)) for paths in (earlier_paths, later_paths)
     )
     if earlier != later:
-        raise UsageError(f"There are two benchmarks '{name}': {earlier[0]} and {later[0]}. Rename the file of one.")
+        raise UsageError(
+            f"There are two benchmarks '{name}': {earlier[0]} and {later[0]}. Rename the file of one of them."
+        )
 
 
 def choose(
@@ -98,7 +100,7 @@ def _own(package: str, path: Path) -> Benchmark:
 
 def _foreign(root: Path) -> dict[str, Benchmark]:
     if not is_folder(root):
-        raise UsageError(f"'{root}' given by --path is not a folder.")
+        raise UsageError(f"'{root}' (given by --path) is not a folder.")
     declarations = (
         texts.declarations(root)
         or [p for p in sorted(root.glob("*.py")) if p.with_suffix(".cpp").exists()]
@@ -124,7 +126,9 @@ def _load(path: Path) -> Benchmark:
 def _declare(name: str, module: ModuleType, path: Path) -> Benchmark:
     missing = [d for d in DECLARED if not hasattr(module, d)]
     if missing:
-        raise UsageError(f"The benchmark {path} lacks {', '.join(missing)}; it must declare {', '.join(DECLARED)}.")
+        raise UsageError(
+            f"The benchmark {path} does not declare {', '.join(missing)}. It must declare {', '.join(DECLARED)}."
+        )
     title, summary, sections = texts.read_docstring(module.__doc__ or "", path)
     return Benchmark(
         name=name,

@@ -151,7 +151,7 @@ def warnings(made: Plan, machine: Machine) -> list[str]:
     ranks = int(worst.parameters["ranks"])
     where = f"{len(machine.cpus)} processors" + (" of each host" if machine.hosts else "")
     return [
-        f"{ranks} ranks on {where} take turns: the results show mostly the scheduler, and the run takes about "
+        f"{ranks} ranks share {where}. The results mostly show the scheduler of the operating system, and the run takes about "
         f"{duration(made.seconds)}."
     ]
 

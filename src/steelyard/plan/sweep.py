@@ -34,16 +34,16 @@ def wanted(name: str, over: str | None, counts: str | None, weak: bool, paths: I
     names = [n for n in catalogue.find(paths) if not n.startswith(WITHOUT)]
     if name.startswith(WITHOUT):
         raise UsageError(
-            f"The benchmark '{name}' does not scale, since it does not divide work among its ranks or threads. "
+            f"The benchmark '{name}' cannot be used here, because it does not divide work among its ranks or threads. "
             f"Benchmarks that scale: {', '.join(names)}."
         )
     if name not in names:
         raise UsageError(f"There is no benchmark '{name}'. {nearest(name, names)}")
     if over is not None and over not in OVERS:
-        raise UsageError(f"A sweep over '{over}' (given by --over) is not possible. {nearest(over, OVERS)}")
+        raise UsageError(f"Steelyard cannot increase '{over}' (given by --over). {nearest(over, OVERS)}")
     if weak and over == "ranks_per_node":
         raise UsageError(
-            "--weak is not possible over ranks_per_node: sweep over ranks, whose work then grows with them."
+            "--weak cannot be used with --over ranks_per_node. Use --over ranks: the work then grows with the ranks."
         )
     chosen = next((o for o in OVERS if o == over), None)
     return Wanted(name, chosen, _counts(counts) if counts is not None else (), weak)
@@ -52,7 +52,9 @@ def wanted(name: str, over: str | None, counts: str | None, weak: bool, paths: I
 def _counts(words: str) -> tuple[int, ...]:
     numbers_of_threads = {numbers.whole(word, f"in --counts {words}") for word in words.split(",")}
     if len(numbers_of_threads) < 2:
-        raise UsageError(f"--counts {words} has one count. Name at least two different counts, as in --counts 1,2,4")
+        raise UsageError(
+            f"--counts {words} has only one count. Give at least two different counts, such as --counts 1,2,4"
+        )
     return tuple(sorted(numbers_of_threads))
 
 
@@ -119,16 +121,17 @@ def growing(machine: Machine, paths: Iterable[Path] = ()) -> list[str]:
 
 def _nothing(benchmark: Benchmark, asked: Wanted, blocks: Sequence[Axes], machine: Machine) -> str:
     if asked.over == "nodes" and len(machine.hosts) < 2:
-        return "A sweep over nodes needs two or more nodes, but there is one. Name them with --hosts a:4,b:4"
+        return "Scaling over nodes needs at least two nodes, but there is only one. Name them with --hosts a:4,b:4"
     axes = {"threads": ("threads",), None: ("threads", "ranks")}.get(asked.over, ("ranks",))
     if any(axis in block.values for axis in axes for block in blocks):
         return (
-            f"{benchmark.name} has only one count to sweep over: --set gives the number, or there is one processor. Name the "
+            f"{benchmark.name} would be measured with one count only, because --set gives this count or there is only one "
+            "processor. Name the "
             "counts with --counts 1,2,4 (more ranks than processors are possible, but no scaling law is fitted to them)."
         )
     names = dict.fromkeys(name for block in blocks for name in block.values)
     return (
-        f"The benchmark {benchmark.name} cannot be swept: with these settings its cases have no {' and no '.join(axes)}. "
+        f"The scaling of {benchmark.name} cannot be measured: with these settings its cases have no {' and no '.join(axes)}. "
         f"Its parameters are {', '.join(names)}."
     )
 
@@ -143,7 +146,7 @@ def _unknown(benchmark: Benchmark, blocks: Sequence[Axes], settings: Settings) -
                     f"{benchmark.name} has no {name} '{value}' (given by --set {name}=). {nearest(str(value), allowed)}"
                 )
     asked = ", ".join(f"{name}={_listed(settings[name])}" for name in CHOICES if name in settings)
-    return f"{benchmark.name} has no case with {asked} together."
+    return f"{benchmark.name} has no case with this combination: {asked}."
 
 
 def _agrees(block: Axes, settings: Settings) -> bool:
@@ -205,7 +208,8 @@ def _swept(block: Axes, usual: Sequence[Axes], asked: Wanted, machine: Machine, 
 def _times(name: str, size: Scalar, count: int) -> int:
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
         raise UsageError(
-            f"--set {name}={size}: weak scaling multiplies it by the count; expected a whole number from 1."
+            f"--set {name}={size} is not valid: weak scaling multiplies this size by the count, so it must be a whole number "
+            "of 1 or more."
         )
     return size * count
 

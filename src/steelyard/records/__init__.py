@@ -47,7 +47,7 @@ def head(path: Path) -> Run:
         version = about.get("format", FORMAT)
         if not isinstance(version, int):
             raise ValueError(f"'{version}' is not a format number")
-        newer = f"the run was written by a newer Steelyard (format {version}, this one knows {FORMAT})"
+        newer = f"a newer Steelyard wrote this run (in format {version}; this Steelyard reads formats up to {FORMAT})"
         if about.get("slurm_job") and "job" not in about:  # the name in format 1
             about["job"] = f"slurm {about['slurm_job']}"
         state = {"path": str(path), "finished": (path / "finished.json").exists(), "records": []}
@@ -107,7 +107,8 @@ def _read_records(lines: Iterable[bytes]) -> tuple[list[Record], list[str]]:
             notes.append(f"line {number} of records.jsonl was left out: it has more than {LINE >> 20} MiB")
         elif line.strip():
             notes.append(
-                "the last line of records.jsonl is torn (the run was killed while writing it) and was left out"
+                "the last line of records.jsonl is incomplete, because the run was killed while it wrote this line; the line "
+                "was left out"
             )
     return records, notes
 
@@ -159,10 +160,10 @@ def find(runs: Path, name: str | None) -> Path:
     if name is None:
         existing = all_runs(runs)
         if not existing:
-            raise UsageError(f"There is no run in '{runs}' yet. Make one with: steelyard run")
+            raise UsageError(f"There is no run in '{runs}' yet. Start one with: steelyard run")
         return existing[-1]
     if not name:
-        raise UsageError("The name of the run is empty. Expected is its id or its folder.")
+        raise UsageError("The name of the run is empty. Give the id of a run or its folder.")
     for path in (Path(name), runs / name):
         if is_folder(path):
             return path

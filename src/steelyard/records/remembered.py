@@ -28,8 +28,8 @@ def unread(run: Run, paths: Sequence[Path]) -> tuple[str, ...]:
     """Returns a sentence for each existing folder that the run names and `folders` leaves out."""
     trusted = _trusted()
     return tuple(
-        f"The benchmarks in '{p}' were not read: they are programs, and you never measured with them. "
-        "Name the folder with --path if you trust it."
+        f"Steelyard did not read the benchmarks in '{p}': they are programs, and you have never measured with them. If you "
+        "trust this folder, name it with --path."
         for p in _further(run, paths)
         if str(p.resolve()) not in trusted
     )

@@ -110,8 +110,8 @@ class RunFolder:
             file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
         except OSError as error:
             raise MachineFailed(
-                f"The run {path.parent} cannot be written: {error.strerror}. Copy it to where writing is allowed, or start a "
-                "new run with --runs FOLDER."
+                f"The run {path.parent} cannot be written: {error.strerror}. Copy the run to a folder that you may write to, "
+                "or start a new run with --runs FOLDER."
             ) from error
         try:
             lock(file, path.parent)
@@ -138,12 +138,14 @@ def expect_new(runs: Path, name: str) -> None:
     """Raises UsageError for a name that no new run can have under `runs`."""
     if not NAME.fullmatch(name):
         raise UsageError(
-            f"'{name}' (given by --name) is not a valid name of a run. Use at most 100 characters: letters, digits, '.', '_' and "
+            f"'{name}' (given by --name) is not a valid name for a run. Use at most 100 characters: letters, digits, '.', '_' "
+            "and "
             "'-'. The first must be a letter or a digit."
         )
     if (runs / name).exists() or (runs / name).is_symlink():
         raise UsageError(
-            f"There is a run '{name}' in '{runs}' already. Choose another --name, or: steelyard remove {name}"
+            f"The folder '{runs}' already has a run with the name '{name}'. Choose another name with --name, or remove that "
+            f"run: steelyard remove {name}"
         )
 
 
@@ -162,7 +164,10 @@ def _new_folder(runs: Path, name: str) -> tuple[list[Path], Path]:
             _remove(missing)
             raise
         return [path, *missing], path
-    raise MachineFailed(f"'{runs}' has a thousand runs of this second. Choose another folder with --runs.")
+    raise MachineFailed(
+        f"'{runs}' already holds 1000 runs that started in this second. Wait a second and try again, or choose another folder "
+        "with --runs."
+    )
 
 
 def _remove(folders: list[Path]) -> None:

@@ -133,7 +133,7 @@ class Evaluator:
         self.seconds = self.around.now() - self._begin
         if not self._left_out:
             return []
-        return [f"{self._left_out} cases were left out because the budget of {self.budget:.0f} s was spent"]
+        return [f"{self._left_out} cases were not measured, because the time limit of {self.budget:.0f} s was reached"]
 
     def _spent(self) -> bool:
         return self.budget is not None and self.around.now() - self._begin > self.budget

@@ -36,12 +36,13 @@ def again(run: Run, paths: Sequence[Path], here: Machine, trusted: bool) -> Setu
         )
     words = run.site.extra
     if words and not (trusted or remembered.used("launcher", shlex.join(words))):
-        raise _refused(run, f"the words '{shlex.join(words)}' for the launcher")
+        raise _refused(run, f"the launcher options '{shlex.join(words)}'")
     site = Site(_mpis(run, here, trusted), scheduler.launcher(run.site.launcher).name, words)
     benchmarks = catalogue.find(remembered.folders(run, paths))
     if lost := [n for n in evaluation.list_benchmarks(run) if n not in benchmarks]:
         raise UsageError(
-            f"The run {run.path} has the benchmark '{lost[0]}', which was not found. Name its folder with --path."
+            f"The run {run.path} measured the benchmark '{lost[0]}', which Steelyard does not find now. Name the folder of "
+            "this benchmark with --path."
         )
     for launch in run.plan.launches:
         able = {s.parallel for s in benchmarks[launch.benchmark].sources if s.model == launch.model}
@@ -72,7 +73,8 @@ def _toolchains(run: Run, here: Machine, trusted: bool) -> dict[str, Toolchain]:
         earlier = run.toolchains.get(name)
         if earlier and earlier.flags != flags:
             raise UsageError(
-                f"The run {run.path} was built with '{earlier.flags}', which now means '{flags}'. Start a new run."
+                f"The programs of the run {run.path} were compiled with the flags '{earlier.flags}'. On this machine they "
+                f"would now be compiled with '{flags}'. Start a new run."
             )
     return {n: toolchains[n] for n in names}
 
@@ -81,10 +83,10 @@ def _gone(run: Run, name: str, toolchains: Mapping[str, Toolchain], trusted: boo
     then = run.toolchains.get(name)
     path = Path(then.compiler) if then else Path()
     if path.is_absolute() and is_file(path) and not (trusted or remembered.used("compiler", str(path))):
-        return _refused(run, f"the compiler '{path}', which was not found automatically")
+        return _refused(run, f"the compiler '{path}', which Steelyard does not find by itself")
     return UsageError(
-        f"The run {run.path} was built with {name}, which is not on this machine any more "
-        f"(now: {', '.join(toolchains) or 'none of its compilers'}). Start a new run."
+        f"The programs of the run {run.path} were compiled with {name}, which this machine does not have now. From this run, "
+        f"it has: {', '.join(toolchains) or 'no compiler'}. Start a new run."
     )
 
 
@@ -102,7 +104,7 @@ def _mpi(run: Run, name: str, here: Machine, trusted: bool) -> Tool:
         return next((mpi for mpi in detected if mpi.path == path), detected[0])
     if Path(path).is_absolute() and Path(path).exists():
         if not (trusted or remembered.used("mpi", path)):
-            raise _refused(run, f"the MPI '{path}', which was not found automatically")
+            raise _refused(run, f"the MPI '{path}', which Steelyard does not find by itself")
         try:
             candidate = ask_mpi(path)
         except Hangs:
@@ -117,6 +119,6 @@ def _mpi(run: Run, name: str, here: Machine, trusted: bool) -> Tool:
 
 def _refused(run: Run, what: str) -> UsageError:
     return UsageError(
-        f"The run {run.path} asks for {what}. That can start any program, and you have not measured with it before. "
-        "If you trust whoever made the run, repeat the command with --trust."
+        f"The run {run.path} uses {what}. This can start any program, and you have never measured with it. If you trust the "
+        "person who made the run, repeat the command with --trust."
     )

@@ -42,8 +42,8 @@ def measure(
     """
     if rounds < LEAST_ROUNDS:
         raise UsageError(
-            f"'{rounds}' (given by --rounds) is too few: expected are at least {LEAST_ROUNDS}, since fewer pairs of "
-            "launches cannot tell a difference from chance."
+            f"'{rounds}' (given by --rounds) is too few. Measure at least {LEAST_ROUNDS} rounds: fewer pairs of launches "
+            "cannot distinguish a difference from chance."
         )
     here = setup.machine()
     a, b = (restrict_plan(records.read(folder), only) for folder in (first, second))
@@ -81,7 +81,7 @@ def _interruptible(first: Path, second: Path, screen: Screen) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         screen.interrupted(
-            f"Interrupted; what was measured is kept. To compare it in pairs:\n  steelyard compare {first} {second}"
+            f"Interrupted. All finished measurements are kept. To compare them in pairs:\n  steelyard compare {first} {second}"
         )
         raise
 
@@ -124,8 +124,8 @@ def _as_then(here: Machine, run: Run, plan: Plan) -> Machine:
     """Returns this machine with the name, the limits and the hosts of the run."""
     if (here.architecture, here.processor) != (run.machine.architecture, run.machine.processor):
         raise UsageError(
-            f"The run {run.path} was measured on '{run.machine.processor}', but this machine is '{here.processor}'. In "
-            f"turn means that both are measured here, now. Compare them as they are, without --in-turn."
+            f"The run {run.path} was measured on '{run.machine.processor}', but this machine is '{here.processor}'. --in-turn "
+            "measures both runs again on this machine. Omit --in-turn to compare the stored results."
         )
     machine = replace(here, system=run.machine.system, limits=run.machine.limits, hosts=run.machine.hosts)
     for case in (c for launch in plan.launches if launch.repetition == 1 for c in launch.cases):
@@ -140,6 +140,6 @@ def _left_behind(a: Run, b: Run, alone: tuple[int, int]) -> list[str]:
     if lost:
         notes.append(
             f"Some conditions of {a.id} and {b.id} differed and could not be restored: {', '.join(lost)}. "
-            "Both runs were measured under the present conditions."
+            "Both runs were measured under the conditions of now."
         )
     return notes

@@ -96,7 +96,7 @@ def quiet(bench: Bench, repetitions: int) -> Outcome:
         return Outcome("quiet", "passed", summary)
     busy = busy_cores(1.0)
     unsteady = few or scatter > TOLERATED or (busy is not None and busy > QUIET)
-    reason = "; this machine is not quiet, and so false alarms cannot be counted" if unsteady else ""
+    reason = "; false alarms cannot be counted, because this machine is not quiet" if unsteady else ""
     return Outcome("quiet", "unknown" if unsteady else "failed", summary + reason, tuple(flagged[:5]))
 
 
@@ -133,7 +133,11 @@ def streaming(bench: Bench, repetitions: int) -> Outcome:
     As `competing`, with vectors in the memory. Where there is one processor only, no such neighbour can be made.
     """
     if bench.other is None:
-        return Outcome("streaming", "unknown", "this machine has one processor: nothing can stream beside the case")
+        return Outcome(
+            "streaming",
+            "unknown",
+            "this machine has only one processor, so no other process can read memory during the case",
+        )
     records: list[Record] = []
     quiet_values = [median(bench.measure(elements=IN_MEMORY).samples)]
     for _ in range(min(repetitions, STREAMED)):
@@ -162,7 +166,9 @@ def _flagged_or_near(
         value = median(undisturbed(record))
         moved = max(value / high - 1, 1 - value / low)
         if record.verdict.level == "CLEAN" and moved > near:
-            missed.append(f"called clean although the median was {percent(moved, 1)} off the quiet value")
+            missed.append(
+                f"the verdict was CLEAN, although the median differed by {percent(moved, 1)} from the quiet value"
+            )
     right, flags = len(records) - len(missed), sum(record.verdict.level != "CLEAN" for record in records)
     summary = f"{right} of {len(records)} cases were flagged ({flags}) or within {percent(near)} of the quiet value"
     if len(missed) <= tolerated * len(records):
@@ -214,7 +220,7 @@ def _missed(bench: Bench, name: str, summary: str, evidence: tuple[str, ...] = (
     return Outcome(
         name,
         "unknown",
-        f"{summary}; quiet values scatter by {percent(apart, 1)} themselves, which may hide it",
+        f"{summary}; the quiet values already scatter by {percent(apart, 1)}, which may hide the disturbance",
         evidence,
     )
 
@@ -231,7 +237,7 @@ def _planted(kind: str, plant: str, expected: str, first: int = 0) -> Callable[[
         counted = max(set(range(len(record.samples))) - set(record.aside), default=-1)
         if named and (record.verdict.level != "CLEAN" or counted < first):
             return None
-        return f"missed: called {record.verdict.level}, {name_disturbance(record.verdict) or 'nothing named'}"
+        return f"missed: the verdict was {record.verdict.level}, with the evidence: {name_disturbance(record.verdict) or 'none'}"
 
     def check(bench: Bench, repetitions: int) -> Outcome:
         missed = [w for w in (wrong(bench.measure(plant)) for _ in range(repetitions)) if w]
@@ -255,7 +261,9 @@ def delay(bench: Bench, repetitions: int) -> Outcome:
     without, delayed = ([(s,) for s in samples[first : 2 * pairs : 2]] for first in (0, 1))
     comparison = compare_in_turn(without, delayed, smallest=DELAY / 2)
     moved, low, high = (percent(end - 1, 2, signed=True) for end in (comparison.ratio, comparison.low, comparison.high))
-    summary = f"called {comparison.call}: {moved} [{low}, {high}] for a planted {percent(DELAY, signed=True)}"
+    summary = (
+        f"the comparison called it {comparison.call}: {moved} [{low}, {high}] for a planted delay of {percent(DELAY)}"
+    )
     right = comparison.call == "SLOWER" and abs(comparison.ratio - 1 - DELAY) <= DELAY / 4
     return Outcome("delay", "passed", summary) if right else _missed(bench, "delay", summary)
 
@@ -269,7 +277,7 @@ def intervals(bench: Bench, repetitions: int) -> Outcome:
         f"{p}, {n} samples: {percent(share, 1)}" for (p, n), share in shares.items() if not 0.93 <= share <= 0.97
     )
     least, most = (percent(end(shares.values()), 1) for end in (min, max))
-    summary = f"the interval holds the truth in {least} to {most} of simulated cases"
+    summary = f"the interval contains the true value in {least} to {most} of simulated cases"
     return Outcome("intervals", "failed" if wrong else "passed", summary, wrong)
 
 

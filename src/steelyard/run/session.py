@@ -83,7 +83,8 @@ def _named(here: Setup) -> Mapping[remembered.Word, Sequence[str]]:
 
 def _how_long(plan: Plan, seconds: float, width: float) -> str:
     return (
-        f"Each case lasts {duration(seconds)}, as the sensors need for an energy within ± {percent(width)}: the run takes about "
+        f"Each case lasts {duration(seconds)}, because the sensors need this time for an energy within ± {percent(width)}. "
+        "The run takes about "
         f"{duration(plan.seconds)}. Choose fewer cases with --only and --set, or read the sensors more often with --every."
     )
 
@@ -128,8 +129,9 @@ def go_on(
     run = records.read(path)
     if run.in_turn:
         raise UsageError(
-            f"The run {path} was measured in turn with another run. Its missing cases, measured alone, would be out of turn. "
-            "Compare the cases that both have, or measure both again with: steelyard compare --in-turn"
+            f"The run {path} was measured in turn with another run. If the missing cases were measured now, they would not "
+            "alternate with those of the other run. Compare the cases that both runs have, or measure both again with: "
+            "steelyard compare --in-turn"
         )
     done = finished_cases(run)
     folder = records.RunFolder(path)  # first: where nothing can be written, nothing need be built
@@ -140,9 +142,7 @@ def go_on(
     except BaseException:
         folder.close()
         raise
-    screen.inform(
-        f"Going on with {path}: {len(done)} of {sum(len(x.cases) for x in run.plan.launches)} cases are done."
-    )
+    screen.inform(f"Continuing {path}: {len(done)} of {sum(len(x.cases) for x in run.plan.launches)} cases are done.")
     evaluator = Evaluator(
         machine=run.machine,
         plan=run.plan,
@@ -173,9 +173,9 @@ def _carry_out(folder: records.RunFolder, evaluator: Evaluator, screen: Screen) 
             screen.warn(note)
     except KeyboardInterrupt:
         screen.interrupted(
-            f"Interrupted; every finished case is kept in {folder.path}\n"
-            f"Go on with:   steelyard resume {shlex.quote(str(folder.path))}\n"
-            f"See it with:  steelyard show {shlex.quote(str(folder.path))}"
+            f"Interrupted. All finished cases are kept in {folder.path}\n"
+            f"Continue with:  steelyard resume {shlex.quote(str(folder.path))}\n"
+            f"Show it with:   steelyard show {shlex.quote(str(folder.path))}"
         )
         raise
     finally:

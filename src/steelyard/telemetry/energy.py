@@ -210,7 +210,7 @@ def energy(of: Course, begin: int, end: int, clock: float = 0.0) -> Energy | Non
     None if the readings cover less than half of that time. ValueError if the time has no length.
     """
     if end <= begin:
-        raise ValueError(f"the time from {begin} to {end} has no length")
+        raise ValueError(f"the period from {begin} to {end} is empty: its end must be later than its begin")
     a, b = (begin - of.origin) * NANO, (end - of.origin) * NANO
     outside = max(of.at[0] - a, 0.0) + max(b - of.at[-1], 0.0)
     inside = np.clip(np.minimum(of.at[1:], b) - np.maximum(of.at[:-1], a), 0, None)

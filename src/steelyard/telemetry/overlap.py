@@ -132,23 +132,23 @@ def _sentence(of: Overlap, parts: Sequence[Sensor]) -> str:
         )
         return f"{names} {verb} the readings of {of.holder}. {rest} once."
     if of.sure:
-        return f"{of.holder} is the sum of {names} in all readings. Totals include the sum, and not its parts."
+        return f"{of.holder} is the sum of {names} in all readings. Totals include this sum, but not its parts."
     if of.more:
-        claim = (
-            f"{names} draw{'' if more else 's'} more than {of.holder}, which should hold {'them' if more else 'it'}."
-        )
+        claim = f"{names} use{'' if more else 's'} more power than {of.holder}, which should include {'them' if more else 'it'}."
         return (
-            f"{claim} One of these is wrong. The energy by {parts[0].source} includes all of them; its interval begins at the "
+            f"{claim} One of these sensors is wrong. The energy by {parts[0].source} includes all of them; its interval "
+            "begins at the "
             f"energy without {names}. Compare them with another meter."
         )
     claim = (
-        f"{names} read{'' if more else 's'} the same as {of.holder} and may be the same counter."
+        f"{names} show{'' if more else 's'} the same values as {of.holder} and may be the same counter."
         if of.same
-        else f"{of.holder} reads as the sum of {names} and may be their whole."
+        else f"{of.holder} shows the sum of {names} and may be their total."
     )
     return (
         f"{claim} The readings are too few or vary too little to decide. The energy by {parts[0].source} includes {names}; "
-        f"its interval begins at the energy without {'them' if more else 'it'}. Watch for longer, while the load changes."
+        f"its interval begins at the energy without {'them' if more else 'it'}. Measure for a longer time, while the load "
+        "changes."
     )
 
 

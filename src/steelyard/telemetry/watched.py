@@ -101,7 +101,7 @@ def not_idle(busy: float | None) -> str:
     if busy is None or busy <= LOADED:
         return ""
     return (
-        f"The machine was not idle while its idle power was taken: other processes kept {busy:.1f} cores busy. "
+        f"The machine was not idle while its idle power was measured: other processes kept {busy:.1f} cores busy. "
         "The idle power is therefore too high, and the energy above idle too low. Stop these processes and measure again."
     )
 

@@ -102,5 +102,5 @@ def _failed(folder: Path, job: str, missing: list[int], to: BatchSystem) -> str:
     last = "\n".join(outputs[0].read_text(encoding="utf-8", errors="replace").splitlines()[-LAST:]) if outputs else ""
     return (
         f"{plural(len(missing), 'task')} of {to.title} job {job} ended without an answer; the first is task {missing[0]}. Their "
-        f"output is in '{folder}'. Check that the nodes see this folder and the trace under the same path.\n{last}"
+        f"output is in '{folder}'. Check that the nodes can reach this folder and the trace under the same path.\n{last}"
     ).rstrip()

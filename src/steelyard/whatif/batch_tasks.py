@@ -28,7 +28,10 @@ def carry_out(folder: Path) -> None:
     to = _system()
     number = os.environ.get(to.batch.array.variable, "") if to.batch.array else ""
     if not number.isdecimal():
-        raise UsageError(f"{array.SHARE} is for the tasks that --submit starts. This process is none: give a trace.")
+        raise UsageError(
+            f"{array.SHARE} is only for the tasks that --submit starts, and this process is not such a task. Give a trace to "
+            "replay."
+        )
     array.carry_out(folder, int(number))
 
 

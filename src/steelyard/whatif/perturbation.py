@@ -81,7 +81,9 @@ def noise(values: Mapping[str, Any]) -> Noise:
     """Returns the noise of the keys in `NOISE`. ValueError if these contradict each other."""
     made = Noise(**values)
     if made.recording and len(values) > 1:
-        raise ValueError("a recording has its own moments: name either the recording or the other keys")
+        raise ValueError(
+            "a recording already contains the times of its interruptions: give either the recording or the other keys"
+        )
     if made.probability and made.period:
         raise ValueError("name a period or a probability, not both")
     if made.duration and not made.probability and made.duration >= made.period:

@@ -116,7 +116,8 @@ def _expect_room(described: Description, values: Mapping[str, Scalar], machine: 
     if machine.memory and needed > room:
         raise Unfit(
             "does not fit",
-            f"The input of {described.name} needs {binary_size(int(needed))} on each node, but it may use only "
+            f"The input of {described.name} needs {binary_size(int(needed))} of memory on each node, but only this much is "
+            "available: "
             f"{binary_size(int(room))}. Choose a smaller size with --set, or use more hosts.",
         )
 

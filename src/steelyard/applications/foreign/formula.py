@@ -19,7 +19,7 @@ def divisor(number: Number, most: Number) -> int:
     """Returns the greatest divisor of a whole number that is at most `most`, for a grid of ranks."""
     whole = int(number)
     if not 1 <= whole <= 10_000_000:
-        raise ValueError(f"divisor() of {number:g}: expected 1 to 10000000")
+        raise ValueError(f"divisor() needs a number from 1 to 10000000, not {number:g}")
     return next(d for d in range(max(1, min(whole, int(most))), 0, -1) if whole % d == 0)
 
 
@@ -135,7 +135,7 @@ def _value(node: ast.expr, variables: Mapping[str, Scalar]) -> Number:
 def _named(name: str, variables: Mapping[str, Scalar]) -> Number:
     number = variables.get(name)
     if isinstance(number, bool) or not isinstance(number, (int, float)):
-        raise ValueError(f"'{name}' has no number here: expected one of {', '.join(sorted(variables))}")
+        raise ValueError(f"'{name}' is not the name of a number here: expected one of {', '.join(sorted(variables))}")
     return number
 
 

@@ -8,9 +8,9 @@ from steelyard.model.figure import Band
 from steelyard.statistics.results.reuse import artefacts
 
 HOLDS = {
-    "core": "only with a core's own cache",
-    "last": "only with the last-level cache",
-    "memory": "only with reused buffers",
+    "core": "only because the buffers fit the core's own cache",
+    "last": "only because the buffers fit the last-level cache",
+    "memory": "only because the buffers are reused",
 }
 
 LARGEST = 64 << 20

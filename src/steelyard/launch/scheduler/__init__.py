@@ -64,13 +64,13 @@ FINAL = {
     "FAILED": "failed",
     "CANCELLED": "was cancelled",
     "NODE_FAIL": "ended because a node went down",
-    "TIMEOUT": "was ended by {scheduler} because its time was over",
-    "OUT_OF_MEMORY": "was ended by {scheduler} because it took more memory than it was given",
-    "PREEMPTED": "was ended by {scheduler} for a more important job",
+    "TIMEOUT": "was ended by {scheduler} because it reached its time limit",
+    "OUT_OF_MEMORY": "was ended by {scheduler} because it used more memory than its limit",
+    "PREEMPTED": "was ended by {scheduler} because a job with a higher priority needed its nodes",
     "BOOT_FAIL": "could not start because a node did not boot",
     "DEADLINE": "was ended by {scheduler} at its deadline",
-    "REVOKED": "was withdrawn by {scheduler}",
-    "GONE": "has ended so long ago that {scheduler} has forgotten it",
+    "REVOKED": "was removed by {scheduler} before it ended",
+    "GONE": "has ended so long ago that {scheduler} no longer has any data about it",
 }
 
 

@@ -32,7 +32,7 @@ def listed(file: str, called: str) -> tuple[Host, ...]:
         lines = Path(file).read_text(encoding="utf-8").split()
     except (OSError, UnicodeDecodeError) as error:
         raise MachineFailed(
-            f"{called}='{file}' cannot be read: {error}. Do not set it yourself; ask for a new job."
+            f"{called}='{file}' cannot be read: {error}. Do not set this variable yourself. Start a new job."
         ) from None
     return tuple(Host(name, count) for name, count in Counter(lines).items())
 

@@ -19,7 +19,7 @@ def ran(job: str, now: float, ask: Ask) -> tuple[Ran, ...]:
     """Returns the runs of each task of an array on each host. UsageError for a wrong number, MachineFailed if unknown."""
     if not _JOB.fullmatch(job):
         raise UsageError(
-            f"'{job}' (given by --job) is not the number of a Slurm job. Expected is a number such as 12, 12_3 or 12+1."
+            f"'{job}' (given by --job) is not the number of a Slurm job. Give a number such as 12, 12_3 or 12+1."
         )
     silent = []
     for words, read in ((_SACCT, _accounted), (_SCONTROL, _remembered)):
@@ -29,7 +29,7 @@ def ran(job: str, now: float, ask: Ask) -> tuple[Ran, ...]:
         silent.append(f"{words[len(_EPOCH)]} {_said(done)}")
     raise MachineFailed(
         f"Slurm does not report when and where job {job} ran: {'; '.join(silent)}. "
-        "Use a machine on which its commands work, or give the time with --from and --to."
+        "Use a machine on which Slurm's commands work, or give the period with --from and --to."
     )
 
 

@@ -59,8 +59,9 @@ def _places(job: Job) -> list[str]:
     if ranks != sorted(ranks, reverse=True) or ranks[0] - ranks[-1] > 1:
         shown = ", ".join(f"{count} on {name}" for name, count in counts.items())
         raise MachineFailed(
-            f"flux run spreads ranks evenly, and {job.ranks} ranks are to be {shown}. Choose a number that the hosts "
-            "share evenly (--set ranks=…), or let the MPI start them: --launcher mpiexec"
+            f"'flux run' spreads the ranks evenly over the hosts, but {job.ranks} ranks were requested as {shown}. Choose a "
+            "number of ranks that the hosts can share equally (--set ranks=…), or start the ranks with the MPI's launcher: "
+            "--launcher mpiexec"
         )
     return [*words, f"--ntasks={job.ranks}"]
 
@@ -88,7 +89,8 @@ def _output(*words: str) -> str:
     word = search(done, r"^\S+$")
     if done.returncode != 0 or not word:
         raise MachineFailed(
-            f"Flux does not describe its instance: 'flux {shlex.join(words)}' ended with exit code {done.returncode}.\n"
+            f"Flux does not report the hosts of this allocation: 'flux {shlex.join(words)}' ended with exit code "
+            f"{done.returncode}.\n"
             f"{done.stderr.strip()}\nName the hosts yourself: --hosts A:N,B:N --launcher flux"
         )
     return word.group()

@@ -39,8 +39,8 @@ def allocation(environ: Mapping[str, str]) -> Allocation | None:
     words = counts.split()
     if len(words) % 2 or not all(count.isdecimal() and int(count) for count in words[1::2]):
         raise MachineFailed(
-            f"LSF's variable LSB_MCPU_HOSTS='{counts}' cannot be read: expected names of hosts, each with its number of slots. "
-            "Do not set it yourself; ask for a new job."
+            f"LSF's variable LSB_MCPU_HOSTS='{counts}' cannot be read. It must contain names of hosts, each followed by its "
+            "number of slots. Do not set this variable yourself. Start a new job."
         )
     return Allocation(job, tuple(Host(name, int(count)) for name, count in zip(words[::2], words[1::2], strict=True)))
 

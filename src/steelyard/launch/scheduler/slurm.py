@@ -102,7 +102,7 @@ def allocation(environ: Mapping[str, str]) -> Allocation | None:
         if counted and len(counted) != len(nodes):
             raise MachineFailed(
                 f"Slurm's variable {variable}='{environ[variable]}' is for {len(counted)} nodes, but {name}='{environ[name]}' "
-                f"names {len(nodes)}. Do not set them yourself; ask for a new allocation."
+                f"names {len(nodes)}. Do not set these variables yourself. Request a new allocation."
             )
         counts.append(counted)
     tasks, cpus = counts
@@ -130,7 +130,7 @@ def _read(environ: Mapping[str, str], name: str, read: Callable[[str], _Read]) -
         return read(environ[name])
     except ValueError as error:
         raise MachineFailed(
-            f"Slurm's variable {name} cannot be read: {error}. Do not set it yourself; ask for a new allocation."
+            f"Slurm's variable {name} cannot be read: {error}. Do not set this variable yourself. Request a new allocation."
         ) from None
 
 

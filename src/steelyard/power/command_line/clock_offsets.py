@@ -21,7 +21,8 @@ def print_offsets(store: "Store", parts: Sequence[Part], as_json: bool) -> None:
     offsets = [(part.node, first, name, offset) for part in parts for first, name, offset in _compare_node(store, part)]
     if not offsets:
         raise UsageError(
-            "To compare clocks, a node needs two sensors of power or energy, and these nodes have fewer. Name another node."
+            "To compare clocks, a node needs two sensors of power or energy, but the nodes that you named have fewer. Name "
+            "another node."
         )
     if as_json:
         rows = [(f"{node}/{name}", f"{node}/{first}", *_list_numbers(offset)) for node, first, name, offset in offsets]
@@ -34,7 +35,9 @@ def print_offsets(store: "Store", parts: Sequence[Part], as_json: bool) -> None:
             words = (*said, significant(o.correlation, 2)) if o else ("no changes in common", "–", "–")
             cells.append((name, *words))
         tables.print_narrow_table(
-            f"{node}: clocks behind that of {first}", ("sensor", "behind", "95 % interval", "correlation"), cells
+            f"{node}: delay of each clock against the clock of {first}",
+            ("sensor", "behind", "95 % interval", "correlation"),
+            cells,
         )
 
 

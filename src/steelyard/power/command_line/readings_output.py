@@ -34,7 +34,8 @@ def choose_format(asked: str | None, output: Path | None) -> str:
     if name not in FORMS:
         if asked is None:
             raise UsageError(
-                f"The ending of '{output}' names no format. Use .csv, .jsonl or .parquet, or give the format with --form."
+                f"The name '{output}' does not end with .csv, .jsonl or .parquet. Use such a name, or give the format with "
+                "--form."
             )
         raise UsageError(f"There is no format '{asked}' (given by --form). {nearest(asked, FORMS)}")
     if name == "parquet" and output is None:

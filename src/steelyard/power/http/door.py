@@ -53,7 +53,8 @@ def token(file: Path, insecure: bool) -> str:
     word = secret(file, "token", insecure).strip()
     if len(word) < LEAST_TOKEN or not word.isascii() or not word.isprintable() or " " in word:
         raise UsageError(
-            f"The token file '{file}' must contain one word of at least {LEAST_TOKEN} letters. Make one: openssl rand -hex 32"
+            f"The token file '{file}' must contain one word of at least {LEAST_TOKEN} characters, without spaces. Make such a "
+            "word with: openssl rand -hex 32"
         )
     return word
 
@@ -62,8 +63,8 @@ def expect_token(at: Address, token: str) -> None:
     """Raises UsageError if other machines could send requests without a token."""
     if not at.loopback and not token:
         raise UsageError(
-            f"Other machines can reach '{at.host}' (given by --listen). Name a token that requests must send, "
-            "--token-file FILE, or listen on 127.0.0.1."
+            f"Other machines can connect to '{at.host}' (given by --listen), so requests must send a token. Name a file that "
+            "contains a token with --token-file FILE, or listen on 127.0.0.1."
         )
 
 

@@ -129,17 +129,17 @@ class Database:
         if not os.path.lexists(self._path):
             if (self._folder / "format.json").exists():
                 raise MachineFailed(
-                    f"The store '{self._folder}' is of an earlier format (1). Read it with the Steelyard that wrote it "
-                    "('steelyard power export'), and give a new folder here."
+                    f"The store '{self._folder}' has the old format 1. Export its readings with the version of Steelyard that "
+                    "wrote it (steelyard power export), and name a new folder here."
                 )
             raise UsageError(f"'{self._folder}' is not a store of readings: it has no {FILE}. Name another folder.")
         for path in self._files():
             with contextlib.suppress(FileNotFoundError):  # who closes the store last removes the log
                 if not stat.S_ISREG(path.lstat().st_mode):
-                    raise OSError(f"'{path.name}' is no ordinary file")
+                    raise OSError(f"'{path.name}' is not an ordinary file")
         # A journal may name any file, and SQLite removes that. Our databases have a log instead.
         if os.path.lexists(self._path.with_name(f"{FILE}-journal")):
-            raise OSError(f"there is a '{FILE}-journal', which no store has")
+            raise OSError(f"it contains a file '{FILE}-journal', which a store never has")
         mode = "mode=rw"
         if not os.access(self._folder, os.W_OK) or not os.access(self._path, os.W_OK):
             mode = "mode=ro" if self._files()[1].exists() else "mode=ro&immutable=1"
@@ -158,13 +158,16 @@ class Database:
     def _expect_ours(self) -> None:
         with self.reading("be opened") as base:
             if self._number("application_id") != APPLICATION:
-                raise MachineFailed(f"The store '{self._folder}' cannot be read: its {FILE} is of another program.")
+                raise MachineFailed(f"The store '{self._folder}' cannot be read: another program wrote its {FILE}.")
             if (version := self._number("user_version")) != FORMAT:
                 raise MachineFailed(
-                    f"The store '{self._folder}' is of format {version}; this Steelyard knows {FORMAT}. Use a newer version."
+                    f"The store '{self._folder}' has the format {version}, but this Steelyard reads only format {FORMAT}. Use "
+                    "a newer version of Steelyard."
                 )
             if {text for (text,) in base.execute("select sql from sqlite_master where sql is not null")} != {*SCHEMA}:
-                raise MachineFailed(f"The store '{self._folder}' cannot be read: its tables are not those of a store.")
+                raise MachineFailed(
+                    f"The store '{self._folder}' cannot be read: its tables are not the tables of a store."
+                )
 
     def _files(self) -> tuple[Path, Path, Path]:
         return self._path, self._path.with_name(f"{FILE}-wal"), self._path.with_name(f"{FILE}-shm")

@@ -36,7 +36,7 @@ def unpacked(body: bytes, columns: int) -> list[Column]:
     except zlib.error as error:
         raise ValueError(str(error)) from None
     if not opened.eof or len(raw) % (WIDTH * columns):
-        raise ValueError("it is not as long as it should be")
+        raise ValueError("its length is wrong")
     planes = np.frombuffer(raw, np.uint8).reshape(columns, WIDTH, -1).transpose(0, 2, 1)
     signed = np.ascontiguousarray(planes).reshape(columns, -1).view("<i8")
     numbers = np.cumsum((signed >> 1 & (1 << 63) - 1) ^ -(signed & 1), axis=1)
@@ -62,7 +62,7 @@ def _number(form: int, numbers: Column) -> Column:
     if form == WHOLE:
         return numbers
     if form >= PLACES:
-        raise ValueError(f"it has numbers of the unknown form {form}")
+        raise ValueError(f"the encoding {form} of its numbers is unknown")
     return numbers / 10.0**form
 
 

@@ -95,7 +95,8 @@ class Cassandra:
         """Sets how long readings are kept. UsageError for rollups: this store has none."""
         if others := keeping.keys() - {"readings"}:
             raise UsageError(
-                f"A store in Cassandra keeps readings only, no '{min(others)}': rollups are made from them."
+                f"A store in Cassandra keeps only readings, so it cannot keep '{min(others)}'. It computes rollups from the "
+                "readings at each query."
             )
         with self._said("be changed"):
             for name in ("readings", "hours"):

@@ -1,7 +1,8 @@
 """The embedded store: a folder with an SQLite database. It needs no server.
 
-A batch is a row as it came, by node, writer and sequence, until it becomes parts within a minute or so: the readings of a sensor
-in an hour. Of each hour that is over, rollups are made. A batch that comes again is found by its key, whoever wrote it first.
+A batch is a row as it came, by node, writer and sequence, until it becomes parts within a minute or so: the readings of a
+sensor in an hour. Of each hour that is over, rollups are made. A batch that comes again is found by its key, whoever wrote it
+first.
 """
 
 import sqlite3
@@ -60,7 +61,10 @@ class Embedded:
                 base.executemany("insert into gaps values (?, ?)", gaps)
                 ahead |= {batch.node} if last > time.time_ns() + AHEAD else set()
         if ahead:
-            self._note(f"Readings of {', '.join(sorted(ahead))} are dated more than a day ahead. Check that clock.")
+            self._note(
+                f"Readings of {', '.join(sorted(ahead))} have times that are more than one day in the future. Check the clock "
+                "of this node."
+            )
         if time.monotonic() - self._tidied > SELDOM:
             try:
                 self._tidy(time.time_ns(), LONGEST)

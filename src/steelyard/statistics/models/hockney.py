@@ -74,7 +74,7 @@ def regions(points: Sequence[tuple[float, float]]) -> tuple[Region, ...]:
     """
     for size, time in points:
         if not (math.isfinite(size) and size >= 0 and math.isfinite(time) and time > 0):
-            raise ValueError(f"point '({size}, {time})' is no size and time; expected bytes >= 0 and seconds > 0")
+            raise ValueError(f"'({size}, {time})' is not a valid size and time: expected bytes >= 0 and seconds > 0")
     ordered = np.array(sorted(points), dtype=float).reshape(-1, 2)
     sizes = np.unique(ordered[:, 0])
     if len(sizes) < 3:

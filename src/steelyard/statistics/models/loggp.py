@@ -64,7 +64,9 @@ def parameters(trains: Sequence[Train], receive: Mapping[int, float] | None = No
     """
     for train in trains:
         if train.messages < 1 or train.delay < 0 or train.size < 0 or not 0 < train.seconds < math.inf:
-            raise ValueError(f"'{train}' is no train; expected messages >= 1, delay and size >= 0, seconds > 0")
+            raise ValueError(
+                f"'{train}' is not a valid train of messages: expected messages >= 1, delay and size >= 0, seconds > 0"
+            )
     times = _medians(trains)
     alone = {size: seconds for (messages, _, size), seconds in times.items() if messages == 1}
     gaps = _each(times, alone, lambda delay, size: delay == 0)

@@ -43,7 +43,9 @@ def fit(points: Points, resolution: float = 0.0) -> Curve | None:
     """
     for length, time in points:
         if not (math.isfinite(length) and length > 0 and math.isfinite(time) and time > 0):
-            raise ValueError(f"point '({length}, {time})' is no length and time; expected elements > 0 and seconds > 0")
+            raise ValueError(
+                f"'({length}, {time})' is not a valid length and time: expected elements > 0 and seconds > 0"
+            )
     if not (math.isfinite(resolution) and resolution >= 0):
         raise ValueError(f"the resolution of the timer is '{resolution}'; expected seconds >= 0")
     ordered = np.array(sorted(points), dtype=float).reshape(-1, 2)

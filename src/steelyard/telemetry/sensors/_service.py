@@ -105,7 +105,7 @@ def _secret(settings: Mapping[str, str], name: str) -> str:
     word = secret(Path(settings[name]), name.removesuffix("-file")).strip()
     if not word.isascii() or not word.isprintable():
         raise UsageError(
-            f"'{settings[name]}' (given by --sensor redfish:{name}=) must contain one line of ASCII letters. Correct the file."
+            f"'{settings[name]}' (given by --sensor redfish:{name}=) must contain one line of ASCII characters. Correct the file."
         )
     return word
 

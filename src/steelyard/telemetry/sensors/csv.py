@@ -91,8 +91,8 @@ def traces(path: Path, unit: str = "", window: float = 0.0) -> tuple[Trace, ...]
             result.append(Trace(sensor, columns[0][order], columns[1][order]))
     if not result:
         raise UsageError(
-            f"'{path}' contains no usable readings. Expected lines below '{','.join(HEADER)}' and sensor names with one of the "
-            f"words {', '.join(_NAMED)}. For other names, give a unit: --sensor csv:file={path},unit=W."
+            f"'{path}' contains no usable readings. Expected lines after the header '{','.join(HEADER)}' and names of sensors "
+            f"that contain one of the words {', '.join(_NAMED)}. For other names, give a unit: --sensor csv:file={path},unit=W."
         )
     return tuple(result)
 

@@ -32,7 +32,8 @@ Trace = Annotated[
     Path | None,
     typer.Argument(
         metavar="TRACE",
-        help="A folder of steelyard trace, or OTF2, GOAL, or SimGrid's time-independent (TI) format.",
+        help="Trace to replay: a folder that steelyard trace wrote, or a trace in OTF2, GOAL, or SimGrid's time-independent "
+        "format (TI).",
     ),
 ]
 ScenarioFile = Annotated[
@@ -62,7 +63,10 @@ PageFile = Annotated[
 ]
 Demo = Annotated[
     bool,
-    typer.Option("--demo", help="Trace a built-in program on this machine and predict its time with loss and noise."),
+    typer.Option(
+        "--demo",
+        help="Trace a built-in program on this machine, and predict its time with lost packets and with noise of the system.",
+    ),
 ]
 Tasks = Annotated[
     int | None,
@@ -70,7 +74,7 @@ Tasks = Annotated[
         "--submit",
         metavar="TASKS",
         parser=option("--submit", 1, 1000),
-        help="Share the scenarios among this number of tasks of a Slurm array. The nodes must see this folder and the trace.",
+        help="Share the scenarios among this number of tasks of a Slurm array. The nodes must reach this folder and the trace.",
     ),
 ]
 BatchOptions = Annotated[
@@ -106,8 +110,8 @@ def command(
     """Replay an application's trace under another network, with lost packets, the system's noise, or faster cores.
 
     A scenario file states the conditions, and **--set** changes single values. The tables are network, tree, loss, noise, core
-    and places. The single keys are mode, flops, repeats, seed, iterations, region, affected and ranks_per_node. With lists of
-    values (colons in **--set**), the replay goes through all combinations.
+    and places. The single keys are mode, flops, repeats, seed, iterations, region, affected and ranks_per_node. A value can
+    be a list (in **--set** with colons). The replay then goes through all combinations of the lists.
 
     Examples: **steelyard whatif --demo** · **steelyard whatif cg.goal --scenario cluster.toml --set loss.probability=0.1%:1%** ·
     **steelyard whatif cg.goal --set network=latency=2500ns,overhead=1500ns,gap=1us,time_per_byte=6ns/B** ·

@@ -35,7 +35,7 @@ def command(
         typer.Option(
             "--foreign",
             metavar="TOPIC",
-            help="Topic of DCDB or ExaMon to take too, such as '/#' or 'org/#' (default: none).",
+            help="Topic with readings of DCDB or ExaMon to receive as well, such as '/#' or 'org/#' (default: none).",
         ),
     ] = None,
     levels: Annotated[
@@ -44,7 +44,7 @@ def command(
             "--levels",
             metavar="NUMBER",
             min=1,
-            help="Number of levels that name the node in DCDB's topics, such as 4 for /i01/r01/c01/s09/PKG_POWER.",
+            help="Number of levels of DCDB's topics that are the name of the node, such as 4 for /i01/r01/c01/s09/PKG_POWER.",
         ),
     ] = 2,
     name: Annotated[

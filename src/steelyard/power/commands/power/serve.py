@@ -84,7 +84,8 @@ def command(
         connections.say(note)
     if not at.loopback and not shown:
         connections.say(
-            "Without --certificate, anyone on the network path can read the token. Name one, or put a TLS proxy in front."
+            "Without --certificate, anyone on the network path can read the token. Name a certificate with --certificate, or "
+            "put a proxy with TLS in front of this server."
         )
     with door.opened(at) as socket, connections.until_ended():
         connections.say(f"Serving at {door.place(socket, shown)}. Ctrl-C stops it.")
