@@ -90,7 +90,9 @@ def test_a_compiler_that_hangs_is_named_and_left_out(
 
 def test_the_description_of_a_machine_names_what_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        machine, "find_tools", lambda **asked: ((), (), ("/bin/g++ did not answer within 10 s. Steelyard does not use it.",))
+        machine,
+        "find_tools",
+        lambda **asked: ((), (), ("/bin/g++ did not answer within 10 s. Steelyard does not use it.",)),
     )
     assert "/bin/g++ did not answer within 10 s. Steelyard does not use it." in machine.describe().notes
 

@@ -171,7 +171,7 @@ def test_the_clocks_of_a_node_are_compared(tmp_path: Path, capsys: pytest.Captur
     assert fast["behind"] is None
     assert cli.run_and_explain(lambda: cli.app([*words, "cluster/n1"])) == 0
     shown = capsys.readouterr().out
-    assert "cluster/n1: delay of each clock against the clock of rapl/package-0" in shown
+    assert "cluster/n1: clock delays against rapl/package-0" in shown
     assert "no changes in common" in shown
     assert cli.run_and_explain(lambda: cli.app([*words, "cluster/n2"])) == 2
     assert "two sensors of power" in capsys.readouterr().err

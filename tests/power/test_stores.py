@@ -235,7 +235,7 @@ def test_mistakes_are_said(store: Embedded, tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "format.json").write_text('{"format": 1}')
     for make in (False, True):
-        with pytest.raises(MachineFailed, match="earlier format.*power export.*new folder"):
+        with pytest.raises(MachineFailed, match="old format 1.*power export.*new folder"):
             Embedded(tmp_path / "old", make)
     asked(tmp_path / "store", "pragma user_version = 3")
     with pytest.raises(MachineFailed, match="has the format 3, but this Steelyard reads only format 2"):

@@ -110,7 +110,9 @@ def slowest(seconds: float, record: Record) -> float | None:
 
 
 metrics = (
-    Metric("flops", "flop/s", "higher", "speed of all ranks until the slowest is done", flops),
+    Metric(
+        "flops", "flop/s", "higher", "speed of all ranks together, timed until the slowest rank has finished", flops
+    ),
     Metric("time", "s", "lower", "calculation time", time),
     Metric("total", "flop/s", "higher", "sum of the speeds of all ranks, each by its own time", total),
     Metric("slowest", "flop/s", "higher", "speed of the slowest rank", slowest),

@@ -81,7 +81,13 @@ def spread(seconds: float, record: Record) -> float | None:
 
 
 metrics = (
-    Metric("bandwidth", "B/s", "higher", "bandwidth of all ranks until the slowest is done", bandwidth),
+    Metric(
+        "bandwidth",
+        "B/s",
+        "higher",
+        "bandwidth of all ranks together, timed until the slowest rank has finished",
+        bandwidth,
+    ),
     Metric("total", "B/s", "higher", "sum of the bandwidths of all ranks, each by its own time", total),
     Metric("slowest", "B/s", "higher", "bandwidth of the slowest rank", slowest),
     Metric("spread", "%", "lower", "spread of the ranks", spread),

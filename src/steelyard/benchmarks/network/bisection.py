@@ -201,7 +201,7 @@ def _effective(results: Sequence[Result]) -> Figure | None:
     rates = effective(results)
     if not rates:
         return None
-    names = ("mean: effective bisection bandwidth", "least of the matchings", "greatest of the matchings")
+    names = ("mean: effective bisection bandwidth", "lowest of the matchings", "highest of the matchings")
     sizes = tuple(float(size) for size in rates)
     return Figure(
         name="bisection-effective",

@@ -100,7 +100,7 @@ def receive(seconds: float, record: Record) -> float | None:
 metrics = (
     Metric("train", "s", "lower", "time of a train of messages and its answer", train),
     Metric("latency", "s", "lower", "half of a round trip", latency),
-    Metric("receive", "s", "lower", "time of a receive whose message has arrived", receive),
+    Metric("receive", "s", "lower", "time to receive a message that has already arrived", receive),
 )
 
 
@@ -156,7 +156,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
     size = Axis("message", "B", log=True)
     gaps = Figure(
         name="loggp-gaps",
-        title="Time of each further message, and the model's lines",
+        title="Time of each further message, and the lines of the LogGP model",
         kind="lines",
         x=size,
         y=Axis("time for each further message", "s", log=True),

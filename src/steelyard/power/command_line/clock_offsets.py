@@ -35,7 +35,7 @@ def print_offsets(store: "Store", parts: Sequence[Part], as_json: bool) -> None:
             words = (*said, significant(o.correlation, 2)) if o else ("no changes in common", "–", "–")
             cells.append((name, *words))
         tables.print_narrow_table(
-            f"{node}: delay of each clock against the clock of {first}",
+            f"{node}: clock delays against {first}",
             ("sensor", "behind", "95 % interval", "correlation"),
             cells,
         )
