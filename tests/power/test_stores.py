@@ -241,7 +241,7 @@ def test_mistakes_are_said(store: Embedded, tmp_path: Path) -> None:
     with pytest.raises(MachineFailed, match="has the format 3, but this Steelyard reads only format 2"):
         Embedded(tmp_path / "store")
     asked(tmp_path / "store", "pragma application_id = 7")
-    with pytest.raises(MachineFailed, match="of another program"):
+    with pytest.raises(MachineFailed, match="another program wrote"):
         Embedded(tmp_path / "store")
     store.close()
     (tmp_path / "store" / FILE).write_bytes(b"no database " * 1000)
