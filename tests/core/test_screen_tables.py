@@ -13,7 +13,7 @@ from steelyard import evaluation as evaluating
 from steelyard import report
 from steelyard.findings.every import compilers
 from steelyard.findings.network import mpi_compared
-from steelyard.model import Evaluation, Metric, Result, Source, Tool
+from steelyard.model import Evaluation, Metric, Result, Source, Tool, Value
 from steelyard.report import case_tables, compared_figures, row_ranks, screen, summary
 from steelyard.report.pages import overview
 from steelyard.telemetry.watched import modelled
@@ -154,8 +154,8 @@ def test_three_compilers_have_their_ratios_below_and_four_the_usual_screen() -> 
     found = shown(of_compilers((1.0, 1.25, 0.8)))
     figure, below = found[found.index("Triad bandwidth") :].splitlines()[:2]
     assert figure.split()[2:] == ["25.0", "GB/s", "20.0", "GB/s", "31.2", "GB/s"]
-    assert "1.25 (" in below
-    assert "0.80 (" in below
+    assert " 1.25 (" in below
+    assert " 0.80 (" in below
     assert "95 % interval" in row(shown(of_compilers((1.0, 1.25, 0.8, 1.0))), "Main figures")
 
 
@@ -230,6 +230,29 @@ def test_main_figures_name_their_energy_and_a_model_is_called_so() -> None:
     found = shown(of)
     assert "  11.0 W, 1.54 J per operation, 6.50 Mflop/J\n" in found
     assert "Energy of the run (modelled)" in found
+
+
+def stated(value: float, unit: str) -> Value:
+    return Value(value, unit, None, None, "lower")
+
+
+def test_many_figures_with_energy_leave_no_figure_out() -> None:
+    short = summary.summarised(crowded())
+    told = {"power": stated(95.0, "W"), "energy": stated(8.89, "J"), "flops_per_joule": stated(4e6, "flop/J")}
+    figures = tuple(replace(short.figures[0], title=f"Figure {n}", energy=told) for n in range(9))
+    found = screen.screen(replace(short, figures=figures), 80, None)
+    fits(found)
+    assert text(found).count("8.89 J per operation") == len(figures)
+    assert "What matters most" in text(found)
+
+
+def test_compilers_have_an_energy_each() -> None:
+    of = of_compilers((1.0, 1.25))
+    joules = {name: stated(n + 1.5, "J") for n, name in enumerate(of.run.toolchains)}
+    results = tuple(
+        replace(r, metrics={**r.metrics, "energy": joules[str(r.parameters["toolchain"])]}) for r in of.results
+    )
+    assert row(shown(replace(of, results=results)), "energy per operation").split()[-4:] == ["1.50", "J", "2.50", "J"]
 
 
 def test_a_run_without_power_names_no_energy() -> None:

@@ -243,6 +243,7 @@ def narrow(table: CaseTable, width: int) -> tuple[list[Text], bool]:
         if not table.marked:
             texts[-1].append(" " * space).append(sign, colour)
     for text in texts:
+        text.rstrip()
         text.truncate(width, overflow="ellipsis")
     return texts, fits
 

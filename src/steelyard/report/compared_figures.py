@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from steelyard.evaluation.energy import ENERGY
 from steelyard.findings.every import compilers
 from steelyard.findings.network import mpi_compared
 from steelyard.model import Evaluation, Result, Value
@@ -33,13 +34,17 @@ class Axis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alternative:
-    """A figure with one compiler or MPI. `time_ratio`: its time over that of the first, with a 95 % interval."""
+    """A figure with one compiler or MPI. `time_ratio`: its time over that of the first, with a 95 % interval.
+
+    `energy` is that of an operation, in J.
+    """
 
     name: str
     shown: Shown
     value: Value | None
     time_ratio: Value | None = None
     call: Call | None = None
+    energy: Value | None = None
 
     @property
     def span(self) -> str:
@@ -121,4 +126,5 @@ def _alternative(
         value=result.metrics.get(metric),
         time_ratio=Value(comparison.ratio, "1", comparison.low, comparison.high, "lower") if comparison else None,
         call=comparison.call if comparison else None,
+        energy=result.metrics.get(ENERGY.name) if shown.value else None,
     )

@@ -21,7 +21,7 @@ def ranks(benchmark: Benchmark, results: Sequence[Result]) -> list[int]:
     preferred = _preferred(benchmark, results)
     places: dict[str, dict[Scalar, int]] = {}
     for name in values.varying(tuple(results)):
-        if name not in preferred and name != "kernel":
+        if name not in (*preferred, "kernel", "toolchain", "mpi"):  # cases that are compared stay together
             given = list(dict.fromkeys(r.parameters[name] for r in results if name in r.parameters))
             if all(main_figures.number(value) is not None for value in given):
                 given.sort(key=lambda value: main_figures.number(value) or 0.0)

@@ -18,7 +18,7 @@ from steelyard.words import plural
 
 MARKS = {"serious": ("✕", "red"), "notice": ("▲", "yellow"), "good": ("●", "green")}
 MOST_LINES = 50
-LENGTHS = ((findings.MOST, True), (findings.MOST, False))  # findings, and whether with their advice
+LENGTHS = ((findings.MOST, True), (findings.MOST, False), (3, False))  # findings, and whether with their advice
 BESIDE_TABLES = ((findings.MOST, True), (3, True))
 MAIN = "Main figures"
 VALUE, INTERVAL, LIMIT = 13, 23, 10  # columns
@@ -160,8 +160,12 @@ def _figure(figure: Figure, left: int, limited: bool) -> list[Text]:
     room = width - line.cell_len - 2
     if figure.conditions and room > len("threads"):
         line.append(f"  {listed(figure.conditions, room)}", style="dim")
+    energies = values.energies(figure.energy)
+    if energies and line.cell_len + 2 + len(energies) <= width:
+        line.append(f"  {energies}")
+        energies = ""
     lines += [line] if line else []
-    return [*lines, *(Text(f"  {part}") for part in cut(values.energies(figure.energy), width - 2, 1) if part)]
+    return [*lines, *(Text(f"  {part}") for part in cut(energies, width - 2, 1) if part)]
 
 
 def _energy(spent: RunEnergy | None, width: int, limited: bool) -> list[Text]:

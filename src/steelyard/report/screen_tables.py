@@ -9,12 +9,13 @@ from steelyard.report import case_tables
 from steelyard.report.case_tables import CaseTable
 from steelyard.report.lines import brief, cut, fold, listed, pad
 from steelyard.report.summary import Figure
+from steelyard.report.values import quantity
 from steelyard.report.verdict_marks import signed
 from steelyard.statistics.results import main_figures
 from steelyard.words import plural
 
 SIDE, RATIO, CALL = 14, 20, 9  # columns, where two are compared
-OF_THREE = 18  # columns, where three are
+OF_THREE = 19  # columns, where three are
 LEAST_ROWS = 3  # of a table beside others
 STEPS = (16, 12, 8, 6, 4, LEAST_ROWS)  # rows of each table
 CALLS = {"SLOWER": "red", "FASTER": "green", "UNCLEAR": "dim", "SAME": ""}
@@ -36,6 +37,7 @@ def compared(figures: Sequence[Figure], width: int) -> list[Text]:
     lines = [Text(), Text.assemble((pad("Main figures", left), "bold"), (heads, "dim"))]
     for figure in figures:
         lines += _of_two(figure, left, width) if two else _of_three(figure, left)
+        lines += _energies(figure, left, side)
     if letters != names:
         lines += [
             Text(line, style="dim")
@@ -71,6 +73,15 @@ def _of_three(figure: Figure, left: int) -> list[Text]:
     below = Text(pad(f"  {listed(conditions, left - 3)}" if conditions else "", left), style="dim")
     spans = ["1", *(alternative.span or "–" for alternative in figure.alternatives[1:])]
     return [line, below.append("".join(pad(span, OF_THREE, True) for span in spans), "not dim")]
+
+
+def _energies(figure: Figure, left: int, side: int) -> list[Text]:
+    """Returns a line with the energy of an operation with each; nothing without energies."""
+    if not any(alternative.energy for alternative in figure.alternatives):
+        return []
+    cells = (quantity(a.energy.value, a.energy.unit) if a.energy else "–" for a in figure.alternatives)
+    title = pad(cut("  energy per operation", left - 1, 1)[0], left)
+    return [Text.assemble((title, "dim"), *(pad(cell, side, True) for cell in cells))]
 
 
 def _values(figure: Figure, side: int) -> list[str]:

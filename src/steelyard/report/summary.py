@@ -187,6 +187,7 @@ def _alternative_as_json(alternative: Alternative) -> dict[str, Any]:
         "verdict": alternative.shown.level,
         "time_ratio": to_plain(alternative.time_ratio),
         "call": alternative.call,
+        "energy": to_plain(alternative.energy),
     }
 
 
