@@ -148,7 +148,19 @@ def test_figures_and_the_finding_on_the_compilers_agree() -> None:
 
 
 def test_equal_compilers_are_called_the_same() -> None:
-    assert row(shown(of_compilers((1.0, 1.0))), "Triad bandwidth").endswith("same")
+    found = shown(of_compilers((1.0, 1.0)))
+    assert row(found, "Triad bandwidth").endswith("same")
+    assert "Unclear:" not in found
+
+
+def test_a_difference_that_may_be_chance_is_explained() -> None:
+    results = [
+        builders.triad(25e9, spread=0.4, launches=2),
+        builders.triad(20e9, spread=0.4, launches=2, toolchain="other-1"),
+    ]
+    found = shown(builders.evaluation(results))
+    assert row(found, "Triad bandwidth").endswith("unclear")
+    assert "the difference may be chance." in " ".join(found.split())
 
 
 def test_three_compilers_have_their_ratios_below_and_four_the_usual_screen() -> None:

@@ -49,7 +49,9 @@ def compared(figures: Sequence[Figure], width: int) -> list[Text]:
         if two
         else f"Below a value: its time over that with {letters[0]}, with the 95 % interval."
     )
-    return [*lines, *(Text(line, style="dim") for line in brief(note, width, 1))]
+    if two and any(figure.alternatives[1].call == "UNCLEAR" for figure in figures):
+        note += " Unclear: among all cases that were compared, the difference may be chance."
+    return [*lines, *(Text(line, style="dim") for line in brief(note, width, 2))]
 
 
 def _heads(names: Sequence[str], room: int) -> list[str]:
