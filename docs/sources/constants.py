@@ -52,6 +52,7 @@ _NAMED = (
     ("statistics.difference.blocks", "SMALLEST_OF_ALL", "smallest relative difference of a benchmark or class as a whole"),
     ("statistics.difference.blocks", "LARGEST_OF_SAME", "a benchmark or class as a whole is SAME if its interval is within it"),
     ("compare.wholes", "BLOCK", "launches that start within these seconds share the state of the machine"),
+    ("compare.wholes", "STEEPEST", "power of the pace that the time of a program follows at most"),
     ("compare.wholes", "ENOUGH", "share of undisturbed cases from which only these are compared"),
     ("compare.pace", "UNLIKE_MEMORY", "comparison of two runs is UNCLEAR if the bandwidth of their readings differs more"),
     ("compare.schedule", "CASE_SECONDS", "seconds of samples of a case in each round, in turn"),

@@ -9,13 +9,11 @@ from steelyard.command_line import output_forms
 from steelyard.command_line.command_group import DASHES
 from steelyard.command_line.completion import complete_benchmark, complete_side
 from steelyard.command_line.options import OUTPUT, WORK, All, Json, Paths, Quiet, Runs, Seed, Trust
-from steelyard.compare import ROUNDS
+from steelyard.compare import MOST_ROUNDS, ROUNDS
 from steelyard.errors import UsageError
 from steelyard.numbers import option
 
 PLACE = 100
-
-MOST_ROUNDS = 10_000  # rounds of a comparison in turn: they take months, but their plan takes only seconds
 
 
 def command(

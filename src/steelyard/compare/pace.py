@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from statistics import median
 
 from steelyard.model import Record, Result
-from steelyard.statistics.difference.compare import Comparison, Why, mark_unclear
+from steelyard.statistics.difference.compare import Comparison, mark_unclear
 from steelyard.statistics.results.result import rests_on
 from steelyard.statistics.validity.pace import typical
 from steelyard.units import percent
@@ -18,12 +19,13 @@ UNLIKE_MEMORY = 0.15
 UNSTEADY = 0.10
 DECILES = 10
 MOST_WAITED = 0.99
+OTHER_PROGRAMS = "other programs that use it"
 CAUSES = "the clock, other hardware threads on them, or other programs"
 REMEDY = "So the cause of the difference is not clear. Measure both in turn (--in-turn)."
 
 
 def measure_pace(results: Iterable[Result]) -> float | None:
-    """Returns the additions per second of the cores around the samples (median of the records), or None without readings."""
+    """Returns the additions per second that the cores gave the samples (median of the records), or None without readings."""
     rates = _rates(results)
     return median(rates) if rates else None
 
@@ -35,6 +37,24 @@ def measure_unsteadiness(results: Iterable[Result]) -> float:
     return rates[-1 - tenth] / rates[tenth] - 1 if len(rates) >= DECILES else 0.0
 
 
+@dataclass(frozen=True)
+class OtherPace:
+    """A pace that differs between two runs: that of b over that of a, and a sentence without its end."""
+
+    ratio: float
+    text: str
+
+    @property
+    def sentence(self) -> str:
+        """Returns why a difference beside this pace is not clear, and what to do."""
+        return f"{self.text}. {REMEDY}"
+
+    @property
+    def note(self) -> str:
+        """Returns what this pace means for the comparison of whole runs."""
+        return f"{self.text}. No call is possible for programs that follow this pace."
+
+
 def weaken_call(comparison: Comparison, a: Sequence[Result], b: Sequence[Result], unsteadiness: float) -> Comparison:
     """The comparison, UNCLEAR where the pace differed, too, or wandered in the runs (`unsteadiness`) further than it.
 
@@ -42,43 +62,40 @@ def weaken_call(comparison: Comparison, a: Sequence[Result], b: Sequence[Result]
     """
     if comparison.call not in ("FASTER", "SLOWER"):
         return comparison
-    kind: Why = "other pace"
-    text = differs_in_pace(a, b)
-    if (
-        not text
-        and measure_pace(a)
-        and unsteadiness > UNSTEADY
-        and abs(math.log(comparison.ratio)) < math.log1p(unsteadiness)
-    ):
-        kind = "unsteady pace"
-        why = f"The additions per second that the cores issued differ by {percent(unsteadiness)} within these runs"
-        text = f"{why} ({CAUSES}). {REMEDY}"
-    return mark_unclear(comparison, kind, text) if text else comparison
+    if other := find_other_pace(a, b):
+        return mark_unclear(comparison, "other pace", other.sentence)
+    if not measure_pace(a) or unsteadiness <= UNSTEADY or abs(math.log(comparison.ratio)) >= math.log1p(unsteadiness):
+        return comparison
+    why = f"The additions per second that the cores issued differ by {percent(unsteadiness)} within these runs"
+    return mark_unclear(comparison, "unsteady pace", f"{why} ({CAUSES}). {REMEDY}")
 
 
-def differs_in_pace(a: Sequence[Result], b: Sequence[Result]) -> str:
-    """Returns a sentence if the pace of the cores or of the memory beside the samples differs between the runs; "" if not."""
-    first, second = measure_pace(a), measure_pace(b)
-    if first and second and abs(math.log(second / first)) > UNLIKE:
-        change = percent(second / first - 1, signed=True)
-        return f"The cores themselves issued {change} additions per second in the second run ({CAUSES}). {REMEDY}"
-    first, second = (_measure_stream(side) for side in (a, b))
-    if first and second and abs(math.log(second / first)) > UNLIKE_MEMORY:
-        change = percent(second / first - 1, signed=True)
-        return f"Readings of the memory reached {change} bandwidth in the second run (other programs that use it). {REMEDY}"
-    return ""
-
-
-def describe_pace(a: Sequence[Result], b: Sequence[Result]) -> str:
-    """Returns a sentence on the pace of two runs of one machine if no call is possible for what follows it; "" if it is alike."""
-    return differs_in_pace(a, b)
+def find_other_pace(a: Sequence[Result], b: Sequence[Result]) -> OtherPace | None:
+    """Returns the pace of the cores, or of the memory, if it differs between the runs of these results; None if it is alike."""
+    measures = (
+        (measure_pace, UNLIKE, "The cores themselves issued {} additions per second in the second run", CAUSES),
+        (
+            _measure_stream,
+            UNLIKE_MEMORY,
+            "Readings of the memory reached {} bandwidth in the second run",
+            OTHER_PROGRAMS,
+        ),
+    )
+    for measure, unlike, words, causes in measures:
+        first, second = measure(a), measure(b)
+        if first and second and abs(math.log(second / first)) > unlike:
+            ratio = second / first
+            change = percent(ratio - 1, signed=True) if ratio < 2 else f"{ratio:.1f} times the"
+            return OtherPace(ratio, f"{words.format(change)} ({causes})")
+    return None
 
 
 def _rates(results: Iterable[Result]) -> list[float]:
-    return [rate for result in results for record in rests_on(result) if (rate := _rate(record)) is not None]
+    return [value for result in results for record in rests_on(result) if (value := rate(record)) is not None]
 
 
-def _rate(record: Record) -> float | None:
+def rate(record: Record) -> float | None:
+    """Returns the additions per second that the cores gave the threads, less the time for which these waited; None: not read."""
     issued, clock = typical(record, "issued"), typical(record, "core_clock")
     return issued * clock * (1 - _waited(record)) if issued and clock else None
 
@@ -91,5 +108,5 @@ def _waited(record: Record) -> float:
 
 
 def _measure_stream(results: Iterable[Result]) -> float | None:
-    rates = [rate for result in results for record in rests_on(result) if (rate := typical(record, "stream"))]
+    rates = [value for result in results for record in rests_on(result) if (value := typical(record, "stream"))]
     return median(rates) if rates else None

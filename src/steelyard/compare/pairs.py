@@ -6,6 +6,7 @@ from statistics import median
 
 from steelyard.compare.launch_times import find_sides, with_disturbed_launches
 from steelyard.compare.matching import Match, match
+from steelyard.compare.measuring_again import add_measurements
 from steelyard.compare.runs import Judged, RunComparison, list_disturbed, side_by_side
 from steelyard.compare.wholes import Whole, by_class
 from steelyard.model import Evaluation
@@ -49,10 +50,13 @@ def compare(a: Evaluation, b: Evaluation, notes: Sequence[str] = ()) -> RunCompa
         groups.setdefault(one[0].a.benchmark, []).append(one)
     classes = by_class(groups, lambda one: one[0].a) if len(groups) > 1 else {}
     of_classes = {kind: [one for members in parts.values() for one in members] for kind, parts in classes.items()}
-    return side_by_side(
-        a, b, matched, judged, _wholes(of_classes, rounds, {kind: tuple(parts) for kind, parts in classes.items()}),
-        _wholes(groups, rounds, {}), (PAIRED, *notes),
-    )  # fmt: skip
+    last = max((launch.repetition for launch in a.run.plan.launches), default=0)
+    tables = (
+        _wholes(of_classes, rounds, {kind: tuple(parts) for kind, parts in classes.items()}),
+        _wholes(groups, rounds, {}),
+    )
+    of_class, of_benchmark = (add_measurements(table, a.run, b.run, last) for table in tables)
+    return side_by_side(a, b, matched, judged, of_class, of_benchmark, (PAIRED, *notes))
 
 
 def _wholes(

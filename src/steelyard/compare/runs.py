@@ -6,8 +6,8 @@ from typing import Literal
 
 from steelyard.compare.launch_times import Launches, find_sides
 from steelyard.compare.matching import Match, Matched, match
-from steelyard.compare.measuring_again import add_durations
-from steelyard.compare.pace import describe_pace, measure_unsteadiness, weaken_call
+from steelyard.compare.measuring_again import add_measurements
+from steelyard.compare.pace import find_other_pace, measure_unsteadiness, weaken_call
 from steelyard.compare.placement_names import name_placements
 from steelyard.compare.replacement import Replacement, find_replacements
 from steelyard.compare.surroundings import Difference, find_differences
@@ -90,9 +90,10 @@ def compare(a: Evaluation, b: Evaluation) -> RunComparison:
     same_machine = not any(d.group in ("machine", "setting") for d in find_differences(a.run, b.run))
     unsteadiness = measure_unsteadiness((*a.results, *b.results)) if same_machine else None
     judged = _judge(matched.pairs, unsteadiness)
-    classes, wholes = (add_durations(table, a.run, b.run) for table in compare_wholes(matched.pairs, same_machine))
-    notes = filter(None, [describe_pace(a.results, b.results)]) if same_machine else ()
-    return side_by_side(a, b, matched, judged, classes, wholes, tuple(notes))
+    other_pace = find_other_pace(a.results, b.results) if same_machine else None
+    tables = compare_wholes(matched.pairs, same_machine, other_pace is not None)
+    classes, wholes = (add_measurements(table, a.run, b.run) for table in tables)
+    return side_by_side(a, b, matched, judged, classes, wholes, (other_pace.note,) if other_pace else ())
 
 
 def side_by_side(

@@ -63,12 +63,11 @@ def make_schedule(a: Plan, b: Plan, rounds: int, seed: int) -> Schedule:
     )
 
 
-def in_turn_seconds(a: Plan, b: Plan, rounds: int) -> dict[str, float]:
-    """Returns the expected seconds of `make_schedule` for each benchmark that both plans have."""
+def in_turn_seconds(a: Plan, b: Plan) -> dict[str, float]:
+    """Returns the expected seconds of a round of `make_schedule` for each benchmark that both plans have."""
     seconds: dict[str, float] = {}
     for one, other in _starts(a, b)[0]:
-        both = rounds * (_seconds(one) + _seconds(other))
-        seconds[one.benchmark] = seconds.get(one.benchmark, 0.0) + both
+        seconds[one.benchmark] = seconds.get(one.benchmark, 0.0) + _seconds(one) + _seconds(other)
     return seconds
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TypeVar
 
@@ -11,15 +11,18 @@ import numpy as np
 from steelyard.compare.classes import CLASSES, find_class
 from steelyard.compare.launch_times import Launches, find_sides, with_disturbed_launches
 from steelyard.compare.matching import Match
-from steelyard.compare.pace import differs_in_pace
+from steelyard.compare.pace import find_other_pace
+from steelyard.compare.pace_dependence import explain_by_pace
 from steelyard.model import Result
 from steelyard.statistics.difference.blocks import (
     FEWEST_DEGREES,
     Estimate,
     Judgement,
+    add_floor,
     estimate,
     judge,
     moderate,
+    widen,
 )
 from steelyard.statistics.difference.compare import Call, Unclear
 from steelyard.statistics.samples.interval import Array
@@ -29,6 +32,7 @@ from steelyard.units import percent
 # Seconds. Launches of one run that start within them share the state of the machine: on shared machines, the paces of cores and
 # memory stay alike for about ten seconds.
 BLOCK = 15.0
+STEEPEST = 2.0  # power of the pace that the time of a program follows at most (within shared runs: 0 to 2)
 ENOUGH = 0.5  # share of the cases with undisturbed launches in both runs from which only these launches are compared
 
 
@@ -42,8 +46,8 @@ class Whole:
     `ratio` is the geometric mean of the ratios of times, b / a, with its 95 % interval. In a class, a benchmark weighs by the
     square root of the number of its cases. For runs that were measured in turn, the ratio comes from the median case of each
     round. `smallest` is the least relative difference that the comparison finds in 4 of 5 repetitions. `disturbed`: the
-    launches include disturbed ones. `seconds` is the duration of a measurement in turn that decides an UNCLEAR call (None: not
-    possible).
+    launches include disturbed ones. `rounds` and `seconds` are those of a measurement in turn that would decide an UNCLEAR call
+    (None: not possible).
     """
 
     name: str
@@ -57,6 +61,7 @@ class Whole:
     smallest: float
     disturbed: bool
     unclear: Unclear | None = None
+    rounds: int | None = None
     seconds: float | None = None
 
 
@@ -71,11 +76,14 @@ class _Cases:
     disturbed: bool
 
 
-def compare_wholes(pairs: Sequence[Match], same_machine: bool) -> tuple[tuple[Whole, ...], tuple[Whole, ...]]:
+def compare_wholes(
+    pairs: Sequence[Match], same_machine: bool, other_pace: bool
+) -> tuple[tuple[Whole, ...], tuple[Whole, ...]]:
     """Returns the classes, and the benchmarks as a whole; no classes if the runs have one benchmark only.
 
     A benchmark is compared by its undisturbed launches if at least `ENOUGH` of its cases have some in both runs; otherwise by
-    all launches, since a choice among few would not be like with like. Calls are corrected for their number.
+    all launches, since a choice among few would not be like with like. Calls are corrected for their number. `other_pace`: the
+    pace of the whole runs differs, so each interval also includes what the pace may cause.
     """
     matches: dict[str, list[Match]] = {}
     for pair in pairs:
@@ -88,15 +96,15 @@ def compare_wholes(pairs: Sequence[Match], same_machine: bool) -> tuple[tuple[Wh
         kind: [_Cases(tuple(members), groups[name].disturbed) for name, members in of_class.items()]
         for kind, of_class in classes.items()
     }
-    summed = moderate([_estimate(cases) for cases in parts.values()])
+    summed = [add_floor(_estimate(cases)) for cases in parts.values()]
     tables = 2 if several else 1
     judged = judge(_moderate(list(groups.values()), benchmarks), tables), judge(summed, tables)
     of_classes = tuple(
-        _whole(kind, tuple(classes[kind]), cases, e, j, same_machine)
+        _whole(kind, tuple(classes[kind]), cases, e, j, same_machine, other_pace)
         for (kind, cases), e, j in zip(parts.items(), summed, judged[1], strict=True)
     )
     return of_classes, tuple(
-        _whole(name, (), [cases], e, j, same_machine)
+        _whole(name, (), [cases], e, j, same_machine, other_pace)
         for (name, cases), e, j in zip(groups.items(), benchmarks, judged[0], strict=True)
     )
 
@@ -189,19 +197,26 @@ def _blocks(results: Sequence[Result], launches: set[int]) -> dict[int, int]:
 
 
 def _whole(
-    name: str, members: tuple[str, ...], groups: Sequence[_Cases], e: Estimate, j: Judgement, same_machine: bool
-) -> Whole:
+    name: str, members: tuple[str, ...], groups: Sequence[_Cases], e: Estimate, j: Judgement, same_machine: bool,
+    other_pace: bool,
+) -> Whole:  # fmt: skip
     pairs = [pair for cases in groups for pair, *_ in cases.pairs]
-    call, unclear = j.call, None
-    if call in ("FASTER", "SLOWER") and same_machine:
-        why = differs_in_pace([p.a for p in pairs], [p.b for p in pairs])
-        if why:
-            call, unclear = "UNCLEAR", Unclear("other pace", why)
-    elif call == "UNCLEAR" and e.freedom < FEWEST_DEGREES:
+    unclear = None
+    other = find_other_pace([p.a for p in pairs], [p.b for p in pairs]) if same_machine else None
+    if other and other_pace:
+        j = widen(j, other.ratio**-STEEPEST)
+    if other and (other_pace or j.call in ("FASTER", "SLOWER")):
+        j, unclear = replace(j, call="UNCLEAR"), Unclear("other pace", other.sentence + _expected(groups))
+    elif j.call == "UNCLEAR" and e.freedom < FEWEST_DEGREES:
         unclear = Unclear("few launches", "One launch per run cannot show how much launches differ.")
-    elif call == "UNCLEAR":
+    elif j.call == "UNCLEAR":
         unclear = Unclear("too wide", f"Only a difference of {percent(j.smallest)} or more would be found.")
     return Whole(
-        name=name, members=members, cases=len(pairs), ratio=j.ratio, low=j.low, high=j.high, p=j.p, call=call,
+        name=name, members=members, cases=len(pairs), ratio=j.ratio, low=j.low, high=j.high, p=j.p, call=j.call,
         smallest=j.smallest, disturbed=any(cases.disturbed for cases in groups), unclear=unclear,
     )  # fmt: skip
+
+
+def _expected(groups: Sequence[_Cases]) -> str:
+    expected = explain_by_pace([member for cases in groups for member in cases.pairs])
+    return "" if expected is None else f" The pace alone explains {expected:.2f} times the time, as the launches show."

@@ -43,7 +43,7 @@ def screen(a: Evaluation, b: Evaluation, comparison: RunComparison, width: int) 
     top += [line for note in comparison.notes[:MOST_NOTES] for line in _dim(brief(note, width, 3))]
     if comparison.rows:
         top += list_differences(comparison, width)
-    end = [*list_commands(comparison, width), *_verdict(comparison, width)]
+    end = [*list_commands(comparison, (a.run, b.run), width), *_verdict(comparison, width)]
     end += [Text(), Text("For every case and all differences: the same command with --all", style="dim")]
     room = MOST_LINES - len(top) - len(end)
     middle = list_wholes(comparison, width, room)

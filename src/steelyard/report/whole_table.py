@@ -1,14 +1,17 @@
 """Differences between two runs in plain words, and the table of classes and benchmarks, for a screen of 80 columns."""
 
 import math
-from collections.abc import Iterable, Sequence
+import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.text import Text
 
 from steelyard.compare.measuring_again import write_command
 from steelyard.compare.runs import Row, RunComparison
 from steelyard.compare.wholes import Whole
+from steelyard.model import Run
 from steelyard.report.comparison import STYLE
 from steelyard.report.lines import brief, cut, pad
 from steelyard.report.screen import heading
@@ -42,7 +45,7 @@ def list_differences(comparison: RunComparison, width: int) -> list[Text]:
     wholes = [w for w in (*comparison.classes, *comparison.wholes) if w.call in ("SLOWER", "FASTER")]
     differences = [_whole(w) for w in wholes] + list(_cases(comparison.rows, {(w.name, w.call) for w in wholes}))
     if not differences:
-        return heading("No difference is certain")
+        return [*heading("No difference is certain"), *(Text(line) for line in cut(_could_find(comparison), width, 2))]
     lines = heading("What differs most")
     ordered = sorted(differences, key=lambda d: -d.effect)
     for number, d in enumerate(ordered[:MOST_DIFFERENCES], 1):
@@ -50,6 +53,18 @@ def list_differences(comparison: RunComparison, width: int) -> list[Text]:
         lines += [Text.assemble(f"{number} ", (first, STYLE[d.call])), *(Text(f"  {line}") for line in rest)]
     more = len(ordered) - MOST_DIFFERENCES
     return [*lines, Text(f"  and {plural(more, 'further difference')}", style="dim")] if more > 0 else lines
+
+
+def _could_find(comparison: RunComparison) -> str:
+    """Returns a sentence on the smallest differences that would have been found; "" if even large ones would not."""
+    tables = (("class", comparison.classes), ("benchmark", comparison.wholes))
+    noun, wholes = next(((noun, table) for noun, table in tables if table), ("", ()))
+    ends = sorted(w.smallest for w in wholes if w.smallest < MOST_FACTOR - 1)
+    if not ends:
+        return ""
+    least, most = write_smallest(ends[0]), write_smallest(ends[-1])
+    span = least if least == most else f"{least} to {most}, depending on the {noun}"
+    return f"The smallest difference that this comparison would find is {span}."
 
 
 def _whole(w: Whole) -> _Difference:
@@ -124,7 +139,7 @@ def list_wholes(comparison: RunComparison, width: int, room: int) -> list[Text]:
     marked = any(w.disturbed for w in every)
     notes = [
         "time: of b, relative to a. finds: the smallest difference that this comparison finds. in turn: the duration of a "
-        "measurement that decides." + (" *: with disturbed launches." if marked else "")
+        "measurement in turn that finds less." + (" *: with disturbed launches." if marked else "")
     ]
     below = [Text(line, style="dim") for note in notes for line in cut(note, width, 3)]
     shown = every[: room - len(lines) - len(below) - (len(every) > room - len(lines) - len(below))]
@@ -140,7 +155,7 @@ def _line(w: Whole, left: int) -> Text:
     text.append(pad(write_change(w.ratio), TIME, True))
     text.append(pad(write_span(w), SPAN, True))
     text.append(f"  {pad(w.call.lower() + ('*' if w.disturbed else ''), CALL - 2)}", STYLE[w.call])
-    text.append(pad(write_smallest(w), SMALLEST, True))
+    text.append(pad("" if w.call in ("FASTER", "SLOWER") else write_smallest(w.smallest), SMALLEST, True))
     return text.append(pad(_brief_duration(w.seconds) if w.seconds else "", AGAIN, True))
 
 
@@ -162,34 +177,42 @@ def write_span(w: Whole) -> str:
     return f"{100 * (w.low - 1):+.0f} to {write_change(w.high)}"
 
 
-def write_smallest(w: Whole) -> str:
-    """Returns the smallest difference that the comparison finds, beside SAME and UNCLEAR."""
-    if w.call in ("FASTER", "SLOWER"):
-        return ""
-    factor = 1 + w.smallest
-    return (
-        percent(w.smallest) if factor < 2 else f"×{_factor(factor)}" if factor < MOST_FACTOR else f">×{MOST_FACTOR:.0f}"
-    )
+def write_smallest(smallest: float) -> str:
+    """Returns a smallest difference, such as '16 %', '×2.1' or '>×10'."""
+    factor = 1 + smallest
+    if factor < 2:
+        return percent(smallest)
+    return f"×{_factor(factor)}" if factor < MOST_FACTOR else f">×{MOST_FACTOR:.0f}"
 
 
 # --------------------------------------------------------------------------- what would decide
 
 
-def list_commands(comparison: RunComparison, width: int) -> list[Text]:
-    """Returns the command that decides the UNCLEAR benchmark with the largest effect, and the duration of all."""
+def list_commands(comparison: RunComparison, runs: tuple[Run, Run], width: int) -> list[Text]:
+    """Returns the command that decides the UNCLEAR benchmark with the largest effect, with its duration and that of all."""
     unclear = [w for w in comparison.wholes if w.call == "UNCLEAR" and w.seconds]
     if not unclear:
         return []
     first = max(unclear, key=lambda w: abs(math.log(w.ratio)))
-    total = duration(round(sum(w.seconds or 0.0 for w in unclear)))
-    every = _together(unclear, total)
-    words = f"To decide {first.name}, measure it in turn ({duration(round(first.seconds or 0.0))}){every}:"
+    words = f"To decide {first.name}, measure both in turn ({_about(first)} on a quiet machine). "
+    if len(unclear) > 1:
+        total = duration(60 * math.ceil(sum(w.seconds or 0.0 for w in unclear) / 60))
+        words += f"All {len(unclear)} that are UNCLEAR take {total}."
+    a, b = map(_typed, runs)
+    command = write_command(a, b, [first])
+    parts = command.partition(" --only ") if len(command) > width - 2 else (command, "", "")
+    lines = [parts[0]] if not parts[1] else [f"{parts[0]} \\", f"  --only {parts[2]}"]
     return [
         Text(),
-        *(Text(line) for line in cut(words, width, 2)),
-        Text(f"  {write_command(comparison.a, comparison.b, [first])}", style="bold"),
+        *(Text(line) for line in cut(words, width, 3)),
+        *(Text(f"  {line}", style="bold") for line in lines),
     ]
 
 
-def _together(unclear: Sequence[Whole], total: str) -> str:
-    return f", or without --only all that are UNCLEAR and the others (at least {total})" if len(unclear) > 1 else ""
+def _typed(run: Run) -> str:
+    """Returns the id of a run in the usual folder, or its path."""
+    return run.id if str(Path(run.path).parent) in ("runs", ".") else shlex.quote(run.path)
+
+
+def _about(w: Whole) -> str:
+    return duration(round(w.seconds or 0.0))

@@ -1,0 +1,76 @@
+"""The ratio of the times of two runs that their pace alone explains, where the launches of the runs prove it."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from steelyard.compare.launch_times import Launches
+from steelyard.compare.matching import Match
+from steelyard.compare.pace import rate
+from steelyard.statistics.results.result import rests_on
+from steelyard.statistics.samples.summary import medians
+
+FEWEST_LAUNCHES = 6
+LARGEST_ERROR = 0.05  # root mean square of the logarithms of the times that the other launches predict
+SMALLEST_GAIN = 0.5  # of the scatter of the times must disappear in the prediction
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A case in a launch: logarithms of pace and time, relative to the mean of the case in that run."""
+
+    launch: tuple[int, int]  # run, number
+    pace: float
+    seconds: float
+
+
+def explain_by_pace(members: Sequence[tuple[Match, Launches, Launches]]) -> float | None:
+    """Returns the ratio of times, b / a, that the pace of the cores alone explains; None if the launches do not prove it.
+
+    The dependence is the slope of log time on log pace within each case and run. It is proven if each launch is predicted from
+    the others to ± 5 % (leave one launch out), and if the paces within one run differ as much as those of both runs.
+    """
+    points: list[_Point] = []
+    paces: tuple[list[float], list[float]] = ([], [])
+    for pair, *launches in members:
+        for run, (result, of_run) in enumerate(zip((pair.a, pair.b), launches, strict=True)):
+            rates = {r.launch: value for r in rests_on(result) if (value := rate(r))}
+            middles = dict(zip(of_run, medians(list(of_run.values())).tolist(), strict=True))
+            both = [(n, math.log(rates[n]), math.log(s)) for n, s in middles.items() if n in rates]
+            paces[run].extend(pace for _, pace, _ in both)
+            points += _relative(run, both)
+    numbers = {point.launch for point in points}
+    if len(numbers) < FEWEST_LAUNCHES or not all(paces):
+        return None
+    difference = median(paces[1]) - median(paces[0])
+    if abs(difference) > max(max(of_run) - min(of_run) for of_run in paces):
+        return None
+    errors = [
+        point.seconds - slope * point.pace
+        for left_out in numbers
+        if (slope := _slope([p for p in points if p.launch != left_out])) is not None
+        for point in points
+        if point.launch == left_out
+    ]
+    slope = _slope(points)
+    scatter = _root_mean_square([p.seconds for p in points])
+    if slope is None or not errors or _root_mean_square(errors) > min(LARGEST_ERROR, SMALLEST_GAIN * scatter):
+        return None
+    return math.exp(slope * difference)
+
+
+def _relative(run: int, both: Sequence[tuple[int, float, float]]) -> list[_Point]:
+    if len(both) < 2:
+        return []
+    pace, seconds = (fmean(values) for values in list(zip(*both, strict=True))[1:])
+    return [_Point((run, n), x - pace, y - seconds) for n, x, y in both]
+
+
+def _slope(points: Sequence[_Point]) -> float | None:
+    squares = sum(p.pace**2 for p in points)
+    return sum(p.pace * p.seconds for p in points) / squares if squares > 0 else None
+
+
+def _root_mean_square(values: Sequence[float]) -> float:
+    return math.sqrt(fmean(v * v for v in values))
