@@ -1,8 +1,11 @@
 """Evaluates a run: results, limits that follow from the measured clock, findings."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from steelyard import findings, records
 from steelyard.evaluation import energy, evaluation_cache
@@ -13,7 +16,10 @@ from steelyard.model.sensor import Power
 from steelyard.plan import catalogue
 from steelyard.records import best_pace, remembered
 from steelyard.records.power import read as read_power
+from steelyard.statistics.results.ranges import Paces
 from steelyard.statistics.results.result import results
+from steelyard.statistics.samples.interval import Array
+from steelyard.statistics.validity.pace import MEASURES
 from steelyard.statistics.validity.verdict import judge_again
 
 NO_POWER = Power()
@@ -42,8 +48,22 @@ def evaluate(path: Path, paths: Sequence[Path] = ()) -> Evaluation:
 def evaluate_run(run: Run, benchmarks: Mapping[str, Benchmark], power: Power = NO_POWER) -> Evaluation:
     """Returns the evaluation of a run that was read, with the readings of its sensors."""
     run = replace(run, machine=add_limits(run.machine, run.records))
-    with_energy, extended = energy.add_energy(results(run.records, benchmarks), benchmarks, power)
+    measured = results(run.records, benchmarks, paces(run))
+    with_energy, extended = energy.add_energy(measured, benchmarks, power)
     return findings.judge(Evaluation(run=run, benchmarks=extended, results=with_energy, findings=(), power=power))
+
+
+def paces(run: Run) -> Paces:
+    """Returns the paces of the machine before and during a run."""
+    best = best_pace.learned(run)
+
+    def losses(record: Record) -> Array:
+        known = best.losses(record)
+        return np.array([known.get(kind, 0.0) for kind in MEASURES])
+
+    slowest = np.array([-math.log(run.shown.slowest.get(kind, 1.0)) for kind in MEASURES])
+    virtual = any(s.name == "hypervisor" and s.value not in (None, "none") for s in run.machine.settings)
+    return Paces(losses=losses, slowest=slowest, virtual=virtual)
 
 
 def rejudge_run(run: Run) -> Run:

@@ -63,15 +63,27 @@ class Record:
     aside: tuple[Count, ...] = ()
 
 
+Span = tuple[float, float]  # least and greatest
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A metric's value with its 95 % interval. `low` and `high` are None if there are too few samples for an interval."""
+    """A metric's value. `low` and `high`: 95 % interval of this run, None if there are too few samples for one.
+
+    `typical` is the median of all launches and samples, also of the disturbed ones. `best` is the value that the machine gives if
+    nothing disturbs; None if this run did not show it. The value of another run lies within `now` if it follows right after
+    this one, and within `later` at another hour, both with 95 %; None if only one launch was measured.
+    """
 
     value: float
     unit: str
     low: float | None
     high: float | None
     better: Better
+    typical: float | None = None
+    best: float | None = None
+    now: Span | None = None
+    later: Span | None = None
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)

@@ -59,11 +59,15 @@ class Factors:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The best pace of the machine before a run: the values by key, the number of earlier runs, and the time of the first."""
+    """The paces of the machine before a run: the best by key, the number of earlier runs, and the time of the first.
+
+    `slowest` has by kind the least share of the best that a launch of the slowest run had (5 % of its launches had less).
+    """
 
     best: Mapping[str, float] = field(default_factory=dict)
     runs: int = 0
     since: str = ""
+    slowest: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ class Best:
     def __init__(self, earlier: Mapping[str, float]) -> None:
         self._earlier = dict(earlier)
         self._now: dict[str, list[float]] = {}  # the leading medians of each key
+        self._read: dict[str, list[float]] = {}  # all medians of each key
         self._bounds: dict[_Case, Bounds] = {}  # they follow from the paces
 
     def learn(self, record: Record) -> dict[Kind, float]:
@@ -41,6 +42,7 @@ class Best:
         read = typicals(record)
         keys = _keys(_case(record.benchmark, record.kernel, record.parameters))
         for kind, pace in read.items():
+            self._read.setdefault(keys[kind], []).append(pace)
             paces, measure = self._now.get(keys[kind], []), MEASURES[kind]
             if len(paces) == THIRD and measure.best((pace, paces[-1])) == paces[-1]:
                 continue  # as for most records
@@ -64,9 +66,24 @@ class Best:
             return UNBOUNDED
         return self.bounds(record.benchmark, record.kernel, record.parameters)
 
+    def losses(self, record: Record) -> dict[Kind, float]:
+        """Returns log(best / pace) of each kind whose typical reading beside the record was disturbed."""
+        best = self.bounds_of(record).best
+        shares = {kind: MEASURES[kind].share(x, best[kind]) for kind, x in typicals(record).items() if kind in best}
+        return {kind: -math.log(share) for kind, share in shares.items() if share < 1 - MEASURES[kind].loss}
+
     def all(self) -> dict[str, float]:
         """Returns the best pace of each key in this run."""
         return {key: leading[-1] for key, leading in self._now.items()}
+
+    def slowest(self) -> dict[Kind, float]:
+        """Returns by kind the share of the best that all but a twentieth of the launches reached."""
+        shares: dict[Kind, list[float]] = {}
+        for key, read in self._read.items():
+            measure = _measure(key)
+            if (best := self._best(measure.kind, key)) is not None:
+                shares.setdefault(measure.kind, []).extend(min(1.0, measure.share(pace, best)) for pace in read)
+        return {kind: sorted(found)[len(found) // 20] for kind, found in shares.items()}
 
     def _best(self, kind: Kind, key: str) -> float | None:
         candidates = self._now.get(key, [])[-1:]
@@ -87,10 +104,13 @@ def load(machine: Machine) -> Shown:
     """Returns the best pace of this machine in earlier runs; empty if there were none."""
     runs = _read_runs(_file(machine))
     best: dict[str, float] = {}
-    for _, shown in runs:
+    slowest: dict[str, float] = {}
+    for _, shown, slow in runs:
         for key, value in shown.items():
             best[key] = _measure(key).best((best.get(key, value), value))
-    return Shown(best, len(runs), runs[0][0] if runs else "")
+        for kind, share in slow.items():
+            slowest[kind] = min(slowest.get(kind, 1.0), share)
+    return Shown(best, len(runs), runs[0][0] if runs else "", slowest)
 
 
 def save(machine: Machine, best: Best) -> None:
@@ -100,8 +120,9 @@ def save(machine: Machine, best: Best) -> None:
         return
     from steelyard.user_cache import inside
 
-    runs = [*_read_runs(file), (datetime.now(UTC).isoformat(timespec="seconds"), paces)][-KEPT_RUNS:]
-    written = {"format": 1, "runs": [{"at": at, "best": shown} for at, shown in runs]}
+    now = datetime.now(UTC).isoformat(timespec="seconds"), paces, {str(k): share for k, share in best.slowest().items()}
+    runs = [*_read_runs(file), now][-KEPT_RUNS:]
+    written = {"format": 1, "runs": [{"at": at, "best": shown, "slowest": slow} for at, shown, slow in runs]}
     try:
         inside("pace")
         write_whole(file, json.dumps(written, indent=1))
@@ -109,12 +130,16 @@ def save(machine: Machine, best: Best) -> None:
         return
 
 
-def _read_runs(file: Path) -> list[tuple[str, dict[str, float]]]:
-    """Returns the time and the paces of each run in the file; [] if it cannot be read."""
+def _read_runs(file: Path) -> list[tuple[str, dict[str, float], dict[str, float]]]:
+    """Returns the time, the best and the slowest paces of each run in the file; [] if it cannot be read."""
     oldest = datetime.now(UTC) - timedelta(days=KEPT_DAYS)
     try:
         runs = json.loads(file.read_text(encoding="utf-8"))["runs"]
-        return [(str(r["at"]), _sound(r["best"])) for r in runs if datetime.fromisoformat(r["at"]) >= oldest]
+        return [
+            (str(r["at"]), _sound(r["best"]), {kind: share for kind, share in _sound(r.get("slowest", {})).items() if share <= 1})
+            for r in runs
+            if datetime.fromisoformat(r["at"]) >= oldest
+        ]
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return []
 

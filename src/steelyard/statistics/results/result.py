@@ -2,16 +2,20 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import compress
 from statistics import median
 
+import numpy as np
+
 from steelyard.evidence import distinct, noted
-from steelyard.model import Benchmark, Evidence, Metric, Record, Result, Value, Verdict
+from steelyard.model import Benchmark, Evidence, Level, Metric, Record, Result, Value, Verdict
+from steelyard.model.record import Span
 from steelyard.once_per_object import once
 from steelyard.statistics.results.identity import identity
+from steelyard.statistics.results.ranges import UNKNOWN_PACES, Launched, Paces, Ranges, find_ranges
 from steelyard.statistics.samples.launches import Spread, combine, combined, over_runs
-from steelyard.statistics.samples.summary import summarise_all
+from steelyard.statistics.samples.summary import quantiles, summarise_all
 from steelyard.statistics.validity.observations import LONGEST, SHORTEST
 from steelyard.units import percent
 
@@ -20,10 +24,16 @@ from steelyard.units import percent
 SETTLED_WIDTH = 0.07
 # A disturbed launch may be below the interval by this share: disturbances do not make a program faster.
 FASTER = 0.05
+SAMPLES_FOR_SCATTER = 5  # fewer do not show it
 
 
-def results(records: Iterable[Record], benchmarks: Mapping[str, Benchmark]) -> tuple[Result, ...]:
-    """Returns one result for each case, in the order of its first record, without records of unknown benchmarks."""
+def results(
+    records: Iterable[Record], benchmarks: Mapping[str, Benchmark], paces: Paces = UNKNOWN_PACES
+) -> tuple[Result, ...]:
+    """Returns one result for each case, in the order of its first record, without records of unknown benchmarks.
+
+    `paces` are those of the machine, from which the ranges of the values follow.
+    """
     cases: dict[tuple[object, ...], list[Record]] = {}
     for record in records:
         if record.benchmark in benchmarks:
@@ -31,10 +41,10 @@ def results(records: Iterable[Record], benchmarks: Mapping[str, Benchmark]) -> t
     believed_of = [(members, *believed(members)) for members in cases.values()]
     summaries = iter(summarise_all([undisturbed(r) for _, used, _ in believed_of for r in used]))
     all_results = []
-    for members, used, verdict in believed_of:
+    for (members, used, verdict), expected in zip(believed_of, _expect(cases.values(), paces), strict=True):
         spread = over_runs(combined([next(summaries) for _ in used])) if used else None
         settled = _add_doubt(members, used, spread, verdict)
-        result = _result(members, used, spread, settled, benchmarks[members[0].benchmark])
+        result = _result(members, used, spread, settled, benchmarks[members[0].benchmark], expected)
         rests_on.keep(result, used)
         spread_of.keep(result, spread)
         all_results.append(result)
@@ -58,9 +68,9 @@ def believed(records: Sequence[Record]) -> tuple[list[Record], Verdict]:
     The last attempt of each launch counts. If there are clean records, only they are used. Otherwise the disturbed ones
     are used, and the result is called disturbed. The evidence says how many launches were left out.
     """
-    last = {r.launch: r for r in sorted(records, key=lambda r: r.attempt)}
+    last = _last_attempts(records)
     groups: dict[str, list[Record]] = {"CLEAN": [], "DISTURBED": [], "INVALID": []}
-    for record in last.values():
+    for record in last:
         level = record.verdict.level
         groups[level if level in groups and _is_measured(record) else "INVALID"].append(record)
     invalid = groups["INVALID"]
@@ -74,6 +84,45 @@ def believed(records: Sequence[Record]) -> tuple[list[Record], Verdict]:
         disturbed = groups["DISTURBED"]
         return disturbed, Verdict("DISTURBED", distinct(e for r in disturbed for e in r.verdict.evidence))
     return [], Verdict("INVALID", distinct(e for r in invalid for e in r.verdict.evidence))
+
+
+def _last_attempts(records: Iterable[Record]) -> list[Record]:
+    return list({r.launch: r for r in sorted(records, key=lambda r: r.attempt)}.values())
+
+
+@dataclass(frozen=True)
+class _Expected:
+    """The seconds of a typical launch, and the ranges of another run; () for what is unknown."""
+
+    typical: float | None
+    ranges: Ranges | None
+
+
+def _expect(cases: Iterable[Sequence[Record]], paces: Paces) -> list[_Expected]:
+    launches = [[r for r in _last_attempts(c) if r.verdict.level != "INVALID" and _is_measured(r)] for c in cases]
+    samples = [np.asarray(r.samples) for measured in launches for r in measured]
+    places = quantiles(samples, (0.1, 0.5, 0.9))
+    found: list[_Expected] = []
+    launched: list[Launched] = []
+    start = 0
+    for measured in launches:
+        rows = places[start : start + len(measured)]
+        start += len(measured)
+        if measured:
+            many = [row for r, row in zip(measured, rows, strict=True) if len(r.samples) >= SAMPLES_FOR_SCATTER]
+            launched.append(
+                Launched(
+                    benchmark=measured[0].benchmark,
+                    medians=rows[:, 1],
+                    scatter=float(np.median([math.log(row[2] / row[0]) for row in many])) if many else None,
+                    losses=np.stack([paces.losses(r) for r in measured]),
+                )
+            )
+    ranges = iter(find_ranges(launched, paces))
+    medians = iter(launched)
+    for measured in launches:
+        found.append(_Expected(float(np.median(next(medians).medians)), next(ranges)) if measured else _Expected(None, None))
+    return found
 
 
 @once
@@ -135,7 +184,12 @@ def _doubt(records: Sequence[Record], used: Sequence[Record], spread: Spread) ->
 
 
 def _result(
-    records: Sequence[Record], used: Sequence[Record], spread: Spread | None, verdict: Verdict, benchmark: Benchmark
+    records: Sequence[Record],
+    used: Sequence[Record],
+    spread: Spread | None,
+    verdict: Verdict,
+    benchmark: Benchmark,
+    expected: _Expected,
 ) -> Result:
     first = records[0]
     metrics: dict[str, Value] = {}
@@ -144,7 +198,7 @@ def _result(
         nearest = min(used, key=lambda r: abs(median(undisturbed(r)) - spread.value)) if len(used) > 1 else used[0]
         for metric in benchmark.metrics:
             try:
-                value = _value(metric, nearest, spread.value, spread.low, spread.high)
+                value = _value(metric, nearest, spread, expected, verdict.level)
             except (ArithmeticError, LookupError, TypeError, ValueError) as error:
                 text = (
                     f"the metric '{metric.name}' cannot be computed from the record ({type(error).__name__}: {error})."
@@ -163,12 +217,26 @@ def _result(
     )
 
 
-def _value(metric: Metric, nearest: Record, seconds: float, low: float | None, high: float | None) -> Value | None:
-    value = metric.of(seconds, nearest)
+def _value(metric: Metric, nearest: Record, spread: Spread, expected: _Expected, level: Level) -> Value | None:
+    value = metric.of(spread.value, nearest)
     if value is None:
         return None
-    ends = [metric.of(end, nearest) for end in (low, high) if end is not None]
-    limits = sorted(end for end in ends if end is not None)
-    # An interval of no width belongs to a metric that does not follow from the median, as a best of N: it has none.
-    stated = len(limits) == 2 and limits[0] < limits[1]
-    return Value(value, metric.unit, limits[0] if stated else None, limits[1] if stated else None, metric.better)
+
+    def ends(seconds: Iterable[float | None] | None) -> Span | None:
+        """An interval of no width belongs to a metric that does not follow from the median, as a best of N: it has none."""
+        limits = sorted(x for end in seconds or () if end is not None and (x := metric.of(end, nearest)) is not None)
+        return (limits[0], limits[1]) if len(limits) == 2 and limits[0] < limits[1] else None
+
+    low, high = ends((spread.low, spread.high)) or (None, None)
+    ranges = expected.ranges
+    return Value(
+        value=value,
+        unit=metric.unit,
+        low=low,
+        high=high,
+        better=metric.better,
+        typical=None if expected.typical is None else metric.of(expected.typical, nearest),
+        best=value if level == "CLEAN" else None,
+        now=ends(ranges.now) if ranges else None,
+        later=ends(ranges.later) if ranges else None,
+    )

@@ -58,6 +58,14 @@ def medians(rows: Sequence[Array]) -> Array:
     return middles
 
 
+def quantiles(rows: Sequence[Array], shares: Sequence[float]) -> Array:
+    """Returns the interpolated quantiles of each row: rows × shares."""
+    found = np.empty((len(rows), len(shares)))
+    for places, block in _blocks(rows):
+        found[places] = np.quantile(block, shares, axis=1).T
+    return found
+
+
 def effective_sizes(rows: Sequence[Array]) -> Array:
     """Returns the `effective_size` of each row."""
     sizes = np.empty(len(rows))

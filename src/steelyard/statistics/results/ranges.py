@@ -1,0 +1,186 @@
+"""The ranges in which the value of another run will lie: right after this run, and at another hour.
+
+Two launches of a case cannot show how much times differ, but the launches of a group of benchmarks can together (random effects):
+the first and the second half of a run differ as two runs do. The differences of all cases, each divided by the scale of its case
+(from the scatter of the samples within its launches), have one distribution for a group. No shape is assumed, since times have
+several modes on a shared machine: the range follows from a quantile of the differences that were observed.
+
+At another hour the pace of cores and memory may be another one. How times follow the pace is estimated from launches of the same
+case at different paces. The range then extends from the full pace to the slowest one that this machine is known to have.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.model import Record
+from steelyard.model.observed import Kind
+from steelyard.model.record import Span
+from steelyard.statistics.samples.interval import Array, normal_quantile
+from steelyard.statistics.samples.launches import CONFIDENCE, add_run_spread
+from steelyard.statistics.validity.pace import MEASURES
+
+SCATTER_FLOOR = 0.01  # added to the scatter of samples: launches differ by some percent even where samples do not
+OWN_SHARE = 0.5  # weight of the differences of the benchmark itself; the others are those of its whole group
+# Two whole runs differ less than two halves of one: by 1/√2 if launches are independent, equally if what disturbs them stays.
+WHOLE = 0.85
+# Exponents of pace before anything is known: time ∝ (best / pace)^exponent. Programs follow the rate of the core more or less.
+EXPONENTS = np.array([0.5 if kind == "issued" else 0.0 for kind in MEASURES])
+DEVIATIONS = np.array([0.3 if kind == "issued" else 0.5 for kind in MEASURES])
+STEEPEST = 1.2  # a larger exponent is an artefact of few launches
+# Loss of pace on a virtual machine if another guest takes half of a core, even if none did in this run.
+SHARED_CORE: Mapping[Kind, float] = {"issued": math.log(2)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paces:
+    """The paces of a machine. `losses(record)`: log(best of the machine / pace beside the record), of each kind; 0 if it is
+    unknown or within the bound of an undisturbed reading.
+
+    `slowest` has the greatest loss of each kind in earlier runs. `virtual`: other guests may share the machine.
+    """
+
+    losses: Callable[[Record], Array]
+    slowest: Array
+    virtual: bool
+
+
+UNKNOWN_PACES = Paces(losses=lambda record: np.zeros(len(MEASURES)), slowest=np.zeros(len(MEASURES)), virtual=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launched:
+    """The launches of a case. `medians`: seconds of each one; `scatter`: log of the ninth tenth of its samples over the first tenth.
+
+    `losses` has a row for each launch and a column for each kind of pace (see `Paces`). `scatter` is None if its launches have
+    too few samples.
+    """
+
+    benchmark: str
+    medians: Array
+    scatter: float | None
+    losses: Array
+
+    @cached_property
+    def logs(self) -> Array:
+        return np.log(self.medians)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranges:
+    """Seconds in which the value of another run lies with 95 %, right after this run (`now`) and at another hour (`later`)."""
+
+    now: Span
+    later: Span
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Model:
+    """The launches of one benchmark: scales of its cases, exponents of pace, and the differences between halves of the run.
+
+    `plain` are the differences as measured, `paced` those that the pace does not explain, both without sign and in scales.
+    """
+
+    cases: Sequence[int]
+    scales: Mapping[int, float]
+    exponents: Array
+    covariance: Array  # of the exponents
+    plain: Array
+    paced: Array
+
+    def shift(self, losses: Array, half: float) -> float:
+        """Returns how much longer (log) such losses of pace make a case at most, if it is known to `half` at a known pace."""
+        exponent = max(0.0, float(losses @ self.exponents))
+        error = normal_quantile(CONFIDENCE) * math.sqrt(float(losses @ self.covariance @ losses))
+        return min(exponent + error, STEEPEST * float(losses.sum())) + add_run_spread(half)
+
+
+def find_ranges(cases: Sequence[Launched], paces: Paces) -> list[Ranges | None]:
+    """Returns the ranges of each case; None for all if no case has two launches."""
+    models = {name: _fit(cases, members) for name, members in _by_benchmark(cases).items()}
+    known = np.array([SHARED_CORE.get(kind, 0.0) if paces.virtual else 0.0 for kind in MEASURES])
+    slowest = np.maximum(known, paces.slowest)
+    found: list[Ranges | None] = [None] * len(cases)
+    for name, model in models.items():
+        family = [m for other, m in models.items() if _family(other) == _family(name)]
+        if not any(m.plain.size for m in family):
+            family = list(models.values())
+        if not any(m.plain.size for m in family):
+            continue
+        plain = WHOLE * _quantile(model.plain, np.concatenate([m.plain for m in family]))
+        paced = WHOLE * _quantile(model.paced, np.concatenate([m.paced for m in family]))
+        for i in model.cases:
+            found[i] = _ranges(cases[i], model, model.scales[i] * plain, model.scales[i] * paced, slowest)
+    return found
+
+
+def _ranges(case: Launched, model: _Model, plain: float, paced: float, slowest: Array) -> Ranges:
+    """Returns the ranges of a case. `plain` and `paced` are half of their widths (log), as measured and at a known pace.
+
+    `slowest` has the losses of pace that the machine is known to have, of each kind alone.
+    """
+    center, losses = float(case.logs.mean()), case.losses.mean(axis=0)
+    low = min(center - add_run_spread(plain), float(case.logs.min()))
+    high = max(center + add_run_spread(plain), float(case.logs.max()))
+    least = center - model.shift(losses, paced)
+    slower = (np.maximum(0.0, row - losses) for row in np.diag(slowest))
+    most = center + max((model.shift(row, paced) for row in slower), default=0.0)
+    later = math.exp(min(least, low)), math.exp(max(most, high))
+    return Ranges(now=(math.exp(low), math.exp(high)), later=later)
+
+
+def _by_benchmark(cases: Sequence[Launched]) -> dict[str, list[int]]:
+    groups: dict[str, list[int]] = {}
+    for i, case in enumerate(cases):
+        groups.setdefault(case.benchmark, []).append(i)
+    return groups
+
+
+def _family(benchmark: str) -> str:
+    return benchmark.partition(".")[0]
+
+
+def _fit(cases: Sequence[Launched], members: Sequence[int]) -> _Model:
+    scatters = [s for i in members if (s := cases[i].scatter) is not None]
+    usual = float(np.median(scatters)) if scatters else SCATTER_FLOOR
+    scales = {i: math.sqrt((usual if (s := cases[i].scatter) is None else s) + SCATTER_FLOOR) for i in members}
+    repeated = [cases[i] for i in members if len(cases[i].medians) > 1]
+    scale = np.array([scales[i] for i in members if len(cases[i].medians) > 1])
+    logs = np.array([_second_half(case.logs) - _second_half(case.logs[::-1]) for case in repeated])
+    losses = np.array([_second_half(case.losses) - _second_half(case.losses[::-1]) for case in repeated])
+    losses = losses.reshape(len(repeated), len(MEASURES))
+    exponents, covariance = _exponents(logs, losses)
+    return _Model(
+        cases=members,
+        scales=scales,
+        exponents=exponents,
+        covariance=covariance,
+        plain=np.abs(logs) / scale,
+        paced=np.abs(logs - losses @ exponents) / scale,
+    )
+
+
+def _second_half(launches: Array) -> Array:
+    """Returns the mean of the launches in the second half of the run."""
+    later: Array = launches[-(len(launches) // 2) :].mean(axis=0)
+    return later
+
+
+def _exponents(logs: Array, losses: Array) -> tuple[Array, Array]:
+    """Returns how the time follows each kind of pace, and the covariance of these exponents: Bayesian linear regression."""
+    noise = float(np.mean((logs - losses @ np.linalg.lstsq(losses, logs)[0]) ** 2)) + SCATTER_FLOOR**2 if len(logs) else 1.0
+    covariance = np.linalg.inv(np.diag(1 / DEVIATIONS**2) + losses.T @ losses / noise)
+    return covariance @ (EXPONENTS / DEVIATIONS**2 + losses.T @ logs / noise), covariance
+
+
+def _quantile(own: Array, pool: Array) -> float:
+    """Returns the weighted quantile of the differences."""
+    values = np.concatenate([own, pool])
+    share = OWN_SHARE if own.size else 0.0
+    weights = np.concatenate([np.full(own.size, share / max(1, own.size)), np.full(pool.size, (1 - share) / pool.size)])
+    order = np.argsort(values)
+    place = np.searchsorted(np.cumsum(weights[order]), CONFIDENCE)
+    return float(values[order][min(int(place), len(values) - 1)])

@@ -1,0 +1,134 @@
+"""The ranges of another run: how often they hold the value of a simulated one whose truth is known."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.statistics.results.ranges import UNKNOWN_PACES, Launched, find_ranges
+from steelyard.statistics.validity.pace import MEASURES
+
+KINDS = list(MEASURES)
+SLOWER = math.log(1.9)  # a core that another guest shares
+SECONDS = 200  # of a run
+VIRTUAL = replace(UNKNOWN_PACES, virtual=True)
+
+
+def neighbour(random: Any, duty: float, stay: float, seconds: int) -> Any:
+    """Whether another guest is at work, second by second: on for `duty` of the time, for `stay` seconds at a stretch, about."""
+    busy, states = random.random() < duty, np.empty(seconds, dtype=bool)
+    for second in range(seconds):
+        states[second] = busy
+        if random.random() < (1 - duty if busy else duty) / stay:
+            busy = not busy
+    return states
+
+
+def launched(random: Any, cases: Any, states: Any, launches: int) -> list[Launched]:
+    """A run of these cases beside the neighbour: in each part of the run every case once, in a new order."""
+    made: list[list[tuple[float, float, float]]] = [[] for _ in cases]
+    part = len(states) // launches
+    for launch in range(launches):
+        for place, number in enumerate(random.permutation(len(cases))):
+            _, mean, exponent, noise = cases[number]
+            at = launch * part + place * part // len(cases)
+            share = states[at : at + 2].mean()
+            samples = mean + exponent * SLOWER * (random.random(20) < share) + noise * random.standard_normal(20)
+            samples += 0.3 * noise * random.standard_normal()
+            low, middle, high = np.quantile(samples, (0.1, 0.5, 0.9))
+            made[number].append((math.exp(middle), high - low, share * SLOWER))
+    rows = []
+    for (benchmark, *_), launches_ in zip(cases, made, strict=True):
+        medians, scatters, shares = np.array(launches_).T
+        losses = np.zeros((len(medians), len(KINDS)))
+        losses[:, KINDS.index("issued")] = shares
+        rows.append(Launched(benchmark=benchmark, medians=medians, scatter=float(np.median(scatters)), losses=losses))
+    return rows
+
+
+def coverage(duty: float, stay: float, launches: int, other_duty: float | None = None, repeats: int = 20) -> float:
+    """How often the value of another run lies within the range: right after (`now`), or at an hour with another duty."""
+    random = np.random.default_rng(7)
+    held = []
+    for _ in range(repeats):
+        exponents = random.uniform(0, 1, 8)
+        cases = [
+            (f"group.{k % 8}", random.normal(), exponents[k % 8], 0.01 * math.exp(random.normal())) for k in range(80)
+        ]
+        states = neighbour(random, duty, stay, 2 * SECONDS)
+        if other_duty is not None:
+            states[SECONDS:] = neighbour(random, other_duty, stay, SECONDS)
+        first, second = (launched(random, cases, part, launches) for part in (states[:SECONDS], states[SECONDS:]))
+        for ranges, other in zip(find_ranges(first, VIRTUAL), second, strict=True):
+            assert ranges is not None
+            low, high = ranges.now if other_duty is None else ranges.later
+            held.append(low <= math.exp(np.median(other.logs)) <= high)
+    return float(np.mean(held))
+
+
+@pytest.mark.parametrize(("duty", "stay"), [(0.1, 2), (0.3, 2), (0.5, 5), (0.9, 2)])
+def test_another_run_right_after_lies_within_the_range(duty: float, stay: float) -> None:
+    assert 0.92 <= coverage(duty, stay, 2) <= 0.99
+
+
+@pytest.mark.parametrize(("duty", "other", "stay"), [(0.0, 1.0, 5), (1.0, 0.0, 5), (0.3, 0.9, 5), (0.5, 0.0, 50)])
+def test_a_run_at_another_hour_lies_within_the_range_for_later(duty: float, other: float, stay: float) -> None:
+    """Also where this run has seen only one of the states."""
+    assert coverage(duty, stay, 2, other, 10) >= 0.94
+
+
+def test_a_range_that_ignored_other_launches_would_fail() -> None:
+    """The power of the check: two runs differ by more than twice what their samples show."""
+    random = np.random.default_rng(1)
+    cases = [("group.one", 0.0, 1.0, 0.01)] * 80
+    runs = [launched(random, cases, neighbour(random, 0.5, 5, SECONDS), 2) for _ in range(2)]
+    inside = [abs(a.logs.mean() - b.logs.mean()) < (a.scatter or 0) / 2 for a, b in zip(*runs, strict=True)]
+    assert np.mean(inside) < 0.7
+
+
+def test_on_a_dedicated_machine_the_ranges_are_narrow_and_one() -> None:
+    random = np.random.default_rng(3)
+    cases = [(f"group.{k % 8}", 0.0, 1.0, 0.002) for k in range(80)]
+    found = find_ranges(launched(random, cases, np.zeros(SECONDS, dtype=bool), 5), UNKNOWN_PACES)
+    for ranges in found:
+        assert ranges is not None
+        assert ranges.now == ranges.later
+        assert 1.02 < ranges.now[1] / ranges.now[0] < 1.08  # runs of one machine differ by a percent
+
+
+def test_one_launch_shows_no_range() -> None:
+    one = Launched(benchmark="a.b", medians=np.array([1.0]), scatter=None, losses=np.zeros((1, len(KINDS))))
+    assert find_ranges([one, one], VIRTUAL) == [None, None]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["a.b", "a.c", "d.e"]),
+            st.lists(st.floats(1e-9, 1e3), min_size=1, max_size=4),
+            st.floats(0, 1),
+        ),
+        min_size=1,
+        max_size=12,
+    ),
+    st.booleans(),
+)
+def test_every_range_is_finite_and_holds_its_own_launches(cases: Any, virtual: bool) -> None:
+    rows = [
+        Launched(
+            benchmark=name,
+            medians=np.array(medians),
+            scatter=scatter,
+            losses=np.full((len(medians), len(KINDS)), scatter),
+        )
+        for name, medians, scatter in cases
+    ]
+    for row, ranges in zip(rows, find_ranges(rows, replace(UNKNOWN_PACES, virtual=virtual)), strict=True):
+        if ranges is not None:
+            (low, high), (least, most) = ranges.now, ranges.later
+            assert 0 < least <= low <= row.medians.min() * (1 + 1e-9)
+            assert row.medians.max() * (1 - 1e-9) <= high <= most < math.inf
