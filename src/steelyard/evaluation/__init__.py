@@ -1,25 +1,22 @@
 """Evaluates a run: results, limits that follow from the measured clock, findings."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
 
 from steelyard import findings, records
 from steelyard.evaluation import energy, evaluation_cache
 from steelyard.garbage_collection import uncollected
 from steelyard.machine.limits import limits
 from steelyard.model import Benchmark, Evaluation, Machine, Record, Run
+from steelyard.model.observed import Kind
 from steelyard.model.sensor import Power
 from steelyard.plan import catalogue
 from steelyard.records import best_pace, remembered
 from steelyard.records.power import read as read_power
-from steelyard.statistics.results.ranges import Paces
+from steelyard.statistics.results.ranges import Paces, paces_lost
 from steelyard.statistics.results.result import results
-from steelyard.statistics.samples.interval import Array
-from steelyard.statistics.validity.pace import MEASURES
+from steelyard.statistics.validity.condition import find_condition
 from steelyard.statistics.validity.verdict import judge_again
 
 NO_POWER = Power()
@@ -47,23 +44,24 @@ def evaluate(path: Path, paths: Sequence[Path] = ()) -> Evaluation:
 
 def evaluate_run(run: Run, benchmarks: Mapping[str, Benchmark], power: Power = NO_POWER) -> Evaluation:
     """Returns the evaluation of a run that was read, with the readings of its sensors."""
-    run = replace(run, machine=add_limits(run.machine, run.records))
-    measured = results(run.records, benchmarks, paces(run))
-    with_energy, extended = energy.add_energy(measured, benchmarks, power)
-    return findings.judge(Evaluation(run=run, benchmarks=extended, results=with_energy, findings=(), power=power))
-
-
-def paces(run: Run) -> Paces:
-    """Returns the paces of the machine before and during a run."""
     best = best_pace.learned(run)
+    run = replace(run, machine=add_limits(run.machine, run.records))
+    shares = [best.shares(record) for record in run.records]
+    condition = find_condition(run.records, shares)
+    measured = results(run.records, benchmarks, _paces(run, shares), condition.causes)
+    with_energy, extended = energy.add_energy(measured, benchmarks, power)
+    return findings.judge(
+        Evaluation(
+            run=run, benchmarks=extended, results=with_energy, findings=(), power=power, condition=condition
+        )
+    )
 
-    def losses(record: Record) -> Array:
-        known = best.losses(record)
-        return np.array([known.get(kind, 0.0) for kind in MEASURES])
 
-    slowest = np.array([-math.log(run.shown.slowest.get(kind, 1.0)) for kind in MEASURES])
+def _paces(run: Run, shares: Iterable[Mapping[Kind, float]]) -> Paces:
+    """Returns the paces of the machine before and during a run."""
+    by_record = {id(record): paces_lost(share) for record, share in zip(run.records, shares, strict=True)}
     virtual = any(s.name == "hypervisor" and s.value not in (None, "none") for s in run.machine.settings)
-    return Paces(losses=losses, slowest=slowest, virtual=virtual)
+    return Paces(losses=lambda record: by_record[id(record)], slowest=paces_lost(run.shown.slowest), virtual=virtual)
 
 
 def rejudge_run(run: Run) -> Run:

@@ -14,7 +14,7 @@ import msgspec
 
 from steelyard import doors
 from steelyard.evaluation import energy
-from steelyard.model import Benchmark, Count, Evaluation, Finding, Machine, Parameters, Result, Run, Value, Verdict
+from steelyard.model import Benchmark, Condition, Count, Evaluation, Finding, Machine, Parameters, Result, Run, Value, Verdict
 from steelyard.model.plain import other
 from steelyard.model.sensor import Power
 from steelyard.records import result_cache
@@ -49,6 +49,7 @@ class _Kept:
     rejudged: tuple[_Rejudged, ...]
     results: tuple[_Summary, ...]
     findings: tuple[Finding, ...]
+    condition: Condition
 
 
 @contextlib.contextmanager
@@ -103,6 +104,7 @@ def load(name: str, run: Run, benchmarks: Mapping[str, Benchmark], readings: Pow
         results=results,
         findings=kept.findings,
         power=readings,
+        condition=kept.condition,
     )
 
 
@@ -125,6 +127,6 @@ def save(name: str, judged: Evaluation, run: Run) -> None:
         )
         for r in judged.results
     ]
-    kept = _Kept(judged.run.machine, tuple(rejudged), tuple(results), judged.findings)
+    kept = _Kept(judged.run.machine, tuple(rejudged), tuple(results), judged.findings, judged.condition)
     with contextlib.suppress(UnicodeEncodeError):
         result_cache.save(name, ENTRY, msgspec.msgpack.encode(kept, enc_hook=other))

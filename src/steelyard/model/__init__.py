@@ -22,14 +22,14 @@ from steelyard.model.machine import (
 )
 from steelyard.model.plan import Case, Effort, Launch, Plan, Sampling
 from steelyard.model.record import Check, Evidence, Record, Result, Value, Verdict
-from steelyard.model.run import Evaluation, Factors, Finding, InTurn, Run, Shown
+from steelyard.model.run import Condition, Evaluation, Factors, Finding, Had, InTurn, Run, Shown
 from steelyard.model.scalars import About, Better, Count, Level, Parameters, Reach, Scalar, Whole
 
 # fmt: off
 __all__ = [
-    "About", "Axes", "Benchmark", "Better", "Cache", "Case", "Check", "Core", "Count", "Device", "Effort", "Enclosure",
-    "Evaluation", "Evidence", "Factors", "Finding", "Host", "InTurn", "Launch", "Level", "Library", "Limit", "Machine",
-    "MemoryModule", "Metric", "NumaNode", "Parameters",
+    "About", "Axes", "Benchmark", "Better", "Cache", "Case", "Check", "Condition", "Core", "Count", "Device", "Effort",
+    "Enclosure", "Evaluation", "Evidence", "Factors", "Finding", "Had", "Host", "InTurn", "Launch", "Level", "Library", "Limit",
+    "Machine", "MemoryModule", "Metric", "NumaNode", "Parameters",
     "Plan", "Reach", "Record", "Result", "Run", "Sampling", "Scalar", "Setting", "Shown",
     "Site", "Source", "Tool", "Toolchain", "Value", "Verdict", "Whole",
 ]

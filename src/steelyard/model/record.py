@@ -31,11 +31,13 @@ class Evidence:
 class Verdict:
     """The level of trust in a record or a result, and the evidence for it.
 
-    Only a result can be UNSETTLED, since that depends on all launches of a case.
+    Only a result can be UNSETTLED, since that depends on all launches of a case. `expected`: the condition of the machine, which
+    a run states once, explains it.
     """
 
     level: Level
     evidence: tuple[Evidence, ...] = ()
+    expected: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

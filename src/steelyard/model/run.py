@@ -102,6 +102,36 @@ class Run:
     in_turn: InTurn | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Had:
+    """Shares of the machine's best pace that the launches of a run had: median, first and ninth tenth.
+
+    `full` is the share of the launches whose pace was undisturbed.
+    """
+
+    median: float
+    low: float
+    high: float
+    full: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """The condition of the machine during a run. `shared`: others used its cores, memory or network at the same time.
+
+    `had` has by kind of pace (`observed.Kind`) what the run had of it; `load` is the share of the launches in which other
+    processes used the measured processors. `causes` are the kinds of evidence that this condition explains.
+    """
+
+    shared: bool
+    had: Mapping[str, Had]
+    load: float
+    causes: tuple[str, ...]
+
+
+DEDICATED = Condition(shared=False, had={}, load=0.0, causes=())
+
+
 @dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)  # weak references: see once_per_object.py
 class Evaluation:
     """A run with its results and findings, as the report, the terminal and the exports show them."""
@@ -112,3 +142,4 @@ class Evaluation:
     findings: tuple[Finding, ...]
     power: "Power | None" = None
     traces: tuple[Factors, ...] = ()  # of traced programs that the user names
+    condition: Condition = DEDICATED

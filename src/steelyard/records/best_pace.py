@@ -32,17 +32,17 @@ class Best:
     def __init__(self, earlier: Mapping[str, float]) -> None:
         self._earlier = dict(earlier)
         self._now: dict[str, list[float]] = {}  # the leading medians of each key
-        self._read: dict[str, list[float]] = {}  # all medians of each key
+        self._read: dict[tuple[int, int, int], tuple[_Case, dict[Kind, float]]] = {}  # the medians of each record
         self._bounds: dict[_Case, Bounds] = {}  # they follow from the paces
 
     def learn(self, record: Record) -> dict[Kind, float]:
         """Adds the readings beside the samples of a record and returns them; {} if threads shared processors by turns."""
         if record.surroundings.oversubscribed:
             return {}
-        read = typicals(record)
-        keys = _keys(_case(record.benchmark, record.kernel, record.parameters))
+        case, read = _case(record.benchmark, record.kernel, record.parameters), typicals(record)
+        self._read[record.launch, record.case, record.attempt] = case, read
+        keys = _keys(case)
         for kind, pace in read.items():
-            self._read.setdefault(keys[kind], []).append(pace)
             paces, measure = self._now.get(keys[kind], []), MEASURES[kind]
             if len(paces) == THIRD and measure.best((pace, paces[-1])) == paces[-1]:
                 continue  # as for most records
@@ -54,7 +54,9 @@ class Best:
 
     def bounds(self, benchmark: str, kernel: str, parameters: Parameters) -> Bounds:
         """Returns the bounds for a case whose `parameters` include its toolchain."""
-        case = _case(benchmark, kernel, parameters)
+        return self._bounds_of(_case(benchmark, kernel, parameters))
+
+    def _bounds_of(self, case: _Case) -> Bounds:
         if case not in self._bounds:
             best = ((kind, self._best(kind, key)) for kind, key in _keys(case).items())
             self._bounds[case] = Bounds({kind: pace for kind, pace in best if pace is not None})
@@ -66,24 +68,26 @@ class Best:
             return UNBOUNDED
         return self.bounds(record.benchmark, record.kernel, record.parameters)
 
-    def losses(self, record: Record) -> dict[Kind, float]:
-        """Returns log(best / pace) of each kind whose typical reading beside the record was disturbed."""
-        best = self.bounds_of(record).best
-        shares = {kind: MEASURES[kind].share(x, best[kind]) for kind, x in typicals(record).items() if kind in best}
-        return {kind: -math.log(share) for kind, share in shares.items() if share < 1 - MEASURES[kind].loss}
+    def shares(self, record: Record) -> dict[Kind, float]:
+        """Returns the typical pace beside a learned record over the best, by kind; 1 is equally good."""
+        case, read = self._read.get((record.launch, record.case, record.attempt), (None, {}))
+        return {} if case is None else self._shares(case, read)
+
+    def slowest(self) -> dict[Kind, float]:
+        """Returns by kind the share of the best that all but a twentieth of the records reached."""
+        shares: dict[Kind, list[float]] = {}
+        for case, read in self._read.values():
+            for kind, share in self._shares(case, read).items():
+                shares.setdefault(kind, []).append(min(1.0, share))
+        return {kind: sorted(column)[len(column) // 20] for kind, column in shares.items()}
+
+    def _shares(self, case: _Case, read: Mapping[Kind, float]) -> dict[Kind, float]:
+        best = self._bounds_of(case).best
+        return {kind: MEASURES[kind].share(pace, best[kind]) for kind, pace in read.items() if kind in best}
 
     def all(self) -> dict[str, float]:
         """Returns the best pace of each key in this run."""
         return {key: leading[-1] for key, leading in self._now.items()}
-
-    def slowest(self) -> dict[Kind, float]:
-        """Returns by kind the share of the best that all but a twentieth of the launches reached."""
-        shares: dict[Kind, list[float]] = {}
-        for key, read in self._read.items():
-            measure = _measure(key)
-            if (best := self._best(measure.kind, key)) is not None:
-                shares.setdefault(measure.kind, []).extend(min(1.0, measure.share(pace, best)) for pace in read)
-        return {kind: sorted(found)[len(found) // 20] for kind, found in shares.items()}
 
     def _best(self, kind: Kind, key: str) -> float | None:
         candidates = self._now.get(key, [])[-1:]

@@ -48,6 +48,12 @@ class Paces:
     virtual: bool
 
 
+def paces_lost(shares: Mapping[Kind, float]) -> Array:
+    """Returns the losses (see `Paces`) from the shares of the best pace by kind."""
+    read = ((shares.get(kind, 1.0), measure.loss) for kind, measure in MEASURES.items())
+    return np.array([-math.log(share) if 0 < share < 1 - loss else 0.0 for share, loss in read])
+
+
 UNKNOWN_PACES = Paces(losses=lambda record: np.zeros(len(MEASURES)), slowest=np.zeros(len(MEASURES)), virtual=False)
 
 

@@ -1,7 +1,7 @@
 """Results from records: the launches of each case combined, with metrics and their intervals."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from statistics import median
@@ -17,6 +17,7 @@ from steelyard.statistics.results.ranges import UNKNOWN_PACES, Launched, Paces, 
 from steelyard.statistics.samples.launches import Spread, combine, combined, over_runs
 from steelyard.statistics.samples.summary import quantiles, summarise_all
 from steelyard.statistics.validity.observations import LONGEST, SHORTEST
+from steelyard.statistics.validity.verdict import name_disturbance
 from steelyard.units import percent
 
 # Largest half-width of an interval: two such results agree within 10 % in 95 of 100 cases, as the interval of their
@@ -28,11 +29,15 @@ SAMPLES_FOR_SCATTER = 5  # fewer do not show it
 
 
 def results(
-    records: Iterable[Record], benchmarks: Mapping[str, Benchmark], paces: Paces = UNKNOWN_PACES
+    records: Iterable[Record],
+    benchmarks: Mapping[str, Benchmark],
+    paces: Paces = UNKNOWN_PACES,
+    causes: Collection[str] = (),
 ) -> tuple[Result, ...]:
     """Returns one result for each case, in the order of its first record, without records of unknown benchmarks.
 
-    `paces` are those of the machine, from which the ranges of the values follow.
+    `paces` are those of the machine, from which the ranges of the values follow; `causes` are the kinds of evidence that the
+    condition of the machine explains.
     """
     cases: dict[tuple[object, ...], list[Record]] = {}
     for record in records:
@@ -44,6 +49,7 @@ def results(
     for (members, used, verdict), expected in zip(believed_of, _expect(cases.values(), paces), strict=True):
         spread = over_runs(combined([next(summaries) for _ in used])) if used else None
         settled = _add_doubt(members, used, spread, verdict)
+        settled = replace(settled, expected=settled.level != "INVALID" and name_disturbance(settled) in causes)
         result = _result(members, used, spread, settled, benchmarks[members[0].benchmark], expected)
         rests_on.keep(result, used)
         spread_of.keep(result, spread)
