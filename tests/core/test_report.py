@@ -335,7 +335,7 @@ def test_a_benchmark_whose_figures_fail_does_not_take_the_report_with_it(evaluat
 
 
 def test_the_verdict_is_five_sentences_made_from_the_results(evaluation: Evaluation) -> None:
-    machine, memory, locality, trust, advice = sentences.sentences(evaluation)
+    machine, trust, memory, locality, advice = sentences.sentences(evaluation)
     assert "4 cores in 2 sockets and 2 NUMA nodes, with 32 GiB" in machine
     assert "51.9 GB/s (4 threads), 76 % of the limit of 68.3 GB/s" in memory
     assert "306 cycles at the worst locality (G) and 1.20 cycles at the best (L)" in locality
@@ -353,7 +353,7 @@ def test_a_headline_that_was_disturbed_says_so(evaluation: Evaluation) -> None:
         for r in evaluation.results
     )
     disturbed = replace(evaluation, results=marked)
-    assert "51.9 GB/s DISTURBED" in sentences.sentences(disturbed)[1]
+    assert "51.9 GB/s DISTURBED" in sentences.sentences(disturbed)[2]
     assert "The memory itself is the limit" not in sentences.sentences(disturbed)[-1]
 
 

@@ -51,9 +51,7 @@ def evaluate_run(run: Run, benchmarks: Mapping[str, Benchmark], power: Power = N
     measured = results(run.records, benchmarks, _paces(run, shares), condition.causes)
     with_energy, extended = energy.add_energy(measured, benchmarks, power)
     return findings.judge(
-        Evaluation(
-            run=run, benchmarks=extended, results=with_energy, findings=(), power=power, condition=condition
-        )
+        Evaluation(run=run, benchmarks=extended, results=with_energy, findings=(), power=power, condition=condition)
     )
 
 

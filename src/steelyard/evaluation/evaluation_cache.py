@@ -14,7 +14,19 @@ import msgspec
 
 from steelyard import doors
 from steelyard.evaluation import energy
-from steelyard.model import Benchmark, Condition, Count, Evaluation, Finding, Machine, Parameters, Result, Run, Value, Verdict
+from steelyard.model import (
+    Benchmark,
+    Condition,
+    Count,
+    Evaluation,
+    Finding,
+    Machine,
+    Parameters,
+    Result,
+    Run,
+    Value,
+    Verdict,
+)
 from steelyard.model.plain import other
 from steelyard.model.sensor import Power
 from steelyard.records import result_cache

@@ -140,7 +140,11 @@ def _read_runs(file: Path) -> list[tuple[str, dict[str, float], dict[str, float]
     try:
         runs = json.loads(file.read_text(encoding="utf-8"))["runs"]
         return [
-            (str(r["at"]), _sound(r["best"]), {kind: share for kind, share in _sound(r.get("slowest", {})).items() if share <= 1})
+            (
+                str(r["at"]),
+                _sound(r["best"]),
+                {kind: share for kind, share in _sound(r.get("slowest", {})).items() if share <= 1},
+            )
             for r in runs
             if datetime.fromisoformat(r["at"]) >= oldest
         ]

@@ -91,11 +91,11 @@ def of_results(
     shown = [values.shown(r, metric.name, benchmark, evaluation.run.machine) if metric else None for r in results]
     limited = any(s is not None and s.share is not None for s in shown)
     energies = [name for name in ENERGIES if any(name in r.metrics for r in results)]
-    headings = [metric.title if metric else "value", "95 % interval", *([LIMIT] if limited else [])]
+    headings = [metric.title if metric else "value", values.range_heading(shown), *([LIMIT] if limited else [])]
     headings += [ENERGIES[name] for name in energies]
     rows = []
     for place, (result, text) in enumerate(zip(results, shown, strict=True)):
-        cells = [text.value, text.interval] if text else ["", ""]
+        cells = [text.value, text.range] if text else ["", ""]
         cells += [values.percent(text.share) if text else ""] if limited else []
         cells += [_quantity(result, name) for name in energies]
         rows.append(_row(result, cells, values.level(result), ranked[place] if ranked else place))
@@ -149,7 +149,7 @@ def _paired(
         return None
     ranked = ranks(benchmark, first)
     rows = [
-        replace(_row(r, _cells(both), worst(a.shown.level for a in both), rank), parameters=_but(r, axis))
+        replace(_row(r, _cells(both), worst(a.shown.mark for a in both), rank), parameters=_but(r, axis))
         for r, both, rank in zip(first, compared, ranked, strict=True)
         if both
     ]
@@ -166,7 +166,7 @@ def _paired(
 
 
 def _cells(both: Sequence[compared_figures.Alternative]) -> list[str]:
-    return [*(signed(a.shown.value, a.shown.level) for a in both), both[1].span, both[1].called]
+    return [*(signed(a.shown.value, a.shown.mark) for a in both), both[1].span, both[1].called]
 
 
 def _but(result: Result, axis: Axis) -> Parameters:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.model import Evaluation
-from steelyard.report import sentences
+from steelyard.report import sentences, values
 from steelyard.report.names import grouped, slug
 from steelyard.report.pages import benchmark
 
@@ -51,14 +51,20 @@ def _table(page: benchmark.BenchmarkPage, table: benchmark.Table) -> Table:
         name=page.name,
         metric=table.metric,
         about=" ".join(about),
-        headings=(*table.parameters, table.metric, "95 % interval", *shares, "verdict"),
+        headings=(
+            *table.parameters,
+            table.metric,
+            values.range_heading(row.shown for row in table.rows),
+            *shares,
+            "verdict",
+        ),
         right=(*(False for _ in table.parameters), True, True, *(True for _ in shares), False),
         rows=tuple(_row(row, limited) for row in table.rows),
     )
 
 
 def _row(row: benchmark.Row, limited: bool) -> tuple[str, ...]:
-    value, interval = (row.shown.value, row.shown.interval) if row.shown else ("", "")
+    value, interval = (row.shown.value, row.shown.range) if row.shown else ("", "")
     cells = (value or "–", interval or "–", *((row.share or "–",) if limited else ()))
     return (*(cell.text for cell in row.parameters), *cells, row.level)
 

@@ -74,7 +74,7 @@ def figures(benchmark: Benchmark, results: tuple[Result, ...], machine: Machine)
     except Exception as error:
         return (_failed(benchmark.name, "Figures", error),)
     made = derived(lambda moved: benchmark.figures(moved, machine), usable, made)
-    levels = marks.among(map(values.level, usable))
+    levels = marks.among(map(values.mark, usable))
     left_out = len(results) - len(usable)
     shown = []
     for number, figure in enumerate(made):
@@ -88,7 +88,7 @@ def figures(benchmark: Benchmark, results: tuple[Result, ...], machine: Machine)
 
 def graded(result: Result) -> Result:
     """The result, whose metrics carry its verdict and the evidence for it where it cannot be relied on."""
-    level = values.level(result)
+    level = values.mark(result)
     if not doubtful(level):
         return result
     why = values.evidence(result)

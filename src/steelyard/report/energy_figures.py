@@ -167,7 +167,7 @@ def _times(title: str, kernels: Sequence[Measured], evaluation: Evaluation) -> d
 def _point(kernel: Measured, mode: Mode, machine: Machine) -> _Point:
     result = kernel.modes[mode]
     metrics = result.metrics
-    return _Point(kernel.name, called(mode, machine), metrics["time"], metrics[ENERGY.name], values.level(result))
+    return _Point(kernel.name, called(mode, machine), metrics["time"], metrics[ENERGY.name], values.mark(result))
 
 
 def _row(point: _Point, best: bool) -> tuple[str, ...]:

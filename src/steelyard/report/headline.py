@@ -47,7 +47,7 @@ class Headline:
     @property
     def why(self) -> str:
         """Why the value is not CLEAN, in two or three words: 'competing load'; '' where it is."""
-        reported = kinds(self.shown.evidence) if self.shown.level != "CLEAN" else ()
+        reported = kinds(self.shown.evidence) if self.shown.mark != "CLEAN" else ()
         return reported[0] if reported else ""
 
 

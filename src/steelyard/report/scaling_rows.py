@@ -180,7 +180,7 @@ def notes(sweep: Sweep) -> tuple[str, ...]:
             f"With {_and(crowded)} {WORDS[sweep.over][1]}, several of them shared a processor. The fits and the "
             "advice do not use these values."
         )
-    for level in doubtful_values.among(r.verdict.level for r in sweep.results.values()):
+    for level in doubtful_values.among(values.mark(r) for r in sweep.results.values()):
         counts = f"{_and(sweep.counts(level))} {WORDS[sweep.over][1]}"
         sentences.append(f"{level}: {counts}. Do not rely on values that depend on these results.")
     above = [p.count for p in sweep.scaling.points if p.efficiency.low is not None and p.efficiency.low > ABOVE]
@@ -253,7 +253,7 @@ def _table(sweep: Sweep, wide: bool) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for point in sweep.scaling.points:
-        level = sweep.results[point.count].verdict.level
+        level = values.mark(sweep.results[point.count])
         mark = SIGNS[level] if doubtful(level) else "shared" if point.crowded else ""
         cells = row(point)
         table.add_row(str(point.count), *(cells[i] for i in kept), mark)

@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -10,7 +10,7 @@ from rich.text import Text
 
 from steelyard import findings
 from steelyard.model import Evaluation, Finding, Level
-from steelyard.report import screen_tables, values
+from steelyard.report import condition, screen_tables, values
 from steelyard.report.lines import brief, cut, first_clause, fold, listed, one_line, pad
 from steelyard.report.summary import Figure, RunEnergy, Summary, summarised
 from steelyard.report.verdict_marks import COLOURS, LAMPS, SIGNS
@@ -22,6 +22,7 @@ LENGTHS = ((findings.MOST, True), (findings.MOST, False), (3, False))  # finding
 BESIDE_TABLES = ((findings.MOST, True), (3, True))
 MAIN = "Main figures"
 VALUE, INTERVAL, LIMIT = 13, 23, 10  # columns
+BEST, TYPICAL, LATER = "at its best", "typical", "at another hour"  # headings
 TOGETHER = 5  # reasons that are reported beside the verdict
 
 
@@ -73,7 +74,7 @@ def _figures(run: Summary, figures: Sequence[Figure], width: int) -> list[Text]:
     """Returns the main figures: first those with a column for each compiler or MPI, then the others and the energy."""
     beside = [f for f in figures if f.alternatives]
     others = main_figures([f for f in figures if not f.alternatives], width, "Other main figures" if beside else MAIN)
-    return [*screen_tables.compared(beside, width), *others, *_energy(run.energy, width, _limited(figures))]
+    return [*screen_tables.compared(beside, width), *others, *_energy(run.energy, width, _columns(figures))]
 
 
 def heading(words: str) -> list[Text]:
@@ -103,16 +104,21 @@ def _verdict(run: Summary, width: int) -> list[Text]:
     lamps = Text()
     for level, count in run.verdicts.items():
         lamps.append(f"  {SIGNS[level]} {count} {level}", COLOURS[level] if count else "dim")
-    whole = Text.assemble((f"{plural(total, 'case')}:", "bold"))
+    described = condition.describe(run.condition)
+    top = [Text(line, style="bold") for line in brief(" ".join(described), width, 4)] if described else []
+    known = condition.describe_known(run.known) if total > run.known["unknown"] else ""
+    top += [Text(line) for line in fold(known, width) if known]
+    whole = Text.assemble(("Verdicts:" if known else f"{plural(total, 'case')}:", "bold" if not known else ""))
     # Thousands of each level are too long for one line.
     lines = [whole.append(" ").append_text(lamps)] if whole.cell_len + 1 + lamps.cell_len <= width else [whole, lamps]
     texts = (
-        _why(run, "DISTURBED", "Reasons for DISTURBED: {}."),
-        _why(run, "UNSETTLED", "Reasons for UNSETTLED: {}."),
+        # What concerns most results, the condition of the machine says already.
+        "" if run.condition.causes else _why(run, "DISTURBED", "Reasons for DISTURBED: {}."),
+        "" if run.condition.causes else _why(run, "UNSETTLED", "Reasons for UNSETTLED: {}."),
         "" if run.finished else "The run is not finished.",
     )
     sentence = " ".join(filter(None, texts))
-    return [*lines, *(Text(text, style="dim") for text in brief(sentence, width, 2))] if sentence else lines
+    return [*top, *lines, *(Text(text, style="dim") for text in (brief(sentence, width, 2) if sentence else ()))]
 
 
 def _why(run: Summary, level: Level, sentence: str) -> str:
@@ -128,35 +134,61 @@ def main_figures(chosen: Sequence[Figure], width: int, title: str = MAIN) -> lis
     """Returns one to three lines per figure: title, conditions, value, interval, share of the limit, energy."""
     if not chosen:
         return []
-    limited = _limited(chosen)
-    left = _left(width, limited)
-    columns = [("value", VALUE), ("95 % interval", INTERVAL), *([("of limit", LIMIT)] if limited else [])]
-    names = "".join(pad(name, size, right=True) for name, size in columns)
+    columns = _columns(chosen)
+    left = width - sum(columns.values())
+    names = "".join(pad(name, size, right=True) for name, size in columns.items())
     lines = [Text(), Text.assemble((pad(title, left), "bold"), (names, "dim"))]
-    return lines + [line for figure in chosen for line in _figure(figure, left, limited)]
+    if any(_differs(figure) for figure in chosen):
+        lines.append(Text(pad(LATER, left + _until(columns, values.RANGE), right=True), style="dim"))
+    return lines + [line for figure in chosen for line in _figure(figure, left, columns)]
+
+
+def _columns(figures: Sequence[Figure]) -> dict[str, int]:
+    """Returns the columns with their widths: one value if all three are one, as on a dedicated machine."""
+    several = any(figure.shown.several for figure in figures)
+    first = {BEST: 14, TYPICAL: 13} if several else {"value": VALUE}
+    return (
+        first
+        | {values.range_heading(f.shown for f in figures): INTERVAL - several}
+        | ({"of limit": LIMIT} if _limited(figures) else {})
+    )
+
+
+def _until(columns: Mapping[str, int], name: str) -> int:
+    """Returns the width of the columns up to that one."""
+    names = list(columns)
+    return sum(columns[n] for n in names[: names.index(name) + 1])
+
+
+def _differs(figure: Figure) -> bool:
+    """Returns whether another hour may give a wider range."""
+    return bool(figure.shown.later) and figure.shown.later != figure.shown.now
 
 
 def _limited(figures: Iterable[Figure]) -> bool:
     return any(figure.shown.share is not None for figure in figures)
 
 
-def _left(width: int, limited: bool) -> int:
-    return width - VALUE - INTERVAL - (LIMIT if limited else 0)
-
-
-def _figure(figure: Figure, left: int, limited: bool) -> list[Text]:
+def _figure(figure: Figure, left: int, columns: Mapping[str, int]) -> list[Text]:
     shown = figure.shown
-    cells = [(shown.value or "–", VALUE), (shown.interval or "–", INTERVAL)]
-    cells += [(values.percent(shown.share) or "–", LIMIT)] if limited else []
-    marked = f"{LAMPS[shown.level][0]}{f' ({figure.why})' if figure.why else ''}" if shown.level != "CLEAN" else ""
+    texts = {
+        BEST: shown.best,
+        TYPICAL: shown.typical,
+        values.RANGE: shown.range,
+        "of limit": values.percent(shown.share),
+    }
+    texts |= {"value": shown.value, values.INTERVAL: shown.range}
+    cells = [(texts[name] or "–", size) for name, size in columns.items()]
+    marked = f"{LAMPS[shown.mark][0]}{f' ({figure.why})' if figure.why else ''}" if shown.mark != "CLEAN" else ""
     marked = ", ".join(filter(None, (marked, "▲ IN DOUBT, see below" if figure.doubted else "")))
     right = "".join(pad(cut(text, size - 1, 1)[0], size, right=True) for text, size in cells)
     lines = [Text.assemble(pad(cut(figure.title, left - 1, 1)[0], left), (right, "bold"))]
-    # The conditions go under the title, as wide as the screen: they may be many.
-    width = left + sum(size for _, size in cells)
+    # The conditions go under the title, up to the range of another hour: they may be many.
+    later = pad(shown.later, columns[values.RANGE], right=True) if _differs(figure) and values.RANGE in columns else ""
+    width = left + (_until(columns, values.RANGE) - len(shown.later) if later else sum(columns.values()))
     line = Text()
     if marked:
-        line.append(f"  {marked}", style=COLOURS[shown.level] if shown.level != "CLEAN" else "yellow")
+        line.append(f"  {marked}", style=COLOURS[shown.mark] if shown.mark != "CLEAN" else "yellow")
     room = width - line.cell_len - 2
     if figure.conditions and room > len("threads"):
         line.append(f"  {listed(figure.conditions, room)}", style="dim")
@@ -164,20 +196,25 @@ def _figure(figure: Figure, left: int, limited: bool) -> list[Text]:
     if energies and line.cell_len + 2 + len(energies) <= width:
         line.append(f"  {energies}")
         energies = ""
+    if later:
+        line = Text.assemble(line, " " * (width - line.cell_len), (shown.later, "dim"))
     lines += [line] if line else []
     return [*lines, *(Text(f"  {part}") for part in cut(energies, width - 2, 1) if part)]
 
 
-def _energy(spent: RunEnergy | None, width: int, limited: bool) -> list[Text]:
+def _energy(spent: RunEnergy | None, width: int, columns: Mapping[str, int]) -> list[Text]:
     """Returns two lines on the energy of the run; nothing if no sensor was read."""
     if spent is None:
         return []
-    cells = [(values.quantity(spent.energy.value, "J"), VALUE), (values.interval(spent.energy), INTERVAL)]
-    right = "".join(pad(text, size, right=True) for text, size in cells)
+    # It is one value, and stands before its interval.
+    names = list(columns)
+    at = next(i for i, name in enumerate(names) if name in (values.RANGE, values.INTERVAL))
+    value, interval = values.quantity(spent.energy.value, "J"), values.interval(spent.energy)
+    right = pad(value, sum(columns[n] for n in names[:at]), right=True) + pad(interval, columns[names[at]], right=True)
     title = "Energy of the run (modelled)" if spent.modelled else "Energy of the run"
     idle = f", idle {values.quantity(spent.idle, 'W')}" if spent.idle is not None else ""
     note = f"mean power {values.quantity(spent.power, 'W')}{idle}, source: {spent.source}"
-    first = Text.assemble(pad(title, _left(width, limited)), (right, "bold"))
+    first = Text.assemble(pad(title, width - sum(columns.values())), (right, "bold"))
     return [first, *(Text(f"  {line}", style="dim") for line in cut(note, width - 2, 1))]
 
 

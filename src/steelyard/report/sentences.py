@@ -4,7 +4,7 @@ from steelyard import units
 from steelyard.findings import foremost
 from steelyard.machine.memory_nodes import main_nodes
 from steelyard.model import Evaluation, Finding
-from steelyard.report import values
+from steelyard.report import condition, values
 from steelyard.report.headline import Headline, headlines
 from steelyard.words import plural
 
@@ -18,9 +18,9 @@ def sentences(evaluation: Evaluation) -> tuple[str, ...]:
     main = {headline.name: headline for headline in headlines(evaluation)}
     parts = (
         machine(evaluation),
+        trust(evaluation),
         memory(main),
         locality(main, evaluation.findings),
-        trust(evaluation),
         _advice(main, evaluation.findings),
     )
     return tuple(sentence for sentence in parts if sentence)
@@ -80,6 +80,9 @@ def trust(evaluation: Evaluation) -> str:
         return values.NO_RESULT
     counts = values.counts(evaluation.results)
     unfinished = "" if evaluation.run.finished else " The run is not finished."
+    if evaluation.condition.causes:
+        described = condition.describe_known(condition.known(evaluation.results))
+        return " ".join((*condition.describe(evaluation.condition), described)) + unfinished
     if counts["CLEAN"] == total:
         all_of_them = f"All {total} results are" if total > 1 else "The only result is"
         return f"{all_of_them} CLEAN: Steelyard detected no disturbance.{unfinished}"

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from steelyard.evidence import sentence
-from steelyard.model import Count, Evaluation, Finding, Level, Machine, Parameters, Value
+from steelyard.model import Condition, Count, Evaluation, Finding, Level, Machine, Parameters, Value
 from steelyard.model.plain import to_plain
+from steelyard.report import condition as conditions
 from steelyard.report import values
 from steelyard.report.case_tables import CaseTable
 from steelyard.report.compared_figures import Alternative
@@ -70,6 +71,8 @@ class Summary:
     measured: Count
     verdicts: Mapping[Level, Count]
     reasons: Mapping[Level, Mapping[str, Count]]
+    condition: Condition
+    known: Mapping[conditions.Known, Count]
     benchmarks: Mapping[str, Mapping[Level, Count]]
     figures: tuple[Figure, ...]
     tables: tuple[CaseTable, ...]
@@ -99,6 +102,8 @@ def summarised(evaluation: Evaluation) -> Summary:
         measured=len({(r.launch, r.case) for r in run.records}),
         verdicts=values.counts(results),
         reasons={level: _reasons(evaluation, level) for level in REASONS},
+        condition=evaluation.condition,
+        known=conditions.known(results),
         benchmarks={name: {k: n for k, n in values.counts(members).items() if n} for name, members in groups.items()},
         figures=tuple(map(_figure, headlines(evaluation))),
         tables=case_tables.tables(evaluation),
@@ -206,6 +211,8 @@ def as_json(run_summary: Summary) -> dict[str, Any]:
         "measured": run_summary.measured,
         "verdicts": dict(run_summary.verdicts),
         "reasons": to_plain(run_summary.reasons),
+        "condition": to_plain(run_summary.condition),
+        "known": dict(run_summary.known),
         "benchmarks": to_plain(run_summary.benchmarks),
         "figures": figures_as_json(run_summary),
         "energy": to_plain(run_summary.energy),

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from statistics import median
 from typing import Protocol
 
 from steelyard import units
@@ -22,12 +23,15 @@ from steelyard.model import (
     Scalar,
     Value,
 )
+from steelyard.model.record import Span
 from steelyard.statistics.results import main_figures
+from steelyard.statistics.results.result import rests_on, undisturbed
 from steelyard.statistics.validity.trust import ORDER, worst
 from steelyard.words import find_words
 
 _BYTES = ("bytes", "working_set", "size")  # parameters whose names end so are sizes in bytes
 _SECONDS = ("pause",)  # parameters that are lengths of time
+RANGE, INTERVAL = "another run", "95 % interval"  # headings
 NO_RESULT = "This run has no results, so its speed is unknown."
 _NO_EVIDENCE: dict[Level, str] = {
     "UNSETTLED": "Too little is known to rely on it. The record gives no reason.",
@@ -45,7 +49,11 @@ class HasParameters(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """A metric of a result, ready to be shown. `share`: of the limit, 1.0 is all; `value`: "" if INVALID."""
+    """A metric of a result, ready to be shown. `value` is "" if INVALID.
+
+    `best`, `typical`, `now` and `later` are those of `Value` as text; "" if unknown; `launches` replaces a range. `share`: of the
+    limit, 1.0 is all. `level` is the verdict, `mark` the level that the value is marked with.
+    """
 
     value: str
     interval: str
@@ -53,7 +61,23 @@ class Shown:
     limit_source: str
     share: float | None
     level: Level
+    mark: Level
     evidence: tuple[Evidence, ...]
+    best: str = ""
+    typical: str = ""
+    now: str = ""
+    later: str = ""
+    launches: str = ""
+
+    @property
+    def several(self) -> bool:
+        """Returns whether the value at the best and the typical one are not one, as on a dedicated machine."""
+        return self.typical not in ("", self.value) or self.best not in ("", self.value)
+
+    @property
+    def range(self) -> str:
+        """Returns the range of another run; the 95 % interval or the launches of this one where there is none."""
+        return self.now or self.interval or self.launches
 
     @property
     def why(self) -> str:
@@ -63,7 +87,7 @@ class Shown:
     @property
     def marked(self) -> str:
         """The value with its verdict's word: what stands in running text."""
-        return " ".join(part for part in (self.value, "" if self.level == "CLEAN" else self.level) if part)
+        return " ".join(part for part in (self.value, "" if self.mark == "CLEAN" else self.mark) if part)
 
 
 def shown(result: Result, metric: str, benchmark: Benchmark | None, machine: Machine) -> Shown | None:
@@ -72,20 +96,49 @@ def shown(result: Result, metric: str, benchmark: Benchmark | None, machine: Mac
     level = result.verdict.level
     if level == "INVALID" or (value is None and any(record.error for record in result.records)):
         return Shown(
-            value="", interval="", limit="", limit_source="", share=None, level="INVALID", evidence=evidence(result)
+            value="",
+            interval="",
+            limit="",
+            limit_source="",
+            share=None,
+            level="INVALID",
+            mark="INVALID",
+            evidence=evidence(result),
         )
     if value is None:
         return None
     limit = benchmark.known_limit(metric, result, machine) if benchmark else None
     return Shown(
         value=quantity(value.value, value.unit),
-        interval=interval(value),
+        interval=span(_within(_interval(value), value, limit), value.unit),
         limit=quantity(limit.value, limit.unit) if limit else "",
         limit_source=limit.source if limit else "",
         share=share(value, limit),
         level=level,
+        mark=mark(result),
         evidence=evidence(result),
+        best="" if value.best is None else quantity(value.best, value.unit),
+        typical="" if value.typical is None else quantity(value.typical, value.unit),
+        now=span(_within(value.now, value, limit), value.unit),
+        launches=_launches(result, benchmark, metric) if value.now is None and value.low is None else "",
+        later=span(_within(value.later, value, limit), value.unit),
     )
+
+
+def range_heading(all_shown: Iterable[Shown | None]) -> str:
+    """Returns the heading of a column of `Shown.range`."""
+    return RANGE if any(one and one.now for one in all_shown) else INTERVAL
+
+
+def _launches(result: Result, benchmark: Benchmark | None, name: str) -> str:
+    """Returns what the launches measured, where no range can be stated: '2 launches: 0.4 and 2.6 µs'."""
+    metric = next((m for m in benchmark.metrics if m.name == name), None) if benchmark else None
+    used = rests_on(result) if metric and len(result.records) > 1 else []
+    found = [x for r in used if metric and (x := metric.of(median(undisturbed(r)), r)) is not None]
+    if len(found) < 2 or len(found) > 3 or metric is None:
+        return ""
+    *others, last = [quantity(x, metric.unit) for x in found]
+    return f"{len(found)} launches: {', '.join(others)} and {last}"
 
 
 def share(value: Value, limit: Limit | None) -> float | None:
@@ -112,16 +165,34 @@ def percent(part: float | None) -> str:
 
 
 def interval(value: Value) -> str:
+    """Returns the 95 % interval of this run (see `span`)."""
+    return span(_interval(value), value.unit)
+
+
+def _interval(value: Value) -> Span | None:
+    return None if value.low is None or value.high is None else (value.low, value.high)
+
+
+def span(ends: Span | None, unit: str) -> str:
     """Returns '28.1 – 28.4 GB/s' with enough digits to distinguish the ends, or '' without an interval."""
-    if value.low is None or value.high is None:
+    if ends is None:
         return ""
-    ends = ("", "")
+    low, high = "", ""
     for digits in (3, 4, 5):
-        ends = quantity(value.low, value.unit, digits), quantity(value.high, value.unit, digits)
-        if ends[0] != ends[1]:
+        low, high = (quantity(end, unit, digits) for end in ends)
+        if low != high:
             break
-    (low, _, low_unit), high = ends[0].partition(" "), ends[1]
-    return f"{low} – {high}" if low_unit == high.partition(" ")[2] else f"{ends[0]} – {high}"
+    number, _, low_unit = low.partition(" ")
+    return f"{number} – {high}" if low_unit == high.partition(" ")[2] else f"{low} – {high}"
+
+
+def _within(ends: Span | None, value: Value, limit: Limit | None) -> Span | None:
+    """Returns the interval up to the limit, or to the value if that is beyond it."""
+    if ends is None or limit is None or value.better == "none":
+        return ends
+    if value.better == "higher":
+        return ends[0], min(ends[1], max(limit.value, value.value))
+    return max(ends[0], min(limit.value, value.value)), ends[1]
 
 
 def evidence(result: Result) -> tuple[Evidence, ...]:
@@ -157,9 +228,14 @@ def level(result: Result) -> Level:
     return result.verdict.level
 
 
+def mark(result: Result) -> Level:
+    """Returns the level that the values of the result are marked with (see `trust.mark`)."""
+    return "CLEAN" if result.verdict.expected else level(result)
+
+
 def weakest(*results: Result) -> Level:
-    """Returns the least trusted verdict of the results, for values that are calculated from all of them."""
-    return worst(map(level, results))
+    """Returns the worst mark of the results, for values that are calculated from all of them."""
+    return worst(map(mark, results))
 
 
 def counts(results: tuple[Result, ...]) -> dict[Level, int]:

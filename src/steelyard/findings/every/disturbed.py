@@ -7,18 +7,21 @@ from steelyard.findings import disturbances
 from steelyard.model import Evaluation, Finding, Machine, Result
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.result import rests_on
+from steelyard.statistics.validity import trust
 from steelyard.units import percent
 
 # Above this share the run describes the disturbances rather than the machine.
 TOO_MANY = 0.5
+FEW = 0.05  # share of results below which other causes than the condition of the machine are not worth a finding
 NAMED = 5  # kinds, launches and cases in the list; the report marks all of them
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all disturbed results; a good one if there are none; nothing without results."""
     measured = [r for r in evaluation.results if r.verdict.level != "INVALID"]
-    disturbed = [r for r in measured if r.verdict.level == "DISTURBED"]
-    if not measured:
+    # What the condition of the machine explains, it says once for the whole run.
+    disturbed = [r for r in measured if trust.mark(r.verdict) == "DISTURBED"]
+    if not measured or (evaluation.condition.causes and len(disturbed) < FEW * len(measured)):
         return []
     if not disturbed:
         return [_quiet(evaluation, measured)]

@@ -70,7 +70,7 @@ def _compared(best: Result, limit: Limit, processors: int) -> Finding:
     if share >= NEAR:
         level = "notice" if caution else "good"
         cause = "The memory itself is the limit."
-        remedy = trust.again(best.verdict.level)
+        remedy = trust.again(trust.mark(best.verdict))
         return Finding("efficiency", level, claim, evidence, cause, remedy, BENCHMARK)  # type: ignore[arg-type]
     cause, remedy = _why_low(int(cases.number(best, "threads") or 1), processors)
     return Finding(

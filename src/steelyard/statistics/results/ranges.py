@@ -48,9 +48,10 @@ class Paces:
     virtual: bool
 
 
-def paces_lost(shares: Mapping[Kind, float]) -> Array:
+def paces_lost(shares: Mapping[Kind, float] | Mapping[str, float]) -> Array:
     """Returns the losses (see `Paces`) from the shares of the best pace by kind."""
-    read = ((shares.get(kind, 1.0), measure.loss) for kind, measure in MEASURES.items())
+    given = {str(kind): share for kind, share in shares.items()}
+    read = ((given.get(kind, 1.0), measure.loss) for kind, measure in MEASURES.items())
     return np.array([-math.log(share) if 0 < share < 1 - loss else 0.0 for share, loss in read])
 
 
@@ -59,7 +60,7 @@ UNKNOWN_PACES = Paces(losses=lambda record: np.zeros(len(MEASURES)), slowest=np.
 
 @dataclass(frozen=True, kw_only=True)
 class Launched:
-    """The launches of a case. `medians`: seconds of each one; `scatter`: log of the ninth tenth of its samples over the first tenth.
+    """The launches of a case. `medians`: seconds of each; `scatter`: log of the ninth tenth of its samples over the first tenth.
 
     `losses` has a row for each launch and a column for each kind of pace (see `Paces`). `scatter` is None if its launches have
     too few samples.
@@ -177,9 +178,12 @@ def _second_half(launches: Array) -> Array:
 
 def _exponents(logs: Array, losses: Array) -> tuple[Array, Array]:
     """Returns how the time follows each kind of pace, and the covariance of these exponents: Bayesian linear regression."""
-    noise = float(np.mean((logs - losses @ np.linalg.lstsq(losses, logs)[0]) ** 2)) + SCATTER_FLOOR**2 if len(logs) else 1.0
+    noise = (
+        float(np.mean((logs - losses @ np.linalg.lstsq(losses, logs)[0]) ** 2)) + SCATTER_FLOOR**2 if len(logs) else 1.0
+    )
     covariance = np.linalg.inv(np.diag(1 / DEVIATIONS**2) + losses.T @ losses / noise)
-    return covariance @ (EXPONENTS / DEVIATIONS**2 + losses.T @ logs / noise), covariance
+    exponents: Array = covariance @ (EXPONENTS / DEVIATIONS**2 + losses.T @ logs / noise)
+    return exponents, np.asarray(covariance)
 
 
 def _quantile(own: Array, pool: Array) -> float:

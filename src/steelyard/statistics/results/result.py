@@ -25,6 +25,8 @@ from steelyard.units import percent
 SETTLED_WIDTH = 0.07
 # A disturbed launch may be below the interval by this share: disturbances do not make a program faster.
 FASTER = 0.05
+HARDLY_FASTER = 0.1  # share of the time by which another run may be faster than an undisturbed one
+WIDEST = 20  # largest ratio of the ends of a range; a wider one tells nobody anything
 SAMPLES_FOR_SCATTER = 5  # fewer do not show it
 
 
@@ -127,7 +129,9 @@ def _expect(cases: Iterable[Sequence[Record]], paces: Paces) -> list[_Expected]:
     ranges = iter(find_ranges(launched, paces))
     medians = iter(launched)
     for measured in launches:
-        found.append(_Expected(float(np.median(next(medians).medians)), next(ranges)) if measured else _Expected(None, None))
+        found.append(
+            _Expected(float(np.median(next(medians).medians)), next(ranges)) if measured else _Expected(None, None)
+        )
     return found
 
 
@@ -223,6 +227,14 @@ def _result(
     )
 
 
+def _stated(seconds: Span, spread: Spread, level: Level) -> Span | None:
+    """Returns the range with the value itself; None if it is too wide to say anything."""
+    low, high = min(seconds[0], spread.value), max(seconds[1], spread.value)
+    if level == "CLEAN":  # nothing disturbed it: another run is hardly faster
+        low = max(low, min(*spread.medians, spread.value if spread.low is None else spread.low) * (1 - HARDLY_FASTER))
+    return (low, high) if high <= WIDEST * low else None
+
+
 def _value(metric: Metric, nearest: Record, spread: Spread, expected: _Expected, level: Level) -> Value | None:
     value = metric.of(spread.value, nearest)
     if value is None:
@@ -243,6 +255,6 @@ def _value(metric: Metric, nearest: Record, spread: Spread, expected: _Expected,
         better=metric.better,
         typical=None if expected.typical is None else metric.of(expected.typical, nearest),
         best=value if level == "CLEAN" else None,
-        now=ends(ranges.now) if ranges else None,
-        later=ends(ranges.later) if ranges else None,
+        now=ends(_stated(ranges.now, spread, level)) if ranges else None,
+        later=ends(_stated(ranges.later, spread, level)) if ranges else None,
     )

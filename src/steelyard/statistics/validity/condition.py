@@ -35,4 +35,6 @@ def find_condition(records: Sequence[Record], shares: Iterable[Mapping[Kind, flo
     causes = {*(m.cause for m in MEASURES.values()), *FOLLOWS} if shared else set()
     if load >= OFTEN:
         causes |= {LOAD, *FOLLOWS}
-    return Condition(shared=shared, had={str(kind): one for kind, one in had.items()}, load=load, causes=tuple(sorted(causes)))
+    return Condition(
+        shared=shared, had={str(kind): one for kind, one in had.items()}, load=load, causes=tuple(sorted(causes))
+    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from steelyard.model import Level, Result
+from steelyard.model import Level, Result, Verdict
 
 ORDER: tuple[Level, ...] = ("CLEAN", "UNSETTLED", "DISTURBED", "INVALID")
 _AGAIN: dict[Level, str] = {
@@ -14,6 +14,11 @@ _AGAIN: dict[Level, str] = {
 def doubtful(level: Level) -> bool:
     """Returns whether the values of this level are unreliable; they are shown with a mark."""
     return level in ("UNSETTLED", "DISTURBED")
+
+
+def mark(verdict: Verdict) -> Level:
+    """Returns the level that a value is marked with; CLEAN (no mark) if the condition of the machine explains the verdict."""
+    return "CLEAN" if verdict.expected else verdict.level
 
 
 def word(level: Level) -> str:

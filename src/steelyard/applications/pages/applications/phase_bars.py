@@ -24,6 +24,7 @@ class Cell:
     model: str
     workers: int
     level: Level
+    mark: Level
     evidence: str
 
 
@@ -51,7 +52,7 @@ def _bars(name: str, runs: list[tuple[Result, Cell]], bars: list[Cell]) -> drawi
     times = [(named(c, [c for _, c in runs]), applications.phases(r), c) for r, c in runs]
     names = list(dict.fromkeys(phase for _, phases, _ in times for phase in phases))
     shares = {
-        (run, phase): doubtful_values.graded(s / sum(p.values()), c.level)
+        (run, phase): doubtful_values.graded(s / sum(p.values()), c.mark)
         for run, p, c in times
         for phase, s in p.items()
         if sum(p.values()) > 0
@@ -85,7 +86,7 @@ def _bars(name: str, runs: list[tuple[Result, Cell]], bars: list[Cell]) -> drawi
         webgl=False,
         headings=("Run", "Phase", "Time", "Share"),
         rows=rows,
-        notes=doubtful_values.notes((c.level for c in bars), "runs", "bars"),
+        notes=doubtful_values.notes((c.mark for c in bars), "runs", "bars"),
     )
 
 

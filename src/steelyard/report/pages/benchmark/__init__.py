@@ -40,13 +40,17 @@ class Row:
     share: str
     others: tuple[str, ...]
     level: Level
+    mark: Level
     evidence: str
     note: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """The results of a benchmark. `limit` is said once where it is the same in every row."""
+    """The results of a benchmark. `limit` is said once where it is the same in every row.
+
+    `several`: of some results the value at the best, the typical one and the ranges differ.
+    """
 
     parameters: tuple[str, ...]
     metric: str
@@ -57,6 +61,8 @@ class Table:
     limit: str
     limit_source: str
     limits_differ: bool
+    several: bool
+    range: str  # heading of the ranges
     notes: tuple[Note, ...]
     more: tuple[Note, ...]  # beyond MOST_NOTES
 
@@ -153,6 +159,8 @@ def _table(
         limit=limit,
         limit_source=source,
         limits_differ=len(limits) > 0,
+        range=values.range_heading(row.shown for row in rows),
+        several=any(row.shown is not None and row.shown.several for row in rows),
         notes=numbered[:MOST_NOTES],
         more=numbered[MOST_NOTES:],
     )
@@ -163,8 +171,8 @@ def _cell(text: str) -> Cell:
 
 
 def _row(result: Result, shape: _Shape, notes: Notes) -> Row:
-    level = values.level(result)
-    reasons = values.evidence(result) if level != "CLEAN" else ()
+    level, mark = values.level(result), values.mark(result)
+    reasons = values.evidence(result) if mark != "CLEAN" else ()
     text = sentences(reasons)
     if reasons:
         notes.setdefault(text, reasons)
@@ -179,6 +187,7 @@ def _row(result: Result, shape: _Shape, notes: Notes) -> Row:
             *counter_columns.cells(result, shape.counted),
         ),
         level=level,
+        mark=mark,
         evidence=text,
         note=list(notes).index(text) + 1 if reasons else None,
     )

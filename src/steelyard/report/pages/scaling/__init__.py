@@ -150,7 +150,7 @@ def _parts(lines: Sequence[Sweep]) -> list[list[Sweep]]:
 
 def _line(sweep: Sweep, among: Sequence[Sweep]) -> Line:
     rows = tuple(
-        Row(p.count, scaling_rows.row(p), values.level(sweep.results[p.count]), p.crowded) for p in sweep.scaling.points
+        Row(p.count, scaling_rows.row(p), values.mark(sweep.results[p.count]), p.crowded) for p in sweep.scaling.points
     )
     return Line(
         name=scaling_rows.named(sweep, among),

@@ -1,0 +1,71 @@
+"""The condition of the machine in words, and how well the results are known."""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from steelyard.model import Condition, Had, Result
+from steelyard.report import values
+from steelyard.units import percent
+from steelyard.words import plural
+
+Known = Literal["10 %", "25 %", "worse", "unknown"]
+BOUNDS: tuple[tuple[Known, float], ...] = (("10 %", 0.10), ("25 %", 0.25))
+_NAMES = {"issued": "the cores", "stream": "the memory", "exchange": "messages between ranks"}
+
+
+def describe(condition: Condition) -> tuple[str, ...]:
+    """Returns one or two sentences on the condition of the machine during the run; () if nothing is known of it."""
+    had = {name: condition.had[kind] for kind, name in _NAMES.items() if kind in condition.had}
+    load = ""
+    if condition.load >= 0.01:
+        load = f"Other programs used the measured processors in {percent(condition.load)} of the launches."
+    if not had:
+        return (load,) if load else ()
+    if not condition.shared:
+        full = _list(f"{name} in {percent(one.full)}" for name, one in had.items())
+        return tuple(filter(None, (f"This machine is dedicated: {full} of the launches had full speed.", load)))
+    parts = [_part(name, one, first=not i) for i, (name, one) in enumerate(had.items())]
+    return tuple(filter(None, (f"This machine is shared: {'; '.join(parts)}.", load)))
+
+
+def _part(name: str, had: Had, first: bool) -> str:
+    """Returns for example: the cores had 62 % of their full speed (51 to 98 % in 8 of 10 launches), all of it in 21 %."""
+    what = " of full speed (median; " if first else " ("
+    often = " in 8 of 10 launches" if first else ""
+    spread = f"{percent(had.low).removesuffix(' %')} to {percent(had.high)}{often}"
+    launches = " of the launches" if first else ""
+    return f"{name} had {percent(had.median)}{what}{spread}), all of it in {percent(had.full)}{launches}"
+
+
+def _list(parts: Iterable[str]) -> str:
+    *others, last = parts
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def known(results: Iterable[Result]) -> dict[Known, int]:
+    """Returns how many results are known how well: by half of the range in which the value of another run lies."""
+    counted: dict[Known, int] = {"10 %": 0, "25 %": 0, "worse": 0, "unknown": 0}
+    for result in results:
+        counted[_known(result)] += 1
+    return counted
+
+
+def _known(result: Result) -> Known:
+    value = next(iter(result.metrics.values()), None)
+    if values.level(result) == "INVALID" or value is None or value.now is None or value.now[0] <= 0:
+        return "unknown"
+    half = math.sqrt(value.now[1] / value.now[0]) - 1
+    return next((name for name, bound in BOUNDS if half <= bound), "worse")
+
+
+def describe_known(counted: Mapping[Known, int]) -> str:
+    """Returns a sentence on how well the results are known."""
+    words: dict[Known, str] = {
+        "10 %": "{} known to ± 10 %",
+        "25 %": "{} to ± 25 %",
+        "worse": "{} less well",
+        "unknown": "{} without a range",
+    }
+    parts = [words[name].format(count) for name, count in counted.items() if count or name in ("10 %", "25 %")]
+    return f"{plural(sum(counted.values()), 'case')}: {', '.join(parts)}."
