@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from steelyard.garbage_collection import uncollected
 from steelyard.model import Evaluation
 from steelyard.model.plain import other, visible
 from steelyard.records import result_cache
@@ -70,9 +71,10 @@ def _find_content(path: Path, paths: Sequence[Path], entry: str, make: Callable[
     name = "" if paths else result_cache.key(path)
     if file := result_cache.find(name, entry):
         return file
-    from steelyard.command_line.evaluated_run import read
+    with uncollected():  # the modules stay as well
+        from steelyard.command_line.evaluated_run import read
 
-    evaluation = read(path, paths)
+        evaluation = read(path, paths)
     content = make(evaluation)
     # The run may have grown meanwhile, and then the key does not fit the content.
     if name and _is_own(evaluation) and result_cache.key(path) == name:

@@ -150,7 +150,7 @@ def _scores(row: Array) -> Array:
 
 def _sign_flips(row: Array) -> float:
     """Returns the two-sided p of the sum of the scores, if both signs of each score are equally likely."""
-    from scipy.special import ndtr
+    from steelyard.statistics.samples.distribution_functions import ndtr
 
     scores = _scores(row)
     total, sizes = abs(int(scores.sum())), np.abs(scores).astype(int)
@@ -271,7 +271,7 @@ def _advice(a: Launches, b: Launches) -> str:
 
 def _student(a: Side, b: Side, difference: float, confidence: float) -> tuple[float, float]:
     """Returns half of the interval and p of the difference of the medians of `b` and `a` (logarithms of seconds)."""
-    from scipy.special import stdtr, stdtrit
+    from steelyard.statistics.samples.distribution_functions import stdtr, stdtrit
 
     errors = np.concatenate((a.errors, b.errors))
     variance, freedom = moderated((a.medians, b.medians), LONE_SPREAD, float(np.mean(errors**2)))

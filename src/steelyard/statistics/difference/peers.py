@@ -81,7 +81,7 @@ def slower_of_two(rows: Sequence[Sequence[float]], smallest: float = SMALLEST, l
     scatter of the repetitions. Which of the two is unusual cannot be said. Raises ValueError for a time that is not positive
     and finite.
     """
-    from scipy.special import stdtr
+    from steelyard.statistics.samples.distribution_functions import stdtr
 
     logs = [logarithms(row, f"side {side}") for side, row in enumerate(rows)]
     if min(map(len, logs)) < 2:
@@ -110,7 +110,7 @@ def beyond_chance(
     `errors` are its standard errors, of `freedom` degrees; `tests` is among how many was looked (S. Holm 1979, Scand.
     J. Statist. 6:65). The slowest is first.
     """
-    from scipy.special import stdtr
+    from steelyard.statistics.samples.distribution_functions import stdtr
 
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(excess > 0, excess / errors, 0.0)

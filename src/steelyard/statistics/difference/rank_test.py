@@ -15,7 +15,7 @@ def mann_whitney(a: Array, b: Array) -> float:
 
     Exact for up to `EXACT` values on one side without ties, otherwise normal, corrected for ties and for continuity.
     """
-    from scipy.special import ndtr
+    from steelyard.statistics.samples.distribution_functions import ndtr
 
     values, place, count = np.unique(np.concatenate((a, b)), return_inverse=True, return_counts=True)
     middle = np.cumsum(count) - (count - 1) / 2  # the mean rank of equal values

@@ -69,19 +69,23 @@ class _Lines:
 
 def _lines(events: Array, length: float, quanta: int) -> _Lines:
     """Returns the spectrum of `events` (seconds from 0 to `length`), up to half the rate of the `quanta`."""
-    from scipy import fft
-
     window = np.sin(np.pi * events / length) ** 2
     cells = 2 * quanta
     cell = length / cells
     series = np.bincount((events / cell).astype(int), weights=window, minlength=cells + 1)
-    padded = fft.next_fast_len(FINER * cells, real=True)
-    sums = np.abs(fft.rfft(series, padded))[: padded // 4]
+    padded = _fast_length(FINER * cells)
+    sums = np.abs(np.fft.rfft(series, padded))[: padded // 4]
     heights = sums**2 / float((window**2).sum())
     # The lines are no more independent than those of the grid without padding: M is too high rather than too low.
     p = -np.expm1(len(heights) * np.log1p(-np.exp(-np.maximum(heights / _neighbourhood(heights), 1e-12))))
     p[: math.ceil(LEAST_PERIODS / length * padded * cell)] = 1.0
     return _Lines(1 / (padded * cell), quanta / length, sums / float(window.sum()), p)
+
+
+def _fast_length(least: int) -> int:
+    """Returns the smallest number from `least` on with no prime factor above 5: Fourier transforms of such lengths are fast."""
+    odd: list[int] = [3**i * 5**j for i in range(least.bit_length() + 1) for j in range(least.bit_length() + 1)]
+    return min(number << (-(-least // number) - 1).bit_length() for number in odd)
 
 
 def _neighbourhood(heights: Array) -> Array:

@@ -132,7 +132,7 @@ def _interval(summaries: Sequence[Summary], medians: Sequence[float]) -> tuple[f
 
 def _between(summaries: Sequence[Summary], medians: Sequence[float]) -> float:
     """Returns the end of Student's interval over its middle, from the spread of the launches and the error of their medians."""
-    from scipy.special import stdtrit
+    from steelyard.statistics.samples.distribution_functions import stdtrit
 
     variances = [
         (math.log(s.high / s.low) / 2 / normal_quantile(CONFIDENCE)) ** 2
