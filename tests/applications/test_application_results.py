@@ -323,7 +323,7 @@ def test_a_run_without_applications_has_no_such_page() -> None:
 
 def test_speeds_are_in_mops_with_their_interval(judged: Callable[..., Evaluation]) -> None:
     (row,) = rows(section(judged(npb(2.0, workers=4))), "Speeds of the applications")
-    assert row[:5] == ["CG", "A", "threads", "4", "2.00 s"]
+    assert row[:5] == ["CG class A; threads, 4", "A", "threads", "4", "2.00 s"]
     assert float(row[5]) == pytest.approx(500, rel=0.01)
     low, high = map(float, row[6].split(" – "))
     assert 480 < low < 495
@@ -439,7 +439,7 @@ def test_the_verification_shows_the_farthest_quantity_and_folds_the_others(judge
     values = tuple(quantity(f"checksum {n}", 500.0 + n, n * 1e-13) for n in range(1, 21))
     html = section(judged(npb(1.0, "ft", quantities=values)))
     (row,) = rows(html, "Verification of the applications")
-    assert row[:5] == ["FT", "A", "threads", "1", "checksum 20 of 20"]
+    assert row[:5] == ["FT class A; threads, 1", "A", "threads", "1", "checksum 20 of 20"]
     assert row[5:] == ["2.0e-12", "1e-10", "VERIFIED", "520.000000001", "520"]
     assert len(rows(html, "All quantities of FT")) == 20
     assert '<details class="evidence"><summary>All quantities of FT (20)' in html
