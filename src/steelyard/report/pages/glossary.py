@@ -41,6 +41,21 @@ WORDS: tuple[tuple[str, str], ...] = (
         "median in 95 of 100 repetitions.",
     ),
     (
+        "another run",
+        "The range in which the value of another run on this machine lies in 95 of 100 cases, if it follows right after "
+        "this one. The range “at another hour” also contains the paces that the machine has shown before or can have.",
+    ),
+    (
+        "at its best, typical",
+        "At its best is the value that the machine gives when nothing disturbs. Typical is the median of this run, with "
+        "its disturbed samples. On a dedicated machine both are the same.",
+    ),
+    (
+        "condition",
+        "The state of the machine during a run: dedicated, or shared with other guests or programs. Steelyard states it "
+        "once. Only results that deviate from it have a mark of their own.",
+    ),
+    (
         "limit",
         "The best value of a metric that the machine can reach. It follows from the data of the machine, or the user "
         "states it. The report shows which share of the limit a result reaches.",

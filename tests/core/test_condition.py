@@ -1,0 +1,62 @@
+"""The condition of a machine: dedicated or shared, stated once, and what it explains."""
+
+from dataclasses import replace
+
+import builders
+import report_fixture
+from steelyard.model import Condition, Had, Verdict
+from steelyard.report import condition as words
+from steelyard.report import values
+from steelyard.statistics.validity.condition import find_condition
+
+FULL = {"issued": 1.0, "stream": 0.95}
+
+
+def records(count: int = 20) -> list[builders.Record]:
+    return [record for result in report_fixture.evaluation().results for record in result.records][:count]
+
+
+def test_a_machine_at_full_pace_is_dedicated_and_explains_nothing() -> None:
+    found = find_condition(records(), [FULL] * 20)
+    assert (found.shared, found.causes) == (False, ())
+    (sentence, *_) = words.describe(found)
+    assert (
+        sentence
+        == "This machine is dedicated: the cores in 100 % and the memory in 100 % of the launches had full speed."
+    )
+
+
+def test_a_machine_whose_cores_were_often_slower_is_shared() -> None:
+    found = find_condition(records(), [FULL] * 12 + [{"issued": 0.52, "stream": 0.9}] * 8)
+    assert found.shared
+    assert {"shared core", "shared memory", "slow messages", "wide interval"} <= {*found.causes}
+    assert found.had["issued"] == Had(median=1.0, low=0.52, high=1.0, full=0.6)
+    (sentence,) = words.describe(found)
+    assert sentence.startswith(
+        "This machine is shared: the cores had 100 % of full speed (median; 52 to 100 % in 8 of 10"
+    )
+    assert "all of it in 60 % of the launches" in sentence
+
+
+def test_a_verdict_that_the_condition_explains_marks_no_value_and_stays() -> None:
+    (result, *_) = report_fixture.evaluation().results
+    expected = replace(result, verdict=Verdict("DISTURBED", report_fixture.DISTURBED.evidence, expected=True))
+    shown = values.shown(expected, next(iter(expected.metrics)), None, builders.machine())
+    assert shown is not None
+    assert (shown.level, shown.mark) == ("DISTURBED", "CLEAN")
+    assert "DISTURBED" not in shown.marked
+    assert values.counts((expected,))["DISTURBED"] == 1
+
+
+def test_how_well_results_are_known_is_counted_by_the_range_of_another_run() -> None:
+    (result, *_) = report_fixture.evaluation().results
+    (name, value), *_ = result.metrics.items()
+    ranges = [(100.0, 119.0), (100.0, 150.0), (100.0, 300.0), None]
+    known = words.known([replace(result, metrics={name: replace(value, now=span)}) for span in ranges])
+    assert known == {"10 %": 1, "25 %": 1, "worse": 1, "unknown": 1}
+    assert words.describe_known(known) == "4 cases: 1 known to ± 10 %, 1 to ± 25 %, 1 less well, 1 without a range."
+
+
+def test_other_load_is_named_beside_the_pace() -> None:
+    shared = Condition(shared=True, had={"issued": Had(median=0.6, low=0.5, high=0.9, full=0.1)}, load=0.3, causes=())
+    assert words.describe(shared)[1] == "Other programs used the measured processors in 30 % of the launches."
