@@ -45,7 +45,7 @@ def _loaded(point: "EntryPoint", wanted: type[_Wanted]) -> _Wanted:
         ) from error
     if not isinstance(declaration, wanted):
         raise UsageError(
-            f"The entry point {point.group}: {point.name} = {point.value} leads to a {type(declaration).__name__}; expected a "
-            f"{wanted.__name__} of {wanted.__module__}, as MODULE:{wanted.__name__.lower()}."
+            f"The entry point {point.group}: {point.name} = {point.value} names a {type(declaration).__name__}, but it must "
+            f"name a {wanted.__name__} of {wanted.__module__}. Write it as MODULE:{wanted.__name__.lower()}."
         )
     return declaration

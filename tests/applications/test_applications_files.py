@@ -122,7 +122,7 @@ def test_lines_are_found_whatever_stands_between(blank: int, keys: list[str]) ->
         ("n = [4, 8]", "ranks = [4]\nn = [4]", "line 12, key 'axes.ranks': a program that is not parallel has no ranks"),
         ('name = "mine"', 'name = "My App"', "line 1, key 'name': 'My App' is not a valid name"),
         ("[axes]", "[files]\n'../x' = ''\n[axes]", "line 12, key 'files.../x': '../x' lies outside the folder"),
-        ("[axes]", "[axes", "is not valid TOML"),
+        ("[axes]", "[axes", "is not a valid TOML file"),
         ('source = "o"\n', "", "line 1: the key 'source' is missing."),
     ],
 )  # fmt: skip

@@ -188,7 +188,7 @@ def test_an_mpi_that_is_gone_is_named(stranger: Stranger) -> None:
     gone = json.loads(json.dumps(stranger.about).replace(name, "openmpi-9.9.9"))
     gone["site"]["mpis"]["openmpi-9.9.9"]["path"] = "/opt/gone/bin/mpicxx"
     said = stranger.resumed(gone)
-    assert "openmpi-9.9.9 (/opt/gone/bin/mpicxx), which was not found" in said
+    assert "openmpi-9.9.9 (/opt/gone/bin/mpicxx), which this machine does not have now" in said
 
 
 def test_what_the_user_measured_with_is_used_again(stranger: Stranger, monkeypatch: pytest.MonkeyPatch) -> None:

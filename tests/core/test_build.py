@@ -194,7 +194,7 @@ def test_short_loops_begin_with_a_cache_line_and_a_users_flags_win(tmp_path: Pat
 
 
 def test_flags_with_an_open_quotation_mark_are_refused(here: Machine) -> None:
-    with pytest.raises(UsageError, match="quotation mark"):
+    with pytest.raises(UsageError, match="without a closing quote"):
         build.resolve(f"{build.default(here)} -DNAME='a", here)
 
 

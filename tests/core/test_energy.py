@@ -222,7 +222,7 @@ def test_where_there_are_no_readings_there_is_no_energy() -> None:
     assert energy(whole, *(int(x) for x in ns(np.array([500.0, 600.0])))) is None
     assert course(Trace(RAIL, ns(np.array([1.0])), np.array([3.0]))) is None
     assert course(Trace(Sensor("t", "temperature", "hwmon"), ns(np.arange(9.0)), np.arange(9.0))) is None
-    with pytest.raises(ValueError, match="no length"):
+    with pytest.raises(ValueError, match="is empty"):
         energy(whole, START + 5, START + 5)
 
 

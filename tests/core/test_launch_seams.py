@@ -206,7 +206,7 @@ def test_a_scheduler_is_one_file(known: Path, two_sockets: Machine, monkeypatch:
     ("point", "expected"),
     [
         ("example_mpi:nothing", "cannot be loaded.*AttributeError"),
-        ("example_mpi:words", "leads to a function; expected a"),
+        ("example_mpi:words", "names a function, but it must name a"),
     ],
 )
 def test_an_entry_point_that_leads_to_nothing_of_the_kind_is_named(

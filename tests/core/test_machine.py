@@ -291,7 +291,7 @@ def test_a_board_without_nodes_and_cache_sizes_is_described(tmp_path: Path) -> N
     assert machine.nodes == (NumaNode(0, (0, 1, 2, 3), 4000000 * KIB, (10,)),)
     assert machine.memory_available == 1500010 * KIB
     assert machine.caches == ()
-    assert any("cache sizes" in note for note in machine.notes)
+    assert any("sizes of the caches" in note for note in machine.notes)
     assert (machine.fma_width, machine.fma_units) == (2, 2)
     assert value(machine, "governor") == "ondemand"
     assert value(machine, "hypervisor") is None
@@ -533,7 +533,7 @@ def test_enclosures_have_their_hosts_written_out_the_smallest_kind_first(tmp_pat
         ("enclosures = 15", ("enclosures = '15'", "a list of lists of hosts")),
         ("[enclosures]\nblade = 'n1'", ("'blade': 'n1'", "a list of lists of hosts")),
         ("[enclosures]\nblade = ['n[1-']", ("'enclosures', 'blade'", "'n[1-'")),
-        ("[enclosures]\nblade = ['n[1-3]', 'n3']", ("the host 'n3' twice as of a 'blade'",)),
+        ("[enclosures]\nblade = ['n[1-3]', 'n3']", ("'n3' into two enclosures of the kind 'blade'",)),
         ("flop = 1e12", ("unknown key 'flop'", "Did you mean 'flops'?")),
         ("memory_bandwidth = 136.5", ("memory_bandwidth = '136.5'", "136.5e9")),
         ("memory_channels = 8", ("'memory_channels' without 'memory_rate'", "2133e6")),
@@ -544,7 +544,7 @@ def test_enclosures_have_their_hosts_written_out_the_smallest_kind_first(tmp_pat
         ("flops = nan", ("flops = 'nan'",)),
         ("name = 7", ("name = '7'", "a text")),
         ("notes = [1]", ("notes = '[1]'", "list of texts")),
-        ("name = ", ("not valid TOML",)),
+        ("name = ", ("not a valid TOML file",)),
     ],
 )
 def test_a_wrong_system_file_is_explained(tmp_path: Path, text: str, parts: tuple[str, ...]) -> None:

@@ -182,7 +182,7 @@ def test_an_overhead_that_grows_with_size_is_told_per_byte():
 
 def test_no_trains_give_no_parameters_and_impossible_ones_are_refused():
     assert set(vars(loggp.parameters([])).values()) == {None, ()}
-    with pytest.raises(ValueError, match="'Train.messages=0.*is no train"):
+    with pytest.raises(ValueError, match="'Train.messages=0.*is not a valid train"):
         loggp.parameters([Train(0, 0.0, 8, 1e-6)])
 
 

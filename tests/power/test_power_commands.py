@@ -49,7 +49,7 @@ def test_moments_are_understood(text: str, expected: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "yesterday", "now+1h", "now-", "now-5 apples", "2026-13-01", "-5"])
 def test_other_words_are_no_moment(text: str) -> None:
-    with pytest.raises(UsageError, match="is not a moment"):
+    with pytest.raises(UsageError, match="is not a valid time"):
         moment(text, "(given by --from)")
 
 
@@ -126,7 +126,7 @@ def test_a_wide_table_loses_no_column_on_a_screen_of_80_letters(
         (("watch", "--every", "0.9ms", "--", "true"), "expected 1 ms or more"),
         (("query", "--store", "cassandra://[::1/k"), "is not a valid place of a store"),
         (("query", "--store", "none"), "not a store of readings"),
-        (("query", "--store", "s", "--from", "never"), "is not a moment"),
+        (("query", "--store", "s", "--from", "never"), "is not a valid time"),
         (("watch", "--every", "fast", "--", "true"), "--every"),
         (("watch", "--", "no-such-command"), "cannot be started"),
     ],

@@ -367,7 +367,7 @@ def test_gaps_and_energy(served: Served) -> None:
         ("trace", {"node": "cluster/n9", "sensor": "rail"}, "has no node 'cluster/n9'"),
         ("trace", {"node": "cluster/n1", "sensor": "x"}, "has no sensor 'x'"),
         ("trace", {"node": "cluster/n1"}, "parameter sensor is not valid"),
-        ("trace", {"node": "cluster/n1", "sensor": "rail", "from": "tomorrow"}, "is not a moment"),
+        ("trace", {"node": "cluster/n1", "sensor": "rail", "from": "tomorrow"}, "is not a valid time"),
         ("trace", {"node": "cluster/n1", "sensor": "rail", "from": "now"}, "is empty"),
         ("trace", {"node": "cluster/n1", "sensor": "rail", "form": "xml"}, "parameter form"),
         ("rollup", {"sensor": "cluster/n1/rail", "level": 7}, "The level 7 does not exist"),

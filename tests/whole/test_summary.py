@@ -49,7 +49,7 @@ def test_the_summary_does_not_grow_with_the_cases() -> None:
 
 def test_samples_without_json_are_refused(kept_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run_and_explain(lambda: cli.app(["show", str(kept_run), "--samples"])) == 2
-    assert "--samples needs --json" in capsys.readouterr().err
+    assert "--samples adds every case, record and sample to the output of --json" in capsys.readouterr().err
 
 
 def test_a_kept_summary_names_the_folder_as_the_user_does(kept_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

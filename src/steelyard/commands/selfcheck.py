@@ -21,7 +21,9 @@ def command(
     thorough: Annotated[
         bool,
         typer.Option(
-            "--thorough", help="Repeat each check 100 times, as the guarantees state (about 20 min; default: 10 times)."
+            "--thorough",
+            help="Repeat each check 100 times, which takes about 20 min (default: 10 times). The guarantees of "
+            "docs/guarantees.md are for 100 times.",
         ),
     ] = False,
     json_: Json = False,

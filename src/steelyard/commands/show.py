@@ -37,7 +37,7 @@ def command(
     from steelyard.command_line import stored_tables
 
     if samples and not json_:
-        raise UsageError("--samples needs --json, since it adds every case, record and sample to the JSON. Add --json.")
+        raise UsageError("--samples adds every case, record and sample to the output of --json. Add --json.")
     asked = output_forms.choose_form(all_, json_)
     form: output_forms.Form = "summary" if asked == "json" and not samples else asked
     path = records.find(runs, name)

@@ -27,7 +27,7 @@ def expand(text: str) -> tuple[str, ...]:
             for inside, plain in re.findall(r"\[([^\]]+)\]|([^\[\]]+)", name)
         ]
         if len(names) + prod(map(len, choices)) > MOST_HOSTS:
-            raise ValueError(f"'{text}' stands for more than {MOST_HOSTS} hosts")
+            raise ValueError(f"'{text}' names more than {MOST_HOSTS} hosts")
         names += map("".join, product(*choices))
     return tuple(names)
 

@@ -59,7 +59,7 @@ def make(
     }
     if not any(cases.values()):
         asked = ", ".join(f"{k}={','.join(map(str, v))}" for k, v in settings.items())
-        raise UsageError(f"Nothing is left to run with {asked or 'these benchmarks on this machine'}.")
+        raise UsageError(f"There is no case to measure with {asked or 'these benchmarks on this machine'}.")
     fixed, sampled = _seconds(cases, machine, len(toolchains))
     launches, shorter = effort.launches, 1.0
     if budget is not None:

@@ -54,7 +54,9 @@ def refuse(
     names = {name for block in every for name in block.values} | set(GENERAL) | set(PARALLEL)
     for name, wanted in settings.items():
         if name not in names:
-            raise UsageError(f"No chosen benchmark has a parameter '{name}' (given by --set). {nearest(name, names)}")
+            raise UsageError(
+                f"None of the chosen benchmarks has a parameter '{name}' (given by --set). {nearest(name, names)}"
+            )
         having = [of_one for of_one in blocks.values() if any(name in b.values or name in b.choices for b in of_one)]
         for value in wanted:
             _choose(name, value, having, mpis)
@@ -75,7 +77,8 @@ def _choose(name: str, value: Scalar, having: Iterable[Sequence[Axes]], mpis: Se
         possible |= values_stated
     if possible and str(value) not in possible:
         raise UsageError(
-            f"No chosen benchmark has a {name} '{value}' (given by --set {name}=). {nearest(str(value), possible)}"
+            f"None of the chosen benchmarks has the value '{value}' for {name} (given by --set {name}=). "
+            f"{nearest(str(value), possible)}"
         )
 
 
@@ -83,7 +86,8 @@ def _general(name: str, value: Scalar, machine: Machine, anywhere: bool) -> None
     """Raises UsageError for a value that no kernel allows."""
     if name == "plant" and str(value).partition(":")[0] not in PLANTS:
         raise UsageError(
-            f"There is no plant '{value}' (given by --set). {nearest(str(value).partition(':')[0], PLANTS)}"
+            f"There is no plant '{value}' (given by --set; a plant disturbs a measurement on purpose). "
+            f"{nearest(str(value).partition(':')[0], PLANTS)}"
         )
     if name == "memory_policy":
         _memory_policy(str(value), machine, anywhere)

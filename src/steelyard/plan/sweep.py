@@ -142,9 +142,8 @@ def _unknown(benchmark: Benchmark, blocks: Sequence[Axes], settings: Settings) -
         allowed = {str(v) for block in blocks for v in block.values.get(name, ())}
         for value in settings[name]:
             if str(value) not in allowed:
-                return (
-                    f"{benchmark.name} has no {name} '{value}' (given by --set {name}=). {nearest(str(value), allowed)}"
-                )
+                hint = nearest(str(value), allowed)
+                return f"{benchmark.name} has no value '{value}' for {name} (given by --set {name}=). {hint}"
     asked = ", ".join(f"{name}={_listed(settings[name])}" for name in CHOICES if name in settings)
     return f"{benchmark.name} has no case with this combination: {asked}."
 

@@ -21,6 +21,6 @@ def moment(text: str, where: str, now: int | None = None) -> int:
         return round(datetime.fromisoformat(word).timestamp() * 1e9)
     except (ValueError, OverflowError, OSError):
         raise UsageError(
-            f"'{text}' {where} is not a moment. Expected 'now', 'now-1h', a date and time such as '2026-11-22 14:00', "
+            f"'{text}' {where} is not a valid time. Write 'now', 'now-1h', a date and time such as '2026-11-22 14:00', "
             "or ns since 1970."
         ) from None

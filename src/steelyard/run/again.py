@@ -112,8 +112,9 @@ def _mpi(run: Run, name: str, here: Machine, trusted: bool) -> Tool:
         if candidate and build.mpi_name(candidate) == name:
             return candidate
     raise UsageError(
-        f"The run {run.path} was measured with the MPI {name} ({path or 'without a path'}), which was not found "
-        f"(found: {', '.join(map(build.mpi_name, here.mpis)) or 'none'}). Load or install it again, or start a new run."
+        f"The run {run.path} was measured with the MPI {name} ({path or 'without a path'}), which this machine does not have "
+        f"now. It has: {', '.join(map(build.mpi_name, here.mpis)) or 'no MPI'}. Load or install that MPI again, or start a "
+        "new run."
     )
 
 

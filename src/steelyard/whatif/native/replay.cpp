@@ -172,7 +172,7 @@ class Engine {
         throw CaseError("receive=stream does not work with lost packets or noise");
       for (const Speed& speed : s.speeds)
         if (speed.of == Speed::region)
-          throw CaseError("receive=stream has no core speeds of regions: give ranks or nodes");
+          throw CaseError("receive=stream does not support core speeds of regions: name ranks or nodes instead");
     }
     if (!graph_) graph_ = goal_.empty() ? graph_of(schedule_) : graph_of_goal(goal_);
     std::vector<Time> times(scenarios.size());
