@@ -12,6 +12,7 @@ import builders
 from steelyard import evaluation, report
 from steelyard.model import Case, Check, Evaluation, Evidence, Launch, Level, Plan, Record, Shown, Verdict
 from steelyard.plan import second
+from steelyard.records import best_pace
 from steelyard.report.pages import pace
 from steelyard.report.pages.pace import run_course
 from steelyard.statistics.results.result import results
@@ -47,7 +48,8 @@ def record(number: int, launch: int = 1, began: float | None = None, **told: Any
 def judged(records: Sequence[Record], plan: Plan | None = None, shown: Shown | None = None) -> Evaluation:
     """A run of these records, read back."""
     whole = builders.evaluation((), records=tuple(records), shown=shown or Shown())
-    run = evaluation.rejudge_run(replace(whole.run, plan=plan or whole.run.plan))
+    run = replace(whole.run, plan=plan or whole.run.plan)
+    run = evaluation.rejudge_run(run, best_pace.learned(run))
     names = sorted({r.benchmark for r in records})
     benchmarks = {name: builders.benchmark(name) for name in names}
     return Evaluation(run=run, benchmarks=benchmarks, results=results(run.records, benchmarks), findings=())

@@ -13,6 +13,7 @@ from steelyard.model.observed import Kind
 from steelyard.model.sensor import Power
 from steelyard.plan import catalogue
 from steelyard.records import best_pace, remembered
+from steelyard.records.best_pace import Best
 from steelyard.records.power import read as read_power
 from steelyard.statistics.results.ranges import Paces, paces_lost
 from steelyard.statistics.results.result import results
@@ -37,14 +38,20 @@ def evaluate(path: Path, paths: Sequence[Path] = ()) -> Evaluation:
     with uncollected():
         if saved := evaluation_cache.load(name, run, benchmarks, power):
             return saved
-        new = evaluate_run(rejudge_run(run), benchmarks, power)
+        best = best_pace.learned(run)
+        new = evaluate_run(rejudge_run(run, best), benchmarks, power, best)
         evaluation_cache.save(name, new, run)
         return new
 
 
-def evaluate_run(run: Run, benchmarks: Mapping[str, Benchmark], power: Power = NO_POWER) -> Evaluation:
-    """Returns the evaluation of a run that was read, with the readings of its sensors."""
-    best = best_pace.learned(run)
+def evaluate_run(
+    run: Run, benchmarks: Mapping[str, Benchmark], power: Power = NO_POWER, best: Best | None = None
+) -> Evaluation:
+    """Returns the evaluation of a run that was read, with the readings of its sensors.
+
+    `best` is the best pace of the machine if it is known.
+    """
+    best = best or best_pace.learned(run)
     run = replace(run, machine=add_limits(run.machine, run.records))
     shares = [best.shares(record) for record in run.records]
     condition = find_condition(run.records, shares)
@@ -62,13 +69,12 @@ def _paces(run: Run, shares: Iterable[Mapping[Kind, float]]) -> Paces:
     return Paces(losses=lambda record: by_record[id(record)], slowest=paces_lost(run.shown.slowest), virtual=virtual)
 
 
-def rejudge_run(run: Run) -> Run:
+def rejudge_run(run: Run, best: Best) -> Run:
     """Returns the run with verdicts that compare each record with the best of the whole run."""
-    best = best_pace.learned(run)
     return replace(run, records=tuple(rejudge_record(record, best) for record in run.records))
 
 
-def rejudge_record(record: Record, best: best_pace.Best) -> Record:
+def rejudge_record(record: Record, best: Best) -> Record:
     return record if record.verdict.level == "INVALID" else judge_again(record, best.bounds_of(record))
 
 
