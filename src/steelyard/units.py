@@ -13,6 +13,8 @@ def quantity(value: float | None, unit: str, digits: int = 3) -> str:
     """Returns `value` with a prefix such that 1 ≤ mantissa < 1000: 3.05e10, 'B/s' → '30.5 GB/s'. None → 'unknown'."""
     if value is None:
         return "unknown"
+    if unit.startswith("1/"):
+        unit = unit[1:]  # '2.25 k/s', not '2.25 k1/s'
     if unit == "%":
         return f"{significant(value * 100, digits)} %"
     if not math.isfinite(value):

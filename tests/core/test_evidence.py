@@ -68,7 +68,7 @@ def test_a_launch_that_was_left_out_is_named_with_its_own_evidence() -> None:
     used, verdict = believed(records)
     assert [r.launch for r in used] == [1]
     assert [sentence(e) for e in verdict.evidence] == [
-        "1 of 2 launches were disturbed or invalid and were left out",
+        "1 of 2 launches were disturbed or invalid and were left out.",
         "launch 2: check: the result is wrong: a[0] is 1",
     ]
     assert [(e.kind, e.numbers) for e in verdict.evidence] == [("", {"launches": 1, "of": 2}), ("check", {"launch": 2})]

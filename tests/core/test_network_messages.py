@@ -254,7 +254,7 @@ def transfers(latencies: Sequence[float], rates: Sequence[float]) -> tuple[Resul
 def test_the_spread_over_the_partners_is_printed_for_latency_and_bandwidth(two_sockets: Machine) -> None:
     results = transfers([1.0e-6, 1.04e-6, 1.0e-6], [1e9, 1e9, 0.8e9])
     latency, large, one_way, two_way, *_ = transfer.figures(results, two_sockets)
-    assert "(greatest − least) / median: 4.0 % (one-way" in latency.caption
+    assert "(greatest − lowest) / median: 4.0 % (one-way" in latency.caption
     assert "20 % (one-way" in large.caption
     assert "20 % (two-way" in large.caption
     assert (one_way.name, two_way.name) == ("transfer-size-one-way", "transfer-size-two-way")

@@ -404,8 +404,8 @@ def test_invalid_results_are_counted_and_disturbed_ones_marked() -> None:
     assert page is not None
     assert page.left_out == "1 INVALID result is left out."
     unsettled, disturbed = page.parts[0].figure.notes
-    assert disturbed == "DISTURBED: 2 of 4 ratios, shown by hatched bars."
-    assert unsettled == "UNSETTLED: 1 of 4 ratios, shown by dotted bars."
+    assert disturbed == "2 of 4 ratios are DISTURBED. Hatched bars show them."
+    assert unsettled == "1 of 4 ratios is UNSETTLED. Dotted bars show it."
     assert [c.level for c in page.parts[0].rows[1].cells if c] == ["DISTURBED"] * 3
 
 
@@ -516,7 +516,7 @@ def test_a_disturbed_time_of_the_other_system_is_told() -> None:
     mine = with_device(in_modes("vector", 1e-3, 2e-3, 0.5e-3))
     base = in_modes("vector", 1e-3, 2e-3, 0.5e-3, level="DISTURBED", evidence=("competing load: some.",))
     (part,) = node_against.data(mine, with_device(base)).parts
-    assert "DISTURBED: 3 of 3 ratios" in part.figure.notes[0]
+    assert "All 3 ratios are DISTURBED" in part.figure.notes[0]
     assert all("reference was DISTURBED" in c.interval for c in part.rows[0].cells if c)
     assert [c.level for c in part.rows[0].cells if c] == ["CLEAN"] * 3
 

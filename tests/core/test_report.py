@@ -209,7 +209,7 @@ def test_many_footnotes_are_folded_and_each_link_leads_to_its_own(evaluation: Ev
 def test_the_note_below_a_figure_counts_the_disturbed_values_and_names_their_kinds(html: str) -> None:
     notes = re.findall(r'<span class="mark">(.*?)</span>', html)
     assert (
-        "DISTURBED: 1 of 90 values, by competing load and core clock; shown by a dagger (†). "
+        "1 of 90 values is DISTURBED (competing load, core clock). A dagger (†) marks it. "
         "The table of results shows all the evidence."
     ) in notes
     assert not any("in 26 of 513 samples" in note for note in notes)
@@ -218,9 +218,9 @@ def test_the_note_below_a_figure_counts_the_disturbed_values_and_names_their_kin
 def test_unsettled_values_are_counted_below_a_figure_on_their_own(html: str) -> None:
     notes = re.findall(r'<span class="mark">(.*?)</span>', html)
     end = "The table of results shows all the evidence."
-    assert "UNSETTLED: 1 of 90 values, by interval; shown by a half circle (◐)." in notes
-    assert f"UNSETTLED: 1 of 34 values, by interval; shown by wide, thin hollow marks. {end}" in notes
-    assert "UNSETTLED: 1 of 11 values, by interval; shown by wide, thin hollow marks." in notes
+    assert "1 of 90 values is UNSETTLED (interval). A half circle (◐) marks it." in notes
+    assert f"1 of 34 values is UNSETTLED (interval). Wide, thin hollow marks show it. {end}" in notes
+    assert "1 of 11 values is UNSETTLED (interval). Wide, thin hollow marks show it." in notes
     assert "Some results of this benchmark are UNSETTLED. See the table." in notes
 
 
@@ -289,8 +289,8 @@ def test_of_equal_values_in_a_figure_each_has_its_own_verdict() -> None:
     assert trace["marker"]["pattern"]["shape"] == ["/", ".", "", "/"]
     assert [said.rpartition(" (")[2] for said in trace["customdata"]][:2] == ["DISTURBED)", "UNSETTLED)"]
     assert doubtful_values.notes(levels, "values", "bars") == (
-        "UNSETTLED: 1 of 4 values, shown by dotted bars.",
-        "DISTURBED: 2 of 4 values, shown by hatched bars.",
+        "1 of 4 values is UNSETTLED. Dotted bars show it.",
+        "2 of 4 values are DISTURBED. Hatched bars show them.",
     )
 
 

@@ -34,12 +34,12 @@ def test_each_mode_stands_against_the_same_kernel_on_one_thread(made: Evaluation
     part = only(made).against
     assert part
     assert part.modes == ("1 thread", "2 threads", "GPU 0 (OpenCL)", "2 threads and GPU 0 (OpenCL)")
-    assert part.figure.title == "Energy of an iteration against 1 thread"
+    assert part.figure.title == "Energy of an iteration divided by the energy with 1 thread"
     for row in part.rows:
         joules = [seconds * watts for seconds, watts in power_fixture.KERNELS[row.name]]
         told = [float(cell.ratio) for cell in row.cells if cell]
         assert told == pytest.approx([j / joules[0] for j in joules], rel=0.02)
-    assert part.figure.notes == ("DISTURBED: 1 of 15 ratios, shown by hatched bars.",)
+    assert part.figure.notes == ("1 of 15 ratios is DISTURBED. Hatched bars show it.",)
     plot = json.loads(part.figure.plot)
     assert plot["layout"]["yaxis"]["type"] == "log"
     assert all(trace["error_y"]["array"] for trace in plot["data"])
@@ -60,7 +60,7 @@ def test_without_one_thread_the_first_mode_is_the_reference() -> None:
     results = [r for r in power_fixture.results() if (r.parameters["mode"], r.parameters["threads"]) != ("threads", 1)]
     part = only(power_fixture.evaluated(results)).against
     assert part
-    assert part.figure.title == "Energy of an iteration against 2 threads"
+    assert part.figure.title == "Energy of an iteration divided by the energy with 2 threads"
 
 
 def test_a_kernel_in_one_mode_has_a_point_and_no_ratio() -> None:
@@ -85,7 +85,7 @@ def test_the_best_points_are_joined_and_all_have_both_intervals(made: Evaluation
     assert len(lines[stencils["legendgroup"]]["x"]) == 2
     assert lines[stencils["legendgroup"]]["meta"]["colour"] == stencils["meta"]["colour"]
     assert plot["layout"]["xaxis"]["type"] == plot["layout"]["yaxis"]["type"] == "log"
-    assert times.notes == ("DISTURBED: 1 of 20 points, shown by hollow marks.",)
+    assert times.notes == ("1 of 20 points is DISTURBED. Hollow marks show it.",)
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=30))
@@ -110,7 +110,7 @@ def test_what_is_modelled_is_called_so_wherever_it_stands() -> None:
     guessed = power_fixture.evaluated(power_fixture.results(), sensor=GUESS)
     found = only(guessed)
     assert found.against
-    assert found.against.figure.title == "Modelled energy of an iteration against 1 thread"
+    assert found.against.figure.title == "Modelled energy of an iteration divided by the energy with 1 thread"
     assert found.times.title == "Modelled energy of an iteration against its time"
     assert "not measured" in found.against.figure.caption
     assert "not measured" in found.times.caption

@@ -16,12 +16,12 @@ SIZES: dict[Level, tuple[float, float]] = {"CLEAN": (7, 0), "UNSETTLED": (16, 1.
 PATTERNS: dict[Level, str] = {"UNSETTLED": ".", "DISTURBED": "/"}  # of a bar
 CELLS: dict[Level, str] = {"UNSETTLED": "◐", "DISTURBED": "†"}  # behind a number in a map
 _LOOKS: dict[tuple[str, Level], str] = {
-    ("lines", "UNSETTLED"): "wide, thin hollow marks",
-    ("lines", "DISTURBED"): "hollow marks",
-    ("bars", "UNSETTLED"): "dotted bars",
-    ("bars", "DISTURBED"): "hatched bars",
-    ("heat", "UNSETTLED"): f"a half circle ({CELLS['UNSETTLED']})",
-    ("heat", "DISTURBED"): f"a dagger ({CELLS['DISTURBED']})",
+    ("lines", "UNSETTLED"): "Wide, thin hollow marks show",
+    ("lines", "DISTURBED"): "Hollow marks show",
+    ("bars", "UNSETTLED"): "Dotted bars show",
+    ("bars", "DISTURBED"): "Hatched bars show",
+    ("heat", "UNSETTLED"): f"A half circle ({CELLS['UNSETTLED']}) marks",
+    ("heat", "DISTURBED"): f"A dagger ({CELLS['DISTURBED']}) marks",
 }
 
 
@@ -60,10 +60,11 @@ def named(point: Point) -> str:
     return signed(point.label, worst(level_of(at) for at in (point.x, point.y) if not isinstance(at, str)))
 
 
-def look(level: Level, drawing: str) -> str:
-    """Describes the look of values of that level in such a figure."""
-    mark = _LOOKS.get((drawing, level))
-    return f"shown by {mark}" if mark else "named in the pointer's text and in the numbers below"
+def describe(level: Level, count: int, of: int, what: str, drawing: str, why: str = "") -> str:
+    """Returns how many of the drawn values have that verdict, why, and what they look like in such a figure."""
+    many = f"All {of} {what} are" if 1 < count == of else f"{count} of {of} {what} {'is' if count == 1 else 'are'}"
+    look = _LOOKS.get((drawing, level), "The pointer's text and the numbers below name")
+    return f"{many} {level}{why}. {look} {'it' if count == 1 else 'them'}."
 
 
 def among(levels: Iterable[Level]) -> list[Level]:
@@ -73,6 +74,6 @@ def among(levels: Iterable[Level]) -> list[Level]:
 
 
 def notes(levels: Iterable[Level], what: str, drawing: Drawing) -> tuple[str, ...]:
-    """What stands below a figure, a sentence for each level: 'DISTURBED: 2 of 4 ratios, shown by hatched bars.'"""
+    """What stands below a figure, for each level: '2 of 4 ratios are DISTURBED. Hatched bars show them.'"""
     drawn = list(levels)
-    return tuple(f"{one}: {drawn.count(one)} of {len(drawn)} {what}, {look(one, drawing)}." for one in among(drawn))
+    return tuple(describe(one, drawn.count(one), len(drawn), what, drawing) for one in among(drawn))

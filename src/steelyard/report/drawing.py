@@ -161,17 +161,9 @@ def _note(level: Level, present: Sequence[float], kind: str) -> str:
     """How many of the figure's values are of that level, and mostly by what."""
     doubtful = [value for value in present if isinstance(value, Doubtful) and value.level == level]
     kinds = frequent(value.evidence for value in doubtful)
-    if len(doubtful) == 1:
-        many = "the only value" if len(present) == 1 else f"1 of {len(present)} values"
-        mostly = f", by {' and '.join(name for name, _ in kinds)}" if kinds else ""
-    else:
-        many = (
-            f"all {len(present)} values"
-            if len(doubtful) == len(present)
-            else f"{len(doubtful)} of {len(present)} values"
-        )
-        mostly = f", most often because of {' and '.join(f'{name} ({n})' for name, n in kinds)}" if kinds else ""
-    return f"{level}: {many}{mostly}; {marks.look(level, kind)}."
+    names = (name if len(doubtful) == 1 else f"{name} {n}" for name, n in kinds)
+    why = f" ({'' if len(doubtful) == 1 else 'most often: '}{', '.join(names)})" if kinds else ""
+    return marks.describe(level, len(doubtful), len(present), "values", kind, why)
 
 
 def _single(figure: Figure) -> str:

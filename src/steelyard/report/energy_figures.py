@@ -18,13 +18,13 @@ from steelyard.units import quantity
 
 GUESS = "The energy is modelled from the load, not measured. "
 BARS = (
-    "Less is better; 1 is the energy of {reference}. Each interval includes the uncertainty of both energies. If it contains 1, "
-    "it is not clear which energy is less."
+    "Shorter bars are better: 1 is the energy with {reference}. Each interval includes the uncertainty of both energies. If an "
+    "interval contains 1, it is not clear which of the two energies is lower."
 )
 POINTS = (
-    "Points closer to the lower left corner are better. Each colour is a kernel, each shape a mode. Large marks, joined by a "
-    "line, are the best points of a kernel: no other mode is both faster and needs less energy. If a kernel has only one large "
-    "mark, that mode is the best in both."
+    "Points closer to the lower left corner are better. Each colour stands for a kernel, each shape for a mode. A large mark "
+    "means that no other mode of this kernel is both faster and needs less energy. A line joins the large marks of a kernel. If "
+    "a kernel has only one large mark, this mode is the best in both."
 )
 
 NAMES = " Several kernels share a colour. The name of a kernel is beside its mode of least energy."
@@ -95,10 +95,10 @@ def _against(title: str, kernels: Sequence[Measured], evaluation: Evaluation) ->
     base = called(next(iter(first)), machine) if len(first) == 1 else "each kernel's first mode"
     figure = Figure(
         name="energy-against",
-        title=f"{_called('Energy of an iteration', guess)} against {base}{_of(title)}",
+        title=f"{_called('Energy of an iteration', guess)} divided by the energy with {base}{_of(title)}",
         kind="bars",
         x=Axis("kernel"),
-        y=Axis(f"{_called('energy', guess)} over that of {base}", log=True, ratio=True),
+        y=Axis(f"{_called('energy', guess)} / energy with {base}", log=True, ratio=True),
         marks=(Mark("y", 1.0, base),),
         caption=(GUESS if guess else "") + BARS.format(reference=base),
     )

@@ -157,7 +157,7 @@ def _draw_sizes(results: Sequence[Result], kernel: str, words: str) -> Figure:
         name=f"bisection-{kernel.replace('_', '-')}",
         title=f"Bisection bandwidth against the size of the message: {words}",
         kind="lines",
-        x=Axis("message", "B", log=True),
+        x=Axis("message size", "B", log=True),
         y=Axis("rate of all pairs", "B/s", log=True),
         series=against("message_bytes", "rate", results, names=NAMES, label="one pair" if _one_pair(results) else ""),
         caption="The rate is 2 · pairs · message size / time of the slowest pair.",
@@ -207,7 +207,7 @@ def _effective(results: Sequence[Result]) -> Figure | None:
         name="bisection-effective",
         title="Effective bisection bandwidth: random matchings of the nodes",
         kind="lines",
-        x=Axis("message", "B", log=True),
+        x=Axis("message size", "B", log=True),
         y=Axis("rate of all pairs", "B/s", log=True),
         series=tuple(Series(name, sizes, tuple(v[i] for v in rates.values())) for i, name in enumerate(names)),
         caption="The kernel measures round trips with one rank on each node. Each matching divides the nodes into "

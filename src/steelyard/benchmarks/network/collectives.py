@@ -151,7 +151,7 @@ def _curves(results: Sequence[Result], kernels: Sequence[str], name: str, title:
         name=f"collectives-{name}",
         title=title,
         kind="lines",
-        x=Axis("one block", "B", log=True),
+        x=Axis("size of one block", "B", log=True),
         y=Axis("time", "s", log=True),
         series=against("message_bytes", "time", shown, names=names),
         caption="The time lasts from the first start to the last end. The figure shows the blocking operations, the "
@@ -174,7 +174,7 @@ def _maps(results: Sequence[Result], kernel: str) -> list[Figure]:
                 title=f"{kernel}: time against block size and number of ranks"
                 + (f", {', '.join(str(word) for word in setting if word)}" if several else ""),
                 kind="heat",
-                x=Axis("one block", "B", log=True),
+                x=Axis("size of one block", "B", log=True),
                 y=Axis("ranks", "", log=True),
                 columns=columns,
                 rows=rows,
@@ -204,7 +204,7 @@ def _overlaps(results: Sequence[Result], formula: str, words: str) -> Figure:
         name=f"collectives-overlap-{formula}",
         title=f"Share of a nonblocking operation that a computation hides, formula of {words}",
         kind="lines",
-        x=Axis("one block", "B", log=True),
+        x=Axis("size of one block", "B", log=True),
         y=Axis("hidden share", "%"),
         series=tuple(
             Series(name, tuple(x for x, _ in sorted(points)), tuple(y for _, y in sorted(points)))

@@ -153,7 +153,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
             points += _gaps(join_words(name, sizes), fit)
             left += _left(join_words(name, sizes), fit)
             bars += _parameters(join_words(name, sizes), fit, received)
-    size = Axis("message", "B", log=True)
+    size = Axis("message size", "B", log=True)
     gaps = Figure(
         name="loggp-gaps",
         title="Time of each further message, and the lines of the LogGP model",

@@ -159,7 +159,7 @@ def _draw_sizes(results: tuple[Result, ...], machine: Machine, ranks: int) -> Fi
         name=f"nettest-{ranks}",
         title=f"Throughput of {ranks} ranks against the size of the message",
         kind="lines",
-        x=Axis("message", "B", log=True),
+        x=Axis("message size", "B", log=True),
         y=Axis("throughput of all channels", "B/s", log=True),
         series=(*against("message_bytes", "throughput", shown, names=NAMES), *_published(shown)),
         marks=_bounds(ranks, link[0]) if link else (),

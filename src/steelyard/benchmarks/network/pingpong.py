@@ -96,7 +96,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
     """Returns figures of time and bandwidth against the size for each placement, transport and buffer; Hockney's lines."""
     shown = select(results, kernel="pingpong")
     names = ("placement", "transport", "buffers", "mpi", "toolchain")
-    size = Axis("message", "B", log=True)
+    size = Axis("message size", "B", log=True)
     time = Figure(
         name="pingpong-time",
         title="Time of one way against the size of the message",

@@ -64,7 +64,7 @@ def hockney(results: Sequence[Result]) -> tuple[Figure, Figure]:
 
 
 def _figures(series: tuple[Series, ...], left: tuple[Series, ...], marks: tuple[Mark, ...]) -> tuple[Figure, Figure]:
-    size = Axis("message", "B", log=True)
+    size = Axis("message size", "B", log=True)
     fitted = Figure(
         name="hockney",
         title="Time of one way, and lines for each protocol (Hockney's model)",

@@ -88,7 +88,7 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
     """Returns figures of bandwidth and rate against the number of pairs ("tolerance of the network") and the size."""
-    pairs, size = Axis("pairs", log=True), Axis("message", "B", log=True)
+    pairs, size = Axis("pairs", log=True), Axis("message size", "B", log=True)
     rate, width = Axis("message rate", "message/s", log=True), Axis("bandwidth", "B/s", log=True)
     many = tuple(name for name in FACTORS if name != "pairs")
     small, large = (select(results, message_bytes=size) for size in (SMALL, LARGE))

@@ -103,7 +103,7 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
     """Returns figures of time and bandwidth of both kernels against the size, for each placement and buffer."""
-    size = Axis("message", "B", log=True)
+    size = Axis("message size", "B", log=True)
     zero = "A logarithmic axis cannot show a message of 0 bytes. The table has its time."
     drawn = []
     for kernel, title in TITLES.items():

@@ -192,7 +192,7 @@ def _draw_sizes(single: Sequence[Result], machine: Machine) -> list[Figure]:
         ]
         drawn.append(
             Figure(f"transfer-size{'-' if way else ''}{way}", f"{title}{', ' if way else ''}{way}", "lines",
-                   Axis("message", "B", log=True), Axis("bandwidth", "B/s", log=True),
+                   Axis("message size", "B", log=True), Axis("bandwidth", "B/s", log=True),
                    (*lines, *(others if way != "one-way" else ())), marks=cache_marks(machine),
                    caption=f"Rank 0 with {'each' if way else 'the first and the last'} other rank."
                    f"{'' if way == 'one-way' else ' Two-way is the sum of both directions.'}"))  # fmt: skip

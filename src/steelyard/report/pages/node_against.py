@@ -104,10 +104,10 @@ def _energy_figure(table: Together, base: str, several: bool, guess: bool) -> Fi
     what = "Modelled energy" if guess else "Energy"
     return Figure(
         name="node-against-energy",
-        title=f"{what} of an iteration over that of {base}{_of(table, several)}",
+        title=f"{what} of an iteration divided by the energy on {base}{_of(table, several)}",
         kind="bars",
         x=Axis("kernel"),
-        y=Axis(f"{what[0].lower()}{what[1:]} over that of {base}", log=True, ratio=True),
+        y=Axis(f"{what[0].lower()}{what[1:]} / energy on {base}", log=True, ratio=True),
         marks=(Mark("y", 1.0, base),),
         caption=f"{GUESS if guess else ''}{ENERGY_NOTE} {_compiled(table)}",
     )

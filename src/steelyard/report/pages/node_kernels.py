@@ -53,10 +53,10 @@ def _part(toolchain: str, kernels: list[Measured], reference: Mode, evaluation: 
     base = called(reference, machine)
     figure = Figure(
         name="node-kernels",
-        title=f"Time of an iteration against {base}{f', {toolchain}' if toolchain else ''}",
+        title=f"Time of an iteration divided by the time with {base}{f', {toolchain}' if toolchain else ''}",
         kind="bars",
         x=Axis("kernel"),
-        y=Axis(f"time over that of {base}"),
+        y=Axis(f"time / time with {base}"),
         marks=(Mark("y", 1.0, base),),
         caption=NOTE.format(reference=base),
     )

@@ -84,7 +84,7 @@ def believed(records: Sequence[Record]) -> tuple[list[Record], Verdict]:
     invalid = groups["INVALID"]
     if groups["CLEAN"]:
         left = len(last) - len(groups["CLEAN"])
-        text = f"{left} of {len(last)} launches were disturbed or invalid and were left out"
+        text = f"{left} of {len(last)} launches were disturbed or invalid and were left out."
         evidence = [noted("", text, launches=left, of=len(last))] if left else []
         evidence += [_add_launch(r.launch, e) for r in invalid for e in r.verdict.evidence[:1]]
         return groups["CLEAN"], Verdict("CLEAN", tuple(evidence))

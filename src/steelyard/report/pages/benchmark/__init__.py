@@ -132,6 +132,8 @@ def _table(
     metric_names = {name for result in results for name in result.metrics}
     others = tuple(m for m in benchmark.metrics if m.name in metric_names and m is not main)
     kernel, varying = len({r.kernel for r in results}) > 1, values.varying(results)
+    if kernel and all(r.parameters.get("kernel", r.kernel) == r.kernel for r in results):
+        varying = tuple(name for name in varying if name != "kernel")  # it has its column
     shape = _Shape(
         benchmark=benchmark,
         machine=machine,

@@ -7,6 +7,7 @@ from steelyard import units
 from steelyard.model import Evaluation, Record, Result
 from steelyard.model.observed import TimerClock
 from steelyard.report import counter_columns, values
+from steelyard.report.axes import capital
 from steelyard.words import plural
 
 _WORDED = {"pinning", "memory_policy", "page_size", "mpi"}  # factors of the measurement, not of the question
@@ -31,7 +32,7 @@ def how(evaluation: Evaluation, results: tuple[Result, ...]) -> tuple[tuple[str,
         ("Core clock", _core_clock(records)),
         ("Counters", counter_columns.how(records, results)),
         ("Toolchain", _distinct(r.parameters.get("toolchain") for r in results)),
-        *((values.words(n).capitalize(), _distinct(r.parameters.get(n) for r in results)) for n in sorted(_WORDED)),
+        *((capital(values.words(n)), _distinct(r.parameters.get(n) for r in results)) for n in sorted(_WORDED)),
     )
     return tuple((what, text) for what, text in facts if text)
 
