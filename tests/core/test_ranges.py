@@ -9,7 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import builders
+from steelyard.model import Level, Limit, Result
+from steelyard.report import values
 from steelyard.statistics.results.ranges import UNKNOWN_PACES, Launched, find_ranges
+from steelyard.statistics.results.result import results
 from steelyard.statistics.validity.pace import MEASURES
 
 KINDS = list(MEASURES)
@@ -132,3 +136,59 @@ def test_every_range_is_finite_and_holds_its_own_launches(cases: Any, virtual: b
             (low, high), (least, most) = ranges.now, ranges.later
             assert 0 < least <= low <= row.medians.min() * (1 + 1e-9)
             assert row.medians.max() * (1 - 1e-9) <= high <= most < math.inf
+
+
+def triads(*seconds: tuple[float, float], level: Level = "CLEAN") -> list[Result]:
+    """Results of Triad from records of two launches each."""
+    made = []
+    for place, pair in enumerate(seconds):
+        whole = builders.triad(2e9, threads=place + 1)
+        (first, *_) = whole.records
+        made += [
+            replace(first, launch=n, case=place, samples=builders.samples(s, n), verdict=builders.verdict_of(level))
+            for n, s in enumerate(pair, 1)
+        ]
+    return list(results(made, builders.known()))
+
+
+def test_every_result_has_a_typical_value_and_both_ranges_and_those_hold_the_value() -> None:
+    for level, best in (("CLEAN", True), ("DISTURBED", False)):
+        for result in triads(*[(1.0, 1.01)] * 4, level=level):  # type: ignore[arg-type]
+            value = result.metrics["bandwidth"]
+            assert value.now is not None
+            assert value.later is not None
+            assert value.later[0] <= value.now[0] <= value.value <= value.now[1] <= value.later[1]
+            assert value.typical == pytest.approx(value.value, rel=0.01)
+            assert (value.best == value.value) is best
+
+
+def test_an_undisturbed_value_has_no_range_of_much_faster_runs() -> None:
+    spans = {}
+    for level in ("CLEAN", "DISTURBED"):
+        noisy = triads(*[(1.0, 1.01)] * 4, (1.0, 3.0), (1.0, 3.0), level=level)  # type: ignore[arg-type]
+        value = noisy[0].metrics["bandwidth"]
+        assert value.now is not None
+        spans[level] = value.now[1] / value.value
+    assert spans["CLEAN"] < 1.15
+    assert spans["DISTURBED"] > 1.5
+
+
+def test_launches_that_differ_without_measure_have_no_range_and_are_named() -> None:
+    (result,) = triads((0.001, 0.9), level="DISTURBED")
+    value = result.metrics["bandwidth"]
+    assert (value.now, value.later) == (None, None)
+    bare = replace(result, metrics={"bandwidth": replace(value, low=None, high=None)})
+    found = values.shown(bare, "bandwidth", builders.known()["memory.stream"], builders.machine())
+    assert found is not None
+    assert found.range.startswith("2 launches: ")
+
+
+def test_a_printed_range_ends_at_the_limit() -> None:
+    (result,) = triads((1.0, 1.4), level="DISTURBED")
+    value = result.metrics["bandwidth"]
+    limit = Limit(value.value * 1.01, "B/s", "the modules")
+    found = values.shown(result, "bandwidth", builders.benchmark("memory.stream", limit), builders.machine())
+    assert found is not None
+    assert value.now is not None
+    assert value.now[1] > limit.value
+    assert found.now.endswith(values.quantity(limit.value, "B/s"))
