@@ -367,8 +367,10 @@ except KeyboardInterrupt:
 def test_a_build_says_how_many_programs_are_done_and_how_long_it_will_take(tmp_path: Path, logged: Logged) -> None:
     seen: list[build.Progress] = []
     wanted = [p for b in several(tmp_path, 3) for p in build.programs([b], logged.toolchain)]
+    expected = build.expect(wanted)
     build.make(wanted, seen.append)
-    assert (seen[0].done, seen[0].total, seen[0].seconds_left) == (0, 3, None)
+    assert (seen[0].done, seen[0].total, seen[0].seconds_left) == (0, 3, pytest.approx(expected.seconds_left))
+    assert (expected.total, build.expect(wanted).total) == (3, 0)
     assert (seen[-1].done, seen[-1].seconds_left) == (3, 0)
     assert [s.done for s in seen] == sorted(s.done for s in seen)
     again: list[build.Progress] = []

@@ -62,7 +62,7 @@ def looks(*shares):
 
 def prepared(look, wait=0.0):
     said = []
-    return quiet.prepare(look, wait, 180.0, 300.0, said.append), said
+    return quiet.prepare(look, wait, 180.0, said.append), said
 
 
 def test_a_quiet_machine_is_not_talked_about():
@@ -76,9 +76,7 @@ def test_a_first_look_at_a_bad_moment_is_looked_at_again():
 def test_a_short_run_is_looked_at_shortly_unless_it_is_to_wait():
     def lengths(usual, wait):
         asked = []
-        quiet.prepare(
-            lambda seconds: asked.append(seconds) or quiet.Look(0.5), wait, usual, 1.5 * usual, lambda said: None
-        )
+        quiet.prepare(lambda seconds: asked.append(seconds) or quiet.Look(0.5), wait, usual, lambda said: None)
         return asked[:2]
 
     assert lengths(180.0, 0.0) == [quiet.LOOK, quiet.LONGER]
@@ -86,12 +84,11 @@ def test_a_short_run_is_looked_at_shortly_unless_it_is_to_wait():
     assert lengths(4.0, 0.01) == [quiet.LOOK, quiet.LONGER]
 
 
-def test_a_restless_machine_is_told_with_the_time_that_it_will_take():
+def test_the_condition_of_a_shared_machine_is_said_before_the_run():
     seen, said = prepared(looks(0.4))
     assert not seen.never
     assert said == [
-        "Other guests use part of the cores or of the memory 60 % of the time. Cases wait until the machine is quiet: expect up "
-        "to 5 min instead of 3 min."
+        "Other guests use part of the cores or of the memory 60 % of the time. Cases wait for times without this load."
     ]
 
 

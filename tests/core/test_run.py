@@ -293,6 +293,38 @@ def test_progress_counts_up_and_the_time_left_counts_down(two_sockets: Machine, 
     assert 0 < left[-1] <= 2
 
 
+def test_progress_counts_cases_as_the_result_does_and_names_the_launch(
+    two_sockets: Machine, tmp_path: Path, script: Script
+) -> None:
+    script.answers = {2: [good(throttled=0.5), good(throttled=0.5), good(), good()]}
+    seen: list[Progress] = []
+    evaluator(two_sockets, tmp_path, script, plan(4, 2), show=seen.append).run()
+    assert [(p.phase, p.done, p.total) for p in seen] == [
+        *(("launch 1 of 2", done, 4) for done in range(4)),
+        *(("launch 2 of 2", done, 4) for done in range(4)),
+        ("further launches of unsettled cases", 0, 0),
+    ]
+
+
+def test_a_resumed_run_counts_on_from_what_is_measured(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
+    seen: list[Progress] = []
+    done = {(1, 0), (1, 1), (1, 2), (2, 1)}
+    evaluator(two_sockets, tmp_path, script, plan(3, 2), done=done, show=seen.append).run()
+    assert [(p.phase, p.done, p.total) for p in seen] == [("launch 2 of 2", 1, 3), ("launch 2 of 2", 2, 3)]
+
+
+def test_a_run_ends_at_its_stated_length_and_counts_down_to_it(
+    two_sockets: Machine, tmp_path: Path, script: Script
+) -> None:
+    script.answers = never_quiet(30)
+    seen: list[Progress] = []
+    e = evaluator(two_sockets, tmp_path, script, plan(30, 2), length=100.0, show=seen.append)
+    e.run()
+    assert 85 <= e.seconds <= 100
+    assert seen[0].seconds_left == 100
+    assert all(p.elapsed + p.seconds_left == pytest.approx(100) for p in seen)
+
+
 def test_a_full_disk_ends_the_run_and_loses_nothing(
     two_sockets: Machine, tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,15 +9,15 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.build.failures import explain, explained
 from steelyard.build.program import NATIVE, Object, Program, harness_objects
+from steelyard.build.time_left import Pace, Progress, Show, guess
 from steelyard.build.toolchain import compiler_flags
 from steelyard.errors import MachineFailed
 from steelyard.installation import install_command
@@ -29,19 +29,6 @@ from steelyard.user_cache import cache, expect_executable, expect_unshared, insi
 _STATUS = "steelyard:%f:"
 _LINK_EFFORT, _HEADER_EFFORT = 4_000.0, 50_000.0  # as Object.effort
 _MANY = 6  # programs of a group, from which on compiling their header once saves more than it takes
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Progress of a build: how many of the missing programs are done."""
-
-    done: int
-    total: int
-    seconds_left: float | None  # None before anything is known
-    waiting: bool = False  # for another build of the same cache
-
-
-Show = Callable[[Progress], None]
 
 
 def make(
@@ -61,6 +48,14 @@ def make(
         if _missing(programs, wanted):
             with _alone(show):
                 _carry_out(programs, wanted, show)
+
+
+def expect(programs: Sequence[Program]) -> Progress:
+    """Returns how many programs the cache lacks, and how long their build will take."""
+    needed = {o.path: o.effort for p in programs if not p.path.exists() for o in p.objects if not o.path.exists()}
+    count = sum(not program.path.exists() for program in programs)
+    effort = sum(needed.values()) + count * _LINK_EFFORT
+    return Progress(0, count, guess(effort) if count else None)
 
 
 def _expect_unshared(paths: Iterable[Path]) -> None:
@@ -217,7 +212,9 @@ def _value(text: str) -> str:
 
 def _run(command: list[str], edges: list[_Edge], show: Show) -> None:
     """Ninja, watched. Ctrl-C lets it clean up before it is passed on."""
-    pace = _Pace(edges, show)
+    programs = [edge.outputs[0] for edge in edges if edge.rule in ("program", "both")]
+    outputs = programs or [edge.outputs[0] for edge in edges]
+    pace = Pace([edge.effort for edge in edges], outputs, show)
     environment = {**os.environ, "NINJA_STATUS": _STATUS, "LC_ALL": "C"}
     output: list[str] = []
     with subprocess.Popen(
@@ -248,23 +245,6 @@ def _run(command: list[str], edges: list[_Edge], show: Show) -> None:
 def _umask() -> int:
     os.umask(now := os.umask(0o077))
     return now
-
-
-class _Pace:
-    """Estimates the time left from the efforts of the steps that are done."""
-
-    def __init__(self, edges: list[_Edge], show: Show) -> None:
-        self._efforts = [edge.effort for edge in edges]
-        programs = [edge.outputs[0] for edge in edges if edge.rule in ("program", "both")]
-        self._outputs = programs or [edge.outputs[0] for edge in edges]
-        self._show, self._began = show, time.monotonic()
-        show(Progress(0, len(self._outputs), None))
-
-    def finished(self, steps: int) -> None:
-        done, whole = sum(self._efforts[:steps]), sum(self._efforts)
-        # One step alone says little about the others.
-        left = (time.monotonic() - self._began) * (whole - done) / done if steps > 1 or done == whole else None
-        self._show(Progress(sum(path.exists() for path in self._outputs), len(self._outputs), left))
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """The end of a command that shows a run: its screen, its report, and its exit code."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,14 +15,23 @@ from steelyard.model import Evaluation, Factors
 
 __all__ = ["conclude", "exit_code", "read", "write_report"]
 
+Working = Callable[[str], AbstractContextManager[object]]  # shows during a block what is being done
+
 
 def conclude(
-    path: Path, paths: Sequence[Path], report: Path | None, form: output_forms.Form = "screen", strict: bool = False
+    path: Path,
+    paths: Sequence[Path],
+    report: Path | None,
+    form: output_forms.Form = "screen",
+    strict: bool = False,
+    working: Working = nullcontext,
 ) -> None:
     """Writes the report of a run, prints its findings and the path of the report, and exits with the code of `exit_code`."""
-    evaluation = read(path, paths)
-    stored_tables.keep(path, paths, evaluation)
-    report_path = _write_report(evaluation, report)  # before the output, since its reader may stop early (| head)
+    with working("Evaluating the run"):
+        evaluation = read(path, paths)
+        stored_tables.keep(path, paths, evaluation)
+    with working("Writing the report"):
+        report_path = _write_report(evaluation, report)  # before the output, since its reader may stop early (| head)
     output_forms.show(evaluation, form, report_path)
     if form != "screen":
         print(f"\nThe report: {spelled(str(report_path))}", file=sys.stdout if form == "all" else sys.stderr)

@@ -103,7 +103,7 @@ Preset = Annotated[
     str,
     typer.Option(
         "--preset",
-        help="How thoroughly to measure: quick (at most 3 min on 2 cores), standard (20 min) or full.",
+        help="How thoroughly to measure: quick (3 to 5 min on 2 cores), standard (20 to 30 min) or full.",
         autocompletion=lambda: ["quick", "standard", "full"],
         rich_help_panel=WORK,
     ),

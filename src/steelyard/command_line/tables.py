@@ -15,21 +15,24 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from steelyard import build
 from steelyard.benchmarks.texts import Listed
 from steelyard.command_line import streams
 from steelyard.errors import SteelyardError, spelled
 from steelyard.model import Plan
 from steelyard.model.plain import to_plain
+from steelyard.plan import length
 from steelyard.report.verdict_marks import SIGNS
 from steelyard.units import duration
+from steelyard.words import plural
 
 AT_ONCE = 1000  # rows that are printed together
 LEAST = 12  # letters: the least width of a column, since later rows may have longer words than the first ones
 LEVEL_STYLE = {"serious": "bold red", "notice": "yellow", "fine": "green", "unknown": "dim"}
 
 
-def print_plan(planned: Plan, as_json: bool) -> None:
-    """Prints a plan: cases by benchmark and kernel, launches, expected time."""
+def print_plan(planned: Plan, budget: float | None, building: build.Progress, as_json: bool) -> None:
+    """Prints a plan: cases by benchmark and kernel, launches, and the expected time of the run and of the missing builds."""
     if as_json:
         print(json.dumps(to_plain(planned), indent=1))
         return
@@ -39,14 +42,18 @@ def print_plan(planned: Plan, as_json: bool) -> None:
     for column in ("cases", "launches"):
         table_.add_column(column, justify="right")
     for (name, toolchain), launches in sorted(Counter((x.benchmark, x.toolchain) for x in planned.launches).items()):
-        cases = next(x for x in planned.launches if (x.benchmark, x.toolchain) == (name, toolchain)).cases
+        alike = [x for x in planned.launches if (x.benchmark, x.toolchain, x.repetition) == (name, toolchain, 1)]
+        cases = [c for x in alike for c in x.cases]
         kernels = ", ".join(f"{k} ({n})" for k, n in Counter(c.kernel for c in cases).items())
         table_.add_row(escape(name), escape(kernels), escape(toolchain), str(len(cases)), str(launches))
     console = Console()
     console.print(table_)
-    console.print(
-        f"Expected time: about {duration(planned.seconds)}. The first run needs one or two minutes more to build."
-    )
+    quiet, shared = (duration(length.whole(planned, free, budget)) for free in (1.0, 0.0))
+    either = "" if quiet == shared else f" on a quiet machine, about {shared} if others use it"
+    console.print(f"{plural(length.cases(planned), 'case')}. Expected time: about {quiet}{either}.")
+    if building.total:
+        seconds = f"about {duration(building.seconds_left)}" if building.seconds_left else "some time"
+        console.print(f"{plural(building.total, 'program')} will be built first, which takes {seconds}.")
 
 
 def print_lists(benchmarks: Sequence[Listed], runs: Sequence[Path], as_json: bool) -> None:

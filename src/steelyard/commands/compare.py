@@ -1,5 +1,6 @@
 """`steelyard compare`."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -122,10 +123,12 @@ def command(
         beside = published_figures.compare(conclusion.read(earlier, paths or []), system)
         side_by_side.show_published(beside) if form == "screen" else comparison.beside(beside, json_)
         return
+    progress = Console(quiet)
     if in_turn:
-        earlier, path = measure(earlier, path, runs, paths or [], rounds, seed, Console(quiet), trust, only or ())
-    a, b = (restrict(conclusion.read(p, paths or []), only or ()) for p in (earlier, path))
-    compared = turns.compare_evaluations(a, b) if turns.are_partners(a.run, b.run) else comparing.compare(a, b)
+        earlier, path = measure(earlier, path, runs, paths or [], rounds, seed, progress, trust, only or ())
+    with progress.working("Comparing the runs") if in_turn else nullcontext():
+        a, b = (restrict(conclusion.read(p, paths or []), only or ()) for p in (earlier, path))
+        compared = turns.compare_evaluations(a, b) if turns.are_partners(a.run, b.run) else comparing.compare(a, b)
     if form == "screen":
         side_by_side.show(a, b, compared)
     else:
@@ -142,7 +145,6 @@ def _compare_commands(first: str, second: str, rounds: int, seed: int, as_json: 
     from steelyard.compare.commands import compare_timings
     from steelyard.launch.commands_in_turn import time_in_turn
     from steelyard.report import command_comparison
-    from steelyard.units import duration
 
     try:
         commands = [shlex.split(first), shlex.split(second)]
@@ -155,7 +157,7 @@ def _compare_commands(first: str, second: str, rounds: int, seed: int, as_json: 
     with Line(quiet) as line:
 
         def show(done: int, left: float) -> None:
-            line.show(f"{done} of {rounds} pairs of runs, about {duration(left)} left")
+            line.show(f"{done} of {rounds} pairs of runs", left)
 
         timings = time_in_turn(commands[0], commands[1], rounds, seed, show)
     measures = compare_timings(timings)

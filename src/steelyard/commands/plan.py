@@ -40,26 +40,29 @@ def command(
 
     Example: **steelyard plan --preset standard --only memory.apexmap**
     """
+    from steelyard import build
     from steelyard.command_line import tables
+    from steelyard.command_line.progress import Console
     from steelyard.command_line.request import read_request
     from steelyard.run import setup
 
-    made, _, warnings = setup.plan(
-        read_request(
-            preset=preset,
-            only=only,
-            settings=settings,
-            toolchains=toolchains,
-            budget=budget,
-            system=system,
-            mpis=mpis,
-            hosts=hosts,
-            launcher=launcher,
-            launcher_words=launcher_words,
-            seed=seed,
-            paths=paths,
-        )
+    request = read_request(
+        preset=preset,
+        only=only,
+        settings=settings,
+        toolchains=toolchains,
+        budget=budget,
+        system=system,
+        mpis=mpis,
+        hosts=hosts,
+        launcher=launcher,
+        launcher_words=launcher_words,
+        seed=seed,
+        paths=paths,
     )
+    with Console(quiet=json_).working("Examining the machine, its compilers and MPIs"):
+        made, here, warnings = setup.plan(request)
+        building = build.expect(list(here.wanted().values()))
     for warning in warnings:
         print(f"steelyard: {warning}", file=sys.stderr)
-    tables.print_plan(made, json_)
+    tables.print_plan(made, request.budget, building, json_)

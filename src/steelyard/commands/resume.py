@@ -36,4 +36,4 @@ def command(
     screen = Console(quiet)
     watched = sensing.asked(power, sensor or [], between, screen)
     path = session.go_on(records.find(runs, name), further, screen, watched, trust)
-    conclusion.conclude(path, further, None, form, strict)
+    conclusion.conclude(path, further, None, form, strict, screen.working)

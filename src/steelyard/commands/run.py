@@ -92,4 +92,5 @@ def command(
         paths=paths,
     )
     asked, further = add_programs(asked, apps or [])
-    conclusion.conclude(session.start(asked, runs, screen, watched, name), further, report, form, strict)
+    path = session.start(asked, runs, screen, watched, name)
+    conclusion.conclude(path, further, report, form, strict, screen.working)

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -33,6 +32,7 @@ from steelyard.command_line.options import (
     Wait,
 )
 from steelyard.command_line.output_forms import Form
+from steelyard.model import Evaluation
 
 PLACE = 20
 
@@ -96,6 +96,8 @@ def command(
     Examples: **steelyard scale application.npb_cg --set class=A** · **steelyard scale node.vector --weak --counts 1,2,4** ·
     **steelyard scale cluster.flops --over nodes --hosts node1:4,node2:4**
     """
+    from steelyard import report as reports
+    from steelyard.command_line import conclusion
     from steelyard.command_line.progress import Console
     from steelyard.command_line.request import read_request
     from steelyard.plan import sweep
@@ -119,20 +121,22 @@ def command(
         paths=paths,
     )
     asked = replace(asked, shape=sweep.shape(wanted, paths or []))
-    _conclude(session.start(asked, runs, Console(quiet), name=name), paths or [], report, form, strict)
+    screen = Console(quiet)
+    path = session.start(asked, runs, screen, name=name)
+    with screen.working("Evaluating the run and writing the report"):
+        evaluation = conclusion.read(path, paths or [])
+        report_path = reports.write(evaluation, report or path / "report.html")
+    _conclude(evaluation, report_path, form, strict)
 
 
-def _conclude(path: Path, paths: Sequence[Path], report: Path | None, form: Form, strict: bool) -> None:
-    """Writes the report of a run, prints its scaling and the path of the report, and exits with the run's code."""
+def _conclude(evaluation: Evaluation, report_path: Path, form: Form, strict: bool) -> None:
+    """Prints the scaling of a run and the path of its report, and exits with the run's code."""
     from rich.console import Console
 
-    from steelyard import report as reports
     from steelyard.command_line import conclusion
     from steelyard.report import lines, scaling_rows, screen
     from steelyard.statistics.results.sweeps import sweeps
 
-    evaluation = conclusion.read(path, paths)
-    report_path = reports.write(evaluation, report or path / "report.html")
     measured_sweeps = sweeps(evaluation)
     if form == "json":
         print(

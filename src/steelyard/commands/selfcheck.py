@@ -32,24 +32,21 @@ def command(
 
     Example: **steelyard selfcheck**
     """
+    from steelyard.command_line.progress import Console
     from steelyard.model.plain import to_plain
     from steelyard.run import selfcheck
-
-    def begun(name: str) -> None:
-        if not json_:
-            print(f"{name} … ", end="", flush=True)
 
     def done(outcome: "Outcome") -> None:
         if not json_:
             _show(outcome)
 
-    outcomes = selfcheck.carry_out(only or [], 100 if thorough else 10, begun, done)
+    outcomes = selfcheck.carry_out(only or [], 100 if thorough else 10, Console(quiet=json_), done)
     if json_:
         print(json.dumps(to_plain(outcomes), indent=1))
     raise typer.Exit(3 if any(outcome.state == "failed" for outcome in outcomes) else 0)
 
 
 def _show(outcome: "Outcome") -> None:
-    print(f"{outcome.state}: {outcome.seen}")
+    print(f"{outcome.name} … {outcome.state}: {outcome.seen}", flush=True)
     for line in outcome.evidence:
         print(f"    {line}")

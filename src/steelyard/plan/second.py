@@ -1,6 +1,5 @@
 """Adds launches of the cases whose results are not settled, in the time that a run has left. Pure."""
 
-import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,8 +11,6 @@ from steelyard.plan.cost import PARALLEL_START_SECONDS, START_SECONDS
 from steelyard.statistics.results.result import judge_case
 
 PASSES = 3  # further launches of a case; if it does not settle with three, one more does not help
-SPARE = 1.5  # length of a run in multiples of the planned time, for cases that are not settled
-RESTLESS = 1.5  # factor by which a run may take longer if other load comes and goes
 PATIENCE = 1 / 2  # time for waiting until the machine is quiet, as a share of the other time
 LONGEST_WAIT = 2.0  # seconds that one case waits at most: quiet periods are that far apart
 SHORTEST_WAIT = 0.05  # seconds, after several waits without success
@@ -42,17 +39,6 @@ class Patience:
         self.spent += seconds
         in_vain = offered > 0 and seconds >= offered
         self.offer = max(SHORTEST_WAIT, self.offer / 2) if in_vain else LONGEST_WAIT
-
-
-def length(plan: Plan, restless: bool) -> float:
-    """Returns the seconds in which the run should end: more than planned, but no more than its preset promises.
-
-    It is longer on a `restless` machine, where other load comes and goes.
-    """
-    effort = EFFORTS.get(plan.preset)
-    promised = effort.promised if effort and effort.promised else math.inf
-    usual = min(promised * len({launch.toolchain for launch in plan.launches}), SPARE * plan.seconds)
-    return usual * (RESTLESS if restless else 1.0)
 
 
 def launches(plan: Plan, records: Records, time_left: Callable[[], float]) -> Iterator[Launch]:

@@ -1,6 +1,7 @@
 """Carries out a plan: starts the launches in order, writes a record for each case, and repeats disturbed cases."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +14,8 @@ from steelyard.launch.start import start
 from steelyard.machine.load import wait_until_quiet
 from steelyard.model import Case, Launch, Machine, Plan, Record, Site
 from steelyard.model.observed import Observed
-from steelyard.plan import EFFORTS, second
+from steelyard.plan import second
+from steelyard.plan.length import measuring
 from steelyard.plan.second import Patience
 from steelyard.records import RunFolder
 from steelyard.records.best_pace import Best
@@ -42,20 +44,28 @@ class Surroundings:
 
 @dataclass(kw_only=True)
 class Progress:
-    """The progress for the display. `seconds_left` is the plan's estimate, corrected by the pace so far."""
+    """The progress for the display: `done` of `total` cases (0: unknown) in this `phase`, such as "launch 2 of 2".
+
+    `seconds_left` is the stated length of the run less the time so far (`elapsed`), or more if the pace so far requires it.
+    """
 
     launch: Launch
     case: Case
     done: int
     total: int
     seconds_left: float
+    elapsed: float = 0.0
+    phase: str = ""
     last: Record | None = None
     waiting: bool = False
 
 
 @dataclass(kw_only=True)
 class Evaluator:
-    """Carries out a plan. `budget` is the maximum time in seconds; `notes` counts the cases that did not fit."""
+    """Carries out a plan. `budget` is the maximum time in seconds; `notes` counts the cases that did not fit.
+
+    `length` is the stated time in seconds, in which the run should end (None: by the preset, and by the load so far).
+    """
 
     machine: Machine
     plan: Plan
@@ -63,6 +73,7 @@ class Evaluator:
     folder: RunFolder
     done: set[tuple[int, int]] = field(default_factory=set)  # (launch, case) of a resumed run that are finished
     budget: float | None = None
+    length: float | None = None
     show: Callable[[Progress], None] = lambda progress: None
     around: Surroundings = field(default_factory=Surroundings)
     site: Site = field(default_factory=Site)
@@ -89,14 +100,18 @@ class Evaluator:
             self.plan = replace(self.plan, launches=(*self.plan.launches, launch))
             self.folder.replan(self.plan)
             cases = list(enumerate(launch.cases))
-            self._total += len(cases)
+            self._further.add(launch.number)
             self._expected += sum(c.setup_seconds + c.sampling.seconds for c in launch.cases)
             self._launch(launch, cases)
 
     def _time_left(self) -> float:
-        """Returns the seconds until the run should end; more on a restless machine."""
-        length = self.budget if self.budget is not None else second.length(self.plan, self.restless)
-        return length - (self.around.now() - self._begin)
+        """Returns the seconds until the run should end."""
+        return self._length(self.restless) - (self.around.now() - self._begin)
+
+    def _length(self, restless: bool) -> float:
+        """Returns the seconds that the run should take; without a stated length, more on a restless machine."""
+        stated = self.budget if self.length is None else self.length
+        return stated if stated is not None else measuring(self.plan, 0.0 if restless else 1.0)
 
     @property
     def restless(self) -> bool:
@@ -111,10 +126,15 @@ class Evaluator:
         """Starts the clock. Needed by callers that carry out single launches, as for two runs in turn."""
         self._begin = self.around.now()
         cases = [(x.number, i, c) for x in self.plan.launches for i, c in enumerate(x.cases)]
-        self._total = len(cases)
+        self._further = {launch.number for launch in second.added(self.plan)}
+        planned = [x for x in self.plan.launches if x.number not in self._further]
+        self._repetitions = max((x.repetition for x in planned), default=1)
+        self._totals = Counter(self._phase(x) for x in planned for _ in x.cases)
+        self._counts = Counter(
+            self._phase(x) for x in self.plan.launches for i, _ in enumerate(x.cases) if (x.number, i) in self.done
+        )
         self._expected = sum(c.setup_seconds + c.sampling.seconds for n, i, c in cases if (n, i) not in self.done)
         self._expected_done = 0.0
-        self._count = len(self.done)
         self._last: Record | None = None
         self._left_out = 0
         self._records: dict[tuple[object, ...], list[Record]] = {}
@@ -150,7 +170,7 @@ class Evaluator:
                 if not self._case(program, launch, index, case):
                     program.close()
                     program = None
-                self._count += 1
+                self._counts[self._phase(launch)] += 1
                 self._expected_done += case.setup_seconds + case.sampling.seconds
         except BaseException:
             # Ctrl-C, a full disk: the present case is lost; the earlier ones are on the disk.
@@ -207,12 +227,10 @@ class Evaluator:
     def _repeating_seconds(self) -> float:
         """Returns the total seconds for repetitions: a share of the plan's time, or less if the promised length leaves less."""
         share = REPEATING_SHARE * self.plan.seconds
-        effort = EFFORTS.get(self.plan.preset)
-        if self.budget is not None or effort is None or effort.promised is None:
+        if self.budget is not None:
             return share
-        promised = effort.promised * len({launch.toolchain for launch in self.plan.launches})
-        measuring = self.around.now() - self._begin - self.waiting
-        spare = promised - measuring - self._left(measuring)
+        spent = self.around.now() - self._begin - self.waiting
+        spare = self._length(restless=False) - spent - self._left(spent)
         return min(share, max(REPEATING_LEAST * self.plan.seconds, spare))
 
     def _left(self, elapsed: float) -> float:
@@ -227,8 +245,8 @@ class Evaluator:
 
     def _patience(self, elapsed: float) -> float:
         """Returns how long the next case may wait, so that the run stays within the limit for a disturbed machine."""
-        most = self.budget if self.budget is not None else second.length(self.plan, restless=True)
-        return max(0.0, min(self.patience.ask(elapsed), most - elapsed - self._left(elapsed)))
+        spare = self._length(restless=True) - elapsed - self._left(elapsed)
+        return max(0.0, min(self.patience.ask(elapsed), spare))
 
     def _bounds(self, launch: Launch, case: Case) -> Bounds:
         return self.best.bounds(case.benchmark, case.kernel, {**case.parameters, "toolchain": launch.toolchain})
@@ -247,15 +265,24 @@ class Evaluator:
 
     def _show(self, launch: Launch, case: Case, waiting: bool = False) -> None:
         elapsed = self.around.now() - self._begin
-        left = self._left(elapsed)
+        left = self._left(elapsed) if self.length is None else max(self._left(elapsed), self.length - elapsed)
+        phase = self._phase(launch)
         self.show(
             Progress(
                 launch=launch,
                 case=case,
-                done=self._count,
-                total=self._total,
+                done=self._counts[phase],
+                total=self._totals[phase],
                 seconds_left=left if self.budget is None else min(left, max(0.0, self.budget - elapsed)),
+                elapsed=elapsed,
+                phase=phase,
                 last=self._last,
                 waiting=waiting,
             )
         )
+
+    def _phase(self, launch: Launch) -> str:
+        """Returns the part of the run to which the launch belongs, within which each case occurs once."""
+        if launch.number in self._further:
+            return "further launches of unsettled cases"
+        return f"launch {launch.repetition} of {self._repetitions}" if self._repetitions > 1 else ""

@@ -18,6 +18,8 @@ from steelyard.records import RunFolder, remembered
 from steelyard.run import Evaluator, Progress, session, setup
 from steelyard.run.again import again
 from steelyard.run.screen import Screen
+from steelyard.units import duration
+from steelyard.words import plural
 
 LEAST_ROUNDS = (
     10  # with fewer pairs, p after correction for the number of cases cannot show a difference, even if all pairs agree
@@ -45,11 +47,12 @@ def measure(
             f"'{rounds}' (given by --rounds) is too few. Measure at least {LEAST_ROUNDS} rounds: fewer pairs of launches "
             "cannot distinguish a difference from chance."
         )
-    here = setup.machine()
-    a, b = (restrict_plan(records.read(folder), only) for folder in (first, second))
-    made = make_schedule(a.plan, b.plan, rounds, seed)
-    machines = _as_then(here, a, made.a), _as_then(here, b, made.b)
-    setups = [again(run, paths, here, trusted) for run in (a, b)]
+    with screen.working("Reading both runs, and examining the machine"):
+        here = setup.machine()
+        a, b = (restrict_plan(records.read(folder), only) for folder in (first, second))
+        made = make_schedule(a.plan, b.plan, rounds, seed)
+        machines = _as_then(here, a, made.a), _as_then(here, b, made.b)
+        setups = [again(run, paths, here, trusted) for run in (a, b)]
     programs = [side.programs(screen) for side in setups]
     kept = [[str(p.resolve()) for p in remembered.folders(run, paths)] for run in (a, b)]
     turn = {"series": uuid.uuid4().hex, "rounds": rounds, "notes": _left_behind(a, b, made.alone)}
@@ -70,6 +73,11 @@ def measure(
                 )
             )
         begun = evaluators[0].folder.path, evaluators[1].folder.path
+        cases = sum(len(launch.cases) for launch in made.a.launches) // rounds
+        screen.inform(
+            f"steelyard: The measurement takes about {duration(made.a.seconds + made.b.seconds)}: {plural(cases, 'case')}, "
+            f"{rounds} rounds of both runs."
+        )
         with _interruptible(*begun, screen), screen.measuring() as show:
             carry_out(made, evaluators[0], evaluators[1], show)
     return begun
@@ -104,8 +112,9 @@ def carry_out(made: Schedule, a: Evaluator, b: Evaluator, show: Callable[[Progre
 
 
 def _counted(made: Schedule, now: Callable[[], float], show: Callable[[Progress], None]) -> Callable[[Progress], None]:
-    """Tells how far both are together: the round, the cases done, and the time left by the pace so far."""
+    """Tells how far both are together: the round, its cases that both have, and the time left by the pace so far."""
     total = sum(len(launch.cases) for plan in (made.a, made.b) for launch in plan.launches)
+    of_round = total // (2 * made.rounds)
     counted = itertools.count()  # each case is reported once, before it starts
     began, expected = now(), made.a.seconds + made.b.seconds
 
@@ -113,9 +122,10 @@ def _counted(made: Schedule, now: Callable[[], float], show: Callable[[Progress]
         done = next(counted)
         # The plan's estimate counts as a tenth of the work, so that the first rounds do not vary much.
         pace = (now() - began + 0.1 * expected) / (done + 0.1 * total)
-        where = f"round {progress.launch.repetition} of {made.rounds}, {progress.case.benchmark}"
-        case = replace(progress.case, benchmark=where)
-        show(replace(progress, case=case, done=done, total=total, seconds_left=(total - done) * pace))
+        phase = f"round {progress.launch.repetition} of {made.rounds}"
+        of_both = done // 2 % of_round
+        left = (total - done) * pace
+        show(replace(progress, phase=phase, done=of_both, total=of_round, seconds_left=left, elapsed=now() - began))
 
     return report
 

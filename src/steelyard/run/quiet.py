@@ -83,10 +83,10 @@ def _share(looks: Looks, earlier: Mapping[Kind, float]) -> float | None:
     return None if inside is None else float(inside.mean())
 
 
-def prepare(look: Looking, wait: float, usual: float, restless: float, say: Callable[[str], None]) -> Look:
-    """Measures the machine before a run, waits at most `wait` seconds until it is quiet, and prints what to expect.
+def prepare(look: Looking, wait: float, usual: float, say: Callable[[str], None]) -> Look:
+    """Measures the machine before a run, waits at most `wait` seconds until it is quiet, and prints its condition.
 
-    `usual` and `restless` are the lengths of the run in seconds, on a quiet machine and on a restless one.
+    `usual` is the length of the run on a quiet machine, in seconds.
     """
     most = math.inf if wait > 0 else LOOK_SHARE * usual
     result = look(min(LOOK, most))
@@ -95,11 +95,11 @@ def prepare(look: Looking, wait: float, usual: float, restless: float, say: Call
     if wait > 0 and not result.quiet:
         result = _waited(look, result, wait, say)
     if not result.quiet:
-        say(sentence(result, usual, restless, wait > 0))
+        say(sentence(result, wait > 0))
     return result
 
 
-def sentence(result: Look, usual: float, restless: float, waited: bool) -> str:
+def sentence(result: Look, waited: bool) -> str:
     """Returns the message for the user before a run on a machine that is not quiet."""
     if result.never:
         offer = "" if waited else " To start when the machine is quiet, use --wait 30m."
@@ -108,8 +108,8 @@ def sentence(result: Look, usual: float, restless: float, waited: bool) -> str:
             f"most of them will be DISTURBED.{offer}"
         )
     return (
-        f"Other guests use part of the cores or of the memory {percent(1 - result.share)} of the time. Cases wait until "
-        f"the machine is quiet: expect up to {duration(restless)} instead of {duration(usual)}."
+        f"Other guests use part of the cores or of the memory {percent(1 - result.share)} of the time. Cases wait for "
+        "times without this load."
     )
 
 

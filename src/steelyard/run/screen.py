@@ -20,6 +20,11 @@ class Screen:
         """Shows a sentence about the progress."""
 
     @contextmanager
+    def working(self, words: str) -> Iterator[None]:
+        """Shows during the block what is being done, such as "Writing the report"."""
+        yield
+
+    @contextmanager
     def building(self, toolchains: str) -> Iterator[Callable[[build.Progress], None]]:
         """Yields the function that shows how far a build with these toolchains is."""
         yield lambda progress: None

@@ -47,10 +47,8 @@ class Outcome:
     evidence: tuple[str, ...] = ()
 
 
-def carry_out(
-    only: Sequence[str], repetitions: int, begun: Callable[[str], None], done: Callable[[Outcome], None]
-) -> list[Outcome]:
-    """Runs the checks named by `only`, or all; says when each begins, and what it found. UsageError for an unknown name."""
+def carry_out(only: Sequence[str], repetitions: int, screen: Screen, done: Callable[[Outcome], None]) -> list[Outcome]:
+    """Runs the checks named by `only`, or all; shows which one runs, and says what it found. UsageError for an unknown name."""
     from steelyard.plan import EFFORTS
     from steelyard.run import setup
 
@@ -58,15 +56,17 @@ def carry_out(
     for name in only:
         if name not in CHECKS:
             raise UsageError(f"There is no check '{name}' (given by --only). {nearest(name, CHECKS)}")
-    here = setup.resolve(setup.Request(effort=EFFORTS["quick"], only=["memory.stream"]))
-    programs = here.programs(Screen())
+    with screen.working("Examining the machine and its compilers"):
+        here = setup.resolve(setup.Request(effort=EFFORTS["quick"], only=["memory.stream"]))
+    programs = here.programs(screen)
     bench = Bench(here.machine, next(iter(programs.values())))
     outcomes: list[Outcome] = []
     try:
-        bench.learn()
-        for name, check in chosen.items():
-            begun(name)
-            outcomes.append(replace(check(bench, repetitions), name=name))
+        with screen.working("Measuring the best pace of the machine"):
+            bench.learn()
+        for place, (name, check) in enumerate(chosen.items(), 1):
+            with screen.working(f"Check {place} of {len(chosen)}: {name}"):
+                outcomes.append(replace(check(bench, repetitions), name=name))
             done(outcomes[-1])
     finally:
         bench.close()

@@ -71,7 +71,8 @@ def recorded(sensing: Sensing | None, folder: Path, screen: Screen, afresh: bool
             if afresh:
                 windows = [sensor.window for device in sensing.devices for sensor in device.sensors]
                 begin = time.time_ns()
-                busy = busy_cores(max(IDLE, IDLE_WINDOWS * max(windows, default=0.0)))
+                with screen.working("Reading the sensors of the idle machine"):
+                    busy = busy_cores(max(IDLE, IDLE_WINDOWS * max(windows, default=0.0)))
                 kept.idle(begin, time.time_ns(), busy)
                 if doubt := not_idle(busy):
                     screen.warn(doubt)

@@ -13,9 +13,9 @@ from steelyard.build.flags import unsafe
 from steelyard.errors import UsageError
 from steelyard.launch import scheduler
 from steelyard.launch.reachable import expect_reachable
-from steelyard.model import Plan, Run, Shown
+from steelyard.model import Plan, Run, Shown, Site
 from steelyard.model.plain import to_plain
-from steelyard.plan import second
+from steelyard.plan import catalogue, length
 from steelyard.plan.lasting import lasting
 from steelyard.plan.second import Patience
 from steelyard.records import best_pace, remembered
@@ -23,10 +23,12 @@ from steelyard.records.best_pace import Best
 from steelyard.run import Evaluator, setup
 from steelyard.run import quiet as looks
 from steelyard.run.again import again
+from steelyard.run.asking import LOOKING
 from steelyard.run.screen import Screen
 from steelyard.run.sensing import Sensing, recorded
 from steelyard.run.setup import Programs, Request, Setup
 from steelyard.units import duration, percent
+from steelyard.words import plural
 
 
 def start(
@@ -38,7 +40,8 @@ def start(
     """
     if name is not None:
         records.expect_new(runs, name)
-    plan, here, warnings = setup.plan(request)
+    with screen.working("Examining the machine, its compilers and MPIs"):
+        plan, here, warnings = setup.plan(request)
     if sensing and sensing.wanted:
         width = request.effort.sampling.width
         plan = lasting(plan, sensing.seconds(width))
@@ -55,7 +58,8 @@ def start(
         "shown": to_plain(best),
         "job": f"{within[0].name} {within[1].job}" if within else None,
     }
-    _look(request, plan, here, programs, best, screen)
+    free = _look(plan, here, programs, best, screen, request.wait)
+    screen.inform(f"steelyard: {state_length(plan, free, request.budget)}")
     folder = records.RunFolder.create(runs, here.machine, plan, about, name or "")
     evaluator = Evaluator(
         machine=here.machine,
@@ -63,6 +67,7 @@ def start(
         programs=programs,
         folder=folder,
         budget=request.budget,
+        length=length.measuring(plan, free, request.budget),
         site=here.site,
         best=Best(best.best),
         patience=Patience(),
@@ -101,25 +106,28 @@ def about_setup(here: Setup, paths: Sequence[str], budget: float | None) -> dict
     }
 
 
-def _look(request: Request, plan: Plan, here: Setup, programs: Programs, best: Shown, screen: Screen) -> None:
-    """Measures how quiet the machine is, and waits as long as the user allows."""
+def state_length(plan: Plan, free: float, budget: float | None) -> str:
+    """Returns the sentence on the length of a run, if nobody else uses the machine in the share `free` of the time."""
+    launches = max((launch.repetition for launch in plan.launches), default=1)
+    cases = plural(length.cases(plan), "case") + (f", each in {launches} launches" if launches > 1 else "")
+    return f"The run takes about {duration(length.whole(plan, free, budget))}: {cases}."
+
+
+def _look(plan: Plan, here: Setup, programs: Programs, best: Shown, screen: Screen, wait: float) -> float:
+    """Measures in which share of the time the machine is quiet, and waits as long as the user allows."""
     toolchain = plan.launches[0].toolchain
     of_threads = [p for (_, built), p in programs.items() if built == toolchain and not doors.program_runner(p)]
     if not of_threads:
-        stream = replace(request, only=["memory.stream"], mpis=(), hosts=None, launcher=None, shape=None)
-        of_threads = list(setup.resolve(stream).programs(Screen()).values())
-    usual, restless = (second.length(plan, restless) for restless in (False, True))
+        only = {LOOKING: catalogue.find()[LOOKING]}
+        alone = replace(here, site=Site(), benchmarks=only, toolchains={toolchain: here.toolchains[toolchain]})
+        of_threads = list(alone.programs(screen).values())
+    look = looks.looking(of_threads[0], here.machine, toolchain, best)
 
-    def tell(words: str) -> None:
+    def say(words: str) -> None:
         screen.inform(f"steelyard: {words}")
 
-    looks.prepare(
-        looks.looking(of_threads[0], here.machine, toolchain, best),
-        request.wait,
-        usual,
-        restless,
-        lambda words: screen.inform(f"steelyard: {words}"),
-    )
+    with screen.working("Measuring whether others use the machine"):
+        return looks.prepare(look, wait, length.measuring(plan), say).share
 
 
 def go_on(
@@ -136,19 +144,26 @@ def go_on(
     done = finished_cases(run)
     folder = records.RunFolder(path)  # first: where nothing can be written, nothing need be built
     try:
-        here = again(run, paths, setup.machine(), trusted)
+        with screen.working("Examining the machine, its compilers and MPIs"):
+            here = again(run, paths, setup.machine(), trusted)
         expect_reachable(run.machine.hosts, here.site.launcher, here.site.extra)
         programs = here.programs(screen)
     except BaseException:
         folder.close()
         raise
-    screen.inform(f"Continuing {path}: {len(done)} of {sum(len(x.cases) for x in run.plan.launches)} cases are done.")
+    free = _look(run.plan, here, programs, run.shown, screen, 0.0)
+    seconds = _open(run.plan, done) * length.measuring(run.plan, free, run.budget)
+    screen.inform(
+        f"Continuing {path}: {_measured(run.plan, done)} of {plural(length.cases(run.plan), 'case')} are measured. "
+        f"The rest takes about {duration(seconds + length.evaluating(run.plan))}."
+    )
     evaluator = Evaluator(
         machine=run.machine,
         plan=run.plan,
         programs=programs,
         folder=folder,
         done=done,
+        length=seconds,
         site=here.site,
         best=Best(run.shown.best),
         patience=Patience(),
@@ -156,6 +171,18 @@ def go_on(
     )
     with recorded(sensing, path, screen, afresh=False):
         return _carry_out(folder, evaluator, screen)
+
+
+def _measured(plan: Plan, done: set[tuple[int, int]]) -> int:
+    """Returns how many cases have a record of their first launch."""
+    return sum((x.number, i) in done for x in plan.launches if x.repetition == 1 for i, _ in enumerate(x.cases))
+
+
+def _open(plan: Plan, done: set[tuple[int, int]]) -> float:
+    """Returns the share of the planned time that the cases without a record take."""
+    every = {(x.number, i): c for x in plan.launches for i, c in enumerate(x.cases)}
+    seconds = {place: c.setup_seconds + c.sampling.seconds for place, c in every.items()}
+    return sum(s for place, s in seconds.items() if place not in done) / max(1e-9, sum(seconds.values()))
 
 
 def finished_cases(run: Run) -> set[tuple[int, int]]:

@@ -53,6 +53,13 @@ class Setup:
 
     def programs(self, screen: Screen) -> Programs:
         """Returns the programs of the benchmarks with each toolchain, and builds those that are not in the cache."""
+        wanted = self.wanted()
+        with screen.building(", ".join(self.toolchains)) as show, _explained(self.toolchains.values()):
+            build.make(list(wanted.values()), show)
+        return {**self._described(), **{name: program.path for name, program in wanted.items()}}
+
+    def wanted(self) -> dict[tuple[str, str], Program]:
+        """Returns the programs of the benchmarks with each toolchain, in the cache or not."""
         wanted: dict[tuple[str, str], Program] = {}
         further = (
             [catalogue.find()[LOOKING]] if self._described() else []
@@ -63,9 +70,7 @@ class Setup:
             for label, mpi in self.site.mpis.items():
                 with_it = build.programs(self.benchmarks.values(), t, mpi)
                 wanted.update({(p.name, built_with(t.name, {"mpi": label})): p for p in with_it})
-        with screen.building(", ".join(self.toolchains)) as show, _explained(self.toolchains.values()):
-            build.make(list(wanted.values()), show)
-        return {**self._described(), **{name: program.path for name, program in wanted.items()}}
+        return wanted
 
     def _described(self) -> Programs:
         """Returns the files that describe foreign programs, which need no build."""

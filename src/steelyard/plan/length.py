@@ -1,0 +1,44 @@
+"""Expected length of a run under the present condition of the machine. Pure.
+
+`plan` shows it, `run` states it before the first case and keeps to it, and the progress counts down from it.
+"""
+
+import math
+
+from steelyard.model import Plan
+from steelyard.plan import EFFORTS
+
+SPARE = 1.5  # length of a run in multiples of the planned time, for further launches of cases that are not settled
+RESTLESS = 1.5  # factor by which a run takes longer on a machine that others use
+OTHERS = 0.4  # share of the time in which others use the machine, from which that factor applies in full
+EVALUATING_LEAST, EVALUATING = 1.5, 0.002  # seconds of the evaluation and the report: at least, and for each record
+
+
+def measuring(plan: Plan, free: float = 1.0, budget: float | None = None) -> float:
+    """Returns the seconds from the first to the last case, with further launches of cases that are not settled.
+
+    `free` is the share of the time in which nobody else uses the machine.
+    """
+    if budget is not None and all(launch.repetition == 1 for launch in plan.launches):
+        return budget  # each case needs further launches, which fill the time
+    effort = EFFORTS.get(plan.preset)
+    promised = effort.promised if effort and effort.promised else math.inf
+    toolchains = len({launch.toolchain for launch in plan.launches})
+    usual = max(plan.seconds, min(promised * toolchains, SPARE * plan.seconds))
+    seconds = usual * (1 + (RESTLESS - 1) * min(1.0, (1 - free) / OTHERS))
+    return seconds if budget is None else min(budget, seconds)
+
+
+def evaluating(plan: Plan) -> float:
+    """Returns the seconds from the last case to the end of the command."""
+    return EVALUATING_LEAST + EVALUATING * sum(len(launch.cases) for launch in plan.launches)
+
+
+def whole(plan: Plan, free: float = 1.0, budget: float | None = None) -> float:
+    """Returns the seconds from the first case to the end of the command."""
+    return measuring(plan, free, budget) + evaluating(plan)
+
+
+def cases(plan: Plan) -> int:
+    """Returns the number of cases as the result counts them: each once, however many launches it has."""
+    return sum(len(launch.cases) for launch in plan.launches if launch.repetition == 1)
