@@ -311,8 +311,8 @@ def test_a_device_that_shares_the_cores_is_told_to_do_so() -> None:
 
 def test_a_difference_that_is_not_sure_is_not_called_one() -> None:
     (told,) = mixed_mode.find(with_device(in_modes("vector", 1e-3, 2e-3, 1.1e-3, launches=2, spread=0.3)))
-    assert told.level == "good"
-    assert "not certain in 1" in told.seen
+    assert told.level == "undecided"
+    assert "cannot decide" in told.seen
 
 
 def test_other_threads_or_sizes_are_not_compared() -> None:

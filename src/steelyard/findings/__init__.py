@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from steelyard import doors
+from steelyard.findings import durations
 from steelyard.model import Evaluation, Finding
 from steelyard.words import plural
 
@@ -57,7 +58,7 @@ def judge(evaluation: Evaluation) -> Evaluation:
             findings += importlib.import_module(module).find(evaluation)
         except Exception as error:  # a rule that fails must not hide the findings of the others
             findings.append(_failed_rule(name, error))
-    return replace(evaluation, findings=ranked(findings))
+    return replace(evaluation, findings=durations.state(ranked(findings), evaluation))
 
 
 def _failed_rule(rule: str, error: Exception) -> Finding:

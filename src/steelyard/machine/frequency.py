@@ -44,7 +44,7 @@ def _policies(files: KernelFiles) -> Iterator[Setting]:
             reason = "" if having else f"no policy has a readable {file}"
             yield Setting(name, _summed_up(files, having), f"{of_each}/{file}", reason)
         else:
-            reason = f"there is no {_CPU}/cpufreq/policy0 here, so this kernel does not control the frequency"
+            reason = f"there is no {_CPU}/cpufreq here, so this kernel does not control the frequency"
             yield Setting(name, None, f"{_CPU}/cpufreq", reason)
 
 

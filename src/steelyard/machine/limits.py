@@ -39,7 +39,7 @@ def _flops(machine: Machine, true_clock: float, doubles: int) -> Limit:
     quota = " (a control group's quota)" if cores < _cores(machine) else ""
     source = (
         f"{cores:g} cores{quota} × {quantity(true_clock, 'Hz')} true clock × "
-        f"{machine.fma_width} doubles × {machine.fma_units} fused multiply-add pipes × 2"
+        f"{machine.fma_width} doubles × {machine.fma_units} fused multiply-add units × 2"
     )
     return Limit(cores * true_clock * doubles * 2, "flop/s", source)
 

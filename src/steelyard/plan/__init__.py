@@ -51,6 +51,45 @@ def make(
 
     UsageError for a setting that no benchmark has, for an impossible placement, and if nothing is left to run.
     """
+    cases = _all_cases(benchmarks, machine, effort, settings, mpis)
+    for case in itertools.chain.from_iterable(cases.values()):
+        cpus_of(machine, case.parameters)  # an impossible placement is refused before anything has started
+    fixed, sampled = _seconds(cases, machine, len(toolchains))
+    if budget is None:
+        launches, shorter = _repetitions(effort, fixed, sampled, len(toolchains))
+    else:
+        launches = math.floor(budget / (fixed + sampled))
+        if launches < 2 <= effort.launches:
+            return _by_value(benchmarks, machine, effort, cases, toolchains, budget, seed)
+        launches = min(launches, effort.launches)
+        shorter = min(1.0, max(SHORTENED, (budget / launches - fixed) / sampled))
+    made = _launches(cases, toolchains, launches, shorter, seed)
+    return Plan(effort.name, seed, made, launches * (fixed + shorter * sampled))
+
+
+def estimate(
+    benchmarks: Mapping[str, Benchmark],
+    machine: Machine,
+    effort: Effort,
+    settings: Settings,
+    toolchains: int,
+    mpis: Sequence[str] = (),
+) -> float:
+    """Returns the seconds of the plan that `make` returns for this number of toolchains without a budget.
+
+    It neither makes the launches nor places the cases, which takes most of the time. UsageError as in `make`.
+    """
+    fixed, sampled = _seconds(_all_cases(benchmarks, machine, effort, settings, mpis), machine, toolchains)
+    launches, shorter = _repetitions(effort, fixed, sampled, toolchains)
+    return launches * (fixed + shorter * sampled)
+
+
+Cases = Mapping[tuple[str, str], Sequence[Case]]  # by the names of the benchmark and of the programming model
+
+
+def _all_cases(
+    benchmarks: Mapping[str, Benchmark], machine: Machine, effort: Effort, settings: Settings, mpis: Sequence[str]
+) -> dict[tuple[str, str], list[Case]]:
     refuse(benchmarks, machine, effort, settings, mpis)
     cases = {
         (name, source.model): _cases(benchmark, source, machine, effort, settings, mpis)
@@ -60,23 +99,16 @@ def make(
     if not any(cases.values()):
         asked = ", ".join(f"{k}={','.join(map(str, v))}" for k, v in settings.items())
         raise UsageError(f"There is no case to measure with {asked or 'these benchmarks on this machine'}.")
-    fixed, sampled = _seconds(cases, machine, len(toolchains))
-    launches, shorter = effort.launches, 1.0
-    if budget is not None:
-        launches = math.floor(budget / (fixed + sampled))
-        if launches < 2 <= effort.launches:
-            return _by_value(benchmarks, machine, effort, cases, toolchains, budget, seed)
-        launches = min(launches, effort.launches)
-        shorter = min(1.0, max(SHORTENED, (budget / launches - fixed) / sampled))
-    elif effort.seconds is not None:
-        whole = effort.seconds * len(toolchains)
-        launches = max(2, min(launches, math.floor(whole / (fixed + SHORTEST * sampled))))
-        shorter = min(1.0, max(SHORTEST, (whole / launches - fixed) / sampled))
-    made = _launches(cases, toolchains, launches, shorter, seed)
-    return Plan(effort.name, seed, made, launches * (fixed + shorter * sampled))
+    return cases
 
 
-Cases = Mapping[tuple[str, str], Sequence[Case]]  # by the names of the benchmark and of the programming model
+def _repetitions(effort: Effort, fixed: float, sampled: float, toolchains: int) -> tuple[int, float]:
+    """Returns the number of launches and the share of its time that each case gets, without a budget."""
+    if effort.seconds is None:
+        return effort.launches, 1.0
+    whole = effort.seconds * toolchains
+    launches = max(2, min(effort.launches, math.floor(whole / (fixed + SHORTEST * sampled))))
+    return launches, min(1.0, max(SHORTEST, (whole / launches - fixed) / sampled))
 
 
 def _seconds(cases: Cases, machine: Machine, toolchains: int) -> tuple[float, float]:
@@ -202,7 +234,6 @@ def _cases(
             factors["mpi"] = tuple(m for m in mpis if source.mpis is None or m in source.mpis)
         full = replace(block, values={**block.values, **factors})
         for point in _points(full, settings, PARALLEL if source.parallel else GENERAL):
-            cpus_of(machine, point)  # an impossible placement is refused before anything has started
             kernel = str(point.pop("kernel"))
             sampling, setup = block.sampling or effort.sampling, block.setup_seconds
             if block.expected:

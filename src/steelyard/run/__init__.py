@@ -19,7 +19,7 @@ from steelyard.plan.length import measuring
 from steelyard.plan.second import Patience
 from steelyard.records import RunFolder
 from steelyard.records.best_pace import Best
-from steelyard.run.asking import LOOKING, built_with, failed_record, line, record_of, time_limit
+from steelyard.run.asking import LOOKING, built_with, describe_end, failed_record, line, record_of, time_limit
 from steelyard.statistics.results.identity import identity
 from steelyard.statistics.validity.pace import Bounds, seconds_waited
 from steelyard.statistics.validity.verdict import name_disturbance
@@ -207,7 +207,7 @@ class Evaluator:
                 # The signal may also be for this process and arrive in a moment; then the case must not become a record.
                 if failure.code in ENDED:
                     self.around.wait(AFTER_SIGNAL)
-                self._keep(failed_record(launch, index, case, attempt, str(failure)))
+                self._keep(failed_record(launch, index, case, attempt, str(failure), brief=describe_end(failure)))
                 return False
             record = record_of(launch, index, case, attempt, answer, self.best)
             self._keep(record)

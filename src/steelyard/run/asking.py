@@ -1,16 +1,19 @@
 """Writes the line that asks a program for a case, and turns its answer into a record."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from steelyard.errors import ProgramFailed
 from steelyard.evidence import noted
 from steelyard.model import Case, Check, Launch, Machine, Parameters, Record, Scalar, Verdict
 from steelyard.model.observed import Kind, Observed
 from steelyard.model.plain import from_plain, scalar
 from steelyard.plan import cpus_of
 from steelyard.plan.refusal import STARTED
+from steelyard.programs import is_remark
 from steelyard.records.best_pace import Best
 from steelyard.statistics.validity.pace import UNBOUNDED, Bounds
 from steelyard.statistics.validity.verdict import judge_record
@@ -100,12 +103,23 @@ def record_of(
     return judge_record(record, best.bounds_of(record) if best else UNBOUNDED)
 
 
+def describe_end(failure: ProgramFailed) -> str:
+    """Returns how a program ended, and the first line that it printed."""
+    ended = "did not end in time" if failure.code is None else f"ended with exit code {failure.code}"
+    lines = [line.strip() for line in failure.output.splitlines() if re.search(r"\w", line)]
+    first = next((line for line in lines if not is_remark(line)), lines[0] if lines else "nothing")
+    return f"the program {ended}, and printed: {first}"
+
+
 def failed_record(
-    launch: Launch, index: int, case: Case, attempt: int, reason: str, detail: str = "did not end"
+    launch: Launch, index: int, case: Case, attempt: int, reason: str, detail: str = "did not end", brief: str = ""
 ) -> Record:
-    """Returns the record of a case whose program died, or whose answer cannot be read, with the reason."""
+    """Returns the record of a case whose program died, or whose answer cannot be read, with the reason.
+
+    The verdict has the reason, too, or `brief` words for it.
+    """
     parameters = {**case.parameters, "toolchain": launch.toolchain}
-    verdict = Verdict("INVALID", (noted("error", reason),))
+    verdict = Verdict("INVALID", (noted("error", brief or reason),))
     return Record(
         benchmark=case.benchmark,
         kernel=case.kernel,

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from steelyard.applications.benchmarks.application.npb import results as npb
+from steelyard.findings.open_questions import UNCERTAIN, measure_again, undecided
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.difference.compare import Comparison, compare_all
 from steelyard.statistics.results import applications, cases, messages
@@ -35,31 +36,36 @@ def find(evaluation: Evaluation) -> list[Finding]:
     calls = [p.comparison.call for p in pairs]
     different, clear = "FASTER" in calls or "SLOWER" in calls, "UNCLEAR" not in calls
     furthest = sorted(pairs, key=lambda p: -max(p.comparison.ratio, 1 / p.comparison.ratio))[:NAMED]
+    lines = tuple(_line(p) for p in furthest)
+    if not different and not clear:
+        level = cases.doubt(*(result for p in pairs for result in (p.sided, p.sent)))
+        again = measure_again(evaluation, level, *dict.fromkeys(p.sided.benchmark for p in pairs))
+        names = " or ".join(find_words("model", model) or model for model in models)
+        question = f"Steelyard cannot decide whether {names} is faster than MPI messages."
+        return [undecided("one_sided", question, lines, UNCERTAIN, again)]
     return [
         Finding(
             "one_sided",
-            "good" if clear and not different else "notice",
+            "notice" if different else "good",
             " ".join(_claim(m, [p for p in pairs if applications.model(p.sided) == m]) for m in models),
-            tuple(_line(p) for p in furthest),
-            _cause(different, clear),
+            lines,
+            _cause(different),
             "Use the faster variant for such exchanges. The difference is valid for this MPI and this transport only."
             if different
-            else ("" if clear else "Use more launches: steelyard run --preset standard, or --preset full."),
+            else "",
             effect=max(max(p.comparison.ratio, 1 / p.comparison.ratio) for p in pairs) if different else None,
             reach="program",
         )
     ]
 
 
-def _cause(different: bool, clear: bool) -> str:
+def _cause(different: bool) -> str:
     if different:
         return (
             "Writing into the memory of another rank needs no matching of messages, but each exchange needs a separate "
-            "synchronisation. MPIs often implement one on top of the other."
+            "synchronisation. Many MPIs implement one of them with the other."
         )
-    if clear:
-        return "The programs mostly compute, or both variants use the same copies."
-    return "The launches differ from each other by more than the models do, or there were too few launches."
+    return "The programs mostly compute, or both variants copy the data in the same way."
 
 
 def _claim(model: str, pairs: list[Pair]) -> str:

@@ -1,5 +1,6 @@
 """Rule: compares OpenMP threads with Steelyard's own threads in programs that ran on both"""
 
+from steelyard.findings.open_questions import UNCERTAIN, measure_again, undecided
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.results import applications, cases, messages
 from steelyard.statistics.results.alternatives import Rivals, compare_rivals, summarise_rivals
@@ -20,16 +21,21 @@ def find(evaluation: Evaluation) -> list[Finding]:
     rivals = compare_rivals([(ours[_case(r)], r) for r in theirs])
     calls = {r.comparison.call for r in rivals}
     different = bool(calls & {"FASTER", "SLOWER"})
-    furthest = sorted(rivals, key=lambda r: -r.effect)
+    lines = tuple(_line(r) for r in sorted(rivals, key=lambda r: -r.effect)[:NAMED])
+    if not different and "UNCLEAR" in calls:
+        level = cases.doubt(*(result for r in rivals for result in (r.first, r.second)))
+        again = measure_again(evaluation, level, *dict.fromkeys(r.second.benchmark for r in rivals))
+        question = "Steelyard cannot decide whether OpenMP threads or Steelyard threads are faster."
+        return [undecided("openmp", question, lines, UNCERTAIN, again)]
     return [
         Finding(
             "openmp",
-            "good" if calls == {"SAME"} else "notice",
+            "notice" if different else "good",
             summarise_rivals("OpenMP threads", "Steelyard threads", rivals)
             + cases.caution(*(x for r in rivals for x in (r.first, r.second))),
-            tuple(_line(r) for r in furthest[:NAMED]),
-            _cause(different, "UNCLEAR" in calls),
-            _remedy(different, "UNCLEAR" in calls),
+            lines,
+            _cause(different),
+            _remedy(different),
             effect=max(r.effect for r in rivals if r.comparison.call in ("FASTER", "SLOWER")) if different else None,
             reach="program",
         )
@@ -57,22 +63,20 @@ def _line(pair: Rivals) -> str:
     )
 
 
-def _cause(different: bool, unclear: bool) -> str:
+def _cause(different: bool) -> str:
     if different:
         return (
-            "Both compute the same on the same processors. They differ in how threads start, meet at a barrier and wait. The "
+            "Both kinds of threads compute the same on the same processors. They start, wait and synchronise differently, so the "
             "difference grows with the number of barriers."
         )
-    if unclear:
-        return "The launches differ from each other by more than the two kinds of threads do, or there were too few launches."
     return "These programs have so few barriers that the kind of threads makes no difference."
 
 
-def _remedy(different: bool, unclear: bool) -> str:
+def _remedy(different: bool) -> str:
     if different:
         return (
             "Use the faster kind of threads for such programs. To compare how the OpenMP runtime waits: steelyard "
             "run --only application --set "
             "model=openmp --set wait_policy=active,passive."
         )
-    return "Use more launches: steelyard run --preset standard, or --preset full." if unclear else ""
+    return ""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from steelyard.findings.open_questions import UNCERTAIN, measure_again, undecided
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.results import applications, cases, messages
 from steelyard.statistics.results.alternatives import SMALLEST, Rivals, compare_rivals
@@ -40,14 +41,20 @@ def find(evaluation: Evaluation) -> list[Finding]:
     same = all(o.comparison.call == "SAME" for c in choices for o in c.others)
     caution = cases.caution(*(r for c in choices for o in c.others for r in (o.first, o.second)))
     ordered = [*matter, *(c for c in choices if not c.worse)]
+    lines = tuple(_line(c) for c in ordered[:NAMED])
+    if not matter and not same:
+        results = [r for c in choices for o in c.others for r in (o.first, o.second)]
+        again = measure_again(evaluation, cases.doubt(*results), *dict.fromkeys(r.benchmark for r in results))
+        question = "Steelyard cannot decide which division of the same cores into ranks and threads is fastest."
+        return [undecided("threads_or_ranks", question, lines, UNCERTAIN, again)]
     return [
         Finding(
             "threads_or_ranks",
-            "good" if same else "notice",
-            f"{_claim(matter, choices, same)}{caution}",
-            tuple(_line(c) for c in ordered[:NAMED]),
-            _cause(bool(matter), same),
-            _remedy(matter, same),
+            "notice" if matter else "good",
+            f"{_claim(matter, choices)}{caution}",
+            lines,
+            _cause(bool(matter)),
+            _remedy(matter),
             effect=matter[0].worse[0].comparison.ratio if matter else None,
             reach="program",
         )
@@ -123,7 +130,7 @@ def _program(choice: Choice) -> str:
     return f"{program}{f' ({words})' if words else ''} on {plural(choice.cores, 'core')}"
 
 
-def _claim(matter: list[Choice], choices: list[Choice], same: bool) -> str:
+def _claim(matter: list[Choice], choices: list[Choice]) -> str:
     if matter:
         first = matter[0]
         worst = first.worse[0]
@@ -132,10 +139,10 @@ def _claim(matter: list[Choice], choices: list[Choice], same: bool) -> str:
             f"The division of the cores into ranks and threads matters {many}. {_program(first)} is fastest with "
             f"{_division_label(first.fastest)}; with {_division_label(worst.second)} it takes {worst.longer} times as long."
         )
-    if same:
-        many = f"any of {len(choices)} cases" if len(choices) > 1 else _program(choices[0])
-        return f"Divisions of the same cores into ranks and threads do not differ by more than {percent(SMALLEST)} in {many}."
-    return "The intervals are too wide to compare divisions of the same cores into ranks and threads."
+    many = f"any of {len(choices)} cases" if len(choices) > 1 else _program(choices[0])
+    return (
+        f"Divisions of the same cores into ranks and threads do not differ by more than {percent(SMALLEST)} in {many}."
+    )
 
 
 def _line(choice: Choice) -> str:
@@ -148,19 +155,17 @@ def _call(rivals: Rivals) -> str:
     return {"SLOWER": "", "SAME": " (no difference)"}.get(rivals.comparison.call, " (not decided)")
 
 
-def _cause(matter: bool, same: bool) -> str:
+def _cause(matter: bool) -> str:
     if matter:
         return (
             "Ranks copy data for other ranks and wait for messages, but each has its memory nearby. Threads share "
             "memory, but wait "
             "at barriers and read data from the caches of other cores or from the other socket."
         )
-    if same:
-        return "The programs mostly compute: messages and barriers take only a small part of the time."
-    return "The launches differ from each other by more than the divisions do, or there were too few launches."
+    return "The programs mostly compute: messages and barriers take only a small part of the time."
 
 
-def _remedy(matter: list[Choice], same: bool) -> str:
+def _remedy(matter: list[Choice]) -> str:
     if matter:
         return f"Start this program with {_division_label(matter[0].fastest)} on {plural(matter[0].cores, 'core')}."
-    return "" if same else "Use more launches: steelyard run --preset standard, or --preset full."
+    return ""

@@ -165,9 +165,9 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
     numbers = "1 number" if count == 1 else f"{count} numbers in each vector"
     apart = "" if result.parameters.get("operation", "fma") == "fma" else " (if they were fused)"
     if metric == "flops_per_cycle":
-        return Limit(cores / threads * count * wide * 2, "flop/cycle", f"{numbers} × {wide} pipes × 2{apart}")
+        return Limit(cores / threads * count * wide * 2, "flop/cycle", f"{numbers} × {wide} units × 2{apart}")
     named = f"{cores:g} core{'' if cores == 1 else 's'}"
-    source = f"{named} × {quantity(hertz, 'Hz')} true clock under this load × {numbers} × {wide} pipes × 2{apart}"
+    source = f"{named} × {quantity(hertz, 'Hz')} true clock under this load × {numbers} × {wide} units × 2{apart}"
     return Limit(cores * hertz * count * wide * 2, "flop/s", source)
 
 

@@ -190,7 +190,7 @@ def _steadiest(shown: Sequence[Result]) -> str:
     """Returns a sentence on the variation with a leading space; "" if there is none."""
     words = [f"{s.topology} {quantity(s.variation, '%', 2)}" for rows in steadiness(shown)[:1] for s in rows]
     return (
-        f" Variation of the throughput with the message size, the steadiest topology first: {', '.join(words)}."
+        f" Variation of the throughput with the message size, the smallest variation first: {', '.join(words)}."
         if words
         else ""
     )

@@ -1,11 +1,13 @@
-"""Rule: checks whether the cores reach the peak that their pipes, vectors and true clock allow."""
+"""Rule: checks whether the cores reach the peak that their execution units, vectors and true clock allow."""
 
 from collections.abc import Iterable
 from statistics import median
 from typing import NamedTuple
 
 from steelyard.benchmarks.core.peak import WIDTHS, clock_under_load, limit
-from steelyard.model import Evaluation, Finding, Limit, Machine, Record, Result
+from steelyard.findings import disturbances, settings
+from steelyard.findings.open_questions import NO_LIMIT, undecided
+from steelyard.model import Evaluation, Finding, Limit, Machine, Result
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.result import rests_on
 from steelyard.statistics.validity import trust
@@ -15,8 +17,7 @@ from steelyard.words import in_words
 BENCHMARK = "core.peak"
 NEAR = 0.97  # of the limit: the ends of the samples and a moving clock cost less than 3 %
 ABOVE = 1.03  # the limit is wrong above this share; its clock is accurate to half a percent, and moves
-SHARED = 0.85  # of the most additions per cycle in the run, as in shared_core
-PIPE = 0.05  # relative tolerance for the speed of a processor with one pipe less
+PIPE = 0.05  # relative tolerance for the speed of a processor with one execution unit less
 
 
 class Judged(NamedTuple):
@@ -50,19 +51,19 @@ def find(evaluation: Evaluation) -> list[Finding]:
     claim = f"The widest vectors reach {details}.{caution}"
     if max(shares) > ABOVE:
         doubt = max(shares)
-        cause = "The processor has more pipes than the table of processors states, or the clock rose after Steelyard read it."
+        cause = "The processor has more execution units than the table of processors states, or its clock rose later."
         remedy = "Set the peak in a system file (flops = …, --system FILE.toml), and report the processor."
         much = percent(doubt)
         claim = f"The widest vectors reach {much} of their limit, which is impossible: {details}.{caution}"
         return [Finding("peak", "notice", claim, evidence, cause, remedy, BENCHMARK, effect=doubt, reach="figures")]
     if min(shares) >= NEAR:
-        cause = "All pipes of the processor are busy in every cycle. Their number is that of the processor table."
+        cause = "The cores start as many vector operations in every cycle as the processor can."
         return [Finding("peak", "good", claim, evidence, cause, "", BENCHMARK)]
     low = min(judged, key=lambda j: j.share)
     narrower = [
         j for j in _judge_all(fused, machine) if j.result.parameters["threads"] == low.result.parameters["threads"]
     ]
-    cause, remedy = _why(low, narrower, evaluation.run.records)
+    cause, remedy = _why(low, narrower, machine)
     evidence = (*evidence, *map(_line, narrower))
     effect = 1 / low.share if low.share > 0 else None
     return [Finding("peak", "notice", claim, evidence, cause, remedy, BENCHMARK, effect=effect)]
@@ -112,54 +113,36 @@ def _clock_note(judged: Judged, machine: Machine) -> list[str]:
     return [f"The clock under this load is {clock}. The result is {percent(share)} of the node limit ({whole.source})."]
 
 
-def _why(low: Judged, narrower: list[Judged], records: Iterable[Record]) -> tuple[str, str]:
+def _why(low: Judged, narrower: list[Judged], machine: Machine) -> tuple[str, str]:
     """Returns the likely cause and the remedy."""
     again = f"steelyard run --only {BENCHMARK}"
-    rates = sorted(rate for r in records if (rate := _issued(r)) is not None)
-    issued = [rate for r in rests_on(low.result) if (rate := _issued(r)) is not None]
-    if issued and median(issued) < SHARED * rates[-1 - len(rates) // 50]:
-        cause = (
-            f"Other work shared the cores: they issued {median(issued):.2g} additions per cycle, and "
-            f"{rates[-1]:.2g} at other times."
-        )
-        return (
-            cause,
-            f"Keep the other hardware threads idle, or use whole cores in a cloud. Then measure again: {again}",
-        )
     if low.result.verdict.level == "DISTURBED":
-        return (
-            "Other programs used the processors during the measurement.",
-            f"Measure again on a quiet machine: {again}",
-        )
+        kind = disturbances.name(low.result) or disturbances.UNNAMED
+        remedy = disturbances.remedy(kind, machine)
+        return f"The measurement was disturbed: {kind}.", f"{remedy} Then measure again: {again}".strip()
     others = [j for j in narrower if _width(j.result) != _width(low.result)]
     reached = bool(others) and all(j.share >= NEAR for j in others)
     if reached and abs(low.share - 0.5) < PIPE / 2:
         cause = (
-            "Narrower vectors reach their limits, but the widest reach half: the processor has one pipe of this "
-            "width, not two."
+            "Narrower vectors reach their limits, but the widest reach half: the processor has one execution "
+            "unit of this width, not two."
         )
         return cause, "Set the true peak in a system file (flops = …, --system FILE.toml), and report the processor."
     if reached:
         cause = "Narrower vectors reach their limits. Wide vectors reduce the clock more than the clock reading shows."
         return cause, "Check the clock by vector width in the figure, the processor temperature and its power limit."
     cause = "The clock changes, the cores wait (a quota, a hypervisor), or the table of processors is wrong."
-    return cause, f"Check the settings: steelyard doctor. Then measure again: {again}"
-
-
-def _issued(record: Record) -> float | None:
-    readings = [float(x) for x in record.surroundings.samples.issued or () if x and x > 0]
-    return median(readings) if readings else None
+    return cause, f"{settings.check(machine)}Measure again: {again}"
 
 
 def _unknown(best: Result, machine: Machine) -> Finding:
-    return Finding(
+    return undecided(
         "peak",
-        "notice",
-        f"The widest vectors reach {quantity(best.metrics['flops'].value, 'flop/s')} with "
-        f"{in_words('threads', best.parameters.get('threads'))}. The limit is unknown, so the share cannot be computed."
-        f"{cases.caution(best)}",
+        f"Steelyard cannot compute which share of their limit the widest vectors reach. They reach "
+        f"{quantity(best.metrics['flops'].value, 'flop/s')} with {in_words('threads', best.parameters.get('threads'))}, but the "
+        "limit is unknown.",
         (_no_limit(best, machine),),
-        "The processor is not in the table of processors, or its clock could not be measured.",
+        NO_LIMIT,
         "Write the peak from the data sheet into a file (flops = 512e9 for 512 Gflop/s in double precision): steelyard run "
         "--system FILE.toml",
         BENCHMARK,
@@ -169,7 +152,7 @@ def _unknown(best: Result, machine: Machine) -> Finding:
 def _no_limit(best: Result, machine: Machine) -> str:
     """Returns a sentence on the reason why the limit of the result is unknown."""
     if machine.fma_width is None or machine.fma_units is None:
-        return f"The pipes of the processor '{machine.processor}' are unknown."
+        return f"The execution units of the processor '{machine.processor}' are unknown."
     if not any(map(clock_under_load, rests_on(best))):
         return "The clock under this load was not measured."
-    return "The number of pipes for vectors of this width is unknown."
+    return "The number of execution units for vectors of this width is unknown."

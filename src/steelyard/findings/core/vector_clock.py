@@ -4,6 +4,7 @@ from statistics import median
 from typing import NamedTuple
 
 from steelyard.benchmarks.core.peak import WIDTHS, clock_under_load
+from steelyard.findings.open_questions import UNCERTAIN, doubtful, measure_again, undecided
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.result import rests_on
@@ -62,12 +63,11 @@ def find(evaluation: Evaluation) -> list[Finding]:
     ends = f"{quantity(median(worst.wide), 'Hz')} with {widest}, {quantity(median(worst.scalar), 'Hz')} with scalars"
     where = in_words("threads", worst.threads)
     if not worst.apart:
-        claim = (
-            f"Steelyard cannot decide whether wide vectors reduce the clock: the readings overlap. The clock is {ends} "
-            f"({where}).{caution}"
-        )
-        cause = "The clock changes for other reasons: turbo, other programs, or other guests."
-        return [Finding("vector_clock", "notice", claim, evidence, cause, _again(), BENCHMARK)]
+        question = "Steelyard cannot decide whether wide vectors reduce the clock. "
+        question += f"The median is {ends} ({where}), but the readings overlap."
+        level = cases.doubt(*fused)
+        again = measure_again(evaluation, level, BENCHMARK)
+        return [undecided("vector_clock", question, evidence, doubtful(level) or UNCERTAIN, again, BENCHMARK)]
     claim = f"Wide vectors reduce the clock by {quantity(worst.drop, '%', 2)}: {ends} ({where}).{caution}"
     cause = (
         "The processor lowers its clock because wide multiplications need much power (frequency licence). Other code on the "
@@ -120,7 +120,3 @@ def _gain_note(results: list[Result], clocks: Clocks) -> str:
         return ""
     gain = speeds[widths[-1]] / speeds[widths[-2]]
     return f" For pure arithmetic, {_bits(widths[-1])} are {gain:.2g} times as fast as {_bits(widths[-2])}."
-
-
-def _again() -> str:
-    return f"Measure again on a quiet machine: steelyard run --only {BENCHMARK}"

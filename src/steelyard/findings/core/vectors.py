@@ -1,12 +1,9 @@
 """Rule: finds loops that the compiler does not vectorise well, by their speed relative to the scalar loop."""
 
-from itertools import combinations
-
 from steelyard.benchmarks.core import groups
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.cost import Ratio, ratio
-from steelyard.units import percent
 
 BENCHMARK = "core.kernels"
 # The elements are independent, so only the compiler can prevent vectors. Loops that move data through an index or with
@@ -17,13 +14,12 @@ PURE = ("horner5", "horner9", "horner17")
 LITTLE = 1.5  # vectors of two doubles gain up to 2 even in a divider
 HALF = 0.55  # of the width: vectors of half the width of the processor gain a half at most
 WORSE = 0.9  # the placement of code explains smaller losses
-SMALLEST = 0.03  # difference between compilers: the placement of code and data explains smaller ones
 NAMED = 12
 Gain = tuple[Result, Ratio]
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
-    """Returns a finding for each toolchain and for each pair of toolchains, with vectors in the first-level cache."""
+    """Returns a finding for each toolchain, with vectors in the first-level cache."""
     pairs = [
         p
         for k in groups.KERNELS
@@ -35,11 +31,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         if (gained := ratio(scalar, vectors)) is not None:
             gains.setdefault(str(vectors.parameters.get("toolchain", "")), []).append((vectors, gained))
     width = evaluation.run.machine.fma_width
-    findings = [finding for name, members in gains.items() if (finding := _judge(name, members, width))]
-    compiled = {name: {r.kernel: r for r, _ in members} for name, members in gains.items()}
-    return findings + [
-        _compare(a, b, compiled) for a, b in combinations(compiled, 2) if set(compiled[a]) & set(compiled[b])
-    ]
+    return [finding for name, members in gains.items() if (finding := _judge(name, members, width))]
 
 
 def _smallest(pairs: list[tuple[Result, Result]]) -> list[tuple[Result, Result]]:
@@ -141,38 +133,6 @@ def _remedies(none: list[Gain], narrow: list[Gain], worse: list[Gain]) -> list[s
     if worse:
         remedies.append("Keep such loops scalar: #pragma GCC novector (GCC 14), #pragma clang loop vectorize(disable).")
     return remedies
-
-
-def _compare(a: str, b: str, compiled: dict[str, dict[str, Result]]) -> Finding:
-    """Compares the kernels of two toolchains, the largest difference first."""
-    both = [(x, compiled[b][k]) for k, x in compiled[a].items() if k in compiled[b]]
-    ratios = sorted(
-        ((x, y, r) for x, y in both if (r := ratio(y, x)) is not None), key=lambda m: -max(m[2].value, 1 / m[2].value)
-    )
-    slower = [m for m in ratios if m[2].low > 1 and m[2].value > 1 + SMALLEST]
-    faster = [m for m in ratios if m[2].high < 1 and m[2].value < 1 / (1 + SMALLEST)]
-    different = slower + faster
-    lines = tuple(
-        f"{x.kernel}: {b} takes {r.value:.2f} times as long as {a} ({r.low:.2f} to {r.high:.2f}).{cases.caution(x, y)}"
-        for x, y, r in (ratios if not different else sorted(different, key=lambda m: -max(m[2].value, 1 / m[2].value)))[
-            :NAMED
-        ]
-    )
-    parts = [f"{b} is {word} in {len(m)} of {len(ratios)}" for m, word in ((slower, "slower"), (faster, "faster")) if m]
-    claim = (
-        f"The same loops with two compilers: compared with {a}, {' and '.join(parts)}."
-        if parts
-        else f"The same loops with two compilers: no difference above {percent(SMALLEST)} between {a} and {b} is certain."
-    )
-    if not different:
-        cause = "Both compilers generate equally fast code for these loops."
-        return Finding("vectors", "good", claim, lines, cause, "", BENCHMARK)
-    cause = (
-        "The compilers differ in vectorisation: in the width, in the unrolling, or in the loops that they vectorise."
-    )
-    remedy = "Use the faster compiler for such loops, and name the compiler and its flags with every figure."
-    effect = max(max(r.value, 1 / r.value) for _, _, r in different)
-    return Finding("vectors", "notice", claim, lines, cause, remedy, BENCHMARK, effect=effect, reach="program")
 
 
 def _verb(gains: list[Gain], one: str, several: str) -> str:

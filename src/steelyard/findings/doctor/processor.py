@@ -63,10 +63,10 @@ def turbo(machine: Machine) -> Advice:
 
 
 def smt(machine: Machine) -> Advice:
-    """Checks SMT: the hardware threads of one core share its pipes and caches."""
+    """Checks SMT: the hardware threads of one core share its execution units and caches."""
     why = (
-        "Two hardware threads of a core share its pipes and caches, so work on one slows the other down. Steelyard pins each "
-        "thread to a separate core as long as there are cores. Threads that are not pinned may share a core."
+        "Two hardware threads of a core share its execution units and caches, so work on one slows the other down. Steelyard "
+        "pins each thread to a separate core as long as there are cores. Threads that are not pinned may share a core."
     )
     smt_setting = setting(machine, "smt")
     if smt_setting.value is None:

@@ -3,6 +3,7 @@
 from itertools import combinations
 from statistics import geometric_mean
 
+from steelyard.findings.open_questions import UNCERTAIN, measure_again, undecided
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.difference.compare import Comparison, compare_all
 from steelyard.statistics.results import cases
@@ -22,11 +23,13 @@ def find(evaluation: Evaluation) -> list[Finding]:
         pairs = cases.pairs(usable, "toolchain", a, b)
         if pairs:
             compared = compare_all([(launches(x), launches(y)) for x, y in pairs], SMALLEST)
-            findings.append(_finding(a, b, list(zip(pairs, compared, strict=True))))
+            findings.append(_finding(evaluation, a, b, list(zip(pairs, compared, strict=True))))
     return findings
 
 
-def _finding(a: str, b: str, compared: list[tuple[tuple[Result, Result], Comparison]]) -> Finding:
+def _finding(
+    evaluation: Evaluation, a: str, b: str, compared: list[tuple[tuple[Result, Result], Comparison]]
+) -> Finding:
     kernels: dict[tuple[str, str], list[tuple[tuple[Result, Result], Comparison]]] = {}
     for pair, comparison in compared:
         kernels.setdefault((pair[0].benchmark, pair[0].kernel), []).append((pair, comparison))
@@ -37,13 +40,19 @@ def _finding(a: str, b: str, compared: list[tuple[tuple[Result, Result], Compari
         f"{b} is faster than {a} in {faster} of {len(calls)} cases and slower in {slower}. "
         f"In the other {len(calls) - different}, no difference above {percent(SMALLEST)} is certain."
     )
-    lines = sorted(kernels.items(), key=lambda item: -_furthest(item[1]))[:NAMED]
+    ordered = sorted(kernels.items(), key=lambda item: -_furthest(item[1]))[:NAMED]
+    lines = tuple(_line(name, members, b, a) for name, members in ordered)
+    if not different and 2 * calls.count("UNCLEAR") > len(calls):
+        level = cases.doubt(*(result for pair, _ in compared for result in pair))
+        again = measure_again(evaluation, level, *dict.fromkeys(name for name, _ in kernels))
+        question = f"Steelyard cannot decide whether {a} and {b} generate equally fast code."
+        return undecided("compilers", question, lines, UNCERTAIN, again)
     return Finding(
         "compilers",
         "notice" if different else "good",
         claim,
-        tuple(_line(name, members, b, a) for name, members in lines),
-        "The compilers differ in how they vectorise, unroll and choose stores."
+        lines,
+        "The compilers choose different vector widths, unroll loops differently, or use other store instructions."
         if different
         else "The memory limits these kernels, or both compilers generate equally fast code.",
         "Use the faster compiler for such loops, and name the compiler with every figure. To compare other "

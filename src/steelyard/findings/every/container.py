@@ -1,5 +1,6 @@
 """Rule: finds limits of a control group (container, batch system) on processors or memory."""
 
+from steelyard.findings import settings
 from steelyard.machine.settings import setting
 from steelyard.model import Evaluation, Finding, Machine
 from steelyard.units import binary_size, quantity
@@ -33,8 +34,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
             " ".join(limits),
             tuple(evidence),
             "A container or a batch system gives this process only a part of the machine. The figures describe that part.",
-            "Start the container without --cpus, --cpuset-cpus and --memory, or ask the batch system for "
-            "whole nodes (sbatch --exclusive --mem=0). steelyard doctor names the files with the limits.",
+            settings.change(machine, "processor quota", "allowed processors", "memory limit")
+            or "Remove the limit of the processor time.",
             effect=max(1.0, len(machine.cpus) / machine.cpu_quota) if machine.cpu_quota else None,
             reach="machine",
         )

@@ -2,6 +2,8 @@
 
 from steelyard.benchmarks.memory.stream import CACHE_RULE, LARGEST_SHARE, VECTORS
 from steelyard.errors import SteelyardError
+from steelyard.findings import settings
+from steelyard.findings.open_questions import undecided
 from steelyard.machine.caches import reachable_cache
 from steelyard.machine.placement import place
 from steelyard.model import Evaluation, Finding, Machine
@@ -38,12 +40,12 @@ def _cpus(machine: Machine, threads: int) -> tuple[int, ...]:
 
 
 def _unknown(vector: int) -> Finding:
-    return Finding(
+    return undecided(
         "cache_rule",
-        "notice",
-        f"No cache size is known. Steelyard cannot check whether vectors of {binary_size(vector)} are large enough.",
+        f"Steelyard cannot decide whether vectors of {binary_size(vector)} are larger than the caches: the sizes of the caches "
+        "are unknown.",
         ("Neither the files of the operating system nor lstopo report the caches of this machine.",),
-        "A hypervisor or a container hides the caches.",
+        "The sizes of the caches are unknown.",
         f"Check whether the bandwidth still falls with larger vectors: steelyard run --only {BENCHMARK} --set "
         f"kernel=triad --set elements={vector // 2},{vector // 8 * 4}",
         BENCHMARK,
@@ -62,7 +64,8 @@ def _too_small(machine: Machine, vector: int, cache: int, needed: int) -> Findin
             f"{percent(LARGEST_SHARE)} of the free memory."
         )
         cause = "There is too little free memory for the rule."
-        remedy = "Free some memory or remove the limit of the container (steelyard doctor names it). Then run again."
+        remedy = settings.change(machine, "memory limit") or "Free some memory."
+        remedy += f" Then measure again: steelyard run --only {BENCHMARK}"
     else:
         cause = "The size was set to less than the rule requires."
         remedy = f"Let Steelyard choose the size: steelyard run --only {BENCHMARK} (without --set elements=…)."

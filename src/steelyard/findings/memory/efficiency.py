@@ -1,7 +1,10 @@
 """Rule: compares the Triad bandwidth with the memory limit, or says how to set an unknown limit."""
 
+from steelyard.findings import settings
+from steelyard.findings.memory import plateau
+from steelyard.findings.open_questions import NO_LIMIT, doubtful, measure_again, undecided
 from steelyard.machine.limits import bandwidth_unknown
-from steelyard.model import Evaluation, Finding, Limit, Result, Value
+from steelyard.model import Evaluation, Finding, Limit, Machine, Result, Value
 from steelyard.statistics.results import cases
 from steelyard.statistics.validity import trust
 from steelyard.units import percent, quantity
@@ -23,7 +26,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     best = max(trusted, key=lambda r: _moved(r).value)
     limit = _limit(evaluation, best)
     if limit is not None and limit.value > 0:
-        return [_compared(best, limit, len(evaluation.run.machine.cpus))]
+        return [_compared(evaluation, best, limit)]
     given = evaluation.run.machine.limits.get("memory_bandwidth")
     fastest = max(trusted, key=lambda r: r.metrics["bandwidth"].value)
     return [] if given else [_unknown_limit(evaluation, fastest)]
@@ -40,7 +43,7 @@ def _limit(evaluation: Evaluation, result: Result) -> Limit | None:
     return benchmark.known_limit("traffic", result, evaluation.run.machine)
 
 
-def _compared(best: Result, limit: Limit, processors: int) -> Finding:
+def _compared(evaluation: Evaluation, best: Result, limit: Limit) -> Finding:
     moved, counted = _moved(best), best.metrics["bandwidth"]
     share = moved.value / limit.value
     caution = cases.caution(best)
@@ -54,8 +57,9 @@ def _compared(best: Result, limit: Limit, processors: int) -> Finding:
         "the limit.",
     )
     if share > ABOVE:
-        cause = "The limit is too low (a wrong system file or wrong firmware data), or Triad measured a cache."
-        remedy = "Check the memory modules (sudo dmidecode -t memory) and the findings on the vector size."
+        cause = "The limit is too low (a wrong system file or wrong firmware data)"
+        cause += "." if plateau.is_flat(evaluation) else ", or Triad measured a cache."
+        remedy = "Compare the limit with the memory modules (sudo dmidecode -t memory). Correct it in a system file (--system)."
         return Finding(
             "efficiency",
             "notice",
@@ -68,25 +72,27 @@ def _compared(best: Result, limit: Limit, processors: int) -> Finding:
             reach="figures",
         )
     if share >= NEAR:
-        level = "notice" if caution else "good"
+        if reason := doubtful(cases.doubt(best)):
+            again = measure_again(evaluation, best.verdict.level, BENCHMARK)
+            return undecided("efficiency", claim, evidence, reason, again, BENCHMARK)
         cause = "The memory itself is the limit."
-        remedy = trust.again(trust.mark(best.verdict))
-        return Finding("efficiency", level, claim, evidence, cause, remedy, BENCHMARK)  # type: ignore[arg-type]
-    cause, remedy = _why_low(int(cases.number(best, "threads") or 1), processors)
+        return Finding("efficiency", "good", claim, evidence, cause, "", BENCHMARK)
+    cause, remedy = _why_low(int(cases.number(best, "threads") or 1), evaluation.run.machine)
     return Finding(
         "efficiency", "notice", claim, evidence, cause, remedy, BENCHMARK, effect=1 / share if share > 0 else None
     )
 
 
-def _why_low(threads: int, processors: int) -> tuple[str, str]:
+def _why_low(threads: int, machine: Machine) -> tuple[str, str]:
     """Returns the likely cause and the remedy."""
+    processors = len(machine.cpus)
     if threads < processors:
         cause = f"Only {threads} of {processors} processors were used: too few to fill the memory channels."
         return cause, f"Use all processors: steelyard run --only {BENCHMARK} --set threads={processors}"
     return (
         "Threads and memory are unevenly spread over the nodes, processors are throttled, the memory channels hold "
         "unequal modules, or other guests use the same memory.",
-        "Check the settings: steelyard doctor. Then compare placements: steelyard run --preset standard --only memory.stream "
+        f"{settings.check(machine)}Compare placements: steelyard run --preset standard --only memory.stream "
         "--only memory.placement",
     )
 
@@ -97,14 +103,12 @@ def _conditions(best: Result) -> str:
 
 def _unknown_limit(evaluation: Evaluation, best: Result) -> Finding:
     bandwidth = best.metrics["bandwidth"]
-    return Finding(
+    return undecided(
         "efficiency",
-        "notice",
-        f"Triad reaches {quantity(bandwidth.value, bandwidth.unit)} ({_conditions(best)}). The memory limit is "
-        "unknown, so the share "
-        "cannot be computed.",
+        "Steelyard cannot compute which share of the memory limit Triad reaches. It moves "
+        f"{quantity(bandwidth.value, bandwidth.unit)} ({_conditions(best)}), but the limit is unknown.",
         (bandwidth_unknown(evaluation.run.machine),),
-        "Only root can read the firmware tables (SMBIOS), or a hypervisor hides them.",
+        NO_LIMIT,
         "Run Steelyard once as root. Or write the memory data into a file, for example memory_channels = 2 and "
         "memory_rate = 4800e6 for two channels of DDR5-4800: steelyard run --system FILE.toml",
         BENCHMARK,

@@ -1,10 +1,10 @@
 """Rule: checks whether the worst corner of APEX-MAP agrees with the latency ladder."""
 
+from steelyard.findings.open_questions import doubtful, measure_again, undecided
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.cost import cost, ratio
 from steelyard.statistics.results.tolerance import results_at_point
-from steelyard.statistics.validity import trust
 from steelyard.units import binary_size, quantity
 from steelyard.words import in_words
 
@@ -25,13 +25,13 @@ def find(evaluation: Evaluation) -> list[Finding]:
         corner = cases.where(worst, page_size=page_size)
         corner.sort(key=lambda r: cases.number(r, "accumulators") or 1)
         for result in corner[:1]:
-            finding = _compare(result, cases.where(chase, page_size=page_size))
+            finding = _compare(evaluation, result, cases.where(chase, page_size=page_size))
             if finding:
                 return [finding]
     return []
 
 
-def _compare(corner: Result, chase: list[Result]) -> Finding | None:
+def _compare(evaluation: Evaluation, corner: Result, chase: list[Result]) -> Finding | None:
     size = 8 * (cases.number(corner, "elements") or 0)
     one = [r for r in chase if cases.number(r, "chains") == 1 and cases.number(r, "bytes")]
     if not one or size <= 0:
@@ -55,16 +55,19 @@ def _compare(corner: Result, chase: list[Result]) -> Finding | None:
     )
     consistent = SLOWER <= overlap.value <= FURTHEST
     doubt = cases.doubt(corner, nearest)
+    if consistent and (reason := doubtful(doubt)):
+        again = measure_again(evaluation, doubt, corner.benchmark, nearest.benchmark)
+        return undecided("latency_consistency", claim, evidence, reason, again, corner.benchmark)
     return Finding(
         "latency_consistency",
-        "good" if consistent and doubt == "CLEAN" else "notice",
+        "good" if consistent else "notice",
         claim if consistent else f"{claim} The two figures contradict each other.",
         evidence,
         "The addresses at G are known in advance, so the processor fetches several at once. The time of an access is "
         "the latency divided by this number."
         if consistent
         else "The two kernels ran under different conditions: other pages, another memory node, or a disturbance.",
-        trust.again(doubt)
+        ""
         if consistent
         else "Measure both kernels together, with equal pages: steelyard run --only memory.apexmap "
         "--only memory.latency --set page_size=4k",

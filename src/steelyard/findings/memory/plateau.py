@@ -1,5 +1,6 @@
 """Rule: checks whether the bandwidth still falls as the vectors grow, so that it comes from a cache and not from the memory."""
 
+from steelyard.findings.memory import cache_rule
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.cost import Ratio, ratio
@@ -16,6 +17,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """Compares the two largest sizes of each Triad curve: falling (serious above 20 %) or flat (good)."""
     triad = cases.of(evaluation.results, BENCHMARK, "triad")
     findings: list[Finding] = []
+    too_small = bool(cache_rule.find(evaluation))  # a part of each pass may come from a cache, also on a plateau
     for group in cases.groups(triad, "elements"):
         largest = group[-1]
         smaller = [r for r in group[:-1] if NEAREST <= _size(largest) / _size(r) <= FURTHEST]
@@ -23,7 +25,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         if smaller and largest in cases.select_greatest(triad, "elements"):
             slope = ratio(largest, smaller[-1])
             if slope:
-                findings += _judge(smaller[-1], largest, slope)
+                findings += _judge(smaller[-1], largest, slope, too_small)
     return findings
 
 
@@ -31,7 +33,16 @@ def _size(result: Result) -> float:
     return max(1.0, cases.number(result, "elements") or 1.0)
 
 
-def _judge(smaller: Result, largest: Result, slope: Ratio) -> list[Finding]:
+def is_flat(evaluation: Evaluation) -> bool:
+    """Returns whether a finding states that Triad measured the memory, not a cache."""
+    return any(finding.level == "good" for finding in find(evaluation))
+
+
+def _is_flat(slope: Ratio) -> bool:
+    return slope.low > 1 / FALLING and slope.high < FALLING
+
+
+def _judge(smaller: Result, largest: Result, slope: Ratio, too_small: bool) -> list[Finding]:
     evidence = tuple(_line(r) for r in (smaller, largest))
     caution = cases.caution(smaller, largest)
     if slope.value > FALLING and slope.low > 1:
@@ -52,7 +63,7 @@ def _judge(smaller: Result, largest: Result, slope: Ratio) -> list[Finding]:
                 reach="figures",
             )
         ]
-    if slope.low > 1 / FALLING and slope.high < FALLING and not caution:
+    if _is_flat(slope) and not caution and not too_small:
         return [
             Finding(
                 "plateau",

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from steelyard.findings.open_questions import doubtful, measure_again, undecided
 from steelyard.model import Evaluation, Finding, Machine, Result
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.cost import Ratio, ratio
@@ -37,7 +38,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     for kernel, what in KERNELS.items():
         remote = _remote(cases.of(evaluation.results, BENCHMARK, kernel), evaluation.run.machine)
         if remote:
-            findings.append(_finding(what, remote, evaluation.run.machine))
+            findings.append(_finding(evaluation, what, remote))
     return findings
 
 
@@ -88,7 +89,7 @@ def _memory_node(result: Result) -> int | None:
     return None
 
 
-def _finding(what: str, remote: list[_Remote], machine: Machine) -> Finding:
+def _finding(evaluation: Evaluation, what: str, remote: list[_Remote]) -> Finding:
     ordered = sorted(remote, key=lambda r: r.penalty.value)
     nearest, furthest = ordered[0], ordered[-1]
     dear = furthest.penalty.value > PENALTY and furthest.penalty.low > 1
@@ -97,19 +98,25 @@ def _finding(what: str, remote: list[_Remote], machine: Machine) -> Finding:
         span = f"{nearest.penalty.value:.2f} to {span}"
     threads = in_words("threads", cases.value(furthest.result, "threads") or 1)
     doubt = cases.doubt(*(r for f in ordered for r in (f.local, f.result)))
+    claim = (
+        f"{what[0].upper()}{what[1:]} from the memory of another node costs {span} as from local memory ({threads})."
+    )
+    lines = tuple(_line(f, evaluation.run.machine) for f in reversed(ordered))[:12]
+    if not dear and (reason := doubtful(doubt)):
+        again = measure_again(evaluation, doubt, BENCHMARK)
+        return undecided("remote_penalty", claim, lines, reason, again, BENCHMARK)
     return Finding(
         "remote_penalty",
-        "notice" if dear or trust.doubtful(doubt) else "good",
-        f"{what[0].upper()}{what[1:]} from the memory of another node costs {span} as from local memory "
-        f"({threads}).{trust.caution(doubt)}",
-        tuple(_line(f, machine) for f in reversed(ordered))[:12],
+        "notice" if dear else "good",
+        f"{claim}{trust.caution(doubt)}",
+        lines,
         "The link between the nodes has less bandwidth and more latency than the local memory."
         if dear
         else "The link between the nodes does not limit these accesses.",
         "Let each thread initialise the data that it will use. Bind ranks and memory to a node: numactl "
         "--cpunodebind=0 --membind=0 PROGRAM. If all threads share data: numactl --interleave=all PROGRAM"
         if dear
-        else trust.again(doubt),
+        else "",
         BENCHMARK,
         effect=furthest.penalty.value if dear else None,
     )

@@ -1,7 +1,6 @@
 """Rule: checks whether threads hide the latency of memory: the cost of an operation with n threads and with one."""
 
-from typing import Literal
-
+from steelyard.findings.open_questions import UNCERTAIN, doubtful, measure_again, undecided
 from steelyard.model import Evaluation, Finding
 from steelyard.model.roles import TolerancePoint
 from steelyard.statistics.results.tolerance import Tolerance, points, tolerance
@@ -10,17 +9,21 @@ from steelyard.units import percent
 
 # Tolerant: n threads reduce the cost below 1.5/n of the cost with one. Little tolerant: a speed-up below 1.25.
 TOLERANT, POOR = 1 / 1.5, 1.25
+HIDES = {
+    "tolerant": "Threads hide",
+    "partly tolerant": "Threads hide only a part of",
+    "little tolerant": "Threads hardly hide",
+}
 TOO_WIDE = 1.5  # greatest over least speed-up of the interval: a wider one contains two verdicts
-AGAIN = "Measure again on a quiet machine: steelyard run"
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns a finding for each point that was measured with one thread and with more; the most threads decide."""
     usual = ((point.role, [t for t in tolerance(point) if t.usual]) for point in points(evaluation))
-    return [_finding(role, tolerances) for role, tolerances in usual if tolerances]
+    return [_finding(evaluation, role, tolerances) for role, tolerances in usual if tolerances]
 
 
-def _finding(role: TolerancePoint, tolerances: list[Tolerance]) -> Finding:
+def _finding(evaluation: Evaluation, role: TolerancePoint, tolerances: list[Tolerance]) -> Finding:
     most = max(tolerances, key=lambda t: t.threads)
     judged = _verdict(most)
     caution = trust.caution(most.level)
@@ -30,16 +33,18 @@ def _finding(role: TolerancePoint, tolerances: list[Tolerance]) -> Finding:
         for t in sorted(tolerances, key=lambda t: t.threads)
     )
     if not judged:
-        claim = f"Steelyard cannot decide whether threads hide the latency of {role.title}. The speed-up with "
-        claim += f"{most.threads} threads is between {most.low:.2f} and {most.high:.2f}.{caution}"
-        cause = "The launches or the samples differ too much from each other."
-        return Finding("tolerance", "notice", claim, lines, cause, AGAIN, most.benchmark)
-    claim = f"The machine is {judged} for {role.title}: an operation with {most.threads} threads costs "
-    claim += f"{1 / most.ratio:.2g} of its cost with one thread ({percent(most.efficiency)} of the ideal).{caution}"
+        question = f"Steelyard cannot decide whether threads hide the latency of {role.title}. "
+        question += f"The speed-up with {most.threads} threads is between {most.low:.2f} and {most.high:.2f}."
+        again = measure_again(evaluation, most.level, most.benchmark)
+        return undecided("tolerance", question, lines, doubtful(most.level) or UNCERTAIN, again, most.benchmark)
+    claim = f"{HIDES[judged]} the latency of {role.title}: {most.threads} threads are {most.ratio:.2f} times as fast as one "
+    claim += f"({percent(most.efficiency)} of the ideal).{caution}"
     if judged == "tolerant":
+        if caution:
+            again = measure_again(evaluation, most.level, most.benchmark)
+            return undecided("tolerance", claim, lines, doubtful(most.level), again, most.benchmark)
         cause = "Each thread has the resources that it needs, and the threads wait for the memory at the same time."
-        level: Literal["notice", "good"] = "notice" if caution else "good"
-        return Finding("tolerance", level, claim, lines, cause, trust.again(most.level), most.benchmark)
+        return Finding("tolerance", "good", claim, lines, cause, "", most.benchmark)
     return Finding(
         "tolerance", "notice", claim, lines, role.shared, _remedy(role, most), most.benchmark, 1 / most.efficiency
     )

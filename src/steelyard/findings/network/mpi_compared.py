@@ -4,6 +4,7 @@ from itertools import combinations
 from statistics import geometric_mean
 from typing import NamedTuple
 
+from steelyard.findings.open_questions import UNCERTAIN, measure_again, undecided
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.difference.compare import Comparison, compare_all
 from steelyard.statistics.results import cases, messages
@@ -33,12 +34,17 @@ def find(evaluation: Evaluation) -> list[Finding]:
         if pairs:
             compared = compare_all([(messages.seconds(x), messages.seconds(y)) for x, y in pairs], SMALLEST)
             findings.append(
-                _finding(a, b, [Pair(*pair, comparison) for pair, comparison in zip(pairs, compared, strict=True)])
+                _finding(
+                    evaluation,
+                    a,
+                    b,
+                    [Pair(*pair, comparison) for pair, comparison in zip(pairs, compared, strict=True)],
+                )
             )
     return findings
 
 
-def _finding(a: str, b: str, pairs: list[Pair]) -> Finding:
+def _finding(evaluation: Evaluation, a: str, b: str, pairs: list[Pair]) -> Finding:
     calls = [p.comparison.call for p in pairs]
     slower, faster = calls.count("SLOWER"), calls.count("FASTER")
     different = slower + faster > 0
@@ -53,11 +59,18 @@ def _finding(a: str, b: str, pairs: list[Pair]) -> Finding:
         name = (pair.first.benchmark, pair.first.kernel, _range(pair.first), messages.transport(pair.first))
         groups.setdefault(name, []).append(pair)
     furthest = sorted(groups.items(), key=lambda item: -max(_apart(p) for p in item[1]))[:NAMED]
+    lines = tuple(_line(name, members, a, b) for name, members in furthest)
+    if not different and 2 * calls.count("UNCLEAR") > len(calls):
+        level = cases.doubt(*(result for pair in pairs for result in pair[:2]))
+        again = measure_again(evaluation, level, *dict.fromkeys(pair.first.benchmark for pair in pairs))
+        return undecided(
+            "mpi_compared", f"Steelyard cannot decide whether {a} or {b} is faster.", lines, UNCERTAIN, again
+        )
     return Finding(
         "mpi_compared",
         "notice" if different else "good",
         claim,
-        tuple(_line(name, members, a, b) for name, members in furthest),
+        lines,
         "MPIs differ in how they use shared memory, in the size at which the protocol changes, and in their "
         "collective algorithms."
         if different

@@ -1,11 +1,13 @@
 """Rule: checks whether more pairs of ranks at once hide the latency of the network, by message size."""
 
 from steelyard.findings.memory.tolerance import POOR, TOLERANT, TOO_WIDE
+from steelyard.findings.open_questions import UNCERTAIN, doubtful, measure_again, undecided
 from steelyard.model import Evaluation, Finding
 from steelyard.model.roles import PairsPoint
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.benchmark_roles import playing
 from steelyard.statistics.results.network_tolerance import PairTolerance, tolerances
+from steelyard.statistics.validity import trust
 from steelyard.units import binary_size, percent
 
 CAUSES = {
@@ -14,6 +16,8 @@ CAUSES = {
     False: "Messages within one machine are copies, so the pairs share the caches and the memory.",
 }
 
+HIDES = {"tolerant": "hide", "partly tolerant": "hide only a part of", "little tolerant": "hardly hide", "": "may hide"}
+
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding for each kernel with pairs, on its smallest and largest message at the most pairs."""
@@ -21,7 +25,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     for benchmark, role in playing(evaluation, PairsPoint):
         results = cases.of(evaluation.results, benchmark, role.kernel)
         if curves := [rows for rows in tolerances(results) if rows[0].size > 0]:
-            findings.append(_finding(benchmark, role.title, curves))
+            findings.append(_finding(evaluation, benchmark, role.title, curves))
     return findings
 
 
@@ -34,23 +38,30 @@ def judged(one: PairTolerance) -> str:
     return "partly tolerant" if one.ratio >= POOR else "little tolerant"
 
 
-def _finding(benchmark: str, title: str, curves: list[list[PairTolerance]]) -> Finding:
+def _finding(evaluation: Evaluation, benchmark: str, title: str, curves: list[list[PairTolerance]]) -> Finding:
     most = [max(rows, key=lambda t: t.pairs) for rows in curves]
     ends = [most[0]] if most[0].size == most[-1].size else [most[0], most[-1]]
     words = [judged(one) for one in ends]
     apart = messages.over_a_network(ends[0].many)
-    where = "The network is" if apart else "Message passing within this machine is"
-    verdicts = "; ".join(
-        f"{word or 'not decided (the interval is too wide)'} for {_describe(one)}"
+    where = "the latency of the network" if apart else "the latency of messages within this machine"
+    good = all(word == "tolerant" for word in words)
+    level = cases.doubt(*(r for t in ends for r in (t.one, t.many)))
+    lines = tuple(_line(t) for rows in _some_sizes(curves) for t in rows)
+    open_ = not any(words)
+    if open_ or (good and doubtful(level)):
+        sizes = "; ".join(map(_describe, ends))
+        question = f"Steelyard cannot decide whether more pairs of ranks hide {where} ({title}): {sizes}."
+        again = measure_again(evaluation, level, benchmark)
+        return undecided("network_tolerance", question, lines, doubtful(level) or UNCERTAIN, again, benchmark)
+    verdicts = " They ".join(
+        f"{HIDES[word]} {where if one is ends[0] else 'it'} for {_describe(one)}."
         for word, one in zip(words, ends, strict=True)
     )
-    good = all(word == "tolerant" for word in words)
-    care = cases.caution(*(r for t in ends for r in (t.one, t.many)))
     return Finding(
         "network_tolerance",
-        "good" if good and not care else "notice",
-        f"{where} {verdicts} ({title}).{care}",
-        tuple(_line(t) for rows in _some_sizes(curves) for t in rows),
+        "good" if good else "notice",
+        f"{title.capitalize()}: more pairs of ranks {verdicts}{trust.caution(level)}",
+        lines,
         CAUSES["tolerant"] if good else CAUSES[apart],
         ""
         if good

@@ -16,7 +16,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     if not all_spreads:
         return []
     most = max(all_spreads, key=lambda s: s.share)
-    apart = any(messages.apart(r) for r in most.results)
+    apart = any(messages.over_a_network(r) for r in most.results)
     alike = most.share <= ALIKE
     partners = len(most.results)
     claim = (

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 from steelyard.findings.network._peer_groups import Look, Report, judge_peers
 from steelyard.model import Evaluation, Finding
 from steelyard.model.roles import Witness
+from steelyard.statistics.results import messages
 from steelyard.statistics.results.benchmark_roles import playing
 from steelyard.statistics.validity import trust
 from steelyard.units import binary_size, quantity, significant
@@ -31,6 +32,13 @@ REMEDIES = {
     "rank": "Check which programs and interrupts use the processor (top, /proc/interrupts) and its clock (steelyard run --only "
     "memory.cores). If it stays slow, do not use it.",
 }
+ONE_MACHINE = (
+    "The hosts are one machine, so no cable or network card is involved: another program uses the processors of these ranks, or "
+    "the virtual network between the hosts is slow."
+)
+CHECK_SETUP = (
+    "Check which programs use the processors of these ranks (top), and how the virtual network is set up (tc qdisc)."
+)
 THIRD = (
     "Measure a third node of the same kind with both: steelyard run --only cluster --hosts A,B,C. Or measure each node alone "
     "(steelyard run on each) and use steelyard compare."
@@ -65,13 +73,15 @@ def find(evaluation: Evaluation) -> list[Finding]:
     for s in slow:
         by_name.setdefault((s.kind, ", ".join(sorted(s.hosts)) if s.kind == "node" else s.who), []).append(s)
     order = ("node", "link", "rank")
+    one_machine = any(map(messages.colocated, evaluation.results))
     findings = [
-        _finding(members, reports) for _, members in sorted(by_name.items(), key=lambda item: order.index(item[0][0]))
+        _finding(members, reports, one_machine)
+        for _, members in sorted(by_name.items(), key=lambda item: order.index(item[0][0]))
     ]
-    return [*findings, *_slower_of_two(reports)] or _good(reports)
+    return [*findings, *_slower_of_two(reports, one_machine)] or _good(reports)
 
 
-def _slower_of_two(reports: list[Report]) -> list[Finding]:
+def _slower_of_two(reports: list[Report], one_machine: bool) -> list[Finding]:
     """Returns a finding that one of two nodes is slower; a comparison of two cannot say which one is unusual."""
     unequal = [(t.look, t.of_two) for t in reports if t.of_two]
     if not unequal:
@@ -89,7 +99,9 @@ def _slower_of_two(reports: list[Report]) -> list[Finding]:
     equal = [t.look.what for t in reports if t.look.apart and len(t.look.names) == 2 and not t.of_two]
     if equal:
         evidence.append(f"These comparisons show no certain difference: {'; '.join(equal[:NAMED])}.")
-    return [Finding("slow_node", "notice", claim, tuple(evidence), CAUSES["node"], THIRD, effect=most.factor)]
+    return [
+        Finding("slow_node", "notice", claim, tuple(evidence), _cause("node", one_machine), THIRD, effect=most.factor)
+    ]
 
 
 def _chance(p: float) -> str:
@@ -108,7 +120,11 @@ def _slow(report: Report) -> Iterable[Slow]:
         yield Slow("link", who, frozenset([look.hosts[a], look.hosts[b]]), link.factor, link.p, look)
 
 
-def _finding(members: list[Slow], reports: list[Report]) -> Finding:
+def _cause(kind: str, one_machine: bool) -> str:
+    return ONE_MACHINE if one_machine and kind != "rank" else CAUSES[kind]
+
+
+def _finding(members: list[Slow], reports: list[Report], one_machine: bool) -> Finding:
     most = members[0]
     what = {"node": "Node ", "link": "The link between ", "rank": "Rank "}[most.kind] + most.who.removeprefix("rank ")
     caution = trust.caution(min((s.look.level for s in members), key=trust.ORDER.index))
@@ -121,7 +137,9 @@ def _finding(members: list[Slow], reports: list[Report]) -> Finding:
     clear = [f"It does not differ from its peers in: {'; '.join(others[:NAMED])}."] if others else []
     level: Literal["serious", "notice"] = "serious" if most.look.apart else "notice"
     evidence = (*map(_slow_line, members[:NAMED]), *clear, *([TURNS] if any(s.look.crowded for s in members) else []))
-    return Finding("slow_node", level, claim, evidence, CAUSES[most.kind], REMEDIES[most.kind], effect=most.factor)
+    cause = _cause(most.kind, one_machine)
+    remedy = CHECK_SETUP if cause is ONE_MACHINE else REMEDIES[most.kind]
+    return Finding("slow_node", level, claim, evidence, cause, remedy, effect=most.factor)
 
 
 def _slow_line(slow: Slow) -> str:

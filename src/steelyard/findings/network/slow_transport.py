@@ -83,7 +83,8 @@ def _machine_findings(mpi: str, results: list[Result]) -> list[Finding]:
 def _network_findings(mpi: str, results: list[Result], machine: Machine) -> list[Finding]:
     """Returns a finding if a system file contains the link rate; the settings do not show which networks a host has."""
     link = machine.limits.get("network_bandwidth")
-    across = [r for r in cases.where(results, transport="default", placement="other node") if "bandwidth" in r.metrics]
+    across = cases.where(results, transport="default", placement="other node")
+    across = [r for r in across if "bandwidth" in r.metrics and not messages.colocated(r)]
     if link is None or not link.value > 0 or not across:
         return []
     best = max(across, key=lambda r: r.metrics["bandwidth"].value)

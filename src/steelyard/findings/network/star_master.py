@@ -34,9 +34,10 @@ def find(evaluation: Evaluation) -> list[Finding]:
         return []
     most = max(stars, key=lambda s: _throughput(s.other) / _throughput(s.star))
     claim = (
-        f"The link of the master limits the star. {_ranks(most.star)} ranks reach {quantity(_throughput(most.star), 'B/s')} in "
-        f"total: {percent(_throughput(most.star) / (2 * most.link))} of twice the link rate of {quantity(most.link, 'B/s')}. "
-        f"They reach {quantity(_throughput(most.other), 'B/s')} in {OTHERS[str(most.other.parameters['topology'])]}."
+        f"The link of the master limits the star. All {_ranks(most.star)} ranks together reach "
+        f"{quantity(_throughput(most.star), 'B/s')}, which is {percent(_throughput(most.star) / (2 * most.link))} of the two "
+        f"directions of its link ({quantity(most.link, 'B/s')} each). In {OTHERS[str(most.other.parameters['topology'])]} they "
+        f"reach {quantity(_throughput(most.other), 'B/s')}."
         f"{cases.caution(most.star, most.other)}"
     )
     return [

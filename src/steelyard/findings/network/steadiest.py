@@ -20,13 +20,13 @@ def find(evaluation: Evaluation) -> list[Finding]:
     first, second = best[0], best[1]
     span = messages.sizes(first.first, first.last)
     if second.variation >= CLEAR * first.variation:
-        ranking = f"The {first.topology} is the steadiest topology"
+        ranking = f"The throughput of the {first.topology} depends least on the message size"
     else:
-        ranking = f"{first.topology.capitalize()} and {second.topology} are about as steady"
+        ranking = f"The throughputs of {first.topology} and {second.topology} depend equally little on the message size"
     ranks = in_words("ranks", first.results[0].parameters["ranks"])
     claim = (
-        f"{ranking} ({ranks}). For messages of {span}, its throughput varies by {quantity(first.variation, '%', 2)} over the "
-        f"sizes; the throughput of the {second.topology} varies by "
+        f"{ranking} ({ranks}). From {span}, the throughput of the {first.topology} varies by "
+        f"{quantity(first.variation, '%', 2)}, and that of the {second.topology} by "
         f"{quantity(second.variation, '%', 2)}.{cases.caution(*first.results)}"
     )
     return [

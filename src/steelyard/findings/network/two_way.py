@@ -77,9 +77,8 @@ def _impossible(benchmark: str, impossible: list[Directions], count: int) -> Fin
         f"is impossible, so one of the two figures is wrong. This concerns {_share_note(len(impossible), count)}."
         f"{cases.caution(most.one, most.both)}",
         tuple(map(_line, impossible[:NAMED])),
-        "Two directions have at most twice the bandwidth of one. The figure of one direction is too low (another program on its "
-        "cores, or a sender that waits for an answer of the receiver). Or the figure of both counts bytes that were still in "
-        "flight.",
+        "Either the figure of one direction is too low: another program used its cores, or the sender waited for the receiver. "
+        "Or the figure of both directions is too high: it counts bytes that had not yet arrived.",
         f"Use neither figure. Measure both again on a quiet machine: steelyard run --preset standard --only {benchmark}",
         benchmark,
         effect=most.gain.value / 2,

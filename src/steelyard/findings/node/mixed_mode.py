@@ -3,7 +3,8 @@
 from statistics import median
 from typing import NamedTuple
 
-from steelyard.model import Device, Evaluation, Finding, Machine, Result
+from steelyard.findings.open_questions import UNCERTAIN, measure_again, undecided
+from steelyard.model import Device, Evaluation, Finding, Result
 from steelyard.statistics.difference.compare import Comparison, compare_all
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.identity import Identity
@@ -45,7 +46,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         best = [min(three[1:], key=messages.operation) for three in threes]
         rows = [(messages.seconds(b), messages.seconds(three[0])) for b, three in zip(best, threes, strict=True)]
         compared = compare_all(rows, SMALLEST)
-        findings.append(_finding(evaluation.run.machine, [Modes(*t, c) for t, c in zip(threes, compared, strict=True)]))
+        findings.append(_finding(evaluation, [Modes(*t, c) for t, c in zip(threes, compared, strict=True)]))
     return findings
 
 
@@ -54,9 +55,9 @@ def _threes(results: list[Result]) -> list[tuple[Result, Result, Result]]:
     return [(s.mixed, s.threads, s.device) for s in sides(results) if s.threads and s.device]
 
 
-def _finding(machine: Machine, kernels: list[Modes]) -> Finding:
+def _finding(evaluation: Evaluation, kernels: list[Modes]) -> Finding:
     number = cases.number(kernels[0].mixed, "device") or 0
-    device = next((d for d in machine.devices if d.number == number), None)
+    device = next((d for d in evaluation.run.machine.devices if d.number == number), None)
     called = f"device {number:.0f} ({device.name})" if device else f"device {number:.0f}"
     pays, loses = [s for s in kernels if s.comparison.call == "FASTER"], [s for s in kernels if s.loses]
     parts = [
@@ -68,11 +69,17 @@ def _finding(machine: Machine, kernels: list[Modes]) -> Finding:
     parts += [f"no relevant difference in {rest}"] if rest else []
     parts += [f"not certain in {unsure}"] if unsure else []
     ordered = sorted(kernels, key=lambda s: (not s.loses, s.comparison.ratio))
+    lines = tuple(_line(s) for s in ordered[:NAMED])
+    if not pays and not loses and unsure > rest:
+        results = [r for s in kernels for r in (s.mixed, s.best)]
+        again = measure_again(evaluation, cases.doubt(*results), *dict.fromkeys(r.benchmark for r in results))
+        question = f"Steelyard cannot decide whether threads and {called} together are faster than one of them alone."
+        return undecided("mixed_mode", question, lines, UNCERTAIN, again)
     return Finding(
         "mixed_mode",
         "notice" if loses else "good",
         f"Threads and {called} together, compared with the faster of both alone: {'; '.join(parts)}.",
-        tuple(_line(s) for s in ordered[:NAMED]),
+        lines,
         _cause(device, bool(pays), bool(loses)),
         _remedy(device, pays) if loses else "",
         effect=max(s.comparison.ratio for s in loses) if loses else None,

@@ -20,7 +20,7 @@ TICKS = (100.0, 250.0, 300.0, 1000.0)  # Hz that Linux offers
 
 REMEDY = (
     "Leave one core of each node to the system. Keep daemons and interrupts off the other cores (isolcpus, nohz_full, "
-    "irqbalance), and check which other programs run (top). steelyard doctor shows the settings."
+    "irqbalance), and check which other programs run (top)."
 )
 
 

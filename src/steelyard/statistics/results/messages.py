@@ -95,7 +95,12 @@ def apart(result: Result) -> bool:
 
 def over_a_network(result: Result) -> bool:
     """Returns whether the ranks were on several hosts that are different machines."""
-    return apart(result) and not any(record.surroundings.ranks.colocated for record in result.records)
+    return apart(result) and not colocated(result)
+
+
+def colocated(result: Result) -> bool:
+    """Returns whether the ranks were on several hosts that are the same machine, so that no network was used."""
+    return any(record.surroundings.ranks.colocated for record in result.records)
 
 
 def processors(record: Record) -> tuple[int, ...]:

@@ -5,10 +5,6 @@ from collections.abc import Iterable, Sequence
 from steelyard.model import Level, Result, Verdict
 
 ORDER: tuple[Level, ...] = ("CLEAN", "UNSETTLED", "DISTURBED", "INVALID")
-_AGAIN: dict[Level, str] = {
-    "UNSETTLED": "Use more launches and more time: steelyard run --preset full",
-    "DISTURBED": "Measure again on a quiet machine: steelyard run",
-}
 
 
 def doubtful(level: Level) -> bool:
@@ -40,8 +36,3 @@ def most_trusted(results: Sequence[Result]) -> list[Result]:
 def caution(level: Level) -> str:
     """Returns a sentence, with a space before it, for statements that use values of an unreliable level; otherwise ''."""
     return f" ({level.capitalize()}: take this with care.)" if doubtful(level) else ""
-
-
-def again(level: Level) -> str:
-    """Returns advice for values of an unreliable level; otherwise ''."""
-    return _AGAIN.get(level, "")

@@ -12,7 +12,6 @@ _GROUPS = (
     ("Processors", ("cpu", "cpus", "smt", "numa", "zone", "cores", "isolated", "tickless", "quota")),
     ("Kernel and system", ("",)),
 )
-_PATH = re.compile(r"(?<!\S)/[\w./*-]+")
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ def unread(settings: tuple[Setting, ...]) -> tuple[Unread, ...]:
     by_reason: dict[str, list[Setting]] = {}
     for setting in settings:
         if setting.value is None:
-            by_reason.setdefault(_reason(setting.reason), []).append(setting)
+            by_reason.setdefault(_reason(setting), []).append(setting)
     return tuple(
         Unread(
             reason,
@@ -68,7 +67,9 @@ def _group(name: str) -> str:
     return next(title for title, keywords in _GROUPS if not keywords[0] or set(parts) & set(keywords))
 
 
-def _reason(reason: str) -> str:
-    """The reason without the path, which is different for every setting."""
-    text = _PATH.sub("such a file", reason).replace("no such a file", "no such file").strip()
+def _reason(setting: Setting) -> str:
+    """Returns the reason without the place, which is different for every setting."""
+    text = setting.reason.replace(f"no {setting.source} ", "no such file ").replace(
+        setting.source or "\0", "such a file"
+    )
     return f"{text[:1].upper()}{text[1:]}" if text else "The reason is unknown"

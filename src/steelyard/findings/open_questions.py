@@ -1,0 +1,34 @@
+"""Questions that a rule cannot answer on a run: the reason, and the run that would answer them."""
+
+from collections.abc import Sequence
+
+from steelyard.model import Evaluation, Finding, Level
+
+UNCERTAIN = "The intervals are too wide."
+NO_LIMIT = "A limit of the machine is unknown."
+_REASONS: dict[Level, str] = {
+    "UNSETTLED": "The values are too uncertain.",
+    "DISTURBED": "Other work disturbed the values.",
+}
+_NEXT = {"quick": "standard"}  # the preset with more launches and more time
+
+
+def undecided(
+    rule: str, question: str, evidence: Sequence[str], reason: str, remedy: str, benchmark: str = ""
+) -> Finding:
+    """Returns a finding that only states why the question has no answer."""
+    return Finding(rule, "undecided", question, tuple(evidence), reason, remedy, benchmark)
+
+
+def doubtful(level: Level) -> str:
+    """Returns the reason why values of this level do not answer a question; "" if they do."""
+    return _REASONS.get(level, "")
+
+
+def measure_again(evaluation: Evaluation, level: Level, *benchmarks: str) -> str:
+    """Returns advice for unreliable values: undisturbed samples, or more launches and time for these benchmarks."""
+    only = "".join(f" --only {name}" for name in dict.fromkeys(benchmarks) if name)
+    if level == "DISTURBED":
+        return f"Measure again on a quiet machine: steelyard run{only}"
+    preset = _NEXT.get(evaluation.run.plan.preset, "full")
+    return f"Use more launches and more time: steelyard run --preset {preset}{only}"

@@ -1,0 +1,185 @@
+"""The findings of one run agree with each other, and their remedies fit the machine: its settings, and the time of each run."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import cache
+
+import pytest
+import test_findings as rules
+
+import builders
+import report_fixture
+from builders import evaluation, machine, triad
+from folders import GOLDEN
+from steelyard import findings
+from steelyard.evaluation import evaluate
+from steelyard.findings import disturbances, doctor, durations
+from steelyard.machine.settings import setting
+from steelyard.model import Core, Evaluation, Finding, Machine, Setting
+
+# Two statements that cannot both be right about one run.
+OPPOSED = (
+    ("No other work shared the measured cores", r"shared core \(\d|Other work shared the measured"),
+    (
+        "None of the .* results was disturbed|only one result, and it was not disturbed",
+        r"were disturbed: |Other work shared",
+    ),
+    ("clock was the same before and after", r"clock changed during the run|core clock \(\d"),
+    ("measured the memory, not a cache", "may come from a cache|measured a cache|bandwidth still falls"),
+    ("No node|No rank", "is slow: it takes|takes .* times as long as node"),
+    (
+        "are the same machine",
+        "The cause is in this node alone: its network card|one of several cables|Between two hosts, ",
+    ),
+    ("Wide vectors do not reduce the clock", "Wide vectors reduce the clock by"),
+    (
+        r"Threads hide the latency of ([^:]*)",
+        r"Threads hardly hide the latency of {0}|Threads hide only a part of the latency of {0}",
+    ),
+    ("The page size has little effect: ([^.]*) costs", "With small pages, {0} costs"),
+)
+
+
+def has(name: str) -> Callable[[Machine], bool]:
+    return lambda here: any(a.name == name and a.level in ("serious", "notice") for a in doctor.examine(here))
+
+
+# Words of a remedy, and what the machine must have for them.
+NEEDS: tuple[tuple[str, Callable[[Machine], bool]], ...] = (
+    ("governor", has("governor")),
+    ("frequency limit", has("frequency limit")),
+    ("[Tt]urbo", has("turbo")),
+    ("--cpus|processor quota", has("processor quota")),
+    ("without --memory", has("memory limit")),
+    ("swapped pages", has("swap")),
+    ("second hardware thread", lambda here: any(len(core.cpus) > 1 for core in here.cores)),
+    ("guests|owner of the host|dedicated host", lambda here: setting(here, "hypervisor").value not in (None, "none")),
+    ("doctor shows", lambda here: any(a.command and a.level in ("serious", "notice") for a in doctor.examine(here))),
+    ("the other hosts", lambda here: len(here.hosts) > 1),
+)
+
+VIRTUAL = (Setting("hypervisor", "kvm", "/proc/cpuinfo"),)
+SERVER = (
+    Setting("hypervisor", "none", "/proc/cpuinfo"),
+    Setting("governor", "powersave", "/sys/governor"),
+    Setting("turbo", "on", "/sys/no_turbo"),
+    Setting("swap_used", "1 GiB", "/proc/swaps"),
+)
+
+
+def machines() -> Iterable[Machine]:
+    """A machine without any setting, a virtual one, and a server with two hardware threads for each core."""
+    yield machine(settings=())
+    yield machine(settings=VIRTUAL)
+    cores = tuple(Core(n, 0, 0, (n, n + 4)) for n in range(4))
+    yield replace(machine(settings=SERVER), cores=cores)
+
+
+def disturbed(*kinds: str) -> Evaluation:
+    """A run that each of these kinds disturbed, with the readings of a shared core."""
+    results = [
+        triad(1e10, threads=n + 1, level="DISTURBED", evidence=(f"{kind}: in 9 of 30 samples.",))
+        for n, kind in enumerate(kinds)
+    ]
+    made = evaluation(results)
+    records = [
+        replace(r, surroundings=builders.seen(r.surroundings, samples={"issued": [2.6]})) for r in made.run.records
+    ]
+    return replace(made, run=replace(made.run, records=tuple(records * 10)))
+
+
+def judged() -> Iterable[tuple[str, Evaluation]]:
+    """Every fixture of a rule on its own machine; runs with each disturbance on each machine; the golden runs."""
+    yield from ((name, findings.judge(make())) for name, make in rules.SPEAKS.items())
+    kinds = (("shared core", "core clock", "throttled"), ("page faults", "slow messages", "shared memory"))
+    for number, here in enumerate(machines()):
+        for three in kinds:
+            made = disturbed(*three)
+            yield f"{three} {number}", findings.judge(replace(made, run=replace(made.run, machine=here)))
+        moving = rules.clocks(2.6e9, 2.6e9, 2.5e9, 2.4e9, 2.3e9)
+        yield f"clock {number}", findings.judge(replace(moving, run=replace(moving.run, machine=here)))
+    yield "report", findings.judge(report_fixture.evaluation())
+    yield from ((name, evaluate(GOLDEN / name)) for name in ("run-format-1", "run-format-2"))
+
+
+@cache
+def everything() -> dict[str, Evaluation]:
+    return dict(judged())
+
+
+def statements(finding: Finding) -> str:
+    return " ".join((finding.seen, *finding.evidence, finding.cause))
+
+
+def contradictions(members: Iterable[Finding]) -> Iterable[tuple[str, str]]:
+    texts = [statements(finding) for finding in members]
+    for one, other in OPPOSED:
+        for match in filter(None, (re.search(one, text) for text in texts)):
+            form = other.format(*map(re.escape, match.groups())) if match.groups() else other
+            yield from ((match[0], against[0]) for text in texts if (against := re.search(form, text)))
+
+
+def unfit(members: Iterable[Finding], here: Machine) -> Iterable[tuple[str, str]]:
+    for finding in members:
+        yield from (
+            (finding.rule, words) for words, there in NEEDS if re.search(words, finding.remedy) and not there(here)
+        )
+
+
+def untimed(members: Iterable[Finding]) -> Iterable[tuple[str, str]]:
+    """The runs that a remedy advises without their time; a run of hosts or of a system file, which are not there, included."""
+    for finding in members:
+        rest = re.sub(rf"{durations.RUN.pattern} \(takes about \d[^)]*\)", "", finding.remedy)
+        yield from ((finding.rule, finding.remedy) for _ in re.findall(r"steelyard (?:run|scale)\b(?! on each)", rest))
+
+
+def test_no_two_findings_of_a_run_contradict_each_other() -> None:
+    assert {name: found for name, of in everything().items() if (found := list(contradictions(of.findings)))} == {}
+
+
+def test_a_remedy_names_only_settings_that_the_machine_has() -> None:
+    found = {name: list(unfit(of.findings, of.run.machine)) for name, of in everything().items()}
+    assert {name: words for name, words in found.items() if words} == {}
+
+
+def test_every_run_that_a_remedy_advises_states_how_long_it_takes() -> None:
+    found = {name: list(untimed(of.findings)) for name, of in everything().items()}
+    assert {name: words for name, words in found.items() if words} == {}
+
+
+@pytest.mark.parametrize("kind", ["shared core", "core clock"])
+def test_the_remedy_differs_with_the_machine(kind: str) -> None:
+    assert len({disturbances.remedy(kind, here) for here in machines()}) == 3
+
+
+def test_a_contradiction_and_an_unfit_remedy_are_found() -> None:
+    """The old sentences: the checks of this file see them."""
+    quiet = rules.named("shared_core", "good")
+    quiet = replace(
+        quiet, seen="No other work shared the measured cores: they issued 3.9 additions per cycle (median)."
+    )
+    loud = replace(rules.named("disturbed"), seen="40 of 40 results (100 %) were disturbed: shared core (40).")
+    assert list(contradictions([quiet, loud]))
+    advice = replace(loud, remedy="Set the governor to performance. Then run again: steelyard run --preset full")
+    assert [words for _, words in unfit([advice], machine(settings=VIRTUAL))] == ["governor"]
+    assert list(untimed([advice]))
+    assert not list(untimed(durations.state([advice], evaluation([triad(1e10)]))))
+
+
+def test_only_one_of_the_findings_that_matter_most_is_about_the_measurement() -> None:
+    measurement = [replace(rules.named(f"m{n}", "serious", 9.0), about="measurement") for n in range(4)]
+    others = [rules.named(f"rule {n}", effect=2.0) for n in range(6)]
+    chosen = [kind.finding.about for kind in findings.foremost([*measurement, *others])]
+    assert (len(chosen), chosen.count("measurement")) == (5, 1)
+
+
+def test_open_questions_are_one_line() -> None:
+    asked = [replace(rules.named(f"q{n}", "undecided"), cause="The intervals are too wide.") for n in range(2)]
+    assert findings.unanswered(asked) == "2 questions could not be answered: the intervals are too wide."
+    asked.append(replace(asked[0], cause="A limit of the machine is unknown."))
+    assert findings.unanswered(asked) == (
+        "3 questions could not be answered: the intervals are too wide (2); a limit of the machine is unknown (1)."
+    )
+    assert findings.kinds(asked) == ()
+    assert findings.unanswered([]) == ""
