@@ -11,7 +11,7 @@ from steelyard import records
 from steelyard.errors import MachineFailed, ProgramFailed
 
 STEELYARD = Path(sys.executable).with_name("steelyard")
-QUICK_LIMIT = 900.0  # seconds: a quick run promises three minutes
+QUICK_LIMIT = 900.0  # seconds: a quick run takes 3 to 5 minutes
 HELP_RUNS = 10
 FINE = (0, 1)  # exit codes; 1 is a serious finding about the machine, after a run that was carried out
 

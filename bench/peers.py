@@ -219,7 +219,7 @@ def cost(asked: argparse.Namespace) -> dict[str, Any]:
     found: dict[str, Any] = {"help_seconds": seconds, "run": None}
     if asked.no_run:
         return found
-    print("Overhead of a quick run (about three minutes) …" if not asked.run else "Overhead:", flush=True)
+    print("Overhead of a quick run (3 to 5 minutes) …" if not asked.run else "Overhead:", flush=True)
     wait_until_quiet(asked.patience)
     run = overhead.of_run(asked.run) if asked.run else overhead.quick_run(FOLDER / "runs")
     much = run.outside is not None and run.outside > OVERHEAD_WANTED

@@ -12,7 +12,7 @@ from builders import result
 from steelyard.errors import UsageError
 from steelyard.model import Axes, Benchmark, Effort, Machine, Metric, Parameters, Plan, Sampling, Source
 from steelyard.model.roles import Headline
-from steelyard.plan import EFFORTS, MEMORY, catalogue, make, needed, second
+from steelyard.plan import EFFORTS, MEMORY, catalogue, length, make, needed, second
 from steelyard.run.asking import line
 from steelyard.statistics.results import main_figures
 
@@ -129,7 +129,7 @@ def test_only_the_programs_that_a_plan_starts_are_needed_each_with_its_mpis(two_
 
 
 def test_a_class_that_does_not_exist_is_refused_and_one_that_does_brings_its_own_length(two_sockets: Machine) -> None:
-    with pytest.raises(UsageError, match=r"class 'X' \(given by --set class=\)"):
+    with pytest.raises(UsageError, match=r"value 'X' for class \(given by --set class=\)"):
         models_of(two_sockets, {"class": ["X"]})
     plan = make({"group.one": in_two_models()}, two_sockets, EFFORTS["full"], {"class": ["B"]}, ["gcc"], mpis=["mpich"])
     assert {c.sampling.seconds for x in plan.launches for c in x.cases} == {20.0}
@@ -202,6 +202,19 @@ def test_a_preset_keeps_to_its_length_by_fewer_launches_and_shorter_cases_but_ne
     assert 1 / 3 <= four.launches[0].cases[0].sampling.seconds <= 1.0
     assert four.seconds <= 26.7
     assert shortest.launches[0].cases[0].sampling.seconds == 1 / 3
+
+
+def test_the_length_of_a_run_follows_from_plan_preset_budget_and_the_load_of_others(two_sockets: Machine) -> None:
+    plan = replace(plan_of(two_sockets), seconds=150.0)
+    assert [length.measuring(plan, free) for free in (1.0, 0.8, 0.6, 0.0)] == [180, 225, 270, 270]
+    assert length.measuring(replace(plan, seconds=20.0)) == 30
+    assert length.measuring(replace(plan, seconds=400.0)) == 400
+    assert length.measuring(plan, 0.0, budget=100.0) == 100
+    assert length.measuring(plan, 0.0, budget=1000.0) == 270
+    small = plan_of(two_sockets, budget=5.0)
+    assert small.seconds <= length.measuring(small, budget=5.0) == 5
+    assert length.whole(plan) == 180 + length.evaluating(plan)
+    assert length.cases(plan) == length.cases(small) + 8 - len(cases_of(small)) == 8
 
 
 @given(seed=st.integers(0, 10_000))
