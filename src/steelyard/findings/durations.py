@@ -9,7 +9,7 @@ from functools import cache
 from steelyard import numbers
 from steelyard.errors import SteelyardError
 from steelyard.model import Benchmark, Evaluation, Finding, Scalar
-from steelyard.plan import EFFORTS, catalogue, estimate, sweep
+from steelyard.plan import EFFORTS, catalogue, estimate, length, sweep
 from steelyard.units import duration
 
 # A value ends before the full stop or the bracket of its sentence.
@@ -40,7 +40,10 @@ def _words(command: str, evaluation: Evaluation, benchmarks: dict[str, Benchmark
 
 
 def _seconds(words: list[str], evaluation: Evaluation, benchmarks: dict[str, Benchmark]) -> float:
-    """Returns the expected seconds of `run …` or `scale BENCHMARK …` on the measured machine. UsageError if it is refused."""
+    """Returns the expected seconds of `run …` or `scale BENCHMARK …` on the measured machine, in the condition of this run.
+
+    UsageError if it is refused.
+    """
     run, first = evaluation.run, 2 if words[0] == "scale" else 1
     options: dict[str, list[str]] = {}
     for name, value in zip(words[first::2], words[first + 1 :: 2], strict=False):
@@ -61,4 +64,6 @@ def _seconds(words: list[str], evaluation: Evaluation, benchmarks: dict[str, Ben
         settings = {name: list(values) for name, values in settings_.items()}
     toolchains = len(options.get("--toolchain", [""]))
     used = (str(r.parameters.get("mpi", "MPI")) for r in evaluation.results if "ranks" in r.parameters)
-    return estimate(chosen, run.machine, effort, settings, toolchains, [*run.site.mpis, *used][:1])
+    seconds, records = estimate(chosen, run.machine, effort, settings, toolchains, [*run.site.mpis, *used][:1])
+    free = min((had.full for had in evaluation.condition.had.values()), default=1.0)
+    return length.lengthened(effort.name, seconds, toolchains, free) + length.evaluating_records(records)

@@ -74,14 +74,15 @@ def estimate(
     settings: Settings,
     toolchains: int,
     mpis: Sequence[str] = (),
-) -> float:
-    """Returns the seconds of the plan that `make` returns for this number of toolchains without a budget.
+) -> tuple[float, int]:
+    """Returns the seconds and the number of records of the plan that `make` returns for this number of toolchains.
 
     It neither makes the launches nor places the cases, which takes most of the time. UsageError as in `make`.
     """
-    fixed, sampled = _seconds(_all_cases(benchmarks, machine, effort, settings, mpis), machine, toolchains)
+    cases = _all_cases(benchmarks, machine, effort, settings, mpis)
+    fixed, sampled = _seconds(cases, machine, toolchains)
     launches, shorter = _repetitions(effort, fixed, sampled, toolchains)
-    return launches * (fixed + shorter * sampled)
+    return launches * (fixed + shorter * sampled), launches * toolchains * sum(map(len, cases.values()))
 
 
 Cases = Mapping[tuple[str, str], Sequence[Case]]  # by the names of the benchmark and of the programming model

@@ -21,17 +21,26 @@ def measuring(plan: Plan, free: float = 1.0, budget: float | None = None) -> flo
     """
     if budget is not None and all(launch.repetition == 1 for launch in plan.launches):
         return budget  # each case needs further launches, which fill the time
-    effort = EFFORTS.get(plan.preset)
-    promised = effort.promised if effort and effort.promised else math.inf
-    toolchains = len({launch.toolchain for launch in plan.launches})
-    usual = max(plan.seconds, min(promised * toolchains, SPARE * plan.seconds))
-    seconds = usual * (1 + (RESTLESS - 1) * min(1.0, (1 - free) / OTHERS))
+    seconds = lengthened(plan.preset, plan.seconds, len({launch.toolchain for launch in plan.launches}), free)
     return seconds if budget is None else min(budget, seconds)
+
+
+def lengthened(preset: str, seconds: float, toolchains: int, free: float = 1.0) -> float:
+    """Returns the seconds that a run takes without a budget whose launches take `seconds` on a quiet machine."""
+    effort = EFFORTS.get(preset)
+    promised = effort.promised if effort and effort.promised else math.inf
+    usual = max(seconds, min(promised * toolchains, SPARE * seconds))
+    return usual * (1 + (RESTLESS - 1) * min(1.0, (1 - free) / OTHERS))
 
 
 def evaluating(plan: Plan) -> float:
     """Returns the seconds from the last case to the end of the command."""
-    return EVALUATING_LEAST + EVALUATING * sum(len(launch.cases) for launch in plan.launches)
+    return evaluating_records(sum(len(launch.cases) for launch in plan.launches))
+
+
+def evaluating_records(records: int) -> float:
+    """Returns the seconds for the evaluation and the report of this number of records."""
+    return EVALUATING_LEAST + EVALUATING * records
 
 
 def whole(plan: Plan, free: float = 1.0, budget: float | None = None) -> float:

@@ -2,6 +2,7 @@
 
 from statistics import median
 
+from steelyard.findings.open_questions import measure_again
 from steelyard.model import Evaluation, Finding, Result, Value
 from steelyard.statistics.results import cases
 from steelyard.statistics.samples.launches import add_run_spread
@@ -50,7 +51,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "the plan requires.",
             (*_widest(half_widths), f"Each case had up to {_launches(evaluation)} launches."),
             "The launches differ from each other, the machine was disturbed, or the time for a case was too short.",
-            "Use more launches and more time: steelyard run --preset full (or run without --budget).",
+            measure_again(evaluation, "UNSETTLED"),
             effect=1 + median(half for _, half, _ in half_widths),
             reach="figures",
             about="measurement",
