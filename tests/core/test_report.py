@@ -32,6 +32,7 @@ from steelyard.report import (
 from steelyard.report.axes import Json, log_ticks, scale, tick
 from steelyard.report.forms_of_figures import fitted
 from steelyard.report.names import grouped
+from steelyard.report.pages import benchmark
 from steelyard.report.pages.machine import settings
 from steelyard.report.pages.provenance import time_account
 from steelyard.report.pictures import scales
@@ -506,6 +507,21 @@ def test_an_axis_has_two_ticks_in_view_however_close_its_values_are(unit: str, v
         assert len(set(labels)) >= 2
         ends = plot["layout"]["yaxis"].get("range")
         assert not (ends and low) or ends[0] < math.log10(min(low)) < math.log10(max(high)) < ends[1]
+
+
+def test_a_map_of_shares_that_are_mostly_0_is_in_per_cent() -> None:
+    rows = ((0.0, 0.0, 0.8), (0.0, 0.0, 0.4))
+    share = Figure("f", "f", "heat", Axis("x"), Axis("y"), z=rows, columns=(1, 2, 3), rows=(1, 2), value=Axis("w", "%"))
+    assert figures.plotly(share)["data"][0]["z"][0] == [0, 0, 80]
+
+
+def test_a_parameter_that_repeats_the_kernel_has_no_second_column() -> None:
+    results = [
+        report_fixture.result("memory.stream", k, {"kernel": k, "threads": 1}, {"bandwidth": (1e9, "B/s", "higher")})
+        for k in ("copy", "triad")
+    ]
+    run = replace(report_fixture.evaluation(), results=tuple(results))
+    assert [table.parameters for table in benchmark.data(run, "memory.stream").tables] == [("kernel",)]
 
 
 def test_a_map_of_one_row_or_one_column_is_a_line_over_the_other_axis() -> None:

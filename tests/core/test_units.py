@@ -21,6 +21,7 @@ from steelyard.words import in_words
         (407, "cycle", "407 cycle"),
         (None, "B/s", "unknown"),
         (0.0, "B/s", "0 B/s"),
+        (2250.0, "1/s", "2.25 k/s"),
     ],
 )
 def test_quantities_carry_a_fitting_prefix(value: float | None, unit: str, text: str) -> None:

@@ -52,15 +52,15 @@ NONE_LATE = [1.0] * 64
 
 def test_the_first_sentence_answers_what_was_asked() -> None:
     first, *_ = said("probability=1%,rto=5ms:200ms", p10_5=HARDLY, p10_200=ALL_LATE)
-    assert first == "With 1 % loss the time grows to 1.4 times at a time-out of 200 ms, 1.01 times at 5 ms."
+    assert first == "With 1 % loss, the time is multiplied by 1.4 with a time-out of 200 ms, by 1.01 with 5 ms."
 
 
 def test_each_line_of_a_sweep_costs_or_does_not_cost_or_cannot_be_said() -> None:
     lines = said("probability=0.1%:1%,rto=5ms:200ms", p1_5=HARDLY, p10_5=HARDLY, p1_200=NONE_LATE, p10_200=ONE_LATE)
     assert lines[0].startswith(
-        "With 1 % loss the time grows to 3.52 times at a time-out of 200 ms (95 % interval: 1 to "
+        "With 1 % loss, the time is multiplied by 3.52 with a time-out of 200 ms (95 % interval: 1 to "
     )
-    assert lines[1].startswith("With 0.1 % loss the time grows to ")
+    assert lines[1].startswith("With 0.1 % loss, the time is multiplied by ")
     assert (
         "With a smallest time-out of 5.00 ms, the time grows by less than 10 %, even with a loss of 1 % (1.01 times)."
         in lines

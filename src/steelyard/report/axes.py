@@ -18,7 +18,7 @@ MOST_NAMED_TICKS = 12  # beyond this the labels of an axis run into each other
 def scale(reference: float, unit: str) -> tuple[float, str]:
     """Returns the factor and the prefixed unit of `units.quantity` for `reference`: 3e10 B/s → (1e9, 'GB/s')."""
     if not math.isfinite(reference) or reference == 0:
-        return 1.0, unit
+        return 0.01 if unit == "%" else 1.0, unit
     mantissa, _, label = units.quantity(reference, unit, 6).partition(" ")
     return 10.0 ** round(math.log10(abs(reference) / abs(float(mantissa)))), label
 

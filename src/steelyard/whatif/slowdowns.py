@@ -79,10 +79,10 @@ def _losses(found: Line) -> Iterator[str]:
         line = [s for s in alike if s.point.loss.probability == probability]
         line.sort(key=lambda s: -s.point.loss.rto)
         parts = [
-            f"{s.times:.3g} times at {'a time-out of ' if s == line[0] else ''}{_short(s.point.loss.rto)}{_doubt(s)}"
+            f"by {s.times:.3g} with {'a time-out of ' if s == line[0] else ''}{_short(s.point.loss.rto)}{_doubt(s)}"
             for s in line
         ]
-        yield f"With {100 * probability:g} % loss the time grows to {', '.join(parts)}."
+        yield f"With {100 * probability:g} % loss, the time is multiplied {', '.join(parts)}."
 
 
 def _short(seconds: float) -> str:

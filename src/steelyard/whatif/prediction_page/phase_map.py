@@ -23,7 +23,7 @@ def phase_map(phases: Phases | None) -> list[Figure]:
             name="phases",
             title="Computing phases by rank and length",
             kind="heat",
-            x=Axis("length of the phase (start of the column)", "s", log=True),
+            x=Axis("length of the phase, rounded down", "s", log=True),
             y=Axis("ranks" if phases.together > 1 else "rank"),
             z=tuple(tuple(float(count) if count else None for count in row) for row in phases.rows),
             columns=phases.edges,

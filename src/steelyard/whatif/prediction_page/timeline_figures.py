@@ -22,7 +22,7 @@ def _lines(found: Timelines, name: str) -> Figure:
         name=f"{name}-timelines",
         title="Activity of the ranks, undisturbed (above) and disturbed (below)",
         kind="heat",
-        x=Axis("time (start of the interval)", "s"),
+        x=Axis("time", "s"),
         y=Axis("ranks"),
         z=(*above, (None,) * steps, *below),
         columns=tuple(found.span * step / steps for step in range(steps)),
@@ -62,7 +62,7 @@ def _sent(found: Timelines, name: str) -> Figure:
         name=f"{name}-sent",
         title="Time of the messages from sender to receiver",
         kind="lines",
-        x=Axis("time until the message has arrived (start of the column)", "s", log=True),
+        x=Axis("time until the arrival, rounded down", "s", log=True),
         y=Axis("share of the messages", "%", log=True),
         series=tuple(series),
         caption="The time begins at the network interface of the sender and ends at the arrival. Ten columns cover a "

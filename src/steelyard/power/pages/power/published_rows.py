@@ -59,7 +59,7 @@ def _said(entry: Published, remark: str) -> str:
 
 def _row(entry: Published, drawn: published_power.Drawn) -> Row:
     state = str(entry.parameters.get("state", ""))
-    what = "greatest of all kernels" if entry.metric == "power_max" else str(entry.parameters.get("benchmark", ""))
+    what = "highest power of all kernels" if entry.metric == "power_max" else str(entry.parameters.get("benchmark", ""))
     words = f"{what} {STATES.get(state, state)}".strip()
     printed, value = quantity(entry.value, entry.unit), drawn.value
     if value is None:
