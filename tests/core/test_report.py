@@ -32,7 +32,7 @@ from steelyard.report import (
 from steelyard.report.axes import Json, log_ticks, scale, tick
 from steelyard.report.forms_of_figures import fitted
 from steelyard.report.names import grouped
-from steelyard.report.pages import benchmark
+from steelyard.report.pages import benchmark as benchmark_page
 from steelyard.report.pages.machine import settings
 from steelyard.report.pages.provenance import time_account
 from steelyard.report.pictures import scales
@@ -521,7 +521,7 @@ def test_a_parameter_that_repeats_the_kernel_has_no_second_column() -> None:
         for k in ("copy", "triad")
     ]
     run = replace(report_fixture.evaluation(), results=tuple(results))
-    assert [table.parameters for table in benchmark.data(run, "memory.stream").tables] == [("kernel",)]
+    assert [table.parameters for table in benchmark_page.data(run, "memory.stream").tables] == [("kernel",)]
 
 
 def test_a_map_of_one_row_or_one_column_is_a_line_over_the_other_axis() -> None:
