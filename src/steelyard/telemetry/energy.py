@@ -207,7 +207,7 @@ def energy(of: Course, begin: int, end: int, clock: float = 0.0) -> Energy | Non
     """Returns the energy used from `begin` to `end` (ns since 1970). Their clock and that of the device may differ by `clock`
     seconds.
 
-    None if the readings cover less than half of that time. ValueError if the time has no length.
+    None if the readings cover less than half of that time. ValueError if `end` is not later than `begin`.
     """
     if end <= begin:
         raise ValueError(f"the period from {begin} to {end} is empty: its end must be later than its begin")

@@ -5,10 +5,10 @@ units (pipes) of a core busy. The kernel uses scalars and vectors of every width
 precision. A multiplication and an addition are fused into one instruction (fma) or separate (add_mul). It runs on one core, on
 a socket, and on all cores.
 
-Reading: No program computes faster than this. The limit is cores × true clock × numbers in a vector × pipes × 2. Steelyard
-reads the clock within a microsecond after the load, because many processors lower it while they use wide vectors and raise it
-again at once. The scalar value is the limit of programs that the compiler did not vectorise. The add_mul value is the limit of
-programs without fused operations.
+Reading: No program computes faster than this. The limit is cores × true clock × numbers in a vector × pipes × 2. Many
+processors lower their clock while they use wide vectors, and raise it again at once. Steelyard therefore measures the clock at
+most one microsecond after the load. The scalar value is the limit of programs that the compiler did not vectorise. The add_mul
+value is the limit of programs without fused operations.
 
 Caution: Real programs must also move their data; other benchmarks measure that. Separate multiplications and additions reach
 half of the limit if both use the same pipes, and up to all of it if each kind has its own pipes. Two hardware threads of a core
@@ -215,8 +215,8 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         x=Axis("vector width (bits)"),
         y=Axis("core clock", "Hz"),
         series=_by_width(select(fused, precision="double"), "clock", ("threads", "toolchain")),
-        caption="Steelyard reads the clock within a microsecond after the load. If it is lower for wider vectors, "
-        "the processor lowers its clock for them.",
+        caption="Steelyard measures the clock at most one microsecond after the load. If the clock is lower for wider "
+        "vectors, the processor lowers it for these vectors.",
     )
     return by_width, threads, clocks
 
