@@ -77,7 +77,7 @@ def _choose(name: str, value: Scalar, having: Iterable[Sequence[Axes]], mpis: Se
         possible |= values_stated
     if possible and str(value) not in possible:
         raise UsageError(
-            f"None of the chosen benchmarks has the value '{value}' for {name} (given by --set {name}=). "
+            f"None of the chosen benchmarks has a case with {name} '{value}' (given by --set {name}=). "
             f"{nearest(str(value), possible)}"
         )
 

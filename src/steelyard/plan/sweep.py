@@ -143,7 +143,7 @@ def _unknown(benchmark: Benchmark, blocks: Sequence[Axes], settings: Settings) -
         for value in settings[name]:
             if str(value) not in allowed:
                 hint = nearest(str(value), allowed)
-                return f"{benchmark.name} has no value '{value}' for {name} (given by --set {name}=). {hint}"
+                return f"{benchmark.name} has no case with {name} '{value}' (given by --set {name}=). {hint}"
     asked = ", ".join(f"{name}={_listed(settings[name])}" for name in CHOICES if name in settings)
     return f"{benchmark.name} has no case with this combination: {asked}."
 
