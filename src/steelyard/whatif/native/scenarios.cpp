@@ -110,7 +110,8 @@ Scenario scenario(Points& points, std::size_t point, std::uint64_t seed) {
   found.seed = seed;
   if (!(found.core > 0)) throw CaseError("the speed of the cores must be above 0");
   if (!(found.loss.probability >= 0 && found.loss.probability < 0.5))
-    throw CaseError("a probability of loss must be between 0 and 0.5: above 0.5, the mean of doubling time-outs is infinite");
+    throw CaseError(
+        "a probability of loss must be between 0 and 0.5: above 0.5, the mean of doubling time-outs is infinite");
   if (found.noise.duration < 0 ||
       (found.noise.probability == 0 && found.noise.duration > 0 && found.noise.duration >= found.noise.period))
     throw CaseError("an interruption must be shorter than its period");
