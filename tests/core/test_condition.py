@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import builders
 import report_fixture
-from steelyard.model import Condition, Had, Verdict
+from steelyard.model import Condition, Had
 from steelyard.report import condition as words
 from steelyard.report import values
 from steelyard.statistics.validity.condition import find_condition
@@ -40,7 +40,7 @@ def test_a_machine_whose_cores_were_often_slower_is_shared() -> None:
 
 def test_a_verdict_that_the_condition_explains_marks_no_value_and_stays() -> None:
     (result, *_) = report_fixture.evaluation().results
-    expected = replace(result, verdict=Verdict("DISTURBED", report_fixture.DISTURBED.evidence, expected=True))
+    expected = replace(result, verdict=report_fixture.DISTURBED, expected=True)
     shown = values.shown(expected, next(iter(expected.metrics)), None, builders.machine())
     assert shown is not None
     assert (shown.level, shown.mark) == ("DISTURBED", "CLEAN")

@@ -73,7 +73,7 @@ def cell(result: Result | None, metric: str) -> str:
     value = result.metrics.get(metric) if result else None
     if result is None or value is None:
         return "–"
-    return quantity(value.value, value.unit) + trust.word(trust.mark(result.verdict))
+    return quantity(value.value, value.unit) + trust.word(trust.mark(result))
 
 
 def published(benchmark: str, metric: str, x: str, **wanted: Scalar) -> tuple[Series, ...]:

@@ -31,13 +31,11 @@ class Evidence:
 class Verdict:
     """The level of trust in a record or a result, and the evidence for it.
 
-    Only a result can be UNSETTLED, since that depends on all launches of a case. `expected`: the condition of the machine, which
-    a run states once, explains it.
+    Only a result can be UNSETTLED, since that depends on all launches of a case.
     """
 
     level: Level
     evidence: tuple[Evidence, ...] = ()
-    expected: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +88,10 @@ class Value:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)
 class Result:
-    """The summary of all records of one case over its launches. `parameters` include `toolchain`."""
+    """The summary of all records of one case over its launches. `parameters` include `toolchain`.
+
+    `expected`: the condition of the machine, which a run states once, explains the verdict.
+    """
 
     benchmark: str
     kernel: str
@@ -98,3 +99,4 @@ class Result:
     records: tuple[Record, ...]
     metrics: Mapping[str, Value]
     verdict: Verdict
+    expected: bool = False

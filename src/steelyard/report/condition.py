@@ -6,6 +6,7 @@ from typing import Literal
 
 from steelyard.model import Condition, Had, Result
 from steelyard.report import values
+from steelyard.statistics.validity.condition import LOAD
 from steelyard.units import percent
 from steelyard.words import plural
 
@@ -20,7 +21,7 @@ def describe(condition: Condition) -> tuple[str, ...]:
     load = ""
     if condition.load >= 0.01:
         load = f"Other programs used the measured processors in {percent(condition.load)} of the launches."
-    if not had:
+    if not had or (not condition.shared and LOAD in condition.causes):
         return (load,) if load else ()
     if not condition.shared:
         full = _list(f"{name} in {percent(one.full)}" for name, one in had.items())

@@ -230,7 +230,7 @@ def level(result: Result) -> Level:
 
 def mark(result: Result) -> Level:
     """Returns the level that the values of the result are marked with (see `trust.mark`)."""
-    return "CLEAN" if result.verdict.expected else level(result)
+    return "CLEAN" if result.expected else level(result)
 
 
 def weakest(*results: Result) -> Level:

@@ -51,8 +51,9 @@ def results(
     for (members, used, verdict), expected in zip(believed_of, _expect(cases.values(), paces), strict=True):
         spread = over_runs(combined([next(summaries) for _ in used])) if used else None
         settled = _add_doubt(members, used, spread, verdict)
-        settled = replace(settled, expected=settled.level != "INVALID" and name_disturbance(settled) in causes)
         result = _result(members, used, spread, settled, benchmarks[members[0].benchmark], expected)
+        if result.verdict.level != "INVALID" and name_disturbance(result.verdict) in causes:
+            result = replace(result, expected=True)
         rests_on.keep(result, used)
         spread_of.keep(result, spread)
         all_results.append(result)

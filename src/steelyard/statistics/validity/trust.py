@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from steelyard.model import Level, Result, Verdict
+from steelyard.model import Level, Record, Result
 
 ORDER: tuple[Level, ...] = ("CLEAN", "UNSETTLED", "DISTURBED", "INVALID")
 
@@ -12,9 +12,9 @@ def doubtful(level: Level) -> bool:
     return level in ("UNSETTLED", "DISTURBED")
 
 
-def mark(verdict: Verdict) -> Level:
-    """Returns the level that a value is marked with; CLEAN (no mark) if the condition of the machine explains the verdict."""
-    return "CLEAN" if verdict.expected else verdict.level
+def mark(result: Result | Record) -> Level:
+    """Returns the level that values are marked with; CLEAN (no mark) if the condition of the machine explains the verdict."""
+    return "CLEAN" if isinstance(result, Result) and result.expected else result.verdict.level
 
 
 def word(level: Level) -> str:
