@@ -25,7 +25,7 @@ _MESSAGES = {
 
 def count(results: Iterable[Result]) -> Counter[str]:
     """Returns the number of disturbed results by their first cause, without those that the condition of the machine explains."""
-    return Counter(name(result) or UNNAMED for result in results if trust.mark(result.verdict) == "DISTURBED")
+    return Counter(name(result) or UNNAMED for result in results if trust.mark(result) == "DISTURBED")
 
 
 def name(result: Result) -> str:
