@@ -15,7 +15,7 @@ from steelyard.compare.runs import RunComparison, compare
 from steelyard.errors import UsageError
 from steelyard.model import Evaluation, Result
 from steelyard.report import side_by_side
-from steelyard.statistics.difference.blocks import Estimate, Judgement, estimate, judge, moderate
+from steelyard.statistics.difference.blocks import Estimate, Judgement, combine, estimate, judge, moderate
 from steelyard.statistics.samples.interval import Array
 
 FIVE = math.log(1.05)
@@ -258,3 +258,41 @@ def test_only_what_is_asked_for_is_compared() -> None:
     assert {x.benchmark for x in restrict_plan(both.run, ["memory.stream"]).plan.launches} == {"memory.stream"}
     with pytest.raises(UsageError, match=r"has no benchmark 'memory\.strem' \(given by --only\)"):
         restrict(both, ["memory.strem"])
+
+
+def test_a_class_is_not_called_different_if_only_one_of_its_benchmarks_is() -> None:
+    def part(difference: float) -> Estimate:
+        return Estimate(difference=difference, variance=1e-4, freedom=4.0, share=1.0)
+
+    weights = [0.25] * 4
+    alone = combine(part(0.1), [part(0.4), part(0.0), part(0.0), part(0.0)], weights)
+    all_four = combine(part(0.1), [part(0.11), part(0.1), part(0.09), part(0.1)], weights)
+    assert [j.call for j in judge([alone])] == ["UNCLEAR"]
+    assert [j.call for j in judge([all_four])] == ["SLOWER"]
+    assert alone.error == pytest.approx(0.1)
+
+
+def test_equal_classes_are_called_different_in_5_of_100_tables_at_most() -> None:
+    """A guest takes blocks of time from all benchmarks; 40 tables find a rate of 0.25 with probability 0.98."""
+    chance = np.random.default_rng(4)
+
+    def times(sensitive: Array) -> list[Array]:
+        guest = np.where(chance.random(18) < 0.3, chance.exponential(1, 18), 0.0)
+        rows = []
+        for share in sensitive:
+            row = np.full((2, 18), np.nan)
+            for block in chance.choice(18, 2, replace=False):
+                row[:, block] = share * guest[block] + chance.normal(0, 0.03) + chance.normal(0, 0.02, 2)
+            rows.append(row)
+        return rows
+
+    def made() -> Estimate:
+        sensitive = chance.uniform(0, 0.3, 5)
+        a, b = times(sensitive), times(sensitive)
+        half, tenth = np.full(2, 0.5), np.full(10, 0.1)
+        parts = moderate([estimate(x, y, half) for x, y in zip(a, b, strict=True)])
+        return combine(estimate(np.concatenate(a), np.concatenate(b), tenth), parts, [0.2] * 5)
+
+    tables = [judge([made() for _ in range(5)], 2) for _ in range(40)]
+    assert sum(map(different, tables)) <= 4
+    assert sum(j.low <= 1 <= j.high for table in tables for j in table) >= 0.93 * 200

@@ -19,6 +19,7 @@ from steelyard.statistics.difference.blocks import (
     Estimate,
     Judgement,
     add_floor,
+    combine,
     estimate,
     judge,
     moderate,
@@ -96,7 +97,7 @@ def compare_wholes(
         kind: [_Cases(tuple(members), groups[name].disturbed) for name, members in of_class.items()]
         for kind, of_class in classes.items()
     }
-    summed = [add_floor(_estimate(cases)) for cases in parts.values()]
+    summed = _combine(list(parts.values()))
     tables = 2 if several else 1
     judged = judge(_moderate(list(groups.values()), benchmarks), tables), judge(summed, tables)
     of_classes = tuple(
@@ -118,6 +119,18 @@ def _moderate(groups: Sequence[_Cases], estimates: Sequence[Estimate]) -> list[E
     return [next(drawn[g.disturbed]) for g in groups]
 
 
+def _combine(classes: Sequence[Sequence[_Cases]]) -> list[Estimate]:
+    """Returns the estimate of each class of benchmarks."""
+    every = [part for parts in classes for part in parts]
+    of_parts = iter(_moderate(every, [_estimate([part]) for part in every]))
+    estimates = []
+    for parts in classes:
+        roots = [math.sqrt(len(part.pairs)) for part in parts]
+        weights = [root / sum(roots) for root in roots]
+        estimates.append(combine(add_floor(_estimate(parts)), [next(of_parts) for _ in parts], weights))
+    return estimates
+
+
 def by_class(groups: Mapping[str, Sequence[T]], result_of: Callable[[T], Result]) -> dict[str, dict[str, list[T]]]:
     """Returns for each class the cases of each benchmark in it."""
     classes: dict[str, dict[str, list[T]]] = {kind: {} for kind in CLASSES}
@@ -133,13 +146,12 @@ def _result(member: Member) -> Result:
 
 def _choose(pairs: Sequence[Match]) -> _Cases:
     every = tuple(_members(map(with_disturbed_launches, pairs)))
-    spared = [p for p in pairs if "DISTURBED" not in (p.a.verdict.level, p.b.verdict.level)]
-    clean = tuple(_members(spared))
-    if len(clean) == len(every) or (
-        len(clean) >= ENOUGH * len(every) and _estimate([_Cases(clean, False)]).freedom >= FEWEST_DEGREES
-    ):
-        return _Cases(clean, False)
-    return _Cases(every, True)
+    clean = tuple(_members(p for p in pairs if "DISTURBED" not in (p.a.verdict.level, p.b.verdict.level)))
+    repeated = tuple(member for member in clean if min(map(len, member[1:])) > 1)
+    for chosen in (repeated, clean):
+        if len(chosen) >= ENOUGH * len(every) and _estimate([_Cases(chosen, False)]).freedom >= FEWEST_DEGREES:
+            return _Cases(chosen, False)
+    return _Cases(clean, False) if len(clean) == len(every) else _Cases(every, True)
 
 
 def _members(pairs: Iterable[Match]) -> Iterator[Member]:

@@ -13,9 +13,10 @@ from steelyard.compare.runs import Lone, Row, RunComparison
 from steelyard.compare.wholes import Whole
 from steelyard.model import Value
 from steelyard.model.plain import to_plain
+from steelyard.report.changes import write_smallest
 from steelyard.statistics.results import cases
 from steelyard.statistics.validity import trust
-from steelyard.units import percent, quantity, significant
+from steelyard.units import quantity, significant
 from steelyard.words import in_words, plural
 
 STYLE = {
@@ -90,9 +91,9 @@ def _wholes(console: Console, title: str, wholes: Sequence[Whole]) -> None:
     table.add_column("b is")
     for w in wholes:
         call = _call(w.call) + (" [yellow](disturbed)[/]" if w.disturbed else "")
-        call += f"\n{escape(w.unclear.text)}" if w.unclear else ""
+        call += f"\n{escape(w.unclear.text)}" if w.unclear and w.unclear.kind != "too wide" else ""
         span = f"{w.ratio:.3f} ({w.low:.3f} – {w.high:.3f})"
-        table.add_row(escape(w.name), str(w.cases), span, percent(w.smallest), call)
+        table.add_row(escape(w.name), str(w.cases), span, write_smallest(w.smallest), call)
     console.print(table)
 
 

@@ -12,16 +12,15 @@ from steelyard.compare.measuring_again import write_command
 from steelyard.compare.runs import Row, RunComparison
 from steelyard.compare.wholes import Whole
 from steelyard.model import Run
+from steelyard.report.changes import DOUBLE, MOST_FACTOR, write_change, write_factor, write_smallest, write_span
 from steelyard.report.comparison import STYLE
 from steelyard.report.lines import brief, cut, pad
 from steelyard.report.screen import heading
 from steelyard.statistics.results import cases
-from steelyard.units import duration, percent, significant
+from steelyard.units import duration, percent
 from steelyard.words import find_words, plural
 
 MOST_DIFFERENCES = 5
-DOUBLE = math.log(2) - 0.005  # from here on a factor is easier to read than a percentage
-MOST_FACTOR = 10.0  # larger ones that would be found are not stated
 TIME, SPAN, CALL, SMALLEST, AGAIN = 7, 16, 11, 6, 9  # columns
 LONG = 600.0  # seconds from which a duration in the table has whole minutes
 
@@ -109,15 +108,11 @@ def _in_words(d: _Difference) -> str:
     """Returns for example '11 % slower (6 to 17 %)', or 'faster, with 0.31 (0.28 to 0.35) times the time'."""
     word = d.call.lower()
     if d.effect >= DOUBLE:
-        low, ratio, high = map(_factor, (d.low, d.ratio, d.high))
+        low, ratio, high = map(write_factor, (d.low, d.ratio, d.high))
         return f"{word}, with {ratio} ({low} to {high}) times the time"
     sign = 1 if d.ratio > 1 else -1
     ends = sorted(sign * (end - 1) for end in (d.low, d.high))
     return f"{percent(abs(d.ratio - 1))} {word} ({100 * ends[0]:.0f} to {percent(ends[1])})"
-
-
-def _factor(ratio: float) -> str:
-    return significant(ratio, 2)
 
 
 # --------------------------------------------------------------------------- the table
@@ -163,26 +158,6 @@ def _brief_duration(seconds: float) -> str:
     if seconds >= LONG:
         return duration(60 * round(seconds / 60)).replace(" min", "m").replace(" h", "h")
     return duration(round(seconds)).replace(" min", "m").replace(" s", "s")
-
-
-def write_change(ratio: float) -> str:
-    """Returns the change of the time, such as '+11 %', or '×2.3' from a factor of two on."""
-    return percent(ratio - 1, signed=True) if abs(math.log(ratio)) < DOUBLE else f"×{_factor(ratio)}"
-
-
-def write_span(w: Whole) -> str:
-    """Returns the interval of the change of the time, such as '-6 to +4 %'."""
-    if max(abs(math.log(w.low)), abs(math.log(w.high))) >= DOUBLE:
-        return f"×{_factor(w.low)} to {_factor(w.high)}"
-    return f"{100 * (w.low - 1):+.0f} to {write_change(w.high)}"
-
-
-def write_smallest(smallest: float) -> str:
-    """Returns a smallest difference, such as '16 %', '×2.1' or '>×10'."""
-    factor = 1 + smallest
-    if factor < 2:
-        return percent(smallest)
-    return f"×{_factor(factor)}" if factor < MOST_FACTOR else f">×{MOST_FACTOR:.0f}"
 
 
 # --------------------------------------------------------------------------- what would decide

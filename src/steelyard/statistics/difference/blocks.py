@@ -23,25 +23,27 @@ FEWEST_TO_POOL = 5  # estimates from which the usual variance of a block is take
 LEAST_WEIGHT, MOST_WEIGHT = 0.5, 20.0  # degrees of freedom that the usual variance may have
 POWER = 0.8  # probability of finding the smallest difference that a comparison states
 FEWEST_DEGREES = 1.0  # of freedom, for a call
-LONE_FREEDOM, LONE_VARIANCE = 1.0, 0.1**2  # assumed where no two blocks show a variance
+LONE_FREEDOM, LONE_VARIANCE = 1.0, 0.1**2  # assumed where no two blocks of a case show a variance
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
     """The weighted mean over cases of log(b / a). `variance` is that of a block; the mean's is `variance` · `share`.
 
-    `freedom` are the degrees of freedom of `variance` (Satterthwaite); 0 if no case has two blocks.
+    `freedom` are the degrees of freedom of `variance` (Satterthwaite); 0 if no case has two blocks. `lone` is the part of
+    `share` from cases with one block in a run, whose blocks show no variance: at least `LONE_VARIANCE` is assumed for them.
     """
 
     difference: float
     variance: float
     freedom: float
     share: float
+    lone: float = 0.0
 
     @property
     def error(self) -> float:
         """Returns the standard error of `difference`."""
-        return math.sqrt(self.variance * self.share)
+        return math.sqrt(self.variance * self.share + max(0.0, LONE_VARIANCE - self.variance) * self.lone)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,23 +73,25 @@ def estimate(a: Array, b: Array, weights: Array) -> Estimate:
     Methodology 28:169).
     """
     sides = [_side(run, weights) for run in (a, b)]
-    squares, trace, trace_of_square, share = (sum(side[i] for side in sides) for i in range(1, 5))
+    squares, trace, trace_of_square, share, lone = (sum(side[i] for side in sides) for i in range(1, 6))
     usable = trace > 1e-12
     return Estimate(
         difference=sides[1][0] - sides[0][0],
         variance=squares / trace if usable else 0.0,
         freedom=trace**2 / trace_of_square if usable else 0.0,
         share=share,
+        lone=lone,
     )
 
 
-def _side(times: Array, weights: Array) -> tuple[float, float, float, float, float]:
+def _side(times: Array, weights: Array) -> tuple[float, ...]:
     measured = np.isfinite(times)
     parts = measured / measured.sum(axis=1, keepdims=True)  # of each block in the mean of a case
     filled = np.where(measured, times, 0.0)
     means = (parts * filled).sum(axis=1)
     residuals = weights @ (parts * np.where(measured, filled - means[:, None], 0.0))
     of_blocks = weights @ parts
+    lone = (weights * (measured.sum(axis=1) == 1)) @ parts
     # residuals = maker @ (block effects): a case's own mean holds a part of each of its blocks.
     maker = np.diag(of_blocks) - parts.T @ (parts * weights[:, None])
     form = maker.T @ maker
@@ -97,6 +101,7 @@ def _side(times: Array, weights: Array) -> tuple[float, float, float, float, flo
         float(np.trace(form)),
         float((form * form.T).sum()),
         float((of_blocks**2).sum()),
+        float((lone**2).sum()),
     )
 
 
@@ -124,6 +129,24 @@ def add_floor(e: Estimate) -> Estimate:
     if e.freedom < FEWEST_DEGREES:
         return replace(e, variance=LONE_VARIANCE, freedom=LONE_FREEDOM)
     return replace(e, variance=e.variance + USUAL_SPREAD**2)
+
+
+def combine(together: Estimate, parts: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
+    """Returns the estimate of a class of benchmarks (`parts`, weights with the sum 1), with the largest of three errors.
+
+    That of its blocks (`together`) has what benchmarks share at one time; that of its benchmarks the usual variance of one
+    with few launches; and their differences from each other show whether the class differs or only one of them (random effects
+    of benchmarks: R. DerSimonian and N. Laird 1986, Control. Clin. Trials 7:177).
+    """
+    errors = [(weight * part.error) ** 2 for weight, part in zip(weights, parts, strict=True)]
+    freedom = sum(errors) ** 2 / sum(v * v / part.freedom for v, part in zip(errors, parts, strict=True))
+    candidates = [(together.error**2, together.freedom), (sum(errors), freedom)]
+    if len(parts) > 1:
+        apart = [(w * (part.difference - together.difference)) ** 2 for w, part in zip(weights, parts, strict=True)]
+        effective = sum(w**2 for w in weights) ** 2 / sum(w**4 for w in weights)
+        candidates.append((sum(apart) * len(parts) / (len(parts) - 1), max(FEWEST_DEGREES, effective - 1)))
+    variance, freedom = max(candidates)
+    return replace(together, variance=variance / together.share, freedom=freedom, lone=0.0)
 
 
 def _usual(shown: Sequence[Estimate]) -> tuple[float, float]:
