@@ -193,7 +193,7 @@ def test_counts_stand_beside_the_time_of_their_case_and_the_way_below() -> None:
     for title in counter_columns.TITLES:
         assert f'<th scope="col" class="n">{title}</th>' in html
     assert "20.0 mJ" in html
-    assert "(least 50 %) and are scaled up" in html
+    assert "(at least 50 %), and the values are scaled up" in html
     assert "were not counted" not in html
 
 

@@ -52,7 +52,7 @@ def test_the_text_has_topology_caches_and_limits(two_sockets: Machine, capsys: p
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert "└── memory node 1: 8 GiB" in lines
     assert "        └── core 3*: hardware threads 3; L2 1 MiB, L1d 32 KiB" in lines
-    assert "* This process may not use these cores." in lines
+    assert "* This process is not allowed to use these cores." in lines
     assert any(line.split()[:4] == ["L3", "unified", "2", "8"] for line in lines)
 
 

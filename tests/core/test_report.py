@@ -322,7 +322,7 @@ def test_a_run_that_knows_nothing_of_its_machine_has_a_report_too() -> None:
         memory=0, memory_available=0, fma_width=None, fma_units=None, compilers=(),
     )  # fmt: skip
     html = report.render(replace(full, run=replace(full.run, machine=bare), benchmarks={}))
-    assert "The limits of this machine are unknown" in html
+    assert "Steelyard does not know the limits of this machine" in html
 
 
 def test_a_benchmark_whose_figures_fail_does_not_take_the_report_with_it(evaluation: Evaluation) -> None:

@@ -119,7 +119,7 @@ def test_what_is_modelled_is_called_so_wherever_it_stands() -> None:
     )
     spoken = [f.seen for f in guessed.findings if f.rule == "accelerator_energy"]
     assert spoken
-    assert all(said.startswith("By power that is modelled, not measured:") for said in spoken)
+    assert all(said.startswith("The power is modelled, not measured.") for said in spoken)
     page = data(guessed)
     assert page
     assert page.figure.title == "Modelled power against time"

@@ -37,13 +37,17 @@ def how(records: list[Record], results: Iterable[Result]) -> str:
         return ""
     shares = [c.share for c in counts if c.share is not None]
     text = (
-        "in user mode, for all threads together, from the first sample to the last, divided by the number of operations"
+        "counted in user mode, for all threads together, from the first sample to the last, and divided by the number of "
+        "operations"
     )
     if shares and min(shares) < 0.999:
         least = values.percent(min(shares))
-        text += f"; other events shared the counters, so they counted only part of the time (least {least}) and are scaled up"
+        text += (
+            "; the counters were shared with other events, so they counted only a part of the time "
+            f"(at least {least}), and the values are scaled up"
+        )
     meters = ", ".join(sources(records))
-    return f"{text}; energy is that of the whole machine, measured by {meters}" if meters else text
+    return f"{text}; the energy is that of the whole machine, measured by {meters}" if meters else text
 
 
 def missing(evaluation: Evaluation) -> tuple[str, ...]:

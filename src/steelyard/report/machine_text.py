@@ -31,7 +31,7 @@ def show(page: MachinePage) -> None:
     for socket in page.sockets:
         console.print(_tree(socket))
     if page.unusable:
-        console.print("* This process may not use these cores.", style="dim")
+        console.print("* This process is not allowed to use these cores.", style="dim")
     for title, columns, rows in (
         ("Caches", CACHES, page.caches),
         ("Memory nodes", MEMORIES, page.memories),

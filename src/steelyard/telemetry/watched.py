@@ -57,7 +57,7 @@ def modelled(traces: Mapping[str, Trace]) -> bool:
 
 def basis(power: Power | None) -> str:
     """Returns the beginning of a sentence on energy that rests on a model; '' if it was measured."""
-    return "By power that is modelled, not measured: " if power and modelled(power.traces) else ""
+    return "The power is modelled, not measured. " if power and modelled(power.traces) else ""
 
 
 def cost(of: Mapping[str, Course], stretch: Stretch, clock: float = 0.0) -> Cost:
@@ -142,10 +142,12 @@ def _disagreement(one: _Claim, other: _Claim) -> str:
     if one.scope == other.scope:
         what = "whole node" if one.scope == "node" else one.scope
         return (
-            f"{one.source} and {other.source} both measure the {what}. {one.source} shows {times} as much power, which is more "
+            f"{one.source} and {other.source} both measure the {what}. {one.source} shows {times} as much power, "
+            "which is more "
             "than their intervals allow. One of them is wrong or measures other parts than it states."
         )
     return (
-        f"{one.source} shows {times} as much power for the {one.scope} alone as {other.source} shows for the whole node. This is "
+        f"{one.source} shows {times} as much power for the {one.scope} alone as {other.source} shows for the whole "
+        "node. This is "
         "more than their intervals allow. One of the two is wrong."
     )
