@@ -72,7 +72,7 @@ class Shown:
     @property
     def several(self) -> bool:
         """Returns whether the value at the best and the typical one are not one, as on a dedicated machine."""
-        return self.typical not in ("", self.value) or self.best not in ("", self.value)
+        return bool(self.now) and (self.typical not in ("", self.value) or self.best not in ("", self.value))
 
     @property
     def range(self) -> str:
