@@ -22,7 +22,7 @@ def test_a_machine_at_full_pace_is_dedicated_and_explains_nothing() -> None:
     (sentence, *_) = words.describe(found)
     assert (
         sentence
-        == "This machine is dedicated: the cores in 100 % and the memory in 100 % of the launches had full speed."
+        == "This machine is dedicated: its cores in 100 % and its memory in 100 % of the launches had full speed."
     )
 
 
@@ -33,9 +33,9 @@ def test_a_machine_whose_cores_were_often_slower_is_shared() -> None:
     assert found.had["issued"] == Had(median=1.0, low=0.52, high=1.0, full=0.6)
     (sentence,) = words.describe(found)
     assert sentence.startswith(
-        "This machine is shared: the cores had 100 % of full speed (median; 52 to 100 % in 8 of 10"
+        "This machine is shared: its cores had 100 % of full speed (median; 52 to 100 % in 8 of 10"
     )
-    assert "all of it in 60 % of the launches" in sentence
+    assert "all of it in 60 %; its memory 95 % (90 to 95 %), all in 100 %." in sentence
 
 
 def test_a_verdict_that_the_condition_explains_marks_no_value_and_stays() -> None:
@@ -54,7 +54,7 @@ def test_how_well_results_are_known_is_counted_by_the_range_of_another_run() -> 
     ranges = [(100.0, 119.0), (100.0, 150.0), (100.0, 300.0), None]
     known = words.known([replace(result, metrics={name: replace(value, now=span)}) for span in ranges])
     assert known == {"10 %": 1, "25 %": 1, "worse": 1, "unknown": 1}
-    assert words.describe_known(known) == "4 cases: 1 known to ± 10 %, 1 to ± 25 %, 1 less well, 1 without a range."
+    assert words.describe_known(known) == "4 cases: 1 known to ± 10 %, 1 to ± 25 %, 2 less well."
 
 
 def test_other_load_is_named_beside_the_pace() -> None:

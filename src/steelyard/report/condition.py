@@ -12,14 +12,15 @@ from steelyard.words import plural
 
 Known = Literal["10 %", "25 %", "worse", "unknown"]
 BOUNDS: tuple[tuple[Known, float], ...] = (("10 %", 0.10), ("25 %", 0.25))
-_NAMES = {"issued": "the cores", "stream": "the memory", "exchange": "messages between ranks"}
+WORTH_NAMING = 0.1  # share of the launches with other load from which it is named
+_NAMES = {"issued": "its cores", "stream": "its memory", "exchange": "messages between ranks"}
 
 
 def describe(condition: Condition) -> tuple[str, ...]:
     """Returns one or two sentences on the condition of the machine during the run; () if nothing is known of it."""
     had = {name: condition.had[kind] for kind, name in _NAMES.items() if kind in condition.had}
     load = ""
-    if condition.load >= 0.01:
+    if condition.load >= WORTH_NAMING:
         load = f"Other programs used the measured processors in {percent(condition.load)} of the launches."
     if not had or (not condition.shared and LOAD in condition.causes):
         return (load,) if load else ()
@@ -31,12 +32,12 @@ def describe(condition: Condition) -> tuple[str, ...]:
 
 
 def _part(name: str, had: Had, first: bool) -> str:
-    """Returns for example: the cores had 62 % of their full speed (51 to 98 % in 8 of 10 launches), all of it in 21 %."""
-    what = " of full speed (median; " if first else " ("
-    often = " in 8 of 10 launches" if first else ""
-    spread = f"{percent(had.low).removesuffix(' %')} to {percent(had.high)}{often}"
-    launches = " of the launches" if first else ""
-    return f"{name} had {percent(had.median)}{what}{spread}), all of it in {percent(had.full)}{launches}"
+    """Returns for example: its cores had 62 % of full speed (median; 51 to 98 % in 8 of 10 launches), all of it in 21 %."""
+    spread = f"{percent(had.low).removesuffix(' %')} to {percent(had.high)}"
+    if first:
+        of_full = f"had {percent(had.median)} of full speed (median; {spread} in 8 of 10 launches)"
+        return f"{name} {of_full}, all of it in {percent(had.full)}"
+    return f"{name} {percent(had.median)} ({spread}), all in {percent(had.full)}"
 
 
 def _list(parts: Iterable[str]) -> str:
@@ -62,11 +63,7 @@ def _known(result: Result) -> Known:
 
 def describe_known(counted: Mapping[Known, int]) -> str:
     """Returns a sentence on how well the results are known."""
-    words: dict[Known, str] = {
-        "10 %": "{} known to ± 10 %",
-        "25 %": "{} to ± 25 %",
-        "worse": "{} less well",
-        "unknown": "{} without a range",
-    }
-    parts = [words[name].format(count) for name, count in counted.items() if count or name in ("10 %", "25 %")]
-    return f"{plural(sum(counted.values()), 'case')}: {', '.join(parts)}."
+    worse = counted["worse"] + counted["unknown"]
+    less = f", {worse} less well" if worse else ""
+    well, fairly = counted["10 %"], counted["25 %"]
+    return f"{plural(sum(counted.values()), 'case')}: {well} known to ± 10 %, {fairly} to ± 25 %{less}."
