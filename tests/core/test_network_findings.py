@@ -293,7 +293,7 @@ def test_the_artefact_is_no_matter_of_other_transports_or_of_crowded_ranks() -> 
 
 def test_a_switch_of_protocol_tells_the_sizes_the_factor_and_both_lines() -> None:
     told = only("protocol_switch", evaluation(switching(8 * KIB, 4e-6)))
-    assert "From 8 KiB on, a message takes 2.3 times as long" in told.seen
+    assert "A message of 8 KiB takes 2.3 times as long" in told.seen
     assert "above 4 KiB" in told.seen
     assert "16 B to 4 KiB: 1.00 µs + n / (4.00 GB/s)" in told.evidence[1]
     assert "8 KiB to 8 MiB: 5.00 µs + n / (4.00 GB/s)" in told.evidence[1]
@@ -523,7 +523,7 @@ def test_noise_tells_its_rhythm_and_what_it_costs_many_ranks() -> None:
     told = only("noise", evaluation([quanta(4e-4)], machine(hosts=(Host("a", 32), Host("b", 32)))))
     assert told.level == "notice"
     assert told.seen.startswith(
-        "The system takes 10 % of a processor's time, in 250 interruptions (detours) per second of up to "
+        "The operating system takes 10 % of a processor's time, in 250 interruptions (detours) per second of up to "
     )
     assert "Detours come at 250 Hz, every 4.00 ms: the timer tick of the kernel." in told.evidence
     assert any(line.startswith("Expected slowdown of 1024 ranks") for line in told.evidence)
@@ -570,7 +570,7 @@ def test_crowded_results_are_counted_by_benchmark_with_their_processors() -> Non
 
 def test_busy_waiting_is_told_by_mpi_with_its_own_switch() -> None:
     told = found("busy_waiting", evaluation([crowded(3e-3, mpi="mpich-5.0.2"), message(1e-6, mpi="mpich-5.0.2")]))
-    assert "mpich-5.0.2 waits in a loop. With 4 ranks" in told[0].seen
+    assert "Waiting ranks of mpich-5.0.2 keep their processors busy. With 4 ranks" in told[0].seen
     assert "3000 times as long as with 2 ranks (6.00 ms instead of 2.00 µs)" in told[0].seen
     assert "MPIR_CVAR_CH4_PROGRESS_THROTTLE=1" in told[0].remedy
     assert "mpi_yield_when_idle" in only("busy_waiting", SPEAKS["busy_waiting"]()).remedy
@@ -601,7 +601,7 @@ def test_a_link_below_half_of_its_known_rate_is_a_finding() -> None:
 
 def test_the_clock_error_is_the_offset_within_a_machine() -> None:
     within = only("common_clock", evaluation([message(1e-6, clock=(-3e-6, 1e-6, None))]))
-    assert "differ by up to 3.00 µs" in within.seen
+    assert "wrong by up to 3.00 µs" in within.seen
     between = only("common_clock", evaluation([message(1e-6, hosts=("a", "b"), clock=(5.0, 2e-5, 4e-7))]))
     assert between.level == "notice"
     assert "half a round trip, up to 20.0 µs" in between.seen

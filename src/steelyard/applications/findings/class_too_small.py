@@ -26,10 +26,10 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "class_too_small",
             "notice",
-            f"{several} of the NAS Parallel Benchmarks come from runs of {span}. This is too short for a speed, so no other "
-            "finding uses them.",
+            f"{several} of the NAS Parallel Benchmarks come from runs of {span}. Such times are too short for a reliable "
+            "speed, so no other finding uses them.",
             tuple(f"{_label(r)}: {quantity(s, 's')}." for s, r in short[:NAMED]) + _more(len(short)),
-            f"Below {quantity(LEAST_SECONDS, 's', 2)} the start and the end of the team, empty caches or a single "
+            f"Below {quantity(LEAST_SECONDS, 's', 2)} the start and the end of the threads, empty caches or a single "
             "interruption take "
             "a large part of the time. Class S is only for verification.",
             "Choose a larger class, for example --set class=A or --set class=B. steelyard plan shows how long it takes.",

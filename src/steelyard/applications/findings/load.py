@@ -177,5 +177,5 @@ def _cause(less: list[Line]) -> str:
         return "These programs use no resource that the cores share."
     return (
         "Cores share the memory bandwidth, the last-level cache, the network link and the power budget. If one of these is "
-        "saturated, a further core only waits. The finding 'bound' names the resource if it can be determined."
+        "saturated, a further core only waits."
     )

@@ -70,8 +70,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
         return [undecided("vector_clock", question, evidence, doubtful(level) or UNCERTAIN, again, BENCHMARK)]
     claim = f"Wide vectors reduce the clock by {quantity(worst.drop, '%', 2)}: {ends} ({where}).{caution}"
     cause = (
-        "The processor lowers its clock because wide multiplications need much power (frequency licence). Other code on the "
-        "same core then also runs at the lower clock."
+        "Wide multiplications need much power, so the processor lowers its clock. Other code on the same core then also runs at "
+        "the lower clock."
     )
     remedy = (
         "If a program uses wide vectors only in few places, compare it with a build for narrower "

@@ -101,19 +101,23 @@ def _causes(none: list[Gain], narrow: list[Gain], worse: list[Gain]) -> list[str
     functions = [r.kernel for r, _ in none if r.kernel in ("sqrt", "exp")]
     causes = []
     if "sqrt" in functions:
-        causes.append("The C standard requires that a square root can set errno, and vector instructions cannot.")
+        causes.append(
+            "The C standard requires that a square root sets errno for a negative number. Vector instructions cannot do this."
+        )
     if "exp" in functions:
-        causes.append("A compiler uses vector versions of exp only if it may compute less exactly.")
+        causes.append("Compilers use vector versions of exp only if the user allows less exact results.")
     if any(r.kernel not in functions for r, _ in none):
         causes.append(
-            "The other loops are not vectorised, or the cost of their vectors equals the gain (elements in two vectors)."
+            "The compiler does not use vectors in the other loops, or its vector code costs as much as it saves."
         )
     if narrow:
         causes.append(
             "The compiler prefers narrower vectors for this processor, because wide vectors lowered the clock of older ones."
         )
     if worse:
-        causes.append("Gather and scatter instructions take at least as long as the separate accesses.")
+        causes.append(
+            "Vector instructions that access scattered elements (gather, scatter) take at least as long as single accesses."
+        )
     return causes
 
 

@@ -22,10 +22,10 @@ LOST = BELOW / 2  # disturbances rarely cost more than half: below this share th
 # Causes in the order of the search, each with its remedy.
 DISTURBED, SLOW_LOOP = "disturbed", "not vectorised (judged by its speed)"
 OVERHEAD, ALLOCATE = (
-    "short vectors: the overhead of calls and loop ends",
-    "cache lines that are read before they are written; these reads are not counted",
+    "short vectors: the start and the end of the loop take most of the time",
+    "ordinary stores: they read each cache line before they write it, and these reads are not counted",
 )
-WAITING = "latency: of the memory, of dependent operations, or of divisions and square roots"
+WAITING = "waiting: for the memory, for the previous operation, or for divisions and square roots"
 _REMEDIES = {
     DISTURBED: "Measure again on a quiet machine.",
     SLOW_LOOP: "Read the vectorisation report of the compiler (gcc -fopt-info-vec-missed, "

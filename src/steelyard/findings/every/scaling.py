@@ -44,13 +44,7 @@ def _below(sweep: Sweep) -> Point | None:
 def _finding(name: str, members: list[tuple[Sweep, Point]]) -> Finding:
     sweep, point = min(members, key=lambda pair: pair[1].count)
     others = f"{len(members) - 1} other sweeps" if len(members) > 2 else "another sweep"
-    more = (
-        f" The same holds for {others} of this benchmark."
-        if len(members) > 1
-        else ""
-        if len(members) > 2
-        else " So does another sweep of it."
-    )
+    more = f" The same holds for {others} of this benchmark." if len(members) > 1 else ""
     return Finding(
         "scaling",
         "notice",

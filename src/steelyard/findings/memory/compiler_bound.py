@@ -28,7 +28,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "compiler_bound",
             "notice",
-            f"The loop, not the memory, limits the best corner of APEX-MAP (L). An access costs {_describe(few)} "
+            f"The additions of the loop, not the memory, limit the best corner of APEX-MAP (L). An access costs {_describe(few)} "
             "with one accumulator and "
             f"{_describe(many)} with {cases.value(many, 'accumulators')}: a factor of "
             f"{factor.value:.2g}.{cases.caution(few, many)}",

@@ -33,8 +33,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
 def _judge(claim: str, lines: tuple[str, ...], factor: Ratio, certain: bool) -> list[Finding]:
     if factor.value > SEEN and factor.low > 1:
         cause = (
-            "Write-allocate: the processor reads each cache line before it writes it. Triad then moves four vectors, but "
-            f"STREAM counts three (a factor of {EXPECTED:.2f} if the memory is the limit)."
+            "With ordinary stores, the processor reads each cache line before it writes it (write-allocate). Triad then moves "
+            f"four vectors instead of three, which takes {EXPECTED:.2f} times as long if the memory is the limit."
         )
         remedy = (
             "Use streaming stores in loops that only write: -qopt-streaming-stores=always (Intel), "

@@ -69,7 +69,10 @@ def _waiting_share(result: Result) -> float:
 
 def _finding(mpi: str, waits: list[Waiting]) -> Finding:
     most = waits[0]
-    claim = f"{mpi or 'The MPI'} waits in a loop. With {_ranks(most.crowded):g} ranks on fewer processors an operation takes "
+    claim = (
+        f"Waiting ranks of {mpi or 'the MPI'} keep their processors busy. With {_ranks(most.crowded):g} ranks on fewer "
+    )
+    claim += "processors, an operation takes "
     if most.spare is not None:
         claim += (
             f"up to {significant(most.factor, 2)} times as long as with {_ranks(most.spare):g} ranks "

@@ -14,17 +14,17 @@ EXACT = 1e-6  # s: some tenths of the shortest collective within a machine
 MATTERS = 0.01  # of a sample that began by the clock: half of the usual width of an interval
 MOST = 0.95  # share of the records; the error of the others has another cause
 
-SAME = "The ranks of a machine share one clock. Measured with messages, it appears to differ by up to"
-SEVERAL = "The clocks of ranks on several machines are aligned with an uncertainty of half a round trip, up to"
-GOOD = "The common clock by which collectives begin and end has this accuracy."
+SAME = "The ranks of a machine use the same clock. Steelyard measures its offset by messages and is wrong by up to"
+SEVERAL = "Steelyard knows the offset of the clocks of two machines to half a round trip, up to"
+GOOD = "This is the accuracy of the times of collectives, which start by this clock."
 GOOD_BETWEEN = "The latency between the machines is small compared with the times that the clock measures."
 CAUSE = (
     "The offset of two clocks follows from the shortest of 60 round trips. It may be wrong by half of the difference between "
     "the two directions, and each direction is longer if ranks wait for their processor."
 )
 REMEDY = (
-    "Do not use smaller differences between times that began by the clock. Start with a barrier instead: --set start=barrier. "
-    "Measure with one rank per processor on a quiet machine."
+    "Ignore differences between collectives that are smaller than this. Let them start with a barrier instead: "
+    "--set start=barrier. Use at most one rank per processor."
 )
 
 

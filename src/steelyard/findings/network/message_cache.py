@@ -16,7 +16,7 @@ CAUSE = (
 )
 REMEDY = (
     "Use the figures of fresh buffers (--set buffers=fresh). With the Intel MPI Benchmarks, measure with -off_cache and the "
-    "size of all last-level caches. Only a program that sends data which it has just written is faster."
+    "size of all last-level caches. Only programs that send data directly after they have written it are faster."
 )
 
 

@@ -16,10 +16,10 @@ PINGPONG = "network.pingpong"  # its curves need no name: a message is one direc
 NAMED = 3  # curves of each kind in the list, which the many partners of a transfer would fill
 
 CAUSE = (
-    "Up to a limit, the MPI sends at once into its own buffer (eager). Above the limit, it first asks the receiver and then "
-    "copies once (rendezvous), which costs a round trip. A limit that is too low or too high costs more."
+    "Up to a limit, the MPI sends a message at once (eager protocol). Above it, the sender first waits for an answer of the "
+    "receiver (rendezvous protocol), which costs a round trip but saves a copy. A wrong limit costs time."
 )
-REMEDY = "Change the limit and measure again, or choose message sizes on the faster side of it. Settings: "
+REMEDY = "Change this limit and measure again, or use message sizes below it. The settings of the limit: "
 
 
 class Curve(NamedTuple):
@@ -60,8 +60,8 @@ def _find_switches(evaluation: Evaluation, title: str, curve: list[Result], line
 def _finding(curves: list[Curve], judged: dict[str, set[Identity]]) -> Finding:
     most = curves[0].switches[0]
     claim = (
-        f"From {binary_size(int(most.size))} on, a message takes {significant(most.factor, 2)} times as long as the smaller "
-        f"messages predict ({_label(curves[0])}). The MPI changes its protocol above {binary_size(int(most.after))}."
+        f"A message of {binary_size(int(most.size))} takes {significant(most.factor, 2)} times as long as expected from "
+        f"smaller messages ({_label(curves[0])}). The MPI changes its protocol above {binary_size(int(most.after))}."
         f"{cases.caution(*curves[0].curve)}"
     )
     named = [s for title in judged for s in [s for s in curves if s.title == title][:NAMED]]

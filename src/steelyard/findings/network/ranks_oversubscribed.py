@@ -28,10 +28,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "notice",
             claim,
             tuple(lines),
-            "The ranks take turns on the processors: while one rank waits for a message, its sender may not be "
-            "running. Latencies, "
-            "message rates, bandwidths and times of collectives then describe the scheduler and how the MPI waits. They do "
-            "not describe the network or the memory. Each such result is marked.",
+            "The ranks take turns on the processors: while one rank waits for a message, its sender may not be running. "
+            "The results then describe the scheduler and how the MPI waits. They do not describe the network or the memory.",
             "Use at most one rank per processor (--set ranks=…), or more hosts (--hosts). Use these results only to check that "
             "programs work.",
             effect=len(measured) / max(1, len(measured) - len(crowded)),

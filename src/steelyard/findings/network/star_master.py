@@ -46,8 +46,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "notice",
             claim,
             (*map(_line, stars[:NAMED]), f"The link rate: {most.source}."),
-            "Every message of a star passes the link of the master, for any number of ranks. In a ring and in chaos, each rank "
-            "uses its own link.",
+            "In a star, every message uses the link of the master. In a ring and in chaos, each rank uses its own link.",
             "Do not send all data through one rank. Use collectives (their trees and rings spread the load) or several masters, "
             "or run the master where its link is faster.",
             BENCHMARK,

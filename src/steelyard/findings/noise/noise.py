@@ -47,8 +47,9 @@ def _finding(evaluation: Evaluation, result: Result, record: Record, detours: De
     ranks = max(2, sum(host.slots for host in machine.hosts) or len(machine.cpus))
     slower = expected_collective_slowdown(detours, ranks, BURSTS[1]).slowdown
     claim = (
-        f"The system takes {quantity(detours.lost, '%', 2)} of a processor's time{_detours_note(detours)}. {ranks} ranks that "
-        f"synchronise after every {quantity(BURSTS[1], 's', 1)} of computing should take {quantity(slower, '%', 2)} longer."
+        f"The operating system takes {quantity(detours.lost, '%', 2)} of a processor's time{_detours_note(detours)}. "
+        f"{ranks} ranks that synchronise after every {quantity(BURSTS[1], 's', 1)} of computing should take "
+        f"{quantity(slower, '%', 2)} longer."
         f"{cases.caution(result)}"
     )
     rhythms = _fundamental(series.tones(record), detours.base)
