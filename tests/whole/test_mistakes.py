@@ -281,6 +281,7 @@ REFUSED = [
     (f"resume {LONG}", "no run"),
     ("compare {run}", "OTHER"),
     ("compare Mont-Blanc~node {run}", "so it must be the second argument. Use: steelyard compare RUN 'Mont-Blanc node'"),
+    ("compare {run} {run} --only nosuch", "has no benchmark 'nosuch' (given by --only)"),
     ("compare {run} nosuch", "List all systems with: steelyard list"),
     ("frobnicate", "There is no command 'frobnicate'. Known are: build"),
     ("powr", "Did you mean 'power'?"),

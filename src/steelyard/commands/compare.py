@@ -120,7 +120,7 @@ def command(
             raise UsageError(
                 f"{option} needs two runs, but '{system}' is a published system. Give another run, or omit {option}."
             ) from None
-        beside = published_figures.compare(conclusion.read(earlier, paths or []), system)
+        beside = published_figures.compare(restrict(conclusion.read(earlier, paths or []), only or ()), system)
         side_by_side.show_published(beside) if form == "screen" else comparison.beside(beside, json_)
         return
     progress = Console(quiet)

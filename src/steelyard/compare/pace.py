@@ -73,20 +73,17 @@ def weaken_call(comparison: Comparison, a: Sequence[Result], b: Sequence[Result]
 def find_other_pace(a: Sequence[Result], b: Sequence[Result]) -> OtherPace | None:
     """Returns the pace of the cores, or of the memory, if it differs between the runs of these results; None if it is alike."""
     measures = (
-        (measure_pace, UNLIKE, "The cores themselves issued {} additions per second in the second run", CAUSES),
-        (
-            _measure_stream,
-            UNLIKE_MEMORY,
-            "Readings of the memory reached {} bandwidth in the second run",
-            OTHER_PROGRAMS,
-        ),
+        (measure_pace, UNLIKE, "The cores themselves issued {} additions per second", "fewer", CAUSES),
+        (_measure_stream, UNLIKE_MEMORY, "Readings of the memory reached {} bandwidth", "less", OTHER_PROGRAMS),
     )
-    for measure, unlike, words, causes in measures:
+    for measure, unlike, words, lower, causes in measures:
         first, second = measure(a), measure(b)
         if first and second and abs(math.log(second / first)) > unlike:
             ratio = second / first
-            change = percent(ratio - 1, signed=True) if ratio < 2 else f"{ratio:.1f} times the"
-            return OtherPace(ratio, f"{words.format(change)} ({causes})")
+            change = (
+                f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else lower}" if ratio < 2 else f"{ratio:.1f} times the"
+            )
+            return OtherPace(ratio, f"{words.format(change)} in the second run ({causes})")
     return None
 
 
