@@ -363,6 +363,38 @@ def test_each_case_and_the_benchmark_are_compared_in_pairs_and_lone_launches_do_
     assert pairs.compare(side(1.0, range(1, 31)), side(1.0, range(1, 31))).rows[0].call == "SAME"
 
 
+def test_classes_of_benchmarks_are_compared_in_turn_and_more_rounds_are_named_for_what_is_unclear() -> None:
+    def two(slowdown: float, numbers: Sequence[int], scatter: float) -> Evaluation:
+        one = side(slowdown, numbers)
+        chance = random.Random(str((slowdown, scatter)))
+        results = [
+            replace(
+                r,
+                benchmark=("memory.stream", "memory.other")[i],
+                records=tuple(
+                    replace(
+                        x, benchmark=("memory.stream", "memory.other")[i], samples=tuple(s * factor for s in x.samples)
+                    )
+                    for x in r.records
+                    for factor in (math.exp(chance.gauss(0, scatter)),)
+                ),
+            )
+            for i, r in enumerate(one.results)
+        ]
+        return replace(one, results=tuple(results))
+
+    found = pairs.compare(two(1.0, range(1, 31), 0.0), two(1.05, range(1, 31), 0.0))
+    assert [(w.name, w.members, w.call) for w in found.classes] == [
+        ("memory", ("memory.stream", "memory.other"), "SLOWER")
+    ]
+    assert {w.call for w in found.wholes} == {"SLOWER"}
+    found = pairs.compare(two(1.0, range(1, 31), 0.2), two(1.02, range(1, 31), 0.2))
+    (memory,) = found.classes
+    assert memory.call == "UNCLEAR"
+    assert memory.smallest > 0.05
+    assert (memory.rounds or 0) >= 2 * 99, "the plan has 99 rounds, and the scatter falls with their root"
+
+
 def test_disturbed_launches_count_since_a_neighbour_hits_both_sides_alike() -> None:
     a, b = side(1.0, range(1, 31)), side(1.05, range(1, 31))
     shaken = verdict_of("DISTURBED", "shared core: seen")
