@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from steelyard.model import Evaluation, Finding, Level
 
+MANY = 3  # benchmarks in a command: for more, their groups are named
 UNCERTAIN = "The intervals are too wide."
 NO_LIMIT = "A limit of the machine is unknown."
 _REASONS: dict[Level, str] = {
@@ -27,7 +28,10 @@ def doubtful(level: Level) -> str:
 
 def measure_again(evaluation: Evaluation, level: Level, *benchmarks: str) -> str:
     """Returns advice for unreliable values: undisturbed samples, or more launches and time for these benchmarks."""
-    only = "".join(f" --only {name}" for name in dict.fromkeys(benchmarks) if name)
+    names = [*dict.fromkeys(filter(None, benchmarks))]
+    if len(names) > MANY:
+        names = [*dict.fromkeys(name.partition(".")[0] for name in names)]
+    only = "".join(f" --only {name}" for name in names)
     if level == "DISTURBED":
         return f"Measure again on a quiet machine: steelyard run{only}"
     preset = _NEXT.get(evaluation.run.plan.preset, "full")

@@ -52,7 +52,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             (*(_near_line(n) for n in near[:NAMED]), *(_costly_line(c) for c in costly[:NAMED])),
             _cause(near, costly),
             "Use more ranks only if each has enough work. Use threads within a node if the program supports them. Check that the "
-            "messages use the fast transport (steelyard run --only network)."
+            "messages use the fast transport: steelyard run --only network"
             if costly
             else "",
             effect=costly[0].comparison.ratio if costly else None,

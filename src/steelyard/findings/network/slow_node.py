@@ -29,8 +29,8 @@ REMEDIES = {
     "Then exchange cable and port.",
     "link": "Check the errors and the speed of both ports and exchange the cable. Measure both nodes with others: steelyard run "
     "--only network.transfer --hosts …",
-    "rank": "Check which programs and interrupts use the processor (top, /proc/interrupts) and its clock (steelyard run --only "
-    "memory.cores). If it stays slow, do not use it.",
+    "rank": "Check which programs and interrupts use the processor (top, /proc/interrupts). If it stays slow, do not use it. To "
+    "compare the processors: steelyard run --only memory.cores",
 }
 ONE_MACHINE = (
     "The hosts are one machine, so no cable or network card is involved: another program uses the processors of these ranks, or "
