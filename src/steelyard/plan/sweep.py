@@ -90,7 +90,7 @@ def _blocks(
         fixed = next((n for n in (axis, over) if n in settings), None)
         if fixed and asked.over:
             raise UsageError(
-                f"--set {fixed}= is not possible in a sweep over {over}. Name the counts with --counts {_listed(settings[fixed])}"
+                f"--set {fixed}= is not possible in a sweep over {over}. List the counts with --counts {_listed(settings[fixed])}"
             )
         if fixed:
             continue

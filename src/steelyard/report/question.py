@@ -126,11 +126,17 @@ def _refused(limits: Limits) -> Iterator[None]:
 
 
 def _too_long(limits: Limits) -> str:
-    return f"The query takes longer than {duration(limits.seconds)}. Select less, or allow more time with --limit-time."
+    return (
+        f"The query takes longer than {duration(limits.seconds)}. Select fewer runs or columns, or allow more time with "
+        "--limit-time."
+    )
 
 
 def _too_large(limits: Limits) -> str:
-    return f"The query needs more than {binary_size(limits.memory)} of memory. Select less, or allow more with --limit-memory."
+    return (
+        f"The query needs more than {binary_size(limits.memory)} of memory. Select fewer runs or columns, or allow more memory "
+        "with --limit-memory."
+    )
 
 
 class _Guard:

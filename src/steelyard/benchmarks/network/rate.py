@@ -6,7 +6,7 @@ one. The message rate counts the messages of all pairs, the bandwidth all their 
 directions for both ways.
 
 Reading: With more pairs, the message rate rises as long as each additional core can send more messages. The bandwidth rises
-until the bandwidth of the network is used up. If a line falls again, the network or the memory cannot carry the load. Where the
+until it reaches the limit of the network. If a line falls again, the network or the memory cannot carry the load. Where the
 lines over the message size become level, larger messages bring no further gain: your messages should have at least this size.
 Both ways should reach twice the value of one way if the links are full duplex.
 

@@ -28,10 +28,10 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "compiler_bound",
             "notice",
-            f"The additions of the loop, not the memory, limit the best corner of APEX-MAP (L). An access costs {_describe(few)} "
-            "with one accumulator and "
-            f"{_describe(many)} with {cases.value(many, 'accumulators')}: a factor of "
-            f"{factor.value:.2g}.{cases.caution(few, many)}",
+            f"The additions of the loop, not the memory, limit the best corner of APEX-MAP (L). An access takes {_describe(few)} "
+            "if the loop adds into one variable, and "
+            f"{_describe(many)} if it adds into {cases.value(many, 'accumulators')}: "
+            f"{factor.value:.2g} times as fast.{cases.caution(few, many)}",
             tuple(
                 f"{cases.describe(a, but=('elements', 'accumulators'))}: an access with 1 accumulator costs {r.value:.2f} times "
                 f"({r.low:.2f} to {r.high:.2f}) as much as with {cases.value(b, 'accumulators')}."

@@ -140,7 +140,7 @@ def _advice(mpi: str) -> str:
     return (
         f"{flavour.title}: {flavour.shared_memory}"
         if flavour and flavour.shared_memory
-        else "Read in the manual of this MPI how to choose its transport"
+        else "See the manual of this MPI for how to choose its transport"
     )
 
 

@@ -47,8 +47,8 @@ WORDS: tuple[tuple[str, str], ...] = (
     ),
     (
         "at its best, typical",
-        "At its best is the value that the machine gives when nothing disturbs. Typical is the median of this run, with "
-        "its disturbed samples. On a dedicated machine both are the same.",
+        "The value “at its best” is what the machine gives when nothing disturbs. The “typical” value is the median of "
+        "this run, including its disturbed samples. On a dedicated machine both are the same.",
     ),
     (
         "condition",

@@ -51,7 +51,10 @@ _RULES = (
         "Do not assume a normal distribution",
         "Check whether the measured values are normally distributed before you use a method that needs this.",
     ),
-    ("Compare with statistics", "Say that two values differ only if a statistical test or their intervals show it."),
+    (
+        "Compare with statistics",
+        "Do not say that two values differ unless a statistical test or their intervals show it.",
+    ),
     (
         "Look beyond the median",
         "Check whether the mean or the median is the right measure. Show other quantiles if extreme values matter.",

@@ -107,7 +107,7 @@ def command(
     quiet: Quiet = False,
     json_: Json = False,
 ) -> None:
-    """Replay an application's trace under another network, with lost packets, the system's noise, or faster cores.
+    """Replay an application's trace on another network, with lost packets, system noise, or faster cores.
 
     A scenario file states the conditions, and **--set** changes single values. The tables are network, tree, loss, noise, core
     and places. The single keys are mode, flops, repeats, seed, iterations, region, affected and ranks_per_node. A value can

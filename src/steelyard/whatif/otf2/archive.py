@@ -55,12 +55,12 @@ class Definitions:
             self.members[number] = ranks
 
     def number(self, communicator: Any) -> int:
-        """Returns the number of a communicator in an event. Refusal if it has two groups or is not one of MPI."""
+        """Returns the number of a communicator in an event. Refusal if it has two groups or does not belong to MPI."""
         number = self._numbers.get(id(communicator))
         if number is None:
             name = getattr(communicator, "name", "?")
             raise Refusal(
-                f"the communicator '{name}' joins two groups, or is not one of MPI; the replay supports neither"
+                f"the communicator '{name}' joins two groups, or does not belong to MPI; the replay supports neither"
             )
         return number
 
