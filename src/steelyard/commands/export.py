@@ -35,7 +35,7 @@ def command(
             "-o",
             metavar="PATH",
             rich_help_panel=OUTPUT,
-            help="File to write, such as run.csv (default: standard output). The trace formats ti, prv and parquet need a new folder.",
+            help="File to write, such as run.csv (default: standard output). The traces ti, prv and parquet need a new folder.",
         ),
     ] = None,
     runs: Runs = Path("runs"),
