@@ -29,7 +29,9 @@ def fix_clock(machine: Machine) -> str:
     if remedy := change(machine, *CLOCK):
         return remedy
     if is_virtual(machine):
-        return "This system does not control the clock: ask the owner of the host to fix it, or use a dedicated host."
+        return (
+            "Ask the owner of the host to fix the clock, which this system does not control, or use a dedicated host."
+        )
     return "Check the temperature and the power limit of the processor."
 
 
@@ -40,7 +42,7 @@ def free_cores(machine: Machine) -> str:
     if siblings:
         advice.append(f"Keep the second hardware thread of each core idle: processors {format_cpu_list(siblings)}.")
     if is_virtual(machine):
-        advice.append("Other guests use the same cores: ask for a dedicated host or for whole cores.")
+        advice.append("Ask for a dedicated host or for whole cores, since other guests use the same ones.")
     return " ".join(advice) or "Find the program that uses the cores (top), and stop it or wait."
 
 

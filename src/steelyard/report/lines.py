@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 COLUMNS, WIDEST = 80, 120  # of a pipe, and of a terminal at most: longer lines are hard to read
-_PARENTHESES = re.compile(r" \([^()]*\)")
+_PARENTHESES = re.compile(r" \((?!takes about )[^()]*\)")  # the time of a command stays
 _SENTENCE = re.compile(r"(?<=[.!?])\)? (?=[A-Z(])")
 _CLAUSE = re.compile(r"[:;](?= )|,(?= (?:so that|and|where|which|since|but) )|(?= –)")
 
