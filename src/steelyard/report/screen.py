@@ -18,7 +18,7 @@ from steelyard.words import plural
 
 MARKS = {"serious": ("✕", "red"), "notice": ("▲", "yellow"), "good": ("●", "green")}
 MOST_LINES = 50
-LENGTHS = ((findings.MOST, True), (findings.MOST, False), (3, False))  # findings, and whether with their advice
+LENGTHS = ((findings.MOST, True), (4, True), (3, True), (3, False))  # findings, and whether with their advice
 BESIDE_TABLES = ((findings.MOST, True), (3, True))
 MAIN = "Main figures"
 VALUE, INTERVAL, LIMIT = 13, 23, 10  # columns
