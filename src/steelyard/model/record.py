@@ -80,10 +80,10 @@ class Value:
     low: float | None
     high: float | None
     better: Better
-    typical: float | None = None
-    best: float | None = None
-    now: Span | None = None
-    later: Span | None = None
+    typical: float | None = field(default=None, kw_only=True)
+    best: float | None = field(default=None, kw_only=True)
+    now: Span | None = field(default=None, kw_only=True)
+    later: Span | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)
