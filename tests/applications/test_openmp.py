@@ -75,7 +75,7 @@ def test_kernels_of_the_node_name_a_model_only_where_it_is_openmp(two_sockets: M
     assert kernels(here, model=["openmp"]) == theirs
     assert kernels(here, model=["threads", "openmp"]) == ours | theirs
     assert kernels(here, model=["openmp", "threads"], mode=["mixed"]) == {("", "mixed", "")}
-    with pytest.raises(UsageError, match="no model 'mpi'|has a model 'mpi'"):
+    with pytest.raises(UsageError, match="with model 'mpi'"):
         kernels(here, model=["mpi"])
 
 

@@ -112,7 +112,7 @@ def test_a_folder_with_a_source_for_each_model_is_one_benchmark(
 def test_a_declaration_that_lacks_something_says_what(added: Path) -> None:
     path = added / "example" / "adding.py"
     path.write_text(DECLARATION.replace("def figures", "def drawings"))
-    with pytest.raises(UsageError, match="lacks figures"):
+    with pytest.raises(UsageError, match="does not declare figures"):
         catalogue.find([added])
     path.write_text(DECLARATION.replace("Caution:", "Beware:"))
     with pytest.raises(UsageError, match="lacks Caution"):
@@ -123,7 +123,7 @@ def test_a_declaration_that_lacks_something_says_what(added: Path) -> None:
 
 
 def test_a_path_without_benchmarks_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="has no benchmark"):
+    with pytest.raises(UsageError, match="contains no benchmark"):
         catalogue.find([tmp_path])
     with pytest.raises(UsageError, match="not a folder"):
         catalogue.find([tmp_path / "missing"])

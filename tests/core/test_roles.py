@@ -177,7 +177,7 @@ def test_its_messages_may_come_from_a_cache(pump: Benchmark) -> None:
 def test_its_messages_may_show_the_protocol(pump: Benchmark) -> None:
     curve = [sent(1e-6 + n / 4e9 + 4e-6 * (n >= 8192), n, buffers="fresh") for n in (16 << k for k in range(20))]
     finding = told("protocol_switch", with_pump(pump, curve))
-    assert "From 8 KiB on, a message takes 2.3 times as long" in finding.seen
+    assert "A message of 8 KiB takes 2.3 times as long" in finding.seen
     assert "(buckets, " in finding.seen
 
 

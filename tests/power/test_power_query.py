@@ -439,7 +439,7 @@ def test_a_job_is_exported_from_its_nodes(place: str, tmp_path: Path, monkeypatc
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("-o", "x.dat"), "names no format"),
+        (("-o", "x.dat"), "does not end with .csv, .jsonl or .parquet"),
         (("--form", "xml"), "no format 'xml'"),
         (("--form", "parquet"), "Parquet is a binary format"),
         (("-o", "none/x.csv"), "'none' does not exist"),

@@ -131,7 +131,7 @@ def test_an_idle_power_that_was_taken_under_load_is_marked(
 ) -> None:
     command_costs.print_costs(watched(busy), False)
     said = " ".join(capsys.readouterr().err.split())
-    assert ("was not idle while its idle power was taken" in said) == marked
+    assert ("was not idle while its idle power was measured" in said) == marked
     command_costs.print_costs(watched(busy), True)
     idle = json.loads(capsys.readouterr().out)["idle"]
     assert (bool(idle["doubt"]), idle["busy_cores"]) == (marked, busy)

@@ -61,5 +61,5 @@ def test_a_task_replays_the_same_part_of_the_trace(tmp_path: Path) -> None:
 
 def test_a_share_is_for_tasks_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SLURM_ARRAY_TASK_ID", raising=False)
-    with pytest.raises(UsageError, match="--share is for the tasks that --submit starts"):
+    with pytest.raises(UsageError, match="--share is only for the tasks that --submit starts"):
         cli.run_words(["whatif", "--share", str(tmp_path)])
