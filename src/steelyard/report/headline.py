@@ -173,8 +173,8 @@ def _metric(results: list[Result], declared: Iterable[Metric], unit: str) -> str
 
 
 def _rank(result: Result, metric: str, whether_clean: bool = True) -> tuple[int, bool, float]:
-    """The more trusted first; then what has an interval; then the better value."""
-    trust = ORDER.index(values.level(result))
+    """The more trusted first, so that two runs choose the same; then what has an interval; then the better value."""
+    trust = ORDER.index(values.mark(result))
     value = result.metrics.get(metric)
     if value is None:
         return len(ORDER), True, 0.0
