@@ -29,7 +29,9 @@ def is_field(line: ast.stmt) -> bool:
     """Whether it takes an argument by its place: no class variable, nothing that is worked out, and not by its name only."""
     if not isinstance(line, ast.AnnAssign) or "ClassVar" in ast.dump(line.annotation):
         return False
-    return not isinstance(line.value, ast.Call) or all(word.arg not in ("init", "kw_only") for word in line.value.keywords)
+    return not isinstance(line.value, ast.Call) or all(
+        word.arg not in ("init", "kw_only") for word in line.value.keywords
+    )
 
 
 def test_a_dataclass_of_more_than_five_fields_takes_them_by_name() -> None:

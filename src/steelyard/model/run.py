@@ -104,7 +104,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Had:
-    """Shares of the machine's best pace that the launches of a run had: median, first and ninth tenth.
+    """Shares of the machine's best pace that the launches of a run had: median, first and ninth tenth; 1 if undisturbed.
 
     `full` is the share of the launches whose pace was undisturbed.
     """

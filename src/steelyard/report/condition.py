@@ -12,6 +12,7 @@ from steelyard.words import plural
 
 Known = Literal["10 %", "25 %", "worse", "unknown"]
 BOUNDS: tuple[tuple[Known, float], ...] = (("10 %", 0.10), ("25 %", 0.25))
+FULL = 0.995  # share that is written as 100 %
 WORTH_NAMING = 0.1  # share of the launches with other load from which it is named
 _NAMES = {"issued": "its cores", "stream": "its memory", "exchange": "messages between ranks"}
 
@@ -27,17 +28,17 @@ def describe(condition: Condition) -> tuple[str, ...]:
     if not condition.shared:
         full = _list(f"{name} in {percent(one.full)}" for name, one in had.items())
         return tuple(filter(None, (f"This machine is dedicated: {full} of the launches had full speed.", load)))
-    parts = [_part(name, one, first=not i) for i, (name, one) in enumerate(had.items())]
-    return tuple(filter(None, (f"This machine is shared: {'; '.join(parts)}.", load)))
+    parts = "; ".join(_part(name, one, first=not i) for i, (name, one) in enumerate(had.items()))
+    return tuple(filter(None, (f"This machine is shared. Full speed: {parts}.", load)))
 
 
 def _part(name: str, had: Had, first: bool) -> str:
-    """Returns for example: its cores had 62 % of full speed (median; 51 to 98 % in 8 of 10 launches), all of it in 21 %."""
-    spread = f"{percent(had.low).removesuffix(' %')} to {percent(had.high)}"
-    if first:
-        of_full = f"had {percent(had.median)} of full speed (median; {spread} in 8 of 10 launches)"
-        return f"{name} {of_full}, all of it in {percent(had.full)}"
-    return f"{name} {percent(had.median)} ({spread}), all in {percent(had.full)}"
+    """Returns for example: its cores in 85 % of the launches (median 100 %, slowest tenth below 75 %)."""
+    spread = [f"median {percent(had.median)}", f"slowest tenth below {percent(had.low)}"]
+    spread += [f"fastest tenth above {percent(had.high)}"] if had.high < FULL else []
+    launches = " of the launches" if first else ""
+    middle = f" ({', '.join(spread)})" if had.low < FULL else ""
+    return f"{name} in {percent(had.full)}{launches}{middle}"
 
 
 def _list(parts: Iterable[str]) -> str:

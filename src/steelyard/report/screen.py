@@ -146,11 +146,11 @@ def main_figures(chosen: Sequence[Figure], width: int, title: str = MAIN) -> lis
 def _columns(figures: Sequence[Figure]) -> dict[str, int]:
     """Returns the columns with their widths: one value if all three are one, as on a dedicated machine."""
     several = any(figure.shown.several for figure in figures)
-    first = {BEST: 14, TYPICAL: 13} if several else {"value": VALUE}
+    first = {BEST: 13, TYPICAL: 13} if several else {"value": VALUE}
     return (
         first
-        | {values.range_heading(f.shown for f in figures): INTERVAL - several}
-        | ({"of limit": LIMIT} if _limited(figures) else {})
+        | {values.range_heading(f.shown for f in figures): INTERVAL - 2 * several}
+        | ({"of limit": LIMIT - several} if _limited(figures) else {})
     )
 
 
@@ -184,8 +184,8 @@ def _figure(figure: Figure, left: int, columns: Mapping[str, int]) -> list[Text]
     right = "".join(pad(cut(text, size - 1, 1)[0], size, right=True) for text, size in cells)
     lines = [Text.assemble(pad(cut(figure.title, left - 1, 1)[0], left), (right, "bold"))]
     # The conditions go under the title, up to the range of another hour: they may be many.
-    later = pad(shown.later, columns[values.RANGE], right=True) if _differs(figure) and values.RANGE in columns else ""
-    width = left + (_until(columns, values.RANGE) - len(shown.later) if later else sum(columns.values()))
+    later = f"  {shown.later}" if _differs(figure) and values.RANGE in columns else ""
+    width = left + (_until(columns, values.RANGE) - len(later) if later else sum(columns.values()))
     line = Text()
     if marked:
         line.append(f"  {marked}", style=COLOURS[shown.mark] if shown.mark != "CLEAN" else "yellow")
@@ -197,7 +197,7 @@ def _figure(figure: Figure, left: int, columns: Mapping[str, int]) -> list[Text]
         line.append(f"  {energies}")
         energies = ""
     if later:
-        line = Text.assemble(line, " " * (width - line.cell_len), (shown.later, "dim"))
+        line = Text.assemble(line, " " * (width - line.cell_len), (later, "dim"))
     lines += [line] if line else []
     return [*lines, *(Text(f"  {part}") for part in cut(energies, width - 2, 1) if part)]
 

@@ -31,7 +31,7 @@ from steelyard.words import find_words
 
 _BYTES = ("bytes", "working_set", "size")  # parameters whose names end so are sizes in bytes
 _SECONDS = ("pause",)  # parameters that are lengths of time
-RANGE, INTERVAL = "another run", "95 % interval"  # headings
+RANGE, INTERVAL = "another run (95 %)", "95 % interval"  # headings
 NO_RESULT = "This run has no results, so its speed is unknown."
 _NO_EVIDENCE: dict[Level, str] = {
     "UNSETTLED": "Too little is known to rely on it. The record gives no reason.",

@@ -1,5 +1,6 @@
 """Rule: finds kernels far below their roofline limit, the measured bandwidth or arithmetic of this machine."""
 
+from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
@@ -82,7 +83,7 @@ def _below(
     lines = [f"{_line(place)}: {cause}." for (place, _, _), cause in zip(low, causes, strict=True)]
     if len(lines) > MOST:
         lines = [*lines[:MOST], f"The Roofline page shows {len(lines) - MOST} more."]
-    counted = {cause: causes.count(cause) for cause in _REMEDIES if cause in causes}
+    counted = dict(Counter(causes).most_common())
     claim = (
         f"{len(low)} of {len(judged)} kernels reach less than {percent(BELOW)} of their roofline limit (lowest: "
         f"{percent(low[0][1], 1)}).{_memory_note(large)}{cases.caution(*(place.result for place, _, _ in low[:1]))}"
@@ -105,7 +106,7 @@ def why(place: Place, line: Roofline) -> str:
     """Returns the likeliest reason why a kernel is below its limit: one of the causes of this module."""
     result, scalar = place.result, line.roof(SCALAR)
     size = working_set(result)
-    if result.verdict.level == "DISTURBED" and (place.share or 0) > LOST:
+    if trust.mark(result) == "DISTURBED" and (place.share or 0) > LOST:
         return DISTURBED
     if size is not None and size < SHORT:
         return OVERHEAD

@@ -19,7 +19,7 @@ CAUSE = (
     "Up to a limit, the MPI sends a message at once (eager protocol). Above it, the sender first waits for an answer of the "
     "receiver (rendezvous protocol), which costs a round trip but saves a copy. A wrong limit costs time."
 )
-REMEDY = "Change this limit and measure again, or use message sizes below it. The settings of the limit: "
+REMEDY = "Raise the eager limit of this MPI and measure again, or send smaller messages. The settings of the limit: "
 
 
 class Curve(NamedTuple):
