@@ -22,7 +22,7 @@ def test_a_machine_at_full_pace_is_dedicated_and_explains_nothing() -> None:
     (sentence, *_) = words.describe(found)
     assert (
         sentence
-        == "This machine is dedicated: its cores in 100 % and its memory in 100 % of the launches had full speed."
+        == "No other work slowed this run. Full speed: its cores in 100 % and its memory in 100 % of the launches."
     )
 
 

@@ -97,7 +97,7 @@ def test_of_a_kind_of_finding_one_is_shown_and_the_others_are_counted() -> None:
     found += [Finding(f"rule{n}", "notice", f"Rule {n} spoke.", (), "", "", effect=1.5) for n in range(6)]
     full = replace(report_fixture.evaluation(), benchmarks={})  # without tables, which need room
     shown = text(screen.screen(replace(full, findings=tuple(found)), 80, None))
-    assert "1 ▲ Number 3 is poor. [and 3 more of this kind]\n    → Do so.\n" in shown
+    assert "1 ! Number 3 is poor. [and 3 more of this kind]\n    → Do so.\n" in shown
     assert shown.count("spoke") == 4
     assert "  and 2 more findings\n" in shown
 

@@ -27,7 +27,7 @@ def describe(condition: Condition) -> tuple[str, ...]:
         return (load,) if load else ()
     if not condition.shared:
         full = _list(f"{name} in {percent(one.full)}" for name, one in had.items())
-        return tuple(filter(None, (f"This machine is dedicated: {full} of the launches had full speed.", load)))
+        return tuple(filter(None, (f"No other work slowed this run. Full speed: {full} of the launches.", load)))
     parts = "; ".join(_part(name, one, first=not i) for i, (name, one) in enumerate(had.items()))
     return tuple(filter(None, (f"This machine is shared. Full speed: {parts}.", load)))
 

@@ -14,7 +14,7 @@ from steelyard.report.verdict_marks import SIGNS
 from steelyard.statistics.validity.trust import ORDER
 from steelyard.words import plural
 
-_LEVELS = {"serious": ("✕ SERIOUS", "red"), "notice": ("▲ NOTICE", "yellow"), "good": ("● GOOD", "green")}
+_LEVELS = {"serious": ("✕ SERIOUS", "red"), "notice": ("! NOTICE", "yellow"), "good": ("● GOOD", "green")}
 MOST_EVIDENCE = 5  # lines of the evidence of a finding
 MOST_REASONS = 4  # under a table
 MOST_ROWS = 16  # a table; the report has the others

@@ -184,6 +184,8 @@ def _doubt(records: Sequence[Record], used: Sequence[Record], spread: Spread) ->
     if width > SETTLED_WIDTH:
         rests = "one launch" if spread.launches == 1 else f"{spread.launches} launches"
         wide = f"the 95 % interval is ± {percent(width, 1)}, more than ± {percent(SETTLED_WIDTH)}"
+        if width > 1:
+            wide = f"the ends of the 95 % interval differ by a factor of {spread.high / spread.low:.2g}"
         return noted("wide interval", f"{wide}. The figure comes from {rests}.", width=width, launches=spread.launches)
     disturbed = (r for r in records if r.verdict.level == "DISTURBED" and r.samples)
     fastest = min((median(r.samples) for r in disturbed), default=math.inf)
