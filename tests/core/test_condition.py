@@ -39,6 +39,11 @@ def test_a_machine_whose_cores_were_often_slower_is_shared() -> None:
     )
 
 
+def test_a_clock_that_drops_from_heat_makes_no_shared_machine() -> None:
+    found = find_condition(records(), [{"core_clock": 0.7, **FULL}] * 20)
+    assert (found.shared, found.causes) == (False, ())
+
+
 def test_a_verdict_that_the_condition_explains_marks_no_value_and_stays() -> None:
     (result, *_) = report_fixture.evaluation().results
     expected = replace(result, verdict=report_fixture.DISTURBED, expected=True)

@@ -14,6 +14,7 @@ from steelyard.model.record import Span
 from steelyard.once_per_object import once
 from steelyard.statistics.results.identity import identity
 from steelyard.statistics.results.ranges import UNKNOWN_PACES, Launched, Paces, Ranges, find_ranges
+from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.launches import Spread, combine, combined, over_runs
 from steelyard.statistics.samples.summary import quantiles, summarise_all
 from steelyard.statistics.validity.observations import LONGEST, SHORTEST
@@ -101,39 +102,32 @@ def _last_attempts(records: Iterable[Record]) -> list[Record]:
 
 @dataclass(frozen=True)
 class _Expected:
-    """The seconds of a typical launch, and the ranges of another run; () for what is unknown."""
+    """The seconds of a typical launch, and the ranges of another run; None if they are unknown."""
 
-    typical: float | None
-    ranges: Ranges | None
+    typical: float | None = None
+    ranges: Ranges | None = None
 
 
 def _expect(cases: Iterable[Sequence[Record]], paces: Paces) -> list[_Expected]:
     launches = [[r for r in _last_attempts(c) if r.verdict.level != "INVALID" and _is_measured(r)] for c in cases]
-    samples = [np.asarray(r.samples) for measured in launches for r in measured]
-    places = quantiles(samples, (0.1, 0.5, 0.9))
-    found: list[_Expected] = []
-    launched: list[Launched] = []
-    start = 0
-    for measured in launches:
-        rows = places[start : start + len(measured)]
-        start += len(measured)
-        if measured:
-            many = [row for r, row in zip(measured, rows, strict=True) if len(r.samples) >= SAMPLES_FOR_SCATTER]
-            launched.append(
-                Launched(
-                    benchmark=measured[0].benchmark,
-                    medians=rows[:, 1],
-                    scatter=float(np.median([math.log(row[2] / row[0]) for row in many])) if many else None,
-                    losses=np.stack([paces.losses(r) for r in measured]),
-                )
-            )
-    ranges = iter(find_ranges(launched, paces))
-    medians = iter(launched)
-    for measured in launches:
-        found.append(
-            _Expected(float(np.median(next(medians).medians)), next(ranges)) if measured else _Expected(None, None)
-        )
-    return found
+    samples = [r.samples if _are_possible(r.samples) else undisturbed(r) for measured in launches for r in measured]
+    places = iter(quantiles([np.asarray(row) for row in samples], (0.1, 0.5, 0.9)))
+    launched = [_launched(measured, [next(places) for _ in measured], paces) for measured in launches]
+    ranges = iter(find_ranges([one for one in launched if one], paces))
+    return [_Expected(float(np.median(one.medians)), next(ranges)) if one else _Expected() for one in launched]
+
+
+def _launched(measured: Sequence[Record], places: Sequence[Array], paces: Paces) -> Launched | None:
+    """Returns the launches of a case; `places` are the first and ninth tenths and the medians of their samples."""
+    if not measured:
+        return None
+    many = [row for r, row in zip(measured, places, strict=True) if len(r.samples) >= SAMPLES_FOR_SCATTER]
+    return Launched(
+        benchmark=measured[0].benchmark,
+        medians=np.array([row[1] for row in places]),
+        scatter=float(np.median([math.log(row[2] / row[0]) for row in many])) if many else None,
+        losses=np.stack([paces.losses(r) for r in measured]),
+    )
 
 
 @once
@@ -155,7 +149,10 @@ def _add_launch(launch: int, evidence: Evidence) -> Evidence:
 
 def _is_measured(record: Record) -> bool:
     """Returns whether it has possible times; a damaged record may be CLEAN without any."""
-    samples = undisturbed(record)
+    return _are_possible(undisturbed(record))
+
+
+def _are_possible(samples: Sequence[float]) -> bool:
     return bool(samples) and min(samples) > SHORTEST and max(samples) < LONGEST and not math.isnan(sum(samples))
 
 

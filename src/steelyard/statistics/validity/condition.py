@@ -33,7 +33,8 @@ def find_condition(records: Sequence[Record], shares: Iterable[Mapping[Kind, flo
         had[kind] = Had(median=median, low=low, high=high, full=full)
     measured = [r for r in records if r.verdict.level != "INVALID"]
     load = sum(name_disturbance(r.verdict) == LOAD for r in measured) / max(1, len(measured))
-    shared = any(one.full < DEDICATED for one in had.values())
+    # A clock also drops from heat: it alone does not show that others use the machine.
+    shared = any(one.full < DEDICATED for kind, one in had.items() if kind != "core_clock")
     causes = {*(m.cause for m in MEASURES.values()), *FOLLOWS} if shared else set()
     if load >= OFTEN:
         causes |= {LOAD, *FOLLOWS}
