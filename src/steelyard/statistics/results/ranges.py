@@ -30,7 +30,7 @@ OWN_SHARE = 0.5  # weight of the differences of the benchmark itself; the others
 GROUP_WEIGHT = 5
 # Exponents of pace before anything is known: time ∝ (best / pace)^exponent. Programs follow the rate of the core more or less.
 EXPONENTS = np.array([0.5 if kind == "issued" else 0.0 for kind in MEASURES])
-DEVIATIONS = np.array([0.3 if kind == "issued" else 0.5 for kind in MEASURES])
+DEVIATIONS = np.array([0.25 if kind == "issued" else 0.2 for kind in MEASURES])
 STEEPEST = 1.2  # a larger exponent is an artefact of few launches
 # Loss of pace on a virtual machine if another guest takes half of a core, even if none did in this run.
 SHARED_CORE: Mapping[Kind, float] = {"issued": math.log(2)}
