@@ -147,7 +147,7 @@ def test_readings_live_as_long_as_it_is_said(keyspace: str) -> None:
     store.write([batch(2, START + HOUR, 4)])
     time.sleep(3)
     assert store.count() == 4
-    with pytest.raises(UsageError, match="no '1min'"):
+    with pytest.raises(UsageError, match="cannot keep '1min'"):
         store.keep({"1min": 5.0})
     store.close()
 
