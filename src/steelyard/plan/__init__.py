@@ -58,10 +58,9 @@ def make(
     if budget is None:
         launches, shorter = _repetitions(effort, fixed, sampled, len(toolchains))
     else:
-        launches = math.floor(budget / (fixed + sampled))
-        if launches < 2 <= effort.launches:
+        if budget < fixed + SHORTENED * sampled:
             return _by_value(benchmarks, machine, effort, cases, toolchains, budget, seed)
-        launches = min(launches, effort.launches)
+        launches = max(1, min(math.floor(budget / (fixed + sampled)), effort.launches))
         shorter = min(1.0, max(SHORTENED, (budget / launches - fixed) / sampled))
     made = _launches(cases, toolchains, launches, shorter, seed)
     return Plan(effort.name, seed, made, launches * (fixed + shorter * sampled))
