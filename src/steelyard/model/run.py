@@ -21,9 +21,9 @@ class Finding:
     `about`: the finding is about the machine (and what runs on it), or about the quality of this measurement. With `--strict`,
     a serious finding makes the exit code 1; without it, only a serious finding about the machine does.
 
-    `effect`: the ratio of the present value to the possible or right value, or its inverse: 1 or more; None: unknown.
-    `reach`: the finding concerns the "figures" of this run (of `benchmark`, or all), the "machine" with all programs on it, or
-    a "program" of one kind.
+    `effect`: how many times better the value could be or should be, at least 1; None if it is unknown. `reach`: what the finding
+    concerns. "figures": the figures of this run, those of `benchmark` if one is named; "machine": all programs on this machine;
+    "program": programs of one kind.
     """
 
     rule: str

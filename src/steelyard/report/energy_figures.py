@@ -24,7 +24,7 @@ BARS = (
 POINTS = (
     "Points closer to the lower left corner are better. Each colour stands for a kernel, each shape for a mode. A large mark "
     "means that no other mode of this kernel is both faster and needs less energy. A line joins the large marks of a kernel. If "
-    "a kernel has only one large mark, this mode is the best in both."
+    "a kernel has only one large mark, the mode of that mark is the fastest and needs the least energy."
 )
 
 NAMES = " Several kernels share a colour. The name of a kernel is beside its mode of least energy."

@@ -83,7 +83,9 @@ def tail(text: str) -> str:
 def _timed(what: str, timed: Timed, text: str) -> float:
     seconds = _number(what, timed.pattern, timed.unit, text)
     if seconds <= 0:
-        raise Unmatched(f"The pattern of {what}, '{timed.pattern}', matched {seconds:g} s, but a time must be above 0.")
+        raise Unmatched(
+            f"The pattern of {what}, '{timed.pattern}', found the time {seconds:g} s in the output, but a time must be above 0."
+        )
     return seconds
 
 

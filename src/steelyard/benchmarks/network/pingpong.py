@@ -2,7 +2,7 @@
 
 Two ranks send a message back and forth; the time of one way is half of the round trip. Sizes go from zero to 64 MiB. The kernel
 measures with reused buffers and with fresh buffers. With fresh buffers, each message uses other memory, until twice the size of
-all last-level caches is used. Only then the first addresses come again.
+all last-level caches is used. Only then are the first addresses used again.
 
 Reading: The left end of a curve shows the latency, the right end the bandwidth. If reused buffers are faster than fresh ones,
 the data of the reused buffers lie in the caches. An application whose messages are not in the caches gets the speed of fresh

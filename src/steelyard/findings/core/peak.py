@@ -130,7 +130,10 @@ def _why(low: Judged, narrower: list[Judged], machine: Machine) -> tuple[str, st
         return cause, "Set the true peak in a system file (flops = …, --system FILE.toml), and report the processor."
     if reached:
         cause = "Narrower vectors reach their limits. Wide vectors reduce the clock more than the clock reading shows."
-        return cause, "Check the clock by vector width in the figure, the processor temperature and its power limit."
+        return cause, (
+            "Check the core clock at each vector width (see the figure), and the temperature and the power limit of the "
+            "processor."
+        )
     cause = "The clock changes, the cores wait (a quota, a hypervisor), or the table of processors is wrong."
     return cause, f"{settings.check(machine)}Measure again: {again}"
 

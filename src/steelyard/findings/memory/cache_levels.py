@@ -70,7 +70,8 @@ def _finding(lines: tuple[str, ...], strange: list[Cache], count: int) -> Findin
         f"The latency does not show these cache levels that the system reports: {names}.",
         lines,
         "Other cores or guests share the cache, or it is partitioned, so that a program can use only a part of it. "
-        "Or small pages hide its end, or a hypervisor reports a cache that does not exist.",
+        "Other possible causes: with small pages, the latency does not show where the cache ends; or a hypervisor reports a "
+        "cache that does not exist.",
         "Measure more sizes, and use huge pages: steelyard run --preset full --only memory.latency",
         BENCHMARK,
     )

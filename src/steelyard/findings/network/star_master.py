@@ -46,7 +46,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "notice",
             claim,
             (*map(_line, stars[:NAMED]), f"The link rate: {most.source}."),
-            "In a star, every message uses the link of the master. In a ring and in chaos, each rank uses its own link.",
+            "In a star, every message uses the link of the master. In the topologies ring and chaos (random partners), each "
+            "rank uses its own link.",
             "Do not send all data through one rank. Use collectives (their trees and rings spread the load) or several masters, "
             "or run the master where its link is faster.",
             BENCHMARK,
