@@ -1,5 +1,7 @@
 """Words for parameters and their values, the same in figures, findings and reports."""
 
+from collections.abc import Iterable
+
 from steelyard.model import Scalar
 from steelyard.units import binary_size
 
@@ -56,3 +58,9 @@ def plural(number: int, noun: str) -> str:
     """'1 thread', '2 threads', '2 launches'."""
     ending = "" if number == 1 else "es" if noun.endswith(("ch", "sh", "s", "x")) else "s"
     return f"{number} {noun}{ending}"
+
+
+def joined(things: Iterable[object]) -> str:
+    """Returns 'a', 'a and b', 'a, b and c'; '' for nothing."""
+    *first, last = [str(thing) for thing in things] or [""]
+    return f"{', '.join(first)} and {last}" if first else last

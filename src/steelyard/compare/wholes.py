@@ -25,7 +25,7 @@ from steelyard.statistics.difference.blocks import (
     moderate,
     widen,
 )
-from steelyard.statistics.difference.compare import Call, Unclear
+from steelyard.statistics.difference.compare import Unclear
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.summary import medians
 from steelyard.units import percent
@@ -41,25 +41,17 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Whole:
-    """A benchmark, or a class of benchmarks (`members`), over all its comparable cases.
+class Whole(Judgement):
+    """The judgement on a benchmark, or on a class of benchmarks (`members`), over all its comparable cases.
 
-    `ratio` is the geometric mean of the ratios of times, b / a, with its 95 % interval. In a class, a benchmark weighs by the
-    square root of the number of its cases. For runs that were measured in turn, the ratio comes from the median case of each
-    round. `smallest` is the least relative difference that the comparison finds in 4 of 5 repetitions. `disturbed`: the
-    launches include disturbed ones. `rounds` and `seconds` are those of a measurement in turn that would decide an UNCLEAR call
-    (None: not possible).
+    In a class, a benchmark weighs by the square root of the number of its cases. For runs that were measured in turn, the ratio
+    comes from the median case of each round. `disturbed`: the launches include disturbed ones. `rounds` and `seconds` are those
+    of a measurement in turn that would decide an UNCLEAR call (None: not possible).
     """
 
     name: str
     members: tuple[str, ...] = ()
     cases: int
-    ratio: float
-    low: float
-    high: float
-    p: float
-    call: Call
-    smallest: float
     disturbed: bool
     unclear: Unclear | None = None
     rounds: int | None = None
@@ -223,10 +215,8 @@ def _whole(
         unclear = Unclear("few launches", "One launch per run cannot show how much launches differ.")
     elif j.call == "UNCLEAR":
         unclear = Unclear("too wide", f"Only a difference of {percent(j.smallest)} or more would be found.")
-    return Whole(
-        name=name, members=members, cases=len(pairs), ratio=j.ratio, low=j.low, high=j.high, p=j.p, call=j.call,
-        smallest=j.smallest, disturbed=any(cases.disturbed for cases in groups), unclear=unclear,
-    )  # fmt: skip
+    disturbed = any(cases.disturbed for cases in groups)
+    return Whole(name=name, members=members, cases=len(pairs), disturbed=disturbed, unclear=unclear, **vars(j))
 
 
 def _expected(groups: Sequence[_Cases]) -> str:

@@ -8,8 +8,8 @@ from steelyard import findings, records
 from steelyard.evaluation import energy, evaluation_cache
 from steelyard.garbage_collection import uncollected
 from steelyard.machine.limits import limits
+from steelyard.machine.settings import is_virtual
 from steelyard.model import Benchmark, Evaluation, Machine, Record, Run
-from steelyard.model.observed import Kind
 from steelyard.model.sensor import Power
 from steelyard.plan import catalogue
 from steelyard.records import best_pace, remembered
@@ -53,20 +53,17 @@ def evaluate_run(
     """
     best = best or best_pace.learned(run)
     run = replace(run, machine=add_limits(run.machine, run.records))
-    shares = [best.shares(record) for record in run.records]
-    condition = find_condition(run.records, shares)
-    measured = results(run.records, benchmarks, _paces(run, shares), condition.causes)
+    condition = find_condition(run.records, map(best.shares, run.records))
+    paces = Paces(
+        losses=lambda record: paces_lost(best.shares(record)),
+        slowest=paces_lost(run.shown.slowest),
+        virtual=is_virtual(run.machine),
+    )
+    measured = results(run.records, benchmarks, paces, condition.causes)
     with_energy, extended = energy.add_energy(measured, benchmarks, power)
     return findings.judge(
         Evaluation(run=run, benchmarks=extended, results=with_energy, findings=(), power=power, condition=condition)
     )
-
-
-def _paces(run: Run, shares: Iterable[Mapping[Kind, float]]) -> Paces:
-    """Returns the paces of the machine before and during a run."""
-    by_record = {id(record): paces_lost(share) for record, share in zip(run.records, shares, strict=True)}
-    virtual = any(s.name == "hypervisor" and s.value not in (None, "none") for s in run.machine.settings)
-    return Paces(losses=lambda record: by_record[id(record)], slowest=paces_lost(run.shown.slowest), virtual=virtual)
 
 
 def rejudge_run(run: Run, best: Best) -> Run:

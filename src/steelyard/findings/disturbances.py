@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from steelyard.findings import settings
+from steelyard.machine.settings import is_virtual
 from steelyard.model import Machine, Result
 from steelyard.statistics.validity import trust
 from steelyard.statistics.validity.verdict import name_disturbance
@@ -47,5 +48,5 @@ def remedy(kind: str, machine: Machine) -> str:
 
 
 def _free_memory(machine: Machine) -> str:
-    host = ", or use a dedicated host" if settings.is_virtual(machine) else ""
+    host = ", or use a dedicated host" if is_virtual(machine) else ""
     return f"Measure while no other program uses the memory (--wait 30m waits at most 30 minutes for this){host}."

@@ -3,7 +3,7 @@
 from steelyard.findings import doctor
 from steelyard.findings.doctor import Advice
 from steelyard.machine.cpulist import format_cpu_list
-from steelyard.machine.settings import setting
+from steelyard.machine.settings import is_virtual
 from steelyard.model import Machine
 
 CLOCK = ("governor", "frequency limit", "turbo")  # settings that change the clock
@@ -44,11 +44,6 @@ def free_cores(machine: Machine) -> str:
     if is_virtual(machine):
         advice.append("Ask for a dedicated host or for whole cores, since other guests use the same ones.")
     return " ".join(advice) or "Find the program that uses the cores (top), and stop it or wait."
-
-
-def is_virtual(machine: Machine) -> bool:
-    """Returns whether the machine is known to run under a hypervisor."""
-    return setting(machine, "hypervisor").value not in (None, "none")
 
 
 def _spoiling(machine: Machine) -> list[Advice]:

@@ -247,6 +247,11 @@ def _counters(files: KernelFiles) -> Setting:
     return Setting("performance_counters", " ".join(units) or "none", folder)
 
 
+def is_virtual(machine: Machine) -> bool:
+    """Returns whether the machine is known to run under a hypervisor."""
+    return setting(machine, "hypervisor").value not in (None, "none")
+
+
 def setting(machine: Machine, name: str) -> Setting:
     """The setting of that name; one without a value where the machine has none of that name."""
     absent = Setting(name, None, "", "this machine's description does not mention it")

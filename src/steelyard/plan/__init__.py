@@ -84,6 +84,18 @@ def estimate(
     return launches * (fixed + shorter * sampled), launches * toolchains * sum(map(len, cases.values()))
 
 
+def count(
+    benchmarks: Mapping[str, Benchmark],
+    machine: Machine,
+    effort: Effort,
+    settings: Settings,
+    toolchains: int,
+    mpis: Sequence[str] = (),
+) -> int:
+    """Returns the number of cases that a plan without a budget has for this number of toolchains. UsageError as in `make`."""
+    return toolchains * sum(map(len, _all_cases(benchmarks, machine, effort, settings, mpis).values()))
+
+
 Cases = Mapping[tuple[str, str], Sequence[Case]]  # by the names of the benchmark and of the programming model
 
 

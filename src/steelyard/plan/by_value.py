@@ -1,4 +1,4 @@
-"""Chooses what a budget measures that is too small for all cases: the main figures first, then what tells most. Pure."""
+"""Chooses the cases that a small budget measures: the main figures first, then a typical case of each other benchmark. Pure."""
 
 import heapq
 import random
@@ -35,7 +35,7 @@ def choose(
     machine: Machine,
     budget: float,
 ) -> list[list[Start]]:
-    """Returns the starts that fit into the budget (seconds), most valuable first: main figures, telling cases, the rest.
+    """Returns the starts that fit into the budget (seconds), the most valuable first: main figures, typical cases, the rest.
 
     What is chosen does not depend on the seed, so that two runs with one budget can be compared. At least one case is chosen.
     """
@@ -43,14 +43,14 @@ def choose(
     for program, listed in cases.items():
         for tier, part in zip(tiers, _split(benchmarks[program[0]], listed), strict=True):
             tier += [(program, toolchain, group) for group in cost.groups(part) for toolchain in toolchains]
-    mains, telling, rest = tiers
+    mains, typical, rest = tiers
     shorter = _shorter((g for _, _, g in mains), machine, MAIN_SHARE * budget)
     chosen, left = _whole(mains, shorter, machine, budget)
-    shorter = _shorter((g for _, _, g in (*telling, *rest)), machine, left)
-    further, left = _whole(_cheapest_first(telling, machine), shorter, machine, left)
+    shorter = _shorter((g for _, _, g in (*typical, *rest)), machine, left)
+    further, left = _whole(_cheapest_first(typical, machine), shorter, machine, left)
     last = _in_turn(rest, shorter, machine, left)
     if not (chosen or further or last):
-        program, toolchain, group = (*mains, *telling, *rest)[0]
+        program, toolchain, group = (*mains, *typical, *rest)[0]
         chosen = [Start(program, toolchain, SHORTENED, group[:1])]
     return [starts for starts in (chosen, further, last) if starts]
 
@@ -59,7 +59,7 @@ _Group = tuple[Program, str, list[Case]]
 
 
 def _split(benchmark: Benchmark, cases: Sequence[Case]) -> tuple[list[Case], list[Case], list[Case]]:
-    """Returns the cases of the main figures, the most telling ones of a benchmark without main figures, and the rest."""
+    """Returns the cases of the main figures, the typical ones of a benchmark without main figures, and the rest."""
     as_results = [
         Result(
             benchmark=c.benchmark,
@@ -75,9 +75,9 @@ def _split(benchmark: Benchmark, cases: Sequence[Case]) -> tuple[list[Case], lis
     roles = [role for role in benchmark.roles if isinstance(role, Headline)]
     main = {id(r) for role in roles for r in main_figures.candidates(role, as_results)}
     first = [r for r in as_results if r.kernel == as_results[0].kernel]
-    tell = {id(r) for r in main_figures.typical(first)} if not main and as_results else set()
-    rest = [c for i, c in case_of.items() if i not in main and i not in tell]
-    return [case_of[i] for i in case_of if i in main], [case_of[i] for i in case_of if i in tell], rest
+    typical = {id(r) for r in main_figures.typical(first)} if not main and as_results else set()
+    rest = [c for i, c in case_of.items() if i not in main and i not in typical]
+    return [case_of[i] for i in case_of if i in main], [case_of[i] for i in case_of if i in typical], rest
 
 
 def _shorter(groups: Iterable[Sequence[Case]], machine: Machine, seconds: float) -> float:

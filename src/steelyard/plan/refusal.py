@@ -160,12 +160,12 @@ def warnings(made: Plan, machine: Machine) -> list[str]:
     ]
 
 
-def left_out(made: Plan, every: Plan, budget: float) -> list[str]:
-    """Returns a note on the cases of `every` that the plan lacks because the budget (seconds) is too small for them."""
-    some, all_ = (sum(len(x.cases) for x in p.launches if x.repetition == 1) for p in (made, every))
-    if some == all_:
+def left_out(made: Plan, every: int, budget: float) -> list[str]:
+    """Returns a note on those of `every` cases that the plan lacks because the budget (seconds) is too small for them."""
+    some = sum(len(x.cases) for x in made.launches if x.repetition == 1)
+    if some == every:
         return []
     return [
-        f"The budget of {duration(budget)} is enough for {some} of {all_} cases. The run measures the main figures first, "
+        f"The budget of {duration(budget)} is enough for {some} of {every} cases. The run measures the main figures first, "
         "then a case of each benchmark, then the rest."
     ]

@@ -249,7 +249,7 @@ def narrow(table: CaseTable, width: int) -> tuple[list[Text], bool]:
 
 
 def _labels(table: CaseTable) -> tuple[list[str], list[list[str]]]:
-    """Returns the headings and the cells of the columns that tell the rows apart."""
+    """Returns the headings and the cells of the columns in which the rows differ."""
     varying = [name for name in values.varying(table.rows) if name != "kernel"]
     kernel = len({row.kernel for row in table.rows}) > 1
     headings = [*(["kernel"] if kernel else []), *map(values.words, varying)]

@@ -8,7 +8,7 @@ from steelyard.model import Condition, Had, Result
 from steelyard.report import values
 from steelyard.statistics.validity.condition import LOAD
 from steelyard.units import percent
-from steelyard.words import plural
+from steelyard.words import joined, plural
 
 Known = Literal["10 %", "25 %", "worse", "unknown"]
 BOUNDS: tuple[tuple[Known, float], ...] = (("10 %", 0.10), ("25 %", 0.25))
@@ -26,7 +26,7 @@ def describe(condition: Condition) -> tuple[str, ...]:
     if not had or (not condition.shared and LOAD in condition.causes):
         return (load,) if load else ()
     if not condition.shared:
-        full = _list(f"{name} in {percent(one.full)}" for name, one in had.items())
+        full = joined(f"{name} in {percent(one.full)}" for name, one in had.items())
         return tuple(filter(None, (f"No other work slowed this run. Full speed: {full} of the launches.", load)))
     parts = "; ".join(_part(name, one, first=not i) for i, (name, one) in enumerate(had.items()))
     return tuple(filter(None, (f"This machine is shared. Full speed: {parts}.", load)))
@@ -39,11 +39,6 @@ def _part(name: str, had: Had, first: bool) -> str:
     launches = " of the launches" if first else ""
     middle = f" ({', '.join(spread)})" if had.low < FULL else ""
     return f"{name} in {percent(had.full)}{launches}{middle}"
-
-
-def _list(parts: Iterable[str]) -> str:
-    *others, last = parts
-    return f"{', '.join(others)} and {last}" if others else last
 
 
 def known(results: Iterable[Result]) -> dict[Known, int]:

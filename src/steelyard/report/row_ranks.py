@@ -1,4 +1,4 @@
-"""The order in which a short table takes the cases of a benchmark: those that tell most come first."""
+"""Chooses the rows of a short table: first each kernel under the usual conditions, last the unusual conditions."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 

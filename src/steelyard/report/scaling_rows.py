@@ -17,7 +17,7 @@ from steelyard.statistics.results import cases
 from steelyard.statistics.results.sweeps import Sweep
 from steelyard.statistics.validity.trust import doubtful
 from steelyard.units import quantity, significant
-from steelyard.words import in_words
+from steelyard.words import in_words, joined
 
 # One, several, and what one adds to.
 WORDS = {
@@ -148,7 +148,7 @@ def refused(sweeps: Sequence[Sweep]) -> tuple[str, ...]:
         for reason in sweep.scaling.refused.items():
             by_reason.setdefault(reason, []).append(named(sweep, sweeps))
     return tuple(
-        f"{_capital(LAWS[law])} could not be fitted{'' if len(whose) == len(sweeps) else f' to {_and(whose)}'}: {why}."
+        f"{_capital(LAWS[law])} could not be fitted{'' if len(whose) == len(sweeps) else f' to {joined(whose)}'}: {why}."
         for (law, why), whose in by_reason.items()
     )
 
@@ -177,16 +177,16 @@ def notes(sweep: Sweep) -> tuple[str, ...]:
     crowded = [p.count for p in sweep.scaling.points if p.crowded]
     if crowded:
         sentences.append(
-            f"With {_and(crowded)} {WORDS[sweep.over][1]}, several of them shared a processor. The fits and the "
+            f"With {joined(crowded)} {WORDS[sweep.over][1]}, several of them shared a processor. The fits and the "
             "advice do not use these values."
         )
     for level in doubtful_values.among(values.mark(r) for r in sweep.results.values()):
-        counts = f"{_and(sweep.counts(level))} {WORDS[sweep.over][1]}"
+        counts = f"{joined(sweep.counts(level))} {WORDS[sweep.over][1]}"
         sentences.append(f"{level}: {counts}. Do not rely on values that depend on these results.")
     above = [p.count for p in sweep.scaling.points if p.efficiency.low is not None and p.efficiency.low > ABOVE]
     if above:
         sentences.append(
-            f"The speed-up with {_and(above)} {WORDS[sweep.over][1]} is above the ideal. Either each part of the data "
+            f"The speed-up with {joined(above)} {WORDS[sweep.over][1]} is above the ideal. Either each part of the data "
             f"fits into a faster cache, or {counted(sweep, sweep.scaling.base)} ran too slowly for an unknown "
             "reason. Measure again."
         )
@@ -258,11 +258,6 @@ def _table(sweep: Sweep, wide: bool) -> Table:
         cells = row(point)
         table.add_row(str(point.count), *(cells[i] for i in kept), mark)
     return table
-
-
-def _and(things: Sequence[object]) -> str:
-    *first, last = map(str, things)
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _capital(words: str) -> str:

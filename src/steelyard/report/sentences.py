@@ -6,7 +6,7 @@ from steelyard.machine.memory_nodes import main_nodes
 from steelyard.model import Evaluation, Finding
 from steelyard.report import condition, values
 from steelyard.report.headline import Headline, headlines
-from steelyard.words import plural
+from steelyard.words import joined, plural
 
 # Above this share of its limit a memory is as good as full: STREAM reaches 80 to 90 % of the modules' rate on
 # well-tuned machines, since refresh and bus turnarounds take the rest.
@@ -86,8 +86,7 @@ def trust(evaluation: Evaluation) -> str:
     if counts["CLEAN"] == total:
         all_of_them = f"All {total} results are" if total > 1 else "The only result is"
         return f"{all_of_them} CLEAN: Steelyard detected no disturbance.{unfinished}"
-    *others, last = [f"{count} {level}" for level, count in counts.items() if level != "CLEAN" and count]
-    bad = f"{', '.join(others)} and {last}" if others else last
+    bad = joined(f"{count} {level}" for level, count in counts.items() if level != "CLEAN" and count)
     little = (
         " UNSETTLED results were not disturbed, but too few data are known to rely on them."
         if counts["UNSETTLED"]

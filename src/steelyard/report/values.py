@@ -27,7 +27,7 @@ from steelyard.model.record import Span
 from steelyard.statistics.results import main_figures
 from steelyard.statistics.results.result import rests_on, undisturbed
 from steelyard.statistics.validity.trust import ORDER, worst
-from steelyard.words import find_words
+from steelyard.words import find_words, joined
 
 _BYTES = ("bytes", "working_set", "size")  # parameters whose names end so are sizes in bytes
 _SECONDS = ("pause",)  # parameters that are lengths of time
@@ -137,8 +137,7 @@ def _launches(result: Result, benchmark: Benchmark | None, name: str) -> str:
     found = [x for r in used if metric and (x := metric.of(median(undisturbed(r)), r)) is not None]
     if len(found) < 2 or len(found) > 3 or metric is None:
         return ""
-    *others, last = [quantity(x, metric.unit) for x in found]
-    return f"{len(found)} launches: {', '.join(others)} and {last}"
+    return f"{len(found)} launches: {joined(quantity(x, metric.unit) for x in found)}"
 
 
 def share(value: Value, limit: Limit | None) -> float | None:

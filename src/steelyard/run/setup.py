@@ -142,7 +142,7 @@ def plan(request: Request) -> tuple[Plan, Setup, list[str]]:
     )
     warnings = refusal.warnings(made, setup.machine)
     if request.budget is not None:
-        every = planning.make(chosen, setup.machine, request.effort, settings, names[0], None, request.seed, names[1])
+        every = planning.count(chosen, setup.machine, request.effort, settings, len(names[0]), names[1])
         warnings += refusal.left_out(made, every, request.budget)
     return made, replace(setup, benchmarks=chosen).of(made), warnings
 

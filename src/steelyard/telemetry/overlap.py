@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from steelyard.model.sensor import Sensor, Values
 from steelyard.telemetry.energy import NANO, SURE, Course, Overlap, energy
 from steelyard.telemetry.sampler import added_up
+from steelyard.words import joined
 
 BLOCKS = 200  # of time, at most
 RUNS, RUN = 20, 1000  # groups of neighbouring knots that are kept of a long course
@@ -122,8 +123,7 @@ def doubtful(courses: Mapping[str, Course]) -> set[str]:
 
 
 def _sentence(of: Overlap, parts: Sequence[Sensor]) -> str:
-    *others, last = [sensor.name for sensor in parts]
-    names, more = f"{', '.join(others)} and {last}" if others else last, bool(others)
+    names, more = joined(sensor.name for sensor in parts), len(parts) > 1
     if of.sure and of.same:
         verb, rest = (
             ("repeat", "They are the same counter and count")

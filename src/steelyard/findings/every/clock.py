@@ -3,7 +3,7 @@
 from statistics import median
 
 from steelyard.findings import disturbances, settings
-from steelyard.machine.settings import setting
+from steelyard.machine.settings import is_virtual, setting
 from steelyard.model import Evaluation, Finding, Machine, Record
 from steelyard.units import quantity
 
@@ -71,7 +71,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 def _cause(fell: bool, machine: Machine) -> str:
     if fell:
         cause = "The clock fell during the run: the machine became warm or reached its power limit."
-    elif settings.is_virtual(machine):
+    elif is_virtual(machine):
         cause = "The host changes the clock with its load, from this machine and from other guests."
     else:
         cause = "The clock depends on the number of busy cores, on the temperature and on the power limit."

@@ -19,7 +19,7 @@ NAMED = 5  # kinds, launches and cases in the list; the report marks all of them
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all disturbed results; a good one if there are none; nothing without results."""
     measured = [r for r in evaluation.results if r.verdict.level != "INVALID"]
-    # What the condition of the machine explains, it says once for the whole run.
+    # The condition of the machine explains the other disturbed results, once for the whole run.
     disturbed = [r for r in measured if trust.mark(r) == "DISTURBED"]
     if not measured or (evaluation.condition.causes and len(disturbed) < FEW * len(measured)):
         return []

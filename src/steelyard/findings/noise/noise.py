@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from steelyard.benchmarks.noise import series
 from steelyard.findings.noise._waiting_losses import Loss, rank_losses, thread_loss
+from steelyard.machine.settings import is_virtual
 from steelyard.model import Evaluation, Finding, Machine, Record, Result
 from steelyard.statistics.models.detours import Detours, expected_collective_slowdown
 from steelyard.statistics.models.spectrum import Tone
@@ -118,8 +119,7 @@ def _measured_line(loss: Loss) -> str:
 
 
 def _cause(machine: Machine, result: Result, rhythms: Sequence[Tone]) -> str:
-    virtual = any(s.name == "hypervisor" and s.value not in (None, "none") for s in machine.settings)
     who = ["the timer tick of the kernel"] if any(map(_is_tick, rhythms)) else []
     who += ["other programs"] if result.verdict.level == "DISTURBED" else []
-    who += ["daemons", "interrupts", *(["the hypervisor, which runs other guests"] if virtual else [])]
+    who += ["daemons", "interrupts", *(["the hypervisor, which runs other guests"] if is_virtual(machine) else [])]
     return f"Likely causes: {', '.join(who)}. With more ranks, an interruption of one of them becomes more likely."

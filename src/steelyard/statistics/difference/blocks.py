@@ -59,7 +59,6 @@ class Judgement:
     p: float
     call: Call
     smallest: float
-    detail: str = ""
 
 
 def estimate(a: Array, b: Array, weights: Array) -> Estimate:

@@ -51,8 +51,7 @@ class Paces:
 
 def paces_lost(shares: Mapping[Kind, float] | Mapping[str, float]) -> Array:
     """Returns the losses (see `Paces`) from the shares of the best pace by kind."""
-    given = {str(kind): share for kind, share in shares.items()}
-    read = ((given.get(kind, 1.0), measure.loss) for kind, measure in MEASURES.items())
+    read = ((shares.get(kind, 1.0), measure.loss) for kind, measure in MEASURES.items())
     return np.array([-math.log(share) if 0 < share < 1 - loss else 0.0 for share, loss in read])
 
 

@@ -15,6 +15,7 @@ from steelyard.report.pages.pace import figures
 from steelyard.report.pages.pace.run_course import Course, Step, causes, course
 from steelyard.statistics.validity.pace import seconds_waited
 from steelyard.statistics.validity.verdict import name_disturbance
+from steelyard.words import joined
 
 PLACE, TITLE = 110, "Pace"
 
@@ -84,7 +85,7 @@ def _within(steps: Sequence[Step]) -> str:
     if not shares:
         return "There are too few readings to compare."
     (first, share), *others = shares
-    listed = _listed([f"{share} records", *(f"{name} in {part}" for name, part in others)])
+    listed = joined([f"{share} records", *(f"{name} in {part}" for name, part in others)])
     return f"{first.capitalize()} were within their bounds in {listed}."
 
 
@@ -119,7 +120,7 @@ def _disturbed(steps: Sequence[Step]) -> str:
     if not disturbed:
         return ""
     by = Counter(name for record in disturbed if (name := name_disturbance(record.verdict))).most_common(MOST_CAUSES)
-    mostly = f", most often because of {_listed([f'{name} ({_count(number)})' for name, number in by])}" if by else ""
+    mostly = f", most often because of {joined([f'{name} ({_count(number)})' for name, number in by])}" if by else ""
     return (
         f"{_count(len(disturbed))} of {_count(len(steps))} records {'is' if len(disturbed) == 1 else 'are'} "
         f"DISTURBED{mostly}."
@@ -138,10 +139,6 @@ def _compared(shown: Shown) -> str:
         return "This is the first run on this machine, so the readings are compared with the best reading of this run only."
     many = "1 earlier run" if shown.runs == 1 else f"{shown.runs} earlier runs"
     return f"The readings are compared with the best reading of this run and of {many} since {shown.since[:10]}."
-
-
-def _listed(words: Sequence[str]) -> str:
-    return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
 
 
 def _count(number: int) -> str:
