@@ -12,7 +12,9 @@ _SAME = """
 from steelyard.statistics.samples import distribution_functions as ours
 assert "scipy.special" not in sys.modules, "the package was imported"
 import scipy.special, scipy.stats
-assert all(getattr(scipy.special, name) is getattr(ours, name) for name in ("ndtr", "stdtr", "stdtrit"))
+names = ("betaincinv", "ndtr", "ndtri", "psi", "stdtr", "stdtrit")
+assert all(getattr(scipy.special, name) is getattr(ours, name) for name in names)
+assert all(ours.polygamma(n, x) == scipy.special.polygamma(n, x) for n in (1, 2, 3) for x in (0.3, 0.5, 7.0, 50.5))
 assert scipy.special.erf(0) == 0 and abs(scipy.stats.t.ppf(0.975, 3) - 3.18244630528) < 1e-9
 """
 _IN_USE = """
@@ -31,6 +33,7 @@ sys.meta_path.insert(0, Missing())
 from steelyard.statistics.samples import distribution_functions as ours
 import scipy.special
 assert scipy.special.stdtrit is ours.stdtrit
+assert ours.polygamma(2, 0.5) == scipy.special.polygamma(2, 0.5)
 """
 
 

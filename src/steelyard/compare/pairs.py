@@ -78,7 +78,7 @@ def _wholes(
 
 def _smallest(c: Comparison, count: int) -> float:
     """Returns the relative difference that is found with probability `POWER`, if the pairs scatter as they did."""
-    from scipy.special import ndtri
+    from steelyard.statistics.samples.distribution_functions import ndtri
 
     error = math.log(c.high / c.low) / 2 / normal_quantile(CONFIDENCE)
     power = float(ndtri(POWER)) * error

@@ -171,7 +171,7 @@ def interval(times: Sequence[float], delay: float) -> tuple[float, float]:
     shorter. If only few draws are longer than the smallest one, or none is, their share is uncertain. The upper end is then at
     least the upper end of that share (Clopper and Pearson 1934), times the mean delay of those draws.
     """
-    from scipy.special import betaincinv, stdtrit
+    from steelyard.statistics.samples.distribution_functions import betaincinv, stdtrit
 
     count, least, mean = len(times), min(times), statistics.fmean(times)
     half = float(stdtrit(count - 1, 0.975)) * statistics.stdev(times) / math.sqrt(count)

@@ -155,7 +155,7 @@ def _usual(shown: Sequence[Estimate]) -> tuple[float, float]:
     is two standard errors above its estimate, and the scatter of the variances one. Simulated with 14 benchmarks and two
     launches, with and without guests, this calls equal runs different in 0 to 4 % of the tables instead of 0 to 10 %.
     """
-    from scipy.special import polygamma, psi
+    from steelyard.statistics.samples.distribution_functions import polygamma, psi
 
     halves = np.array([e.freedom / 2 for e in shown])
     logs = np.log([max(e.variance, USUAL_SPREAD**2 / 100) for e in shown]) - psi(halves) + np.log(halves)
@@ -169,7 +169,7 @@ def _usual(shown: Sequence[Estimate]) -> tuple[float, float]:
 
 def _inverse_trigamma(value: float) -> float:
     """Returns x with trigamma(x) = value > 0, by Newton's method on 1 / trigamma (Smyth 2004, appendix)."""
-    from scipy.special import polygamma
+    from steelyard.statistics.samples.distribution_functions import polygamma
 
     x = 0.5 + 1 / value
     for _ in range(50):
@@ -202,7 +202,7 @@ def widen(judgement: Judgement, other: float) -> Judgement:
 
 
 def _chance(e: Estimate) -> float:
-    from scipy.special import stdtr
+    from steelyard.statistics.samples.distribution_functions import stdtr
 
     if e.error == 0:
         return 1.0
@@ -211,7 +211,7 @@ def _chance(e: Estimate) -> float:
 
 
 def _judgement(e: Estimate, p: float, count: int) -> Judgement:
-    from scipy.special import stdtrit
+    from steelyard.statistics.samples.distribution_functions import stdtrit
 
     def quantile(chance: float) -> float:
         return float(stdtrit(e.freedom, chance))

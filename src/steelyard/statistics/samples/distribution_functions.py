@@ -1,12 +1,14 @@
-"""SciPy's distribution functions `ndtr`, `stdtr` and `stdtrit`, without the rest of scipy.special.
+"""SciPy's distribution functions, and those of gamma, without the rest of scipy.special.
 
 That package also prepares for other array libraries, which takes eight times as long as these functions.
 """
 
 import importlib
+import math
 import sys
 from importlib.util import find_spec
 from types import ModuleType
+from typing import Any
 
 _PACKAGE = "scipy.special"
 
@@ -29,4 +31,11 @@ def _load() -> ModuleType:
 
 
 _functions = _load()
-ndtr, stdtr, stdtrit = _functions.ndtr, _functions.stdtr, _functions.stdtrit
+betaincinv, ndtr, ndtri, psi = _functions.betaincinv, _functions.ndtr, _functions.ndtri, _functions.psi
+stdtr, stdtrit = _functions.stdtr, _functions.stdtrit
+_zeta = _functions._zeta if hasattr(_functions, "_zeta") else _functions.zeta
+
+
+def polygamma(n: int, x: Any) -> Any:
+    """Returns the n-th derivative (n ≥ 1) of `psi`: (−1)^(n+1) · n! · ζ(n + 1, x), as SciPy computes it in Python."""
+    return (-1.0) ** (n + 1) * math.factorial(n) * _zeta(n + 1, x)
