@@ -4,7 +4,7 @@
     python bench/coverage.py --summary FILE RUN …   also writes the values and ranges, without the records
     python bench/coverage.py FILE.json.xz           judges runs that were summarised
 
-Runs that began within 20 minutes of each other are judged by `now`, others by `later`.
+Runs in a row, which began within 20 minutes of each other (standard: 50), are judged by `now`, others by `later`.
 """
 
 import argparse
@@ -20,7 +20,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-NEAR = 20 * 60.0  # seconds between two runs in a row, at most
+NEAR = 20 * 60.0  # seconds between the starts of two quick runs in a row, at most
+LONGER = {"standard": 1800.0}  # seconds by which another preset takes longer
 AGREE = math.log(1.1)
 
 Summary = dict[str, Any]
@@ -52,7 +53,7 @@ def compare(first: Summary, second: Summary) -> tuple[bool, list[tuple[str, str,
     seconds = abs(
         (datetime.fromisoformat(second["started"]) - datetime.fromisoformat(first["started"])).total_seconds()
     )
-    near = seconds < NEAR
+    near = seconds < NEAR + LONGER.get(first["preset"], 0.0)
     held, agree = [], []
     for name, (level, _, _, best, *ends) in first["cases"].items():
         if name not in second["cases"]:

@@ -11,7 +11,18 @@ from functools import partial
 from pathlib import Path
 
 from sources import benchmarks as of_benchmarks
-from sources import commands, constants, evidence, fields, scenario, words
+from sources import (
+    commands,
+    constants,
+    evidence,
+    export_forms,
+    fields,
+    foreign_formats,
+    scenario,
+    systems,
+    tools,
+    words,
+)
 
 from steelyard.model import Benchmark
 from steelyard.plan import catalogue
@@ -24,11 +35,14 @@ SHOWN = 10  # printed lines of a difference
 BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
     "formats.md": {
         "evidence": evidence.tables,
-        "stored": partial(fields.described, "Machine", "Plan", "Record"),
+        "stored": partial(fields.described, "Machine", "Plan", "Record", "ForeignValue"),
         "exported": partial(fields.described, "Value", "Finding"),
+        "forms": export_forms.sections,
     },
     "method.md": {"constants": constants.named},
     "whatif.md": {"scenario": scenario.keys},
+    "systems.md": {"keys": systems.keys, "systems": systems.listed, "figures": systems.figures},
+    "import.md": {"tools": tools.listed},
     "settings.md": {"presets": constants.presets, "system file": constants.system_keys},
 }
 
@@ -39,6 +53,7 @@ def pages(benchmarks: Mapping[str, Benchmark]) -> dict[str, str]:
         "commands.md": commands.page(NOTE),
         "glossary.md": words.page(NOTE),
         "findings.md": of_benchmarks.findings_page(NOTE),
+        "formats-of-other-tools.md": foreign_formats.page(benchmarks, NOTE),
         "benchmarks/index.md": of_benchmarks.index(benchmarks, NOTE),
         **{f"benchmarks/{name}.md": of_benchmarks.page(b, NOTE) for name, b in benchmarks.items()},
     }

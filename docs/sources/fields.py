@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 
 from sources.tables import table
-from steelyard.model import benchmark, machine, plan, record, run
+from steelyard.model import benchmark, foreign, machine, plan, record, run
 
-_SOURCE = "\n".join(inspect.getsource(file) for file in (machine, plan, record, benchmark, run))
+_SOURCE = "\n".join(inspect.getsource(file) for file in (machine, plan, record, benchmark, run, foreign))
 
 _PLAIN = {
     "str": "text",
@@ -22,7 +22,7 @@ _PLAIN = {
     "Any": "anything",
     "Parameters": "object: name → text or number",
     "Better": '"higher", "lower" or "none"',
-    "Level": '"CLEAN", "UNSETTLED", "DISTURBED" or "INVALID"',
+    "Level": '"CLEAN", "FOREIGN", "UNSETTLED", "DISTURBED" or "INVALID"',
 }
 
 _PLURAL = {"text": "texts", "whole number": "whole numbers", "number": "numbers"}

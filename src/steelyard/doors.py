@@ -6,6 +6,7 @@ adds files under these names, and nothing else has to be edited:
 - `benchmarks/<group>/`: benchmarks
 - `commands/`: commands, one file or package each
 - `findings/`: rules, one file each
+- `formats/`: outputs of other tools that can be imported, one file each
 - `pages/`: pages of the report, one file or package each
 - `programs.py`: runs programs that Steelyard does not build (`PROGRAMS`)
 - `traces.py`: reads and exports traces (`TRACES`)

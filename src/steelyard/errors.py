@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 LONGEST_WORD = 300  # letters: a longer word of a user is a mistake, and would fill the terminal
 
@@ -56,10 +56,15 @@ class ProgramFailed(MachineFailed):
 def nearest(name: str, candidates: Iterable[str]) -> str:
     """Returns a hint that names the candidate nearest to `name`, or lists all candidates if none is near."""
     names = sorted(candidates)
+    return similar(name, names) or f"Known are: {', '.join(names) or 'none'}."
+
+
+def similar(name: str, names: Sequence[str]) -> str:
+    """Returns the question whether the candidate nearest to `name` was meant; "" if none is near."""
     lower = {candidate.lower(): candidate for candidate in names}
     # Users often give only the last word: `stream` for `memory.stream`.
     close = [n for n in names if n.rsplit(".", 1)[-1] == name.lower()] or [
         lower[match] for match in difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
     ]
     meant = " or ".join(f"'{one}'" for one in close)
-    return f"Did you mean {meant}?" if close else f"Known are: {', '.join(names) or 'none'}."
+    return f"Did you mean {meant}?" if close else ""

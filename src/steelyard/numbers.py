@@ -15,7 +15,18 @@ MOST_SLOTS = 4096  # of a host: more than the hardware threads of any machine (1
 
 SIZES = ("elements", "bytes", "message_bytes")  # parameters that accept 4k and 2m
 COUNTS = ("threads", "ranks", "ranks_per_node")
-WORDS = ("pinning", "page_size", "memory_policy", "kernel", "plant", "placement", "transport", "mapping", "mpi")
+WORDS = (
+    "pinning",
+    "page_size",
+    "memory_policy",
+    "kernel",
+    "plant",
+    "placement",
+    "transport",
+    "mapping",
+    "mpi",
+    "variant",
+)
 
 
 def whole(text: str, where: str, least: int = 1, most: int = GREATEST) -> int:

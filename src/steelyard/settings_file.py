@@ -2,12 +2,12 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import UsageError
+from steelyard.errors import UsageError, nearest
 from steelyard.files import settings_in
 from steelyard.model.plain import visible
 
@@ -33,6 +33,12 @@ class SettingsFile:
         named = f", key '{key}'" if key else ""
         line = f", line {line_of(place, self.lines)}" if self.lines else ""
         return UsageError(f"'{self.path}'{line}{named}: {sentence}")
+
+    def expect_keys(self, place: Place, table: Iterable[str], keys: Iterable[str]) -> None:
+        """Raises UsageError for a key of the table at `place` that is not one of `keys`."""
+        for key in table:
+            if key not in keys:
+                raise self.mistake((*place, key), f"this key is unknown. {nearest(key, keys)}")
 
 
 def read_settings(path: Path, title: str) -> SettingsFile:

@@ -3,8 +3,20 @@
 import math
 from collections.abc import Mapping
 
-_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_PREFIXES = (
+    (1e18, "E"),
+    (1e15, "P"),
+    (1e12, "T"),
+    (1e9, "G"),
+    (1e6, "M"),
+    (1e3, "k"),
+    (1.0, ""),
+    (1e-3, "m"),
+    (1e-6, "µ"),
+    (1e-9, "n"),
+)
 _BINARY = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+LOWER = ("s", "J", "W", "cycle")  # units of which less is better
 # Units that take no prefix: a prefix on a count or on a ratio would mislead.
 _BARE = {"", "1", "cycle", "cycle/access", "x"}
 
@@ -23,6 +35,12 @@ def quantity(value: float | None, unit: str, digits: int = 3) -> str:
         return f"{significant(value, digits)} {unit}".rstrip()
     factor, prefix = next(((f, p) for f, p in _PREFIXES if abs(value) >= f * 0.9995), _PREFIXES[-1])
     return f"{significant(value / factor, digits)} {prefix}{unit}"
+
+
+def nominal(value: float, unit: str, digits: int = 3) -> str:
+    """Returns a quantity without zeros behind the decimal point: 0.2, 's' → '200 ms'; 1.5e9, 'bit/s' → '1.5 Gbit/s'."""
+    number, _, rest = quantity(value, unit, digits).partition(" ")
+    return f"{float(number):g} {rest}"
 
 
 def percent(part: float, decimals: int = 0, signed: bool = False) -> str:

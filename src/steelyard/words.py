@@ -35,7 +35,7 @@ _COUNTED = {"threads", "ranks", "nodes", "chains", "accumulators", "pairs", "ele
 def find_words(name: str, value: Scalar | None) -> str | None:
     """Returns for example 'streaming stores', '1 chain' or '16 MiB'; None if name and value are the best words."""
     if isinstance(value, str):
-        return value if name in ("kernel", "toolchain", "mpi") else _SAID.get((name, value))
+        return value if name in ("kernel", "toolchain", "mpi", "variant") else _SAID.get((name, value))
     if name == "bytes" and isinstance(value, int):
         return binary_size(value)
     if name == "scale" and isinstance(value, int):

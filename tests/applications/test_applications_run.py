@@ -21,6 +21,7 @@ from steelyard.applications.foreign.linked_mpi import other_mpi
 from steelyard.command_line import cli
 from steelyard.machine import describe
 from steelyard.model import Case, Launch, Site, Tool
+from steelyard.plan.variants import read_variants
 
 # Adds up 1 … n, sleeps or computes for so many seconds, and times itself. The sum is checked.
 PROGRAM = """#!{python}
@@ -213,16 +214,25 @@ def test_what_fails_is_a_record_that_says_why(tmp_path: Path, failure: str) -> N
     assert records
 
 
-def failure_of(folder: Path, text: str, *words: str, limit: float = 60.0) -> dict[str, Any]:
+def failure_of(folder: Path, text: str, *words: str, limit: float = 60.0, variant: str = "") -> dict[str, Any]:
     """The answer of one run of a program with this description; `words`: the command in place of its own."""
     described = text.replace('["./program.py"]', json.dumps(words)) if words else text
     (folder / "sum.toml").write_text(described)
-    case = Case("application.sum", "sum", {"size": 1000, "threads": 1})
-    running = Application(folder / "sum.toml", Site(), describe(), Launch(1, "application.sum", "gcc", 1, (case,)))
+    site = Site(variants=read_variants([variant] if variant else []))
+    changed = {"variant": site.variants[0].name} if variant else {}
+    case = Case("application.sum", "sum", {"size": 1000, "threads": 1, **changed})
+    running = Application(folder / "sum.toml", site, describe(), Launch(1, "application.sum", "gcc", 1, (case,)))
     try:
         return running.ask("case=0 seconds=1 least=1 most=1", limit)
     finally:
         running.close()
+
+
+def test_a_foreign_program_gets_the_variables_of_a_variant(tmp_path: Path) -> None:
+    words = ("sh", "-c", "echo driver: $DRIVER, threads: $OMP_NUM_THREADS; exit 3")
+    found = failure_of(tmp_path, FILE, *words, variant="vendor driver:DRIVER=new")
+    assert "driver: new, threads: 1" in found["error"]
+    assert "driver: , threads: 1" in failure_of(tmp_path, FILE, *words)["error"]
 
 
 COPIED = FILE.replace("[files]", "[copies]\na = 'input.gz'\n[files]")

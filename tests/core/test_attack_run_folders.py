@@ -176,6 +176,10 @@ def test_words_and_mpis_are_used_with_trust_only(stranger: Stranger) -> None:
     gone = json.loads(json.dumps(gone).replace(f"{mpi['name']}-{mpi['version']}", "openmpi-4.1.404"))
     words = changed(stranger.about, [], "")
     words["site"]["extra"] = ["--mca", "orte_launch_agent", stranger.canary]
+    changed_start = changed(stranger.about, [], "")
+    variant = {"name": "evil", "environment": {"LD_PRELOAD": stranger.canary}, "options": [], "mpi": ""}
+    changed_start["site"]["variants"] = [variant]
+    assert "uses the variant 'evil:LD_PRELOAD=" in stranger.resumed(changed_start)
     assert "uses the MPI" in stranger.resumed(gone)
     assert "uses the launcher options" in stranger.resumed(words)
     assert not stranger.started()

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -286,6 +287,30 @@ def test_two_builds_of_the_same_program_at_once_compile_it_once(
     assert found[0] == found[1] == found[2]
     assert found[0]["my.thing"].exists()
     assert logged.compiled() == ["thing.cpp"]
+
+
+def test_a_build_says_for_which_process_it_waits(tmp_path: Path, quick: build.Toolchain) -> None:
+    wanted = build.programs([benchmark(tmp_path, TINY)], quick)
+    seen: list[build.Progress] = []
+    waits = threading.Event()
+
+    def show(progress: build.Progress) -> None:
+        seen.append(progress)
+        waits.set()
+
+    with ThreadPoolExecutor() as pool:
+        with compiling._alone(show):
+            making = pool.submit(build.make, wanted, show)
+            assert waits.wait(60)
+        making.result()
+    assert re.fullmatch(rf"process {os.getpid()} on \S+, since \d\d:\d\d:\d\d", seen[0].waiting)
+    assert not any(progress.waiting for progress in seen[1:])
+    assert wanted[0].path.exists()
+
+
+def test_a_lock_of_an_earlier_version_is_held_by_another_process(tmp_path: Path) -> None:
+    with (tmp_path / "lock").open("a+") as lock:
+        assert compiling._holder(lock) == "another process"
 
 
 def several(folder: Path, count: int, text: str = TINY) -> list[Benchmark]:

@@ -15,7 +15,8 @@ from steelyard.compare.runs import RunComparison, compare
 from steelyard.errors import UsageError
 from steelyard.model import Evaluation, Result
 from steelyard.report import side_by_side
-from steelyard.statistics.difference.blocks import Estimate, Judgement, combine, estimate, judge, moderate
+from steelyard.statistics.difference.block_sums import contrast, sum_up
+from steelyard.statistics.difference.blocks import Estimate, Judgement, combine, judge, moderate
 from steelyard.statistics.samples.interval import Array
 
 FIVE = math.log(1.05)
@@ -23,6 +24,11 @@ FIVE = math.log(1.05)
 # --------------------------------------------------------------------------- a shared machine, simulated
 
 BENCHMARKS, CASES = 14, 6
+
+
+def estimate(a: Array, b: Array, weights: Array) -> Estimate:
+    """The estimate of run b against run a."""
+    return contrast(sum_up(a, weights), sum_up(b, weights))
 
 
 def one_run(chance: np.random.Generator, spreads: Array, launches: int, neighbours: bool) -> list[Array]:
@@ -48,12 +54,17 @@ def judged(
     unlike: float = 0.6,
     neighbours: bool = True,
     shift: float = 0.0,
+    runs: float = 0.0,
 ) -> list[Judgement]:
-    """Two runs of a machine whose benchmarks scatter by `usual`, each more or less so by a factor of about e to the `unlike`."""
+    """Two runs of a machine whose benchmarks scatter by `usual`, each more or less so by a factor of about e to the `unlike`.
+
+    `runs` is the standard deviation of whole runs, which no launch of a run shows.
+    """
     chance = np.random.default_rng(seed)
     spreads = usual * np.exp(unlike * chance.normal(size=BENCHMARKS))
     a, b = (one_run(chance, spreads, launches, neighbours) for _ in "ab")
     weights = np.full(CASES, 1 / CASES)
+    shift += math.sqrt(2) * runs * chance.normal()
     return judge(moderate([estimate(x, y + shift, weights) for x, y in zip(a, b, strict=True)]), 2)
 
 
@@ -67,6 +78,30 @@ def test_equal_runs_on_a_shared_machine_are_called_different_in_5_of_100_tables_
     tables = [judged(seed, neighbours=neighbours) for seed in range(40)]
     assert sum(map(different, tables)) <= 4
     assert sum(j.low <= 1 <= j.high for table in tables for j in table) >= 0.93 * 40 * BENCHMARKS
+
+
+def quiet(pages: int, shift: float) -> list[list[Judgement]]:
+    """Five launches of a quiet machine, which scatter by 0.3 %, while whole runs differ by 0.2 %."""
+    return [
+        judged(seed, launches=5, usual=0.003, unlike=0.4, neighbours=False, shift=shift, runs=0.002)
+        for seed in range(pages)
+    ]
+
+
+def test_3_percent_are_found_on_a_quiet_machine_and_equal_runs_are_not_called_different() -> None:
+    """The power is 0.99: 20 pages of 14 benchmarks find a power of 0.9 with probability 0.99."""
+    slow = [j.call for page in quiet(20, math.log(1.03)) for j in page]
+    assert slow.count("SLOWER") >= 0.95 * len(slow)
+    assert sum(map(different, quiet(20, 0.0))) <= 1
+
+
+@pytest.mark.long
+def test_of_1000_pages_of_equal_runs_50_at_most_have_a_call_and_3_percent_are_found_in_95_of_100() -> None:
+    assert sum(map(different, quiet(1000, 0.0))) <= 50
+    slow = [j.call for page in quiet(1000, math.log(1.03)) for j in page]
+    assert slow.count("SLOWER") >= 0.95 * len(slow)
+    wide = [judged(seed, launches=5, usual=0.01, unlike=0.4, neighbours=False, runs=0.01) for seed in range(1000)]
+    assert sum(map(different, wide)) <= 60, "runs that differ as much as launches"
 
 
 def test_cases_are_not_taken_as_independent() -> None:

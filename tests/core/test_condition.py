@@ -66,3 +66,15 @@ def test_how_well_results_are_known_is_counted_by_the_range_of_another_run() -> 
 def test_other_load_is_named_beside_the_pace() -> None:
     shared = Condition(shared=True, had={"issued": Had(median=0.6, low=0.5, high=0.9, full=0.1)}, load=0.3, causes=())
     assert words.describe(shared)[1] == "Other programs used the measured processors in 30 % of the launches."
+
+
+def test_an_interval_that_says_nothing_is_replaced_by_the_launches() -> None:
+    wide = builders.triad(2e10, launches=2)
+    value = replace(builders.bandwidth(2e10), low=1e9, high=3e11)
+    benchmark = builders.known()["memory.stream"]
+    shown = values.shown(replace(wide, metrics={"bandwidth": value}), "bandwidth", benchmark, builders.machine())
+    assert shown is not None
+    assert shown.interval == ""
+    assert shown.range.startswith("2 launches: ")
+    assert values.interval(value) == ""
+    assert values.interval(builders.bandwidth(2e10)) == "19.8 – 20.2 GB/s"

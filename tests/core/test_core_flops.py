@@ -17,6 +17,7 @@ from builders import evaluation, machine, message, result, seen
 from native import linked
 from steelyard import build, findings
 from steelyard.benchmarks.cluster import flops as cluster
+from steelyard.benchmarks.cluster import flops_figures
 from steelyard.benchmarks.cluster.rates import rates_of_ranks
 from steelyard.benchmarks.core import flops as modules
 from steelyard.benchmarks.core import peak
@@ -26,6 +27,7 @@ from steelyard.statistics.models import flops_mix
 
 CORE = Path(peak.__file__).parent
 GHZ = 1e9
+HOSTS = ("n0", "n1", "n2", "n3")
 
 
 def found(rule: str, seen: Evaluation) -> list[Finding]:
@@ -89,14 +91,17 @@ FULL = (0.99,) * 4
 SPEAKS: dict[str, Callable[[], Evaluation]] = {
     "peak": lambda: evaluation(widths(0.99, 0.99, 0.99, 0.9), known()),
     "vector_clock": lambda: evaluation(widths(*FULL), known()),
+    "task_communication": lambda: evaluation([task(0.1)]),
 }
 SILENT: dict[str, Callable[[], Evaluation]] = {
     "peak": lambda: evaluation([burning("512", operation="add_mul")], known()),
     "vector_clock": lambda: evaluation([burning("512"), burning("scalar", threads=2)], known()),
+    "task_communication": lambda: evaluation([working([1] * 4, HOSTS), task(0.1, ranks=1)]),
 }
 GOOD: dict[str, Callable[[], Evaluation]] = {
     "peak": lambda: evaluation([*widths(*FULL), *widths(*FULL, threads=4)], known()),
     "vector_clock": lambda: evaluation(widths(*FULL, wide=2.95e9), known()),
+    "task_communication": lambda: evaluation([task(0.02)]),
 }
 
 
@@ -454,6 +459,18 @@ def working(factors: Sequence[float], hosts: Sequence[str], launches: int = 3, s
     return replace(one, parameters=parameters, records=tuple(records), metrics=metrics)
 
 
+def task(share: float, ranks: int = 4) -> Result:
+    """The parallel task, whose communication takes this share of its 10 ms."""
+    one = working([1] * ranks, HOSTS[:ranks])
+    told = {
+        "communication": Value(1e-2 * share, "s", None, None, "lower"),
+        "communication_share": Value(share, "%", None, None, "lower"),
+        "time": Value(1e-2, "s", None, None, "lower"),
+    }
+    records = tuple(replace(record, kernel="task") for record in one.records)
+    return replace(one, kernel="task", records=records, metrics={**one.metrics, **told})
+
+
 def test_a_node_that_computes_slowly_is_named() -> None:
     hosts = [f"n{i}" for i in range(8)]
     told = only("slow_node", evaluation([working([1, 1, 1, 1.3, 1, 1, 1, 1], hosts)]))
@@ -474,7 +491,7 @@ def test_nodes_that_compute_alike_are_told_to_be_well() -> None:
 
 def test_the_speed_of_a_node_is_the_sum_of_its_ranks() -> None:
     record = working([1, 1, 2, 2], ["a", "a", "b", "b"], spread=1e-9).records[0]
-    nodes = cluster.rates_by_host(record)
+    nodes = flops_figures.rates_by_host(record)
     assert nodes["a"] == pytest.approx(2 * nodes["b"], rel=0.01)
     assert sum(nodes.values()) == pytest.approx(sum(rates_of_ranks(record, "flops")))
 
@@ -484,8 +501,9 @@ def test_the_cluster_is_drawn_beside_the_ideal_line_with_its_efficiency() -> Non
         one = working([1] * ranks, [f"n{i}" for i in range(ranks)])
         return replace(one, metrics={"flops": Value(speed, "flop/s", None, None, "higher")})
 
-    growth, efficiency, nodes, table = cluster.figures((of(1, 1e9), of(2, 2e9), of(4, 3e9)), machine())
-    assert [s.name for s in growth.series] == ["measured", "ideal"]
+    growth, efficiency, cost, nodes, table = cluster.figures((of(1, 1e9), of(2, 2e9), of(4, 3e9)), machine())
+    assert [s.name for s in growth.series] == ["independent ranks", "ideal", "Core 2 Duo E4600"]
+    assert cost.series == ()
     assert growth.series[1].y == (1e9, 4e9)
     assert efficiency.series[0].y == pytest.approx((1, 1, 0.75))
     assert nodes.series[0].x == ("n0", "n1", "n2", "n3")
@@ -500,7 +518,7 @@ def test_flops_are_measured_on_one_node_and_so_on_to_all_each_with_all_its_proce
             {"cluster.flops": catalogue.find()["cluster.flops"]}, here, EFFORTS[preset], {}, ["gcc"], mpis=["any"]
         )
         found = [c.parameters for launch in made.launches if launch.repetition == 1 for c in launch.cases]
-        return sorted(int(p["ranks"]) // 4 for p in found if p.get("ranks_per_node") == 4)
+        return sorted({int(p["ranks"]) // 4 for p in found if p.get("ranks_per_node") == 4})
 
     assert nodes(8, "standard") == [1, 2, 3, 4, 5, 6, 7, 8]
     assert nodes(8, "quick") == [1, 8]

@@ -423,7 +423,7 @@ def test_damaged_published_figures_are_compared_or_refused_in_words(
             harmless(error.shown(), f"seed {seed}")
             continue
         monkeypatch.setattr(published, "shipped", lambda found=found: found)
-        for system in published.systems() if seed % 4 == 0 else ():
+        for system in dict.fromkeys(entry.system for entry in found) if seed % 4 == 0 else ():
             comparison.beside(published_figures.compare(pair.healthy, system), as_json=False)
         harmless("".join(capsys.readouterr()), f"seed {seed}")
     assert lines / 4 < refused < lines

@@ -530,10 +530,10 @@ def test_enclosures_have_their_hosts_written_out_the_smallest_kind_first(tmp_pat
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("enclosures = 15", ("enclosures = '15'", "a list of lists of hosts")),
-        ("[enclosures]\nblade = 'n1'", ("'blade': 'n1'", "a list of lists of hosts")),
-        ("[enclosures]\nblade = ['n[1-']", ("'enclosures', 'blade'", "'n[1-'")),
-        ("[enclosures]\nblade = ['n[1-3]', 'n3']", ("'n3' into two enclosures of the kind 'blade'",)),
+        ("enclosures = 15", ("key 'enclosures': '15'", "a list of lists of hosts")),
+        ("[enclosures]\nblade = 'n1'", ("'enclosures.blade': 'n1'", "a list of lists of hosts")),
+        ("[enclosures]\nblade = ['n[1-']", ("line 2, key 'enclosures.blade'", "'n[1-'")),
+        ("[enclosures]\nblade = ['n[1-3]', 'n3']", ("'n3' is in two enclosures of the kind 'blade'",)),
         ("flop = 1e12", ("unknown key 'flop'", "Did you mean 'flops'?")),
         ("memory_bandwidth = 136.5", ("memory_bandwidth = '136.5'", "136.5e9")),
         ("memory_channels = 8", ("'memory_channels' without 'memory_rate'", "2133e6")),
@@ -545,6 +545,11 @@ def test_enclosures_have_their_hosts_written_out_the_smallest_kind_first(tmp_pat
         ("name = 7", ("name = '7'", "a text")),
         ("notes = [1]", ("notes = '[1]'", "list of texts")),
         ("name = ", ("not a valid TOML file",)),
+        ("price_per_node = 500", ("price_per_node = 500 without a currency", "currency = 'EUR'")),
+        ("price_per_kwh = -1\ncurrency = 'EUR'", ("price_per_kwh = '-1'", "a number")),
+        ("cores_per_node = 1.5", ("cores_per_node = '1.5'", "a whole number")),
+        ("rack_units_per_enclosure = 7", ("'rack_units_per_enclosure' without 'nodes_per_enclosure'",)),
+        ("currency = 7", ("currency = '7'", "a text such as 'EUR'")),
     ],
 )
 def test_a_wrong_system_file_is_explained(tmp_path: Path, text: str, parts: tuple[str, ...]) -> None:

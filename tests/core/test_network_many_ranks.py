@@ -136,7 +136,7 @@ def test_the_steadiest_topology_is_the_one_that_varies_least_with_the_size() -> 
     assert "the smallest variation first: ring 2.0 %, star 10 %, chaos 30 %" in figure.caption
     level = [s for s in figure.series if s.published]
     assert [(s.name.split(" (")[0], s.y) for s in level] == [("Celeron educational cluster", (30.97e6, 30.97e6))]
-    assert "chaos, two-way, 8 nodes" in level[0].name
+    assert "topology chaos, direction two-way, nodes 8" in level[0].name
 
 
 def test_two_topologies_that_vary_alike_are_told_so_and_few_ranks_or_sizes_nothing() -> None:
@@ -396,6 +396,29 @@ def test_every_collective_is_right_among_five_both_ways(ask: Ask, kernel: str) -
         assert answer["declared"]["start"] == "clock"
 
 
+@pytest.mark.parametrize(
+    ("intervals", "strip", "strips", "of_first"),
+    [(1000007, 1000, 1001, 201), (602, 1 << 20, 6, 2), (5000, 1, 5000, 1000)],
+)
+def test_a_task_is_distributed_and_each_strip_comes_back(
+    ask: Ask, intervals: int, strip: int, strips: int, of_first: int
+) -> None:
+    answer = ask("cluster.flops", f"kernel=task intervals={intervals} strip={strip}")
+    assert answer["check"]["passed"], answer
+    assert answer["work"] == {"flops": 14 * intervals, "bytes": 0}
+    parts = answer["surroundings"]["details"]
+    assert min(parts["computing"], parts["communication"]) > 0
+    # One number there and one back for each strip of another rank, and the seconds of each other rank.
+    assert parts["bytes"] == 8 * (2 * (strips - of_first) + RANKS - 1)
+
+
+@pytest.mark.parametrize("kernel", ["flops", "task"])
+def test_known_work_that_lost_one_pass_is_found(ask: Ask, kernel: str) -> None:
+    words = f"kernel={kernel} intervals=1000007" + (" strip=1000" if kernel == "task" else "")
+    answer = ask("cluster.flops", f"{words} plant=wrong")
+    assert not answer["check"]["passed"], answer
+
+
 def test_the_overlap_follows_from_its_parts_by_both_formulas(ask: Ask) -> None:
     told = ask("network.collectives", "kernel=iallreduce message_bytes=65536 tests=3")["surroundings"]["details"]
     pure, compute, together, net = (told[name] for name in ("pure", "compute", "together", "net"))
@@ -414,6 +437,8 @@ def test_the_overlap_follows_from_its_parts_by_both_formulas(ask: Ask) -> None:
         ("network.collectives", "kernel=allreduce message_bytes=7", "message_bytes='7'"),
         ("network.collectives", "kernel=allreduce root=fixed message_bytes=8", "root"),
         ("network.collectives", "kernel=gatherv message_bytes=1000000000", "MPI's int"),
+        ("cluster.flops", "kernel=task intervals=400", "intervals='400'"),
+        ("cluster.flops", "kernel=task intervals=1000000000 strip=1", "strip='1'"),
     ],
 )
 def test_what_cannot_be_is_refused_with_its_value(ask: Ask, name: str, words: str, told: str) -> None:

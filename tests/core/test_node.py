@@ -17,17 +17,17 @@ import pytest
 
 from builders import evaluation, machine, result
 from native import linked
-from steelyard import build, findings, published
+from side_fixture import against, beside
+from steelyard import build, findings
 from steelyard.benchmarks.node import modes
 from steelyard.compare import modes as across
-from steelyard.errors import UsageError
 from steelyard.findings.node import mixed_mode
 from steelyard.machine.devices import find_devices
 from steelyard.model import Device, Evaluation, Machine, Parameters, Result, Value
 from steelyard.plan import catalogue
 from steelyard.records import all_runs, read
 from steelyard.report import render
-from steelyard.report.pages import node_against, node_kernels
+from steelyard.report.pages import node_kernels
 
 STEELYARD = Path(sys.executable).with_name("steelyard")
 NATIVE = Path(build.__file__).parent / "native"
@@ -360,7 +360,7 @@ def test_openmps_threads_have_a_column_beside_our_own_and_stand_for_neither_in_c
     assert waiting
     assert len(waiting.parts[0].figure.rows) == len(rows)
     a, b = with_device(both), with_device([r for r in both if "model" not in r.parameters])
-    (found,) = across.pair_modes(a, b)
+    (found,) = across.pair_modes(*map(across.select_node, (a, b)))
     assert found.modes == ("4 threads",)
     assert {pair[0].parameters.get("model") for k in found.kernels for pair in k.modes.values()} == {None}
 
@@ -456,7 +456,7 @@ def test_kernels_stand_against_the_same_mode_of_another_system() -> None:
         in_modes("vector", 1e-3, 2e-3, 0.5e-3, one=4e-3) + in_modes("nbody", 3e-3, 1.5e-3, 1e-3, one=9e-3)
     )
     base = elsewhere(there("vector", 0.5e-3, 8e-3, 0.5e-3, one=8e-3) + there("nbody", 1.5e-3, 1.5e-3, 1e-3, one=9e-3))
-    page = node_against.data(mine, base)
+    page = against(mine, base)
     assert (page.base, page.about) == ("other", "Other processor, run there")
     (part,) = page.parts
     assert part.modes == (
@@ -473,7 +473,7 @@ def test_kernels_stand_against_the_same_mode_of_another_system() -> None:
 
 def test_the_bars_against_another_system_stand_on_one_between_powers_of_two() -> None:
     mine = with_device(in_modes("vector", 1e-3, 2e-3, 0.5e-3, one=4e-3))
-    page = node_against.data(mine, elsewhere(there("vector", 0.5e-3, 8e-3, 0.5e-3, one=8e-3)))
+    page = against(mine, elsewhere(there("vector", 0.5e-3, 8e-3, 0.5e-3, one=8e-3)))
     plot = json.loads(page.parts[0].figure.plot)
     axis = plot["layout"]["yaxis"]
     assert axis["type"] == "log"
@@ -488,7 +488,7 @@ def test_the_bars_against_another_system_stand_on_one_between_powers_of_two() ->
 def test_systems_with_as_many_processors_have_their_modes_once() -> None:
     mine = with_device(in_modes("vector", 1e-3, 2e-3, 0.5e-3, one=4e-3))
     base = with_device(in_modes("vector", 2e-3, 2e-3, 0.5e-3, one=4e-3))
-    page = node_against.data(mine, base)
+    page = against(mine, base)
     assert page.parts[0].modes == ("1 thread", "4 threads", "GPU (OpenCL)", "4 threads and GPU (OpenCL)")
     assert page.base == f"run {base.run.id}", "both systems have one name"
 
@@ -496,16 +496,65 @@ def test_systems_with_as_many_processors_have_their_modes_once() -> None:
 def test_one_thread_may_be_all_of_the_other_system() -> None:
     mine = with_device(in_modes("vector", 1e-3, 2e-3, 0.5e-3, one=4e-3))
     (only,) = moved(in_modes("vector", 2e-3, 2e-3, 2e-3)[:1], threads=1)
-    (part,) = node_against.data(mine, evaluation([only], machine(cores=1, system="old"))).parts
-    assert part.modes == ("1 thread", "all threads (4 against 1)")
-    assert [float(c.ratio) for c in part.rows[0].cells if c] == pytest.approx([2, 0.5], rel=0.01)
+    (part,) = against(mine, evaluation([only], machine(cores=1, system="old"))).parts
+    assert part.modes[:2] == ("1 thread", "all threads (4 against 1)")
+    assert part.modes[2:] == ("GPU (OpenCL) against 1 thread", "4 threads and GPU (OpenCL) against 1 thread")
+    assert [float(c.ratio) for c in part.rows[0].cells if c] == pytest.approx([2, 0.5, 1, 0.25], rel=0.01)
+
+
+def with_energy(results: list[Result], watts: float) -> list[Result]:
+    """The results with an energy of so many watts."""
+
+    def joules(r: Result) -> Value:
+        spent = r.metrics["time"].value * watts
+        return Value(spent, "J", 0.99 * spent, 1.01 * spent, "lower")
+
+    return [replace(r, metrics={**r.metrics, "energy": joules(r)}) for r in results]
+
+
+def test_figure_6_compares_devices_that_one_system_lacks_with_all_threads_of_the_other() -> None:
+    """The third source: a core 4.3 times slower; a node 18, 14 and 9 times with +7, −10 and −40 % energy."""
+    ratios = {"1 thread": 4.3, "threads": 18.0, "opencl": 14.0, "mixed": 9.0}
+    energies = {"threads": 1.07, "opencl": 0.9, "mixed": 0.6}
+    spread = {"vector": 0.5, "nbody": 0.8, "stencil": 1.0, "matmul": 1.25, "histogram": 2.0}
+    mine: list[Result] = []
+    base: list[Result] = []
+    for name, factor in spread.items():
+        node, core = 1e-3, 12e-3
+        base += with_energy(threads_of(in_modes(name, node, 1.0, 1.0, one=core), 16), 100.0)
+        *planted, one = in_modes(
+            name, node * 18 * factor, node * 14 * factor, node * 9 * factor, one=core * ratios["1 thread"] * factor
+        )
+        mine += with_energy([one], 1.0)
+        for one_mode, mode in zip(planted, energies, strict=True):
+            mine += with_energy([one_mode], 100.0 * energies[mode] / ratios[mode])
+    here = evaluation([r if r.parameters["threads"] == 1 else moved([r], threads=2)[0] for r in mine], machine(
+        cores=2, system="Mont-Blanc node", devices=(GPU,)
+    ))  # fmt: skip
+    there_ = evaluation(
+        [r for r in base if r.parameters["mode"] == "threads"], machine(cores=16, system="MareNostrum III")
+    )
+    page = against(here, there_)
+    assert page.parts[0].modes == (
+        "1 thread",
+        "all threads (2 against 16)",
+        "GPU (OpenCL) against 16 threads",
+        "2 threads and GPU (OpenCL) against 16 threads",
+    )
+    assert [float(mean) for mean in page.parts[0].means] == pytest.approx([4.3, 18, 14, 9], rel=0.01)
+    assert [float(mean) for mean in page.energies[0].means[1:]] == pytest.approx([1.07, 0.9, 0.6], abs=0.005)
+    turned = against(there_, here)
+    assert turned.parts[0].modes[2:] == (
+        "16 threads against GPU (OpenCL)",
+        "16 threads against 2 threads and GPU (OpenCL)",
+    )
 
 
 def test_other_sizes_and_invalid_results_are_not_set_against_each_other() -> None:
     mine = in_modes("vector", 1e-3, 2e-3, 0.5e-3) + in_modes("nbody", 3e-3, 1.5e-3, 1e-3)
     mine += in_modes("stencil", 3e-3, 1.5e-3, 1e-3, level="INVALID")
     base = in_modes("vector", 1e-3, 2e-3, 0.5e-3) + moved(in_modes("nbody", 3e-3, 1.5e-3, 1e-3), elements=8)
-    page = node_against.data(with_device(mine), with_device(base + in_modes("stencil", 3e-3, 1.5e-3, 1e-3)))
+    page = against(with_device(mine), with_device(base + in_modes("stencil", 3e-3, 1.5e-3, 1e-3)))
     assert [row.name for row in page.parts[0].rows] == ["vector"]
     assert (
         page.left_out == "These kernels were measured in only one of the runs, or with different sizes: nbody, stencil."
@@ -515,7 +564,7 @@ def test_other_sizes_and_invalid_results_are_not_set_against_each_other() -> Non
 def test_a_disturbed_time_of_the_other_system_is_told() -> None:
     mine = with_device(in_modes("vector", 1e-3, 2e-3, 0.5e-3))
     base = in_modes("vector", 1e-3, 2e-3, 0.5e-3, level="DISTURBED", evidence=("competing load: some.",))
-    (part,) = node_against.data(mine, with_device(base)).parts
+    (part,) = against(mine, with_device(base)).parts
     assert "All 3 ratios are DISTURBED" in part.figure.notes[0]
     assert all("reference was DISTURBED" in c.interval for c in part.rows[0].cells if c)
     assert [c.level for c in part.rows[0].cells if c] == ["CLEAN"] * 3
@@ -524,31 +573,21 @@ def test_a_disturbed_time_of_the_other_system_is_told() -> None:
 def test_toolchains_that_both_have_are_set_against_themselves() -> None:
     mine = in_modes("vector", 1e-3, 2e-3, 0.5e-3)
     other = moved(mine, toolchain="clang-14")
-    both = node_against.data(with_device(mine + other), with_device(mine + other))
+    both = against(with_device(mine + other), with_device(mine + other))
     assert [part.title for part in both.parts] == ["gcc-12.2.0", "clang-14"]
-    one = node_against.data(with_device(mine), with_device(other))
+    one = against(with_device(mine), with_device(other))
     assert "Compiled with gcc-12.2.0 here and with clang-14 there." in one.parts[0].figure.caption
 
 
-def test_runs_without_a_common_kernel_are_refused() -> None:
+def test_runs_without_a_common_kernel_have_no_such_page() -> None:
     mine = with_device(in_modes("vector", 1e-3, 2e-3, 0.5e-3))
-    with pytest.raises(UsageError, match="no kernel of the node in common.*steelyard run --only node"):
-        node_against.data(mine, with_device(in_modes("nbody", 1e-3, 2e-3, 0.5e-3)))
-
-
-def test_a_published_system_has_no_times_of_the_nodes_kernels_to_be_the_base(tmp_path: Path) -> None:
-    kernels = {name.removeprefix("node.") for name in catalogue.find() if name.startswith("node.")}
-    assert not [e for e in published.shipped() if e.benchmark in kernels], "these can be a base now"
-    with pytest.raises(UsageError, match=r"'Mont-Blanc node' \(given by --against\) is a published system"):
-        across.find_base(tmp_path, "mont-blanc node")
-    with pytest.raises(UsageError, match="There is no run 'nowhere'"):
-        across.find_base(tmp_path, "nowhere")
+    assert against(mine, with_device(in_modes("nbody", 1e-3, 2e-3, 0.5e-3))) is None
 
 
 def test_the_report_has_the_page_where_another_system_is_given() -> None:
     mine = with_device(in_modes("vector", 1e-3, 2e-3, 0.5e-3, one=4e-3))
     base = elsewhere(there("vector", 0.5e-3, 8e-3, 0.5e-3, one=8e-3))
-    text = render(mine, base)
+    text = render(mine, beside(mine, base))
     assert '<section class="page" id="node-against">' in text
     assert "Node kernels against other</a>" in text
     assert 'id="node-against"' not in render(mine)

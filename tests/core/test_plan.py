@@ -13,6 +13,7 @@ from steelyard.errors import UsageError
 from steelyard.model import Axes, Benchmark, Effort, Machine, Metric, Parameters, Plan, Sampling, Source
 from steelyard.model.roles import Headline
 from steelyard.plan import EFFORTS, MEMORY, catalogue, length, make, needed, second
+from steelyard.plan.refusal import left_out
 from steelyard.run.asking import line
 from steelyard.statistics.results import main_figures
 
@@ -187,6 +188,39 @@ def test_what_a_budget_leaves_for_other_cases_is_shared_among_the_benchmarks(two
     assert len(counts) > 20
     assert max(counts.values()) < len(cases_of(plan)) / 4
     assert set(cases_of(plan)) == set(cases_of(whole_suite(two_sockets, budget=40.0, seed=7)))
+
+
+def test_a_plan_counts_the_cases_for_which_its_budget_is_too_small(two_sockets: Machine) -> None:
+    whole, small = (
+        make(
+            {n: b for n, b in catalogue.find().items() if n.startswith("network.")},
+            two_sockets,
+            EFFORTS["quick"],
+            {},
+            ["gcc", "clang"],
+            mpis=["openmpi"],
+            **more,
+        )
+        for more in ({}, {"budget": 5.0})
+    )
+    every = Counter(case.benchmark for x in whole.launches if x.repetition == 1 for case in x.cases)
+    planned = Counter(case.benchmark for x in small.launches for case in x.cases)
+    assert Counter(small.left_out) + planned == every
+    assert not whole.left_out
+    note = left_out(planned, small.left_out, 5.0)
+    assert f"is enough for {planned.total()} of {every.total()} cases. It leaves out" in note
+    assert len(note) < 400
+
+
+def test_a_note_on_a_budget_names_benchmarks_without_any_case_first() -> None:
+    missing = {"a": 100, "b": 7, "c": 3}
+    assert left_out({"a": 20, "b": 3}, missing, 75.0) == (
+        "The budget of 1 min 15 s is enough for 23 of 133 cases. It leaves out all cases of c, 100 of the 120 cases of a and 7 "
+        "of the 10 cases of b."
+    )
+    many = left_out({}, dict.fromkeys("abcdef", 1), 60.0)
+    assert many.endswith("It leaves out all cases of a, b, c and 3 further benchmarks.")
+    assert left_out({"a": 20}, {}, 75.0) == ""
 
 
 def test_a_preset_keeps_to_its_length_by_fewer_launches_and_shorter_cases_but_never_too_few_or_too_short(

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from steelyard import build
 from steelyard.command_line import progress
 from steelyard.model import Case, Launch, Sampling
 from steelyard.run import Progress
@@ -68,6 +69,15 @@ def test_a_log_has_the_count_the_time_left_and_the_case(
     with progress.Console().measuring() as show:
         show(of_run(3, 9))
     assert capsys.readouterr().err.splitlines()[0] == "3 of 9 cases, about 1 min left; now memory.stream triad"
+
+
+def test_a_build_that_waits_names_the_other_process(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.0)
+    with progress.Console().building("gcc-12.2.0") as show:
+        show(build.Progress(0, 0, None, waiting="process 7 on node3, since 12:00:00"))
+    assert "Waiting for another build (process 7 on node3, since 12:00:00) …" in capsys.readouterr().err
 
 
 def test_a_terminal_has_one_line_that_is_erased_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

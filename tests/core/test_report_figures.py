@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 import report_fixture
 from steelyard.command_line.cli import app
 from steelyard.errors import UsageError
-from steelyard.model.figure import Point
+from steelyard.model.figure import Axis, Point
 from steelyard.report import figure_files, figures, pictures
-from steelyard.report.axes import Json
+from steelyard.report.axes import Json, plotted
 from steelyard.report.drawing import embedded
 from steelyard.report.pictures import pdf, sheet, svg
 from steelyard.report.pictures.plotting import draw as drawn
@@ -40,7 +40,8 @@ def every() -> list[Json]:
     for name, benchmark in full.benchmarks.items():
         mine = tuple(r for r in full.results if r.benchmark == name and r.verdict.level != "INVALID")
         found += [figures.plotly(figure) for figure in benchmark.figures(mine, full.run.machine)]
-    return found + [figures.plotly(figure) for figure in report_fixture.one_node() if figure.kind != "table"]
+    further = (*report_fixture.one_node(), report_fixture.long_bars())
+    return found + [figures.plotly(figure) for figure in further if figure.kind != "table"]
 
 
 def test_every_figure_of_the_report_is_a_file_of_each_format(tmp_path: Path) -> None:
@@ -106,6 +107,15 @@ def test_no_text_reaches_beyond_its_picture_or_lies_upon_another() -> None:
                 assert apart, (words.text, other.text)
 
 
+def test_bars_with_long_names_lie_with_the_first_one_at_the_top() -> None:
+    plot = figures.plotly(report_fixture.long_bars())
+    names = [(box[1], words.text) for words, box in boxes(plot) if words.text.startswith("write")]
+    assert [text for _, text in sorted(names)] == list(report_fixture.long_bars().series[0].x)
+    (values,) = [shape for shape in drawn(plot, "t").shapes if isinstance(shape, sheet.Clipped)]
+    across = [max(x for x, _ in s.points) - min(x for x, _ in s.points) for s in values.shapes if s.fill]  # type: ignore[union-attr]
+    assert across == pytest.approx([n * across[0] for n in range(1, 10)])
+
+
 def test_labels_of_points_that_are_close_give_way_to_each_other() -> None:
     figure = report_fixture.stream_figures(report_fixture.stream(), report_fixture.machine())[0]
     near = tuple(Point(2.0, 4e10 * (1 + n / 100), f"n½ {n}") for n in range(4))
@@ -142,3 +152,11 @@ def test_widths_of_letters_are_those_of_the_font() -> None:
 def test_the_picture_in_the_page_is_an_address_without_a_network() -> None:
     address = pictures.embedded(embedded(every()[0]), "Bandwidth", 440, 0.8)
     assert address.startswith("data:image/svg+xml;base64,")
+
+
+def test_the_ticks_of_a_log_axis_cover_intervals_that_are_far_wider_than_the_values() -> None:
+    _, plain = plotted(Axis("bandwidth", "B/s", log=True), [93e6, 146e6])
+    _, wide = plotted(Axis("bandwidth", "B/s", log=True), [93e6, 146e6], [1e3, 1e11])
+    assert max(plain["tickvals"]) / min(plain["tickvals"]) < 10
+    assert (min(wide["tickvals"]), max(wide["tickvals"])) == (1e3, 1e11)
+    assert len(wide["tickvals"]) <= 12

@@ -504,7 +504,7 @@ def test_the_work_grows_with_the_count_where_it_is_asked_to() -> None:
     grown = planned("application.npb_mg", {"scale": [8], "model": ["threads"]}, weak=True, counts="1,2")
     assert {(c.parameters["threads"], c.parameters["scale"]) for c in grown} == {(1, 8), (2, 16)}
     assert not any("scale" in c.parameters for c in planned("application.npb_mg", counts="1,2"))
-    flops = planned("cluster.flops", weak=True, counts="1,2")
+    flops = planned("cluster.flops", {"kernel": ["flops"]}, weak=True, counts="1,2")
     (_, one), (_, two) = of(flops, "ranks", "intervals")
     assert two == 2 * int(one)  # type: ignore[arg-type]
     # Each rank has vectors of its own: nothing needs to grow.
@@ -512,11 +512,12 @@ def test_the_work_grows_with_the_count_where_it_is_asked_to() -> None:
 
 
 def test_hosts_are_swept_by_nodes_and_by_their_load() -> None:
-    nodes = planned("cluster.flops", over="nodes", hosts=3)
+    task: Mapping[str, Sequence[Scalar]] = {"kernel": ["task"]}
+    nodes = planned("cluster.flops", task, over="nodes", hosts=3)
     assert of(nodes, "ranks", "ranks_per_node") == [(4, 4), (8, 4), (12, 4)]
-    one = planned("cluster.flops", {"ranks_per_node": [1]}, over="nodes", hosts=2)
+    one = planned("cluster.flops", {**task, "ranks_per_node": [1]}, over="nodes", hosts=2)
     assert of(one, "ranks", "ranks_per_node") == [(1, 1), (2, 1)]
-    loads = planned("cluster.flops", over="ranks_per_node", hosts=2)
+    loads = planned("cluster.flops", task, over="ranks_per_node", hosts=2)
     assert of(loads, "ranks", "ranks_per_node") == [(2, 1), (4, 2), (8, 4)]
 
 
@@ -602,6 +603,14 @@ def test_a_run_of_the_command_is_shown_in_full_whatever_the_benchmark() -> None:
     assert found is not None
     assert [s.name for s in found.sections] == ["memory.stream"]
     assert (found.choice, found.briefs) == ("", ())
+
+
+def test_a_sweep_without_processors_for_any_count_has_no_figure() -> None:
+    found = page.data(seen(line(amdahl(0.05), (4, 8, 16)), cores=2))
+    assert found is not None
+    (section,) = found.sections
+    assert section.figures == ()
+    assert [row.crowded for row in section.lines[0].rows] == [True] * 3
 
 
 def test_there_is_no_page_where_nothing_was_measured_at_two_counts() -> None:

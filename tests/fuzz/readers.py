@@ -5,7 +5,9 @@ A reader may refuse with `REFUSALS`; any other error is a finding, and so is one
 """
 
 import contextlib
+import gzip
 import importlib
+import io
 import os
 import struct
 import subprocess
@@ -29,9 +31,11 @@ with watched:
     from steelyard import records, units
     from steelyard.applications.foreign import description, formula, output
     from steelyard.errors import SteelyardError
+    from steelyard.importing import archives, reading
     from steelyard.launch import rank_errors
     from steelyard.launch.scheduler import _slurm_past, flux, lsf, pbs, slurm
     from steelyard.machine import hostlist, system_file
+    from steelyard.model.plain import to_json
     from steelyard.model.sensor import Sensor
     from steelyard.power import buffer, message, moments, topics
     from steelyard.power.stores._packing import packed, unpacked
@@ -262,6 +266,21 @@ OUTPUTS = description.read(SOURCE / "applications" / "foreign" / "hpcc.toml")
 @reader("StarSTREAM_Triad=9.5\nHPL_Tflops=1e-3\nPTRANS_GBs=1\n", "Success=1\nMPIRandomAccess_GUPs=0.1\n")
 def application_output(data: bytes) -> None:
     output.read(OUTPUTS, text(data))
+
+
+OUTPUTS_OF_TOOLS = Path(__file__).parents[1] / "importing" / "outputs"
+
+
+@reader(*(p.read_bytes()[:LONGEST] for p in sorted(OUTPUTS_OF_TOOLS.iterdir()) if p.suffix != ".csv"))
+def outputs_of_tools(data: bytes) -> None:
+    found = reading.read(data, reading.find_formats())
+    assert found.values or found.problems
+    to_json(found)
+
+
+@reader(gzip.compress(b"a"), b"PK\x05\x06" + bytes(18), b"a".ljust(124, b"\0") + b"00000000001\0", b"\xfd7zXZ\0")
+def archives_of_outputs(data: bytes) -> None:
+    list(archives.unpack("A", io.BytesIO(data)))
 
 
 def tried(name: str, data: bytes) -> None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import builders
 from builders import verdict_of
-from steelyard import published
 from steelyard.model import (
     Benchmark,
     Cache,
@@ -35,6 +34,7 @@ from steelyard.model import (
     Verdict,
 )
 from steelyard.model.figure import Axis, Figure, Mark, Point, Series
+from steelyard.published.printed_lines import draw_printed
 from steelyard.report import doubtful_values
 
 HOSTILE = "<script>alert(1)</script>"
@@ -122,6 +122,14 @@ def result(
     )  # fmt: skip
     values = {n: Value(v, unit, v * 0.99, v * 1.01, better) for n, (v, unit, better) in metrics.items()}
     return Result(benchmark=benchmark, kernel=kernel, parameters=case, records=records, metrics=values, verdict=verdict)
+
+
+def long_bars() -> Figure:
+    """Bars with such long names as the cases of other tools have."""
+    names = tuple(f"write, HDF5, single-shared-file, collective, ranks {2**n}" for n in range(9))
+    seconds, ends = tuple(float(n) for n in range(1, 10)), tuple(n + 0.5 for n in range(1, 10))
+    series = (Series("time", names, seconds, seconds, ends),)
+    return Figure("bars", "Time", "bars", Axis("case"), Axis("time", "s"), series=series)
 
 
 def one_node() -> tuple[Figure, ...]:
@@ -269,10 +277,9 @@ def apexmap_figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figu
         caption="Low is good. G is the worst locality, L the best.",
     )  # fmt: skip
     heat = replace(surface, name="heat", title="The same as a map", kind="heat")
-    reference = published.series(
-        published.select("apexmap", point="G", compiler="gcc", memory="all_sockets"), "threads"
-    )
     own = Series("this machine", (1, 2, 4), (306.2, 158.0, 84.0), (300.0, 151.0, 80.0), (310.0, 163.0, 88.0))
+    where = {"L": 1, "alpha": 1.0, "compiler": "gcc", "memory_policy": "interleave"}
+    reference = draw_printed("memory.apexmap", "gather", "cost", "threads", (own,), where=where)
     corner = Figure(
         "g-threads", "G against threads", "lines", Axis("Threads", log=True),
         Axis("Cost of an access", "cycle", log=True),

@@ -114,6 +114,28 @@ def test_a_host_with_a_slow_network_is_named(four_hosts: Cluster, open_mpi: Path
     assert not any(f"host{n}" in slow[0]["seen"] for n in (1, 2, 4)), slow[0]["seen"]
 
 
+def test_the_network_of_every_host_is_described_and_a_different_one_beside_the_others(
+    four_hosts: Cluster, open_mpi: Path, tmp_path: Path
+) -> None:
+    enter = four_hosts.enter("host3")
+    subprocess.run([*enter, "ip", "link", "set", "eth0", "mtu", "1400"], check=True)
+    route = ["10.77.0.0/24", "dev", "eth0", "proto", "kernel", "scope", "link", "src", four_hosts.address("host3")]
+    try:
+        subprocess.run([*enter, "ip", "route", "replace", *route, "rto_min", "5ms"], check=True)
+        done = run(four_hosts, tmp_path, open_mpi, "--only=network.pingpong", "--set=message_bytes=0", "--budget=5s")
+    finally:
+        subprocess.run([*enter, "ip", "link", "set", "eth0", "mtu", "1500"], check=True)
+        subprocess.run([*enter, "ip", "route", "replace", *route], check=True)
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    alike, tuned = records.read(records.all_runs(tmp_path / "runs")[0]).machine.networks
+    assert (alike.hosts, tuned.hosts) == (("host1", "host2", "host4"), ("host3",))
+    (eth0,), (other,) = alike.interfaces, tuned.interfaces
+    assert (eth0.driver, eth0.link_rate, eth0.mtu, eth0.rto_min) == ("veth", None, 1500, 0.2)
+    assert (other.mtu, other.rto_min) == (1400, 0.005)
+    assert "rto_min of 1 of" in other.rto_source
+    assert {"tso", "gso", "gro"} <= eth0.offloads.keys()
+
+
 @pytest.mark.parametrize(("how", "word"), [(signal.SIGKILL, "died"), (signal.SIGSTOP, "did not answer")])
 def test_a_lost_rank_ends_in_a_clear_record_within_the_limit(
     four_hosts: Cluster, open_mpi: Path, tmp_path: Path, how: signal.Signals, word: str

@@ -160,7 +160,10 @@ def test_a_loss_that_others_reveal_has_a_page_with_timelines(tmp_path: Path) -> 
         (("--set", "network=L"), "no run 'L'"),
         (("--set", "network=L=1us,G=fast"), "--set network.G: 'fast' is not a time for each byte such as 0.08ns/B"),
         (("--set", "loss=probability=2"), "--set loss.probability: '2' is not a share"),
-        (("--set", "loss=probability=0.5"), "--set loss: a probability of 0.5 is too high: expected less than 0.5."),
+        (
+            ("--set", "loss=probability=0.5"),
+            "--set loss: a probability of 0.5 is too high: expected less than 0.5, or once=on",
+        ),
         (("--set", "loss=fast=maybe"), "--set loss.fast: 'maybe' is neither on nor off."),
         (("--set", "loss=probability=1%,sack=on"), "sack=on needs mode event: only there the replay knows"),
         (("--set", "noise=period=1ms,duration=1ms"), "--set noise: an interruption must be shorter than its period."),

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from replays import Parameters, asked
+from steelyard.command_line import cli
+from steelyard.errors import UsageError
 from traces import ALL_KINDS, FINALIZE, by_hand, folded, rank_file, record
 
 P = Parameters(L=2_500_000, o=1_500_000, g=1_000_000, G=80)
@@ -43,6 +45,39 @@ def test_each_kind_of_record_is_read(tmp_path: Path) -> None:
     assert about["traced"]["preempted"] == pytest.approx(500e-9)
     assert about["traced"]["tool"] == pytest.approx(20e-9)
     assert all(one["time"][0] > 0 for one in found)
+
+
+def _with_waits(folder: Path) -> Path:
+    """Rank 0 computes for 10 ms, of which it waits 6 ms for a processor, and then waits for 3 ms within a call of 5 ms."""
+    waited = [record(20, 10_000_000, 0, 6_000_000), record(1, 0, 5_000_000), record(20, 0, 0, 3_000_000)]
+    return by_hand(folder, [rank_file(0, 2, [*waited, record(1, 1_000_000, 0), FINALIZE]), rank_file(1, 2, [FINALIZE])])
+
+
+def test_waits_for_a_processor_between_calls_are_left_out_on_request(tmp_path: Path) -> None:
+    trace = _with_waits(tmp_path / "x")
+    about, found = asked(trace, P.word())
+    assert (about["traced"]["preempted"], about["traced"]["waiting"]) == pytest.approx((9e-3, 6e-3))
+    assert not about["traced"]["without_waits"]
+    assert found["time"] == [11_000_000_000]
+    about, found = asked(trace, P.word(), options=["--without-waits"])
+    assert (about["traced"]["without_waits"], about["traced"]["waiting"]) == (True, pytest.approx(6e-3))
+    assert found["time"] == [5_000_000_000]
+
+
+def test_the_command_says_how_long_the_waits_were_and_leaves_them_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["whatif", str(_with_waits(tmp_path / "x")), "--set", "network=L=1us,o=100ns"]
+    cli.run_words(words)
+    kept = " ".join(capsys.readouterr().out.split())
+    assert "one of them for 6.00 ms. The replay counts these waits as computing" in kept
+    cli.run_words([*words, "--set", "waits=removed", "--report", str(tmp_path / "page.html")])
+    removed = " ".join(capsys.readouterr().out.split())
+    assert "leaves out the waits for a processor between calls of MPI: up to 6.00 ms" in removed
+    assert "up to 6.00 ms of the computing time of a rank" in (tmp_path / "page.html").read_text()
+    Path(tmp_path / "x.goal").write_text("num_ranks 1\nrank 0 {\nl1: calc 1\n}\n")
+    with pytest.raises(UsageError, match="only traces of steelyard trace have recorded waits"):
+        cli.run_words(["whatif", str(tmp_path / "x.goal"), *words[2:], "--set", "waits=removed"])
 
 
 @pytest.mark.parametrize("length", range(165, 400, 7))

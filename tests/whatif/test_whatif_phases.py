@@ -1,11 +1,13 @@
 """The histogram of computing phases, of traces whose phases are known: imbalance or interference?"""
 
+import random
 from pathlib import Path
 
 import pytest
 
 from replays import Parameters, answered, asked, stencil, ti
 from steelyard.report import maps
+from steelyard.units import quantity
 from steelyard.whatif import phases
 from steelyard.whatif.prediction_page.phase_map import phase_map
 from traces import FINALIZE, by_hand, folded, rank_file, record
@@ -59,14 +61,16 @@ def test_a_phase_that_waited_for_a_processor_is_interference(tmp_path: Path) -> 
     found = _of(trace)
     assert (found.count, found.outliers, found.explained, found.outlying_ranks) == (40, 1, 1, 1)
     assert (found.waited, found.outlying) == (pytest.approx(8e-3), pytest.approx(10.1e-3))
-    assert found.limit == pytest.approx(10**-2.6)
+    (cluster,) = found.clusters
+    assert (cluster.typical, cluster.limit) == (pytest.approx(2.1e-3), pytest.approx(2.1e-3 * 1.02))
     assert [sum(row) for row in found.rows] == [10, 10, 10, 10]
     assert [row[-1] for row in found.rows] == [0, 0, 1, 0]
     lines = _lines(trace)
     assert lines[0].startswith(
         "A computing phase is the time of a rank between two calls of MPI. Of 40 phases, 1 outlier on 1 rank take"
     )
-    assert lines[1].startswith(
+    assert lines[1] == "Of the 40 phases of about 2.10 ms, 1 last longer than 2.14 ms and are outliers."
+    assert lines[2].startswith(
         "The cause is interference: other processes used the processors. Without the waits for a processor, 1 of the 1"
     )
 
@@ -74,7 +78,42 @@ def test_a_phase_that_waited_for_a_processor_is_interference(tmp_path: Path) -> 
 def test_a_phase_that_is_longer_without_a_wait_is_imbalance(tmp_path: Path) -> None:
     trace = _interrupted(tmp_path / "x", 8_000_000, 1_000_000)
     assert (_of(trace).outliers, _of(trace).explained) == (1, 0)
-    assert _lines(trace)[1].startswith("The cause is imbalance")
+    assert _lines(trace)[2].startswith("The cause is imbalance")
+
+
+def _planted(folder: Path, longer_ms: float, short: bool = False) -> Path:
+    """16 ranks with 20 phases of 270 to 275 ms; 13 of them are longer. `short`: a phase of 5 ms follows each."""
+    chance = random.Random(1)
+    lengths = [[chance.uniform(270, 275) for _ in range(20)] for _ in range(16)]
+    for place in chance.sample(range(320), 13):
+        lengths[place // 20][place % 20] += longer_ms * chance.uniform(1, 3) if longer_ms else 0
+    ranks = []
+    for rank, row in enumerate(lengths):
+        calls = []
+        for length in row:
+            calls += [f"compute {length * 1e6:.0f}", f"send {(rank + 1) % 16} 0 1", f"recv {(rank - 1) % 16} 0 1"]
+            if short:
+                calls += [f"compute {chance.uniform(4.9, 5.1) * 1e6:.0f}", f"send {(rank + 1) % 16} 0 1"]
+                calls += [f"recv {(rank - 1) % 16} 0 1"]
+        ranks.append(calls)
+    return ti(folder, ranks)
+
+
+@pytest.mark.parametrize(("longer", "outliers"), [(50.0, 13), (20.0, 13), (0.0, 0)])
+def test_planted_outliers_of_long_phases_are_all_found(tmp_path: Path, longer: float, outliers: int) -> None:
+    assert _of(_planted(tmp_path, longer)).outliers == outliers
+
+
+def test_phases_of_two_lengths_are_two_clusters_with_figures_of_their_own(tmp_path: Path) -> None:
+    found = _of(_planted(tmp_path, 50, short=True))
+    assert [(c.count, c.outliers) for c in found.clusters] == [(320, 0), (320, 13)]
+    assert [c.typical for c in found.clusters] == pytest.approx([5e-3, 272.5e-3], rel=0.01)
+    overview, *figures = phase_map(found)
+    assert [figure.title for figure in figures] == [
+        f"Computing phases of about {quantity(c.typical, 's')}, by rank and length" for c in found.clusters
+    ]
+    assert [figure.x.log for figure in (overview, *figures)] == [True, False, False]
+    assert [sum(count or 0 for row in figure.z for count in row) for figure in figures] == [320, 320]
 
 
 def test_a_region_has_only_its_own_waits(tmp_path: Path) -> None:
@@ -112,7 +151,7 @@ def test_absurd_waits_overflow_nothing(tmp_path: Path) -> None:
 
 def test_a_trace_without_waits_does_not_say_why(tmp_path: Path) -> None:
     trace = ti(tmp_path, [["compute 1100"], ["compute 1100"], ["compute 1100"], ["compute 9100"]])
-    assert "The trace does not say how long the ranks waited" in _lines(trace)[1]
+    assert "The trace does not say how long the ranks waited" in _lines(trace)[2]
     assert _lines(ti(tmp_path, [["compute 1100"]] * 4))[0].startswith("No computing phase is an outlier")
 
 

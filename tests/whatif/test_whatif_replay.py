@@ -170,11 +170,11 @@ def test_both_modes_agree_on_a_stencil_with_every_perturbation(tmp_path: Path) -
         trace,
         p.word(),
         p.word() + " core=1.7",
-        p.word() + " loss=0.05,5000000000,1448,1,1,0,0 repeats=5 seed=9",
-        p.word() + " loss=0.05,5000000000,0,0,0,1,0 affected=0.3 repeats=5",
+        p.word() + " loss=0.05,5000000000,1448,1,1,0,0,0 repeats=5 seed=9",
+        p.word() + " loss=0.05,5000000000,0,0,0,1,0,0 affected=0.3 repeats=5",
         p.word() + " noise=1000000000,50000000,0,0 repeats=5",
         p.word() + " noise=0,50000000,0.1,0 affected=0.5 repeats=5",
-        Parameters(**{**vars(p), "eager": 1000}).word() + " loss=0.05,5000000000,1448,1,1,0,0 repeats=5",
+        Parameters(**{**vars(p), "eager": 1000}).word() + " loss=0.05,5000000000,1448,1,1,0,0,0 repeats=5",
     )
     plain = found[0][0]
     assert found[1][0] < plain
@@ -187,7 +187,7 @@ def test_a_lost_message_delays_later_ones_of_its_connection(tmp_path: Path) -> N
     # The last one is received first: it must not overtake what was lost.
     receives = [word for i in reversed(range(60)) for word in (f"recv 0 {i} 1000", "compute 40000")]
     trace = ti(tmp_path, [sends, receives])
-    (times,) = replayed(trace, "across=0,25000000,0,0,0,0 loss=0.1,5000000000,1448,1,1,0,0 repeats=20")
+    (times,) = replayed(trace, "across=0,25000000,0,0,0,0 loss=0.1,5000000000,1448,1,1,0,0,0 repeats=20")
     assert len(set(times)) > 1
 
 
@@ -195,7 +195,7 @@ def test_later_packets_of_a_connection_reveal_a_loss_in_event_mode(tmp_path: Pat
     later, latency, rto, p, draws = 1_000, 25_000_000, 5_000_000_000, 0.1, 4000
     trace = ti(tmp_path, [["send 1 0 1", f"compute {later}", "send 1 1 1"], ["recv 0 0 1", "recv 0 1 1"]])
     word = f"mode=event across=0,{latency},0,0,0,0 repeats={draws} loss={p},{rto},1448,1,1,0,"
-    timer, told = (answer["time"] for answer in asked(trace, word + "0", word + "1")[1:])
+    timer, told = (answer["time"] for answer in asked(trace, word + "0,0", word + "1,0")[1:])
     mended = (
         later * 1000 + 3 * latency
     )  # the second one's way, the acknowledgement's, and the way of what is sent again
@@ -203,7 +203,7 @@ def test_later_packets_of_a_connection_reveal_a_loss_in_event_mode(tmp_path: Pat
     assert told.count(mended) / draws == pytest.approx(p * (1 - p), abs=4 * math.sqrt(p / draws))
     assert min(told) == later * 1000 + latency
     assert max(told) >= rto  # nothing follows the second message
-    refused = asked(trace, word.replace("mode=event ", "") + "1")[1]
+    refused = asked(trace, word.replace("mode=event ", "") + "1,0")[1]
     assert "sack=on needs mode event" in refused["error"]
 
 
@@ -211,14 +211,14 @@ def test_later_packets_of_a_connection_reveal_a_loss_in_event_mode(tmp_path: Pat
 def test_a_message_of_several_packets_is_probed_before_the_timer(tmp_path: Path, size: int, probes: bool) -> None:
     latency, rto, probe, p = 25_000_000, 200_000_000_000, 2_000_000_000, 0.05
     trace = ti(tmp_path, [[f"send 1 0 {size}"], [f"recv 0 0 {size}"]])
-    (answer,) = asked(trace, f"across=0,{latency},0,0,0,0 repeats=400 loss={p},{rto},1448,1,1,{probe},0")[1:]
+    (answer,) = asked(trace, f"across=0,{latency},0,0,0,0 repeats=400 loss={p},{rto},1448,1,1,{probe},0,0")[1:]
     late = sorted(set(answer["time"]) - {latency})
     assert late[0] == latency + (4 * latency + probe if probes else rto)
 
 
 def test_neither_threads_nor_company_change_a_draw(tmp_path: Path) -> None:
     trace = ti(tmp_path, stencil(4, 20, 100_000, 2_000))
-    word = "across=0,25000000,5000000,0,0,8000 loss=0.01,5000000000,1448,1,1,0,0 noise=1000000000,50000000,0,0"
+    word = "across=0,25000000,5000000,0,0,8000 loss=0.01,5000000000,1448,1,1,0,0,0 noise=1000000000,50000000,0,0"
     lines = [word + f" repeats={n} threads={threads}" for n, threads in ((37, 1), (37, 4), (5, 2), (1, 1))]
     many, threaded, few, one = (a["time"] for a in asked(trace, *lines)[1:])
     assert many == threaded
@@ -252,7 +252,7 @@ def test_lost_messages_wait_as_long_as_the_closed_form_says(tmp_path: Path, q: f
     there = [x for i in range(messages) for x in (f"send 1 {i} 1", f"recv 1 {i} 1")]
     back = [x for i in range(messages) for x in (f"recv 0 {i} 1", f"send 0 {i} 1")]
     trace = ti(tmp_path, [there, back])
-    (answer,) = asked(trace, f"across=0,0,0,0,0,0 loss={q},{rto},0,{backoff:d},1,0,0 repeats={draws}")[1:]
+    (answer,) = asked(trace, f"across=0,0,0,0,0,0 loss={q},{rto},0,{backoff:d},1,0,0,0 repeats={draws}")[1:]
     each = [time / rto / (2 * messages) for time in answer["time"]]
     mean = sum(each) / draws
     spread = math.sqrt(sum((x - mean) ** 2 for x in each) / (draws - 1) / draws)
@@ -319,7 +319,7 @@ def max_plus(side: int, steps: int, p: float, delay: float, seed: int) -> float:
     ],
 )
 def test_late_messages_on_a_stencil_cost_what_a_max_plus_program_says(torus: Path, p: float, relative: float) -> None:
-    mean, spread = slowdowns(torus, f"loss={p},{relative * BURST * 1000:.0f},0,0,0,0,0")
+    mean, spread = slowdowns(torus, f"loss={p},{relative * BURST * 1000:.0f},0,0,0,0,0,0")
     others = [max_plus(8, STEPS, p, relative, seed) for seed in range(8)]
     assert mean == pytest.approx(sum(others) / 8, abs=4 * spread * math.sqrt(1 / 8 + 1 / DRAWS))
 
@@ -400,7 +400,7 @@ def test_rare_long_noise_costs_more_than_frequent_short_noise(tmp_path: Path) ->
 def test_packets_lost_before_the_last_are_sent_again_at_once(tmp_path: Path) -> None:
     trace = ti(tmp_path, [["send 1 0 1000000"], ["recv 0 0 1000000"]])
     word = Parameters(L=1_000_000, G=8_000, eager=1 << 30).word()
-    lines = [word, *(f"{word} loss=0.001,200000000000,1448,1,{fast},0,0 repeats=400" for fast in (1, 0))]
+    lines = [word, *(f"{word} loss=0.001,200000000000,1448,1,{fast},0,0,0 repeats=400" for fast in (1, 0))]
     bare, fast, slow = (a["time"] for a in asked(trace, *lines)[1:])
     timed_out = [sum(t - bare[0] >= 200_000_000_000 for t in times) / 400 for times in (fast, slow)]
     # 691 packets: one of the last three, or one of all.

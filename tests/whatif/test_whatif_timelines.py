@@ -40,7 +40,7 @@ def test_each_step_has_the_share_of_what_is_done_in_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("eager", [65535, 0])
 def test_the_steps_of_a_rank_add_up_to_its_account(tmp_path: Path, eager: int) -> None:
-    words = f"{Parameters(L=20_000_000, o=5_000_000, G=100, eager=eager).word()} noise=5e9,1e8,0,0 loss=0.01,1e9,1448,1,1,0,0"
+    words = f"{Parameters(L=20_000_000, o=5_000_000, G=100, eager=eager).word()} noise=5e9,1e8,0,0 loss=0.01,1e9,1448,1,1,0,0,0"
     trace = ti(tmp_path, stencil(7, 20, 100_000, 5000))
     (found,) = asked(trace, f"{words} accounts=yes timelines=100")[1:]
     (line,) = found["timelines"]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from folders import DATA
 from mpis import FLAVOURS, mpi
 from replays import Parameters, asked, ti
+from steelyard import build
 from steelyard.command_line import cli
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.model import Machine, Tool
@@ -324,6 +325,29 @@ def test_a_process_without_mpi_loads_none_with_the_tracer(own: Tool, here: Machi
     done = subprocess.run(["/bin/cat", "/proc/self/maps"], env=environment, check=True, capture_output=True, text=True)
     assert library.name in done.stdout
     assert "libmpi" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words", [["trace", "-o", "here", "--", "/bin/true"], ["whatif", "x.goal", "--set", "network=L=1us,o=1us"]]
+)
+def test_the_build_that_a_command_needs_is_shown(
+    words: list[str],
+    elsewhere: Path,
+    here: Machine,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    mpi("default", here)
+    Path("x.goal").write_text("num_ranks 1\nrank 0 {\nl1: calc 1\n}\n")
+
+    def stop(programs: object, show: build.Show = lambda progress: None) -> None:
+        show(build.Progress(0, 1, 3.0))
+        raise MachineFailed("stopped")
+
+    monkeypatch.setattr(build, "make", stop)
+    with pytest.raises(MachineFailed, match="stopped"):
+        cli.run_words(words)
+    assert "Building 1 program with" in capsys.readouterr().err
 
 
 def test_a_folder_that_is_taken_is_refused_before_the_command_runs(elsewhere: Path) -> None:

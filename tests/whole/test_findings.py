@@ -9,6 +9,7 @@ import pytest
 import test_application_results as applications
 import test_core_flops as flops
 import test_core_kernels as kernels
+import test_imported_findings as imported
 import test_network_findings as network
 import test_node as node
 import test_power_run as power
@@ -111,6 +112,7 @@ SPEAKS: dict[str, Callable[[], Evaluation]] = {
     **flops.SPEAKS,
     **node.SPEAKS,
     **power.SPEAKS,
+    **imported.SPEAKS,
     "above_ideal": lambda: evaluation([triad(5e9), triad(25e9, threads=4)]),
     "above_limit": lambda: limited(6e9),
     "cache_rule": lambda: evaluation([triad(1e10, elements=1_000_000)]),
@@ -124,6 +126,7 @@ SPEAKS: dict[str, Callable[[], Evaluation]] = {
         + [gather(0.4e-9, L=65536, alpha=0.001, accumulators=32)]
     ),
     "compilers": lambda: toolchains(1.2),
+    "variant_effects": lambda: evaluation([triad(1e10), triad(8e9, variant="huge")]),
     "remote_penalty": lambda: placed(1.7),
     "huge_pages": lambda: evaluation([gather(1.5e-8, page_size="4k"), gather(1e-8, page_size="transparent")]),
     "tolerance": lambda: evaluation([gather(4e-8), gather(3.6e-8, threads=4)]),
@@ -145,6 +148,7 @@ SILENT: dict[str, Callable[[], Evaluation]] = {
     **flops.SILENT,
     **node.SILENT,
     **power.SILENT,
+    **imported.SILENT,
     # Vectors of 160 KB that 4 threads share fit their second caches; those of 384 MB only half as fast lie in memory.
     "above_ideal": lambda: evaluation([triad(5e9, elements=20_000), triad(25e9, elements=20_000, threads=4)]),
     "above_limit": lambda: limited(5.1e9),
@@ -156,6 +160,7 @@ SILENT: dict[str, Callable[[], Evaluation]] = {
     "write_allocate": lambda: evaluation([triad(9e9), triad(12e9, threads=2, stores="streaming")]),
     "compiler_bound": lambda: evaluation([gather(4e-9, L=65536, alpha=0.001, accumulators=n) for n in (1, 32)]),
     "compilers": lambda: evaluation([triad(10e9), triad(8e9, threads=2, toolchain="clang-15")]),
+    "variant_effects": lambda: evaluation([triad(10e9, variant="default"), triad(8e9, threads=2, variant="huge")]),
     "remote_penalty": lambda: evaluation([r for r in placed(1.7).results if "bind:1" in str(r.parameters)]),
     "huge_pages": lambda: evaluation([gather(1.5e-8), chase(1e-7, threads=2)]),
     "tolerance": lambda: evaluation([gather(4e-8, threads=2), gather(2e-8, threads=4), triad(1e10)]),
@@ -180,6 +185,7 @@ GOOD: dict[str, Callable[[], Evaluation]] = {
     "disturbed": lambda: evaluation([triad(1e10)]),
     "write_allocate": lambda: evaluation([triad(9e9), triad(9e9, stores="streaming")]),
     "compilers": lambda: toolchains(1.0),
+    "variant_effects": lambda: evaluation([triad(1e10), triad(1e10, variant="huge")]),
     "remote_penalty": lambda: placed(1.02),
     "huge_pages": lambda: evaluation([gather(1e-8, page_size="4k"), gather(1e-8, page_size="huge")]),
     "tolerance": lambda: evaluation([gather(4e-8), gather(1.1e-8, threads=4)]),

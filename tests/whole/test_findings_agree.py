@@ -145,7 +145,8 @@ def test_a_remedy_names_only_settings_that_the_machine_has() -> None:
 
 
 def test_every_run_that_a_remedy_advises_states_how_long_it_takes() -> None:
-    found = {name: list(untimed(of.findings)) for name, of in everything().items()}
+    # How long a run takes on a machine that only other tools measured is unknown.
+    found = {name: list(untimed(of.findings)) for name, of in everything().items() if not of.run.imported}
     assert {name: words for name, words in found.items() if words} == {}
 
 

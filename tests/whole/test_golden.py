@@ -16,7 +16,7 @@ from steelyard.command_line import output_forms
 from steelyard.compare import runs as comparing
 from steelyard.evaluation import evaluate
 from steelyard.evidence import KINDS, sentence
-from steelyard.model import Evaluation, Evidence
+from steelyard.model import Cluster, Equipment, Evaluation, Evidence
 from steelyard.model.plain import to_json, to_plain
 from steelyard.records import RunFolder, read
 from steelyard.report import export, side_by_side
@@ -61,10 +61,11 @@ def test_a_run_of_format_1_is_written_as_it_was_read() -> None:
     assert [to_plain(record) for record in run.records] == [{"aside": []} | record for record in kept]
     whole = json.loads((GOLDEN / "run-format-1" / "run.json").read_text())
     machine = {"hosts": [], "devices": [], "libraries": [], "enclosures": []} | whole["machine"]
+    machine |= {"cluster": to_plain(Cluster()), "equipment": to_plain(Equipment()), "networks": []}
     machine["nodes"] = [{"kind": "DRAM"} | node for node in machine["nodes"]]
     assert to_plain(run.machine) == machine
     launches = [{"model": ""} | launch for launch in whole["plan"]["launches"]]
-    assert to_plain(run.plan) == whole["plan"] | {"launches": launches}
+    assert to_plain(run.plan) == whole["plan"] | {"launches": launches, "left_out": {}}
 
 
 def test_a_run_of_format_2_is_written_as_it_was_read() -> None:

@@ -1,5 +1,6 @@
 """The report in a real browser: every page opens, every figure is drawn, nothing is cut off, no error is told."""
 
+import json
 import re
 import time
 from collections.abc import Iterator
@@ -12,11 +13,15 @@ import builders
 import power_fixture
 import report_browser
 import report_fixture
+import side_fixture
 from replays import answered, stencil, ti
 from report_browser import Browser
 from steelyard import report
 from steelyard.model import Evaluation, Record, Run
 from steelyard.model.figure import Axis, Figure, Mark, Point, Series
+from steelyard.report import values
+from steelyard.report.axes import tick
+from steelyard.units import quantity
 from steelyard.whatif import prediction_page
 
 PROGRAM = report_browser.find()
@@ -24,7 +29,8 @@ pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium on this mac
 
 # Resolves when every figure of the shown page is drawn or has failed.
 _DRAWN = """new Promise((go) => {
-  const look = () => Array.from(document.querySelectorAll(".page.current .plot")).every((p) => p.dataset.state)
+  const plots = () => Array.from(document.querySelectorAll(".page.current .plot")).filter((p) => !p.closest("[hidden]"));
+  const look = () => plots().every((p) => p.dataset.state)
     ? go(true) : setTimeout(look, 30);
   look();
 })"""
@@ -118,7 +124,7 @@ def test_every_page_opens_without_an_error_and_nothing_is_cut_off(
 ) -> None:
     browser.open(path, width, theme)
     pages = browser.run('Array.from(document.querySelectorAll(".page"), (page) => page.id)')
-    assert len(pages) == 11
+    assert len(pages) == 12
     sound(browser, pages)
 
 
@@ -366,3 +372,93 @@ def test_the_page_that_is_shown_or_everything_is_printed_where_it_is_chosen(brow
     assert browser.run(shown) != "none"
     assert browser.errors() == []
     browser.call("Emulation.setEmulatedMedia", media="")
+
+
+# --------------------------------------------------------------------------- several sides
+
+
+@pytest.fixture(scope="module")
+def sided(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of nine runs and a published system."""
+    own = report_fixture.evaluation()
+    others = [replace(own, run=replace(own.run, id=f"run-{n}")) for n in range(2, 10)]
+    every = side_fixture.beside(own, *others, published="4x AMD 8350 Barcelona")
+    return report.write(own, tmp_path_factory.mktemp("sides") / "report.html", every)
+
+
+@pytest.mark.parametrize(("width", "theme"), WINDOWS)
+def test_the_pages_of_several_sides_open_without_an_error_and_nothing_is_cut_off(
+    browser: Browser, sided: Path, width: int, theme: str
+) -> None:
+    browser.open(sided, width, theme)
+    sound(browser, ["sides", "memory-stream", "memory-apexmap", "memory-latency", "memory-placement"])
+
+
+_LYING = """Array.from(document.querySelectorAll("#memory-stream .plot"), (p) => p.data.some((t) => t.orientation === "h"))"""
+
+
+@pytest.mark.parametrize(("width", "theme"), WINDOWS)
+def test_bars_with_long_names_lie_and_no_name_is_cut_off(
+    browser: Browser, tmp_path: Path, width: int, theme: str
+) -> None:
+    few = Figure("few", "Few", "bars", Axis("case"), Axis("time", "s"), series=(Series("t", ("a", "b"), (1.0, 2.0)),))
+    own = report_fixture.evaluation()
+    name = "memory.stream"
+    drawn = {name: replace(own.benchmarks[name], figures=lambda results, machine: (report_fixture.long_bars(), few))}
+    path = report.write(replace(own, benchmarks=own.benchmarks | drawn), tmp_path / "report.html")
+    browser.open(path, width, theme)
+    sound(browser, ["memory-stream"])
+    assert browser.run(_LYING) == [True, False]
+
+
+_SHOWN = """new Set(Array.from(document.querySelector("#memory-stream .plot").data)
+  .filter((t) => "side" in t.meta && t.visible !== false).map((t) => t.meta.side)).size"""
+
+
+def test_a_side_is_hidden_and_shown_everywhere_and_the_address_keeps_it(browser: Browser, sided: Path) -> None:
+    browser.open(sided, 1400, "light")
+    opened(browser, "memory-stream")
+    assert browser.run(_DRAWN)
+    assert browser.run(_SHOWN) == 7
+    browser.run('document.querySelectorAll(".side-choice label input[type=checkbox]")[1].click()')
+    assert browser.run(_SHOWN) == 6
+    assert browser.run("location.hash") == "#memory-stream&sides=0,2,3,4,5,6"
+    browser.run('location.hash = "#sides"')
+    opened(browser, "sides")
+    assert browser.run("location.hash") == "#sides&sides=0,2,3,4,5,6"
+    browser.run("""new Promise((go) => { const look = () => document.querySelector(".side-table details")
+      ? go() : setTimeout(look, 20); look(); })""")
+    heads = """(() => { const fold = document.querySelector(".side-table details"); fold.open = true;
+      document.querySelector(".table-all").click();
+      return Array.from(fold.querySelectorAll("thead th"), (one) => one.textContent); })()"""
+    shown = browser.run(heads)
+    assert len(shown) == 7
+    assert "run-2" not in shown
+    assert browser.errors() == []
+
+
+def test_the_numbers_of_a_figure_are_those_of_the_sides_that_are_shown(browser: Browser, sided: Path) -> None:
+    browser.open(sided, 1400, "light")
+    opened(browser, "memory-stream")
+    assert browser.run(_DRAWN)
+    rows = """new Promise((go) => { const fold = document.querySelector("#memory-stream .data"); fold.open = true;
+      setTimeout(() => go(Array.from(fold.querySelectorAll("tbody tr"), (row) => row.textContent)), 100); })"""
+    found = browser.run(rows)
+    lines = 4 * len(report_fixture.THREADS) - 1  # an INVALID result is not drawn
+    assert len(found) == 7 * lines
+    assert sum(row.startswith("run-3") for row in found) == lines
+    assert f"run-3copy1{quantity(13.1e9, 'B/s')}" in " ".join(found)
+
+
+def test_the_browser_writes_numbers_as_the_program_does(browser: Browser, sided: Path) -> None:
+    browser.open(sided, 1400, "light")
+    cases = [
+        (value, unit)
+        for unit in ("B/s", "s", "1", "cycle", "%", "1/s", "")
+        for value in (0, 1.234e-9, 9.996e-7, 0.0123, 0.99951, 1, 12.5, 999.6, 1e3, 123456, 3.05e10, 7.2e13)
+    ]
+    written = browser.run(f"{json.dumps(cases)}.map(([value, unit]) => numbers.quantity(value, unit))")
+    assert written == [values.quantity(value, unit) for value, unit in cases]
+    sizes = [(n, "B") for n in (0, 8, 1000, 1024, 1536, 48 << 20)] + [(n, "") for n in (1, 999, 1000, 1234567)]
+    labels = browser.run(f"{json.dumps(sizes)}.map(([value, unit]) => numbers.tick(value, unit))")
+    assert labels == [tick(value, Axis("a", unit)) for value, unit in sizes]

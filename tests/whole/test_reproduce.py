@@ -10,6 +10,7 @@ import pytest
 import typer
 
 from folders import ROOT
+from planted import PAGE, rows
 from steelyard import plan
 from steelyard.command_line import request
 from steelyard.command_line.cli import app
@@ -17,7 +18,6 @@ from steelyard.launch import site
 from steelyard.model import Benchmark, Machine, NumaNode
 from steelyard.plan import catalogue, sweep
 
-PAGE = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
 COMMANDS: dict[str, Any] = typing.cast(Any, typer.main.get_command(app)).commands
 
 # What the documents number.
@@ -28,18 +28,6 @@ NUMBERED = {
     "003": [*(f"Table {n}" for n in (1, 2, 3, 4)), "Figures 1, 2, 3, 4", *(f"Figure {n}" for n in range(5, 14))],
     "004": ["Table 1", "Figure 1", "Figure 2", "Figure 3"],
 }
-MISSING = {"Figure 13"}  # of 003: nothing makes it yet
-
-
-def rows() -> list[tuple[str, str, str, str]]:
-    """(document, its table or figure, command, where) of each line of the page's tables."""
-    found = []
-    for part in PAGE.split("\n## ")[1:]:
-        for line in part.splitlines():
-            cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("| ") else []
-            if len(cells) == 4 and cells[0] not in ("original", "---"):
-                found.append((part[:3], cells[0], cells[2].strip("`"), cells[3]))
-    return found
 
 
 def commands() -> list[str]:
@@ -60,13 +48,11 @@ def four_nodes(two_sockets: Machine) -> Machine:
 
 @pytest.mark.parametrize("document", sorted(NUMBERED))
 def test_every_table_and_figure_of_the_documents_is_on_the_page(document: str) -> None:
-    there = {theirs: (command, where) for name, theirs, command, where in rows() if name == document}
+    there = {theirs: (command, where) for name, theirs, _, command, where in rows() if name == document}
     assert [n for n in NUMBERED[document] if n not in there] == []
     for theirs, (command, where) in there.items():
-        to_come = document == "003" and theirs in MISSING
-        assert bool(command) != to_come, theirs
-        assert ("still to come" in where) or not to_come
-        assert where
+        assert command, theirs
+        assert where, theirs
 
 
 @pytest.mark.parametrize("told", commands())
@@ -77,7 +63,7 @@ def test_each_command_is_accepted_and_plans_cases(
     context = COMMANDS[words[1]].make_context(words[1], words[2:])
     given = context.params
     if words[1] not in ("run", "scale"):
-        assert words[1] in ("compare", "report", "whatif")
+        assert words[1] in ("compare", "machine", "report", "systems", "whatif")
         return
     here = replace(four_nodes, hosts=site.hosts(given["hosts"]))
     settings: plan.Settings = request.read_settings(given["settings"] or [])
@@ -96,16 +82,43 @@ def test_each_command_is_accepted_and_plans_cases(
         assert 8 in ranks
 
 
-def test_the_figures_that_are_named_exist(four_nodes: Machine, benchmarks: dict[str, Benchmark]) -> None:
-    sources = "\n".join(p.read_text(encoding="utf-8") for p in (ROOT / "src" / "steelyard").rglob("*.py"))
-    titles = {figure.title for b in benchmarks.values() for figure in b.figures((), four_nodes)}
-    for _, theirs, _, where in rows():
-        for title in re.findall(r'"([^"]+)"', where):
-            parts = title.split()
-            known = title in titles or any(" ".join(parts[i : i + 3]) in sources for i in range(len(parts) - 2))
-            assert known, f"{theirs}: {title}"
-        benchmark = re.match(r"[a-z]+\.[a-z_]+", where)
-        assert benchmark is None or benchmark.group() in benchmarks
+# Rows that other tests plant: (document, original, a part of the content) → file and test.
+ELSEWHERE = {
+    (
+        "002",
+        "Text",
+        "before and after",
+    ): "core/test_compare_runs.py::test_placements_of_another_number_of_memory_nodes_are_paired_by_their_names",
+    (
+        "003",
+        "Figure 8",
+        "",
+    ): "core/test_variants.py::test_figure_8_is_one_overlay_with_a_line_for_each_driver_and_protocol",
+    ("003", "Figure 10", ""): "whatif/test_whatif_timelines.py::test_lost_messages_are_longer_on_their_way",
+    ("003", "Figure 11", ""): "whatif/test_whatif_growth.py::test_one_node_pays_and_all_pay",
+    ("003", "Figure 12", ""): "whatif/test_whatif_phases.py::test_planted_outliers_of_long_phases_are_all_found",
+    ("003", "Figure 13", ""): "core/test_equal_time.py::test_figure_13_has_its_slowdown_and_energy_at_equal_ranks",
+    ("003", "Table 4", ""): "core/test_equal_time.py::test_table_4_comes_out_of_planted_runs",
+}
+
+
+def test_each_row_of_the_page_is_planted_by_one_test() -> None:
+    declared = [
+        found
+        for path in sorted((ROOT / "tests" / "whole").glob("test_reproduce_*.py"))
+        for found in re.findall(r'^@row\("(\w+)", "([^"]+)"(?:, "([^"]+)")?\)$', path.read_text(encoding="utf-8"), re.M)
+    ]
+    for document, original, content, command, _ in rows():
+        assert "(needs " in content or not {"--hosts", "--power"} & set(command.split()), (document, original)
+        tests = [t for t in (*declared, *ELSEWHERE) if t[:2] == (document, original) and t[2] in content]
+        assert len(tests) == 1, (document, original, content, tests)
+    pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "benchmarks").glob("*.md"))
+    for document, original, content, _, where in rows():
+        if "in the terminal" not in where and (document, original, "") in ELSEWHERE:
+            assert [t for t in re.findall(r'"([^"]+)"', where) if f"- {t}\n" not in pages] == [], content
+    for name in ELSEWHERE.values():
+        path, _, test = name.partition("::")
+        assert f"\ndef {test}(" in (ROOT / "tests" / path).read_text(encoding="utf-8"), name
 
 
 def test_the_page_is_linked() -> None:

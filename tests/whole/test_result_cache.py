@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -66,6 +67,24 @@ def test_a_table_is_made_once_and_only_the_one_that_is_asked(
     assert [e.name.split(".")[1] for e in entries(kept_run)] == ["metrics"]
     (pieces,) = asked("from query('select count(*) as n from sam' || 'ples'), (select 1 as x from metrics limit 1)")
     assert pieces["n"] == asked("select count(*) as n from samples")[0]["n"] > 100
+
+
+def test_a_report_of_runs_that_the_cache_lacks_evaluates_each_once(
+    kept_run: Path, evaluated: list[Path], tmp_path: Path
+) -> None:
+    other = kept_run.with_name("other")
+    shutil.copytree(kept_run, other)
+    about = json.loads((other / "run.json").read_text())
+    (other / "run.json").write_text(json.dumps(about | {"id": "other"}))
+    words = ["report", str(kept_run), str(other), "--output", str(tmp_path / "report.html")]
+    cli.run_words(words)
+    assert evaluated == [kept_run, other]
+    first = (tmp_path / "report.html").read_text()
+    evaluated.clear()
+    cli.run_words(words)
+    assert evaluated == [kept_run]  # its pages have more than the cache keeps
+    assert (tmp_path / "report.html").read_text() == first
+    assert 'id="node-against"' in first
 
 
 def test_a_run_that_grows_is_answered_as_it_is_now(kept_run: Path, asked: Callable[..., Any]) -> None:
@@ -210,3 +229,17 @@ def test_the_hash_of_a_large_file_is_remembered_until_the_file_changes(
     assert digest() not in (first, b"")
     (result_cache._folder() / "digests").chmod(0o666)
     assert not is_remembered()
+
+
+def test_an_entry_that_another_process_saves_is_found(kept_run: Path) -> None:
+    result_cache.save("key", "first", b"1")
+    folder = result_cache._folder()
+    os.utime(folder, ns=(0, 0))  # as if nothing had changed for long, so that the list of its files is kept
+    assert result_cache.find("key", "second") is None
+    (folder / f"key.second.{result_cache._short(b'2')}").write_bytes(b"2")
+    assert result_cache.find("key", "second")
+    result_cache.save("key", "second", b"3")
+    found = result_cache.find("key", "second")
+    assert found
+    assert found.read_bytes() == b"3"
+    assert len(list(folder.iterdir())) == 2

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-from steelyard import published as others
 from steelyard.model import Machine, Result, Scalar
 from steelyard.model.figure import Mark, Series
 from steelyard.statistics.validity import trust
@@ -41,7 +40,7 @@ def against(
     for key, members in sorted(lines.items(), key=lambda item: [_rank(value) for value in item[0]]):
         members.sort(key=lambda r: float(r.parameters[parameter]))
         values = [r.metrics[metric] for r in members]
-        words = ", ".join((find_words(names[i], key[i]) or f"{key[i]} {names[i]}") for i in varying)
+        words = ", ".join(find_words(names[i], key[i]) or f"{key[i]} {names[i]}" for i in varying if key[i] is not None)
         series.append(
             Series(
                 name=words or label or metric,
@@ -74,11 +73,6 @@ def cell(result: Result | None, metric: str) -> str:
     if result is None or value is None:
         return "–"
     return quantity(value.value, value.unit) + trust.word(trust.mark(result))
-
-
-def published(benchmark: str, metric: str, x: str, **wanted: Scalar) -> tuple[Series, ...]:
-    """Returns lines of published systems over the parameter `x`. They are hidden until the reader shows them."""
-    return others.series(others.select(benchmark, metric, **wanted), x)
 
 
 def table(

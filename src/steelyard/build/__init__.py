@@ -6,7 +6,7 @@ from pathlib import Path
 from steelyard.build.compiling import expect, make
 from steelyard.build.openmp import has_openmp
 from steelyard.build.program import NATIVE, Program, harness_objects, preloaded, program_name, programs
-from steelyard.build.time_left import Progress
+from steelyard.build.time_left import Progress, Show
 from steelyard.build.toolchain import FLAGS, default, default_mpi, mpi_name, resolve, resolve_mpi
 from steelyard.model import Benchmark, Tool, Toolchain
 from steelyard.user_cache import cache, inside
@@ -16,6 +16,7 @@ __all__ = [
     "NATIVE",
     "Program",
     "Progress",
+    "Show",
     "Toolchain",
     "build",
     "cache",

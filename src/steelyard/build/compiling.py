@@ -7,13 +7,16 @@ import re
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from typing import TextIO
 
 from steelyard.build.failures import explain, explained
 from steelyard.build.program import NATIVE, Object, Program, harness_objects
@@ -28,6 +31,7 @@ from steelyard.user_cache import cache, expect_executable, expect_unshared, insi
 # Ninja's words before each line of progress; anything else that it prints belongs to a failure.
 _STATUS = "steelyard:%f:"
 _LINK_EFFORT, _HEADER_EFFORT = 4_000.0, 50_000.0  # as Object.effort
+_LONGEST = 200  # letters of a lock's words
 _MANY = 6  # programs of a group, from which on compiling their header once saves more than it takes
 
 
@@ -250,15 +254,25 @@ def _umask() -> int:
 @contextmanager
 def _alone(show: Show) -> Iterator[None]:
     """One build at a time in a cache: what another is making need not be made twice. A killed one leaves no lock behind."""
-    with (inside("build") / "lock").open("w") as lock:
+    with (inside("build") / "lock").open("a+", encoding="utf-8", errors="replace") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            show(Progress(0, 0, None, waiting=True))
+            show(Progress(0, 0, None, waiting=_holder(lock)))
             fcntl.flock(lock, fcntl.LOCK_EX)
         except OSError:  # file systems that know no locks: then both build
             pass
+        lock.truncate(0)
+        lock.write(f"process {os.getpid()} on {socket.gethostname()}, since {datetime.now():%H:%M:%S}")
+        lock.flush()
         yield
+
+
+def _holder(lock: TextIO) -> str:
+    """Returns the process that holds the lock, in its own words."""
+    lock.seek(0)
+    words = lock.read(_LONGEST)
+    return words if words.isprintable() and words else "another process"
 
 
 def _ninja() -> str:

@@ -17,7 +17,7 @@ class Progress:
     done: int
     total: int
     seconds_left: float | None  # None: unknown
-    waiting: bool = False  # for another build of the same cache
+    waiting: str = ""  # for whom: another process that builds in the same cache
 
 
 Show = Callable[[Progress], None]

@@ -52,11 +52,20 @@ def complete_run(context: typer.Context, incomplete: str) -> Iterator[tuple[str,
 
 def complete_side(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
     """Yields the runs, then the published systems."""
-    from steelyard import published
-
     yield from complete_run(context, incomplete)
-    for name in published.systems():
-        yield from _offer(incomplete, name, "published system")
+    yield from complete_system(incomplete)
+
+
+def complete_system(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Yields the published systems with their kinds; nothing if a file of the user cannot be read."""
+    from steelyard.published.system_library import list_systems
+
+    try:
+        systems = list_systems()
+    except SteelyardError:
+        return
+    for system in systems:
+        yield from _offer(incomplete, system.name, f"published {system.kind}")
 
 
 def _offer(incomplete: str, word: str, text: Any) -> Iterator[tuple[str, str]]:

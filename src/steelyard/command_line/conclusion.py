@@ -3,15 +3,18 @@
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from steelyard import files
 from steelyard.command_line import output_forms, stored_tables
 from steelyard.command_line.evaluated_run import read
-from steelyard.errors import spelled
+from steelyard.errors import UsageError, spelled
 from steelyard.findings.every import wrong_result
-from steelyard.model import Evaluation, Factors
+from steelyard.model import Evaluation
+
+if TYPE_CHECKING:
+    from steelyard.report.sides_of_report import ReportSides
 
 __all__ = ["conclude", "exit_code", "read", "write_report"]
 
@@ -31,7 +34,7 @@ def conclude(
         evaluation = read(path, paths)
         stored_tables.keep(path, paths, evaluation)
     with working("Writing the report"):
-        report_path = _write_report(evaluation, report)  # before the output, since its reader may stop early (| head)
+        report_path = write_report(evaluation, report)  # before the output, since its reader may stop early (| head)
     output_forms.show(evaluation, form, report_path)
     if form != "screen":
         print(f"\nThe report: {spelled(str(report_path))}", file=sys.stdout if form == "all" else sys.stderr)
@@ -53,40 +56,18 @@ def exit_code(evaluation: Evaluation, strict: bool = False) -> int:
     return int(any(f.level == "serious" and (strict or f.about == "machine") for f in evaluation.findings))
 
 
-def write_report(
-    path: Path,
-    paths: Sequence[Path],
-    output: Path | None,
-    against: Path | None = None,
-    traces: Sequence[Factors] = (),
-) -> Path:
-    """Writes the HTML report of a run and returns its path.
+def write_report(evaluation: Evaluation | None, output: Path | None, sides: "ReportSides | None" = None) -> Path:
+    """Writes the HTML report of a run, with the other `sides` if there are some, and returns its path.
 
-    The report compares the kernels of the node with those of the run `against`, and shows the losses of efficiency in `traces`.
+    UsageError if there is neither a run nor `output`.
     """
-    evaluation = replace(read(path, paths), traces=tuple(traces))
-    return _write_report(evaluation, output, read(against, paths) if against else None)
-
-
-def write_figures(
-    path: Path,
-    paths: Sequence[Path],
-    folder: Path,
-    form: str,
-    against: Path | None = None,
-    traces: Sequence[Factors] = (),
-) -> tuple[Path, ...]:
-    """Writes the figures of the same report as files and returns their paths."""
-    from steelyard.report import figure_files
-
-    evaluation = replace(read(path, paths), traces=tuple(traces))
-    return figure_files.write(evaluation, folder, form, read(against, paths) if against else None)
-
-
-def _write_report(evaluation: Evaluation, output: Path | None, base: Evaluation | None = None) -> Path:
     from steelyard import report
 
-    default = Path(evaluation.run.path) / "report.html"
     if output is None:
-        files.expect_own(default, "The report")
-    return report.write(evaluation, output or default, base)
+        if evaluation is None:
+            raise UsageError(
+                "A report of published systems has no run folder to lie in. Give a file, such as: --output systems.html"
+            )
+        output = Path(evaluation.run.path) / "report.html"
+        files.expect_own(output, "The report")
+    return report.write(evaluation, output, sides)

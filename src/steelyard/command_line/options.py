@@ -6,12 +6,13 @@ from typing import Annotated
 import typer
 
 from steelyard import files
-from steelyard.command_line.completion import complete_benchmark, complete_run, complete_setting
+from steelyard.command_line.completion import complete_benchmark, complete_run, complete_setting, complete_side
 from steelyard.errors import UsageError
 from steelyard.numbers import option
 
 # Titles of the groups of options on a help page.
 WORK, TOOLS, POWER, OUTPUT, FOLDERS = "What to measure", "Compilers, MPI and hosts", "Power", "Output", "Folders"
+SIDES = "What to compare"
 
 
 def _expect_report(path: Path | None) -> Path | None:
@@ -50,6 +51,25 @@ RunName = Annotated[
         metavar="RUN",
         autocompletion=complete_run,
         help="Id or folder of a run, such as 20261120-101500 (default: the newest run).",
+    ),
+]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--group",
+        metavar="NAME=RUNS",
+        help="Several runs of one system as one side, such as old='runs/2025*'. Their spread is its uncertainty.",
+        rich_help_panel=SIDES,
+    ),
+]
+Baseline = Annotated[
+    str | None,
+    typer.Option(
+        "--baseline",
+        metavar="NAME",
+        help="Run, group or system that all others are compared with, such as old (default: the first).",
+        autocompletion=complete_side,
+        rich_help_panel=SIDES,
     ),
 ]
 Paths = Annotated[
@@ -181,6 +201,16 @@ LauncherWords = Annotated[
         "--launcher-option",
         metavar="WORD",
         help="Further option of the launcher, such as --launcher-option=--oversubscribe (default: none).",
+        rich_help_panel=TOOLS,
+    ),
+]
+Variants = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--variant",
+        metavar="NAME:WORDS",
+        help="Measure also with these variables or launcher options, such as 'tcp:OMPI_MCA_btl=tcp,self' (default: none). "
+        "NAME@mpich is for one MPI only.",
         rich_help_panel=TOOLS,
     ),
 ]

@@ -150,7 +150,7 @@ class BuildDisplay:
         if self._quiet:
             return
         if progress.waiting:
-            self._line.show("Waiting for another build that uses the same cache …")
+            self._line.show(f"Waiting for another build ({progress.waiting}) …")
             return
         if not self._last.total:
             left = f", about {duration(progress.seconds_left)}" if progress.seconds_left else ""

@@ -10,9 +10,10 @@ from steelyard.errors import UsageError, nearest
 from steelyard.files import is_file
 from steelyard.model import Effort, Scalar
 from steelyard.plan import EFFORTS
+from steelyard.plan.variants import read_variants
 from steelyard.run.setup import Request
 
-PHRASES = ("placement", "transport")  # parameters whose values may contain spaces: they are for the launcher
+PHRASES = ("placement", "transport", "variant")  # parameters whose values may contain spaces: programs do not read them
 
 
 def read_request(
@@ -28,6 +29,7 @@ def read_request(
     hosts: str | None = None,
     launcher: str | None = None,
     launcher_words: Sequence[str] | None = None,
+    variants: Sequence[str] | None = None,
     seed: int = 1,
     paths: Sequence[Path] | None = None,
 ) -> Request:
@@ -44,6 +46,7 @@ def read_request(
         hosts=hosts,
         launcher=launcher,
         launcher_words=launcher_words or (),
+        variants=read_variants(variants or ()),
         seed=seed,
         paths=paths or (),
     )

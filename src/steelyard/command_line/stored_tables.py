@@ -1,20 +1,22 @@
 """The summary and the tables of a run in the user's cache, since commands need them again and again."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
-from steelyard.garbage_collection import uncollected
+from steelyard.command_line.stored_runs import Content, find_content, is_own, read_content
 from steelyard.model import Evaluation
-from steelyard.model.plain import other, visible
+from steelyard.model.plain import to_msgpack
 from steelyard.records import result_cache
 from steelyard.report import columns
+from steelyard.report.run_figures import RunFigures, StoredFigure, reduce_figures, restore
 from steelyard.report.summary import Summary, summarised
 
-SUMMARY = "summary"
+SUMMARY, FIGURES = "summary", "figures"
 _READ = msgspec.msgpack.Decoder(Summary)
+_READ_FIGURES = msgspec.msgpack.Decoder(tuple[StoredFigure, ...])
 
 
 def find_table(path: Path, paths: Sequence[Path], which: columns.Table, folder: Path) -> Path:
@@ -25,7 +27,7 @@ def find_table(path: Path, paths: Sequence[Path], which: columns.Table, folder: 
         columns.write(evaluation, which, file)
         return file.read_bytes()
 
-    content = _find_content(path, paths, which, write)
+    content = find_content(path, paths, which, write)
     return content if isinstance(content, Path) else file
 
 
@@ -35,9 +37,9 @@ def find_summary(path: Path, paths: Sequence[Path]) -> Summary:
 
     def pack(evaluation: Evaluation) -> bytes:
         fresh.append(summarised(evaluation))
-        return _pack(fresh[0])
+        return to_msgpack(fresh[0])
 
-    content = _find_content(path, paths, SUMMARY, pack)
+    content = find_content(path, paths, SUMMARY, pack)
     return fresh[0] if fresh else _decode(content, path)
 
 
@@ -47,48 +49,23 @@ def find_kept_summary(path: Path) -> Summary | None:
     return _decode(file, path) if file else None
 
 
-def _decode(content: Path | bytes, path: Path) -> Summary:
+def pack_figures(evaluation: Evaluation) -> bytes:
+    """Returns the content from which `unpack_figures` makes the figures of a run."""
+    return to_msgpack(reduce_figures(evaluation))
+
+
+def unpack_figures(content: Content) -> RunFigures:
+    """Returns the figures of a run by benchmark."""
+    return restore(_READ_FIGURES.decode(read_content(content)))
+
+
+def _decode(content: Content, path: Path) -> Summary:
     """Decodes a summary. Its folder is the path that the user gives now."""
-    return replace(_READ.decode(content.read_bytes() if isinstance(content, Path) else content), path=str(path))
-
-
-def _pack(short: Summary) -> bytes:
-    try:
-        return msgspec.msgpack.encode(short, enc_hook=other)
-    except UnicodeEncodeError:  # a command line may contain words that are not UTF-8
-        return msgspec.msgpack.encode(visible(msgspec.to_builtins(short, enc_hook=other)))
+    return replace(_READ.decode(read_content(content)), path=str(path))
 
 
 def keep(path: Path, paths: Sequence[Path], evaluation: Evaluation) -> None:
     """Saves the summary of a run that has just been evaluated."""
     name = result_cache.key(path)
-    if not paths and _is_own(evaluation):
-        result_cache.save(name, SUMMARY, _pack(summarised(evaluation)))
-
-
-def _find_content(path: Path, paths: Sequence[Path], entry: str, make: Callable[[Evaluation], bytes]) -> Path | bytes:
-    """Returns the cached file of an entry, or the bytes that `make` makes from the evaluation of the run. SteelyardError."""
-    name = "" if paths else result_cache.key(path)
-    if file := result_cache.find(name, entry):
-        return file
-    with uncollected():  # the modules stay as well
-        from steelyard.command_line.evaluated_run import read
-
-        evaluation = read(path, paths)
-    content = make(evaluation)
-    # The run may have grown meanwhile, and then the key does not fit the content.
-    if name and _is_own(evaluation) and result_cache.key(path) == name:
-        result_cache.save(name, entry, content)
-    return content
-
-
-def _is_own(evaluation: Evaluation) -> bool:
-    """Returns whether the run uses benchmarks of this package only."""
-    from steelyard.evaluation import list_benchmarks
-
-    benchmarks = evaluation.benchmarks
-    return not evaluation.run.paths and all(
-        name in benchmarks
-        and all(result_cache.HOUSE in Path(source.path).parents for source in benchmarks[name].sources)
-        for name in list_benchmarks(evaluation.run)
-    )
+    if not paths and is_own(evaluation):
+        result_cache.save(name, SUMMARY, to_msgpack(summarised(evaluation)))

@@ -19,7 +19,7 @@ from steelyard import build
 from steelyard.benchmarks.texts import Listed
 from steelyard.command_line import streams
 from steelyard.errors import SteelyardError, spelled
-from steelyard.model import Plan
+from steelyard.model import Launch, Plan
 from steelyard.model.plain import to_plain
 from steelyard.plan import length
 from steelyard.report.verdict_marks import SIGNS
@@ -31,23 +31,34 @@ LEAST = 12  # letters: the least width of a column, since later rows may have lo
 LEVEL_STYLE = {"serious": "bold red", "notice": "yellow", "fine": "green", "unknown": "dim"}
 
 
-def print_plan(planned: Plan, budget: float | None, building: build.Progress, as_json: bool) -> None:
-    """Prints a plan: cases by benchmark and kernel, launches, and the expected time of the run and of the missing builds."""
+def print_plan(
+    planned: Plan, budget: float | None, building: build.Progress, meanings: Mapping[str, str], as_json: bool
+) -> None:
+    """Prints a plan: cases by benchmark and kernel, launches, and the expected time of the run and of the missing builds.
+
+    `meanings` has what each variant changes, by its name.
+    """
     if as_json:
         print(json.dumps(to_plain(planned), indent=1))
         return
+    varied = any("variant" in x.cases[0].parameters for x in planned.launches)
     table_ = Table(title=f"Plan ({planned.preset}, seed {planned.seed})")
-    for column in ("benchmark", "kernels", "toolchain"):
+    for column in ("benchmark", "kernels", "toolchain", *(["variant"] if varied else [])):
         table_.add_column(column)
     for column in ("cases", "launches"):
         table_.add_column(column, justify="right")
-    for (name, toolchain), launches in sorted(Counter((x.benchmark, x.toolchain) for x in planned.launches).items()):
-        alike = [x for x in planned.launches if (x.benchmark, x.toolchain, x.repetition) == (name, toolchain, 1)]
-        cases = [c for x in alike for c in x.cases]
+    groups: dict[tuple[str, ...], list[Launch]] = {}
+    for launch in planned.launches:
+        variant = [str(launch.cases[0].parameters.get("variant", ""))] if varied else []
+        groups.setdefault((launch.benchmark, launch.toolchain, *variant), []).append(launch)
+    for (name, *words), launches in sorted(groups.items()):
+        cases = [c for x in launches if x.repetition == 1 for c in x.cases]
         kernels = ", ".join(f"{k} ({n})" for k, n in Counter(c.kernel for c in cases).items())
-        table_.add_row(escape(name), escape(kernels), escape(toolchain), str(len(cases)), str(launches))
+        table_.add_row(*map(escape, (name, kernels, *words)), str(len(cases)), str(len(launches)))
     console = Console()
     console.print(table_)
+    for name, text in meanings.items():
+        console.print(escape(f"Variant {name}: {text}"), soft_wrap=True)
     quiet, shared = (duration(length.whole(planned, free, budget)) for free in (1.0, 0.0))
     either = "" if quiet == shared else f" on a quiet machine, about {shared} if others use it"
     console.print(f"{plural(length.cases(planned), 'case')}. Expected time: about {quiet}{either}.")
@@ -58,12 +69,12 @@ def print_plan(planned: Plan, budget: float | None, building: build.Progress, as
 
 def print_lists(benchmarks: Sequence[Listed], runs: Sequence[Path], as_json: bool) -> None:
     """Prints the benchmarks, the published systems and the runs."""
-    from steelyard import published
+    from steelyard.published.system_library import system_names
 
     rows = [_describe_run(path) for path in runs]
     if as_json:
         listed = [dataclasses.asdict(b) for b in benchmarks]
-        print(json.dumps({"benchmarks": listed, "runs": rows, "systems": published.systems()}, indent=1))
+        print(json.dumps({"benchmarks": listed, "runs": rows, "systems": system_names()}, indent=1))
         return
     console = Console()
     benchmark_table = Table(title="Benchmarks")
@@ -72,7 +83,9 @@ def print_lists(benchmarks: Sequence[Listed], runs: Sequence[Path], as_json: boo
     for b in benchmarks:
         benchmark_table.add_row(escape(b.name), escape(b.title))
     console.print(benchmark_table)
-    console.print("Published systems for steelyard compare: " + ", ".join(map(escape, published.systems())) + ".\n")
+    console.print(
+        f"steelyard compare also takes {len(system_names())} published systems. List them with: steelyard systems\n"
+    )
     if not rows:
         console.print("There are no runs yet. Start one with: steelyard run")
         return

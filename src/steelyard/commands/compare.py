@@ -1,5 +1,6 @@
 """`steelyard compare`."""
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
@@ -9,28 +10,39 @@ import typer
 from steelyard.command_line import output_forms
 from steelyard.command_line.command_group import DASHES
 from steelyard.command_line.completion import complete_benchmark, complete_side
-from steelyard.command_line.options import OUTPUT, WORK, All, Json, Paths, Quiet, Runs, Seed, Trust
+from steelyard.command_line.options import (
+    OUTPUT,
+    WORK,
+    All,
+    Baseline,
+    Groups,
+    Json,
+    Paths,
+    Quiet,
+    Runs,
+    Seed,
+    Trust,
+)
 from steelyard.compare import MOST_ROUNDS, ROUNDS
 from steelyard.errors import UsageError
 from steelyard.numbers import option
+from steelyard.words import plural
 
 PLACE = 100
 
 
 def command(
     context: typer.Context,
-    first: Annotated[
-        str,
+    names: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="RUN", autocompletion=complete_side, help="Id or folder of a run, such as 20261120-101500."
+            metavar="RUN",
+            autocompletion=complete_side,
+            help="Ids or folders of runs, such as 20261120-101500, or published systems (one run: also the nearest systems).",
         ),
-    ],
-    second: Annotated[
-        str,
-        typer.Argument(
-            metavar="OTHER", autocompletion=complete_side, help="Another run, or the name of a published system."
-        ),
-    ],
+    ] = None,
+    groups: Groups = None,
+    baseline: Baseline = None,
     in_turn: Annotated[
         bool,
         typer.Option(
@@ -54,8 +66,25 @@ def command(
         typer.Option(
             "--only",
             metavar="NAME",
-            help="Compare only this benchmark or group, such as memory.stream (default: all that both runs have).",
+            help="Compare only this benchmark or group, such as memory.stream (default: all that the sides have in common).",
             autocompletion=complete_benchmark,
+            rich_help_panel=WORK,
+        ),
+    ] = None,
+    equal_time: Annotated[
+        bool,
+        typer.Option(
+            "--equal-time",
+            help="Compare programs at equal time and at equal ranks: ranks, nodes, power, energy, rack units and price.",
+            rich_help_panel=WORK,
+        ),
+    ] = False,
+    systems: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--system",
+            metavar="SIDE=FILE",
+            help="System file of a side with its cores, rack units and prices, for --equal-time (default: that of the run).",
             rich_help_panel=WORK,
         ),
     ] = None,
@@ -70,71 +99,158 @@ def command(
         bool,
         typer.Option(
             "--fail-on-slower",
-            help="Exit with code 1 if an undisturbed case is certainly slower in the second run.",
+            help="Exit with code 1 if an undisturbed case is certainly slower than in the baseline.",
             rich_help_panel=OUTPUT,
         ),
     ] = False,
 ) -> None:
-    """Compare two runs on one screen: which conditions differ, and which benchmarks really differ. --all shows every case.
+    """Compare runs, groups of runs and published systems: which conditions differ, and which benchmarks really differ.
 
     Examples: **steelyard compare 20261120-101500 20261120-113000** ·
     **steelyard compare 20261120-101500 20261120-113000 --all** (every case) ·
-    **steelyard compare 20261120-101500 "4x AMD 8350 Barcelona"** (a published system) ·
+    **steelyard compare 20261120-101500 20261121-090000 "4x AMD 8350 Barcelona"** (any number of sides) ·
+    **steelyard compare 20261120-101500** (with the three nearest published systems) ·
+    **steelyard compare --group old='runs/2025*' --group new='runs/2026*'** (several runs of each system) ·
+    **steelyard compare "MareNostrum III" "Mont-Blanc system" --equal-time** (ranks, energy and rack units for equal time) ·
     **steelyard compare --in-turn 20261120-101500 20261120-113000** (measures both again, for a machine that is not quiet) ·
     **steelyard compare -- ./old './new --fast'** (runs two of your own commands in turn)
     """
+    given, grouped = names or [], groups or []
     if context.meta.get(DASHES):
-        _compare_commands(first, second, rounds, seed, json_, quiet)
+        if len(given) != 2 or grouped:
+            raise UsageError(
+                f"After -- {plural(len(given), 'command')} given, but two are compared. "
+                "Put each command into quotes: steelyard compare -- ./old './new -n 2'"
+            )
+        _compare_commands(given[0], given[1], rounds, seed, json_, quiet)
         return
-    from steelyard import published, records
+    form = output_forms.choose_form(all_, json_)
+    if not given and not grouped:
+        raise UsageError(
+            "No run is given. Give two runs or more, such as: steelyard compare 20261120-101500 20261120-113000"
+        )
+    if equal_time:
+        if in_turn or fail_on_slower:
+            other = "--in-turn" if in_turn else "--fail-on-slower"
+            raise UsageError(f"--equal-time and {other} cannot be used together. Use two commands.")
+        _compare_at_equal_time(given, grouped, baseline, systems or [], form, only or (), runs, paths or [])
+        return
+    if systems:
+        raise UsageError(f"--system {systems[0]} applies only to --equal-time. Add --equal-time, or omit --system.")
+    if in_turn and (len(given) != 2 or grouped):
+        raise UsageError(
+            f"--in-turn needs two runs, but {plural(len(given) + len(grouped), 'side')} given. "
+            "Give two runs, or omit --in-turn."
+        )
+    if len(given) == 2 and not grouped:
+        ordered = given[::-1] if baseline is not None and baseline == given[1] else given
+        if baseline in (None, *given) and _compare_two(
+            ordered, form, in_turn, rounds, only or (), seed, runs, paths or [], trust, quiet, fail_on_slower
+        ):
+            return
+    _compare_sides(given, grouped, baseline, form, only or (), runs, paths or [], fail_on_slower)
+
+
+def _compare_sides(
+    names: Sequence[str], groups: Sequence[str], baseline: str | None, form: output_forms.Form, only: Sequence[str],
+    runs: Path, paths: Sequence[Path], fail_on_slower: bool,
+) -> None:  # fmt: skip
+    from steelyard.command_line.sides import name_baseline, read_sides
+    from steelyard.compare.compared_sides import list_slower
+    from steelyard.compare.nearest import find_nearest
+    from steelyard.compare.sides import compare_sides, restrict_sides
+    from steelyard.garbage_collection import uncollected
+    from steelyard.report import sides_screen, sides_tables
+
+    with uncollected():
+        sides = read_sides(names, groups, runs, paths)
+        published = next((side.name for side in sides if side.is_foreign), None)
+        if fail_on_slower and published:
+            raise UsageError(
+                f"--fail-on-slower needs runs, but Steelyard did not measure '{published}'. Omit it, or omit --fail-on-slower."
+            )
+        baseline = name_baseline(sides, names, baseline)
+        restricted = restrict_sides(sides, only)
+        if len(restricted) == 1 and restricted[0].kind != "published":
+            restricted += tuple(find_nearest(restricted[0].runs[-1]))
+        compared = compare_sides(restricted, baseline, with_rows=form != "screen", with_mix=form != "screen")
+    if form == "screen":
+        sides_screen.show(compared)
+    else:
+        sides_tables.show(compared, form == "json")
+    if fail_on_slower and list_slower(compared):
+        raise typer.Exit(1)
+
+
+def _compare_two(
+    names: Sequence[str], form: output_forms.Form, in_turn: bool, rounds: int, only: Sequence[str], seed: int,
+    runs: Path, paths: Sequence[Path], trust: bool, quiet: bool, fail_on_slower: bool,
+) -> bool:  # fmt: skip
+    """Compares two runs by their samples, or a run and a published system; returns False for two sides of another kind."""
+    from steelyard import records
     from steelyard.command_line import conclusion
     from steelyard.command_line.progress import Console
+    from steelyard.command_line.sides import unknown_side
     from steelyard.compare import in_turn as turns
     from steelyard.compare import published_figures
     from steelyard.compare import runs as comparing
     from steelyard.compare.restriction import restrict
-    from steelyard.errors import nearest
     from steelyard.report import comparison, side_by_side
     from steelyard.run.in_turn import measure
 
-    form = output_forms.choose_form(all_, json_)
-    try:
-        earlier = records.find(runs, first)
-    except UsageError as error:
-        if system := published_figures.find(first):
-            raise UsageError(
-                f"'{system}' is a published system, so it must be the second argument. Use: steelyard compare RUN '{system}'"
-            ) from None
-        raise error from None
-    try:
-        path = records.find(runs, second)
-    except UsageError as error:
-        system = published_figures.find(second)
-        if system is None:
-            raise UsageError(
-                f"{error} There is no published system of that name, either. "
-                f"{nearest(second, published.systems())} List all systems with: steelyard list"
-            ) from None
+    folders: list[Path] = []
+    for name in names:
+        try:
+            folders.append(records.find(runs, name))
+        except UsageError as error:
+            system = published_figures.find(name)
+            if not system:
+                raise unknown_side(name, error) from None
+            if fail_on_slower or in_turn:
+                option = "--in-turn" if in_turn else "--fail-on-slower"
+                raise UsageError(
+                    f"{option} needs two runs, but '{system}' is a published system. Give another run, or omit {option}."
+                ) from None
+            if not folders:
+                return False
+            beside = published_figures.compare(restrict(conclusion.read(folders[0], paths), only), name)
+            side_by_side.show_published(beside) if form == "screen" else comparison.beside(beside, form == "json")
+            return True
+    if imported := next((path for path in folders if records.head(path).imported), None):
         if fail_on_slower or in_turn:
             option = "--in-turn" if in_turn else "--fail-on-slower"
             raise UsageError(
-                f"{option} needs two runs, but '{system}' is a published system. Give another run, or omit {option}."
-            ) from None
-        beside = published_figures.compare(restrict(conclusion.read(earlier, paths or []), only or ()), system)
-        side_by_side.show_published(beside) if form == "screen" else comparison.beside(beside, json_)
-        return
+                f"{option} needs runs that Steelyard measured, but '{imported}' is imported. Omit {option}."
+            )
+        return False
+    first, second = folders
     progress = Console(quiet)
     if in_turn:
-        earlier, path = measure(earlier, path, runs, paths or [], rounds, seed, progress, trust, only or ())
+        first, second = measure(first, second, runs, paths, rounds, seed, progress, trust, only)
     with progress.working("Comparing the runs") if in_turn else nullcontext():
-        a, b = (restrict(conclusion.read(p, paths or []), only or ()) for p in (earlier, path))
+        a, b = (restrict(conclusion.read(path, paths), only) for path in (first, second))
         compared = turns.compare_evaluations(a, b) if turns.are_partners(a.run, b.run) else comparing.compare(a, b)
     if form == "screen":
         side_by_side.show(a, b, compared)
     else:
-        comparison.runs(compared, json_)
+        comparison.runs(compared, form == "json")
     if fail_on_slower and comparing.list_slower(compared):
         raise typer.Exit(1)
+    return True
+
+
+def _compare_at_equal_time(
+    names: Sequence[str], groups: Sequence[str], baseline: str | None, systems: Sequence[str], form: output_forms.Form,
+    only: Sequence[str], runs: Path, paths: Sequence[Path],
+) -> None:  # fmt: skip
+    from steelyard.command_line.sides import put_first, read_sides
+    from steelyard.compare.equal_time import compare_sides
+    from steelyard.compare.equipment import read_equipment
+    from steelyard.compare.sides import restrict_sides
+    from steelyard.report import equal_time_rows
+
+    sides = put_first(restrict_sides(read_sides(names, groups, runs, paths), only), names, baseline)
+    equal_time_rows.show(compare_sides(sides, read_equipment(systems, sides)), form == "json", form == "all")
 
 
 def _compare_commands(first: str, second: str, rounds: int, seed: int, as_json: bool, quiet: bool) -> None:

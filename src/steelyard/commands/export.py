@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from steelyard.command_line.completion import complete_benchmark
 from steelyard.command_line.options import OUTPUT, Paths, Runs
 
 PLACE = 80
@@ -25,7 +26,8 @@ def command(
             "--format",
             metavar="FORMAT",
             rich_help_panel=OUTPUT,
-            help="Format: json, csv, parquet, markdown or latex; for a trace ti, goal, prv, perfetto or parquet.",
+            help="Format: json, csv, parquet, markdown, latex, osu, reframe-log, reframe-report, google-benchmark or "
+            "openmetrics; for a trace ti, goal, prv, perfetto or parquet.",
         ),
     ] = "json",
     output: Annotated[
@@ -38,12 +40,31 @@ def command(
             help="File to write, such as run.csv (default: standard output). The traces ti, prv and parquet need a new folder.",
         ),
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            metavar="NAME",
+            rich_help_panel=OUTPUT,
+            help="Export only this benchmark or group, such as memory.stream (default: all of the run).",
+            autocompletion=complete_benchmark,
+        ),
+    ] = None,
+    main: Annotated[
+        bool,
+        typer.Option(
+            "--main",
+            rich_help_panel=OUTPUT,
+            help="Export only the main figures of the run; markdown and latex: one table.",
+        ),
+    ] = False,
     runs: Runs = Path("runs"),
     paths: Paths = None,
 ) -> None:
-    """Export a run for spreadsheets, data frames, scripts and papers, or a trace for other tools.
+    """Export a run for spreadsheets, data frames, scripts, papers and other tools, or a trace for other tools.
 
-    Examples: **steelyard export --format csv > run.csv** · **steelyard export --format latex -o tables.tex** ·
+    Examples: **steelyard export --format csv > run.csv** · **steelyard export --format latex --main -o table.tex** ·
+    **steelyard export --format osu --only network.pingpong** · **steelyard export --format reframe-report -o report.json** ·
     **steelyard export cg --format goal -o cg.goal** · **steelyard export cg --format prv -o cg-paraver** ·
     **steelyard export cg --format parquet -o cg-table**
     """
@@ -53,6 +74,8 @@ def command(
     from steelyard.report import export
 
     if name and (traces := doors.trace_reader(Path(name))):
+        if only or main:
+            raise UsageError("A trace is exported as a whole. Leave out --only and --main.")
         _export_trace(traces, Path(name), form, output)
         return
     if form not in export.FORMATS:
@@ -60,10 +83,11 @@ def command(
     if output:
         files.expect_output(output, export.WHAT)
     run = conclusion.read(records.find(runs, name), paths or [])
+    run = export.select(run, only or [], main and form not in export.DOCUMENTS)
     if output is None and form != "parquet":
-        sys.stdout.writelines(export.parts(run, form))
+        sys.stdout.writelines(export.parts(run, form, main))
     else:
-        export.write(run, form, output)
+        export.write(run, form, output, main)
 
 
 def _export_trace(traces: Any, trace: Path, form: str, output: Path | None) -> None:

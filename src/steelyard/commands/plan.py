@@ -16,6 +16,7 @@ from steelyard.command_line.options import (
     Seed,
     Settings,
     System,
+    Variants,
 )
 
 PLACE = 40
@@ -32,6 +33,7 @@ def command(
     hosts: Hosts = None,
     launcher: LauncherName = None,
     launcher_words: LauncherWords = None,
+    variants: Variants = None,
     seed: Seed = 1,
     paths: Paths = None,
     json_: Json = False,
@@ -44,6 +46,7 @@ def command(
     from steelyard.command_line import tables
     from steelyard.command_line.progress import Console
     from steelyard.command_line.request import read_request
+    from steelyard.plan.variants import meanings
     from steelyard.run import setup
 
     request = read_request(
@@ -57,6 +60,7 @@ def command(
         hosts=hosts,
         launcher=launcher,
         launcher_words=launcher_words,
+        variants=variants,
         seed=seed,
         paths=paths,
     )
@@ -65,4 +69,4 @@ def command(
         building = build.expect(list(here.wanted().values()))
     for warning in warnings:
         print(f"steelyard: {warning}", file=sys.stderr)
-    tables.print_plan(made, request.budget, building, json_)
+    tables.print_plan(made, request.budget, building, meanings(request.variants), json_)

@@ -6,30 +6,40 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from steelyard.model import Factors
+    from steelyard.compare.side import Side
+    from steelyard.model import Evaluation, Factors
+    from steelyard.report.sides_of_report import ReportSides
 
-from steelyard.command_line.options import Paths, RunName, Runs
+from steelyard.command_line.completion import complete_side
+from steelyard.command_line.options import Baseline, Groups, Paths, Runs
 
 PLACE = 70
 
 
 def command(
-    name: RunName = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SIDE]...",
+            autocompletion=complete_side,
+            help="Run (its id or folder), or with several names also a published system (default: the newest run).",
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
             metavar="FILE",
-            help="HTML file to write, such as node17.html (default: report.html in the run's folder).",
+            help="HTML file to write, such as node17.html (default: report.html in the first run's folder).",
         ),
     ] = None,
+    groups: Groups = None,
+    baseline: Baseline = None,
     against: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            "--against",
-            metavar="RUN",
-            help="Compare the node benchmarks with a run of another system, such as 20261120-101500 (default: none).",
+            "--against", metavar="SIDE", help="Further side, such as 20261120-101500; the same as a further name."
         ),
     ] = None,
     traces: Annotated[
@@ -55,15 +65,19 @@ def command(
     runs: Runs = Path("runs"),
     paths: Paths = None,
 ) -> None:
-    """Write the HTML report of a run again: one file that needs no network.
+    """Write the HTML report of a run again, or of several runs, groups of runs and published systems side by side.
 
-    Examples: **steelyard report --output node17.html** · **steelyard report node17 --against node3** ·
+    The report is one file that needs no network. With several sides, each figure has a line for each side, and the page Sides
+    has all values with their ratios.
+
+    Examples: **steelyard report --output node17.html** · **steelyard report node17 node3 "4x AMD 8350 Barcelona"** ·
+    **steelyard report --group old='runs/2025*' --group new='runs/2026*'** ·
     **steelyard report --trace lu-2 --trace lu-4** (made by steelyard trace) · **steelyard report --figures plots --format pdf**
     """
     from steelyard import files, records
     from steelyard.command_line import conclusion
-    from steelyard.compare import modes
     from steelyard.errors import UsageError, spelled
+    from steelyard.garbage_collection import uncollected
     from steelyard.words import plural
 
     if form and not figures:
@@ -72,17 +86,52 @@ def command(
         raise UsageError(
             "--output and --figures cannot be used together. Write the report and the figures with two commands."
         )
-
     if output:
         files.expect_output(output, "The report")
-    base = modes.find_base(runs, against) if against else None
-    path = records.find(runs, name)
+    if against:
+        names = [*(names or [str(records.find(runs, None))]), *against]
+    with uncollected():
+        evaluation, sides = _read(names or [], groups or [], baseline, runs, paths or [], traces or [])
+        if figures:
+            from steelyard.report import figure_files
+
+            written = figure_files.write(evaluation, figures, form or "svg", sides)
+            print(f"{plural(len(written), 'figure')}: {spelled(str(figures))}")
+        else:
+            print(spelled(str(conclusion.write_report(evaluation, output, sides))))
+
+
+def _read(
+    names: list[str], groups: list[str], baseline: str | None, runs: Path, paths: list[Path], traces: list[Path]
+) -> "tuple[Evaluation | None, ReportSides | None]":
+    """Returns the run that the report shows, and all sides if there are several."""
+    from dataclasses import replace
+
+    from steelyard import records
+    from steelyard.command_line import report_sides
+    from steelyard.command_line.evaluated_run import read
+    from steelyard.command_line.sides import find_named, put_first, read_sides
+    from steelyard.errors import UsageError
+
     factors = _read_factors(traces) if traces else ()
-    if figures:
-        written = conclusion.write_figures(path, paths or [], figures, form or "svg", base, factors)
-        print(f"{plural(len(written), 'figure')}: {spelled(str(figures))}")
-        return
-    print(spelled(str(conclusion.write_report(path, paths or [], output, base, factors))))
+    reader = report_sides.RunReader(paths)
+    if len(names) <= 1 and not groups:
+        only = find_named(names[0], runs) if names else records.find(runs, None)
+        if isinstance(only, Path):
+            if baseline:
+                raise UsageError(
+                    f"The baseline '{baseline}' (given by --baseline) needs at least two sides. Name the runs to compare."
+                )
+            return replace(read(only, paths), traces=factors), None
+        chosen: tuple[Side, ...] = (only,)
+    else:
+        chosen = read_sides(names, groups, runs, paths, reader.read)
+    sides = report_sides.compare(put_first(chosen, names, baseline), reader)
+    if sides.own is None:
+        if traces:
+            raise UsageError("--trace needs a run, but all sides are published systems. Name a run, or omit --trace.")
+        return None, sides
+    return replace(reader.evaluate(sides.sides[sides.own].runs[-1]), traces=factors), sides
 
 
 def _read_factors(traces: list[Path]) -> "tuple[Factors, ...]":

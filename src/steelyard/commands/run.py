@@ -27,6 +27,7 @@ from steelyard.command_line.options import (
     Settings,
     Strict,
     System,
+    Variants,
     Wait,
 )
 
@@ -46,6 +47,7 @@ def command(
     hosts: Hosts = None,
     launcher: LauncherName = None,
     launcher_words: LauncherWords = None,
+    variants: Variants = None,
     seed: Seed = 1,
     runs: Runs = Path("runs"),
     paths: Paths = None,
@@ -64,6 +66,8 @@ def command(
     Examples: **steelyard run** · **steelyard run --preset standard --all** (everything on the terminal) ·
     **steelyard run --only memory.stream --set threads=1,2 --toolchain gcc --toolchain clang** ·
     **steelyard run --only network --hosts node1:1,node2:1** · **steelyard run --only node --power** (times and energy) ·
+    **steelyard run --only network.pingpong --variant 'tcp:OMPI_MCA_btl=tcp,self' --variant 'eth1:--mca btl_tcp_if_include eth1'**
+    (the same cases with other settings) ·
     **steelyard run --preset standard --name before-update** · **steelyard run --app hpcc --app mine.toml** (other programs)
     """
     from steelyard.command_line import conclusion
@@ -88,6 +92,7 @@ def command(
         hosts=hosts,
         launcher=launcher,
         launcher_words=launcher_words,
+        variants=variants,
         seed=seed,
         paths=paths,
     )

@@ -29,6 +29,7 @@ from steelyard.command_line.options import (
     Settings,
     Strict,
     System,
+    Variants,
     Wait,
 )
 from steelyard.command_line.output_forms import Form
@@ -78,6 +79,7 @@ def command(
     hosts: Hosts = None,
     launcher: LauncherName = None,
     launcher_words: LauncherWords = None,
+    variants: Variants = None,
     seed: Seed = 1,
     runs: Runs = Path("runs"),
     paths: Paths = None,
@@ -117,6 +119,7 @@ def command(
         hosts=hosts,
         launcher=launcher,
         launcher_words=launcher_words,
+        variants=variants,
         seed=seed,
         paths=paths,
     )

@@ -211,6 +211,7 @@ def _check_words(words: Sequence[str], resume: str | None, folder: Path) -> tupl
     from steelyard import records
     from steelyard.command_line import cli, request
     from steelyard.plan import catalogue, refusal
+    from steelyard.plan.variants import read_variants
     from steelyard.run import setup
 
     if any(word.partition("=")[0] == "--runs" for word in words):
@@ -222,9 +223,10 @@ def _check_words(words: Sequence[str], resume: str | None, folder: Path) -> tupl
     parsed = typer.main.get_command(cli.app).commands[name].make_context(f"steelyard {name}", list(line)).params  # type: ignore[attr-defined]
     if name == "run":
         settings, effort = request.read_settings(parsed["settings"] or []), request.find_effort(parsed["preset"])
+        variants = read_variants(parsed["variants"] or [])
         chosen = catalogue.choose(catalogue.find(parsed["paths"] or []), parsed["only"] or [])
         if settings:  # against the benchmarks of this machine, but not against its size, since the job runs elsewhere
-            refusal.refuse(chosen, setup.machine(), effort, settings, anywhere=True)
+            refusal.refuse(chosen, setup.machine(), effort, settings, anywhere=True, variants=variants)
     return (name, *line, *(["--runs", str(folder)] if name == "run" else []))
 
 

@@ -2,7 +2,7 @@
 
 from typing import Literal, get_args
 
-from steelyard.model import Result
+from steelyard.model import Parameters, Result
 
 Class = Literal["memory", "compute", "latency", "bandwidth", "applications"]
 CLASSES: tuple[Class, ...] = get_args(Class)
@@ -23,13 +23,18 @@ MEANINGS: dict[Class, str] = {
 
 def find_class(result: Result) -> Class:
     """Returns the class of a case: from its group, its message size, or the unit of its first metric."""
-    group = result.benchmark.partition(".")[0]
+    unit = next((value.unit for value in result.metrics.values()), "")
+    return find_class_of(result.benchmark, result.parameters, unit)
+
+
+def find_class_of(benchmark: str, parameters: Parameters, unit: str) -> Class:
+    """Returns the class of a case with a metric of this unit."""
+    group = benchmark.partition(".")[0]
     if group in PROGRAMS:
         return "applications"
-    size = result.parameters.get("message_bytes")
+    size = parameters.get("message_bytes")
     if size is not None or group == "network":
         return "bandwidth" if isinstance(size, int | float) and size >= LONG else "latency"
     if group in GROUPS:
         return GROUPS[group]
-    unit = next((value.unit for value in result.metrics.values()), "")
     return "memory" if unit in MEMORY_UNITS else "compute"

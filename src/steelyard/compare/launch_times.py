@@ -16,7 +16,7 @@ from steelyard.statistics.samples.interval import Array
 Launches = Mapping[int, Array]  # number of the launch → seconds
 
 
-def find_sides(pair: Match) -> tuple[Launches, Launches] | str:
+def find_sides(pair: Match[Result]) -> tuple[Launches, Launches] | str:
     """Returns the launches of both, in seconds for the same work, or a sentence that says why they cannot be compared."""
     for result, run in ((pair.a, "first"), (pair.b, "second")):
         if result.verdict.level == "INVALID":
@@ -26,23 +26,25 @@ def find_sides(pair: Match) -> tuple[Launches, Launches] | str:
     if not (a and b):  # a kernel that counts no work compares by its seconds if both did the same
         if pair.differing_size:
             return "The sizes differ, and the kernel does not count its work."
-        a, b = _seconds(pair.a), _seconds(pair.b)
+        a, b = seconds_by_launch(pair.a), seconds_by_launch(pair.b)
     if not (a and b):
         return f"The case has no samples in the {'second' if a else 'first'} run."
     return a, b
 
 
-def with_disturbed_launches(pair: Match) -> Match:
+def pair_with_disturbed_launches(pair: Match[Result]) -> Match[Result]:
     """Returns the pair with its disturbed launches as CLEAN, for comparisons that must not choose among the launches."""
-    return replace(pair, a=_with_disturbed(pair.a), b=_with_disturbed(pair.b))
+    return replace(pair, a=with_disturbed_launches(pair.a), b=with_disturbed_launches(pair.b))
 
 
-def _with_disturbed(result: Result) -> Result:
+def with_disturbed_launches(result: Result) -> Result:
+    """Returns the result with its disturbed launches as CLEAN."""
     clean = Verdict("CLEAN")
     records = (replace(r, verdict=clean) if r.verdict.level == "DISTURBED" else r for r in result.records)
     return replace(result, records=tuple(records))
 
 
-def _seconds(result: Result) -> Mapping[int, Array]:
+def seconds_by_launch(result: Result) -> Launches:
+    """Returns the undisturbed samples of each launch in seconds, without launches that have an impossible time."""
     timed = (r for r in rests_on(result) if r.samples and all(0 < s < math.inf for s in r.samples))
     return {r.launch: np.array(undisturbed(r)) for r in timed}

@@ -2,21 +2,25 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from steelyard.compare.placement_names import free_parameters
-from steelyard.model import Result, Scalar
-from steelyard.statistics.results.identity import identity
+from steelyard.model import UNCHANGED, Scalar
+from steelyard.statistics.results.identity import Case, identity
 
 # Sizes follow the machine's caches and memory, so the largest sizes of two runs correspond to each other.
 SIZES = ("elements", "bytes")
 
 
+C = TypeVar("C", bound=Case)
+
+
 @dataclass(frozen=True)
-class Match:
+class Match(Generic[C]):
     """The same case in both runs. `differing` holds (name, value in a, value in b) of parameters that differ."""
 
-    a: Result
-    b: Result
+    a: C
+    b: C
     differing: tuple[tuple[str, Scalar | None, Scalar | None], ...] = ()
 
     @property
@@ -26,26 +30,26 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Matched:
+class Matched(Generic[C]):
     """Pairs in the order of the first run, and the cases that only one run has."""
 
-    pairs: tuple[Match, ...]
-    only_a: tuple[Result, ...]
-    only_b: tuple[Result, ...]
+    pairs: tuple[Match[C], ...]
+    only_a: tuple[C, ...]
+    only_b: tuple[C, ...]
 
 
-def match(a: Sequence[Result], b: Sequence[Result]) -> Matched:
-    """Pairs the results of two runs.
+def match(a: Sequence[C], b: Sequence[C]) -> Matched[C]:
+    """Pairs the results of two runs, or what is kept of them.
 
     Results of a pair agree in benchmark, kernel and all parameters, except two kinds: parameters that a placement name replaces
     (see `placement_names`), and the factors of a benchmark. A factor has one value in all cases of a and another one in all
     cases of b, such as the toolchain. Among the remaining results, the largest sizes are paired.
     """
-    factors = {name: _factors(_of(a, name), _of(b, name)) for name in {r.benchmark for r in a}}
-    others = {_key(r, factors.get(r.benchmark, ())): r for r in reversed(b)}
-    partners: dict[int, Result] = {}
+    factors = {name: tuple(find_factors(_of(a, name), _of(b, name))) for name in {r.benchmark for r in a}}
+    others = {key_of(r, factors.get(r.benchmark, ())): r for r in reversed(b)}
+    partners: dict[int, C] = {}
     for i, result in enumerate(a):
-        other = others.get(_key(result, factors[result.benchmark]))
+        other = others.get(key_of(result, factors[result.benchmark]))
         if other is not None:
             partners[i] = other
     taken = {id(r) for r in partners.values()}
@@ -63,48 +67,55 @@ def match(a: Sequence[Result], b: Sequence[Result]) -> Matched:
     )
 
 
-def _of(results: Iterable[Result], benchmark: str) -> list[Result]:
+def _of(results: Iterable[C], benchmark: str) -> list[C]:
     return [r for r in results if r.benchmark == benchmark]
 
 
-def _factors(a: Sequence[Result], b: Sequence[Result]) -> tuple[str, ...]:
-    """Parameters with one value in all of `a` and one other in all of `b`."""
+def find_factors(a: Sequence[Case], b: Sequence[Case]) -> dict[str, tuple[Scalar | None, Scalar | None]]:
+    """Returns the parameters with one value in all of `a` and one other in all of `b`, with both; all are of one benchmark."""
     sizes = {
         *SIZES,
         *("placement" for r in (*a, *b) if free_parameters(r)),
     }  # a named placement is paired by its name alone
     names = dict.fromkeys(name for r in (*a, *b) for name in r.parameters if name not in sizes)
-    factors = []
+    factors = {}
     for name in names:
-        values_a, values_b = ({r.parameters.get(name) for r in side} for side in (a, b))
+        values_a, values_b = ({_given(r, name) for r in side} for side in (a, b))
         if len(values_a) == 1 and len(values_b) == 1 and values_a != values_b:
-            factors.append(name)
-    return tuple(factors)
+            factors[name] = (next(iter(values_a)), next(iter(values_b)))
+    return factors
 
 
-def _key(result: Result, but: Sequence[str]) -> tuple[object, ...]:
+def key_of(result: Case, but: Sequence[str] = ()) -> tuple[object, ...]:
+    """Returns what two cases of a pair have in common: their identity without the parameters that may differ."""
     return identity(result, *but, *free_parameters(result))
 
 
-def _largest(results: Sequence[Result], factors: dict[str, tuple[str, ...]]) -> dict[tuple[object, ...], Result]:
+def _largest(results: Sequence[C], factors: dict[str, tuple[str, ...]]) -> dict[tuple[object, ...], C]:
     """Returns the largest of the results that differ only in their sizes."""
-    largest: dict[tuple[object, ...], Result] = {}
+    largest: dict[tuple[object, ...], C] = {}
     for result in results:
         size = _size(result)
         if size is not None:
-            key = _key(result, (*factors.get(result.benchmark, ()), *SIZES))
+            key = key_of(result, (*factors.get(result.benchmark, ()), *SIZES))
             previous = _size(largest[key]) if key in largest else None
             if previous is None or size > previous:
                 largest[key] = result
     return largest
 
 
-def _size(result: Result) -> tuple[float, ...] | None:
+def _size(result: Case) -> tuple[float, ...] | None:
     sizes = [v for name in SIZES if isinstance(v := result.parameters.get(name), int | float)]
     return tuple(float(v) for v in sizes) or None
 
 
-def _differing(a: Result, b: Result) -> tuple[tuple[str, Scalar | None, Scalar | None], ...]:
+def _differing(a: Case, b: Case) -> tuple[tuple[str, Scalar | None, Scalar | None], ...]:
     names = dict.fromkeys((*a.parameters, *b.parameters))
-    both = ((name, a.parameters.get(name), b.parameters.get(name)) for name in names)
+    both = ((name, _given(a, name), _given(b, name)) for name in names)
     return tuple((name, x, y) for name, x, y in both if x != y)
+
+
+def _given(result: Case, name: str) -> Scalar | None:
+    """Returns the parameter. The start without changes is that of a run without variants (see `identity`)."""
+    value = result.parameters.get(name)
+    return None if (name, value) == ("variant", UNCHANGED) else value

@@ -1,20 +1,19 @@
 """Pairs the modes in which two systems run the kernels of the node."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from steelyard import records
-from steelyard.compare import published_figures
-from steelyard.errors import UsageError
 from steelyard.model import Evaluation, Machine, Result
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.identity import Identity, identity
+from steelyard.telemetry.watched import modelled
 from steelyard.words import in_words
 
 OWN = ("mode", "threads", "device", "toolchain", "pinning")  # parameters that belong to a system, not to the problem
 
 Role = tuple[int, float, str, int]  # threads, OpenCL, both; threads (∞: all); kind of device; its number among these
+ALL = float("inf")
+WHOLE: Role = (0, ALL, "", 0)  # all processors without a device
 
 
 @dataclass(frozen=True)
@@ -35,56 +34,60 @@ class Together:
     kernels: tuple[Kernel, ...]
 
 
-def find_base(runs: Path, name: str) -> Path:
-    """Returns the folder of the run that --against names. UsageError if there is no such run."""
-    try:
-        return records.find(runs, name)
-    except UsageError as error:
-        if (system := published_figures.find(name)) is None:
-            raise UsageError(f"{error} (It was given by --against.)") from None
-        raise UsageError(
-            f"'{system}' (given by --against) is a published system, which has no times of the node's kernels. "
-            f'Give a run, or compare the published numbers: steelyard compare RUN "{system}"'
-        ) from None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeRun:
+    """The results of a run for the kernels of the node, with their samples. `modelled_power`: its power was calculated."""
+
+    run: str
+    machine: Machine
+    results: tuple[Result, ...]
+    modelled_power: bool
 
 
-def pair_modes(a: Evaluation, b: Evaluation) -> tuple[Together, ...]:
+def select_node(evaluation: Evaluation) -> NodeRun:
+    """Returns the results of the kernels of the node in modes of ours. INVALID results are omitted."""
+    results = (r for r in evaluation.results if r.benchmark.startswith("node.") and "mode" in r.parameters)
+    return NodeRun(
+        run=evaluation.run.id,
+        machine=evaluation.run.machine,
+        results=tuple(
+            r for r in results if "model" not in r.parameters and r.verdict.level != "INVALID" and messages.seconds(r)
+        ),
+        modelled_power=evaluation.power is not None and modelled(evaluation.power.traces),
+    )
+
+
+def pair_modes(a: NodeRun, b: NodeRun) -> tuple[Together, ...]:
     """Returns the kernels and modes that both systems have, for each toolchain that both have; () if there are none.
 
     Without a common toolchain, the first one of each system is used. Modes are paired by their part of the system: one thread,
-    the same number of threads, all processors, the OpenCL device of the same kind, and both together. INVALID results are
-    omitted.
+    the same number of threads, all processors, the OpenCL device of the same kind, and both together. A mode with a device that
+    the other system lacks is paired with all processors of that system.
     """
-    of_a, of_b = _usable(a), _usable(b)
-    named = [dict.fromkeys(str(r.parameters.get("toolchain", "")) for r in side) for side in (of_a, of_b)]
+    named = [dict.fromkeys(str(r.parameters.get("toolchain", "")) for r in side.results) for side in (a, b)]
     pairs = [(name, name) for name in named[0] if name in named[1]] or list(zip(*named, strict=False))[:1]
     tables = []
     for toolchain_a, toolchain_b in pairs:
-        cases_a, cases_b = _cases(of_a, toolchain_a, a.run.machine), _cases(of_b, toolchain_b, b.run.machine)
-        if kernels := _paired(cases_a, cases_b, a.run.machine, b.run.machine):
+        cases_a, cases_b = _cases(a, toolchain_a), _cases(b, toolchain_b)
+        if kernels := _paired(cases_a, cases_b, a.machine, b.machine):
             tables.append(Together((toolchain_a, toolchain_b), *kernels))
     return tuple(tables)
 
 
-def list_unpaired(a: Evaluation, b: Evaluation, tables: Iterable[Together]) -> tuple[str, ...]:
+def list_unpaired(a: NodeRun, b: NodeRun, tables: Iterable[Together]) -> tuple[str, ...]:
     """Returns the sorted names of the kernels that only one system has, or that have different problems."""
     common = {(k.benchmark, pair[0].kernel) for one in tables for k in one.kernels for pair in k.modes.values()}
-    every = {(r.benchmark, r.kernel) for e in (a, b) for r in _usable(e)}
+    every = {(r.benchmark, r.kernel) for side in (a, b) for r in side.results}
     return tuple(sorted(kernel for name, kernel in every - common))
 
 
-def _usable(evaluation: Evaluation) -> list[Result]:
-    results = (r for r in evaluation.results if r.benchmark.startswith("node.") and "mode" in r.parameters)
-    return [r for r in results if "model" not in r.parameters and r.verdict.level != "INVALID" and messages.seconds(r)]
-
-
-def _cases(results: Iterable[Result], toolchain: str, machine: Machine) -> dict[Identity, dict[Role, Result]]:
+def _cases(side: NodeRun, toolchain: str) -> dict[Identity, dict[Role, Result]]:
     by_case: dict[Identity, dict[Role, Result]] = {}
-    for r in results:
+    for r in side.results:
         if str(r.parameters.get("toolchain", "")) != toolchain:
             continue
         roles = by_case.setdefault(identity(r, *OWN), {})
-        roles.update(dict.fromkeys(_roles(r, machine), r))
+        roles.update(dict.fromkeys(_roles(r, side.machine), r))
     return by_case
 
 
@@ -92,7 +95,7 @@ def _roles(result: Result, machine: Machine) -> list[Role]:
     """Returns the roles of a result. All processors may be one thread."""
     mode = str(result.parameters["mode"])
     threads = int(cases.number(result, "threads") or 0)
-    counts = [float(threads), *([float("inf")] if threads == len(machine.cpus) else [])]
+    counts = [float(threads), *([ALL] if threads == len(machine.cpus) else [])]
     if mode == "threads":
         return [(0, count, "", 0) for count in counts]
     device = int(cases.number(result, "device") or 0)
@@ -107,17 +110,17 @@ def _roles(result: Result, machine: Machine) -> list[Role]:
 def _paired(
     a: dict[Identity, dict[Role, Result]], b: dict[Identity, dict[Role, Result]], of_a: Machine, of_b: Machine
 ) -> tuple[tuple[str, ...], tuple[Kernel, ...]] | None:
-    common = {case: sorted(set(a[case]) & set(b[case])) for case in a if case in b}
-    # If both systems have the same number of processors, that number is the only name of the mode.
-    equal = len(of_a.cpus) == len(of_b.cpus)
-    roles = sorted(
-        {role for case_roles in common.values() for role in case_roles if not (equal and role[1] == float("inf"))}
-    )
-    words = {role: _called(role, len(of_a.cpus), len(of_b.cpus)) for role in roles}
+    cpus = len(of_a.cpus), len(of_b.cpus)
+    equal = cpus[0] == cpus[1]
+    devices = [{_device(role) for roles in side.values() for role in roles if role[0]} for side in (a, b)]
+    common = [case for case in a if case in b]
+    pairs = {case: _pair_roles(a[case], b[case], devices, equal) for case in common}
+    every = sorted({pair for of_case in pairs.values() for pair in of_case})
+    words = {pair: _called_pair(pair, *cpus) for pair in every}
     plain = [case[:2] for case in common]
     kernels = []
-    for case, case_roles in sorted(common.items(), key=lambda item: str(item[0])):
-        modes = {words[role]: (a[case][role], b[case][role]) for role in case_roles if role in words}
+    for case, of_case in sorted(pairs.items(), key=lambda item: str(item[0])):
+        modes = {words[pair]: (a[case][pair[0]], b[case][pair[1]]) for pair in of_case}
         if modes:
             some = next(iter(modes.values()))[0]
             name = some.kernel if plain.count(case[:2]) == 1 else cases.describe(some, but=OWN)
@@ -125,9 +128,44 @@ def _paired(
     return (tuple(words.values()), tuple(kernels)) if kernels else None
 
 
-def _called(role: Role, of_a: int, of_b: int) -> str:
-    """Returns 'all threads (2 against 16)', 'GPU (OpenCL)', or '4 threads and GPU 1 (OpenCL)'."""
+def _pair_roles(
+    a: Mapping[Role, Result], b: Mapping[Role, Result], devices: Sequence[set[tuple[int, str, int]]], equal: bool
+) -> list[tuple[Role, Role]]:
+    """Returns the roles that both have, then those with a device that the other system lacks, against all its processors.
+
+    If both systems have the same number of processors (`equal`), that number is the only name of the mode.
+    """
+    both = [(role, role) for role in sorted(set(a) & set(b)) if not (equal and role[1] == ALL)]
+    lone_a = [(role, WHOLE) for role in _lone(a, devices[1], equal)] if WHOLE in b else []
+    lone_b = [(WHOLE, role) for role in _lone(b, devices[0], equal)] if WHOLE in a else []
+    return [*both, *lone_a, *lone_b]
+
+
+def _lone(roles: Iterable[Role], others: set[tuple[int, str, int]], equal: bool) -> list[Role]:
+    """Returns the roles with a device that is not among `others`; of several numbers of threads beside it, the greatest."""
+    greatest: dict[tuple[int, str, int], Role] = {}
+    for role in sorted(roles):
+        if role[0] and _device(role) not in others and not (equal and role[1] == ALL):
+            greatest[_device(role)] = role
+    return list(greatest.values())
+
+
+def _device(role: Role) -> tuple[int, str, int]:
+    return role[0], role[2], role[3]
+
+
+def _called_pair(pair: tuple[Role, Role], of_a: int, of_b: int) -> str:
+    """Returns 'all threads (2 against 16)', or of different modes '2 threads and GPU (OpenCL) against 16 threads'."""
+    if pair[0] == pair[1]:
+        return _called(pair[0], f"all threads ({of_a} against {of_b})")
+    return " against ".join(
+        _called(role, in_words("threads", count)) for role, count in zip(pair, (of_a, of_b), strict=True)
+    )
+
+
+def _called(role: Role, whole: str) -> str:
+    """Returns 'GPU (OpenCL)', or '4 threads and GPU 1 (OpenCL)'; `whole` is the name of all threads."""
     sort, count, kind, number = role
-    threads = in_words("threads", int(count)) if count != float("inf") else f"all threads ({of_a} against {of_b})"
+    threads = in_words("threads", int(count)) if count != ALL else whole
     device = f"{kind} {number} (OpenCL)" if number else f"{kind} (OpenCL)"
     return (threads, device, f"{threads} and {device}")[sort]

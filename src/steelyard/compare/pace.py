@@ -3,11 +3,13 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import median
+
+import numpy as np
 
 from steelyard.model import Record, Result
 from steelyard.statistics.difference.compare import Comparison, mark_unclear
 from steelyard.statistics.results.result import rests_on
+from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.validity.pace import typical
 from steelyard.units import percent
 
@@ -24,17 +26,26 @@ CAUSES = "the clock, other hardware threads on them, or other programs"
 REMEDY = "So the cause of the difference is not clear. Measure both in turn (--in-turn)."
 
 
-def measure_pace(results: Iterable[Result]) -> float | None:
-    """Returns the additions per second that the cores gave the samples (median of the records), or None without readings."""
-    rates = _rates(results)
-    return median(rates) if rates else None
+@dataclass(frozen=True)
+class Readings:
+    """The pace beside the launches: additions per second that the cores gave the samples, and B/s that the memory gave."""
+
+    rates: Array
+    streams: Array
 
 
-def measure_unsteadiness(results: Iterable[Result]) -> float:
-    """Returns how much faster the fast tenth of the records is than the slow tenth (relative); 0.0 without readings."""
-    rates = sorted(_rates(results))
+def read_pace(results: Iterable[Result]) -> Readings:
+    """Returns the readings of the records that the values of the results use."""
+    used = [record for result in results for record in rests_on(result)]
+    rates, streams = (np.array(list(filter(None, map(read, used)))) for read in (rate, stream))
+    return Readings(rates, streams)
+
+
+def measure_unsteadiness(readings: Iterable[Readings]) -> float:
+    """Returns how much faster the fast tenth of the launches is than the slow tenth (relative); 0.0 with few readings."""
+    rates = np.sort(np.concatenate([of_run.rates for of_run in readings]))
     tenth = len(rates) // DECILES
-    return rates[-1 - tenth] / rates[tenth] - 1 if len(rates) >= DECILES else 0.0
+    return float(rates[-1 - tenth] / rates[tenth] - 1) if len(rates) >= DECILES else 0.0
 
 
 @dataclass(frozen=True)
@@ -62,33 +73,29 @@ def weaken_call(comparison: Comparison, a: Sequence[Result], b: Sequence[Result]
     """
     if comparison.call not in ("FASTER", "SLOWER"):
         return comparison
-    if other := find_other_pace(a, b):
+    of_a = read_pace(a)
+    if other := find_other_pace(of_a, read_pace(b)):
         return mark_unclear(comparison, "other pace", other.sentence)
-    if not measure_pace(a) or unsteadiness <= UNSTEADY or abs(math.log(comparison.ratio)) >= math.log1p(unsteadiness):
+    if not len(of_a.rates) or unsteadiness <= UNSTEADY or abs(math.log(comparison.ratio)) >= math.log1p(unsteadiness):
         return comparison
     why = f"The additions per second that the cores issued differ by {percent(unsteadiness)} within these runs"
     return mark_unclear(comparison, "unsteady pace", f"{why} ({CAUSES}). {REMEDY}")
 
 
-def find_other_pace(a: Sequence[Result], b: Sequence[Result]) -> OtherPace | None:
-    """Returns the pace of the cores, or of the memory, if it differs between the runs of these results; None if it is alike."""
+def find_other_pace(a: Readings, b: Readings) -> OtherPace | None:
+    """Returns the pace of the cores, or of the memory, if its median differs between two runs; None if it is alike."""
     measures = (
-        (measure_pace, UNLIKE, "The cores themselves issued {} additions per second", "fewer", CAUSES),
-        (_measure_stream, UNLIKE_MEMORY, "Readings of the memory reached {} bandwidth", "less", OTHER_PROGRAMS),
+        (a.rates, b.rates, UNLIKE, "The cores themselves issued {} additions per second", "fewer", CAUSES),
+        (a.streams, b.streams, UNLIKE_MEMORY, "Readings of the memory reached {} bandwidth", "less", OTHER_PROGRAMS),
     )
-    for measure, unlike, words, lower, causes in measures:
-        first, second = measure(a), measure(b)
-        if first and second and abs(math.log(second / first)) > unlike:
-            ratio = second / first
+    for first, second, unlike, words, lower, causes in measures:
+        ratio = float(np.median(second) / np.median(first)) if len(first) and len(second) else 1.0
+        if abs(math.log(ratio)) > unlike:
             change = (
                 f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else lower}" if ratio < 2 else f"{ratio:.1f} times the"
             )
             return OtherPace(ratio, f"{words.format(change)} in the second run ({causes})")
     return None
-
-
-def _rates(results: Iterable[Result]) -> list[float]:
-    return [value for result in results for record in rests_on(result) if (value := rate(record)) is not None]
 
 
 def rate(record: Record) -> float | None:
@@ -104,6 +111,6 @@ def _waited(record: Record) -> float:
     return min(waited / seconds, MOST_WAITED) if waited > 0 and 0 < seconds < math.inf else 0.0
 
 
-def _measure_stream(results: Iterable[Result]) -> float | None:
-    rates = [value for result in results for record in rests_on(result) if (value := typical(record, "stream"))]
-    return median(rates) if rates else None
+def stream(record: Record) -> float | None:
+    """Returns the bandwidth that readings of the memory reached beside the samples, in B/s; None: not read."""
+    return typical(record, "stream")

@@ -5,11 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from steelyard.compare.launch_times import Launches
-from steelyard.compare.matching import Match
-from steelyard.compare.pace import rate
-from steelyard.statistics.results.result import rests_on
-from steelyard.statistics.samples.summary import medians
+import numpy as np
+
+from steelyard.compare.launch_table import Indexes, LaunchTable
 
 FEWEST_LAUNCHES = 6
 LARGEST_ERROR = 0.05  # root mean square of the logarithms of the times that the other launches predict
@@ -25,21 +23,23 @@ class _Point:
     seconds: float
 
 
-def explain_by_pace(members: Sequence[tuple[Match, Launches, Launches]]) -> float | None:
+def explain_by_pace(runs: Sequence[tuple[LaunchTable, Indexes]]) -> float | None:
     """Returns the ratio of times, b / a, that the pace of the cores alone explains; None if the launches do not prove it.
+
+    `runs` are a and b, each with the rows of its table that are compared.
 
     The dependence is the slope of log time on log pace within each case and run. It is proven if each launch is predicted from
     the others to ± 5 % (leave one launch out), and if the paces within one run differ as much as those of both runs.
     """
     points: list[_Point] = []
     paces: tuple[list[float], list[float]] = ([], [])
-    for pair, *launches in members:
-        for run, (result, of_run) in enumerate(zip((pair.a, pair.b), launches, strict=True)):
-            rates = {r.launch: value for r in rests_on(result) if (value := rate(r))}
-            middles = dict(zip(of_run, medians(list(of_run.values())).tolist(), strict=True))
-            both = [(n, math.log(rates[n]), math.log(s)) for n, s in middles.items() if n in rates]
-            paces[run].extend(pace for _, pace, _ in both)
-            points += _relative(run, both)
+    for run, (table, rows) in enumerate(runs):
+        read = rows[table.rate[rows] > 0]
+        for case in np.unique(table.case[read]):
+            of_case = read[table.case[read] == case]
+            launches, rates = table.launch[of_case].tolist(), np.log(table.rate[of_case]).tolist()
+            paces[run].extend(rates)
+            points += _relative(run, list(zip(launches, rates, table.log_seconds[of_case].tolist(), strict=True)))
     numbers = {point.launch for point in points}
     if len(numbers) < FEWEST_LAUNCHES or not all(paces):
         return None

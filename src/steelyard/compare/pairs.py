@@ -4,12 +4,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
-from steelyard.compare.launch_times import find_sides, with_disturbed_launches
+from steelyard.compare.classes import find_class
+from steelyard.compare.launch_times import find_sides, pair_with_disturbed_launches
 from steelyard.compare.matching import Match, match
 from steelyard.compare.measuring_again import add_measurements
 from steelyard.compare.runs import Judged, RunComparison, list_disturbed, side_by_side
 from steelyard.compare.wholes import Whole, by_class
-from steelyard.model import Evaluation
+from steelyard.model import Evaluation, Result
 from steelyard.statistics.difference.blocks import POWER
 from steelyard.statistics.difference.compare import Comparison, compare_all_pairs, log_ratios
 from steelyard.statistics.samples.interval import normal_quantile
@@ -27,7 +28,7 @@ PAIRED = (
 )
 
 Ratios = Mapping[int, float]  # number of a launch → logarithm of the ratio of the times, b / a
-Compared = tuple[Match, Ratios]
+Compared = tuple[Match[Result], Ratios]
 
 
 def compare(a: Evaluation, b: Evaluation, notes: Sequence[str] = ()) -> RunComparison:
@@ -48,7 +49,7 @@ def compare(a: Evaluation, b: Evaluation, notes: Sequence[str] = ()) -> RunCompa
     groups: dict[str, list[Compared]] = {}
     for one in compared:
         groups.setdefault(one[0].a.benchmark, []).append(one)
-    classes = by_class(groups, lambda one: one[0].a) if len(groups) > 1 else {}
+    classes = by_class(groups, lambda one: find_class(one[0].a)) if len(groups) > 1 else {}
     of_classes = {kind: [one for members in parts.values() for one in members] for kind, parts in classes.items()}
     last = max((launch.repetition for launch in a.run.plan.launches), default=0)
     tables = (
@@ -85,8 +86,8 @@ def _smallest(c: Comparison, count: int) -> float:
     return math.expm1(power + max(math.log1p(SMALLEST), float(ndtri(1 - LEVEL / 2 / count)) * error))
 
 
-def _ratios(pair: Match) -> Ratios | str:
-    sides = find_sides(with_disturbed_launches(pair))
+def _ratios(pair: Match[Result]) -> Ratios | str:
+    sides = find_sides(pair_with_disturbed_launches(pair))
     if isinstance(sides, str):
         return sides
     a, b = sides

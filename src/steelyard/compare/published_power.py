@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from steelyard.compare.clusters import find_alike
 from steelyard.evaluation.energy import POWER
 from steelyard.model import Evaluation, Level, Machine, Result, Value
 from steelyard.published import Published
@@ -12,6 +11,7 @@ from steelyard.statistics.validity import trust
 from steelyard.telemetry.watched import Stretch, cost, courses, modelled, not_idle
 from steelyard.words import plural
 
+STENCIL = "node.stencil"  # the kernel of the publication
 PRINTED = "power"  # the benchmark's name in the data
 
 
@@ -38,7 +38,7 @@ def find_ours(evaluation: Evaluation, entry: Published) -> Drawn:
     if entry.metric == "power_max":
         every = [r for r in evaluation.results if r.benchmark.startswith("node.") and "mode" in r.parameters]
         return _chosen(_in(every, state, machine), machine, state, greatest=True)
-    results = _in([r for r in find_alike(evaluation, PRINTED) if "mode" in r.parameters], state, machine)
+    results = _in([r for r in evaluation.results if r.benchmark == STENCIL and "mode" in r.parameters], state, machine)
     return _chosen(cases.select_greatest(results, "elements"), machine, state)
 
 

@@ -12,7 +12,7 @@ def restrict(evaluation: Evaluation, only: Sequence[str]) -> Evaluation:
 
     UsageError for a name that the run does not have.
     """
-    names = _choose({r.benchmark for r in evaluation.results}, only, evaluation.run.id)
+    names = choose({r.benchmark for r in evaluation.results}, only, f"The run {evaluation.run.id} has no")
     return replace(evaluation, results=tuple(r for r in evaluation.results if r.benchmark in names))
 
 
@@ -21,18 +21,17 @@ def restrict_plan(run: Run, only: Sequence[str]) -> Run:
 
     UsageError for a name that the plan does not have.
     """
-    names = _choose({launch.benchmark for launch in run.plan.launches}, only, run.id)
+    names = choose({launch.benchmark for launch in run.plan.launches}, only, f"The run {run.id} has no")
     launches = tuple(launch for launch in run.plan.launches if launch.benchmark in names)
     return replace(run, plan=replace(run.plan, launches=launches))
 
 
-def _choose(benchmarks: Collection[str], only: Sequence[str], run: str) -> set[str]:
+def choose(benchmarks: Collection[str], only: Sequence[str], lacking: str) -> set[str]:
+    """Returns the benchmarks that are meant; all if `only` is empty. UsageError, which begins with `lacking`, otherwise."""
     names: set[str] = set()
     for wanted in only:
         matching = {name for name in benchmarks if name == wanted or name.startswith(wanted + ".")}
         if not matching:
-            raise UsageError(
-                f"The run {run} has no benchmark '{wanted}' (given by --only). {nearest(wanted, sorted(benchmarks))}"
-            )
+            raise UsageError(f"{lacking} benchmark '{wanted}' (given by --only). {nearest(wanted, sorted(benchmarks))}")
         names |= matching
     return names or set(benchmarks)

@@ -4,25 +4,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from steelyard.compare.cause import Cause, find_cause_of_runs
+from steelyard.compare.equal_time import EqualTime, replace_nodes
+from steelyard.compare.launch_table import make_table, pair_tables
 from steelyard.compare.launch_times import Launches, find_sides
 from steelyard.compare.matching import Match, Matched, match
 from steelyard.compare.measuring_again import add_measurements
-from steelyard.compare.pace import find_other_pace, measure_unsteadiness, weaken_call
+from steelyard.compare.pace import find_other_pace, measure_unsteadiness, read_pace, weaken_call
 from steelyard.compare.placement_names import name_placements
-from steelyard.compare.replacement import Replacement, find_replacements
+from steelyard.compare.side import SideCase, reduce_result
 from steelyard.compare.surroundings import Difference, find_differences
-from steelyard.compare.wholes import Whole, compare_wholes
+from steelyard.compare.wholes import Whole, estimate_wholes, judge_wholes
 from steelyard.model import Better, Evaluation, Level, Result, Scalar, Value
 from steelyard.statistics.difference import compare as statistics
+from steelyard.statistics.results import applications
 from steelyard.words import plural
 
 Call = statistics.Call | Literal["NOT COMPARABLE"]
 Judged = statistics.Comparison | str  # or the reason why they cannot be compared
 
 RULE_4 = (
-    "A mean of ratios shows how much the cases differ on average. It does not show the time of a mix of "
-    "cases: add up their times instead (T. Hoefler and R. Belli 2015, Scientific Benchmarking of Parallel "
-    "Computing Systems, rule 4)."
+    "A mean of ratios shows how much the cases differ on average. The column mix has the ratio of the total times of a mix in "
+    "which each case takes as long as the others in the baseline (T. Hoefler and R. Belli 2015, Scientific Benchmarking of "
+    "Parallel Computing Systems, rule 4)."
 )
 
 
@@ -71,13 +75,14 @@ class RunComparison:
     a: str
     b: str
     differences: tuple[Difference, ...]
+    cause: Cause
     rows: tuple[Row, ...]
     classes: tuple[Whole, ...]
     wholes: tuple[Whole, ...]
     only_a: tuple[Lone, ...]
     only_b: tuple[Lone, ...]
     notes: tuple[str, ...]
-    replacements: tuple[Replacement, ...] = ()
+    replacements: tuple[EqualTime, ...] = ()
     counts: tuple[str, ...] = ()
 
 
@@ -88,10 +93,13 @@ def compare(a: Evaluation, b: Evaluation) -> RunComparison:
     """
     matched = match(name_placements(a), name_placements(b))
     same_machine = not any(d.group in ("machine", "setting") for d in find_differences(a.run, b.run))
-    unsteadiness = measure_unsteadiness((*a.results, *b.results)) if same_machine else None
-    judged = _judge(matched.pairs, unsteadiness)
-    other_pace = find_other_pace(a.results, b.results) if same_machine else None
-    tables = compare_wholes(matched.pairs, same_machine, other_pace is not None)
+    paces = [read_pace(e.results) for e in (a, b)]
+    judged = _judge(matched.pairs, measure_unsteadiness(paces) if same_machine else None)
+    other_pace = find_other_pace(*paces) if same_machine else None
+    of_a, of_b = (make_table([reduce_result(pair[i]) for pair in ((m.a, m.b) for m in matched.pairs)]) for i in (0, 1))
+    numbered = [(i, i) for i in range(len(matched.pairs))]
+    pairs = pair_tables(of_a, of_b, numbered, {i for i, m in enumerate(matched.pairs) if m.differing_size})
+    (tables,) = judge_wholes([estimate_wholes(of_a, of_b, pairs, same_machine, other_pace is not None)])
     classes, wholes = (add_measurements(table, a.run, b.run) for table in tables)
     return side_by_side(a, b, matched, judged, classes, wholes, (other_pace.note,) if other_pace else ())
 
@@ -99,7 +107,7 @@ def compare(a: Evaluation, b: Evaluation) -> RunComparison:
 def side_by_side(
     a: Evaluation,
     b: Evaluation,
-    matched: Matched,
+    matched: Matched[Result],
     judged: Sequence[Judged],
     classes: Sequence[Whole],
     wholes: Sequence[Whole],
@@ -108,11 +116,17 @@ def side_by_side(
     """Returns the comparison from the judgements of all pairs and benchmarks, with the conditions and notes of both runs."""
     rows = tuple(_row(a, pair, judgement) for pair, judgement in zip(matched.pairs, judged, strict=True))
     return RunComparison(
-        a=a.run.id, b=b.run.id, differences=tuple(find_differences(a.run, b.run)), rows=rows,
+        a=a.run.id, b=b.run.id, differences=tuple(find_differences(a.run, b.run)),
+        cause=find_cause_of_runs(a, b), rows=rows,
         classes=tuple(classes), wholes=tuple(wholes),
         only_a=tuple(map(_lone, matched.only_a)), only_b=tuple(map(_lone, matched.only_b)),
-        notes=(*notes, *_notes(a, b, rows)), replacements=find_replacements(a, b), counts=tuple(_counts(rows)),
+        notes=(*notes, *_notes(a, b, rows)), counts=tuple(_counts(rows)),
+        replacements=replace_nodes(_programs(a), _programs(b)),
     )  # fmt: skip
+
+
+def _programs(evaluation: Evaluation) -> list[SideCase]:
+    return [reduce_result(result) for result in applications.select_programs(evaluation.results)]
 
 
 def list_slower(comparison: RunComparison) -> list[str]:
@@ -126,7 +140,7 @@ def list_slower(comparison: RunComparison) -> list[str]:
 FEWEST_LAUNCHES = 3  # per run, for the call of a single case; a benchmark has the launches of all its cases
 
 
-def _judge(pairs: Sequence[Match], unsteadiness: float | None) -> list[Judged]:
+def _judge(pairs: Sequence[Match[Result]], unsteadiness: float | None) -> list[Judged]:
     """`unsteadiness` None: the machines differ, and their pace is part of it."""
     sides = [find_sides(pair) for pair in pairs]
     comparable = [s for s in sides if not isinstance(s, str)]
@@ -149,7 +163,7 @@ def _with_enough_launches(comparison: statistics.Comparison, a: Launches, b: Lau
     return statistics.mark_unclear(comparison, "few launches", few)
 
 
-def _row(a: Evaluation, pair: Match, judged: Judged) -> Row:
+def _row(a: Evaluation, pair: Match[Result], judged: Judged) -> Row:
     name = _metric(a, pair)
     value_a, value_b = pair.a.metrics.get(name), pair.b.metrics.get(name)
     row = Row(
@@ -170,7 +184,7 @@ def _row(a: Evaluation, pair: Match, judged: Judged) -> Row:
     return replace(called, ratio=ratio, low=low, high=high, time_ratio=judged.ratio, p=judged.p)
 
 
-def _metric(a: Evaluation, pair: Match) -> str:
+def _metric(a: Evaluation, pair: Match[Result]) -> str:
     """Returns the first metric that the benchmark declares and both results have, or "time"."""
     benchmark = a.benchmarks.get(pair.a.benchmark)
     declared = [m.name for m in benchmark.metrics if m.better != "none"] if benchmark else []
@@ -178,12 +192,12 @@ def _metric(a: Evaluation, pair: Match) -> str:
     return names[0] if names else "time"
 
 
-def list_disturbed(pair: Match) -> tuple[str, ...]:
+def list_disturbed(pair: Match[Result]) -> tuple[str, ...]:
     """Returns the runs ("a", "b") in which the case was disturbed."""
     return _in(pair, "DISTURBED")
 
 
-def _in(pair: Match, level: Level) -> tuple[str, ...]:
+def _in(pair: Match[Result], level: Level) -> tuple[str, ...]:
     return tuple(run for run, r in (("a", pair.a), ("b", pair.b)) if r.verdict.level == level)
 
 
@@ -194,7 +208,7 @@ def _lone(result: Result) -> Lone:
 def _notes(a: Evaluation, b: Evaluation, rows: Sequence[Row]) -> list[str]:
     notes = [f"The run {e.run.id} is not finished, so some cases are missing." for e in (a, b) if not e.run.finished]
     if not rows:
-        notes.append("The runs have no case in common. Compare runs of the same benchmarks and parameters.")
+        notes.append("The runs have no case in common. Choose runs of the same benchmarks with the same parameters.")
     factors = {name for row in rows for name, _, _ in row.differing}
     if factors:
         notes.append(f"Cases are matched although these parameters differ: {', '.join(sorted(factors))}.")

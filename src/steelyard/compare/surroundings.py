@@ -1,24 +1,29 @@
 """Lists the conditions that differ between two runs: machine, settings, toolchains, versions, plan."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from steelyard.model import Evaluation, Machine, Run
+from steelyard.machine import network
+from steelyard.model import Machine, Run
+from steelyard.plan.variants import meanings
 from steelyard.units import binary_size, quantity
 
-# They always differ, and the verdict of each record judges them better.
-FLEETING = ("load_average",)
+# They change from run to run on one machine. The verdict of each record judges them better.
+FLEETING = ("load_average", "swap_used", "huge_pages_2MiB_free", "huge_pages_1GiB_free")
 ELSEWHERE = ("memory_modules",)  # listed with the parts of the machine
-# Versions and facts of plans that influence a figure; the order of the launches and the version of Python do not.
-TELLING = ("steelyard", "kernel", "preset", "launches of a case")
-NETWORKED = ("network.", "cluster.", "application.")  # groups whose benchmarks send messages
 ABSENT = "unknown"
+NETWORK = "network"  # the group of the hosts' network; empty in runs of versions that did not describe it
+
+Facts = Mapping[str, Mapping[str, str]]  # group → name → text
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A condition that differs. `group` is "machine", "setting", "toolchain", "version" or "plan"; `a`, `b` are texts."""
+    """A condition that differs. `a` and `b` are texts.
+
+    `group` is "machine", "setting", "network", "toolchain", "version" or "plan".
+    """
 
     group: str
     name: str
@@ -28,40 +33,25 @@ class Difference:
 
 def find_differences(a: Run, b: Run) -> list[Difference]:
     """Returns all conditions that differ, the machine first. An empty list means that no difference is known."""
-    sides = [
-        ("machine", _machine(a.machine), _machine(b.machine)),
-        ("setting", _settings(a.machine), _settings(b.machine)),
-        ("toolchain", _toolchains(a), _toolchains(b)),
-        ("version", a.versions, b.versions),
-        ("plan", _plan(a), _plan(b)),
-    ]
-    return [d for group, facts_a, facts_b in sides for d in _between(group, facts_a, facts_b)]
+    of_a, of_b = list_facts(a), list_facts(b)
+    return [d for group in of_a for d in _between(group, of_a[group], of_b[group])]
 
 
-def relevant_differences(a: Evaluation, b: Evaluation) -> list[Difference]:
-    """Returns the differences that can change what both runs measured: those of their machines and of the tools they used."""
-    common = {r.benchmark for r in a.results} & {r.benchmark for r in b.results}
-    networked = any(name.startswith(NETWORKED) for name in common)
-    relevant = []
-    for d in find_differences(a.run, b.run):
-        if d.group in ("toolchain", "version", "plan") and d.name not in TELLING:
-            continue
-        if d.group == "machine" and "network" in d.name and not networked:
-            continue
-        relevant.append(d)
-    sides = [_used(e, common) for e in (a, b)]
-    return [d for d in relevant if d.group != "toolchain"] + _between("toolchain", *sides)
-
-
-def _used(evaluation: Evaluation, common: Collection[str]) -> dict[str, str]:
-    """Returns the compilers and MPIs of the benchmarks that both runs have."""
-    parameters = [r.parameters for r in evaluation.results if r.benchmark in common]
-    named = {"compiler": "toolchain", "MPI": "mpi"}
-    used = {word: sorted({str(p[name]) for p in parameters if name in p}) for word, name in named.items()}
-    return {word: ", ".join(names) for word, names in used.items() if names}
+def list_facts(run: Run) -> Facts:
+    """Returns the conditions of a run by group, as in `Difference`."""
+    return {
+        "machine": _machine(run.machine),
+        "setting": _settings(run.machine),
+        NETWORK: network.list_facts(run.machine),
+        "toolchain": _toolchains(run),
+        "version": run.versions,
+        "plan": _plan(run),
+    }
 
 
 def _between(group: str, a: Mapping[str, str], b: Mapping[str, str]) -> list[Difference]:
+    if group == NETWORK and not (a and b):
+        return []
     both = ((name, a.get(name, ABSENT), b.get(name, ABSENT)) for name in dict.fromkeys((*a, *b)))
     return [Difference(group, name, x, y) for name, x, y in both if x != y]
 
@@ -70,6 +60,12 @@ def _node_kinds(machine: Machine) -> str:
     """Returns '2', or '2 DRAM, 6 GPU' if the memory nodes have several kinds."""
     kinds = Counter(node.kind for node in machine.nodes)
     return ", ".join(f"{n} {kind}" for kind, n in kinds.items()) if len(kinds) > 1 else str(len(machine.nodes))
+
+
+def _usable(machine: Machine) -> str:
+    """Returns '4', or '1 of 4' if this process may use only some of the hardware threads."""
+    usable, every = len(machine.cpus), len({cpu for core in machine.cores for cpu in core.cpus})
+    return f"{usable} of {every}" if usable < every else str(usable)
 
 
 def _machine(machine: Machine) -> dict[str, str]:
@@ -87,7 +83,7 @@ def _machine(machine: Machine) -> dict[str, str]:
         "architecture": machine.architecture,
         "sockets": str(len({core.socket for core in machine.cores})),
         "cores": str(len(machine.cores)),
-        "processors that may be used": str(len(machine.cpus)),
+        "processors that may be used": _usable(machine),
         "memory nodes": _node_kinds(machine),
         "memory": binary_size(machine.memory),
         "memory modules": ", ".join(f"{modules.count(m)} × {m}" for m in dict.fromkeys(modules)) or ABSENT,
@@ -123,5 +119,6 @@ def _plan(run: Run) -> dict[str, str]:
         "preset": run.plan.preset,
         "seed": str(run.plan.seed),
         "benchmarks": ", ".join(sorted({launch.benchmark for launch in run.plan.launches})),
+        **{f"variant {name}": text for name, text in meanings(run.site.variants).items()},
         "launches of a case": str(max((launch.repetition for launch in run.plan.launches), default=0)),
     }

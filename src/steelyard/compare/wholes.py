@@ -1,43 +1,38 @@
-"""Compares whole benchmarks and classes of benchmarks of two runs, with the variation between times in the interval."""
+"""Compares whole benchmarks and classes of benchmarks of two sides, with the variation between times in the interval."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
 from typing import TypeVar
 
 import numpy as np
 
-from steelyard.compare.classes import CLASSES, find_class
-from steelyard.compare.launch_times import Launches, find_sides, with_disturbed_launches
-from steelyard.compare.matching import Match
+from steelyard.compare.classes import CLASSES, Class
+from steelyard.compare.launch_table import Flags, Indexes, LaunchTable, Pairs, read_table, sum_groups
+from steelyard.compare.mix import Compared, Mix, compare_mix
 from steelyard.compare.pace import find_other_pace
 from steelyard.compare.pace_dependence import explain_by_pace
-from steelyard.model import Result
+from steelyard.statistics.difference.block_sums import contrast
 from steelyard.statistics.difference.blocks import (
     FEWEST_DEGREES,
     Estimate,
     Judgement,
-    add_floor,
     combine,
-    estimate,
     judge,
     moderate,
     widen,
 )
 from steelyard.statistics.difference.compare import Unclear
 from steelyard.statistics.samples.interval import Array
-from steelyard.statistics.samples.summary import medians
 from steelyard.units import percent
 
-# Seconds. Launches of one run that start within them share the state of the machine: on shared machines, the paces of cores and
-# memory stay alike for about ten seconds.
-BLOCK = 15.0
+WANTED = 0.05  # relative difference that a further measurement is to find
 STEEPEST = 2.0  # power of the pace that the time of a program follows at most (within shared runs: 0 to 2)
 ENOUGH = 0.5  # share of the cases with undisturbed launches in both runs from which only these launches are compared
 
 
 T = TypeVar("T")
+AnyArray = TypeVar("AnyArray", Indexes, Flags, Array)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +41,8 @@ class Whole(Judgement):
 
     In a class, a benchmark weighs by the square root of the number of its cases. For runs that were measured in turn, the ratio
     comes from the median case of each round. `disturbed`: the launches include disturbed ones. `rounds` and `seconds` are those
-    of a measurement in turn that would decide an UNCLEAR call (None: not possible).
+    of a measurement in turn that would decide an UNCLEAR call (None: not possible). `runs` is the number of runs of each side,
+    compared as groups, that would find a difference of `WANTED` if they scatter as these. `mix` is the ratio of the total times.
     """
 
     name: str
@@ -56,50 +52,106 @@ class Whole(Judgement):
     unclear: Unclear | None = None
     rounds: int | None = None
     seconds: float | None = None
+    runs: int | None = None
+    mix: Mix | None = None
 
 
-Member = tuple[Match, Launches, Launches]
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Cases:
-    """Cases of a benchmark whose launches are compared."""
+    """Cases of a benchmark whose launches are compared, as indexes of both tables."""
 
-    pairs: tuple[Member, ...]
+    a: Indexes
+    b: Indexes
     disturbed: bool
+    estimate: Estimate | None = None  # if it is known
 
 
-def compare_wholes(
-    pairs: Sequence[Match], same_machine: bool, other_pace: bool
-) -> tuple[tuple[Whole, ...], tuple[Whole, ...]]:
-    """Returns the classes, and the benchmarks as a whole; no classes if the runs have one benchmark only.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Comparable:
+    """Two sides and their estimates of benchmarks and classes before the calls.
 
-    A benchmark is compared by its undisturbed launches if at least `ENOUGH` of its cases have some in both runs; otherwise by
-    all launches, since a choice among few would not be like with like. Calls are corrected for their number. `other_pace`: the
-    pace of the whole runs differs, so each interval also includes what the pace may cause.
+    `check_pace`: both are single runs of one machine, so a different pace explains a difference. `other_pace`: the pace of the
+    whole runs differs, so each interval also includes what the pace may cause.
     """
-    matches: dict[str, list[Match]] = {}
-    for pair in pairs:
-        matches.setdefault(pair.a.benchmark, []).append(pair)
-    groups = {name: cases for name, members in matches.items() if (cases := _choose(members)).pairs}
-    benchmarks = [_estimate([cases]) for cases in groups.values()]
+
+    a: LaunchTable
+    b: LaunchTable
+    check_pace: bool
+    other_pace: bool
+    groups: Mapping[str, _Cases]
+    benchmarks: Sequence[Estimate]
+    few: Sequence[bool]  # benchmarks whose launches do not show how much they differ
+    parts: Mapping[str, Mapping[str, _Cases]]
+    classes: Sequence[Estimate]
+    with_mix: bool
+
+
+Tables = tuple[tuple[Whole, ...], tuple[Whole, ...]]
+
+
+def estimate_wholes(
+    a: LaunchTable, b: LaunchTable, pairs: Pairs, check_pace: bool, other_pace: bool, with_mix: bool = True
+) -> Comparable:
+    """Returns the estimates of the benchmarks as a whole, and of the classes unless there is only one benchmark.
+
+    A benchmark is compared by its undisturbed launches if at least `ENOUGH` of its cases have some on both sides; otherwise by
+    all launches, since a choice among few would not be like with like.
+    """
+    places: dict[str, list[int]] = {}
+    for place, index in enumerate(pairs.a.tolist()):
+        places.setdefault(a.benchmarks[index], []).append(place)
+    choice = _Choice(a, b)
+    groups = choice.choose({name: (pairs.a[where], pairs.b[where]) for name, where in places.items()})
+    classes = by_class({n: _split(a, g) for n, g in groups.items()}, lambda kind_and_cases: kind_and_cases[0])
     several = len(groups) > 1
-    classes = by_class({name: cases.pairs for name, cases in groups.items()}, _result) if several else {}
-    parts = {
-        kind: [_Cases(tuple(members), groups[name].disturbed) for name, members in of_class.items()]
-        for kind, of_class in classes.items()
-    }
-    summed = _combine(list(parts.values()))
-    tables = 2 if several else 1
-    judged = judge(_moderate(list(groups.values()), benchmarks), tables), judge(summed, tables)
-    of_classes = tuple(
-        _whole(kind, tuple(classes[kind]), cases, e, j, same_machine, other_pace)
-        for (kind, cases), e, j in zip(parts.items(), summed, judged[1], strict=True)
-    )
-    return of_classes, tuple(
-        _whole(name, (), [cases], e, j, same_machine, other_pace)
-        for (name, cases), e, j in zip(groups.items(), benchmarks, judged[0], strict=True)
-    )
+    parts = {kind: {n: cases for n, [(_, cases)] in of.items()} for kind, of in classes.items() if several}
+    estimates = choice.estimate([[cases] for cases in groups.values()])
+    return Comparable(
+        a=a, b=b, check_pace=check_pace, other_pace=other_pace, with_mix=with_mix, groups=groups,
+        benchmarks=_moderate(list(groups.values()), estimates), few=[e.freedom < FEWEST_DEGREES for e in estimates],
+        parts=parts, classes=choice.combine([list(of_class.values()) for of_class in parts.values()]),
+    )  # fmt: skip
+
+
+def judge_wholes(comparables: Sequence[Comparable], further_tables: int = 0) -> list[Tables]:
+    """Returns for each pair of sides the classes, and the benchmarks as a whole, with calls.
+
+    The calls are corrected for the number of all benchmarks and of all classes of all pairs together. `further_tables`: other
+    tables of the same page, each with its own correction.
+    """
+    tables = further_tables + (2 if any(c.parts for c in comparables) else 1)
+    of_classes = iter(judge([e for c in comparables for e in c.classes], tables))
+    of_benchmarks = iter(judge([e for c in comparables for e in c.benchmarks], tables))
+    judged = []
+    for c in comparables:
+        classes = tuple(
+            _whole(c, kind, tuple(parts), list(parts.values()), e, False, next(of_classes))
+            for (kind, parts), e in zip(c.parts.items(), c.classes, strict=True)
+        )
+        benchmarks = tuple(
+            _whole(c, name, (), [cases], e, few, next(of_benchmarks))
+            for (name, cases), e, few in zip(c.groups.items(), c.benchmarks, c.few, strict=True)
+        )
+        judged.append((classes, benchmarks))
+    return judged
+
+
+def by_class(groups: Mapping[str, Iterable[T]], class_of: Callable[[T], Class]) -> dict[str, dict[str, list[T]]]:
+    """Returns for each class the cases of each benchmark in it."""
+    classes: dict[str, dict[str, list[T]]] = {kind: {} for kind in CLASSES}
+    for name, members in groups.items():
+        for member in members:
+            classes[class_of(member)].setdefault(name, []).append(member)
+    return {kind: of_class for kind, of_class in classes.items() if of_class}
+
+
+def _split(table: LaunchTable, cases: _Cases) -> list[tuple[Class, _Cases]]:
+    """Returns the cases of a benchmark for each class."""
+    kinds = [table.kinds[index] for index in cases.a.tolist()]
+    if len(set(kinds)) == 1:
+        return [(kinds[0], cases)]
+    places = {kind: [i for i, other in enumerate(kinds) if other == kind] for kind in dict.fromkeys(kinds)}
+    return [(kind, _Cases(cases.a[of], cases.b[of], cases.disturbed)) for kind, of in places.items()]
 
 
 def _moderate(groups: Sequence[_Cases], estimates: Sequence[Estimate]) -> list[Estimate]:
@@ -111,114 +163,119 @@ def _moderate(groups: Sequence[_Cases], estimates: Sequence[Estimate]) -> list[E
     return [next(drawn[g.disturbed]) for g in groups]
 
 
-def _combine(classes: Sequence[Sequence[_Cases]]) -> list[Estimate]:
-    """Returns the estimate of each class of benchmarks."""
-    every = [part for parts in classes for part in parts]
-    of_parts = iter(_moderate(every, [_estimate([part]) for part in every]))
-    estimates = []
-    for parts in classes:
-        roots = [math.sqrt(len(part.pairs)) for part in parts]
-        weights = [root / sum(roots) for root in roots]
-        estimates.append(combine(add_floor(_estimate(parts)), [next(of_parts) for _ in parts], weights))
-    return estimates
+# --------------------------------------------------------------------------- which launches
 
 
-def by_class(groups: Mapping[str, Sequence[T]], result_of: Callable[[T], Result]) -> dict[str, dict[str, list[T]]]:
-    """Returns for each class the cases of each benchmark in it."""
-    classes: dict[str, dict[str, list[T]]] = {kind: {} for kind in CLASSES}
-    for name, members in groups.items():
-        for member in members:
-            classes[find_class(result_of(member))].setdefault(name, []).append(member)
-    return {kind: of_class for kind, of_class in classes.items() if of_class}
+class _Choice:
+    """Chooses the launches of two sides that are compared, and estimates their difference."""
+
+    def __init__(self, a: LaunchTable, b: LaunchTable) -> None:
+        self.a, self.b = a, b
+        self.clean = tuple(np.where(t.disturbed_cases, 0, t.count(clean=True)) for t in (a, b))
+
+    def choose(self, benchmarks: Mapping[str, tuple[Indexes, Indexes]]) -> dict[str, _Cases]:
+        """Returns the cases of each benchmark: the first candidates whose launches show how much they differ, or the last."""
+        left = {name: self._list_candidates(a, b) for name, (a, b) in benchmarks.items()}
+        chosen: dict[str, _Cases] = {}
+        while left:
+            estimates = self.estimate([candidates[:1] for candidates in left.values()])
+            for (name, candidates), e in zip(list(left.items()), estimates, strict=True):
+                first = candidates.pop(0)
+                if e.freedom >= FEWEST_DEGREES or not candidates:
+                    chosen[name] = replace(first, estimate=e)
+                    del left[name]
+        return {name: chosen[name] for name in benchmarks}
+
+    def _list_candidates(self, a: Indexes, b: Indexes) -> list[_Cases]:
+        fewest = np.minimum(self.clean[0][a], self.clean[1][b])
+        flags = [of for of in (fewest > 1, fewest > 0) if of.any() and of.sum() >= ENOUGH * len(a)]
+        return [*(_Cases(a[of], b[of], False) for of in flags), _Cases(a, b, disturbed=bool((fewest == 0).any()))]
+
+    def estimate(self, groups: Sequence[Sequence[_Cases]]) -> list[Estimate]:
+        """Returns the estimate of each group of benchmarks, the blocks of time of its benchmarks together.
+
+        A benchmark weighs by the square root of the number of its cases: neither a lone case nor 151 kernels decide for a class.
+        """
+        known = [group[0].estimate if len(group) == 1 else None for group in groups]
+        unknown = [group for group, estimate in zip(groups, known, strict=True) if estimate is None]
+        weights, clean = list(map(_weigh, unknown)), list(map(_clean, unknown))
+        of_a = zip((_joined([cases.a for cases in group]) for group in unknown), clean, strict=True)
+        of_b = zip((_joined([cases.b for cases in group]) for group in unknown), clean, strict=True)
+        sums = zip(sum_groups(self.a, list(of_a), weights), sum_groups(self.b, list(of_b), weights), strict=True)
+        fresh = (contrast(a, b, (self.a.is_group, self.b.is_group)) for a, b in sums)
+        return [estimate or next(fresh) for estimate in known]
+
+    def combine(self, classes: Sequence[Sequence[_Cases]]) -> list[Estimate]:
+        """Returns the estimate of each class of benchmarks."""
+        every = [part for parts in classes for part in parts]
+        of_parts = iter(_moderate(every, self.estimate([[part] for part in every])))
+        estimates = []
+        for parts, together in zip(classes, self.estimate(classes), strict=True):
+            roots = [math.sqrt(len(part.a)) for part in parts]
+            weights = [root / sum(roots) for root in roots]
+            estimates.append(combine(moderate([together])[0], [next(of_parts) for _ in parts], weights))
+        return estimates
 
 
-def _result(member: Member) -> Result:
-    return member[0].a
+def _list_cases(a: LaunchTable, b: LaunchTable, groups: Sequence[_Cases]) -> tuple[Compared, Compared]:
+    return (a, _joined([g.a for g in groups])), (b, _joined([g.b for g in groups]))
 
 
-def _choose(pairs: Sequence[Match]) -> _Cases:
-    every = tuple(_members(map(with_disturbed_launches, pairs)))
-    clean = tuple(_members(p for p in pairs if "DISTURBED" not in (p.a.verdict.level, p.b.verdict.level)))
-    repeated = tuple(member for member in clean if min(map(len, member[1:])) > 1)
-    for chosen in (repeated, clean):
-        if len(chosen) >= ENOUGH * len(every) and _estimate([_Cases(chosen, False)]).freedom >= FEWEST_DEGREES:
-            return _Cases(chosen, False)
-    return _Cases(clean, False) if len(clean) == len(every) else _Cases(every, True)
+def _weigh(groups: Sequence[_Cases]) -> Array:
+    roots = _joined([np.full(len(g.a), 1 / math.sqrt(len(g.a))) for g in groups])
+    weights: Array = roots / roots.sum()
+    return weights
 
 
-def _members(pairs: Iterable[Match]) -> Iterator[Member]:
-    for pair in pairs:
-        sides = find_sides(pair)
-        if not isinstance(sides, str):
-            yield (pair, *sides)
+def _clean(groups: Sequence[_Cases]) -> Flags:
+    return _joined([np.full(len(g.a), not g.disturbed) for g in groups])
 
 
-# --------------------------------------------------------------------------- the blocks of time
-
-
-def _estimate(groups: Sequence[_Cases]) -> Estimate:
-    """Returns the estimate of all these benchmarks, their blocks of time together.
-
-    A benchmark weighs by the square root of the number of its cases: neither a lone case nor 151 kernels decide for a class.
-    """
-    members = [member for cases in groups for member in cases.pairs]
-    weights = np.array([1 / math.sqrt(len(cases.pairs)) for cases in groups for _ in cases.pairs])
-    return estimate(_times(members, 0), _times(members, 1), weights / weights.sum())
-
-
-def _times(members: Sequence[Member], side: int) -> Array:
-    results = [(pair.a, pair.b)[side] for pair, *_ in members]
-    rows = [launches[side] for _, *launches in members]
-    block_of = _blocks(results, {number for row in rows for number in row})
-    times = np.full((len(rows), len(set(block_of.values()))), np.nan)
-    for i, row in enumerate(rows):
-        of_blocks: dict[int, list[float]] = {}
-        for number, middle in zip(row, medians(list(row.values())).tolist(), strict=True):
-            of_blocks.setdefault(block_of[number], []).append(math.log(middle))
-        for block, logs in of_blocks.items():
-            times[i, block] = fmean(logs)
-    return times
-
-
-def _blocks(results: Sequence[Result], launches: set[int]) -> dict[int, int]:
-    """Returns the number of the block of each launch. Launches without a time are blocks of their own."""
-    began: dict[int, float] = {}
-    for record in (r for result in results for r in result.records):
-        at = record.surroundings.began
-        if at is not None and record.launch in launches:
-            began[record.launch] = min(at, began.get(record.launch, math.inf))
-    blocks: dict[int, int] = {}
-    count, start = 0, -math.inf
-    for number in sorted(launches, key=lambda number: (began.get(number, math.inf), number)):
-        at = began.get(number)
-        if at is None or at - start > BLOCK:
-            count, start = count + 1, math.inf if at is None else at
-        blocks[number] = count - 1
-    return blocks
+def _joined(parts: Sequence[AnyArray]) -> AnyArray:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 # --------------------------------------------------------------------------- the call
 
 
 def _whole(
-    name: str, members: tuple[str, ...], groups: Sequence[_Cases], e: Estimate, j: Judgement, same_machine: bool,
-    other_pace: bool,
+    c: Comparable, name: str, members: tuple[str, ...], groups: Sequence[_Cases], e: Estimate, few: bool,
+    j: Judgement,
 ) -> Whole:  # fmt: skip
-    pairs = [pair for cases in groups for pair, *_ in cases.pairs]
     unclear = None
-    other = find_other_pace([p.a for p in pairs], [p.b for p in pairs]) if same_machine else None
-    if other and other_pace:
+    clean = _clean(groups)
+    sides = _list_cases(c.a, c.b, groups)
+    is_paced = c.check_pace and (c.other_pace or j.call in ("FASTER", "SLOWER"))
+    rows = [(table, table.rows(cases, clean)) for table, cases in sides] if is_paced else []
+    other = find_other_pace(*(read_table(table, of) for table, of in rows)) if rows else None
+    if other and c.other_pace:
         j = widen(j, other.ratio**-STEEPEST)
-    if other and (other_pace or j.call in ("FASTER", "SLOWER")):
-        j, unclear = replace(j, call="UNCLEAR"), Unclear("other pace", other.sentence + _expected(groups))
-    elif j.call == "UNCLEAR" and e.freedom < FEWEST_DEGREES:
+    if other:
+        expected = explain_by_pace(rows)
+        explained = (
+            "" if expected is None else f" The pace alone explains {expected:.2f} times the time, as the launches show."
+        )
+        j, unclear = replace(j, call="UNCLEAR"), Unclear("other pace", other.sentence + explained)
+    elif j.call == "UNCLEAR" and few:
         unclear = Unclear("few launches", "One launch per run cannot show how much launches differ.")
     elif j.call == "UNCLEAR":
         unclear = Unclear("too wide", f"Only a difference of {percent(j.smallest)} or more would be found.")
     disturbed = any(cases.disturbed for cases in groups)
-    return Whole(name=name, members=members, cases=len(pairs), disturbed=disturbed, unclear=unclear, **vars(j))
+    runs = _count_runs(e, j.smallest, c.a.is_group and c.b.is_group) if j.call == "UNCLEAR" else None
+    mix = compare_mix(*sides, clean, _weigh(groups), j) if c.with_mix else None
+    return Whole(
+        name=name,
+        members=members,
+        cases=len(clean),
+        disturbed=disturbed,
+        unclear=unclear,
+        runs=runs,
+        mix=mix,
+        **vars(j),
+    )
 
 
-def _expected(groups: Sequence[_Cases]) -> str:
-    expected = explain_by_pace([member for cases in groups for member in cases.pairs])
-    return "" if expected is None else f" The pace alone explains {expected:.2f} times the time, as the launches show."
+def _count_runs(e: Estimate, smallest: float, groups: bool) -> int:
+    """Returns the runs of each side that find `WANTED`: the error falls with the square root of the number of blocks."""
+    factor = ((math.log1p(smallest) - e.least) / (math.log1p(WANTED) - e.least)) ** 2
+    return max(2, math.ceil(factor * (2 / e.share if groups else 1.0)))

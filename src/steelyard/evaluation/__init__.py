@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from steelyard import findings, records
-from steelyard.evaluation import energy, evaluation_cache
+from steelyard.evaluation import energy, evaluation_cache, foreign_results
 from steelyard.garbage_collection import uncollected
 from steelyard.machine.limits import limits
 from steelyard.machine.settings import is_virtual
@@ -33,6 +33,8 @@ def evaluate(path: Path, paths: Sequence[Path] = ()) -> Evaluation:
         power = read_power(path)
     run = replace(run, notes=(*run.notes, *power.unread, *remembered.unread(run, paths)))
     catalogued = catalogue.find(remembered.folders(run, paths))
+    if run.imported:
+        return findings.judge(foreign_results.evaluate_imported(run, run.imported, catalogued))
     benchmarks = {name: catalogued[name] for name in list_benchmarks(run) if name in catalogued}
     name = evaluation_cache.make_key(path, digest.result(), benchmarks)
     with uncollected():

@@ -1,4 +1,8 @@
-"""Findings: one rule per file with `find(evaluation) -> list[Finding]`, in this folder's groups and each wing's `findings`."""
+"""Findings: one rule per file with `find(evaluation) -> list[Finding]`, in this folder's groups and each wing's `findings`.
+
+A rule gets the results of the start without changes (see `plan.variants`), or those of all variants if it has `EVERY_VARIANT`.
+Rules that have `IMPORTED` judge imported runs, whose results have no records, and all others judge measured runs.
+"""
 
 import importlib
 import pkgutil
@@ -11,6 +15,7 @@ from types import ModuleType
 from steelyard import doors
 from steelyard.findings import durations
 from steelyard.model import Evaluation, Finding
+from steelyard.statistics.results.variants import plain
 from steelyard.words import plural
 
 ORDER = {"serious": 0, "notice": 1, "good": 2, "undecided": 3}
@@ -53,12 +58,19 @@ def rule(name: str) -> ModuleType:
 def judge(evaluation: Evaluation) -> Evaluation:
     """Returns the evaluation with the findings of all rules, ordered by weight."""
     findings: list[Finding] = []
+    unchanged = plain(evaluation)
     for name, module in rules().items():
         try:
-            findings += importlib.import_module(module).find(evaluation)
+            rule_module = importlib.import_module(module)
+            if (unchanged.run.imported is not None) != hasattr(rule_module, "IMPORTED"):
+                continue
+            findings += rule_module.find(evaluation if hasattr(rule_module, "EVERY_VARIANT") else unchanged)
         except Exception as error:  # a rule that fails must not hide the findings of the others
             findings.append(_failed_rule(name, error))
-    return replace(evaluation, findings=durations.state(ranked(findings), evaluation))
+    ordered = ranked(findings)
+    # How long a remedy takes is unknown on a machine that Steelyard did not describe.
+    stated = ordered if evaluation.run.imported else durations.state(ordered, evaluation)
+    return replace(evaluation, findings=stated)
 
 
 def _failed_rule(rule: str, error: Exception) -> Finding:

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from steelyard.mpi import VARIABLES
+
 _LONG = 200  # letters of a cause
 _RULE = re.compile(r"^[-=*]{20,}\s*$", re.MULTILINE)  # Open MPI and Hydra put their messages between such lines
 # Messages that name no cause.
@@ -32,10 +34,6 @@ _LINES = tuple(
     )
 )
 _STACK = re.compile(r"^\w+\(\d+\)\.*: (\S.*)$", re.MULTILINE)
-# Variables that launchers and the libraries below MPI read; LD_PRELOAD counts where the output speaks of it.
-_PRESET = re.compile(
-    r"(OMPI_MCA|PRTE_MCA|PMIX_MCA|MPIR_CVAR|MPICH|HYDRA|I_MPI|FI|UCX|MV2|MVP|PSM[23]?|OPAL|OSHMEM)_\w+"
-)
 _SHOWN = 3  # variables that a sentence names
 
 
@@ -80,7 +78,8 @@ def presets(output: str, environment: Mapping[str, str], started: bool) -> str:
 
     `environment` is the user's. If the ranks have `started`, only variables count that the output names.
     """
-    names = [name for name in sorted(environment) if _PRESET.fullmatch(name) and not (started and name not in output)]
+    names = [name for name in sorted(environment) if VARIABLES.fullmatch(name) and not (started and name not in output)]
+    # LD_PRELOAD counts where the output speaks of it.
     if environment.get("LD_PRELOAD") and "preload" in output.lower():
         names.append("LD_PRELOAD")
     # A variable whose parameter the output speaks of comes first: "btl" of OMPI_MCA_btl.

@@ -11,6 +11,7 @@ from steelyard.machine import openmp
 from steelyard.machine.rank_placement import PAIRS, place_ranks
 from steelyard.model import Launch, Machine, Parameters, Site
 from steelyard.mpi import Job, Order, Transport
+from steelyard.plan.variants import find
 
 Started = tuple[list[str], dict[str, str]]  # command line, environment
 
@@ -19,12 +20,18 @@ def start(site: Site, machine: Machine, launch: Launch, program: Path) -> Starte
     """Returns the command line and the environment of a launch. All its cases have the same start as the first one."""
     parameters = launch.cases[0].parameters
     if "mpi" not in parameters:
-        around = local.environment(machine)
+        around = {**local.environment(machine), **variant_environment(site, parameters)}
         by_openmp = parameters.get("model") == "openmp"
         return local.argv(program), openmp.environment(machine, parameters, around) if by_openmp else around
     asked = job(site, machine, parameters, program)
     starter = launcher(site.launcher)
     return starter.argv(asked), starter.environment(asked, local.environment(machine))
+
+
+def variant_environment(site: Site, parameters: Parameters) -> Mapping[str, str]:
+    """Returns the environment variables that the variant of a case sets."""
+    variant = find(site.variants, parameters)
+    return variant.environment if variant else {}
 
 
 def ranks_per_node(parameters: Parameters) -> int | None:
@@ -40,6 +47,8 @@ def job(site: Site, machine: Machine, parameters: Parameters, program: Path) -> 
     """The job of a case with these parameters."""
     ranks, placement = int(parameters["ranks"]), str(parameters.get("placement", "compact"))
     per_node = ranks_per_node(parameters)
+    variant = find(site.variants, parameters)
+    options, environment = (variant.options, variant.environment) if variant else ((), {})
     return Job(
         program=Path(os.path.abspath(program)),
         ranks=ranks,
@@ -49,7 +58,8 @@ def job(site: Site, machine: Machine, parameters: Parameters, program: Path) -> 
         mapping=cast(Order, parameters.get("mapping", "block")),
         transport=cast(Transport, parameters.get("transport", "default")),
         cpus=place_ranks(machine, ranks, per_node, placement),
-        extra=site.extra,
+        extra=(*site.extra, *options),
+        environment=environment,
     )
 
 

@@ -15,12 +15,14 @@ from steelyard.machine.libraries import find_libraries
 from steelyard.machine.limits import explain_absent, limits
 from steelyard.machine.memory_modules import read_modules
 from steelyard.machine.memory_nodes import free_memory, main_nodes
+from steelyard.machine.network import read_networks
 from steelyard.machine.processors import architecture_of, identify, read_cpuinfo
 from steelyard.machine.settings import read_settings
+from steelyard.machine.sockets import read_sub_numa_clustering
 from steelyard.machine.system_file import load_system
 from steelyard.machine.tools import find_tools
 from steelyard.machine.topology import Topology, allowed_cpus, allowed_memory, read_topology
-from steelyard.model import Machine, Setting
+from steelyard.model import Cluster, Equipment, Machine, Setting
 
 __all__ = ["describe"]
 
@@ -85,6 +87,9 @@ def describe(root: Path = Path("/"), system_file: Path | None = None, whole: boo
         devices=find_devices() if files.live and whole else (),
         libraries=find_libraries() if files.live and whole else (),
         enclosures=given.enclosures if given else (),
+        equipment=given.equipment if given else Equipment(),
+        cluster=given.cluster if given else Cluster(),
+        networks=read_networks(root, host) if whole else (),
     )
     ceilings = limits(machine, None)
     if processor.fma_width is None and "flops" not in ceilings:
@@ -184,5 +189,6 @@ def _settings(
             source,
             "" if online else f"neither {source} nor /proc/cpuinfo contains it",
         ),
+        read_sub_numa_clustering(topology.cores),
     ]
     return tuple(sorted([*read_settings(files, cpuinfo), *allotted, modules], key=lambda setting: setting.name))

@@ -1,7 +1,8 @@
 """Lists of hosts as Slurm, Flux, pdsh and ClusterShell write them: n[1-3,07],x."""
 
 import re
-from itertools import product
+from collections.abc import Sequence
+from itertools import groupby, product
 from math import prod
 
 # Slurm's limit of a bracket's range (MAX_RANGE), larger than any cluster.
@@ -10,6 +11,16 @@ _NAME = re.compile(r"(?:[^\[\],\s]|\[[^\[\]\s]+\])+")
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?:/([1-9]\d{0,8}))?)?", re.ASCII)
 # A comma outside of brackets: no closing bracket follows before an opening one.
 OUTSIDE = r",(?![^\[]*\])"
+
+
+def short_name(host: str) -> str:
+    """Returns 'n1' for 'n1.cluster.org'. An address stays unchanged."""
+    import ipaddress
+
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        return host.partition(".")[0]
 
 
 def expand(text: str) -> tuple[str, ...]:
@@ -30,6 +41,23 @@ def expand(text: str) -> tuple[str, ...]:
             raise ValueError(f"'{text}' names more than {MOST_HOSTS} hosts")
         names += map("".join, product(*choices))
     return tuple(names)
+
+
+def compress(hosts: Sequence[str]) -> str:
+    """('n1', 'n2', 'n3', 'n7', 'x') → 'n[1-3,7],x': a short text that `expand` reads back, in the order of the hosts."""
+    words: list[str] = []
+    # A name without a number is no part of a list of numbers.
+    for (prefix, numbered), group in groupby(hosts, lambda h: (h.rstrip("0123456789"), h[-1:].isdigit())):
+        spans: list[tuple[str, str]] = []
+        if not numbered:
+            words += group
+            continue
+        for digits in (host[len(prefix) :] for host in group):
+            follows = spans and digits == str(int(spans[-1][1]) + 1).zfill(len(spans[-1][1]))
+            spans[-1:] = [(spans[-1][0], digits)] if follows else [*spans[-1:], (digits, digits)]
+        ranges = ",".join(first if first == last else f"{first}-{last}" for first, last in spans)
+        words.append(f"{prefix}[{ranges}]" if any(c in ranges for c in ",-") else prefix + ranges)
+    return ",".join(words)
 
 
 def _numbers(inside: str, text: str) -> list[str]:

@@ -11,8 +11,9 @@ POLICIES = (
     "active",
     "passive",
 )  # the runtime's own choice; to turn, or to sleep, where there is nothing to do
-# The runtimes' own words for what is said in OpenMP's.
+# Variables that are set for each case, or removed: also the runtimes' own words for what is said in OpenMP's.
 _OTHERS = ("GOMP_CPU_AFFINITY", "KMP_AFFINITY", "OMP_PLACES", "OMP_PROC_BIND", "OMP_WAIT_POLICY", "OMP_DYNAMIC")
+SET = ("OMP_NUM_THREADS", *_OTHERS)
 
 
 def environment(machine: Machine, parameters: Parameters, around: Mapping[str, str]) -> dict[str, str]:

@@ -1,7 +1,9 @@
 """The socket of each processor: by the kernel's numbers where they are unambiguous, else by the sets of siblings."""
 
+from collections.abc import Sequence
+
 from steelyard.machine.files import KernelFiles
-from steelyard.model import Cache, Core
+from steelyard.model import Cache, Core, Setting
 
 _CPU = "/sys/devices/system/cpu"
 _TREE = "/sys/firmware/devicetree/base/cpus"
@@ -55,3 +57,20 @@ def merge_clusters(
     merged = sorted((core.node, core.cpus) for core in cores)
     first = min((core.socket for core in cores), default=0)
     return tuple(Core(number, first, node, cpus) for number, (node, cpus) in enumerate(merged))
+
+
+def read_sub_numa_clustering(cores: Sequence[Core]) -> Setting:
+    """Returns whether the firmware splits each socket into several memory nodes (Sub-NUMA Clustering, Cluster-on-Die, NPS).
+
+    No file states it, so it follows from the nodes of the cores of each socket.
+    """
+    name, source = "sub_numa_clustering", "/sys/devices/system/node"
+    nodes: dict[int, set[int]] = {}
+    for core in cores:
+        nodes.setdefault(core.socket, set()).add(core.node)
+    counts = sorted({len(of_socket) for of_socket in nodes.values()})
+    if not counts:
+        return Setting(name, None, source, "the sockets of the cores are unknown")
+    if counts == [1]:
+        return Setting(name, "off", source)
+    return Setting(name, f"{' or '.join(map(str, counts))} memory nodes in a socket", source)

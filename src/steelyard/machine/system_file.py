@@ -1,20 +1,20 @@
 """Reads a system file (TOML): what the user knows about a machine and its own files do not tell."""
 
-from collections import Counter
 from dataclasses import dataclass
 from importlib.resources import files as package_files
 from pathlib import Path
 
 from steelyard.errors import UsageError, nearest
 from steelyard.files import is_file
-from steelyard.machine import hostlist
-from steelyard.model import Enclosure, Limit
+from steelyard.machine import cluster_file
+from steelyard.model import Cluster, Enclosure, Equipment, Limit
 from steelyard.settings_file import read_settings
 
 _CHANNEL_BYTES = 8  # JEDEC: 64 bits of data a transfer
 # No machine has less: a smaller number was meant in M, G or T. None has more, either.
 _LEAST, _MOST = 1e6, 1e24
 _CHANNELS = 1_000_000  # at most
+_MOST_WHOLE, _MOST_PRICE = 10**9, 1e12
 _KEYS = {
     "name": "a text",
     "notes": "a text or a list of texts",
@@ -23,11 +23,17 @@ _KEYS = {
     "memory_rate": "transfers per second: 2133 MT/s is written 2133e6",
     "network_bandwidth": "bytes per second of a node's link, each way: 100 Gbit/s is written 12.5e9",
     "flops": "double precision flop per second: 1.2 Tflop/s is written 1.2e12",
-    "enclosures": "a table, the smallest kind first, each with a list of lists of hosts: blade = ['n[1-15]', 'n[16-30]']",
+    "cores_per_node": "a whole number",
+    "nodes_per_enclosure": "a whole number: the nodes of the smallest unit that is mounted in a rack",
+    "rack_units_per_enclosure": "a number of rack units: a chassis of 7 U is written 7",
+    "price_per_node": "a number, in the currency of the key 'currency'",
+    "price_per_kwh": "a number, in the currency of the key 'currency'",
+    "currency": "a text such as 'EUR'",
+    **cluster_file.KEYS,
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SystemFile:
     """The content of a system file. `name` None: it gives none."""
 
@@ -35,6 +41,8 @@ class SystemFile:
     limits: dict[str, Limit]
     notes: tuple[str, ...]
     enclosures: tuple[Enclosure, ...]
+    equipment: Equipment
+    cluster: Cluster
 
 
 def shipped_systems() -> dict[str, Path]:
@@ -55,7 +63,8 @@ def find_system(name: str) -> Path:
 
 def load_system(path: Path) -> SystemFile:
     """Reads and checks `path`. Raises UsageError with the file, the key, and what is expected there."""
-    content = read_settings(path, "The system file").content
+    file = read_settings(path, "The system file")
+    content = file.content
     for key in content:
         if key not in _KEYS:
             raise UsageError(f"The system file '{path}' has an unknown key '{key}'. {nearest(key, _KEYS)}")
@@ -66,7 +75,56 @@ def load_system(path: Path) -> SystemFile:
     notes = [notes] if isinstance(notes, str) else notes
     if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
         raise _wrong(path, "notes", notes)
-    return SystemFile(name, _limits(path, content), tuple(notes), _enclosures(path, content.get("enclosures", {})))
+    enclosures = cluster_file.read_enclosures(file)
+    cluster = cluster_file.read_cluster(file, enclosures)
+    return SystemFile(
+        name=name,
+        limits=_limits(path, content),
+        notes=tuple(notes),
+        enclosures=enclosures,
+        equipment=_equipment(path, content),
+        cluster=cluster,
+    )
+
+
+def _equipment(path: Path, content: dict[str, object]) -> Equipment:
+    """Returns what a node needs and costs. Keys that have a meaning only together are given together."""
+    whole = {key: _bounded(path, content, key, 1, _MOST_WHOLE) for key in ("cores_per_node", "nodes_per_enclosure")}
+    if odd := next((key for key, value in whole.items() if value is not None and value % 1), None):
+        raise _wrong(path, odd, content[odd])
+    units = _bounded(path, content, "rack_units_per_enclosure", 0.01, _MOST_WHOLE)
+    prices = {key: _bounded(path, content, key, 0, _MOST_PRICE) for key in ("price_per_node", "price_per_kwh")}
+    currency = content.get("currency", "")
+    if not isinstance(currency, str) or ("currency" in content and not currency.strip()):
+        raise _wrong(path, "currency", currency)
+    priced = next((key for key, value in prices.items() if value is not None), None)
+    if priced and not currency:
+        raise UsageError(
+            f"The system file '{path}' gives {priced} = {content[priced]} without a currency. "
+            "Add the key 'currency', such as: currency = 'EUR'"
+        )
+    if (units is None) != (whole["nodes_per_enclosure"] is None):
+        names = ("rack_units_per_enclosure", "nodes_per_enclosure")
+        given, absent = names if units is not None else names[::-1]
+        raise UsageError(f"The system file '{path}' gives '{given}' without '{absent}' ({_KEYS[absent]}).")
+    cores, nodes = (None if value is None else int(value) for value in whole.values())
+    return Equipment(
+        cores_per_node=cores,
+        nodes_per_enclosure=nodes,
+        rack_units_per_enclosure=units,
+        price_per_node=prices["price_per_node"],
+        price_per_kwh=prices["price_per_kwh"],
+        currency=currency.strip(),
+    )
+
+
+def _bounded(path: Path, content: dict[str, object], key: str, least: float, most: float) -> float | None:
+    value = content.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise _wrong(path, key, value)
+    return float(value)
 
 
 def _limits(path: Path, content: dict[str, object]) -> dict[str, Limit]:
@@ -99,36 +157,8 @@ def _limits(path: Path, content: dict[str, object]) -> dict[str, Limit]:
     return limits
 
 
-def _enclosures(path: Path, given: object) -> tuple[Enclosure, ...]:
-    """Each with its hosts written out. A host stands in one enclosure of a kind, or in none."""
-    if not isinstance(given, dict):
-        raise _wrong(path, "enclosures", given)
-    enclosures: list[Enclosure] = []
-    for kind, lists in given.items():
-        if not isinstance(lists, list) or not all(isinstance(text, str) and text for text in lists):
-            raise _wrong(path, "enclosures", {kind: lists})
-        try:
-            of_kind = [Enclosure(kind, hostlist.expand(text)) for text in lists]
-        except ValueError as problem:
-            raise UsageError(f"The system file '{path}', key 'enclosures', '{kind}': {problem}.") from None
-        hosts = [host for enclosure in of_kind for host in enclosure.hosts]
-        twice = next((host for host, times in Counter(hosts).items() if times > 1), None)
-        if twice is not None:
-            raise UsageError(
-                f"The system file '{path}', key 'enclosures', puts the host '{twice}' into two enclosures of the kind "
-                f"'{kind}'. Name each host only once for each kind."
-            )
-        enclosures += of_kind
-    return tuple(enclosures)
-
-
 def _positive(path: Path, content: dict[str, object], key: str) -> float | None:
-    value = content.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not _LEAST <= value <= _MOST:
-        raise _wrong(path, key, value)
-    return float(value)
+    return _bounded(path, content, key, _LEAST, _MOST)
 
 
 def _wrong(path: Path, key: str, value: object) -> UsageError:

@@ -4,21 +4,31 @@ They have slots, since msgspec writes objects without slots without their defaul
 """
 
 from steelyard.model.benchmark import Axes, Benchmark, Metric, Source
+from steelyard.model.foreign import ForeignValue, Imported
 from steelyard.model.machine import (
+    UNCHANGED,
+    Attached,
     Cache,
+    Cluster,
     Core,
     Device,
     Enclosure,
+    Equipment,
     Host,
+    Interface,
     Library,
     Limit,
     Machine,
     MemoryModule,
+    Network,
     NumaNode,
     Setting,
     Site,
+    Switch,
     Tool,
     Toolchain,
+    Uplink,
+    Variant,
 )
 from steelyard.model.plan import Case, Effort, Launch, Plan, Sampling
 from steelyard.model.record import Check, Evidence, Record, Result, Value, Verdict
@@ -27,10 +37,11 @@ from steelyard.model.scalars import About, Better, Count, Level, Parameters, Rea
 
 # fmt: off
 __all__ = [
-    "About", "Axes", "Benchmark", "Better", "Cache", "Case", "Check", "Condition", "Core", "Count", "Device", "Effort",
-    "Enclosure", "Evaluation", "Evidence", "Factors", "Finding", "Had", "Host", "InTurn", "Launch", "Level", "Library", "Limit",
-    "Machine", "MemoryModule", "Metric", "NumaNode", "Parameters",
-    "Plan", "Reach", "Record", "Result", "Run", "Sampling", "Scalar", "Setting", "Shown",
-    "Site", "Source", "Tool", "Toolchain", "Value", "Verdict", "Whole",
+    "UNCHANGED",
+    "About", "Attached", "Axes", "Benchmark", "Better", "Cache", "Case", "Check", "Cluster", "Condition", "Core", "Count",
+    "Device", "Effort", "Enclosure", "Equipment", "Evaluation", "Evidence", "Factors", "Finding", "ForeignValue", "Had",
+    "Host", "Imported", "InTurn", "Interface", "Launch", "Level", "Library", "Limit", "Machine", "MemoryModule", "Metric",
+    "Network", "NumaNode", "Parameters", "Plan", "Reach", "Record", "Result", "Run", "Sampling", "Scalar", "Setting",
+    "Shown", "Site", "Source", "Switch", "Tool", "Toolchain", "Uplink", "Value", "Variant", "Verdict", "Whole",
 ]
 # fmt: on

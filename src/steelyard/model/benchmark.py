@@ -82,6 +82,7 @@ class Benchmark:
     limit: Callable[[str, Result, Machine], Limit | None]  # of the named metric
     figures: Callable[[tuple[Result, ...], Machine], tuple[Figure, ...]]
     roles: tuple[Role, ...] = ()  # that it plays for the whole run
+    heading: str = ""  # under which it stands if its group is none of Steelyard's; "": the name of the group
 
     def known_limit(self, metric: str, result: Result, machine: Machine) -> Limit | None:
         """Returns the limit; None also if the declaration fails on a damaged result or on another machine's description."""

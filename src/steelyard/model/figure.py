@@ -16,7 +16,11 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line, or one set of points. `low` and `high` give the interval; `published`: another system's, hidden at first."""
+    """One line, or one set of points. `low` and `high` give the interval; `published`: another system's, hidden at first.
+
+    `side`: the number of the side of the report that was measured; None in a report without other sides. `banded`: `low` and
+    `high` are a band from the least to the greatest run of a group.
+    """
 
     name: str
     x: tuple[float | str, ...]
@@ -25,15 +29,18 @@ class Series:
     high: tuple[float | None, ...] = ()
     published: bool = False
     connected: bool = True  # False: points without a line
+    side: int | None = None
+    banded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A line across a figure: a limit (`axis` "y") or a cache's size (`axis` "x")."""
+    """A line across a figure: a limit (`axis` "y") or a cache's size (`axis` "x"). `sides`: those that have it; (): all."""
 
     axis: Literal["x", "y"]
     at: float
     label: str
+    sides: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +63,10 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Plain data of a figure: "lines" (series), "heat" or "surface" (z over x and y), "bars" (series over names), "table"."""
+    """Plain data of a figure: "lines" (series), "heat" or "surface" (z over x and y), "bars" (series over names), "table".
+
+    `sides`: the names of the sides of a report that compares several, the baseline first.
+    """
 
     name: str  # a file's name: "triad-threads"
     title: str
@@ -74,3 +84,4 @@ class Figure:
     caption: str = ""
     headings: tuple[str, ...] = ()  # of a table
     cells: tuple[tuple[str, ...], ...] = ()  # of a table: its rows, with their units
+    sides: tuple[str, ...] = ()

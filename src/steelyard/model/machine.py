@@ -80,13 +80,30 @@ class Toolchain:
     flags: str
 
 
+UNCHANGED = "default"  # the variant of a start without changes
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A named change of the start of programs: variables of their environment, and further options of the launcher.
+
+    `mpi`: it changes only the programs of this MPI, named by its flavour or as in the records; "": those of all.
+    """
+
+    name: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
+    mpi: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The MPIs by their names in the plan, and the launcher: all that starts a parallel program besides the plan."""
+    """The MPIs by their names in the plan, the launcher and the variants: all that starts a program besides the plan."""
 
     mpis: Mapping[str, Tool] = field(default_factory=dict)
     launcher: str = "mpiexec"  # or the launcher of a scheduler, "srun"
     extra: tuple[str, ...] = ()  # further words for the launcher, as the user gave them
+    variants: tuple[Variant, ...] = ()  # besides the start without changes, in the order in which the user gave them
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +120,103 @@ class Enclosure:
 
     kind: str
     hosts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equipment:
+    """The cores, enclosure and price of a node, as the system file states them. None or "": not stated.
+
+    `rack_units_per_enclosure` are the rack units of an enclosure of `nodes_per_enclosure` nodes. The prices are in `currency`.
+    """
+
+    cores_per_node: int | None = None
+    nodes_per_enclosure: int | None = None
+    rack_units_per_enclosure: float | None = None
+    price_per_node: float | None = None
+    price_per_kwh: float | None = None
+    currency: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Uplink:
+    """The links from each switch of a kind to a switch of the kind `to`: their number, and the rate of each in bit/s.
+
+    A kind that is linked to itself: the switches of this kind are linked with each other.
+    """
+
+    to: str
+    links: int = 1
+    rate: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """A kind of switches. `each`: every enclosure of this kind has one for its nodes; "": there is one.
+
+    `hosts` are its nodes if it belongs to no enclosure; empty: all nodes that no other switch has. `node_rate` is the rate of the
+    link to each node in bit/s. Several `units` work side by side as one switch.
+    """
+
+    name: str
+    each: str = ""
+    hosts: tuple[str, ...] = ()
+    node_rate: float | None = None
+    units: int = 1
+    uplinks: tuple[Uplink, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """Machines beside the nodes, such as a file server: a name, their number, and their links to a switch."""
+
+    name: str
+    number: int
+    uplink: Uplink
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The switches of a cluster and the machines beside its nodes, as a system file gives them; `node` describes a node."""
+
+    node: str = ""
+    switches: tuple[Switch, ...] = ()
+    attached: tuple[Attached, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interface:
+    """A network interface of a host, or a port of an InfiniBand adapter. None: unknown; `reasons` has the reason by field.
+
+    `rto_min` is the smallest retransmission time-out of TCP in seconds: that of a route, or of the kernel (`rto_source`).
+    """
+
+    name: str
+    kind: str  # "Ethernet", "InfiniBand", "bond", "virtual" …
+    driver: str | None = None
+    firmware: str = ""
+    link_rate: float | None = None  # bit/s
+    duplex: str | None = None  # "full", "half"
+    mtu: int | None = None  # bytes
+    offloads: Mapping[str, bool] = field(default_factory=dict)  # "tso", "gso", "gro", "lro"
+    interrupts: Mapping[str, int] = field(default_factory=dict)  # their moderation: "rx_usecs", "adaptive_rx" …
+    flow_control: str | None = None  # "on", "off", "receive", "send"
+    rto_min: float | None = None
+    rto_source: str = ""
+    part_of: str = ""  # the bond or bridge that it belongs to
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """The network of hosts that have the same description: interfaces that are up, and settings of the kernel for TCP.
+
+    `reason`: why the network of these hosts is unknown.
+    """
+
+    hosts: tuple[str, ...]
+    interfaces: tuple[Interface, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,3 +276,6 @@ class Machine:
     hosts: tuple[Host, ...] = ()  # the hosts of a run's ranks; empty: only this machine
     libraries: tuple[Library, ...] = ()  # for each kind the library that our programs load
     enclosures: tuple[Enclosure, ...] = ()  # of a cluster, the smallest kind first; empty: not given
+    equipment: Equipment = Equipment()
+    cluster: Cluster = Cluster()  # given by a system file
+    networks: tuple[Network, ...] = ()  # of the hosts of a run, or of this machine; empty: not described

@@ -44,12 +44,22 @@ def to_json(value: Any) -> bytes:
         return msgspec.json.encode(visible(msgspec.to_builtins(value, enc_hook=other)))
 
 
+def to_msgpack(value: Any) -> bytes:
+    """Returns the value in MessagePack. Bytes stay bytes."""
+    try:
+        return msgspec.msgpack.encode(value, enc_hook=other)
+    except UnicodeEncodeError:  # a word of a command line that is not UTF-8
+        return msgspec.msgpack.encode(visible(msgspec.to_builtins(value, builtin_types=(bytes,), enc_hook=other)))
+
+
 def other(value: Any) -> Any:
     """Converts types that msgspec does not know: other mappings, arrays and numbers of NumPy."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, array):
         return value.tolist()
+    if isinstance(value, float):  # a number that carries more, such as a verdict
+        return float(value)
     return value.item()  # NumPy's numbers
 
 

@@ -1,9 +1,10 @@
 """The plan of a run: cases and launches."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
-from steelyard.model.scalars import Parameters
+from steelyard.model.scalars import Count, Parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +63,4 @@ class Plan:
     seed: int
     launches: tuple[Launch, ...]
     seconds: float  # expected duration without building
+    left_out: Mapping[str, Count] = field(default_factory=dict)  # cases by benchmark for which the budget has no time

@@ -73,6 +73,7 @@ class Value:
     `typical` is the median of all launches and samples, also of the disturbed ones. `best` is the value that the machine gives if
     nothing disturbs; None if this run did not show it. The value of another run lies within `now` if it follows right after
     this one, and within `later` at another hour, both with 95 %; None if only one launch was measured.
+    `statistic` says how another tool made the value, such as "best of 9"; "" for the medians of Steelyard.
     """
 
     value: float
@@ -84,6 +85,7 @@ class Value:
     best: float | None = field(default=None, kw_only=True)
     now: Span | None = field(default=None, kw_only=True)
     later: Span | None = field(default=None, kw_only=True)
+    statistic: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)

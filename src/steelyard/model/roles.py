@@ -22,7 +22,8 @@ class Headline:
 
     `name` identifies it in findings; a lower `order` comes earlier. `usual`: values that are preferred if they were measured.
     The fastest value of the parameter `best` is taken, clean or not, since other values are slower by their nature. `fits`:
-    whether a result may have this title. `of_memory`: the figure says so if its data fit into a cache.
+    whether a result may have this title. `of_memory`: the figure says so if its data fit into a cache. `says` explains the title
+    to readers who do not know the benchmark, before the conditions of the case.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Headline:
     best: str = ""
     fits: Callable[[Result], bool] = lambda result: True
     of_memory: bool = False
+    says: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +129,5 @@ class Placed:
     whole: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Counterpart:
-    """Results of its `kernel` can be compared with results that were published as benchmark `published` ("pingpong")."""
-
-    published: str
-    kernel: str
-
-
-Role = Headline | Peak | Bandwidth | TolerancePoint | PairsPoint | Witness | Waiting | Messages | Placed | Counterpart
+Role = Headline | Peak | Bandwidth | TolerancePoint | PairsPoint | Witness | Waiting | Messages | Placed
 """The roles of a benchmark in a run, for benchmarks of Steelyard and of other packages."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from steelyard.model.benchmark import Benchmark
+from steelyard.model.foreign import Imported
 from steelyard.model.machine import Machine, Site, Toolchain
 from steelyard.model.plan import Plan
 from steelyard.model.record import Record, Result
@@ -100,6 +101,7 @@ class Run:
     budget: float | None = None  # seconds asked for
     paths: tuple[str, ...] = ()  # folders with further benchmarks
     in_turn: InTurn | None = None
+    imported: Imported | None = None  # values of other tools instead of records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,16 +122,19 @@ class Condition:
     """The condition of the machine during a run. `shared`: others used its cores, memory or network at the same time.
 
     `had` has by kind of pace (`observed.Kind`) what the run had of it; `load` is the share of the launches in which other
-    processes used the measured processors. `causes` are the kinds of evidence that this condition explains.
+    processes used the measured processors. `causes` are the kinds of evidence that this condition explains. `foreign`: other
+    tools measured the values, so the condition is unknown.
     """
 
     shared: bool
     had: Mapping[str, Had]
     load: float
     causes: tuple[str, ...]
+    foreign: bool = False
 
 
 DEDICATED = Condition(shared=False, had={}, load=0.0, causes=())
+FOREIGN = Condition(shared=False, had={}, load=0.0, causes=(), foreign=True)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)  # weak references: see once_per_object.py

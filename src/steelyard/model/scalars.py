@@ -11,6 +11,7 @@ Count = Annotated[int, Meta(ge=0, lt=2**31)]
 Scalar = str | Whole | float | bool
 Parameters = Mapping[str, Scalar]
 Better = Literal["higher", "lower", "none"]
-Level = Literal["CLEAN", "UNSETTLED", "DISTURBED", "INVALID"]  # from the most to the least trusted
+# From the most to the least trusted. FOREIGN: another tool measured the value, so Steelyard cannot judge it.
+Level = Literal["CLEAN", "FOREIGN", "UNSETTLED", "DISTURBED", "INVALID"]
 Reach = Literal["figures", "machine", "program"]
 About = Literal["machine", "measurement"]

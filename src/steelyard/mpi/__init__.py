@@ -1,5 +1,6 @@
 """The MPIs that are known: one file a flavour, found by itself. Here is what a file declares, and what is asked of all."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -13,6 +14,10 @@ from steelyard.model import Host, Tool
 
 HOW_TO_INSTALL = "Install one: apt-get install libopenmpi-dev, or: steelyard mpi install openmpi"
 GROUP = "steelyard.mpi"  # the entry point by which another package adds a flavour
+# Variables that launchers and the libraries below MPI read.
+VARIABLES = re.compile(
+    r"(OMPI_MCA|PRTE_MCA|PMIX_MCA|MPIR_CVAR|MPICH|HYDRA|I_MPI|FI|UCX|MV2|MVP|PSM[23]?|OPAL|OSHMEM)_\w+"
+)
 # What the ranks must find in their environment on every host, where it is set.
 PASSED = ("STEELYARD_CPUS", "STEELYARD_MEMORY", "STEELYARD_NODES")
 

@@ -152,8 +152,8 @@ bool Bounds::memory_holds(const Pace& pace) const {
 }
 
 void Vigil::read(const Pace& pace) {
-  if (!std::isnan(pace.core_clock)) note(core_, bounds_.core_holds(pace), core_.earlier);
-  if (!std::isnan(pace.stream)) note(memory_, bounds_.memory_holds(pace), memory_.since);
+  if (!std::isnan(pace.core_clock)) note(core_, bounds_->core_holds(pace), core_.earlier);
+  if (!std::isnan(pace.stream)) note(memory_, bounds_->memory_holds(pace), memory_.since);
 }
 
 void Vigil::sampled(double seconds) {

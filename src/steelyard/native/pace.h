@@ -51,7 +51,7 @@ struct Bounds {
 // asked. statistics/validity/pace.py judges by the same rule what was recorded.
 class Vigil {
  public:
-  explicit Vigil(const Bounds& bounds) : bounds_(bounds) {}
+  explicit Vigil(const Bounds& bounds) : bounds_(&bounds) {}
   void read(const Pace& pace);
   void sampled(double seconds);
   // In the order of time; those since the last reading are still taken for undisturbed.
@@ -66,7 +66,7 @@ class Vigil {
   };
   void note(Side& side, bool holds, std::size_t from);
 
-  const Bounds& bounds_;
+  const Bounds* bounds_;
   Side core_, memory_;
   std::vector<double> seconds_;
   std::vector<bool> disturbed_;

@@ -39,13 +39,8 @@ class RankSampler {
     // Those who take no part sleep here until the others come.
     Counters counters(1);
     if (active_) counters.open(0);
-    MachineReading before(cpus.empty() ? allowed() : cpus);
-    mine.began = seconds_of(CLOCK_REALTIME);
-    mine.monotonic = seconds_of(CLOCK_MONOTONIC);
-    account_.began = clock_.now();
-    if (active_) mine.pace_before = pace_.look(), pace_.exchange(mine.pace_before);
-    counters.start();
-    if (active_) take(mine, counters);
+    MachineReading before = begun(mine, counters, cpus);
+    while (active_ && !take(mine, counters)) before = begun_again(mine, counters, cpus);
     mine.counters = counters.stop();
     mine.ended = seconds_of(CLOCK_REALTIME);
     MachineReading after(cpus.empty() ? allowed() : cpus);
@@ -66,28 +61,55 @@ class RankSampler {
     return all;
   }
 
+  MachineReading begun(Measurement& mine, Counters& counters, const std::set<int>& cpus) {
+    MachineReading before(cpus.empty() ? allowed() : cpus);
+    mine.began = seconds_of(CLOCK_REALTIME);
+    mine.monotonic = seconds_of(CLOCK_MONOTONIC);
+    account_.began = clock_.now();
+    if (active_) mine.pace_before = pace_.look(), pace_.exchange(mine.pace_before);
+    counters.start();
+    return before;
+  }
+  MachineReading begun_again(Measurement& mine, Counters& counters, const std::set<int>& cpus) {
+    std::size_t operations = plant_.enough(lengths_.enough(mine.operations));
+    group_->tell(operations);
+    Measurement next;
+    next.operations = operations;
+    next.clock_before = mine.clock_before;
+    account_ = {std::move(next), {}, {}, 0, 0};
+    vigil_ = Vigil(bounds_);
+    lengths_ = Lengths(wanted_);
+    return begun(mine, counters, cpus);
+  }
+
   // As in sampling.cpp, by the slowest rank's time.
   void calibrate(Measurement& m) {
     auto took = [&](std::size_t operations) { return group_->greatest(sample(operations).seconds); };
-    if (!kernel_.whole()) sample(1);
     if (plant_.kind == "skip") return;
-    if (!kernel_.whole()) m.operations = calibrated(group_->greatest(sampling_.wanted_seconds()), took);
+    wanted_ = group_->greatest(sampling_.wanted_seconds());
+    lengths_ = Lengths(wanted_);
+    if (!kernel_.whole()) m.operations = calibrated(wanted_, took);
     m.operations = plant_.enough(m.operations);
   }
 
   // What the first rank decides after each stretch of samples.
   struct Next {
-    bool go_on, look, wait;
+    bool go_on, look, wait, too_short;
     std::size_t stretch, every;  // samples; and between readings of a core
   };
 
   // Samples in stretches: within one no rank asks another anything but to begin; after each the first rank decides.
-  void take(Measurement& mine, Counters& counters) {
+  // False where they are too short.
+  bool take(Measurement& mine, Counters& counters) {
     double begin = clock_.now();
     memory_read_ = begin;
     gathered(mine.pace_before);
-    Next next{true, false, !vigil_.quiet() && bounds_.patience > 0,
-              kernel_.whole() ? 1 : std::max<std::size_t>(sampling_.least, 6), 6};
+    Next next{true,
+              false,
+              !vigil_.quiet() && bounds_.patience > 0,
+              false,
+              kernel_.whole() ? 1 : std::max<std::size_t>(sampling_.least, 6),
+              6};
     group_->tell(next);
     while (true) {
       if (next.wait) wait(mine, counters);
@@ -101,7 +123,8 @@ class RankSampler {
       judge(first);
       if (group_->rank() == 0) next = decide(clock_.now() - begin - mine.waited, mine.waited);
       group_->tell(next);
-      if (!next.go_on) return;
+      if (next.too_short) return false;
+      if (!next.go_on) return true;
     }
   }
   Next decide(double elapsed, double waited) {
@@ -113,7 +136,8 @@ class RankSampler {
     bool look = clock_.now() - memory_read_ > memory_every;
     if (look) memory_read_ = clock_.now();
     auto every = static_cast<std::size_t>(std::clamp(core_every / std::max(each, 1e-9), 1.0, 1e6));
-    return {!enough(elapsed, waited), look, !vigil_.quiet() && waited < bounds_.patience, stretch, every};
+    bool wait = !vigil_.quiet() && waited < bounds_.patience, adjustable = !kernel_.whole() && plant_.kind != "skip";
+    return {!enough(elapsed, waited), look, wait, adjustable && lengths_.too_short(), stretch, every};
   }
   bool enough(double elapsed, double waited) const {
     if (sampling_.spent(vigil_, views_.size(), elapsed, waited < bounds_.patience)) return true;
@@ -137,7 +161,9 @@ class RankSampler {
         extent.add(v[0], v[1], v[2]);
         slowest.join(pace_at(v + 3));
       }
-      vigil_.sampled(extent.seconds(start_));
+      double seconds = extent.seconds(start_);
+      vigil_.sampled(seconds);
+      lengths_.add(seconds);
       vigil_.read(slowest);
     }
   }
@@ -237,7 +263,9 @@ class RankSampler {
   const Sampling& sampling_;
   const Plant& plant_;
   const Bounds& bounds_;
-  Vigil vigil_;  // the first rank's
+  Vigil vigil_;         // the first rank's
+  Lengths lengths_{0};  // and its
+  double wanted_ = 0;   // seconds of a sample
   const Start& start_;
   bool active_;
   std::unique_ptr<Group> group_;

@@ -95,6 +95,7 @@ class Sampler {
         plant_(plant),
         bounds_(bounds),
         vigil_(bounds),
+        lengths_(sampling.wanted_seconds()),
         views_(team.size()) {}
 
   Measurement measure() {
@@ -103,21 +104,7 @@ class Sampler {
     m.oversubscribed = team_.size() > cpus.size();
     find_nodes();
     calibrate(m);
-    taken_ = 0;
-    m.clock_before = clocks();
-    Meters meters(team_);
-    MachineReading before(cpus);
-    m.began = seconds_of(CLOCK_REALTIME);
-    m.monotonic = seconds_of(CLOCK_MONOTONIC);
-    std::uint64_t begin = Clock::get().ticks();
-    meters.start();
-    take(m, meters, begin);
-    m.counters = meters.stop();
-    m.ended = seconds_of(CLOCK_REALTIME);
-    MachineReading after(cpus);
-    m.pace_after = look();
-    m.clock_after = clocks();
-    account(m, before, after);
+    while (!measured(m, cpus)) begin_again(m);
     return m;
   }
 
@@ -128,8 +115,36 @@ class Sampler {
   static constexpr double shortest = 0.2;
   static constexpr timespec between_looks = {0, 2'000'000};  // while waiting
 
-  // Samples while they are undisturbed; else a wait, as long as patience lasts.
-  void take(Measurement& m, Meters& meters, std::uint64_t begin) {
+  // Whether the samples are as long as wanted.
+  bool measured(Measurement& m, const std::set<int>& cpus) {
+    taken_ = 0;
+    m.clock_before = clocks();
+    Meters meters(team_);
+    MachineReading before(cpus);
+    m.began = seconds_of(CLOCK_REALTIME);
+    m.monotonic = seconds_of(CLOCK_MONOTONIC);
+    std::uint64_t begin = Clock::get().ticks();
+    meters.start();
+    if (!take(m, meters, begin)) return false;
+    m.counters = meters.stop();
+    m.ended = seconds_of(CLOCK_REALTIME);
+    MachineReading after(cpus);
+    m.pace_after = look();
+    m.clock_after = clocks();
+    account(m, before, after);
+    return true;
+  }
+  void begin_again(Measurement& m) {
+    Measurement next;
+    next.operations = plant_.enough(lengths_.enough(m.operations));
+    next.oversubscribed = m.oversubscribed;
+    m = std::move(next);
+    vigil_ = Vigil(bounds_);
+    lengths_ = Lengths(sampling_.wanted_seconds());
+  }
+
+  // Samples while they are undisturbed; else a wait, as long as patience lasts. False where they are too short.
+  bool take(Measurement& m, Meters& meters, std::uint64_t begin) {
     const Clock& clock = Clock::get();
     m.pace_before = look();
     vigil_.read(m.pace_before);
@@ -143,10 +158,16 @@ class Sampler {
       if (cold) s.pace.join(look());
       vigil_.read(s.pace);
       m.samples.push_back(s);
-      if (enough(m, clock.seconds(clock.ticks() - begin) - m.waited, next_look)) break;
+      if (too_short(s.seconds)) return false;
+      if (enough(m, clock.seconds(clock.ticks() - begin) - m.waited, next_look)) return true;
       cold = wait(m, meters) || cold;
       if (cold) warm_up(m.operations);
     }
+  }
+  bool too_short(double seconds) {
+    if (kernel_.whole() || plant_.kind == "skip") return false;
+    lengths_.add(seconds);
+    return lengths_.too_short();
   }
 
   bool enough(const Measurement& m, double elapsed, std::size_t& next_look) const {
@@ -213,7 +234,6 @@ class Sampler {
 
   void calibrate(Measurement& m) {
     auto took = [&](std::size_t operations) { return sample(operations, Clock::get().ticks()).seconds; };
-    if (!kernel_.whole()) took(1);  // the warm-up: first use of code and data
     // Where nothing runs there is nothing to calibrate by: the check will say so.
     if (plant_.kind == "skip") return;
     if (!kernel_.whole()) m.operations = calibrated(sampling_.wanted_seconds(), took);
@@ -350,6 +370,7 @@ class Sampler {
   const Plant& plant_;
   const Bounds& bounds_;
   Vigil vigil_;
+  Lengths lengths_;
   ThreadWatch watch_;
   std::vector<View> views_;
   std::size_t taken_ = 0, turn_ = 0;               // turn_: whose core is looked at next

@@ -1,6 +1,7 @@
 // Times a kernel: warm-up, then sample after sample until the median is known well enough or the time is up.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -27,24 +28,50 @@ struct Sampling {
   double wanted_seconds() const;
 };
 
+inline constexpr double longer = 1.2;  // than wanted: a chosen sample, on average
+
 // So many operations that one sample of them takes `wanted` seconds; `took(n)` takes one of n and returns its seconds.
+// The first one warms up: it is the first use of code and data.
 template <class Took>
 std::size_t calibrated(double wanted, Took took) {
   constexpr double longest_interruption = 0.05;  // seconds: some turns of another process
   constexpr double least = 1e-9;
+  took(1);
   for (std::size_t operations = 1;;) {
     double seconds = std::max(took(operations), least);
-    // An interruption must not pass for a long operation: a length that one could have has to show twice alike.
+    // An interruption should not pass for a long operation: a length that one could have has to show twice alike.
     for (int again = 0; again < 8 && seconds >= wanted && seconds < longest_interruption; ++again) {
       double second = std::max(took(operations), least), ratio = second / seconds;
       seconds = std::min(seconds, second);
       if (ratio > 0.8 && ratio < 1.25) break;
     }
     if (seconds >= wanted || operations > (std::size_t{1} << 40)) return operations;
-    double factor = std::min(100.0, 1.2 * wanted / seconds);
+    double factor = std::min(100.0, longer * wanted / seconds);
     operations = std::max(operations + 1, static_cast<std::size_t>(static_cast<double>(operations) * factor));
   }
 }
+
+// Whether most samples are much shorter than wanted. The calibration can take turns of another process, which are
+// alike, for a long operation; the samples show it as soon as that process is gone.
+class Lengths {
+ public:
+  explicit Lengths(double wanted) : wanted_(wanted) {}
+  void add(double seconds) {
+    ++count_;
+    if (seconds >= wanted_ / 2) return;
+    ++short_;
+    shortest_ = std::min(shortest_, std::max(seconds, 1e-9));
+  }
+  bool too_short() const { return count_ >= 3 && 2 * short_ > count_; }
+  // So many operations that the shortest sample would have been long enough.
+  std::size_t enough(std::size_t operations) const {
+    return static_cast<std::size_t>(std::ceil(longer * wanted_ / shortest_ * static_cast<double>(operations)));
+  }
+
+ private:
+  double wanted_, shortest_ = wanted_;
+  std::size_t count_ = 0, short_ = 0;
+};
 
 // A disturbance planted on purpose, by which the tool is tested (`steelyard selfcheck` and the contract of the
 // kernels).

@@ -10,10 +10,24 @@ from typing import TypeVar
 from steelyard.errors import UsageError
 from steelyard.machine.placement import place
 from steelyard.machine.rank_placement import place_ranks
-from steelyard.model import Axes, Benchmark, Case, Effort, Launch, Machine, Parameters, Plan, Sampling, Scalar, Source
+from steelyard.model import (
+    Axes,
+    Benchmark,
+    Case,
+    Effort,
+    Launch,
+    Machine,
+    Parameters,
+    Plan,
+    Sampling,
+    Scalar,
+    Source,
+    Variant,
+)
 from steelyard.plan import by_value, cost
+from steelyard.plan import variants as variation
 from steelyard.plan.by_value import SHORTENED
-from steelyard.plan.refusal import CHOSEN, GENERAL, PARALLEL, refuse
+from steelyard.plan.refusal import CHOSEN, GENERAL, GIVEN, PARALLEL, refuse
 
 Item = TypeVar("Item")
 Settings = Mapping[str, Sequence[Scalar]]  # values that replace those of an axis
@@ -43,15 +57,17 @@ def make(
     budget: float | None = None,
     seed: int = 1,
     mpis: Sequence[str] = (),
+    variants: Sequence[Variant] = (),
 ) -> Plan:
     """Returns the plan. `settings` replaces values of axes; `budget` (seconds) reduces the launches, then the time of a case.
 
     If that is not enough, the cases of most value remain, and come first in the order of the launches. Without a budget the
     length of the preset limits the plan, but at least two launches and a third of the time remain.
 
-    UsageError for a setting that no benchmark has, for an impossible placement, and if nothing is left to run.
+    UsageError for a setting that no benchmark has, for an impossible placement, for a variant that changes nothing, and if
+    nothing is left to run.
     """
-    cases = _all_cases(benchmarks, machine, effort, settings, mpis)
+    cases = _all_cases(benchmarks, machine, effort, settings, mpis, variants)
     for case in itertools.chain.from_iterable(cases.values()):
         cpus_of(machine, case.parameters)  # an impossible placement is refused before anything has started
     fixed, sampled = _seconds(cases, machine, len(toolchains))
@@ -59,11 +75,12 @@ def make(
         launches, shorter = _repetitions(effort, fixed, sampled, len(toolchains))
     else:
         if budget < fixed + SHORTENED * sampled:
-            return _by_value(benchmarks, machine, effort, cases, toolchains, budget, seed)
+            made = _by_value(benchmarks, machine, effort, cases, toolchains, budget, seed)
+            return replace(made, left_out=by_value.left_out(made.launches, cases, len(toolchains)))
         launches = max(1, min(math.floor(budget / (fixed + sampled)), effort.launches))
         shorter = min(1.0, max(SHORTENED, (budget / launches - fixed) / sampled))
-    made = _launches(cases, toolchains, launches, shorter, seed)
-    return Plan(effort.name, seed, made, launches * (fixed + shorter * sampled))
+    ordered = _launches(cases, toolchains, launches, shorter, seed)
+    return Plan(effort.name, seed, ordered, launches * (fixed + shorter * sampled))
 
 
 def estimate(
@@ -84,33 +101,29 @@ def estimate(
     return launches * (fixed + shorter * sampled), launches * toolchains * sum(map(len, cases.values()))
 
 
-def count(
-    benchmarks: Mapping[str, Benchmark],
-    machine: Machine,
-    effort: Effort,
-    settings: Settings,
-    toolchains: int,
-    mpis: Sequence[str] = (),
-) -> int:
-    """Returns the number of cases that a plan without a budget has for this number of toolchains. UsageError as in `make`."""
-    return toolchains * sum(map(len, _all_cases(benchmarks, machine, effort, settings, mpis).values()))
-
-
 Cases = Mapping[tuple[str, str], Sequence[Case]]  # by the names of the benchmark and of the programming model
 
 
 def _all_cases(
-    benchmarks: Mapping[str, Benchmark], machine: Machine, effort: Effort, settings: Settings, mpis: Sequence[str]
+    benchmarks: Mapping[str, Benchmark],
+    machine: Machine,
+    effort: Effort,
+    settings: Settings,
+    mpis: Sequence[str],
+    variants: Sequence[Variant] = (),
 ) -> dict[tuple[str, str], list[Case]]:
-    refuse(benchmarks, machine, effort, settings, mpis)
+    refuse(benchmarks, machine, effort, settings, mpis, variants=variants)
     cases = {
-        (name, source.model): _cases(benchmark, source, machine, effort, settings, mpis)
+        (name, source.model): _cases(benchmark, source, machine, effort, settings, mpis, variants)
         for name, benchmark in benchmarks.items()
         for source in benchmark.sources
     }
     if not any(cases.values()):
         asked = ", ".join(f"{k}={','.join(map(str, v))}" for k, v in settings.items())
         raise UsageError(f"There is no case to measure with {asked or 'these benchmarks on this machine'}.")
+    chosen = settings.get("variant")
+    wanted = [v for v in variants if chosen is None or v.name in chosen]
+    variation.expect_used(wanted, (case.parameters for listed in cases.values() for case in listed))
     return cases
 
 
@@ -231,6 +244,7 @@ def _cases(
     effort: Effort,
     settings: Mapping[str, Sequence[Scalar]],
     mpis: Sequence[str] = (),
+    variants: Sequence[Variant] = (),
 ) -> list[Case]:
     """Returns the cases that the program of `source` measures."""
     cases: dict[tuple[str, tuple[tuple[str, Scalar], ...]], Case] = {}
@@ -244,8 +258,12 @@ def _cases(
         factors: dict[str, tuple[Scalar, ...]] = {"model": (source.model,)} if source.model else {}
         if source.parallel:
             factors["mpi"] = tuple(m for m in mpis if source.mpis is None or m in source.mpis)
+        if variants:
+            factors["variant"] = variation.names(variants)
         full = replace(block, values={**block.values, **factors})
         for point in _points(full, settings, PARALLEL if source.parallel else GENERAL):
+            if not variation.is_planned(variants, source, point):
+                continue
             kernel = str(point.pop("kernel"))
             sampling, setup = block.sampling or effort.sampling, block.setup_seconds
             if block.expected:
@@ -266,7 +284,7 @@ def _points(
 ) -> Iterable[dict[str, Scalar]]:
     values = dict(block.values)
     for name, wanted in settings.items():
-        if name in (*CHOSEN, "mpi") and name in values:
+        if name in (*CHOSEN, *GIVEN) and name in values:
             values[name] = tuple(v for v in values[name] if v in wanted)
         elif name in values or name in general or (name in block.further and "model" in settings):
             values[name] = tuple(wanted)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from steelyard.model import Benchmark, Case, Machine, Result, Verdict
+from steelyard.model import Benchmark, Case, Launch, Machine, Result, Verdict
 from steelyard.model.roles import Headline
 from steelyard.plan import cost
 from steelyard.statistics.results import main_figures
@@ -53,6 +53,15 @@ def choose(
         program, toolchain, group = (*mains, *typical, *rest)[0]
         chosen = [Start(program, toolchain, SHORTENED, group[:1])]
     return [starts for starts in (chosen, further, last) if starts]
+
+
+def left_out(launches: Iterable[Launch], cases: Mapping[Program, Sequence[Case]], toolchains: int) -> dict[str, int]:
+    """Returns by benchmark the number of cases that the launches do not have."""
+    every: Counter[str] = Counter()
+    for (name, _), listed in cases.items():
+        every[name] += toolchains * len(listed)
+    every.subtract(case.benchmark for launch in launches for case in launch.cases)
+    return {name: number for name, number in every.items() if number > 0}
 
 
 _Group = tuple[Program, str, list[Case]]

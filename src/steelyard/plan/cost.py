@@ -33,10 +33,11 @@ def start_seconds(cases: Sequence[Case], machine: Machine) -> float:
 
 
 def groups(cases: Iterable[Case]) -> list[list[Case]]:
-    """Groups the cases that one start can measure: all of a program, but only equal starts for ranks and for OpenMP."""
+    """Groups the cases that one start can measure: all of a program, but only equal starts for ranks, OpenMP and variants."""
     grouped: dict[tuple[Scalar | None, ...], list[Case]] = {}
     for case in cases:
-        alike = STARTED if "mpi" in case.parameters else ALIKE if case.parameters.get("model") == "openmp" else ()
+        by_openmp = case.parameters.get("model") == "openmp"
+        alike = STARTED if "mpi" in case.parameters else (*(ALIKE if by_openmp else ()), "variant")
         key = tuple(case.parameters.get(name) for name in alike)
         grouped.setdefault(key, []).append(case)
     return list(grouped.values())

@@ -8,16 +8,19 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from steelyard.errors import UsageError, nearest
 from steelyard.machine.rank_placement import ranks_here
-from steelyard.model import Axes, Benchmark, Effort, Machine, Parameters, Plan, Scalar
+from steelyard.model import Axes, Benchmark, Effort, Machine, Parameters, Plan, Scalar, Variant
 from steelyard.numbers import GREATEST
+from steelyard.plan import variants as variation
 from steelyard.units import binary_size, duration
+from steelyard.words import joined, plural
 
 # Parameters of every kernel, which may be set even if a benchmark's axes do not name them.
 GENERAL = ("threads", "pinning", "page_size", "memory_policy", "plant")
 # Parameters of a parallel program; cases that differ in one of these need separate starts.
-STARTED = ("mpi", "ranks", "ranks_per_node", "mapping", "placement", "transport")
+STARTED = ("mpi", "variant", "ranks", "ranks_per_node", "mapping", "placement", "transport")
 PARALLEL = (*STARTED, "start", "plant")  # parameters of every parallel kernel
 CHOSEN = ("kernel", "model")  # a setting of these selects among the values of a benchmark
+GIVEN = ("mpi", "variant")  # a setting of these selects among those that other options give
 
 # Words that the harness understands, for all kernels (native/buffers.h, rank_sampling.h, sampling.h; mpi/__init__.py).
 WORDS: Mapping[str, tuple[str, ...]] = {
@@ -32,6 +35,7 @@ LEAST_BYTES = {
     "message_bytes": 1,
     "elements": 4,
 }  # bytes of memory for each; an element has 4 or 8, often in several arrays
+NAMED = 3  # benchmarks that a note names
 CROWDED = 4  # ranks per processor from which a warning is given
 
 
@@ -42,6 +46,7 @@ def refuse(
     settings: Mapping[str, Sequence[Scalar]],
     mpis: Sequence[str] = (),
     anywhere: bool = False,
+    variants: Sequence[Variant] = (),
 ) -> None:
     """Raises UsageError for the first invalid setting.
 
@@ -57,22 +62,26 @@ def refuse(
             raise UsageError(
                 f"None of the chosen benchmarks has a parameter '{name}' (given by --set). {nearest(name, names)}"
             )
+        if name == "variant" and not variants:
+            raise UsageError(
+                f"--set variant={wanted[0]} selects among variants, but the command has none. {variation.FORM}."
+            )
         having = [of_one for of_one in blocks.values() if any(name in b.values or name in b.choices for b in of_one)]
         for value in wanted:
-            _choose(name, value, having, mpis)
+            _choose(name, value, having, {"mpi": mpis, "variant": variation.names(variants)})
             _general(name, value, machine, anywhere)
             reasons = [_reason(name, value, of_one) for of_one in having]
             if reasons and all(reasons):
                 raise UsageError(f"{name}={value} (given by --set) is not valid: expected {reasons[0]}.")
 
 
-def _choose(name: str, value: Scalar, having: Iterable[Sequence[Axes]], mpis: Sequence[str]) -> None:
-    """Raises UsageError if neither the benchmarks nor the harness allow the value."""
-    possible = {*map(str, mpis)} if name == "mpi" else {*WORDS.get(name, ())}
+def _choose(name: str, value: Scalar, having: Iterable[Sequence[Axes]], given: Mapping[str, Sequence[str]]) -> None:
+    """Raises UsageError if neither the benchmarks nor the harness allow the value. `given` has the values of other options."""
+    possible = {*given.get(name, WORDS.get(name, ()))}
     for blocks in having:
         stated = [(*b.choices.get(name, ()), *(b.values.get(name, ()) if name in CHOSEN else ())) for b in blocks]
         values_stated = {str(v) for values in stated for v in values}
-        if not values_stated and name not in WORDS and name != "mpi":
+        if not values_stated and name not in WORDS and name not in given:
             return  # a benchmark that takes any
         possible |= values_stated
     if possible and str(value) not in possible:
@@ -160,12 +169,20 @@ def warnings(made: Plan, machine: Machine) -> list[str]:
     ]
 
 
-def left_out(made: Plan, every: int, budget: float) -> list[str]:
-    """Returns a note on those of `every` cases that the plan lacks because the budget (seconds) is too small for them."""
-    some = sum(len(x.cases) for x in made.launches if x.repetition == 1)
-    if some == every:
-        return []
-    return [
-        f"The budget of {duration(budget)} is enough for {some} of {every} cases. The run measures the main figures first, "
-        "then a case of each benchmark, then the rest."
-    ]
+def left_out(planned: Mapping[str, int], missing: Mapping[str, int], budget: float) -> str:
+    """Returns a note on the cases for which a budget (seconds) is too small; "" if none is `missing`. Both by benchmark."""
+    if not missing:
+        return ""
+    some = sum(planned.values())
+    unmeasured = [name for name in missing if not planned.get(name)]
+    most = sorted((name for name in missing if planned.get(name)), key=lambda name: -missing[name])[:NAMED]
+    parts = [f"all cases of {joined(_few(unmeasured))}"] if unmeasured else []
+    parts += [f"{missing[name]} of the {missing[name] + planned[name]} cases of {name}" for name in most]
+    every = some + sum(missing.values())
+    return f"The budget of {duration(budget)} is enough for {some} of {every} cases. It leaves out {joined(parts)}."
+
+
+def _few(names: Sequence[str]) -> list[str]:
+    return (
+        [*names[:NAMED], f"{plural(len(names) - NAMED, 'further benchmark')}"] if len(names) > NAMED + 1 else [*names]
+    )

@@ -1,17 +1,17 @@
 """Published systems as data: what others measured and printed, in SI units, to be set beside a run."""
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from steelyard.errors import MachineFailed
 from steelyard.model import Scalar
-from steelyard.model.figure import Series
 from steelyard.model.plain import scalar
 
 DATA = Path(__file__).with_name("published.csv")
+FURTHER = Path(__file__).with_name("further.csv")  # numbers of the same sources that stand in their texts and drawings
 
 # What the sources are; the numbers in the file's first column.
 SOURCES = {
@@ -22,21 +22,31 @@ SOURCES = {
     "004": "MPI inside a node of the HA8000",
 }
 
+YEARS = {"000": 2008, "002": 2014, "003": 2016}  # the other two do not print theirs
+
 MOST = 1e24  # of any number: what is printed beyond is none
 
 # Factor to SI and the SI unit. Prefixes of rates are decimal (1 MB = 10^6 B); a watt-hour is 3600 J.
-_SI: Mapping[str, tuple[float, str]] = {
+SI: Mapping[str, tuple[float, str]] = {
     "cycle": (1.0, "cycle"),
+    "x": (1.0, "x"),  # a ratio of two systems or cases
+    "programs": (1.0, "programs"),
     "s": (1.0, "s"),
+    "ms": (1e-3, "s"),
     "us": (1e-6, "s"),
     "ns": (1e-9, "s"),
     "W": (1.0, "W"),
+    "kW": (1e3, "W"),
     "Wh": (3600.0, "J"),
+    "KiB": (1024.0, "B"),
+    "MiB": (1048576.0, "B"),
     "MB/s": (1e6, "B/s"),
     "GB/s": (1e9, "B/s"),
+    "Gbit/s": (0.125e9, "B/s"),
     "Mflop/s": (1e6, "flop/s"),
     "Gflop/s": (1e9, "flop/s"),
     "Tflop/s": (1e12, "flop/s"),
+    "Pflop/s": (1e15, "flop/s"),
     "%": (0.01, "%"),  # a share: 1.0 is 100 %
 }
 
@@ -50,7 +60,10 @@ _OURS = {("direction", "bidirectional"): "two-way", ("direction", "unidirectiona
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """One printed number: `value` in the SI `unit`; `benchmark` is the bare name, as "stream"."""
+    """One printed number: `value` in the SI `unit`, and `printed` as the source prints it; `benchmark` as "stream".
+
+    `place` is the table, figure or section of the source, "" where the data do not say it.
+    """
 
     source: str
     system: str
@@ -61,6 +74,8 @@ class Published:
     parameters: Mapping[str, Scalar]
     note: str
     scale: float = 1.0  # the printed unit in the SI unit
+    printed: str = ""
+    place: str = ""
 
 
 def read(path: Path = DATA) -> tuple[Published, ...]:
@@ -76,7 +91,7 @@ def read(path: Path = DATA) -> tuple[Published, ...]:
 @cache
 def shipped() -> tuple[Published, ...]:
     """The numbers that come with this package, read once."""
-    return read()
+    return (*read(DATA), *read(FURTHER))
 
 
 def select(benchmark: str, metric: str | None = None, **where: Scalar) -> tuple[Published, ...]:
@@ -91,45 +106,15 @@ def select(benchmark: str, metric: str | None = None, **where: Scalar) -> tuple[
     )
 
 
-def systems() -> list[str]:
-    """Returns the names of the published systems, in the order of the data."""
-    return list(dict.fromkeys(entry.system for entry in shipped()))
-
-
 def theoretical(entry: Published) -> float | None:
     """The limit that was printed beside the number, in its SI unit; None where there was none."""
     given = entry.parameters.get("theoretical")
     return float(given) * entry.scale if isinstance(given, int | float) else None
 
 
-def series(entries: Iterable[Published], x: str) -> tuple[Series, ...]:
-    """The entries as lines against the parameter `x`: one a system, or more where other parameters vary."""
-    chosen = [entry for entry in entries if x in entry.parameters]
-    others = {name for entry in chosen for name in entry.parameters} - {x, *BESIDE}
-    varying = sorted(name for name in others if len({entry.parameters.get(name) for entry in chosen}) > 1)
-    lines: dict[str, list[tuple[Scalar, float]]] = {}
-    for entry in chosen:
-        rest = ", ".join(f"{name} {entry.parameters[name]}" for name in varying if name in entry.parameters)
-        name = f"{entry.system} ({rest})" if rest else entry.system
-        lines.setdefault(name, []).append((entry.parameters[x], entry.value))
-    return tuple(_line(name, points) for name, points in lines.items())
-
-
-def _line(name: str, points: list[tuple[Scalar, float]]) -> Series:
-    numeric = all(isinstance(x, int | float) for x, _ in points)
-    ordered = sorted(points, key=lambda point: point[0]) if numeric else points
-    return Series(
-        name,
-        tuple(x if isinstance(x, int | float) else str(x) for x, _ in ordered),
-        tuple(y for _, y in ordered),
-        published=True,
-        connected=numeric,
-    )
-
-
 def _entry(row: Mapping[str, str], path: Path, line: int) -> Published:
     try:
-        factor, unit = _SI[row["unit"]]
+        factor, unit = SI[row["unit"]]
         pairs = (pair.split("=", 1) for pair in row["parameters"].split(";") if pair)
         parameters = {name: scalar(_OURS.get((name, text), text)) for name, text in pairs}
         value = float(row["value"]) * factor
@@ -137,11 +122,11 @@ def _entry(row: Mapping[str, str], path: Path, line: int) -> Published:
         if row["source"] not in SOURCES or not all(abs(x) <= MOST for x in numbers):
             raise ValueError(f"the source '{row['source']}', the numbers {numbers}")
         names = {name: row[name] for name in ("source", "system", "benchmark", "metric")}
-        note = row["note"] or ""
-        return Published(**names, value=value, unit=unit, parameters=parameters, note=note, scale=factor)
+        texts = {"note": row["note"] or "", "place": row.get("place") or "", "printed": f"{row['value']} {row['unit']}"}
+        return Published(**names, **texts, value=value, unit=unit, parameters=parameters, scale=factor)
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise MachineFailed(
             f"'{path}', line {line}, is not a published number: {error!r}. The file needs the columns source "
-            f"(one of {', '.join(SOURCES)}), system, benchmark, metric, unit (one of {', '.join(_SI)}), value, "
+            f"(one of {', '.join(SOURCES)}), system, benchmark, metric, unit (one of {', '.join(SI)}), value, "
             "parameters (name=value;…) and note."
         ) from error

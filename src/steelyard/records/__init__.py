@@ -13,7 +13,7 @@ from steelyard.errors import MachineFailed, UsageError, nearest
 from steelyard.evidence import KINDS
 from steelyard.files import LINE, is_folder, lines, ordinary
 from steelyard.garbage_collection import uncollected
-from steelyard.model import Count, Record, Run
+from steelyard.model import Count, ForeignValue, Record, Run
 from steelyard.model.observed import remove_null_parts
 from steelyard.model.plain import from_json, from_plain, suspect
 from steelyard.records.compact import shortened
@@ -23,15 +23,21 @@ __all__ = ["FORMAT", "RunFolder", "all_runs", "expect_new", "find", "finished_ca
 
 END = b"\n"
 LEAKED = "look"
+VALUES = "values.jsonl"  # of an imported run, instead of records.jsonl
 MOST_NOTES = 1000  # invalid lines, after which the rest of the file is not read
 
 
 def read(path: Path) -> Run:
     """Reads a run from its folder. UsageError if it is not a run, MachineFailed if it cannot be read; bad lines become notes."""
     run = head(path)
-    with uncollected(), _opened(path, "records.jsonl") as file:
-        records, notes = _read_records(lines(file))
-    return replace(run, records=tuple(records), notes=(*notes, *run.notes))
+    with uncollected():
+        if run.imported:
+            values, notes = _read_values(path)
+            imported = replace(run.imported, values=tuple(values))
+            return replace(run, imported=imported, notes=(*notes, *run.notes))
+        with _opened(path, "records.jsonl") as file:
+            records, notes = _read_records(lines(file))
+        return replace(run, records=tuple(records), notes=(*notes, *run.notes))
 
 
 def head(path: Path) -> Run:
@@ -111,6 +117,21 @@ def _read_records(lines: Iterable[bytes]) -> tuple[list[Record], list[str]]:
                 "was left out"
             )
     return records, notes
+
+
+def _read_values(path: Path) -> tuple[list[ForeignValue], list[str]]:
+    """Returns the values of an imported run, and notes on lines that are none."""
+    values: list[ForeignValue] = []
+    notes: list[str] = []
+    with _opened(path, VALUES) as file:
+        for number, line in enumerate(lines(file), 1):
+            try:
+                values.append(from_plain(ForeignValue, from_json(line)))
+            except ValueError as error:
+                notes.append(f"line {number} of {VALUES} was left out: {error}")
+                if len(notes) == MOST_NOTES:
+                    break
+    return values, notes
 
 
 _WHOLE = msgspec.json.Decoder(Record)

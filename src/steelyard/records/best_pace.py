@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import cast
 
-from steelyard.model import Machine, Parameters, Record, Run, Shown
+from steelyard.model import UNCHANGED, Machine, Parameters, Record, Run, Shown
 from steelyard.model.observed import Kind
 from steelyard.records.writing import write_whole
 from steelyard.statistics.validity.pace import MEASURES, THIRD, UNBOUNDED, Bounds, Measure, typicals
@@ -24,6 +24,7 @@ _Case = tuple[str, ...]  # see `_case`
 
 # Parameters that decide between which ranks messages go, and by which way.
 BETWEEN = ("mpi", "ranks", "transport", "placement", "ranks_per_node", "mapping", "partner")
+OF_VARIANT = "variant:"
 
 
 class Best:
@@ -86,8 +87,8 @@ class Best:
         return {kind: MEASURES[kind].share(pace, best[kind]) for kind, pace in read.items() if kind in best}
 
     def all(self) -> dict[str, float]:
-        """Returns the best pace of each key in this run."""
-        return {key: leading[-1] for key, leading in self._now.items()}
+        """Returns the best pace of each key in this run, without those of its variants: another run may call others so."""
+        return {key: leading[-1] for key, leading in self._now.items() if OF_VARIANT not in key}
 
     def _best(self, kind: Kind, key: str) -> float | None:
         candidates = self._now.get(key, [])[-1:]
@@ -172,6 +173,8 @@ def _case(benchmark: str, kernel: str, parameters: Parameters) -> _Case:
     """Returns the key of a best pace: the toolchain, the computation, its number of workers, and the way of messages."""
     count = parameters.get("ranks", parameters.get("threads", 1))
     between = [str(parameters.get(name, "")) for name in BETWEEN]
+    if (variant := parameters.get("variant", UNCHANGED)) != UNCHANGED:
+        between.append(f"{OF_VARIANT}{variant}")
     return (str(parameters.get("toolchain", "")), benchmark, kernel, str(count), *between)
 
 

@@ -1,4 +1,4 @@
-"""Remembers what the user has measured with: folders of benchmarks, compilers, their flags, MPIs, words for a launcher."""
+"""Remembers what the user has measured with: folders of benchmarks, compilers, their flags, MPIs, launcher options, variants."""
 
 import contextlib
 import json
@@ -10,9 +10,8 @@ from steelyard import user_cache
 from steelyard.files import is_file, is_folder
 from steelyard.model import Run
 
-Word = Literal[
-    "compiler", "flags", "mpi", "launcher"
-]  # names in a command, besides folders, that can start any program
+# Words of a command, besides folders, that can start any program.
+Word = Literal["compiler", "flags", "mpi", "launcher", "variant"]
 
 
 def folders(run: Run, paths: Sequence[Path]) -> list[Path]:
@@ -47,7 +46,7 @@ def trust(paths: Sequence[Path], words: Mapping[Word, Sequence[str]] | None = No
 
 
 def used(kind: Word, text: str) -> bool:
-    """Returns whether the user has measured with this compiler, these flags, this MPI, or these launcher options."""
+    """Returns whether the user has measured with this compiler, flags, MPI, launcher options, or variant."""
     return _line(kind, text) in _trusted()
 
 

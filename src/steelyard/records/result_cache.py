@@ -21,11 +21,11 @@ from steelyard.files import appended, others
 from steelyard.records.writing import write_whole
 
 HOUSE = Path(__file__).parents[1]
-FILES = ("run.json", "records.jsonl", "power.jsonl")
+FILES = ("run.json", "records.jsonl", "power.jsonl", "values.jsonl")
 BLOCK = 1 << 20  # bytes that are hashed at once
 DIGEST = 32  # bytes
 DIGESTS = "digests"  # file of the remembered hashes, one in each line
-LARGE, MOST_TEXT = 1 << 20, 1 << 20  # bytes: minimum size of a file whose hash is remembered, maximum size of DIGESTS
+LARGE, MOST_TEXT = 1 << 16, 1 << 20  # bytes: minimum size of a file whose hash is remembered, maximum size of DIGESTS
 SETTLED = 3 * 10**9  # ns after the last change of a file: file systems count time in steps of up to 2 s
 MOST = 2000  # entries
 MOST_BYTES = 1 << 30  # of all entries
@@ -115,7 +115,7 @@ def find(name: str, what: str) -> Path | None:
     """Returns the file of the entry `what` under the key `name`; None if no complete entry of this user exists."""
     if not name:
         return None
-    for file in _folder().glob(f"{name}.{what}.*"):
+    for file in _entries(_folder(), f"{name}.{what}"):
         with contextlib.suppress(OSError):
             if not others(file) and file.suffix[1:] == _short(file.read_bytes()):
                 os.utime(file)
@@ -130,10 +130,28 @@ def save(name: str, what: str, content: bytes) -> None:
     with contextlib.suppress(OSError):
         user_cache.inside("runs")
         folder = _folder()
-        for old in folder.glob(f"{name}.{what}.*"):
+        for old in _entries(folder, f"{name}.{what}"):
             old.unlink(missing_ok=True)
         write_whole(folder / f"{name}.{what}.{_short(content)}", content)
         _tidy(folder)
+
+
+_listed: dict[Path, tuple[int, dict[str, list[str]]]] = {}  # by the folder: the time of its last change, names of files
+
+
+def _entries(folder: Path, entry: str) -> list[Path]:
+    """Returns the files of an entry, also damaged ones. The folder is listed again only if it changed."""
+    try:
+        changed = folder.stat().st_mtime_ns
+        if folder not in _listed or _listed[folder][0] != changed:
+            files: dict[str, list[str]] = {}
+            for file in os.listdir(folder):
+                files.setdefault(file.rpartition(".")[0], []).append(file)
+            # A second change within a step of the file system's clock would have the same time.
+            _listed[folder] = (changed if time.time_ns() - changed > SETTLED else -1, files)
+    except OSError:
+        return []
+    return [folder / file for file in _listed[folder][1].get(entry, ())]
 
 
 def _short(content: bytes) -> str:

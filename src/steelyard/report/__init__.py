@@ -11,47 +11,58 @@ from steelyard import files
 from steelyard.errors import MachineFailed
 from steelyard.installation import install_command
 from steelyard.model import Evaluation
+from steelyard.records import result_cache
 
 # The screen and the tables need none of what draws pages: that is imported where it is used, half a second later.
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from steelyard.report.sides_of_report import ReportSides
+
 _HERE = Path(__file__).parent
+PACKED = "packed"
+SCRIPTS = ("numbers.js", "sides.js", "figures.js", "script.js")
 
 
-def write(evaluation: Evaluation, path: Path, base: Evaluation | None = None) -> Path:
-    """Writes the report of `evaluation` to `path` and returns the path. `base` as in `render`; errors as `files.write`."""
+def write(evaluation: Evaluation | None, path: Path, sides: "ReportSides | None" = None) -> Path:
+    """Writes the report to `path` and returns the path. Arguments as in `render`; errors as `files.write`."""
     files.expect_output(path, "The report")
-    page = render(evaluation, base)
+    page = render(evaluation, sides)
     return files.write(path, "The report", page)
 
 
-def render(evaluation: Evaluation, base: Evaluation | None = None) -> str:
-    """Returns the report as one HTML text. It compares the kernels of the node with those of `base`, if given.
+def render(evaluation: Evaluation | None, sides: "ReportSides | None" = None) -> str:
+    """Returns the report as one HTML text: the pages of a run, and those that compare it with the other `sides`.
 
-    UsageError if these have no kernel in common.
+    Without a run, the report has only the pages that compare.
     """
     from steelyard.garbage_collection import uncollected
     from steelyard.report import pages, paper
     from steelyard.report.names import grouped
     from steelyard.report.pages import BENCHMARKS, LATER, benchmark, overview
+    from steelyard.report.side_traces import MOST_SHOWN
 
     with uncollected():
         benchmarks = tuple(
-            benchmark.data(evaluation, name) for names in grouped(evaluation.benchmarks).values() for name in names
+            benchmark.data(run, name, sides.figures if sides else None)
+            for run in ((evaluation,) if evaluation else ())
+            for names in grouped(run.benchmarks).values()
+            for name in names
         )
-        whole = pages.pages(evaluation, base)
+        whole = pages.pages(evaluation, sides)
     drawn = any(page.drawn for page in whole) or any(f for page in benchmarks for f in page.figures if not f.error)
     return fill(
         _HERE / "layout.html",
         drawn,
-        run=evaluation.run,
+        run=evaluation.run if evaluation else None,
         before=[page for page in whole if page.place < BENCHMARKS],
         later=LATER,
         benchmarks=benchmarks,
-        paper=paper.data(evaluation, [(page.name, page.figures) for page in benchmarks]),
-        groups=overview.entries(evaluation),
+        paper=paper.data(evaluation, [(page.name, page.figures) for page in benchmarks]) if evaluation else None,
+        groups=overview.entries(evaluation) if evaluation else {},
         after=[page for page in whole if page.place >= BENCHMARKS],
+        sides=[side.name for side in sides.sides] if sides and len(sides.sides) > 1 else [],
+        most_shown=MOST_SHOWN,
     )
 
 
@@ -65,7 +76,7 @@ def fill(template: Path, drawn: bool, **data: Any) -> str:
     return environment.get_template(template.name).render(
         **data,
         style=Markup(_asset("style.css")),
-        script=Markup(_asset("figures.js") + _asset("script.js")),
+        script=Markup("".join(map(_asset, SCRIPTS))),
         plotly=Markup(plotly()) if drawn else "",
     )
 
@@ -100,6 +111,16 @@ def _asset(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
 
 
+def _packed(script: Path) -> str:
+    """Returns a file as base64 of gzip, from the user's cache if possible: to compress it takes a fifth of a second."""
+    name = result_cache.digest(script).hex()
+    if kept := result_cache.find(name, PACKED):
+        return kept.read_text(encoding="ascii")
+    packed = base64.b64encode(gzip.compress(script.read_bytes(), 9, mtime=0))
+    result_cache.save(name, PACKED, packed)
+    return packed.decode("ascii")
+
+
 @functools.cache
 def plotly() -> str:
     """Returns plotly.js as base64 of gzip: 2 MB instead of 5. MachineFailed if the package lacks it."""
@@ -109,7 +130,7 @@ def plotly() -> str:
     for folder in folders:
         script = Path(folder, "package_data", "plotly.min.js")
         if script.is_file():
-            return base64.b64encode(gzip.compress(script.read_bytes(), 9, mtime=0)).decode("ascii")
+            return _packed(script)
     raise MachineFailed(
         f"The package 'plotly' or its plotly.min.js is missing. Install it: {install_command('plotly>=6')}"
     )

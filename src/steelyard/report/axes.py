@@ -66,7 +66,9 @@ def plotted(axis: Axis, positions: list[Any], ends: Iterable[float | None] = ())
         positive = [n for n in numbers if n > 0]
         shown: Json = {"type": "log", "title": {"text": title(axis, "")}, "automargin": True}
         within = [*positive, *(end for end in ends if end is not None and 0 < end < math.inf)]
-        return 1.0, shown | _framed(log_ticks(positive, axis), within, axis)
+        # Intervals that are far wider than the values stretch the axis, and its ticks must not stand in one place.
+        wide = _decades(within) > _decades(positive) + 1
+        return 1.0, shown | _framed(log_ticks(within if wide else positive, axis), within, axis)
     if axis.unit == "B" and 1 < len(set(numbers)) <= MOST_NAMED_TICKS:
         ticks = sorted(set(numbers))
         return 1.0, {"type": "linear", "title": {"text": title(axis, "")}, "automargin": True} | _named(ticks, axis)
@@ -77,6 +79,10 @@ def plotted(axis: Axis, positions: list[Any], ends: Iterable[float | None] = ())
         linear |= {"tickmode": "array", "tickvals": whole, "ticktext": [tick(n, axis) for n in whole]}
         return 1.0, linear
     return factor, linear
+
+
+def _decades(positive: list[float]) -> float:
+    return math.log10(max(positive) / min(positive)) if positive else 0.0
 
 
 def _named(ticks: list[float], axis: Axis) -> Json:

@@ -1,6 +1,7 @@
 """Changes of a time as percentages, or as factors if these are easier to read."""
 
 import math
+from collections.abc import Sequence
 
 from steelyard.compare.wholes import Whole
 from steelyard.units import percent, significant
@@ -24,6 +25,18 @@ def write_span(w: Whole) -> str:
     if max(abs(math.log(w.low)), abs(math.log(w.high))) >= DOUBLE:
         return f"×{write_factor(w.low)} to {write_factor(w.high)}"
     return f"{100 * (w.low - 1):+.0f} to {write_change(w.high)}"
+
+
+def state_smallest(ends: Sequence[float], depends_on: str) -> str:
+    """Returns the sentence on the smallest differences that a comparison would find."""
+    span = write_smallest_range(ends)
+    depending = f", depending on the {depends_on}" if " to " in span else ""
+    return f"The smallest difference that this comparison would find is {span}{depending}."
+
+
+def write_smallest_range(ends: Sequence[float]) -> str:
+    """Returns the least and the greatest of smallest differences, such as '16 % to ×2.1'; one text if both are alike."""
+    return " to ".join(dict.fromkeys((write_smallest(min(ends)), write_smallest(max(ends)))))
 
 
 def write_smallest(smallest: float) -> str:

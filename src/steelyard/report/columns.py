@@ -17,7 +17,7 @@ TABLES: tuple[Table, ...] = ("metrics", "samples")
 METRICS = (
     "run VARCHAR, system VARCHAR, benchmark VARCHAR, kernel VARCHAR, parameters JSON, metric VARCHAR, value DOUBLE, "
     "unit VARCHAR, low DOUBLE, high DOUBLE, typical DOUBLE, best DOUBLE, now_low DOUBLE, now_high DOUBLE, "
-    "later_low DOUBLE, later_high DOUBLE, better VARCHAR, verdict VARCHAR, evidence VARCHAR"
+    "later_low DOUBLE, later_high DOUBLE, statistic VARCHAR, better VARCHAR, verdict VARCHAR, evidence VARCHAR"
 )
 SAMPLES = (
     "run VARCHAR, benchmark VARCHAR, kernel VARCHAR, parameters JSON, launch INTEGER, attempt INTEGER, sample INTEGER, "
@@ -60,6 +60,7 @@ def metric_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
                 "now_high": value.now[1] if value.now else None,
                 "later_low": value.later[0] if value.later else None,
                 "later_high": value.later[1] if value.later else None,
+                "statistic": value.statistic,
                 "better": value.better,
                 "verdict": r.verdict.level,
                 "evidence": evidence,

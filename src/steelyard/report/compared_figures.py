@@ -1,32 +1,36 @@
-"""The same cases of a run with two or three compilers, or MPIs: their values, and the ratios of their times."""
+"""The same cases of a run with two or three compilers, MPIs or variants: their values, and the ratios of their times."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.evaluation.energy import ENERGY
-from steelyard.findings.every import compilers
+from steelyard.findings.every import compilers, variant_effects
 from steelyard.findings.network import mpi_compared
 from steelyard.model import Evaluation, Result, Value
 from steelyard.once_per_object import once
+from steelyard.plan import variants
 from steelyard.report import values
+from steelyard.report.ratios import with_interval
 from steelyard.report.values import Shown
 from steelyard.statistics.difference.compare import Call, Comparison, compare_all
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.cost import launches
 from steelyard.statistics.results.identity import Identity, identity
+from steelyard.statistics.results.result import WIDEST
 from steelyard.statistics.samples.interval import Array
 
-MOST = 3  # compilers or MPIs whose figures stand beside each other
+MOST = 3  # compilers, MPIs or variants whose figures stand beside each other
 # The smallest difference that counts, and the samples of a result, as in the findings on the same pairs.
 FAMILIES: Mapping[str, tuple[float, Callable[[Result], list[Array]]]] = {
     "toolchain": (compilers.SMALLEST, launches),
     "mpi": (mpi_compared.SMALLEST, lambda result: [] if messages.oversubscribed(result) else messages.seconds(result)),
+    "variant": (variant_effects.SMALLEST, variant_effects.samples),
 }
 
 
 @dataclass(frozen=True)
 class Axis:
-    """The parameter "toolchain" or "mpi", and its values in this run, the one that all are compared with first."""
+    """The parameter "toolchain", "mpi" or "variant", and its values in this run, the one that all are compared with first."""
 
     parameter: str
     names: tuple[str, ...]
@@ -34,7 +38,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alternative:
-    """A figure with one compiler or MPI. `time_ratio`: its time over that of the first, with a 95 % interval.
+    """A figure with one compiler, MPI or variant. `time_ratio`: its time over that of the first, with a 95 % interval.
 
     `energy` is that of an operation, in J.
     """
@@ -48,11 +52,12 @@ class Alternative:
 
     @property
     def span(self) -> str:
-        """The ratio and its interval: '1.02 (0.98 – 1.05)'; '' without a ratio."""
+        """The ratio and its interval: '1.02 (0.98 – 1.05)'; '' without a ratio. An interval that says nothing is left out."""
         ratio = self.time_ratio
         if ratio is None or ratio.low is None or ratio.high is None:
             return ""
-        return f"{ratio.value:.2f} ({ratio.low:.2f} – {ratio.high:.2f})"
+        ends = (None, None) if ratio.high > WIDEST * ratio.low else (ratio.low, ratio.high)
+        return with_interval(ratio.value, *ends)
 
     @property
     def called(self) -> str:
@@ -61,9 +66,16 @@ class Alternative:
 
 
 def axis(evaluation: Evaluation) -> Axis | None:
-    """Returns what the run compares: None unless it has two or three toolchains, or two or three MPIs, but not both."""
+    """Returns what the run compares: None unless it has two or three toolchains, or two or three MPIs, but not both.
+
+    Variants are compared also if the run has several toolchains or MPIs, with each of these.
+    """
     run = evaluation.run
-    ordered = {"toolchain": list(run.toolchains), "mpi": [tool.name for tool in run.machine.mpis]}
+    ordered = {
+        "variant": list(variants.names(run.site.variants)),
+        "toolchain": list(run.toolchains),
+        "mpi": [tool.name for tool in run.machine.mpis],
+    }
     axes = []
     for parameter, names in ordered.items():
         given = dict.fromkeys(str(r.parameters[parameter]) for r in evaluation.results if parameter in r.parameters)
@@ -71,7 +83,8 @@ def axis(evaluation: Evaluation) -> Axis | None:
             axes.append(
                 Axis(parameter, tuple(sorted(given, key=lambda n: names.index(n) if n in names else len(names))))
             )
-    return axes[0] if len(axes) == 1 and len(axes[0].names) <= MOST else None
+    alone = axes and (len(axes) == 1 or axes[0].parameter == "variant")
+    return axes[0] if alone and len(axes[0].names) <= MOST else None
 
 
 def compare(
@@ -98,7 +111,7 @@ def _has(result: Result, metric: str) -> bool:
 
 @once
 def _comparisons(evaluation: Evaluation) -> dict[int, Comparison]:
-    """Returns the comparison of each result with that of the first compiler or MPI, by its identity.
+    """Returns the comparison of each result with that of the first compiler, MPI or variant, by its identity.
 
     They are corrected for the number of all pairs of the run, so that the figures and the finding on them agree.
     """

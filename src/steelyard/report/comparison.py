@@ -7,12 +7,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from steelyard.compare import replacement
 from steelyard.compare.published_figures import Beside
 from steelyard.compare.runs import Lone, Row, RunComparison
 from steelyard.compare.wholes import Whole
 from steelyard.model import Value
 from steelyard.model.plain import to_plain
+from steelyard.report import equal_time_rows
 from steelyard.report.changes import write_smallest
 from steelyard.statistics.results import cases
 from steelyard.statistics.validity import trust
@@ -45,7 +45,7 @@ def runs(comparison: RunComparison, as_json: bool) -> None:
     for name in dict.fromkeys(row.benchmark for row in comparison.rows):
         _rows(console, name, [row for row in comparison.rows if row.benchmark == name])
     for replaced in comparison.replacements:
-        console.print(escape(replacement.write_sentence(replaced)))
+        console.print(escape(f"{equal_time_rows.name_of(replaced)}: {equal_time_rows.sentence(replaced)}"))
     _lone(console, comparison.a, comparison.only_a)
     _lone(console, comparison.b, comparison.only_b)
     for note in (*comparison.notes, *comparison.counts):
@@ -65,11 +65,17 @@ def beside(published: Beside, as_json: bool) -> None:
     )
     for line in published.lines:
         ratio = "" if line.ratio is None else f"{line.ratio:.3g}"
-        ours = quantity(line.ours.value, line.ours.unit) if line.ours else "not measured"
+        ours = (
+            quantity(line.ours.value, line.ours.unit)
+            if line.ours
+            else "no counterpart"
+            if line.reason
+            else "not measured"
+        )
         ours += trust.word(line.level)
         table.add_row(
-            *(escape(text) for text in (line.benchmark, line.metric.replace("_", " "), line.conditions)),
-            quantity(line.published, line.unit), ours, ratio,
+            *(escape(text) for text in (line.benchmark, line.metric, line.conditions)),
+            escape(line.printed), ours, ratio,
         )  # fmt: skip
     console.print(table)
     for note in published.notes:
@@ -87,13 +93,14 @@ def _differences(console: Console, comparison: RunComparison) -> None:
 
 
 def _wholes(console: Console, title: str, wholes: Sequence[Whole]) -> None:
-    table = _table(title, ("benchmarks",), ("cases", "time, b / a", "finds"))
+    table = _table(title, ("benchmarks",), ("cases", "time, b / a", "mix", "finds"))
     table.add_column("b is")
     for w in wholes:
         call = _call(w.call) + (" [yellow](disturbed)[/]" if w.disturbed else "")
         call += f"\n{escape(w.unclear.text)}" if w.unclear and w.unclear.kind != "too wide" else ""
         span = f"{w.ratio:.3f} ({w.low:.3f} – {w.high:.3f})"
-        table.add_row(escape(w.name), str(w.cases), span, write_smallest(w.smallest), call)
+        mix = f"{w.mix.ratio:.3f} ({w.mix.low:.3f} – {w.mix.high:.3f})" if w.mix else ""
+        table.add_row(escape(w.name), str(w.cases), span, mix, write_smallest(w.smallest), call)
     console.print(table)
 
 
@@ -136,7 +143,7 @@ def _lone(console: Console, run: str, lone: Sequence[Lone]) -> None:
 def _table(title: str, left: Iterable[str], right: Iterable[str]) -> Table:
     table = Table(title=escape(title), title_justify="left")
     for name in left:
-        table.add_column(name)
+        table.add_column(name, overflow="fold")
     for name in right:
         table.add_column(name, justify="right")
     return table

@@ -14,11 +14,14 @@ Known = Literal["10 %", "25 %", "worse", "unknown"]
 BOUNDS: tuple[tuple[Known, float], ...] = (("10 %", 0.10), ("25 %", 0.25))
 FULL = 0.995  # share that is written as 100 %
 WORTH_NAMING = 0.1  # share of the launches with other load from which it is named
+FOREIGN = "Other tools measured these values, so Steelyard cannot judge them. Each value has the statistic of its tool."
 _NAMES = {"issued": "its cores", "stream": "its memory", "exchange": "messages between ranks"}
 
 
 def describe(condition: Condition) -> tuple[str, ...]:
     """Returns one or two sentences on the condition of the machine during the run; () if nothing is known of it."""
+    if condition.foreign:
+        return (FOREIGN,)
     had = {name: condition.had[kind] for kind, name in _NAMES.items() if kind in condition.had}
     load = ""
     if condition.load >= WORTH_NAMING:

@@ -28,18 +28,18 @@ def derived(draw: Drawing, results: Sequence[Result], made: Sequence[Figure]) ->
 
     `made` are the figures that `draw` makes of `results`; a value in them that has a verdict already keeps it.
     """
-    numbers = [list(_numbers(figure)) for figure in made]
+    numbers = [list(numbers_in(figure)) for figure in made]
     levels: list[list[Level]] = [["CLEAN"] * len(before) for before in numbers]
     for level in among(map(values.mark, results)):
         moved = tuple(_moved(r, n) if values.mark(r) == level else r for n, r in enumerate(results))
         try:
-            others = [list(_numbers(figure)) for figure in draw(moved)]
+            others = [list(numbers_in(figure)) for figure in draw(moved)]
         except Exception:  # a benchmark may come from anyone: what then rests on what is not known
             others = []
         for before, own_levels, after in zip_longest(numbers, levels, others[: len(numbers)], fillvalue=None):
             for place in _changed(before or [], after):
                 own_levels[place] = worst((level, own_levels[place]))  # type: ignore[index]
-    return tuple(map(_graded, made, numbers, levels))
+    return tuple(map(with_levels, made, numbers, levels))
 
 
 def with_signs(figure: Figure) -> Figure:
@@ -89,7 +89,7 @@ def _changed(before: Numbers, after: Numbers | None) -> Iterator[int]:
             yield place
 
 
-def _numbers(figure: Figure) -> Iterator[float | None]:
+def numbers_in(figure: Figure) -> Iterator[float | None]:
     """Yields the values of the figure and the positions of its names, which are values too."""
     for series in figure.series:
         if not series.published:
@@ -102,8 +102,8 @@ def _numbers(figure: Figure) -> Iterator[float | None]:
         yield from (None if isinstance(at, str) else at for at in (point.x, point.y))
 
 
-def _graded(figure: Figure, before: Numbers, levels: Sequence[Level]) -> Figure:
-    """Returns the figure with these verdicts of its values, in the order of `_numbers`."""
+def with_levels(figure: Figure, before: Numbers, levels: Sequence[Level]) -> Figure:
+    """Returns the figure with these verdicts of its values, in the order of `numbers_in`."""
     numbers = iter(
         [
             y if y is None or isinstance(y, Doubtful) else graded(y, level)

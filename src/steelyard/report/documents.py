@@ -1,13 +1,16 @@
 """The results of a run as tables for documents: Markdown for notes and tickets, LaTeX for papers."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.model import Evaluation
 from steelyard.report import sentences, values
+from steelyard.report.headline import headlines
 from steelyard.report.names import grouped, slug
 from steelyard.report.pages import benchmark
+from steelyard.report.verdict_marks import MEANINGS
+from steelyard.statistics.validity.trust import ORDER
 
 # What ends or begins something in LaTeX, and what its usual fonts lack.
 _LATEX = {
@@ -20,9 +23,18 @@ _LATEX = {
 }  # fmt: skip
 
 
+VERDICT = "verdict"
+RANGES = {
+    values.INTERVAL: "The interval is the 95 % confidence interval of the value over the launches of this run.",
+    values.RANGE: "The value of another run right after this one lies in the range with 95 %. If the range is unknown, the "
+    "95 % interval of this run stands there.",
+    values.STATISTIC: "The statistic is that of the tool which measured the value.",
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """Results of one benchmark with the same main metric. `about` holds facts that apply to all rows."""
+    """Results of one benchmark with the same main metric, or the main figures. `about` holds facts that apply to all rows."""
 
     title: str
     name: str
@@ -56,11 +68,48 @@ def _table(page: benchmark.BenchmarkPage, table: benchmark.Table) -> Table:
             table.metric,
             values.range_heading(row.shown for row in table.rows),
             *shares,
-            "verdict",
+            VERDICT,
         ),
         right=(*(False for _ in table.parameters), True, True, *(True for _ in shares), False),
         rows=tuple(_row(row, limited) for row in table.rows),
     )
+
+
+def main_figures(evaluation: Evaluation) -> Iterator[Table]:
+    """Yields one table of the main figures of the run; nothing without any."""
+    chosen = headlines(evaluation)
+    if not chosen:
+        return
+    limited = any(one.shown.share is not None for one in chosen)
+    headings = ("figure", "conditions", "value", values.range_heading(one.shown for one in chosen))
+    yield Table(
+        title="Main figures",
+        name="main",
+        metric="",
+        about="",
+        headings=(*headings, *(("of limit",) if limited else ()), VERDICT),
+        right=(False, False, True, True, *((True,) if limited else ()), False),
+        rows=tuple(
+            (
+                one.title,
+                one.conditions or "–",
+                one.shown.value or "–",
+                one.shown.range or "–",
+                *((values.percent(one.shown.share) or "–",) if limited else ()),
+                one.shown.level,
+            )
+            for one in chosen
+        ),
+    )
+
+
+def legend(shown: Iterable[Table]) -> tuple[str, ...]:
+    """Returns sentences that explain the ranges and the verdicts of the tables."""
+    shown = list(shown)
+    headings = {heading for table in shown for heading in table.headings}
+    levels = {row[-1] for table in shown for row in table.rows}
+    ranges = (sentence for heading, sentence in RANGES.items() if heading in headings)
+    return (*ranges, *(f"{level}: {MEANINGS[level]}" for level in ORDER if level in levels))
 
 
 def _row(row: benchmark.Row, limited: bool) -> tuple[str, ...]:
@@ -71,27 +120,30 @@ def _row(row: benchmark.Row, limited: bool) -> tuple[str, ...]:
 
 def _facts(evaluation: Evaluation) -> tuple[str, ...]:
     run = evaluation.run
-    version = run.versions.get("steelyard", "")
-    made = f"Measured by Steelyard {version}, run {run.id}, {run.started}."
+    by = f"{'Imported' if run.imported else 'Measured'} by Steelyard {run.versions.get('steelyard', '')}".strip()
+    made = f"{', '.join(filter(None, (by, f'run {run.id}', run.started)))}."
     return (sentences.machine(evaluation), sentences.trust(evaluation), made)
 
 
 # --------------------------------------------------------------------------- Markdown
 
 
-def markdown(evaluation: Evaluation) -> str:
-    """Returns the tables in GitHub's Markdown, each below the heading of its benchmark."""
+def markdown(evaluation: Evaluation, main: bool = False) -> str:
+    """Returns the tables in GitHub's Markdown, each below the heading of its benchmark; `main`: that of the main figures."""
     parts = [f"# {_marked(evaluation.run.machine.host)}", *map(_marked, _facts(evaluation))]
     shown = ""
-    for table in tables(evaluation):
+    chosen = tuple(main_figures(evaluation) if main else tables(evaluation))
+    for table in chosen:
         if table.name != shown:
-            parts.append(f"## {_marked(table.title)} (`{table.name.replace('`', '')}`)")
+            name = "" if main else f" (`{table.name.replace('`', '')}`)"
+            parts.append(f"## {_marked(table.title)}{name}")
             shown = table.name
         parts += [_marked(table.about)] if table.about else []
         lines = [table.headings, tuple("---:" if right else "---" for right in table.right)]
         body = [tuple(map(_marked, row)) for row in table.rows]
         parts.append("\n".join(f"| {' | '.join(line)} |" for line in (tuple(map(_marked, lines[0])), lines[1], *body)))
-    return "\n\n".join(parts) + "\n"
+    parts.append("\n".join(f"- {_marked(sentence)}" for sentence in legend(chosen)))
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _marked(text: str) -> str:
@@ -102,14 +154,15 @@ def _marked(text: str) -> str:
 # --------------------------------------------------------------------------- LaTeX
 
 
-def latex(evaluation: Evaluation) -> str:
+def latex(evaluation: Evaluation, main: bool = False) -> str:
     """The tables as a part of a document, to be read by \\input: each a longtable with rules of booktabs."""
     head = [
         r"% Read this file with \input. The document needs \usepackage{booktabs} and \usepackage{longtable}.",
         *(f"% {' '.join(sentence.split())}" for sentence in _facts(evaluation)),
     ]
     labels: dict[str, int] = {}
-    return "\n".join([*head, *(_longtable(table, labels) for table in tables(evaluation))]) + "\n"
+    chosen = main_figures(evaluation) if main else tables(evaluation)
+    return "\n".join([*head, *(_longtable(table, labels) for table in chosen)]) + "\n"
 
 
 def _longtable(table: Table, labels: dict[str, int]) -> str:
@@ -118,15 +171,18 @@ def _longtable(table: Table, labels: dict[str, int]) -> str:
     label += f"-{labels[label]}" if labels[label] > 1 else ""
     columns = "".join("r" if right else "l" for right in table.right)
     heading = _line([heading[:1].upper() + heading[1:] for heading in table.headings])
-    caption = escaped(f"{table.title}: {table.metric}. {table.about}".strip())
+    about = f"{': '.join(filter(None, (table.title, table.metric)))}. {table.about}".strip()
+    note = (
+        rf"\multicolumn{{{len(columns)}}}{{p{{0.9\linewidth}}}}{{\footnotesize {escaped(' '.join(legend([table])))}}}\\"
+    )
     return "\n".join(
         [
             "",
             rf"\begin{{longtable}}{{{columns}}}",
-            rf"\caption{{{caption}}}\label{{{label}}}\\",
+            rf"\caption{{{escaped(about)}}}\label{{{label}}}\\",
             r"\toprule", heading, r"\midrule", r"\endfirsthead",
             r"\toprule", heading, r"\midrule", r"\endhead",
-            r"\bottomrule", r"\endlastfoot",
+            r"\bottomrule", note, r"\endlastfoot",
             *map(_line, table.rows),
             r"\end{longtable}",
         ]
@@ -143,4 +199,4 @@ def escaped(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in " ".join(re.split(r"[ \t\n\r]+", text.strip())))
 
 
-WRITERS: Mapping[str, Callable[[Evaluation], str]] = {"markdown": markdown, "latex": latex}
+WRITERS: Mapping[str, Callable[[Evaluation, bool], str]] = {"markdown": markdown, "latex": latex}

@@ -1,7 +1,9 @@
 """The figures of a benchmark for its page: Plotly's JSON, and the same numbers as a table."""
 
+import base64
+import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from markupsafe import Markup
@@ -10,16 +12,19 @@ from steelyard.model import Benchmark, Level, Machine, Result
 from steelyard.model.figure import Axis, Figure
 from steelyard.report import doubtful_values as marks
 from steelyard.report import figures as plots
-from steelyard.report import values
+from steelyard.report import maps, run_figures, values
 from steelyard.report.axes import Json, capital, label, tick
-from steelyard.report.derived import derived, with_signs
+from steelyard.report.derived import with_signs
 from steelyard.report.doubtful_values import Doubtful
 from steelyard.report.forms_of_figures import fitted, is_lone
+from steelyard.report.joined_figures import Joined, SideFigures, join
 from steelyard.report.names import slug
 from steelyard.report.published_lines import System, systems
 from steelyard.report.reasons import frequent
 from steelyard.report.verdict_marks import signed
-from steelyard.statistics.validity.trust import doubtful, word
+from steelyard.statistics.validity.trust import word
+
+LONG = 10_000  # letters of a figure's JSON
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,15 +39,17 @@ class Drawn:
     caption: str
     plot: Markup
     height: int
-    wide: bool
-    webgl: bool
+    wide: bool = False
+    webgl: bool = False
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
     published: tuple[System, ...] = ()
     single: str = ""
     error: str = ""
     table: bool = False  # nothing is drawn: the numbers are the figure
+    packed: str = ""  # `plot` as base64 of gzip if several sides make it long
+    maps: tuple[tuple[int, "Drawn"], ...] = ()  # the same map of each side of a report, by the number of the side
 
 
 def has_plot(figure: Drawn) -> bool:
@@ -63,37 +70,30 @@ def numbers_of(figure: Figure) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def figures(benchmark: Benchmark, results: tuple[Result, ...], machine: Machine) -> tuple[Drawn, ...]:
-    """Returns all figures of a benchmark. They do not show INVALID results, and mark unreliable values."""
-    usable = tuple(r for r in results if values.level(r) != "INVALID")
-    if not usable:
-        return ()
+def figures(
+    benchmark: Benchmark, results: tuple[Result, ...], machine: Machine, sides: SideFigures | None = None
+) -> tuple[Drawn, ...]:
+    """Returns all figures of a benchmark, with the lines of the other sides if there are some.
+
+    They do not show INVALID results, and mark unreliable values.
+    """
     # A benchmark may come from anyone: what its own code gets wrong must not take the whole report with it.
     try:
-        made = benchmark.figures(tuple(map(graded, usable)), machine)
+        made = run_figures.make(benchmark, results, machine)
     except Exception as error:
         return (_failed(benchmark.name, "Figures", error),)
-    made = derived(lambda moved: benchmark.figures(moved, machine), usable, made)
+    usable = [r for r in results if values.level(r) != "INVALID"]
     levels = marks.among(map(values.mark, usable))
-    left_out = len(results) - len(usable)
+    left_out = len(results) - len(usable) if usable else 0
+    joined = join(benchmark.name, made, sides) if sides else tuple(map(Joined, made))
     shown = []
-    for number, figure in enumerate(made):
-        anchor = f"{slug(benchmark.name)}-figure-{number + 1}-{slug(figure.name)}"
+    for number, one in enumerate(joined):
+        anchor = f"{slug(benchmark.name)}-figure-{number + 1}-{slug(one.figure.name)}"
         try:
-            shown.append(_drawn(anchor, with_signs(figure), levels, left_out))
+            shown.append(_drawn(anchor, with_signs(one.figure), levels, left_out, one.maps))
         except Exception as error:
-            shown.append(_failed(anchor, figure.title, error))
+            shown.append(_failed(anchor, one.figure.title, error))
     return tuple(shown)
-
-
-def graded(result: Result) -> Result:
-    """The result, whose metrics carry its verdict and the evidence for it where it cannot be relied on."""
-    level = values.mark(result)
-    if not doubtful(level):
-        return result
-    why = values.evidence(result)
-    metrics = {name: replace(v, value=marks.graded(v.value, level, why)) for name, v in result.metrics.items()}
-    return replace(result, metrics=metrics)
 
 
 def plain(figure: Figure) -> Drawn:
@@ -101,30 +101,62 @@ def plain(figure: Figure) -> Drawn:
     return _drawn(figure.name, figure, (), 0)
 
 
-def _drawn(anchor: str, figure: Figure, levels: Sequence[Level], left_out: int) -> Drawn:
+def _shown(anchor: str, figure: Figure, plot: Json) -> Drawn:
+    drawn = with_plot(anchor, figure, plot, *(_grid(figure) if figure.z else _columns(figure)))
+    return replace(
+        drawn,
+        packed=packed(drawn.plot) if figure.sides and len(drawn.plot) > LONG else "",
+        wide=plot.get("wide", False),
+        webgl=plot.get("webgl", False),
+    )
+
+
+def with_plot(
+    anchor: str, figure: Figure, plot: Json, headings: tuple[str, ...], rows: Iterable[tuple[str, ...]],
+    notes: Iterable[str] = (), published: tuple[System, ...] = (),
+) -> Drawn:  # fmt: skip
+    """Returns a figure with a plot, a table and notes that were made for it."""
+    return Drawn(
+        anchor=anchor, title=figure.title, caption=figure.caption, plot=embedded(plot), height=plot["layout"]["height"],
+        headings=headings, rows=tuple(rows), notes=tuple(notes), published=published,
+    )  # fmt: skip
+
+
+def _drawn(
+    anchor: str,
+    figure: Figure,
+    levels: Sequence[Level],
+    left_out: int,
+    maps_of_sides: Sequence[tuple[int, Figure]] = (),
+) -> Drawn:
     if figure.kind == "table":
         return _table(anchor, figure, levels)
     figure = fitted(figure)
-    headings, rows = _grid(figure) if figure.z else _columns(figure)
     single = _single(figure)
     plot: Json = {"layout": {"height": 0}} if single else plots.plotly(figure)
     notes = [] if single else _notes(figure, levels)
     if left_out:
         notes.append(f"The figure does not show the INVALID results of this benchmark ({left_out}). See the table.")
-    return Drawn(
-        anchor=anchor,
-        title=figure.title,
-        caption=figure.caption,
-        plot=embedded(plot),
-        height=plot["layout"]["height"],
-        wide=plot.get("wide", False),
-        webgl=plot.get("webgl", False),
-        headings=headings,
-        rows=rows,
+    return replace(
+        _shown(anchor, figure, plot),
         notes=tuple(notes),
         published=systems(figure.series),
         single=single,
+        maps=_maps(anchor, figure, maps_of_sides),
     )
+
+
+def _maps(anchor: str, figure: Figure, of_sides: Sequence[tuple[int, Figure]]) -> tuple[tuple[int, Drawn], ...]:
+    """Returns the map of each side under its name, all with the same colours; () if fewer than two sides have one."""
+    if len(of_sides) < 2:
+        return ()
+    every = [v for _, one in of_sides for line in one.z for v in line]
+    drawn = []
+    for side, one in of_sides:
+        if any(v is not None for line in one.z for v in line):
+            titled = replace(one, title=figure.sides[side], caption="", kind="heat")
+            drawn.append((side, _shown(f"{anchor}-{side + 1}", titled, maps.heat(titled, every))))
+    return tuple(drawn)
 
 
 def _table(anchor: str, figure: Figure, levels: Sequence[Level]) -> Drawn:
@@ -136,8 +168,6 @@ def _table(anchor: str, figure: Figure, levels: Sequence[Level]) -> Drawn:
         caption=figure.caption,
         plot=Markup("null"),
         height=0,
-        wide=False,
-        webgl=False,
         headings=figure.headings,
         rows=figure.cells,
         notes=rests,
@@ -198,6 +228,11 @@ def embedded(plot: object) -> Markup:
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
+def packed(text: str) -> str:
+    """Returns base64 of gzip, which the browser unpacks."""
+    return base64.b64encode(gzip.compress(text.encode(), 3, mtime=0)).decode("ascii")
+
+
 def _values(figure: Figure) -> list[float | None]:
     """Yields the values of this machine in the figure."""
     measured = (series for series in figure.series if not series.published)
@@ -222,17 +257,25 @@ def _grid(figure: Figure) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 
 
 def _columns(figure: Figure) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Returns one row per point: series, x, y and its interval."""
+    """Returns one row per point: series, x, y and its interval. Of several sides, the browser adds all but the first."""
     bounded = any(series.low and series.high for series in figure.series)
     rows = []
-    for series in figure.series:
+    first = min((series.side for series in figure.series if series.side is not None), default=None)
+    for series in (s for s in figure.series if s.side in (None, first)):
         name = f"{series.name} (published)" if series.published else series.name
+        side = () if first is None else ("" if series.side is None else figure.sides[series.side],)
         for index, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
             low = label(series.low[index], figure.y) if series.low else "–"
             high = label(series.high[index], figure.y) if series.high else "–"
             ends = ("–" if low == high == "–" else f"{low} – {high}",) if bounded else ()
-            rows.append((name, tick(x, figure.x), _value(y, figure.y), *ends))
-    headings = ("Series", figure.x.title, figure.y.title, *(("95 % interval",) if bounded else ()))
+            rows.append((*side, name, tick(x, figure.x), _value(y, figure.y), *ends))
+    headings = (
+        *(() if first is None else ("Side",)),
+        "Series",
+        figure.x.title,
+        figure.y.title,
+        *(("95 % interval",) if bounded else ()),
+    )
     return headings, tuple(rows)
 
 
@@ -244,10 +287,7 @@ def _failed(anchor: str, title: str, error: Exception) -> Drawn:
         caption="",
         plot=Markup("null"),
         height=0,
-        wide=False,
-        webgl=False,
         headings=(),
         rows=(),
-        notes=(),
         error=reason,
     )

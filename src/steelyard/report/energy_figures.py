@@ -7,7 +7,7 @@ from math import isfinite
 from steelyard.evaluation.energy import ENERGY
 from steelyard.model import Evaluation, Level, Machine, Result, Value
 from steelyard.model.figure import Axis, Figure, Mark, Series
-from steelyard.report import doubtful_values, drawing, figures, kernel_bars, values
+from steelyard.report import doubtful_values, drawing, figures, kernel_bars, side_traces, values
 from steelyard.report.axes import Json, text
 from steelyard.report.kernel_bars import Ends, Kernel, Measure, Part
 from steelyard.report.names import slug
@@ -150,18 +150,10 @@ def _times(title: str, kernels: Sequence[Measured], evaluation: Evaluation) -> d
     )
     every = [p for mine in points.values() for p in mine]
     plot = _plot(figure, points, best, [called(mode, evaluation.run.machine) for mode in modes])
-    return drawing.Drawn(
-        anchor=f"time-energy{_anchor(title)}",
-        title=figure.title,
-        caption=figure.caption,
-        plot=drawing.embedded(plot),
-        height=plot["layout"]["height"],
-        wide=False,
-        webgl=False,
-        headings=("Kernel", "Mode", "Time", "95 % interval", "Energy", "95 % interval", "Best"),
-        rows=tuple(_row(p, place in best[name]) for name, mine in points.items() for place, p in enumerate(mine)),
-        notes=doubtful_values.notes((p.level for p in every), "points", "lines"),
-    )
+    headings = ("Kernel", "Mode", "Time", "95 % interval", "Energy", "95 % interval", "Best")
+    rows = (_row(p, place in best[name]) for name, mine in points.items() for place, p in enumerate(mine))
+    notes = doubtful_values.notes((p.level for p in every), "points", "lines")
+    return drawing.with_plot(f"time-energy{_anchor(title)}", figure, plot, headings, rows, notes)
 
 
 def _point(kernel: Measured, mode: Mode, machine: Machine) -> _Point:
@@ -193,7 +185,7 @@ def _plot(
     plot = figures.plotly(figure)
     lines: list[Json] = []
     for number, (trace, (name, mine)) in enumerate(zip(plot["data"], points.items(), strict=True)):
-        shapes = [figures.SYMBOLS[modes.index(p.mode) % len(figures.SYMBOLS)] for p in mine]
+        shapes = [side_traces.SYMBOLS[modes.index(p.mode) % len(side_traces.SYMBOLS)] for p in mine]
         trace["marker"]["symbol"] = [
             s + doubtful_values.HOLLOW.get(p.level, "") for s, p in zip(shapes, mine, strict=True)
         ]
@@ -211,7 +203,7 @@ def _plot(
                 "cliponaxis": False,
             }
             trace["text"] = [text(name) if p is chosen[-1] else "" for p in mine]
-        dash = figures.DASHES[number // figures.COLOURS % len(figures.DASHES)]
+        dash = side_traces.DASHES[number // figures.COLOURS % len(side_traces.DASHES)]
         lines.append(
             {
                 "type": "scatter", "mode": "lines", "x": [p.seconds.value for p in chosen],
@@ -231,7 +223,7 @@ def _ends(quantities: Sequence[Value]) -> Json:
 
 def _legend(modes: Sequence[str]) -> list[Json]:
     """An entry for each shape, beside those of the colours."""
-    shapes = [figures.SYMBOLS[number % len(figures.SYMBOLS)] for number in range(len(modes))]
+    shapes = [side_traces.SYMBOLS[number % len(side_traces.SYMBOLS)] for number in range(len(modes))]
     return [
         {
             "type": "scatter", "mode": "markers", "x": [None], "y": [None], "name": text(mode), "hoverinfo": "skip",

@@ -1,42 +1,69 @@
-"""Runs as tables: CSV, JSON and Parquet."""
+"""Runs as tables (CSV, JSON, Parquet and documents) and in the forms of other tools, whole or in part."""
 
 import csv
 import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from steelyard import files
+from steelyard.compare.restriction import restrict
 from steelyard.errors import UsageError
 from steelyard.evidence import sentence
 from steelyard.model import Evaluation, Record, Result, Verdict
 from steelyard.model.plain import to_json
-from steelyard.report import columns
+from steelyard.report import columns, exports
 from steelyard.report.columns import metric_rows
 
 DOCUMENTS = ("markdown", "latex")
-FORMATS = ("json", "csv", "parquet", *DOCUMENTS)
+FORMATS = ("json", "csv", "parquet", *DOCUMENTS, *exports.FORMS)
 WHAT = "The export"
 _OTHER = re.compile("[^\\x00-\\x7f]")
 
 
-def parts(evaluation: Evaluation, form: str) -> Iterator[str]:
+def select(evaluation: Evaluation, only: Sequence[str], main: bool = False) -> Evaluation:
+    """Returns the results of these benchmarks or groups with their records; with `main` only those that are main figures.
+
+    UsageError if the run has no result of a name.
+    """
+    if only:
+        evaluation = _with(evaluation, restrict(evaluation, only).results)
+    if main:
+        from steelyard.report.headline import headlines
+
+        evaluation = _with(evaluation, {id(h.result): h.result for h in headlines(evaluation)}.values())
+    return evaluation
+
+
+def _with(evaluation: Evaluation, results: Iterable[Result]) -> Evaluation:
+    chosen = tuple(results)
+    names = {result.benchmark for result in chosen}
+    run = replace(evaluation.run, records=tuple(record for result in chosen for record in result.records))
+    benchmarks = {name: b for name, b in evaluation.benchmarks.items() if name in names}
+    return replace(evaluation, run=run, results=chosen, benchmarks=benchmarks)
+
+
+def parts(evaluation: Evaluation, form: str, main: bool = False) -> Iterator[str]:
     """The export as text, piece by piece: the memory that it takes does not grow with the run.
 
     As JSON the whole evaluation: the run, every record, and `metrics` for each case over its launches. All letters are ASCII.
+    `main`: a document has one table of the main figures. For the other formats, `select` chooses these.
     """
-    if form == "csv":
-        yield from _csv(metric_rows(evaluation))
-        return
     if form in DOCUMENTS:
         from steelyard.report import documents  # only here: the pages take a third of a second
 
-        yield documents.WRITERS[form](evaluation)
+        yield documents.WRITERS[form](evaluation, main)
+        return
+    if form in exports.FORMS:
+        yield from exports.parts(evaluation, form)
+        return
+    if form == "csv":
+        yield from _csv(metric_rows(evaluation))
         return
     run = evaluation.run
     head = {"run": run.id, "started": run.started, "finished": run.finished, "versions": run.versions}
@@ -87,7 +114,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
     return {"level": verdict.level, "evidence": list(map(sentence, verdict.evidence))}
 
 
-def write(evaluation: Evaluation, form: str, path: Path | None) -> str:
+def write(evaluation: Evaluation, form: str, path: Path | None, main: bool = False) -> str:
     """The export; returns the text for standard output, or '' where it went to `path`. Parquet needs a path."""
     if form == "parquet":
         if path is None:
@@ -101,11 +128,11 @@ def write(evaluation: Evaluation, form: str, path: Path | None) -> str:
         files.make(beside, WHAT, lambda target: columns.write(evaluation, "samples", target, flat=True))
         return ""
     if path is None:
-        return "".join(parts(evaluation, form))
+        return "".join(parts(evaluation, form, main))
 
     def fill(target: Path) -> None:
         with target.open("w", encoding="utf-8", errors="replace", newline="") as file:
-            file.writelines(parts(evaluation, form))
+            file.writelines(parts(evaluation, form, main))
 
     files.make(path, WHAT, fill)
     return ""

@@ -13,11 +13,12 @@ from steelyard.model import Evaluation
 from steelyard.report import pages, pictures
 from steelyard.report.drawing import Drawn, has_plot
 from steelyard.report.pages import benchmark
+from steelyard.report.sides_of_report import ReportSides
 
 WHAT = "A figure"
 
 
-def write(evaluation: Evaluation, folder: Path, form: str, base: Evaluation | None = None) -> tuple[Path, ...]:
+def write(evaluation: Evaluation | None, folder: Path, form: str, sides: ReportSides | None = None) -> tuple[Path, ...]:
     """Writes each figure of the report into the folder, which is made where it is missing, and returns the files.
 
     A file is called as the figure's anchor in the report. UsageError for an unknown format; errors as `files.write`.
@@ -25,11 +26,13 @@ def write(evaluation: Evaluation, folder: Path, form: str, base: Evaluation | No
     if form not in pictures.FORMATS:
         raise UsageError(f"There is no format '{form}' for figures. {nearest(form, pictures.FORMATS)}")
     with uncollected():
-        whole = pages.pages(evaluation, base)
+        whole = pages.pages(evaluation, sides)
         by_anchor = {figure.anchor: figure for page in whole for figure in drawn(page.data)}
         records = next((page.data.records for page in whole if hasattr(page.data, "records")), Markup("{}"))
-        for name in evaluation.benchmarks:
-            by_anchor |= {figure.anchor: figure for figure in benchmark.data(evaluation, name).figures}
+        if evaluation:
+            for name in evaluation.benchmarks:
+                page = benchmark.data(evaluation, name, sides.figures if sides else None)
+                by_anchor |= {figure.anchor: figure for figure in drawn(page)}
     files.expect_folder(folder, WHAT, "--figures")
     folder.mkdir(parents=True, exist_ok=True)
     plotted = [figure for figure in by_anchor.values() if has_plot(figure)]

@@ -19,17 +19,15 @@ const figuresOf = (state) => {
   function load() {
     library ??= (async () => {
       const packed = document.getElementById("plotly");
-      if (typeof DecompressionStream === "undefined") throw new Error("this browser cannot unpack the drawing library");
-      const bytes = Uint8Array.from(atob(packed.textContent.trim()), (letter) => letter.charCodeAt(0));
+      const code = unpacked(packed.textContent);
       packed.remove();
-      const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
       // The surface reads its text canvases back again and again; said beforehand, the browser has nothing to warn of.
       const plain = HTMLCanvasElement.prototype.getContext;
       HTMLCanvasElement.prototype.getContext = function (kind, wishes) {
         return plain.call(this, kind, kind === "2d" ? { willReadFrequently: true, ...wishes } : wishes);
       };
       const script = document.createElement("script");
-      script.textContent = await new Response(stream).text();
+      script.textContent = await code;
       document.head.append(script);
       return window.Plotly;
     })();
@@ -45,6 +43,8 @@ const figuresOf = (state) => {
       if (!trace.meta) continue;
       const own = colours[trace.meta.colour % colours.length];
       if ("published" in trace.meta) trace.visible = chosen.has(trace.meta.published);
+      if ("side" in trace.meta) trace.visible = state.shown(trace.meta.side);
+      if (trace.meta.ink) { trace.line.color = ink.ink; continue; }
       if (trace.meta.points) { trace.marker.color = ink.ink; continue; }
       if (trace.meta.band) { trace.line.color = own; trace.fillcolor = faint(own); continue; }
       if (trace.line) trace.line.color = own;
@@ -116,12 +116,31 @@ const figuresOf = (state) => {
     }
   }
 
+  // Many bars with long names lie on their side, since their names would stand on end below them.
+  const BAR = 22; // pixels: the height of the place of a bar
+  function lying(data, layout, width, size) {
+    const bars = data.filter((trace) => trace.type === "bar" && trace.visible !== false);
+    const names = [...new Set(bars.flatMap((trace) => trace.x))];
+    const longest = Math.max(0, ...names.map((name) => lengthOf(String(name), size)));
+    if (names.length < 6 || layout.shapes?.length || layout.annotations?.length || longest * names.length < 1.5 * width) return;
+    for (const trace of data) [trace.x, trace.y, trace.error_x, trace.error_y] = [trace.y, trace.x, trace.error_y, trace.error_x];
+    for (const trace of bars) trace.orientation = "h";
+    [layout.xaxis, layout.yaxis] = [layout.yaxis, layout.xaxis];
+    const ticktext = names.map((name) => wrapped(String(name), 0.45 * width, size));
+    const lines = ticktext.reduce((sum, text) => sum + Math.max(text.split("<br>").length, 0.5 + bars.length / 2), 0);
+    Object.assign(layout.yaxis, { autorange: "reversed", automargin: true, tickvals: names, ticktext, title: { text: "" } });
+    layout.height = 120 + BAR * lines;
+  }
+
   function painted(plot, width, name = state.theme(), paper = state.printing) {
     const ink = inks[name], chosen = plot.chosen || new Set();
-    const { data, layout, widest, beside } = structuredClone({ ...plot, chosen: null });
+    const { data, layout, widest, beside, axes } = structuredClone({ ...plot, chosen: null });
     if (widest) width = Math.min(width, widest);
     const size = width < 480 ? 12 : 13;
     colour(data, name, chosen);
+    for (const kind of ["shapes", "annotations"])
+      if (layout[kind]) layout[kind] = layout[kind].filter(({ sides }) => !sides || sides.some(state.shown))
+        .map(({ sides, visible, ...rest }) => (sides ? rest : { visible, ...rest }));
     if (chosen.size && beside)
       for (const axis of Object.keys(beside)) { delete layout[axis].range; Object.assign(layout[axis], beside[axis]); }
     const axis = { gridcolor: ink.grid, linecolor: ink.axis, zerolinecolor: ink.axis, tickcolor: ink.axis };
@@ -135,6 +154,7 @@ const figuresOf = (state) => {
     for (const note of layout.scene?.annotations || []) Object.assign(note, { font: { size: 17, color: ink.ink }, arrowcolor: ink.soft });
     for (const shape of layout.shapes || []) shape.line.color = shape.name === "outline" ? "#d55e00" : ink.mark;
     const bars = new Set(data.filter((trace) => trace.type === "bar" && trace.visible !== false).flatMap((trace) => trace.x));
+    lying(data, layout, width, size);
     const above = raised(data, layout, width, size), rows = legendRows(data, layout, width, size);
     for (const note of layout.annotations || []) {
       note.font = { ...note.font, color: note.showarrow || note.name === "panel" ? ink.ink : ink.mark };
@@ -149,7 +169,7 @@ const figuresOf = (state) => {
       width, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "closest",
       font: { family: getComputedStyle(document.body).fontFamily, size, color: ink.ink },
       margin: layout.scene ? { l: 0, r: 0, t: 30, b: 0 } : { l: 64, r: 14, t: 32 + top, b: 56 },
-      legend: { orientation: "h", x: 0, xanchor: "left", yref: "container", y: 0, yanchor: "bottom", itemwidth: 40, maxheight: 0.9, ...layout.legend },
+      legend: { ...(axes && { itemclick: false, itemdoubleclick: false, traceorder: "normal" }), orientation: "h", x: 0, xanchor: "left", yref: "container", y: 0, yanchor: "bottom", itemwidth: 40, maxheight: 0.9, ...layout.legend },
       modebar: { bgcolor: "rgba(0,0,0,0)", color: ink.axis, activecolor: ink.soft }, bargap: Math.max(0.4, 1 - 0.13 * bars.size), bargroupgap: 0.08,
       hoverlabel: { bgcolor: ink.paper, bordercolor: ink.axis, font: { color: ink.ink }, align: "left", namelength: -1 },
       uirevision: "same",
@@ -251,7 +271,7 @@ const figuresOf = (state) => {
     try {
       if (deep && !webgl) throw new Error("this browser has no WebGL, which a surface needs");
       const Plotly = await load();
-      const plot = plotOf(source);
+      const plot = await plotOf(source);
       const { data, layout } = painted(plot, widthOf(element));
       element.querySelector(".waiting")?.remove();
       await Plotly.newPlot(element, data, layout, config(layout));
@@ -272,8 +292,66 @@ const figuresOf = (state) => {
 
   const plots = new Map();
   function plotOf(source) {
-    if (!plots.has(source)) plots.set(source, { ...unfolded(JSON.parse(source.textContent)), chosen: new Set() });
+    if (!plots.has(source)) plots.set(source, readPlot(source));
     return plots.get(source);
+  }
+  async function readPlot(source) {
+    const text = "packed" in source.dataset ? await unpacked(source.textContent) : source.textContent;
+    return { ...worded(unfolded(JSON.parse(text))), chosen: new Set() };
+  }
+
+  // The points of a line of one side: its side, its line, place, value and interval as text.
+  const raw = (text) => text.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
+  const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  function pointsOf({ axes, data }, trace) {
+    const { x: [, xUnit, xFactor], y: [, yUnit, yFactor] } = axes, { side, line, levels = {} } = trace.meta;
+    const [low, high] = data.slice(data.indexOf(trace) - 2).filter(({ meta }, n) => n < 2 && meta?.band);
+    const value = (number) => numbers.label((number + (trace.base || 0)) * yFactor, yUnit);
+    return trace.y.flatMap((y, n) => {
+      if (y === null) return [];
+      const up = trace.error_y?.array[n], down = trace.error_y?.arrayminus[n];
+      const ends = high ? [low.y[n], high.y[n]] : [y - down, y + up], at = trace.x[n];
+      const bounded = ends.every((end) => Number.isFinite(end)) && (high || Number.isFinite(up));
+      return [{
+        side: state.sideNames[side], line: raw(line), level: levels[n] || "", value: value(y), index: n,
+        place: typeof at === "string" ? raw(at) : numbers.tick(at * xFactor, xUnit),
+        between: bounded ? ends.map(value).join(" – ") : "", runs: trace.meta.runs,
+      }];
+    });
+  }
+
+  // The texts beside the pointer of figures with several sides are made here, so that the file stays small.
+  const linesOf = (plot) => plot.data.filter(({ meta, hoverinfo }) => meta && "side" in meta && !meta.band && !hoverinfo);
+  function worded(plot) {
+    if (!plot.axes) return plot;
+    for (const trace of linesOf(plot)) {
+      const texts = [];
+      for (const { side, line, place, value, between, level, runs, index } of pointsOf(plot, trace)) {
+        const ends = between && `, ${runs ? "its runs" : "95 % interval"} ${between}`;
+        texts[index] = escaped(`${side}${line && `, ${line}`}: ${value} at ${raw(plot.axes.x[0])} ${place}${ends}${level && ` (${level})`}`);
+      }
+      trace.customdata = texts;
+    }
+    return plot;
+  }
+
+  // The numbers of a figure with several sides: those of the sides that are shown.
+  async function fillNumbers(details) {
+    const source = details.closest(".figure")?.querySelector(".figure-data"), body = details.querySelector("tbody");
+    const plot = source && (await plotOf(source));
+    if (!plot?.axes || !body) return;
+    const points = linesOf(plot).filter(({ meta }) => state.shown(meta.side)).flatMap((trace) => pointsOf(plot, trace));
+    const columns = details.querySelectorAll("thead th").length;
+    body.replaceChildren(...points.map(({ side, line, place, value, between, level }) => {
+      const row = document.createElement("tr");
+      [side, line, place, level ? `${value} (${level})` : value, between || "–"].slice(0, columns).forEach((text, n) => {
+        const cell = document.createElement(n ? "td" : "th");
+        if (n) cell.className = "n"; else cell.scope = "row";
+        cell.textContent = text;
+        row.append(cell);
+      });
+      return row;
+    }));
   }
 
   // Figures with a mark for each record share where and what these are, so that the file stays small.
@@ -293,7 +371,7 @@ const figuresOf = (state) => {
     const [element, source] = partsOf(figure);
     if (!element || !("webgl" in element.dataset) || !webgl || element.dataset.state === "failed") return;
     const Plotly = await load();
-    const { data, layout } = painted(plotOf(source), paperWidth, "light", true);
+    const { data, layout } = painted(await plotOf(source), paperWidth, "light", true);
     const size = { width: paperWidth, height: layout.height };
     const picture = new Image();
     picture.alt = element.getAttribute("aria-label");
@@ -313,9 +391,9 @@ const figuresOf = (state) => {
     }
   }
 
-  function compare(box) {
+  async function compare(box) {
     const [element, source] = partsOf(box.closest(".figure"));
-    const { chosen } = plotOf(source), series = Number(box.value);
+    const { chosen } = await plotOf(source), series = Number(box.value);
     if (box.checked) chosen.add(series); else chosen.delete(series);
     repaint(element);
   }
@@ -339,14 +417,14 @@ const figuresOf = (state) => {
 
   // What a page needs when it is opened: its figures at its width, those not yet drawn before all others.
   function show(page) {
-    for (const plot of every(".plot", page)) if (drawn.get(plot) && plot.clientWidth !== plot._fullLayout?.width) repaint(plot);
+    for (const plot of every(".plot", page)) if (drawn.get(plot) && plot.clientWidth && plot.clientWidth !== plot._fullLayout?.width) repaint(plot);
     paper([page], page);
   }
 
   // What the sheets need: the figures of the pages that are printed, and pictures of surfaces. Resolves when all is drawn.
   function paper(pages, current) {
     for (const page of state.paper === "all" ? pages : [current]) {
-      const figures = every(".figure", page);
+      const figures = every(".figure", page).filter((figure) => !figure.closest("[hidden]"));
       line.push(...figures.filter((figure) => !drawn.has(partsOf(figure)[0])));
       if (state.paper) pictures.push(...figures.filter((figure) => !figure.querySelector(".paper")));
     }
@@ -354,5 +432,5 @@ const figuresOf = (state) => {
     return working;
   }
 
-  return { show, repaint, compare, paper };
+  return { show, repaint, compare, paper, fillNumbers };
 };

@@ -1,16 +1,17 @@
 """Turns a Figure's plain data into Plotly's JSON; colours are roles here, the page's theme gives them."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
+from steelyard.model import Level
 from steelyard.model.figure import Axis, Band, Figure, Mark, Point, Series
-from steelyard.report import maps
+from steelyard.report import maps, side_traces
 from steelyard.report.axes import Json, divided, label, plotted, text, tick
 from steelyard.report.doubtful_values import HOLLOW, PATTERNS, SIZES, level_of, marked, named
 from steelyard.report.verdict_marks import signed
 
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross")
 COLOURS = 7  # of the palettes in figures.js
 MOST_ERROR_BARS = 12  # points a line; beyond this whiskers run into each other and a band is calmer
 
@@ -28,10 +29,12 @@ def _lines(figure: Figure) -> Json:
     measured = tuple(series for series in figure.series if not series.published) or figure.series
     (x_factor, x_axis), (y_factor, y_axis) = _axes(figure, measured)
     data: list[Json] = []
+    names = side_traces.line_names(figure)
     for number in range(len(figure.series)):
-        data += _trace(figure, number, (x_factor, y_factor))
+        data += _trace(figure, number, (x_factor, y_factor), names)
+    data += side_traces.legend(figure) if figure.sides else ()
     layout: Json = {"xaxis": x_axis, "yaxis": y_axis, "shapes": [], "annotations": [], "height": 400}
-    layout["showlegend"] = len(measured) > 1
+    layout["showlegend"] = len(measured) > 1 or bool(figure.sides)
     if figure.kind == "bars":
         layout["barmode"] = "group"
     for mark in figure.marks:
@@ -42,6 +45,8 @@ def _lines(figure: Figure) -> Json:
     for point in figure.points:
         _point(layout, replace(point, label=named(point)), figure, x_factor, y_factor)
     plot: Json = {"data": data, "layout": layout, "wide": False}
+    if figure.sides:
+        plot["axes"] = side_traces.axes(figure, (x_factor, y_factor))
     if len(measured) < len(figure.series):
         plot["beside"] = _beside(figure, x_axis, y_axis)
     return plot
@@ -70,7 +75,7 @@ def _beside(figure: Figure, x_axis: Json, y_axis: Json) -> Json:
     }
 
 
-def _trace(figure: Figure, number: int, factors: tuple[float, float]) -> list[Json]:
+def _trace(figure: Figure, number: int, factors: tuple[float, float], names: Sequence[str]) -> list[Json]:
     series, (x_factor, y_factor) = figure.series[number], factors
     levels = [level_of(y) for y in series.y]
     name = text(series.name.replace("_", " ") if series.published else series.name)
@@ -78,11 +83,16 @@ def _trace(figure: Figure, number: int, factors: tuple[float, float]) -> list[Js
         "name": name,
         "x": [text(x) if isinstance(x, str) else x / x_factor for x in series.x],
         "y": [divided(y, y_factor) for y in series.y],
-        "customdata": [text(reported) for reported in _describe(figure, series)],
         "hovertemplate": "%{customdata}<extra></extra>",
         "legendgroup": f"series{number}",
-        "meta": {"colour": number},
     }
+    colour, dash, symbol = side_traces.look(figure, number, names)
+    if series.side is not None:
+        trace |= side_traces.described(series, levels, names)
+        del trace["legendgroup"]  # groups would put each entry of the legend on a line of its own
+        trace |= {axis: side_traces.short(trace[axis]) for axis in ("x", "y")}
+    else:
+        trace |= {"customdata": [text(t) for t in _describe(figure, series)], "meta": {"colour": colour}}
     if series.published:
         # Neither drawn nor in the legend before the reader chooses it.
         trace |= {"visible": False, "meta": {"colour": _beside_own(figure, number), "published": number}}
@@ -92,26 +102,32 @@ def _trace(figure: Figure, number: int, factors: tuple[float, float]) -> list[Js
         if figure.y.ratio:  # bars stand on 1, and reach up or down from there
             trace |= {"base": 1, "y": [None if y is None else y - 1 for y in series.y]}
         return [trace | bounds]
-    symbol = SYMBOLS[number % len(SYMBOLS)]
-    dash = "dot" if series.published else DASHES[number % len(DASHES)]
     trace |= {
         "type": "scatter",
         "mode": "lines+markers" if series.connected else "markers",
-        "line": {"dash": dash, "width": 2},
-        "marker": {
-            "symbol": [symbol + HOLLOW.get(level, "") for level in levels],
-            "size": [SIZES[level][0] for level in levels],
-            "line": {"width": [SIZES[level][1] for level in levels]},
-        },
+        "line": {"dash": "dot" if series.published else dash, "width": 2},
+        "marker": _marker(symbol, levels, small=series.side is not None),
     }
-    if bounds and series.connected and len(series.x) > MOST_ERROR_BARS:
+    if bounds and series.connected and (len(series.x) > MOST_ERROR_BARS or series.banded):
         return [*_band(trace, series, y_factor), trace]
     return [trace | bounds]
 
 
+def _marker(symbol: str, levels: Sequence[Level], small: bool) -> Json:
+    """Returns the marks of a line's points. `small`: marks that are all alike are written once."""
+    if small and set(levels) <= {"CLEAN"}:
+        size, width = SIZES["CLEAN"]
+        return {"symbol": symbol, "size": size, "line": {"width": width}}
+    return {
+        "symbol": [symbol + HOLLOW.get(level, "") for level in levels],
+        "size": [SIZES[level][0] for level in levels],
+        "line": {"width": [SIZES[level][1] for level in levels]},
+    }
+
+
 def _beside_own(figure: Figure, number: int) -> int:
     """A colour for a published line that none of this machine's own lines has, as long as there is one."""
-    measured = sum(not series.published for series in figure.series) % COLOURS
+    measured = (len(figure.sides) or sum(not series.published for series in figure.series)) % COLOURS
     before = sum(series.published for series in figure.series[:number])
     return measured + before % (COLOURS - measured)
 
@@ -132,8 +148,9 @@ def _describe(figure: Figure, series: Series) -> list[str]:
 def _bounds(series: Series, factor: float) -> Json:
     if not series.low or not series.high:
         return {}
-    up = [None if None in (y, h) else (h - y) / factor for y, h in zip(series.y, series.high, strict=True)]  # type: ignore[operator]
-    down = [None if None in (y, w) else (y - w) / factor for y, w in zip(series.y, series.low, strict=True)]  # type: ignore[operator]
+    up, down = _distances(series, series.high, factor), _distances(series, series.low, -factor)
+    if series.side is not None:
+        up, down = side_traces.short(up), side_traces.short(down)
     return {
         "error_y": {
             "type": "data", "symmetric": False, "array": up, "arrayminus": down, "thickness": 1.2, "width": 4,
@@ -141,14 +158,19 @@ def _bounds(series: Series, factor: float) -> Json:
     }  # fmt: skip
 
 
+def _distances(series: Series, ends: Sequence[float | None], factor: float) -> list[Any]:
+    return [None if y is None or end is None else (end - y) / factor for y, end in zip(series.y, ends, strict=True)]
+
+
 def _band(trace: Json, series: Series, factor: float) -> list[Json]:
     common = {
         "x": trace["x"], "type": "scatter", "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip",
-        "showlegend": False, "legendgroup": trace["legendgroup"], "visible": trace.get("visible", True),
+        "showlegend": False, "legendgroup": trace.get("legendgroup", ""), "visible": trace.get("visible", True),
         "meta": trace["meta"] | {"band": True},
     }  # fmt: skip
-    low = common | {"y": [divided(value, factor) for value in series.low]}
-    return [low, common | {"y": [divided(value, factor) for value in series.high], "fill": "tonexty"}]
+    ends = [[divided(value, factor) for value in values] for values in (series.low, series.high)]
+    low, high = map(side_traces.short, ends) if series.side is not None else ends
+    return [common | {"y": low}, common | {"y": high, "fill": "tonexty"}]
 
 
 def _stretch(layout: Json, band: Band, figure: Figure, factor: float) -> None:
@@ -200,6 +222,9 @@ def _mark(layout: Json, mark: Mark, factor: float) -> None:
         shape |= {"yref": "paper", "y0": 0, "y1": 1, "x0": at, "x1": at}
         note |= {"yref": "paper", "y": 1, "yanchor": "bottom", "x": written, "xanchor": "center"}
         note["name"] = "above"
+    if mark.sides:
+        of_sides = {"sides": list(mark.sides), "visible": min(mark.sides) < side_traces.MOST_SHOWN}
+        shape, note = shape | of_sides, note | of_sides
     layout["shapes"].append(shape)
     layout["annotations"].append(note)
 

@@ -1,5 +1,6 @@
 """The form that a figure takes by how much was measured for it: a map of one row is a line, lines of one place are bars."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from steelyard.model.figure import Axis, Figure, Point, Series
@@ -17,6 +18,8 @@ def fitted(figure: Figure) -> Figure:
             column = tuple(row[0] for row in figure.z)
             return _line(figure, figure.y, figure.rows, column, (figure.x, figure.columns[0]))
         return figure
+    if figure.kind == "bars" and figure.y.log and not figure.y.ratio:
+        return replace(figure, y=_stand(figure.y, figure.series))
     places = {x for series in figure.series for x in series.x}
     plain = not figure.bands and not any(series.published or len(series.x) > 1 for series in figure.series)
     if figure.kind == "lines" and len(places) == 1 and plain:
@@ -59,28 +62,38 @@ def _line(
 
 
 def _bars(figure: Figure) -> Figure:
-    """Lines of which each has a single place, the same one: a bar for each."""
+    """Lines of which each has a single place, the same one: a bar for each, in one set of bars a side."""
     place = next(x for series in figure.series for x in series.x)
     where = tick(place, figure.x)
-    lines = [series for series in figure.series if series.x]
-    values = [series.y[0] for series in lines]
-    positive = [value for value in values if value is not None and value > 0]
-    steep = figure.y.log and bool(positive) and max(positive) > STEEP * min(positive)
-    bounded = all(series.low and series.high for series in lines)
-    bars = Series(
-        figure.y.title,
-        tuple(series.name or where for series in lines),
-        tuple(values),
-        tuple(series.low[0] for series in lines) if bounded else (),
-        tuple(series.high[0] for series in lines) if bounded else (),
-    )
+    of_side: dict[int | None, list[Series]] = {}
+    for series in figure.series:
+        if series.x:
+            of_side.setdefault(series.side, []).append(series)
     return replace(
         figure,
         title=f"{figure.title} ({figure.x.title}: {where})",
         kind="bars",
         x=Axis("case"),
-        y=replace(figure.y, log=steep),
-        series=(bars,),
+        y=_stand(figure.y, figure.series),
+        series=tuple(_set_of_bars(figure.y.title, where, lines) for lines in of_side.values()),
         marks=tuple(mark for mark in figure.marks if mark.axis == "y"),
         points=(),
+    )
+
+
+def _stand(axis: Axis, lines: Sequence[Series]) -> Axis:
+    """Returns the axis on which bars stand: a logarithmic one stays only if they differ by more than `STEEP`."""
+    positive = [value for series in lines for value in series.y if value is not None and value > 0]
+    return replace(axis, log=axis.log and bool(positive) and max(positive) > STEEP * min(positive))
+
+
+def _set_of_bars(name: str, where: str, lines: Sequence[Series]) -> Series:
+    bounded = all(series.low and series.high for series in lines)
+    return Series(
+        name,
+        tuple(series.name or where for series in lines),
+        tuple(series.y[0] for series in lines),
+        tuple(series.low[0] for series in lines) if bounded else (),
+        tuple(series.high[0] for series in lines) if bounded else (),
+        side=lines[0].side,
     )

@@ -13,6 +13,7 @@ from steelyard.report.reasons import kinds
 from steelyard.statistics.results import applications, main_figures
 from steelyard.statistics.results.benchmark_roles import playing
 from steelyard.statistics.results.roofs import MEMORY, level_of, working_set
+from steelyard.statistics.results.variants import plain
 from steelyard.statistics.validity.trust import ORDER
 from steelyard.units import binary_size
 
@@ -25,7 +26,7 @@ class Headline:
     """One of the main figures: what it is, under which conditions, and its value as it may be shown.
 
     `doubted`: a finding says of its benchmark's figures that they may not hold. `alternatives`: the same case with each of two or
-    three compilers or MPIs of the run.
+    three compilers, MPIs or variants of the run.
     """
 
     name: str
@@ -65,19 +66,20 @@ _FIXED = {"L", "alpha", *SIZES}
 def headlines(evaluation: Evaluation, most: int = MOST) -> tuple[Headline, ...]:
     """The main figures that this run has, in the order in which they are reported.
 
-    Where few of them were measured, or all of the run fits, a figure of each other benchmark follows.
+    A figure of each other benchmark follows if few of them were measured, if all of the run fits, or in an imported run.
     """
+    unchanged = plain(evaluation)
     ordered = sorted(playing(evaluation, roles_.Headline), key=lambda pair: (pair[1].order, pair[0]))
-    chosen = [h for name, role in ordered if (h := _headline(evaluation, name, role)) is not None]
+    chosen = [h for name, role in ordered if (h := _headline(unchanged, name, role)) is not None]
     had = {headline.result.benchmark for headline in chosen}
-    others = [h for name in evaluation.benchmarks if name not in had and (h := _usual_one(evaluation, name))]
-    if len(chosen) + len(others) <= most or len(chosen) < FEW:
+    others = [h for name in evaluation.benchmarks if name not in had and (h := _usual_one(unchanged, name))]
+    if len(chosen) + len(others) <= most or len(chosen) < FEW or evaluation.run.imported:
         chosen += others[: most - len(chosen)]
     return _beside(evaluation, chosen[:most])
 
 
 def _beside(evaluation: Evaluation, chosen: Sequence[Headline]) -> tuple[Headline, ...]:
-    """Adds what the same cases give with the other compilers or MPIs of the run."""
+    """Adds what the same cases give with the other compilers, MPIs or variants of the run."""
     axis = compared_figures.axis(evaluation)
     if axis is None:
         return tuple(chosen)
@@ -107,7 +109,10 @@ def _usual_one(evaluation: Evaluation, name: str) -> Headline | None:
     """A figure of a benchmark that has no main one: its first kernel and metric, the most workers, the largest work."""
     benchmark = evaluation.benchmarks[name]
     results = values.of_benchmark(evaluation, name)
-    of_kernel = main_figures.spared([r for r in results if r.kernel == results[0].kernel])
+    # A kernel with the name of its tool stands for it: the rating of HPCG, not one of its parts. For STREAM, Triad does.
+    kernels = [r.kernel for r in results]
+    kernel = next((k for k in (name.partition(".")[0], "triad") if k in kernels), next(iter(kernels), ""))
+    of_kernel = main_figures.spared([r for r in results if r.kernel == kernel])
     # A program's own count of operations invites comparison with other codes, which do others for the same result.
     program = name.startswith("application.")
     declared = [m for m in benchmark.metrics if m.better != "none" and (m.unit == "s" or not program)]
@@ -116,8 +121,10 @@ def _usual_one(evaluation: Evaluation, name: str) -> Headline | None:
         return None
     candidates = main_figures.typical([r for r in of_kernel if not program or applications.timed(r)] or of_kernel)
     names = [*(["class"] if program else []), *(n for n in values.varying(tuple(of_kernel)) if n != "class")]
-    several = len({r.kernel for r in results}) > 1
-    title = f"{benchmark.title}: {results[0].kernel}" if several else benchmark.title
+    several = len(set(kernels)) > 1
+    title = f"{benchmark.title}: {kernel}" if several else benchmark.title
+    if benchmark.heading and not program:
+        title = f"{benchmark.heading}: {kernel.replace('_', ' ')}"
     role = roles_.Headline(name=name, title=title, unit="", order=0)
     return _made(evaluation, role, candidates, metric, names)
 
@@ -139,7 +146,7 @@ def _made(
     return Headline(
         name=role.name,
         title=role.title,
-        conditions=", ".join(filter(None, conditions)),
+        conditions=", ".join(filter(None, (role.says, *conditions))),
         shown=shown,
         value=result.metrics.get(metric),
         metric=metric,

@@ -204,15 +204,11 @@ def _drawn(
         for s in series
         for x, y, low, high in zip(s.x, s.y, s.low, s.high, strict=True)
     )
-    return drawing.Drawn(
-        anchor=anchor,
-        title=figure.title,
-        caption=figure.caption,
-        plot=drawing.embedded(plot),
-        height=plot["layout"]["height"],
-        wide=False,
-        webgl=False,
-        headings=("Mode", "Kernel", "Ratio", "95 % interval"),
-        rows=rows,
-        notes=doubtful_values.notes((r.level for r in shown), "ratios", "bars"),
+    return drawing.with_plot(
+        anchor,
+        figure,
+        plot,
+        ("Mode", "Kernel", "Ratio", "95 % interval"),
+        rows,
+        doubtful_values.notes((r.level for r in shown), "ratios", "bars"),
     )

@@ -15,6 +15,8 @@ from steelyard.report.pages.machine import CoreBox, MachinePage, SocketBox
 CACHES = ("cache", "kind", "instances", "size", "line", "shared by", "inclusive")
 MEMORIES = ("node", "kind", "memory", "processors", "used for")
 MODULES = ("slot", "size", "kind", "rate", "channel")
+INTERFACES = ("hosts", "interface", "driver", "link rate", "duplex", "MTU", "RTO minimum")
+INTERFACE_SETTINGS = ("hosts", "interface", "offloads", "interrupt moderation", "flow control")
 LIMITS = ("limit", "value", "derived from")
 
 
@@ -36,11 +38,13 @@ def show(page: MachinePage) -> None:
         ("Caches", CACHES, page.caches),
         ("Memory nodes", MEMORIES, page.memories),
         ("Memory modules", MODULES, page.modules),
+        ("Network", INTERFACES, [(*row[:2], *row[3:7], row[-1]) for row in page.interfaces]),
+        ("Settings of the network interfaces", INTERFACE_SETTINGS, [(*row[:2], *row[7:10]) for row in page.interfaces]),
         ("Limits", LIMITS, page.limits),
     ):
         if rows:
             console.print(Group(Text(f"\n{title}", "bold"), _table(columns, rows)))
-    for note in page.notes:
+    for note in (*page.network_notes, *page.omitted, *page.notes):
         console.print(f"\n{escape(note)}", style="dim")
 
 

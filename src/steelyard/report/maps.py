@@ -1,6 +1,7 @@
 """Heat maps and surfaces in Plotly's JSON: a value over two parameters."""
 
 import math
+from collections.abc import Sequence
 
 from steelyard import units
 from steelyard.model.figure import Axis, Figure, Point
@@ -11,9 +12,10 @@ MOST_LABELS = 32  # of columns or rows: more overlap
 MOST_NUMBERED_CELLS = 120  # beyond this the numbers in the cells of a heat map no longer fit
 
 
-def heat(figure: Figure) -> Json:
+def heat(figure: Figure, others: Sequence[float | None] = ()) -> Json:
+    """Returns the map. With the values of `others`, maps of several sides have the same colours for the same values."""
     axis = figure.value or Axis("")
-    colour, bar, factor = _coloured(figure, axis)
+    colour, bar, factor = _coloured(figure, axis, others)
     cells = len(figure.rows) * len(figure.columns)
     names = {(_index(p.y, figure.rows), _index(p.x, figure.columns)): p.label for p in figure.points}
     trace: Json = {
@@ -26,6 +28,8 @@ def heat(figure: Figure) -> Json:
     present = [v for line in colour for v in line if v is not None]
     if not axis.log and min(present, default=-1) >= 0 and max(present) > 0:
         trace |= {"zmin": 0, "zmax": max(present)}  # colours from zero on, so that small differences look small
+    if others:
+        trace |= _common_scale(others, axis, factor)
     if cells <= MOST_NUMBERED_CELLS:
         trace["text"] = [
             [_cell(value, factor, names.get((row, column))) for column, value in enumerate(line)]
@@ -82,9 +86,25 @@ def _annotation(point: tuple[float, float, float, str], points: list[tuple[float
     return {"x": x, "y": y, "z": z, "text": f"<b>{text(name)}</b>", "ax": 0, "ay": away, "arrowhead": 0}
 
 
-def _coloured(figure: Figure, axis: Axis) -> tuple[list[list[float | None]], Json, float]:
+def _common_scale(values: Sequence[float | None], axis: Axis, factor: float) -> Json:
+    known = _known(values, axis)
+    if not known:
+        return {}
+    ends = min(known), max(known)
+    if axis.log:
+        return {"zmin": math.log10(ends[0]), "zmax": math.log10(ends[1])}
+    return {"zmin": min(0.0, ends[0] / factor), "zmax": ends[1] / factor}
+
+
+def _known(values: Sequence[float | None], axis: Axis) -> list[float]:
+    return [v for v in values if v is not None and math.isfinite(v) and (v > 0 or not axis.log)]
+
+
+def _coloured(
+    figure: Figure, axis: Axis, others: Sequence[float | None] = ()
+) -> tuple[list[list[float | None]], Json, float]:
     """Heights for the colours (logarithms where the axis is), the colour bar, the factor of the numbers."""
-    known = [v for line in figure.z for v in line if v is not None and math.isfinite(v) and (v > 0 or not axis.log)]
+    known = _known(others or [v for line in figure.z for v in line], axis)
     bar: Json = {"thickness": 12, "title": {"side": "right"}}
     if not known:
         return [[None for _ in line] for line in figure.z], bar | {"title": {"text": title(axis, "")}}, 1.0
@@ -95,7 +115,8 @@ def _coloured(figure: Figure, axis: Axis) -> tuple[list[list[float | None]], Jso
     ticks = log_ticks(known, axis)
     bar |= {"tickmode": "array", "tickvals": [math.log10(at) for at in ticks]}
     bar["ticktext"] = [tick(at, axis) for at in ticks]
-    return [[math.log10(v) if v in known else None for v in line] for line in figure.z], bar, factor
+    shown = set(known)
+    return [[math.log10(v) if v in shown else None for v in line] for line in figure.z], bar, factor
 
 
 def _cell(value: float | None, factor: float, name: str | None) -> str:

@@ -1,7 +1,9 @@
 """Names inside the page: anchors, and the headings under which benchmarks stand."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+from steelyard.model import Benchmark
 
 # In the order in which a machine is understood: from its memory outwards. Others follow under their own names.
 GROUPS = {
@@ -20,9 +22,12 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "unnamed"
 
 
-def grouped(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The benchmarks `names` under their groups' headings: ["noise.quanta", "core.peak"] → {"Cores": …, "Noise": …}."""
-    by_group: dict[str, list[str]] = {group: [] for group in GROUPS}
+def grouped(names: Iterable[str] | Mapping[str, Benchmark]) -> dict[str, tuple[str, ...]]:
+    """The benchmarks under the headings of their groups: ["noise.quanta", "core.peak"] → {"Cores": …, "Noise": …}."""
+    by_group: dict[str, list[str]] = {heading: [] for heading in GROUPS.values()}
     for name in names:
-        by_group.setdefault(name.partition(".")[0], []).append(name)
-    return {GROUPS.get(group, group.capitalize()): tuple(members) for group, members in by_group.items() if members}
+        group = name.partition(".")[0]
+        known = names[name] if isinstance(names, Mapping) else None
+        own = known.heading if known else ""
+        by_group.setdefault(GROUPS.get(group) or own or group.capitalize(), []).append(name)
+    return {heading: tuple(members) for heading, members in by_group.items() if members}

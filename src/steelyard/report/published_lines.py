@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from steelyard import published
 from steelyard.model.figure import Series
+from steelyard.published.system_library import list_shipped
 
 
 @dataclass(frozen=True)
@@ -26,17 +26,17 @@ class System:
 
 def systems(series: Iterable[Series]) -> tuple[System, ...]:
     """The published lines of a figure by system, in the order in which they come."""
-    sources = {entry.system: published.SOURCES[entry.source] for entry in published.shipped()}
+    published = [(number, line) for number, line in enumerate(series) if line.published]
+    sources = {system.name: system.source for system in list_shipped()} if published else {}
     grouped: dict[str, list[Line]] = {}
-    for number, line in enumerate(series):
-        if line.published:
-            name, rest = _split(line.name, sources)
-            grouped.setdefault(name, []).append(Line(number, rest or name))
+    for number, line in published:
+        name, rest = split(line.name, sources)
+        grouped.setdefault(name, []).append(Line(number, rest or name))
     return tuple(System(name, sources.get(name, ""), tuple(lines)) for name, lines in grouped.items())
 
 
-def _split(name: str, systems: Iterable[str]) -> tuple[str, str]:
-    """'4x AMD 8350 (gcc, one socket)' → ('4x AMD 8350', 'gcc, one socket'), by the names that are known."""
+def split(name: str, systems: Iterable[str]) -> tuple[str, str]:
+    """Returns which of the systems a line is of, and what else names it: '4x AMD 8350 (gcc)' → ('4x AMD 8350', 'gcc')."""
     matching = [system for system in systems if name == system or name.startswith(f"{system} (")]
     if not matching:
         return name, ""

@@ -1,6 +1,7 @@
 """Scaling in words and rows, the same on the report's page and in the terminal."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from rich.console import Console
@@ -9,7 +10,7 @@ from rich.text import Text
 
 from steelyard.model import Level
 from steelyard.model.plain import to_plain
-from steelyard.report import doubtful_values, lines, values
+from steelyard.report import doubtful_values, lines, ratios, values
 from steelyard.report.verdict_marks import SIGNS
 from steelyard.statistics.models.scaling import HALF, Point, Step
 from steelyard.statistics.models.scaling_models import Estimate, Fit
@@ -60,16 +61,16 @@ def named(sweep: Sweep, among: Sequence[Sweep]) -> str:
 
 def between(estimate: Estimate | None, digits: int = 3) -> str:
     """'0.948 – 0.961', an end that cannot be stated left open; '' where there is no interval."""
-    if estimate is None or (estimate.low is None and estimate.high is None):
-        return ""
-    low, high = (significant(end, digits) if end is not None else "…" for end in (estimate.low, estimate.high))
-    return f"{low} – {high}"
+    return "" if estimate is None else ratios.write_interval(estimate.low, estimate.high, write=_to(digits))
 
 
 def with_interval(estimate: Estimate, digits: int = 3) -> str:
     """'0.951 (0.948 – 0.961)'."""
-    inside = between(estimate, digits)
-    return f"{significant(estimate.value, digits)} ({inside})" if inside else significant(estimate.value, digits)
+    return ratios.with_interval(estimate.value, estimate.low, estimate.high, write=_to(digits))
+
+
+def _to(digits: int) -> ratios.Writing:
+    return partial(significant, digits=digits)
 
 
 def row(point: Point) -> tuple[str, ...]:

@@ -10,10 +10,11 @@ from rich.text import Text
 
 from steelyard import findings
 from steelyard.model import Evaluation, Finding, Level
+from steelyard.plan.refusal import left_out
 from steelyard.report import condition, screen_tables, values
 from steelyard.report.lines import brief, cut, first_clause, fold, listed, one_line, pad
 from steelyard.report.summary import Figure, RunEnergy, Summary, summarised
-from steelyard.report.verdict_marks import COLOURS, LAMPS, SIGNS
+from steelyard.report.verdict_marks import COLOURS, LAMPS, LEGEND, SIGNS
 from steelyard.words import plural
 
 MARKS = {"serious": ("✕", "red"), "notice": ("!", "yellow"), "good": ("●", "green")}
@@ -71,10 +72,14 @@ def _answer(run: Summary, width: int, room: int | None) -> list[Text]:
 
 
 def _figures(run: Summary, figures: Sequence[Figure], width: int) -> list[Text]:
-    """Returns the main figures: first those with a column for each compiler or MPI, then the others and the energy."""
+    """Returns the main figures: first those with a column for each compiler, MPI or variant, then the others and the energy."""
     beside = [f for f in figures if f.alternatives]
     others = main_figures([f for f in figures if not f.alternatives], width, "Other main figures" if beside else MAIN)
-    return [*screen_tables.compared(beside, width), *others, *_energy(run.energy, width, _columns(figures))]
+    return [
+        *screen_tables.compared(beside, width, run.variants),
+        *others,
+        *_energy(run.energy, width, _columns(figures)),
+    ]
 
 
 def heading(words: str) -> list[Text]:
@@ -88,6 +93,7 @@ def heading(words: str) -> list[Text]:
 def _top(run: Summary, width: int) -> list[Text]:
     machine = brief(run.machine_sentence, width, 2)
     started = run.started.replace("T", " ")[:16]
+    started = started or "at an unknown time"
     about = ", ".join([f"Run {run.run}", f"preset {run.preset}", started, *run.toolchains, *run.mpis])
     return [
         *map(Text, machine),
@@ -102,15 +108,21 @@ def _verdict(run: Summary, width: int) -> list[Text]:
     if not total:
         return [Text(line, style="bold") for line in fold(values.NO_RESULT, width)]
     lamps = Text()
-    for level, count in run.verdicts.items():
+    levels = {k: n for k, n in run.verdicts.items() if n} if run.condition.foreign else run.verdicts
+    for level, count in levels.items():
         lamps.append(f"  {SIGNS[level]} {count} {level}", COLOURS[level] if count else "dim")
     described = condition.describe(run.condition)
     top = [Text(line, style="bold") for line in brief(" ".join(described), width, 4)] if described else []
     known = condition.describe_known(run.known) if total > run.known["unknown"] else ""
     top += [Text(line) for line in fold(known, width) if known]
     whole = Text.assemble(("Verdicts:" if known else f"{plural(total, 'case')}:", "bold" if not known else ""))
+    if run.budget is not None and run.left_out:
+        counts = {name: sum(levels.values()) for name, levels in run.benchmarks.items()}
+        top += [Text(line) for line in brief(left_out(counts, run.left_out, run.budget), width, 3)]
     # Thousands of each level are too long for one line.
     lines = [whole.append(" ").append_text(lamps)] if whole.cell_len + 1 + lamps.cell_len <= width else [whole, lamps]
+    legend = ", ".join(f"{SIGNS[level]} {words}" for level, words in LEGEND.items() if run.verdicts.get(level))
+    lines += [Text(line, style="dim") for line in cut(legend, width, 1)] if legend else []
     texts = (
         # What concerns most results, the condition of the machine says already.
         "" if run.condition.causes else _why(run, "DISTURBED", "Reasons for DISTURBED: {}."),
@@ -177,7 +189,7 @@ def _figure(figure: Figure, left: int, columns: Mapping[str, int]) -> list[Text]
         values.RANGE: shown.range,
         "of limit": values.percent(shown.share),
     }
-    texts |= {"value": shown.value, values.INTERVAL: shown.range}
+    texts |= {"value": shown.value, values.INTERVAL: shown.range, values.STATISTIC: shown.statistic}
     cells = [(texts[name] or "–", size) for name, size in columns.items()]
     marked = f"{LAMPS[shown.mark][0]}{f' ({figure.why})' if figure.why else ''}" if shown.mark != "CLEAN" else ""
     marked = ", ".join(filter(None, (marked, "▲ IN DOUBT, see below" if figure.doubted else "")))
@@ -208,7 +220,7 @@ def _energy(spent: RunEnergy | None, width: int, columns: Mapping[str, int]) -> 
         return []
     # It is one value, and stands before its interval.
     names = list(columns)
-    at = next(i for i, name in enumerate(names) if name in (values.RANGE, values.INTERVAL))
+    at = next(i for i, name in enumerate(names) if name in (values.RANGE, values.INTERVAL, values.STATISTIC))
     value, interval = values.quantity(spent.energy.value, "J"), values.interval(spent.energy)
     right = pad(value, sum(columns[n] for n in names[:at]), right=True) + pad(interval, columns[names[at]], right=True)
     title = "Energy of the run (modelled)" if spent.modelled else "Energy of the run"

@@ -1,6 +1,6 @@
-"""Parts of the screen of a run: its figures with each compiler or MPI, and the tables of its benchmarks."""
+"""Parts of the screen of a run: its figures with each compiler, MPI or variant, and the tables of its benchmarks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
@@ -21,11 +21,14 @@ STEPS = (16, 12, 8, 6, 4, LEAST_ROWS)  # rows of each table
 CALLS = {"SLOWER": "red", "FASTER": "green", "UNCLEAR": "dim", "SAME": ""}
 
 
-# --------------------------------------------------------------------------- compilers or MPIs beside each other
+# --------------------------------------------------------------------------- compilers, MPIs or variants beside each other
 
 
-def compared(figures: Sequence[Figure], width: int) -> list[Text]:
-    """Returns two lines for each figure: its value with each compiler or MPI, and the ratios of the times."""
+def compared(figures: Sequence[Figure], width: int, meanings: Mapping[str, str]) -> list[Text]:
+    """Returns two lines for each figure: its value with each compiler, MPI or variant, and the ratios of the times.
+
+    `meanings` has what each variant changes, by its name.
+    """
     if not figures:
         return []
     names = [alternative.name for alternative in figures[0].alternatives]
@@ -38,12 +41,9 @@ def compared(figures: Sequence[Figure], width: int) -> list[Text]:
     for figure in figures:
         lines += _of_two(figure, left, width) if two else _of_three(figure, left)
         lines += _energies(figure, left, side)
-    if letters != names:
-        lines += [
-            Text(line, style="dim")
-            for letter, name in zip(letters, names, strict=True)
-            for line in cut(f"{letter}: {name}", width, 1)
-        ]
+    for letter, name in zip(letters, names, strict=True):
+        words = [*([name] if letter != name else []), *([meanings[name]] if name in meanings else [])]
+        lines += [Text(line, style="dim") for line in cut(f"{letter}: {', '.join(words)}", width, 2) if words]
     note = (
         f"Time ratio with its 95 % interval: above 1, {letters[1]} is slower."
         if two

@@ -14,7 +14,9 @@
   chosen = (location.hash.match(/theme=(light|dark)/) || [])[1] || chosen;
   if (!themes.includes(chosen)) chosen = "";
   const state = { printing: false, paper: "", theme: () => (state.printing ? "light" : chosen || (system.matches ? "dark" : "light")) };
+  const sides = sidesOf(state, () => { figures.repaint(); figures.show(document.querySelector(".page.current")); openNumbers(); hint(); });
   const figures = figuresOf(state);
+  const openNumbers = () => every(".page.current details.data[open]").forEach(figures.fillNumbers);
 
   function setTheme(next, keep) {
     chosen = next;
@@ -30,7 +32,8 @@
   const textOf = (page) => page.querySelector(":scope > noscript")?.textContent;
   function build(page) {
     const text = textOf(page);
-    if (text !== undefined) page.innerHTML = text;
+    if (text !== undefined) { page.innerHTML = text; sides.mark(); }
+    return sides.open(page);
   }
   const pageOf = (name) => document.getElementById(name)?.closest(".page")
     || (name && pages.find((page) => textOf(page)?.includes(`id="${name}"`))) || pages[0];
@@ -38,7 +41,9 @@
   function show() {
     const wanted = decodeURIComponent(location.hash.slice(1).split("&")[0]);
     const page = pageOf(wanted);
-    build(page);
+    sides.read();
+    sides.keep();
+    build(page).then(hint);
     const target = wanted ? document.getElementById(wanted) : null;
     for (const other of pages) other.classList.toggle("current", other === page);
     for (const link of every("nav a")) {
@@ -62,13 +67,13 @@
   }
 
   // --- tables
-  const powers = { n: -9, "µ": -6, m: -3, "": 0, k: 3, M: 6, G: 9, T: 12 };
+  const powers = { n: -9, "µ": -6, m: -3, "": 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
   function sortKey(text) {
     const found = text.replace(/[\u202f▲◐]/g, "").match(/^\s*(-?[\d.]+(?:e[-+]?\d+)?)\s*(.*)$/);
     if (!found) return text;
     const binary = found[2].match(/^([KMGT])iB/);
     if (binary) return Number(found[1]) * 1024 ** (1 + "KMGT".indexOf(binary[1]));
-    const unit = found[2].match(/^([nµmkMGT])(?=[sBfHWJT])/);
+    const unit = found[2].match(/^([nµmkMGTPE])(?=[sBfHWJT])/);
     return Number(found[1]) * 10 ** powers[unit ? unit[1] : ""];
   }
 
@@ -126,7 +131,10 @@
     if (heading) sortBy(heading);
   });
   document.addEventListener("change", (event) => event.target.closest(".published") && figures.compare(event.target));
-  document.addEventListener("toggle", hint, true);
+  document.addEventListener("toggle", ({ target }) => {
+    hint();
+    if (target.open && target.matches(".figure details.data")) figures.fillNumbers(target);
+  }, true);
   system.addEventListener("change", () => figures.repaint());
   window.addEventListener("hashchange", show);
   window.addEventListener("beforeprint", beforePrint);

@@ -3,7 +3,7 @@
 from steelyard import units
 from steelyard.findings import foremost
 from steelyard.machine.memory_nodes import main_nodes
-from steelyard.model import Evaluation, Finding
+from steelyard.model import Evaluation, Finding, Imported
 from steelyard.report import condition, values
 from steelyard.report.headline import Headline, headlines
 from steelyard.words import joined, plural
@@ -11,6 +11,7 @@ from steelyard.words import joined, plural
 # Above this share of its limit a memory is as good as full: STREAM reaches 80 to 90 % of the modules' rate on
 # well-tuned machines, since refresh and bus turnarounds take the rest.
 NEAR_THE_LIMIT = 0.75
+MOST_TOOLS = 6  # that a sentence names
 
 
 def sentences(evaluation: Evaluation) -> tuple[str, ...]:
@@ -29,6 +30,8 @@ def sentences(evaluation: Evaluation) -> tuple[str, ...]:
 def machine(evaluation: Evaluation) -> str:
     """Returns a sentence on the machine: its name, processor, cores and memory."""
     here = evaluation.run.machine
+    if evaluation.run.imported:
+        return _imported(evaluation.run.imported, here.system)
     sockets = len({core.socket for core in here.cores})
     cores = plural(len(here.cores), "core") if here.cores else plural(len(here.cpus), "processor")
     where = f"in {plural(sockets, 'socket')} and {plural(len(main_nodes(here.nodes)), 'NUMA node')}"
@@ -37,6 +40,14 @@ def machine(evaluation: Evaluation) -> str:
     memory = f", with {units.binary_size(here.memory)} of memory" if here.memory else ""
     processor = here.processor or "an unnamed processor"
     return f"{here.host} is a machine with {processor}: {size}{quota}{memory}."
+
+
+def _imported(imported: Imported, system: str) -> str:
+    names = sorted(imported.tools, key=lambda name: (-imported.tools[name], name))
+    more = [f"{len(names) - MOST_TOOLS} more"] if len(names) > MOST_TOOLS else []
+    return (
+        f"{plural(len(imported.values), 'value')} of other tools on {system}: {joined([*names[:MOST_TOOLS], *more])}."
+    )
 
 
 def memory(main: dict[str, Headline]) -> str:
@@ -80,6 +91,8 @@ def trust(evaluation: Evaluation) -> str:
         return values.NO_RESULT
     counts = values.counts(evaluation.results)
     unfinished = "" if evaluation.run.finished else " The run is not finished."
+    if evaluation.condition.foreign:
+        return " ".join(condition.describe(evaluation.condition)) + unfinished
     if evaluation.condition.causes:
         described = condition.describe_known(condition.known(evaluation.results))
         return " ".join((*condition.describe(evaluation.condition), described)) + unfinished

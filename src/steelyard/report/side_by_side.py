@@ -5,14 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rich.text import Text
 
+from steelyard.compare.equal_time import EqualTime
 from steelyard.compare.published_figures import Beside, Line
-from steelyard.compare.replacement import Replacement, write_sentence
 from steelyard.compare.runs import Call, Row, RunComparison
-from steelyard.compare.surroundings import relevant_differences
 from steelyard.model import Evaluation, Result, Scalar, Value
 from steelyard.report.comparison import STYLE
+from steelyard.report.equal_time_rows import name_of, sentence
 from steelyard.report.headline import Headline, headlines
 from steelyard.report.lines import brief, console, cut, pad
+from steelyard.report.ratios import with_interval
 from steelyard.report.screen import MOST_LINES, heading, printed
 from steelyard.report.values import quantity
 from steelyard.report.verdict_marks import LAMPS
@@ -39,7 +40,7 @@ def screen(a: Evaluation, b: Evaluation, comparison: RunComparison, width: int) 
     The main figures, nodes of equal time and reasons follow where there is room.
     """
     title = f"{comparison.b} (b) compared with {comparison.a} (a)"
-    top = [Text(), *(Text(line, style="bold") for line in cut(title, width, 2)), *_around(a, b, width)]
+    top = [Text(), *(Text(line, style="bold") for line in cut(title, width, 2)), *_around(comparison, width)]
     top += [line for note in comparison.notes[:MOST_NOTES] for line in _dim(brief(note, width, 3))]
     if comparison.rows:
         top += list_differences(comparison, width)
@@ -54,16 +55,19 @@ def screen(a: Evaluation, b: Evaluation, comparison: RunComparison, width: int) 
     return [*top, *middle, *end]
 
 
-def _around(a: Evaluation, b: Evaluation, width: int) -> list[Text]:
-    different = relevant_differences(a, b)
-    if not different:
-        return [Text("No condition differs that matters for what both runs measured.", style="dim")]
-    texts = [Text("Conditions that differ:", style="dim")]
-    for d in different[:MOST_DIFFERENCES]:
-        words = f"{d.group} {d.name.replace('_', ' ')}: {d.a} (a), {d.b} (b)"
-        texts += (Text(f"  {line}") for line in cut(words, width - 2, 1))
-    more = len(different) - MOST_DIFFERENCES
-    return [*texts, Text(f"  and {more} more", style="dim")] if more > 0 else texts
+def _around(comparison: RunComparison, width: int) -> list[Text]:
+    """Returns the cause of the differences, or the conditions whose effects are confounded."""
+    cause = comparison.cause
+    if cause.kind in ("none", "unknown"):
+        return _dim(cut(cause.sentence, width, 2))
+    texts = [Text(line) for line in cut(cause.sentence, width, 3)]
+    if cause.kind == "confounded":
+        for factor in cause.factors[:MOST_DIFFERENCES]:
+            texts += _dim(f"  {line}" for line in cut(f"{factor.name}: {factor.a} (a), {factor.b} (b)", width - 2, 1))
+        more = len(cause.factors) - MOST_DIFFERENCES
+        texts += _dim([f"  and {more} more"]) if more > 0 else []
+        texts += _dim(cut(cause.remedy, width, 3))
+    return texts
 
 
 # --------------------------------------------------------------------------- the verdict
@@ -111,15 +115,15 @@ def _figures(a: Evaluation, b: Evaluation, comparison: RunComparison, width: int
 
 def _replacements(comparison: RunComparison, width: int) -> list[Text]:
     """Returns lines on the nodes of one run that replace nodes of the other, for each problem the fewest."""
-    first: dict[tuple[str, str], Replacement] = {}
-    for replaced in sorted(comparison.replacements, key=lambda r: r.others):
-        first.setdefault((replaced.program, replaced.case), replaced)
+    first: dict[str, EqualTime] = {}
+    for row in sorted(comparison.replacements, key=lambda row: row.reached.count / row.counts.value):
+        first.setdefault(name_of(row), row)
     if not first:
         return []
     texts = [
         Text(line)
-        for replaced in list(first.values())[:MOST_REPLACED]
-        for line in cut(write_sentence(replaced), width, 2)
+        for row in list(first.values())[:MOST_REPLACED]
+        for line in cut(f"{name_of(row)}: {sentence(row)}", width, 3)
     ]
     more = len(comparison.replacements) - min(len(first), MOST_REPLACED)
     rest = [Text(f"  and {more} more with --all", style="dim")] if more else []
@@ -160,8 +164,7 @@ def _span(row: Row) -> str:
     """Returns the ratio of the times for any metric: above 1, b is slower."""
     if row.time_ratio is None or not row.low or not row.high:
         return "–"
-    low, high = time_span(row)
-    return f"{row.time_ratio:.2f} ({low:.2f} – {high:.2f})"
+    return with_interval(row.time_ratio, *time_span(row))
 
 
 def _short(row: Row) -> str:
@@ -217,10 +220,10 @@ def published(published_run: Beside, width: int) -> list[Text]:
 
 
 def _published(line: Line, left: int, width: int, below: bool) -> list[Text]:
-    metric = line.metric.replace("_", " ")
+    metric = line.metric
     name = f"{line.conditions}, {metric}" if line.conditions and not below else metric
     text = Text(pad(cut(name, left - 1, 1)[0], left))
-    theirs = cut(quantity(line.published, line.unit), SIDE - 1, 1)[0]
+    theirs = cut(line.printed, SIDE - 1, 1)[0]
     text.append(f"{pad(theirs, SIDE, True)}{pad(_value(line.ours), SIDE, True)}", "bold")
     ratio = "–" if line.ratio is None else f"{line.ratio:.3g}"
     mark = f"{LAMPS[line.level][0]} " if doubtful(line.level) else ""

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from steelyard.evidence import sentence
-from steelyard.model import Condition, Count, Evaluation, Finding, Level, Machine, Parameters, Value
+from steelyard.model import Condition, Count, Evaluation, Finding, Level, Machine, Parameters, Result, Run, Value
 from steelyard.model.plain import to_plain
+from steelyard.plan.variants import meanings
 from steelyard.report import condition as conditions
 from steelyard.report import values
 from steelyard.report.case_tables import CaseTable
@@ -53,8 +54,9 @@ class RunEnergy:
 class Summary:
     """A run judged. `cases` were planned, `measured` have a record; `machine_sentence` describes the machine.
 
-    `verdicts` counts the results of each level, `reasons` the causes of two of these, `benchmarks` the results of each benchmark.
-    `tables` are those of a run of few benchmarks.
+    `variants` has what each variant changes, by its name. `left_out` has by benchmark the cases for which the budget (seconds)
+    was too small. `verdicts` counts the results of each level, `reasons` the causes of two of these, `benchmarks` the results of
+    each benchmark. `tables` are those of a run of few benchmarks.
     """
 
     run: str
@@ -67,8 +69,11 @@ class Summary:
     machine_sentence: str
     toolchains: tuple[str, ...]
     mpis: tuple[str, ...]
+    variants: Mapping[str, str]
     cases: Count
     measured: Count
+    budget: float | None
+    left_out: Mapping[str, Count]
     verdicts: Mapping[Level, Count]
     reasons: Mapping[Level, Mapping[str, Count]]
     condition: Condition
@@ -98,8 +103,11 @@ def summarised(evaluation: Evaluation) -> Summary:
         machine_sentence=sentences.machine(evaluation),
         toolchains=_in_order((launch.toolchain for launch in run.plan.launches), run.toolchains),
         mpis=tuple(dict.fromkeys(str(r.parameters["mpi"]) for r in results if "mpi" in r.parameters)),
+        variants=meanings(run.site.variants),
         cases=sum(len(launch.cases) for launch in run.plan.launches),
         measured=len({(r.launch, r.case) for r in run.records}),
+        budget=run.budget,
+        left_out=_left_out(run, results),
         verdicts=values.counts(results),
         reasons={level: _reasons(evaluation, level) for level in REASONS},
         condition=evaluation.condition,
@@ -110,6 +118,16 @@ def summarised(evaluation: Evaluation) -> Summary:
         energy=_energy(evaluation),
         findings=evaluation.findings,
     )
+
+
+def _left_out(run: Run, results: Iterable[Result]) -> dict[str, int]:
+    """Returns the cases of each benchmark that the plan leaves out, and those that the run did not reach."""
+    missing = Counter(run.plan.left_out)
+    if run.budget is not None and run.finished:
+        planned = Counter(c.benchmark for x in run.plan.launches if x.repetition == 1 for c in x.cases)
+        planned.subtract(Counter(r.benchmark for r in results))
+        missing += planned
+    return {name: number for name, number in missing.items() if number > 0}
 
 
 def _in_order(names: Iterable[str], given: Iterable[str]) -> tuple[str, ...]:
@@ -207,8 +225,10 @@ def as_json(run_summary: Summary) -> dict[str, Any]:
         "machine": to_plain(run_summary.machine),
         "toolchains": list(run_summary.toolchains),
         "mpis": list(run_summary.mpis),
+        "variants": dict(run_summary.variants),
         "cases": run_summary.cases,
         "measured": run_summary.measured,
+        "left_out": dict(run_summary.left_out),
         "verdicts": dict(run_summary.verdicts),
         "reasons": to_plain(run_summary.reasons),
         "condition": to_plain(run_summary.condition),

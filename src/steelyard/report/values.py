@@ -25,13 +25,13 @@ from steelyard.model import (
 )
 from steelyard.model.record import Span
 from steelyard.statistics.results import main_figures
-from steelyard.statistics.results.result import rests_on, undisturbed
+from steelyard.statistics.results.result import WIDEST, rests_on, undisturbed
 from steelyard.statistics.validity.trust import ORDER, worst
 from steelyard.words import find_words, joined
 
 _BYTES = ("bytes", "working_set", "size")  # parameters whose names end so are sizes in bytes
 _SECONDS = ("pause",)  # parameters that are lengths of time
-RANGE, INTERVAL = "another run (95 %)", "95 % interval"  # headings
+RANGE, INTERVAL, STATISTIC = "another run (95 %)", "95 % interval", "statistic"  # headings
 NO_RESULT = "This run has no results, so its speed is unknown."
 _NO_EVIDENCE: dict[Level, str] = {
     "UNSETTLED": "Too little is known to rely on it. The record gives no reason.",
@@ -51,8 +51,8 @@ class HasParameters(Protocol):
 class Shown:
     """A metric of a result, ready to be shown. `value` is "" if INVALID.
 
-    `best`, `typical`, `now` and `later` are those of `Value` as text; "" if unknown; `launches` replaces a range. `share`: of the
-    limit, 1.0 is all. `level` is the verdict, `mark` the level that the value is marked with.
+    `best`, `typical`, `now`, `later` and `statistic` are those of `Value` as text; "" if unknown; `launches` replaces a range.
+    `share`: of the limit, 1.0 is all. `level` is the verdict, `mark` the level that the value is marked with.
     """
 
     value: str
@@ -68,6 +68,7 @@ class Shown:
     now: str = ""
     later: str = ""
     launches: str = ""
+    statistic: str = ""
 
     @property
     def several(self) -> bool:
@@ -76,8 +77,8 @@ class Shown:
 
     @property
     def range(self) -> str:
-        """Returns the range of another run; the 95 % interval or the launches of this one where there is none."""
-        return self.now or self.interval or self.launches
+        """Returns the range of another run; the 95 % interval, the launches or the statistic of this one where there is none."""
+        return self.now or self.interval or self.launches or self.statistic
 
     @property
     def why(self) -> str:
@@ -110,7 +111,7 @@ def shown(result: Result, metric: str, benchmark: Benchmark | None, machine: Mac
     limit = benchmark.known_limit(metric, result, machine) if benchmark else None
     return Shown(
         value=quantity(value.value, value.unit),
-        interval=span(_within(_interval(value), value, limit), value.unit),
+        interval="" if value.statistic else span(_within(_interval(value), value, limit), value.unit),
         limit=quantity(limit.value, limit.unit) if limit else "",
         limit_source=limit.source if limit else "",
         share=share(value, limit),
@@ -120,14 +121,18 @@ def shown(result: Result, metric: str, benchmark: Benchmark | None, machine: Mac
         best="" if value.best is None else quantity(value.best, value.unit),
         typical="" if value.typical is None else quantity(value.typical, value.unit),
         now=span(_within(value.now, value, limit), value.unit),
-        launches=_launches(result, benchmark, metric) if value.now is None and value.low is None else "",
+        launches=_launches(result, benchmark, metric) if value.now is None and _interval(value) is None else "",
         later=span(_within(value.later, value, limit), value.unit),
+        statistic=value.statistic,
     )
 
 
 def range_heading(all_shown: Iterable[Shown | None]) -> str:
     """Returns the heading of a column of `Shown.range`."""
-    return RANGE if any(one and one.now for one in all_shown) else INTERVAL
+    shown_ones = [one for one in all_shown if one]
+    if shown_ones and all(one.statistic for one in shown_ones):
+        return STATISTIC
+    return RANGE if any(one.now for one in shown_ones) else INTERVAL
 
 
 def _launches(result: Result, benchmark: Benchmark | None, name: str) -> str:
@@ -169,7 +174,10 @@ def interval(value: Value) -> str:
 
 
 def _interval(value: Value) -> Span | None:
-    return None if value.low is None or value.high is None else (value.low, value.high)
+    """Returns the interval of this run; None if there is none, or if it is too wide to say anything."""
+    if value.low is None or value.high is None or (value.low > 0 and value.high > WIDEST * value.low):
+        return None
+    return value.low, value.high
 
 
 def span(ends: Span | None, unit: str) -> str:
@@ -240,7 +248,7 @@ def weakest(*results: Result) -> Level:
 def counts(results: tuple[Result, ...]) -> dict[Level, int]:
     """Returns the number of results with each verdict."""
     levels = [level(result) for result in results]
-    return {name: levels.count(name) for name in ORDER}
+    return {name: count for name in ORDER if (count := levels.count(name)) or name != "FOREIGN"}
 
 
 def varying(results: Sequence[HasParameters]) -> tuple[str, ...]:

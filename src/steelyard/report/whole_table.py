@@ -1,18 +1,24 @@
 """Differences between two runs in plain words, and the table of classes and benchmarks, for a screen of 80 columns."""
 
 import math
-import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.text import Text
 
-from steelyard.compare.measuring_again import write_command
+from steelyard.compare.measuring_again import write_command, write_run
 from steelyard.compare.runs import Row, RunComparison
 from steelyard.compare.wholes import Whole
-from steelyard.model import Run
-from steelyard.report.changes import DOUBLE, MOST_FACTOR, write_change, write_factor, write_smallest, write_span
+from steelyard.model import Parameters, Run
+from steelyard.report.changes import (
+    DOUBLE,
+    MOST_FACTOR,
+    state_smallest,
+    write_change,
+    write_factor,
+    write_smallest,
+    write_span,
+)
 from steelyard.report.comparison import STYLE
 from steelyard.report.lines import brief, cut, pad
 from steelyard.report.screen import heading
@@ -48,7 +54,9 @@ def list_differences(comparison: RunComparison, width: int) -> list[Text]:
     lines = heading("What differs most")
     ordered = sorted(differences, key=lambda d: -d.effect)
     for number, d in enumerate(ordered[:MOST_DIFFERENCES], 1):
-        first, *rest = brief(f"{d.subject}: b is {_in_words(d)}.", width - 2, 2, d.ending)
+        first, *rest = brief(
+            f"{d.subject}: b is {write_difference(d.call, d.ratio, d.low, d.high)}.", width - 2, 2, d.ending
+        )
         lines += [Text.assemble(f"{number} ", (first, STYLE[d.call])), *(Text(f"  {line}") for line in rest)]
     more = len(ordered) - MOST_DIFFERENCES
     return [*lines, Text(f"  and {plural(more, 'further difference')}", style="dim")] if more > 0 else lines
@@ -58,12 +66,8 @@ def _could_find(comparison: RunComparison) -> str:
     """Returns a sentence on the smallest differences that would have been found; "" if even large ones would not."""
     tables = (("class", comparison.classes), ("benchmark", comparison.wholes))
     noun, wholes = next(((noun, table) for noun, table in tables if table), ("", ()))
-    ends = sorted(w.smallest for w in wholes if w.smallest < MOST_FACTOR - 1)
-    if not ends:
-        return ""
-    least, most = write_smallest(ends[0]), write_smallest(ends[-1])
-    span = least if least == most else f"{least} to {most}, depending on the {noun}"
-    return f"The smallest difference that this comparison would find is {span}."
+    ends = [w.smallest for w in wholes if w.smallest < MOST_FACTOR - 1]
+    return state_smallest(ends, noun) if ends else ""
 
 
 def _whole(w: Whole) -> _Difference:
@@ -80,9 +84,7 @@ def _cases(rows: Iterable[Row], said: set[tuple[str, str]]) -> Iterable[_Differe
             groups.setdefault((row.benchmark, row.call), []).append(row)
     for members in groups.values():
         row = min(members, key=lambda r: (bool(r.disturbed), bool(r.unsettled), -abs(math.log(r.time_ratio or 1))))
-        conditions = ", ".join(
-            _parameter(k, v) for k, v in row.parameters.items() if cases.USUAL.get(k) != v and k != "toolchain"
-        )
+        conditions = write_parameters(row.parameters)
         mark = " DISTURBED" if row.disturbed else " UNSETTLED" if row.unsettled else ""
         subject = f"{row.benchmark} {row.kernel}{mark}" + (f" ({conditions})" if conditions else "")
         ending = f" [and {plural(len(members) - 1, 'more case')}]" if len(members) > 1 else ""
@@ -98,21 +100,26 @@ def time_span(row: Row) -> tuple[float, float]:
     return (1 / high, 1 / low) if inverse else (low, high)
 
 
+def write_parameters(parameters: Parameters) -> str:
+    """Returns the parameters of a case in words, without usual values."""
+    return ", ".join(_parameter(k, v) for k, v in parameters.items() if cases.USUAL.get(k) != v and k != "toolchain")
+
+
 def _parameter(name: str, value: object) -> str:
     if isinstance(value, str | int | float):
         return find_words(name, value) or f"{name.replace('_', ' ')} {value}"
     return name
 
 
-def _in_words(d: _Difference) -> str:
+def write_difference(call: str, ratio: float, low: float, high: float) -> str:
     """Returns for example '11 % slower (6 to 17 %)', or 'faster, with 0.31 (0.28 to 0.35) times the time'."""
-    word = d.call.lower()
-    if d.effect >= DOUBLE:
-        low, ratio, high = map(write_factor, (d.low, d.ratio, d.high))
-        return f"{word}, with {ratio} ({low} to {high}) times the time"
-    sign = 1 if d.ratio > 1 else -1
-    ends = sorted(sign * (end - 1) for end in (d.low, d.high))
-    return f"{percent(abs(d.ratio - 1))} {word} ({100 * ends[0]:.0f} to {percent(ends[1])})"
+    word = call.lower()
+    if abs(math.log(ratio)) >= DOUBLE:
+        low_text, text, high_text = map(write_factor, (low, ratio, high))
+        return f"{word}, with {text} ({low_text} to {high_text}) times the time"
+    sign = 1 if ratio > 1 else -1
+    ends = sorted(sign * (end - 1) for end in (low, high))
+    return f"{percent(abs(ratio - 1))} {word} ({100 * ends[0]:.0f} to {percent(ends[1])})"
 
 
 # --------------------------------------------------------------------------- the table
@@ -173,20 +180,16 @@ def list_commands(comparison: RunComparison, runs: tuple[Run, Run], width: int) 
     if len(unclear) > 1:
         total = duration(60 * math.ceil(sum(w.seconds or 0.0 for w in unclear) / 60))
         words += f"All {len(unclear)} that are UNCLEAR take {total}."
-    a, b = map(_typed, runs)
-    command = write_command(a, b, [first])
+    a, b = (write_run(run.id, run.path) for run in runs)
+    command = write_command(a, b, first.members or (first.name,), first.rounds)
+    return [Text(), *(Text(line) for line in cut(words, width, 3)), *write_lines(command, width)]
+
+
+def write_lines(command: str, width: int) -> list[Text]:
+    """Returns a command with options --only on one line, or on two lines if it is too long."""
     parts = command.partition(" --only ") if len(command) > width - 2 else (command, "", "")
     lines = [parts[0]] if not parts[1] else [f"{parts[0]} \\", f"  --only {parts[2]}"]
-    return [
-        Text(),
-        *(Text(line) for line in cut(words, width, 3)),
-        *(Text(f"  {line}", style="bold") for line in lines),
-    ]
-
-
-def _typed(run: Run) -> str:
-    """Returns the id of a run in the usual folder, or its path."""
-    return run.id if str(Path(run.path).parent) in ("runs", ".") else shlex.quote(run.path)
+    return [Text(f"  {line}", style="bold") for line in lines]
 
 
 def _about(w: Whole) -> str:

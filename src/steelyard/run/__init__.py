@@ -23,6 +23,7 @@ from steelyard.run.asking import LOOKING, built_with, describe_end, failed_recor
 from steelyard.statistics.results.identity import identity
 from steelyard.statistics.validity.pace import Bounds, seconds_waited
 from steelyard.statistics.validity.verdict import name_disturbance
+from steelyard.words import plural
 
 ATTEMPTS = 3  # attempts for a case that a visible load disturbs, since the load may stay
 # Exit codes of programs and launchers after SIGHUP, SIGINT or SIGTERM; seconds until such a signal also arrives here.
@@ -153,7 +154,8 @@ class Evaluator:
         self.seconds = self.around.now() - self._begin
         if not self._left_out:
             return []
-        return [f"{self._left_out} cases were not measured, because the time limit of {self.budget:.0f} s was reached"]
+        left_out = f"{plural(self._left_out, 'case')} {'was' if self._left_out == 1 else 'were'}"
+        return [f"{left_out} not measured, because the time limit of {self.budget:.0f} s was reached"]
 
     def _spent(self) -> bool:
         return self.budget is not None and self.around.now() - self._begin > self.budget

@@ -1,7 +1,8 @@
 """Finds on this machine the tools of an earlier run. Another user may have made the run, so its names are only data.
 
-A compiler, an MPI or a launcher is used only if this machine has it. Compiler flags, paths of MPIs and words for the launcher
-can start any program: they are used if their form is known to be safe, if this user has measured with them, or with --trust.
+A compiler, an MPI or a launcher is used only if this machine has it. Compiler flags, paths of MPIs, words for the launcher and
+variants can start any program: they are used if their form is known to be safe, if this user has measured with them, or with
+--trust.
 """
 
 import contextlib
@@ -17,8 +18,8 @@ from steelyard.files import is_file
 from steelyard.launch import scheduler
 from steelyard.launch.hosts import HOST
 from steelyard.machine.tools import ask_mpi
-from steelyard.model import Machine, Run, Site, Tool, Toolchain
-from steelyard.plan import catalogue
+from steelyard.model import UNCHANGED, Machine, Run, Site, Tool, Toolchain, Variant
+from steelyard.plan import catalogue, variants
 from steelyard.programs import Hangs
 from steelyard.records import remembered
 from steelyard.run.setup import Setup
@@ -29,6 +30,7 @@ def again(run: Run, paths: Sequence[Path], here: Machine, trusted: bool) -> Setu
 
     UsageError if a tool is missing, or if it could start a foreign program and is not `trusted`.
     """
+    changes = _variants(run, trusted)
     toolchains = _toolchains(run, here, trusted)
     if bad := [host.name for host in run.machine.hosts if not re.fullmatch(HOST, host.name)]:
         raise UsageError(
@@ -37,7 +39,7 @@ def again(run: Run, paths: Sequence[Path], here: Machine, trusted: bool) -> Setu
     words = run.site.extra
     if words and not (trusted or remembered.used("launcher", shlex.join(words))):
         raise _refused(run, f"the launcher options '{shlex.join(words)}'")
-    site = Site(_mpis(run, here, trusted), scheduler.launcher(run.site.launcher).name, words)
+    site = Site(_mpis(run, here, trusted), scheduler.launcher(run.site.launcher).name, words, changes)
     benchmarks = catalogue.find(remembered.folders(run, paths))
     if lost := [n for n in evaluation.list_benchmarks(run) if n not in benchmarks]:
         raise UsageError(
@@ -77,6 +79,21 @@ def _toolchains(run: Run, here: Machine, trusted: bool) -> dict[str, Toolchain]:
                 f"would now be compiled with '{flags}'. Start a new run."
             )
     return {n: toolchains[n] for n in names}
+
+
+def _variants(run: Run, trusted: bool) -> tuple[Variant, ...]:
+    """Returns the variants of the run, whose variables and options can start any program."""
+    for variant in run.site.variants:
+        variants.expect_valid(variant)
+        if not (trusted or remembered.used("variant", variants.spell(variant))):
+            raise _refused(run, f"the variant '{variants.spell(variant)}'")
+    for case in (case for launch in run.plan.launches for case in launch.cases):
+        name = case.parameters.get("variant", UNCHANGED)
+        if name != UNCHANGED and variants.find(run.site.variants, case.parameters) is None:
+            raise UsageError(
+                f"The run {run.path} has cases with the variant '{name}', which it does not define. Start a new run."
+            )
+    return run.site.variants
 
 
 def _gone(run: Run, name: str, toolchains: Mapping[str, Toolchain], trusted: bool) -> UsageError:

@@ -44,7 +44,8 @@ def line(
 ) -> str:
     """Returns the line for a case, in `name=value` words. A pure function, tested as text."""
     sampling = case.sampling
-    words: dict[str, Any] = {"case": index, "kernel": case.kernel, **case.parameters}
+    of_program = {name: value for name, value in case.parameters.items() if name != "variant"}
+    words: dict[str, Any] = {"case": index, "kernel": case.kernel, **of_program}
     words |= {"width": sampling.width, "seconds": sampling.seconds, "least": sampling.least, "most": sampling.most}
     if "mpi" in case.parameters:
         # The ranks need not know how they were started, but they check their number.

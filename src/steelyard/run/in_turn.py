@@ -24,7 +24,12 @@ from steelyard.words import plural
 LEAST_ROUNDS = (
     10  # with fewer pairs, p after correction for the number of cases cannot show a difference, even if all pairs agree
 )
-NOT_BROUGHT_BACK = ("machine", "setting", "version")  # groups of differences between runs that a plan does not include
+NOT_BROUGHT_BACK = (
+    "machine",
+    "setting",
+    "network",
+    "version",
+)  # groups of differences between runs that a plan does not include
 
 
 def measure(
@@ -51,8 +56,9 @@ def measure(
         here = setup.machine()
         a, b = (restrict_plan(records.read(folder), only) for folder in (first, second))
         made = make_schedule(a.plan, b.plan, rounds, seed)
-        machines = _as_then(here, a, made.a), _as_then(here, b, made.b)
+        machines = [_as_then(here, a, made.a), _as_then(here, b, made.b)]
         setups = [again(run, paths, here, trusted) for run in (a, b)]
+    machines = [session.add_networks(m, side.site, screen) for m, side in zip(machines, setups, strict=True)]
     programs = [side.programs(screen) for side in setups]
     kept = [[str(p.resolve()) for p in remembered.folders(run, paths)] for run in (a, b)]
     turn = {"series": uuid.uuid4().hex, "rounds": rounds, "notes": _left_behind(a, b, made.alone)}
@@ -131,13 +137,22 @@ def _counted(made: Schedule, now: Callable[[], float], show: Callable[[Progress]
 
 
 def _as_then(here: Machine, run: Run, plan: Plan) -> Machine:
-    """Returns this machine with the name, the limits and the hosts of the run."""
+    """Returns this machine with the name, the limits, the hosts and the cluster of the run."""
     if (here.architecture, here.processor) != (run.machine.architecture, run.machine.processor):
         raise UsageError(
             f"The run {run.path} was measured on '{run.machine.processor}', but this machine is '{here.processor}'. --in-turn "
             "measures both runs again on this machine. Omit --in-turn to compare the stored results."
         )
-    machine = replace(here, system=run.machine.system, limits=run.machine.limits, hosts=run.machine.hosts)
+    then = run.machine
+    machine = replace(
+        here,
+        system=then.system,
+        limits=then.limits,
+        hosts=then.hosts,
+        enclosures=then.enclosures,
+        equipment=then.equipment,
+        cluster=then.cluster,
+    )
     for case in (c for launch in plan.launches if launch.repetition == 1 for c in launch.cases):
         cpus_of(machine, case.parameters)  # refuses an impossible placement before anything starts
     return machine

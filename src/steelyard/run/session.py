@@ -12,12 +12,14 @@ from steelyard import __version__, doors, files, records
 from steelyard.build.flags import unsafe
 from steelyard.errors import UsageError
 from steelyard.launch import scheduler
+from steelyard.launch.host_networks import describe_networks
 from steelyard.launch.reachable import expect_reachable
-from steelyard.model import Plan, Run, Shown, Site
+from steelyard.model import Machine, Plan, Run, Shown, Site
 from steelyard.model.plain import to_plain
 from steelyard.plan import catalogue, length
 from steelyard.plan.lasting import lasting
 from steelyard.plan.second import Patience
+from steelyard.plan.variants import spell
 from steelyard.records import best_pace, remembered
 from steelyard.records.best_pace import Best
 from steelyard.run import Evaluator, setup
@@ -51,6 +53,7 @@ def start(
     expect_reachable(here.machine.hosts, here.site.launcher, here.site.extra)
     files.expect_folder(runs, "The run folder")  # first: where nothing can be written, nothing need be built
     remembered.trust(request.paths, _named(here))
+    here = replace(here, machine=add_networks(here.machine, here.site, screen))
     programs = here.programs(screen)
     best, within = best_pace.load(here.machine), scheduler.inside()
     about = {
@@ -76,6 +79,14 @@ def start(
         return _carry_out(folder, evaluator, screen)
 
 
+def add_networks(machine: Machine, site: Site, screen: Screen) -> Machine:
+    """Returns the machine with the network of every host of the run."""
+    if not machine.hosts:
+        return machine
+    with screen.working("Examining the network of the hosts"):
+        return replace(machine, networks=describe_networks(site, machine))
+
+
 def _named(here: Setup) -> Mapping[remembered.Word, Sequence[str]]:
     """Returns the words of this command that can start any program; a resumed run may use them again."""
     return {
@@ -83,6 +94,7 @@ def _named(here: Setup) -> Mapping[remembered.Word, Sequence[str]]:
         "flags": [t.flags for t in here.toolchains.values() if unsafe(t.flags)],
         "mpi": [mpi.path for mpi in here.site.mpis.values()],
         "launcher": [shlex.join(here.site.extra)] if here.site.extra else [],
+        "variant": [spell(variant) for variant in here.site.variants],
     }
 
 

@@ -1,5 +1,6 @@
 """Finds everything for a user's request: machine, compilers, MPIs, hosts and benchmarks."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -10,8 +11,8 @@ from steelyard import plan as planning
 from steelyard.build import Program
 from steelyard.errors import ProgramFailed, UsageError
 from steelyard.launch import site
-from steelyard.model import Benchmark, Effort, Machine, Plan, Site, Toolchain
-from steelyard.plan import Settings, Shape, catalogue, refusal
+from steelyard.model import Benchmark, Effort, Machine, Plan, Site, Toolchain, Variant
+from steelyard.plan import Settings, Shape, catalogue, refusal, variants
 from steelyard.run.asking import LOOKING, built_with
 from steelyard.run.screen import Screen
 
@@ -33,6 +34,7 @@ class Request:
     hosts: str | None = None
     launcher: str | None = None
     launcher_words: Sequence[str] = ()
+    variants: Sequence[Variant] = ()
     seed: int = 1
     paths: Sequence[Path] = ()
     shape: Shape | None = None  # changes the chosen benchmarks and the settings
@@ -112,6 +114,8 @@ def resolve(request: Request) -> Setup:
     """Finds everything for the request on this machine. UsageError if something is missing."""
     here = replace(machine(request.system), hosts=site.hosts(request.hosts))
     where = site.site(request.mpis, request.launcher, request.launcher_words, here)
+    where = replace(where, variants=tuple(request.variants))
+    variants.expect_mpis(where.variants, list(where.mpis), where.launcher)
     toolchains = [build.resolve(text, here, named=True) for text in (request.toolchains or [build.default(here)])]
     _expect_distinct(toolchains)
     chosen = catalogue.choose(catalogue.find(request.paths), request.only)
@@ -138,12 +142,21 @@ def plan(request: Request) -> tuple[Plan, Setup, list[str]]:
     names = list(setup.toolchains), list(setup.site.mpis)
     _expect_openmp(settings, setup.toolchains.values())
     made = planning.make(
-        chosen, setup.machine, request.effort, settings, names[0], request.budget, request.seed, names[1]
+        chosen,
+        setup.machine,
+        request.effort,
+        settings,
+        names[0],
+        request.budget,
+        request.seed,
+        names[1],
+        request.variants,
     )
     warnings = refusal.warnings(made, setup.machine)
-    if request.budget is not None:
-        every = planning.count(chosen, setup.machine, request.effort, settings, len(names[0]), names[1])
-        warnings += refusal.left_out(made, every, request.budget)
+    if request.budget is not None and made.left_out:
+        planned = Counter(case.benchmark for launch in made.launches for case in launch.cases)
+        note = refusal.left_out(planned, made.left_out, request.budget)
+        warnings.append(f"{note} It measures the main figures first, then a case of each benchmark, then the rest.")
     return made, replace(setup, benchmarks=chosen).of(made), warnings
 
 

@@ -13,6 +13,7 @@ from steelyard.whatif.phases import Phases
 from steelyard.whatif.question import PS, Point, Question, line, lines
 from steelyard.whatif.sensitivity import Sensitivity
 from steelyard.whatif.timelines import Timelines
+from steelyard.whatif.traced_run import TracedRun
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +89,7 @@ class Answer:
     phases: Phases | None = None
     measured: bool = False
     timelines: Timelines | None = None  # None if nothing disturbs the replay
+    traced_run: TracedRun | None = None  # of the first answer of a page: its reader takes the whole trace once more
 
 
 Detail = Literal["times", "words", "whole"]  # predictions alone; also for the sentences; also for the figures
@@ -183,7 +185,7 @@ def interval(times: Sequence[float], delay: float) -> tuple[float, float]:
 
 def _delay(point: Point) -> float:
     if point.loss.probability:
-        return point.loss.counted(point.loss.rto)
+        return point.loss.counted(point.loss.rto) if point.loss.probability < 1 else 0.0
     return point.noise.duration if point.noise.probability else 0.0
 
 

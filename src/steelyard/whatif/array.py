@@ -44,7 +44,8 @@ def lay_out(folder: Path, work: Work) -> None:
 def carry_out(folder: Path, task: int) -> None:
     """Answers the lines of a task on all its processors."""
     work = json.loads((folder / WORK).read_text(encoding="utf-8"))
-    part = Part(work["part"]["iterations"], work["part"]["regions"] and tuple(work["part"]["regions"]))
+    asked = work["part"]
+    part = Part(asked["iterations"], asked["regions"] and tuple(asked["regions"]), asked["without_waits"])
     threads = len(os.sched_getaffinity(0))  # their number changes no answer
     with engine.engine(Path(work["trace"]), describe(), work["flops"], part) as running:
         lines = work["lines"][task :: work["tasks"]]

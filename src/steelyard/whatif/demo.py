@@ -45,11 +45,23 @@ def ranks_for(machine: Machine) -> int:
     return 1 << (min(MOST_RANKS, max(2, len(machine.cpus))).bit_length() - 1)
 
 
-def trace(folder: Path, machine: Machine) -> tracing.Made:
-    """Compiles the program and traces it. UsageError without an MPI, MachineFailed if its result is wrong."""
+def compile_program(machine: Machine, show: build.Show) -> None:
+    """Compiles the program and the tracer if the cache lacks them, with the progress to `show`. UsageError without an MPI."""
+    mpi = _mpi(machine)
+    _program(machine, mpi, show)
+    tracing.tracer(machine, mpi, show)
+
+
+def _mpi(machine: Machine) -> Tool:
     mpi = build.default_mpi(machine)
     if mpi is None:
         raise UsageError(tracing.NO_MPI)
+    return mpi
+
+
+def trace(folder: Path, machine: Machine) -> tracing.Made:
+    """Traces the program, and compiles it if necessary. UsageError without an MPI, MachineFailed if its result is wrong."""
+    mpi = _mpi(machine)
     tracing.expect_folder(folder)
     ranks, passed = ranks_for(machine), dict.fromkeys(("LD_PRELOAD", tracing.FOLDER), "")
     job = Job(_program(machine, mpi), ranks, mpi, cpus=place_ranks(machine, ranks, None, "compact"), environment=passed)
@@ -64,11 +76,11 @@ def trace(folder: Path, machine: Machine) -> tracing.Made:
     return made
 
 
-def _program(machine: Machine, mpi: Tool) -> Path:
+def _program(machine: Machine, mpi: Tool, show: build.Show = lambda progress: None) -> Path:
     benchmarks = {BENCHMARK: catalogue.find()[BENCHMARK]}
     programs = build.programs(benchmarks.values(), build.resolve(build.default(machine), machine), mpi)
     (program,) = (program for program in programs if program.name == build.program_name(BENCHMARK, "mpi"))
-    build.make([program])
+    build.make([program], show)
     return program.path
 
 

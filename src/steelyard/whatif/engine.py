@@ -31,12 +31,15 @@ class Broken:
 class Traced:
     """Measurements of the traced run, in s. `time` is from the begin of the first rank to the end of the last one.
 
-    `computing`, `preempted` (wait for a processor) and `tool` (cost of the tracer) are the greatest of all ranks.
+    `computing`, `preempted` (wait for a processor), `waiting` (its part between calls of MPI) and `tool` (cost of the tracer)
+    are the greatest of all ranks. `without_waits`: the replay leaves out the waits between calls.
     """
 
     time: float
     computing: float
     preempted: float
+    waiting: float
+    without_waits: bool
     tool: float
     calls: int
     bytes: int  # of all files
@@ -61,11 +64,12 @@ class Trace:
 @dataclass(frozen=True)
 class Part:
     """The part of a trace that is replayed: a range of regions (None: all). MPI_Pcontrol begins a region, or each call of the
-    collective `iterations` on MPI_COMM_WORLD.
+    collective `iterations` on MPI_COMM_WORLD. `without_waits`: without the waits for a processor between calls of MPI.
     """
 
     iterations: str = ""
     regions: tuple[int, int] | None = None
+    without_waits: bool = False
 
 
 WHOLE = Part()
@@ -73,7 +77,7 @@ WHOLE = Part()
 
 def part(whole: Mapping[str, Any]) -> Part:
     """Returns the part of a trace that the single values of a scenario state."""
-    return Part(whole.get("iterations", ""), whole.get("region"))
+    return Part(whole.get("iterations", ""), whole.get("region"), whole.get("waits") == "removed")
 
 
 class Engine:
@@ -114,10 +118,10 @@ def _traced(reply: dict[str, Any] | None) -> Traced | None:
     return Traced(**reply | {"broken": tuple(Broken(**entry) for entry in reply["broken"])})
 
 
-def program(machine: Machine) -> Path:
-    """Returns the path of the executable, which is compiled first if necessary."""
+def program(machine: Machine, show: build.Show = lambda progress: None) -> Path:
+    """Returns the path of the executable, which is compiled first if necessary, with its progress to `show`."""
     source = Source(name="whatif.replay", source=SOURCE, toolchain=build.resolve(build.default(machine), machine))
-    build.make([source])
+    build.make([source], show)
     return source.path
 
 
@@ -129,7 +133,7 @@ def engine(trace: Path, machine: Machine, flops: float, part: Part = WHOLE) -> I
         words = [str(readable_trace.path), repr(flops), part.iterations or "-", *regions]
         executable = program(machine)
         place = kept.cache_path(trace, executable) if readable_trace.path == trace else None
-        options = [f"--kept={place}"] if place else []
+        options = [*(["--without-waits"] if part.without_waits else []), *([f"--kept={place}"] if place else [])]
         running = Program([str(executable), *options, *words], {})
         try:
             yield Engine(running, readable_trace.even)

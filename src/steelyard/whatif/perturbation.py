@@ -24,6 +24,7 @@ class Loss:
     fast: bool = True  # fast retransmit: a loss before the last three packets costs a round trip
     probe: bool = False  # tail-loss probe: with several packets, the first wait is two round trips and 2 ms
     sack: bool = False  # the next packet of the connection reveals a loss; only in event mode
+    once: bool = False  # each lost message, of any size, waits exactly one RTO; the probability may be 1
     tick: float = 0.0  # s: length of a tick of the kernel's timers
 
     def counted(self, wait: float) -> float:
@@ -58,6 +59,7 @@ LOSS = {
     "fast": wording.SWITCH,
     "probe": wording.SWITCH,
     "sack": wording.SWITCH,
+    "once": wording.SWITCH,
     "tick": wording.TIME,
 }
 NOISE = {
@@ -72,8 +74,14 @@ NOISE = {
 def loss(values: Mapping[str, Any]) -> Loss:
     """Returns the loss of the keys in `LOSS`. ValueError if so many packets are lost that the waits have no mean."""
     made = Loss(**values)
-    if made.probability >= MOST_LOSS:
-        raise ValueError(f"a probability of {made.probability:g} is too high: expected less than {MOST_LOSS:g}")
+    without = [name for name in ("backoff", "fast", "probe", "sack", "mss") if name in values]
+    if made.once and without:
+        raise ValueError(f"with once=on, each lost message waits one RTO, so '{without[0]}' has no meaning: omit it")
+    if made.probability >= MOST_LOSS and not made.once:
+        raise ValueError(
+            f"a probability of {made.probability:g} is too high: expected less than {MOST_LOSS:g}, or once=on, so that "
+            "each lost message waits exactly one RTO"
+        )
     return made
 
 

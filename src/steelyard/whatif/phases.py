@@ -12,11 +12,27 @@ FEW = 0.01  # share of the computing time below which outliers do not matter
 
 
 @dataclass(frozen=True, kw_only=True)
+class Cluster:
+    """Phases of similar length in s. `typical` is the median phase of the median rank; phases above `limit` are outliers.
+
+    The bins of `rows` have equal widths and begin at `edges`.
+    """
+
+    count: int
+    outliers: int
+    computing: float
+    typical: float
+    limit: float
+    edges: tuple[float, ...]
+    rows: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Phases:
     """Counts by row of ranks and by bin of length. Times are in s; `waited` is the wait for a processor, in traces of ours.
 
-    Outliers are at least `limit` long: in a longer bin than the longest phase of the median rank. `explained` of them would
-    not be outliers without that wait.
+    `clusters` are the groups of phases with similar lengths, the shortest first; each has its own outliers. `explained` of the
+    outliers would not be outliers without that wait.
     """
 
     count: int
@@ -26,10 +42,15 @@ class Phases:
     explained: int
     outlying: float
     outlying_ranks: int
-    limit: float
-    edges: tuple[float, ...]  # where each bin begins
+    edges: tuple[float, ...]  # where each bin of `rows` begins, ten in each factor of ten
     together: int  # neighbouring ranks in a row
     rows: tuple[tuple[int, ...], ...]
+    clusters: tuple[Cluster, ...]
+
+    @property
+    def main(self) -> Cluster | None:
+        """The cluster in which the ranks compute longest; None if there are no phases."""
+        return max(self.clusters, key=lambda c: c.computing, default=None)
 
 
 def read_phases(reply: Mapping[str, Any]) -> Phases:
@@ -47,9 +68,22 @@ def read_phases(reply: Mapping[str, Any]) -> Phases:
         explained=reply["explained"],
         outlying=reply["outlying"] / PS,
         outlying_ranks=reply["outlying_ranks"],
-        limit=edge(reply["limit"]),
         edges=tuple(edge(first + i) for i in range(len(rows[0]) if rows else 0)),
         together=reply["together"],
+        rows=rows,
+        clusters=tuple(map(_read_cluster, reply["clusters"])),
+    )
+
+
+def _read_cluster(reply: Mapping[str, Any]) -> Cluster:
+    rows = tuple(map(tuple, reply["rows"]))
+    return Cluster(
+        count=reply["count"],
+        outliers=reply["outliers"],
+        computing=reply["computing"] / PS,
+        typical=reply["typical"] / PS,
+        limit=reply["limit"] / PS,
+        edges=tuple((reply["least"] + i * reply["width"]) / PS for i in range(len(rows[0]))),
         rows=rows,
     )
 
@@ -69,16 +103,23 @@ def sentences(phases: Phases | None, ranks: int, measured: bool) -> Iterator[str
     if phases is None or not phases.count or ranks < 2:
         return
     if not phases.outliers:
-        yield "No computing phase is an outlier: no phase is longer than the longest phase of a typical (median) rank."
+        yield "No computing phase is an outlier: no phase is much longer than the typical phases of similar length."
         yield from _waits(phases)
         return
     share = phases.outlying / phases.computing
     where = f"{plural(phases.outliers, 'outlier')} on {plural(phases.outlying_ranks, 'rank')}"
     yield (
         f"A computing phase is the time of a rank between two calls of MPI. Of {phases.count} phases, {where} take "
-        f"{percent(share, 1)} of the computing time{', which is too little to matter' if share < FEW else ''}. An outlier "
-        f"is at least {quantity(phases.limit, 's')} long, longer than the longest phase of a typical (median) rank."
+        f"{percent(share, 1)} of the computing time{', which is too little to matter' if share < FEW else ''}."
     )
+    if share < FEW:
+        return
+    for cluster in phases.clusters:
+        if cluster.outliers:
+            yield (
+                f"Of the {plural(cluster.count, 'phase')} of about {quantity(cluster.typical, 's')}, {cluster.outliers} last "
+                f"longer than {quantity(cluster.limit, 's')} and are outliers."
+            )
     if not measured:
         yield (
             "The trace does not say how long the ranks waited for a processor. So it is unknown whether the cause is "

@@ -18,7 +18,8 @@ from steelyard.model.plain import to_plain
 from steelyard.units import duration, percent, quantity
 from steelyard.whatif import slowdowns
 from steelyard.whatif.scenario_points import describe_point
-from steelyard.whatif.sentences import undisturbed
+from steelyard.whatif.sentences import undisturbed, waits
+from steelyard.whatif.traced_run import compare_times
 from steelyard.words import plural
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 Shown = Callable[["Point"], str]
 MOST_BROKEN = 8  # incomplete ranks that are named one by one
-ALIKE = 0.05  # difference of the prediction from the traced time, as a share of it, that needs no explanation
 UNITS = {"L": "s", "o": "s", "g": "s", "G": "s/B", "O": "s/B"}
 
 
@@ -73,7 +73,7 @@ def show(parts: Sequence[Part], trace: "Trace", as_json: bool) -> None:
         tables.print_narrow_table(part.title or "Predicted", *table(part.answer))
         for sentence in slowdowns.sentences(part.answer, trace.ranks):
             console.print(escape(sentence))
-    _traced(trace, parts[0].answer.undisturbed[0].time, console)
+    _traced(trace, parts[0].answer, console)
     for sentence in undisturbed(parts[0].answer):
         console.print(escape(sentence))
     if trace.unreceived:
@@ -184,7 +184,7 @@ COLUMNS: tuple[tuple[str, Shown], ...] = (
     ("noise", _noise),
     ("cores", lambda p: f"× {p.core:g}"),
     ("some cores", lambda p: ", ".join(map(str, p.speeds)) or "as all"),
-    ("affected", lambda p: percent(p.affected)),
+    ("affected", lambda p: f"{100 * p.affected:g} %"),
     (
         "TCP",
         lambda p: ", ".join(n for n in ("backoff", "fast", "probe", "sack") if getattr(p.loss, n)) or "timer only",
@@ -214,7 +214,7 @@ def table(found: "Answer") -> tuple[list[str], list[list[str]]]:
     return columns, rows
 
 
-def _traced(trace: "Trace", predicted: float, console: Console) -> None:
+def _traced(trace: "Trace", answer: "Answer", console: Console) -> None:
     """Prints the traced time, and which parts the trace lacks."""
     traced = trace.traced
     if trace.crossing:
@@ -231,14 +231,9 @@ def _traced(trace: "Trace", predicted: float, console: Console) -> None:
     if not traced:
         return
     _whole(traced, trace, console)
-    if trace.crossing is None and not traced.broken and abs(predicted / traced.time - 1) > ALIKE:
-        console.print(
-            f"The undisturbed replay takes {quantity(predicted, 's', 4)}, {predicted / traced.time:.3g} times the "
-            "traced time. "
-            "The replay uses the traced computing time between the calls of MPI, and the modelled network for the "
-            "time within MPI. In the traced run, the time within MPI also contains the real network, waits for a "
-            "processor, and the overhead of the tracer."
-        )
+    if trace.crossing is None and not traced.broken and not answer.traced_run:  # else its sentences compare the times
+        for sentence in compare_times(traced.time, answer.undisturbed[0].time):
+            console.print(sentence)
     for one in traced.broken[:MOST_BROKEN]:
         console.print(f"Rank {one.rank} ends at its call {one.call}: {one.why}.")
     if len(traced.broken) > MOST_BROKEN:
@@ -259,3 +254,5 @@ def _whole(traced: "Traced", trace: "Trace", console: Console) -> None:
         f"{plural(traced.calls, 'call')}, "
         f"{quantity(traced.bytes, 'B')}"
     )
+    if sentence := waits(traced):
+        console.print(sentence)

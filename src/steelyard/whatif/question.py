@@ -141,8 +141,8 @@ def _speeds(speeds: tuple[Speed, ...]) -> str:
 
 def _loss(loss: Loss) -> str:
     probe = PS * loss.counted(PROBE) if loss.probe else 0
-    words = (PS * loss.counted(loss.rto), loss.mss, int(loss.backoff), int(loss.fast), probe, int(loss.sack))
-    return ",".join(map(repr, (loss.probability, *words)))
+    switches = (int(loss.backoff), int(loss.fast), probe, int(loss.sack), int(loss.once))
+    return ",".join(map(repr, (loss.probability, PS * loss.counted(loss.rto), loss.mss, *switches)))
 
 
 def _noise(noise: Noise) -> str:

@@ -43,8 +43,9 @@ WHOLE = {
     "seed": Key(wording.whole(0, (1 << 63) - 1), is_list=False),
     "iterations": Key(wording.choice(*COLLECTIVES), is_list=False),
     "region": Key(span, written_span, is_list=False),
+    "waits": Key(wording.choice("kept", "removed"), is_list=False),
 }
-DEFAULTS: dict[str, Any] = {"mode": "dataflow", "flops": 1e9, "repeats": REPEATS, "seed": 1}
+DEFAULTS: dict[str, Any] = {"mode": "dataflow", "flops": 1e9, "repeats": REPEATS, "seed": 1, "waits": "kept"}
 SCHEMA = WHOLE | CONDITIONS | {"scenario": Named(str, CONDITIONS)}
 # The key that --set TABLE=VALUE means where the value has no name.
 UNNAMED = {"network": "run", "tree": "name", "noise": "recording"}

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 
 from steelyard.units import percent, quantity
-from steelyard.whatif import phases, slowdowns
+from steelyard.whatif import phases, slowdowns, traced_run
 from steelyard.whatif.answer import Answer, CriticalPath, Shares
+from steelyard.whatif.engine import Traced
 from steelyard.whatif.sensitivity import ENOUGH, MATTERS, Sensitivity
 from steelyard.words import plural
 
 GOOD = 0.8  # efficiency from which POP calls a program good enough
+NOTED = 0.02  # share of the traced time from which waits for a processor are mentioned
 BALANCED = 0.95  # load balance from which no rank is named
 
 
@@ -22,7 +24,30 @@ def undisturbed(answer: Answer) -> tuple[str, ...]:
     """Returns sentences about the undisturbed replay: where the time goes, and which changes would help."""
     ranks = len(answer.account.computing) if answer.account else 0
     longer = phases.sentences(answer.phases, ranks, answer.measured)
-    return (*_efficiency(answer.shares), *_busiest(answer), *longer, *_path(answer.path), *_gains(answer.sensitivities))
+    traced = traced_run.sentences(answer.traced_run)
+    return (
+        *_efficiency(answer.shares),
+        *traced,
+        *_busiest(answer),
+        *longer,
+        *_path(answer.path),
+        *_gains(answer.sensitivities),
+    )
+
+
+def waits(traced: Traced) -> str:
+    """Returns a sentence on the waits for a processor in the computing of a trace, with the advice to leave them out; ""."""
+    if traced.without_waits:
+        return (
+            f"The replay leaves out the waits for a processor between calls of MPI: up to {quantity(traced.waiting, 's')} of the "
+            "computing time of a rank."
+        )
+    if traced.waiting < NOTED * traced.time:
+        return ""
+    return (
+        f"Ranks waited for a processor between their calls of MPI, one of them for {quantity(traced.waiting, 's')}. The replay "
+        "counts these waits as computing. To leave them out: --set waits=removed"
+    )
 
 
 def _efficiency(shares: Shares | None) -> Iterator[str]:

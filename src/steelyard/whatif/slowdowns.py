@@ -4,8 +4,10 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from steelyard.units import quantity
+from steelyard.units import nominal, quantity
+from steelyard.whatif import growth
 from steelyard.whatif.answer import Answer, Prediction
+from steelyard.whatif.growth import list_lines, without_loss
 from steelyard.whatif.question import Point
 from steelyard.words import plural
 
@@ -19,6 +21,7 @@ class Slowdown:
     """The time of a disturbed point, as times the undisturbed one: the mean of the draws, and the interval of this mean."""
 
     prediction: Prediction
+    base: float  # undisturbed time in s
     times: float
     low: float
     high: float
@@ -55,12 +58,18 @@ def sentences(answer: Answer, ranks: int) -> tuple[str, ...]:
     ]
     if not slowdowns:
         return ()
-    return (*_losses(slowdowns), _range(slowdowns), *_name_ranks(slowdowns, ranks), *_name_probability(slowdowns))
+    return (
+        *_losses(slowdowns),
+        *growth.sentences([(s.prediction, s.base) for s in slowdowns], ranks),
+        _range(slowdowns),
+        *_name_ranks(slowdowns, ranks),
+        *_name_probability(slowdowns),
+    )
 
 
 def _slowdown(p: Prediction, base: float) -> Slowdown:
     low, high = (p.time if end is None else end for end in (p.low, p.high))
-    return Slowdown(p, p.time / base, low / base, high / base)
+    return Slowdown(p, base, p.time / base, low / base, high / base)
 
 
 def _losses(found: Line) -> Iterator[str]:
@@ -79,16 +88,10 @@ def _losses(found: Line) -> Iterator[str]:
         line = [s for s in alike if s.point.loss.probability == probability]
         line.sort(key=lambda s: -s.point.loss.rto)
         parts = [
-            f"by {s.times:.3g} with {'a time-out of ' if s == line[0] else ''}{_short(s.point.loss.rto)}{_doubt(s)}"
+            f"by {s.times:.3g} with {'a time-out of ' if s == line[0] else ''}{nominal(s.point.loss.rto, 's', 6)}{_doubt(s)}"
             for s in line
         ]
         yield f"With {100 * probability:g} % loss, the time is multiplied {', '.join(parts)}."
-
-
-def _short(seconds: float) -> str:
-    """Returns '200 ms' or '5 ms', without superfluous decimals."""
-    number, _, unit = quantity(seconds, "s", 6).partition(" ")
-    return f"{float(number):g} {unit}"
 
 
 def _doubt(s: Slowdown) -> str:
@@ -98,23 +101,12 @@ def _doubt(s: Slowdown) -> str:
 def _range(found: Line) -> str:
     """The worst of the disturbed points."""
     worst = max(found, key=lambda s: s.times)
-    base = worst.prediction.time / worst.times
-    least, most = (extreme(worst.prediction.times) / base for extreme in (min, max))
+    least, most = (extreme(worst.prediction.times) / worst.base for extreme in (min, max))
     return (
         f"In the worst condition, the mean of {plural(len(worst.prediction.times), 'random replay')} is "
         f"{worst.times:.3g} times the undisturbed time. These replays take between {least:.3g} and {most:.3g} "
         "times the undisturbed time."
     )
-
-
-def _lines(found: Line, same: Callable[[Point], Point], value: Callable[[Point], float]) -> Iterator[Line]:
-    """The points of a sweep that differ in `value` alone, by it: those that are the same after `same`."""
-    lines: dict[Point, Line] = {}
-    for s in found:
-        lines.setdefault(same(s.point), []).append(s)
-    for line in lines.values():
-        if len({value(s.point) for s in line}) > 1:
-            yield sorted(line, key=lambda s: value(s.point))
 
 
 def _answered(line: Line, condition: str, where: Callable[[Point], str]) -> str:
@@ -142,15 +134,14 @@ def _name_ranks(found: Line, ranks: int) -> Iterator[str]:
     def where(point: Point) -> str:
         return f"{plural(round(point.affected * ranks), 'rank')} of {ranks}"
 
-    lines = list(_lines(found, lambda p: replace(p, affected=1.0), lambda p: p.affected))
+    lines = list_lines(found, lambda s: s.point, lambda p: replace(p, affected=1.0), lambda p: p.affected)
     for line in sorted(lines, key=lambda line: -line[-1].times)[:1]:
         yield _answered(line, f"If some of the ranks have {_conditions(line[0].point)}", where)
 
 
 def _name_probability(found: Line) -> Iterator[str]:
     """Names for each time-out the smallest probability of the sweep that costs a tenth."""
-    lines = _lines(found, lambda p: replace(p, loss=replace(p.loss, probability=0.0)), lambda p: p.loss.probability)
-    for line in lines:
+    for line in list_lines(found, lambda s: s.point, without_loss, lambda p: p.loss.probability):
         if line[0].point.affected == 1:
             rto = f"With a smallest time-out of {quantity(line[0].point.loss.rto, 's')}"
             yield _answered(line, rto, lambda point: f"a loss of {_loss(point)}")

@@ -50,7 +50,7 @@ def timelines(engine: Engine, question: Question, point: Point) -> Timelines:
     reply = engine.ask(f"{line(asked)} timelines={STEPS}")
     times = [time / PS for time in reply["time"]]
     points = (point.undisturbed, point)
-    before, after = (_timeline(*line_of) for line_of in zip(points, times, reply["timelines"], strict=True))
+    before, after = (timeline(*line_of) for line_of in zip(points, times, reply["timelines"], strict=True))
     return Timelines(before, after, max(times), reply["together"])
 
 
@@ -59,6 +59,7 @@ def edge(number: int) -> float:
     return float(NS * 10 ** (number / BINS))
 
 
-def _timeline(point: Point, time: float, found: Mapping[str, Any]) -> Timeline:
+def timeline(point: Point, time: float, found: Mapping[str, Any]) -> Timeline:
+    """Returns the timeline in a reply of the engine, of a replay that took `time` s."""
     computing, talking = (tuple(map(tuple, found[name])) for name in ("computing", "talking"))
     return Timeline(point, time, computing, talking, tuple(found["sent"]))

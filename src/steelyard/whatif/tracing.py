@@ -53,11 +53,11 @@ def _place(program: str) -> Path:
     return Path(program).parent.resolve() / Path(program).name
 
 
-def tracer(machine: Machine, mpi: Tool) -> Path:
-    """Returns the path of the tracer's library, which is compiled if the cache lacks it."""
+def tracer(machine: Machine, mpi: Tool, show: build.Show = lambda progress: None) -> Path:
+    """Returns the path of the tracer's library, which is compiled if the cache lacks it, with its progress to `show`."""
     toolchain = build.resolve(build.default(machine), machine)
     source = build.preloaded("whatif.tracer.so", SOURCE, toolchain, mpi)
-    build.make([source])
+    build.make([source], show)
     return source.path
 
 

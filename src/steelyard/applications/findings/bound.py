@@ -114,7 +114,8 @@ def _messages_claim(costly: list[Costly]) -> str:
     worst = costly[0]
     return (
         f"Communication takes a large part of the time of {_names([c.result for c in costly])}. {worst.result.benchmark} "
-        f"({applications.describe_parameters(worst.result)}) takes {_ratio(worst)} times as long as {_threads(worst)}."
+        f"({applications.describe_parameters(worst.result)}) takes {_ratio(worst)} times as long with "
+        f"{in_words('ranks', worst.result.parameters['ranks'])} as with {_threads(worst)}."
     )
 
 

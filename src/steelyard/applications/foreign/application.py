@@ -25,7 +25,7 @@ from steelyard.applications.foreign.output import read as read_output
 from steelyard.applications.foreign.pace_readings import Looks, Reading
 from steelyard.launch import keeper, local
 from steelyard.launch.scheduler import launcher
-from steelyard.launch.start import format_command, job
+from steelyard.launch.start import format_command, job, variant_environment
 from steelyard.model import Launch, Machine, Parameters, Site
 from steelyard.model.plain import scalar
 
@@ -96,7 +96,8 @@ class Application:
         """The command line and the environment. Unfit if the program is missing or uses another MPI library."""
         program = self._program(ready.command[0])
         base = local.environment(self.machine)
-        variables = {"OMP_NUM_THREADS": str(parameters.get("threads", 1)), **ready.environment}
+        threads = {"OMP_NUM_THREADS": str(parameters.get("threads", 1))}
+        variables = {**threads, **ready.environment, **variant_environment(self.site, parameters)}
         if not self.description.parallel:
             return [program, *ready.command[1:]], {**base, **variables}
         asked = job(self.site, self.machine, parameters, Path(program))

@@ -1,6 +1,6 @@
 """Turns a description into a benchmark with axes, metrics and figures, and prepares a case for its start."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +8,7 @@ from steelyard.applications.foreign import formula
 from steelyard.applications.foreign.description import Description
 from steelyard.applications.foreign.description import Figure as Merit
 from steelyard.applications.foreign.measures import si
+from steelyard.benchmarks.figures import against
 from steelyard.model import (
     Axes,
     Benchmark,
@@ -22,6 +23,7 @@ from steelyard.model import (
     Source,
 )
 from steelyard.model.figure import Axis, Figure
+from steelyard.published.printed_lines import draw_printed
 from steelyard.units import binary_size, quantity
 
 # Runs of a program in one launch. Two is the fewest that shows whether they agree; the first run warms the file cache.
@@ -168,7 +170,23 @@ def _figures(described: Description, results: tuple[Result, ...]) -> tuple[Figur
     if not rows:
         return ()
     headings = (*names, *(m.title for m in metrics), "result")
-    return (Figure(described.name, described.title, "table", Axis(""), Axis(""), headings=headings, cells=rows),)
+    table = Figure(described.name, described.title, "table", Axis(""), Axis(""), headings=headings, cells=rows)
+    return table, *_beside_printed(described, results, names)
+
+
+def _beside_printed(described: Description, results: Sequence[Result], names: Sequence[str]) -> list[Figure]:
+    """Draws time, power and energy against the ranks if a published system has this program."""
+    name, drawn = described.name, []
+    others = [other for other in (*names, "mpi", "toolchain") if other != "ranks"]
+    for metric, title, unit in (("time", "Time", "s"), ("power", "Mean power", "W"), ("energy", "Energy", "J")):
+        lines = against("ranks", metric, results, names=others, label="this machine")
+        if printed := draw_printed(f"application.{name}", name, metric, "ranks", lines):
+            caption = "The publication ran problems of its own. Compare only runs with the same input."
+            drawn.append(
+                Figure(f"{name}-{metric}", f"{title} against ranks", "lines", Axis("ranks"),
+                       Axis(title.lower(), unit), (*lines, *printed), caption=caption)
+            )  # fmt: skip
+    return drawn
 
 
 def _why(result: Result) -> str:

@@ -30,6 +30,8 @@ from steelyard.benchmarks.figures import against, select
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.model.roles import Headline, Peak
+from steelyard.published.our_case import DATA_SHEET, MACHINE
+from steelyard.published.printed_lines import draw_printed
 from steelyard.statistics.results.result import rests_on
 from steelyard.units import quantity
 
@@ -198,13 +200,14 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
     widest = [r for r in fused if str(r.parameters["vector_width"]) == _widest(fused)]
     double = select(widest, precision="double", threads=most)
     bound = limit("flops", double[0], machine) if double else None
+    lines = against("threads", "flops", widest, names=("precision", "toolchain"))
     threads = Figure(
         name="peak-threads",
         title="Highest speed against threads",
         kind="lines",
         x=Axis("threads"),
         y=Axis("speed", "flop/s"),
-        series=against("threads", "flops", widest, names=("precision", "toolchain")),
+        series=(*lines, *draw_printed(MACHINE, DATA_SHEET, "flops", "threads", lines)),
         marks=(Mark("y", bound.value, f"double: {bound.source}"),) if bound else (),
         caption="The kernel uses fused multiplications and additions on the widest vectors.",
     )

@@ -29,12 +29,13 @@ from collections.abc import Sequence
 
 from steelyard.benchmarks.axes import USUAL, memory_policies, page_sizes, thread_counts
 from steelyard.benchmarks.cycles import access_cycles, access_time, cycles_of
-from steelyard.benchmarks.figures import against, cell, published, select, table
+from steelyard.benchmarks.figures import against, cell, select, table
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Point
 from steelyard.model.roles import SIZES, Headline, TolerancePoint
 from steelyard.published import Published
 from steelyard.published import select as select_published
+from steelyard.published.printed_lines import draw_printed
 from steelyard.statistics.results import cases
 from steelyard.units import quantity
 
@@ -142,6 +143,7 @@ roles = (
         title="Worst locality (G)",
         unit="cycle",
         order=30,
+        says="random access",
         least=("threads", "accumulators", "L"),
         most=("alpha", *SIZES),
         usual=USUAL,
@@ -153,6 +155,7 @@ roles = (
         title="Best locality (L)",
         unit="cycle",
         order=31,
+        says="access in order",
         least=("threads", "alpha"),
         most=("L", *SIZES),
         usual=USUAL,
@@ -191,7 +194,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
     toolchains = sorted({str(r.parameters.get("toolchain", "")) for r in results}) or [""]
     for toolchain in toolchains:
         of_it = tuple(r for r in results if str(r.parameters.get("toolchain", "")) == toolchain)
-        surfaces += _surfaces(of_it, machine, toolchain if len(toolchains) > 1 else "")
+        surfaces += _surfaces(of_it, toolchain if len(toolchains) > 1 else "")
     return *surfaces, *(_corner(results, name) for name in CORNERS), _compilers(results, machine)
 
 
@@ -247,8 +250,10 @@ def _at(results: Sequence[Result], point: str, policy: str) -> Result | None:
     return min(members, key=lambda r: int(r.parameters["elements"]), default=None)
 
 
-def _surfaces(results: tuple[Result, ...], machine: Machine, toolchain: str) -> list[Figure]:
-    grid = select(results, threads=1, accumulators=1, elements=elements(machine), page_size=None, memory_policy=None)
+def _surfaces(results: tuple[Result, ...], toolchain: str) -> list[Figure]:
+    grid = cases.select_greatest(
+        select(results, threads=1, accumulators=1, page_size=None, memory_policy=None), "elements"
+    )
     metric, value = "cycles", Axis("cycles per access", "cycle", log=True)
     if not any(metric in r.metrics for r in grid):  # the true clock is unknown
         metric, value = "access_time", Axis("time per access", "s", log=True)
@@ -280,16 +285,15 @@ def _corner(results: tuple[Result, ...], name: str) -> Figure:
     swept = {r.parameters["elements"] for r in members if int(r.parameters.get("threads", 1)) > 1}
     lines = tuple(r for r in members if not swept or r.parameters["elements"] in swept)
     names = ("accumulators", "page_size", "memory_policy", "toolchain")
+    measured = against("threads", "cost", lines, names=names, label="this machine")
+    corner = {"L": length, "alpha": alpha}
     return Figure(
         name=f"apex-{name}-threads",
         title=f"Point {name} ({'worst' if name == 'G' else 'best'} locality) against threads",
         kind="lines",
         x=Axis("threads"),
         y=Axis("cycles per access, all threads together", "cycle", log=True),
-        series=(
-            *against("threads", "cost", lines, names=names, label="this machine"),
-            *published("apexmap", "cycles_per_access", x="threads", point=name),
-        ),
+        series=(*measured, *draw_printed("memory.apexmap", "gather", "cost", "threads", measured, where=corner)),
         caption="Time of an access divided by the number of threads. If the threads hide the latency completely, "
         f"twice the threads halve this time. {INFERRED}",
     )

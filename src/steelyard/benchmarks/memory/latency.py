@@ -32,6 +32,7 @@ from steelyard.machine.caches import cache_levels, reachable_cache
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure
 from steelyard.model.roles import SIZES, Headline, TolerancePoint
+from steelyard.published.printed_lines import draw_printed
 from steelyard.statistics.results import cases
 from steelyard.units import binary_size, quantity
 
@@ -245,13 +246,14 @@ def describe(levels: Sequence[Level], machine: Machine) -> str:
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
     """Returns figures of the ladder, the parallel chains, and all threads at once."""
     alone = select(results, kernel="chase", threads=1)
+    lines = against("bytes", "latency", select(alone, chains=1), names=("page_size", "toolchain"), label="latency")
     ladder = Figure(
         name="latency-ladder",
         title="Latency against the working set, one thread",
         kind="lines",
         x=Axis("working set", "B", log=True),
         y=Axis("latency", "s", log=True),
-        series=against("bytes", "latency", select(alone, chains=1), names=("page_size", "toolchain"), label="latency"),
+        series=(*lines, *draw_printed("memory.latency", "chase", "latency", "bytes", lines)),
         marks=cache_marks(machine),
         caption=describe(levels(results), machine),
     )

@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from steelyard.benchmarks.figures import select
-from steelyard.benchmarks.memory.nodes import TITLES, cpu_nodes, memory_nodes, placements, policy, usable_cpus
+from steelyard.benchmarks.memory.nodes import cpu_nodes, memory_nodes, placements, policy, usable_cpus
 from steelyard.machine.cpulist import format_cpu_list
 from steelyard.model import Machine, NumaNode, Result
 from steelyard.model.figure import Axis, Figure, Series
-from steelyard.published import select as select_published
-from steelyard.published import series as published_series
-from steelyard.published import theoretical
+from steelyard.published.printed_lines import draw_printed
 
 METRICS = {"triad": "bandwidth", "chase": "latency"}  # metric of each matrix
 
@@ -108,7 +106,7 @@ def _five(results: Sequence[Result], machine: Machine) -> Figure:
         kind="bars",
         x=Axis("placement"),
         y=Axis("bandwidth", "B/s"),
-        series=(*bars, *_published()),
+        series=(*bars, *_published(names)),
         caption="The limit of a remote node is its share of the memory bandwidth; the link may allow less. The "
         "published values and limits are from a Xeon E5 v3 server. The text of this publication says that memory "
         "of the other socket is 58 % slower than local memory. Its table gives 28 and 13 GB/s, which is 54 % "
@@ -116,13 +114,10 @@ def _five(results: Sequence[Result], machine: Machine) -> Figure:
     )
 
 
-def _published() -> list[Series]:
+def _published(names: tuple[str, ...]) -> tuple[Series, ...]:
     """Returns published placements and their published limits."""
-    entries = [e for e in select_published("stream", "triad_bandwidth") if "placement" in e.parameters]
-    limits = [replace(e, value=t) for e in entries if (t := theoretical(e))]
-    lines = list(published_series(entries, x="placement"))
-    lines += [replace(s, name=f"{s.name} (limit)") for s in published_series(limits, x="placement")]
-    return [replace(s, x=tuple(TITLES.get(str(x), x) for x in s.x)) for s in lines]
+    wanted = ("memory.placement", "triad", "bandwidth", "placement", (Series("places", names, ()),))
+    return (*draw_printed(*wanted), *draw_printed(*wanted, limits=True))
 
 
 def _loaded_latency(results: Sequence[Result]) -> Figure:

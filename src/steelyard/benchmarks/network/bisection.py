@@ -171,9 +171,11 @@ def _one_pair(results: Sequence[Result]) -> bool:
 def _draw_pairs(halves: Sequence[Result]) -> Figure:
     """Draws the rate of the smallest, a middle and the largest message against the number of pairs."""
     sizes = sorted({int(r.parameters["message_bytes"]) for r in halves if "rate" in r.metrics})
+    kernels = {r.kernel for r in halves}
     series: list[Series] = []
     for size in sorted({sizes[0], sizes[len(sizes) // 2], sizes[-1]}) if sizes else ():
-        for line in against("pairs", "rate", select(halves, message_bytes=size), names=("kernel", *NAMES[1:])):
+        of_size = select(halves, message_bytes=size)
+        for line in against("pairs", "rate", of_size, names=("kernel", *NAMES[1:]), label=min(kernels)):
             words = KERNELS.get(line.name, line.name).replace("_", " ")
             series.append(Series(f"{binary_size(size)}, {words}", line.x, line.y, line.low, line.high))
     return Figure(

@@ -25,14 +25,13 @@ partner. The bounds follow from the bytes that each port must send and receive.
 
 from collections.abc import Sequence
 
-from steelyard import published as others
-from steelyard.benchmarks.figures import against, published, select
+from steelyard.benchmarks.figures import against, select
 from steelyard.benchmarks.network.room import bytes_per_rank
 from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
-from steelyard.model.figure import Axis, Figure, Mark, Series
-from steelyard.model.roles import Counterpart
+from steelyard.model.figure import Axis, Figure, Mark
 from steelyard.numbers import GREATEST
+from steelyard.published.printed_lines import draw_printed
 from steelyard.statistics.results.messages import hosts_of
 from steelyard.statistics.results.steadiness import steadiness
 from steelyard.units import binary_size, quantity
@@ -109,9 +108,6 @@ def bound(topology: str, ranks: int, link: float) -> float:
     return link * (2 if topology == "star" else ranks)
 
 
-roles = (Counterpart("nettest", "nettest"),)
-
-
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
     """Returns the bound by the link rate of a system file, if each rank has its own host."""
     link, hosts = machine.limits.get("network_bandwidth"), hosts_of(result.records)
@@ -155,35 +151,18 @@ def _draw_sizes(results: tuple[Result, ...], machine: Machine, ranks: int) -> Fi
         if link
         else " There is no bound: the bandwidth B of a link is unknown, because this run did not measure two ranks."
     )
+    lines = against("message_bytes", "throughput", shown, names=NAMES)
+    best = draw_printed("network.nettest", "nettest", "throughput", "message_bytes", lines, words="best of all sizes")
     return Figure(
         name=f"nettest-{ranks}",
         title=f"Throughput of {ranks} ranks against the size of the message",
         kind="lines",
         x=Axis("message size", "B", log=True),
         y=Axis("throughput of all channels", "B/s", log=True),
-        series=(*against("message_bytes", "throughput", shown, names=NAMES), *_published(shown)),
+        series=(*lines, *best),
         marks=_bounds(ranks, link[0]) if link else (),
         caption="The throughput counts both directions of all channels." + origin + _steadiest(shown),
     )
-
-
-def _published(shown: Sequence[Result]) -> tuple[Series, ...]:
-    """Returns published maxima over all sizes as level lines. The publication does not print their sizes."""
-    sizes = [float(r.parameters["message_bytes"]) for r in shown if "throughput" in r.metrics]
-    return tuple(
-        Series(
-            f"{entry.system} (best of all sizes, {_conditions(entry)})",
-            (min(sizes), max(sizes)),
-            (entry.value, entry.value),
-            published=True,
-        )
-        for entry in others.select("network.nettest", "bandwidth")
-        if sizes
-    )
-
-
-def _conditions(entry: others.Published) -> str:
-    return ", ".join(f"{v} nodes" if k == "nodes" else str(v) for k, v in entry.parameters.items())
 
 
 def _steadiest(shown: Sequence[Result]) -> str:
@@ -210,16 +189,14 @@ def _draw_ranks(results: tuple[Result, ...]) -> Figure:
     measured = [r for r in results if "throughput" in r.metrics]
     sizes = [{int(r.parameters["message_bytes"]) for r in select(measured, ranks=p)} for p in _ranks(measured)]
     common = max(set.intersection(*sizes), default=0) if sizes else 0
+    lines = against("ranks", "throughput", select(measured, message_bytes=common), names=NAMES)
     return Figure(
         name="nettest-ranks",
         title=f"Throughput against the number of ranks, messages of {binary_size(common)}",
         kind="lines",
         x=Axis("ranks"),
         y=Axis("throughput of all channels", "B/s"),
-        series=(
-            *against("ranks", "throughput", select(measured, message_bytes=common), names=NAMES),
-            *published("network.nettest", "bandwidth", "nodes"),
-        ),
+        series=(*lines, *draw_printed("network.nettest", "nettest", "throughput", "ranks", lines)),
         caption="The link of the first rank limits the star. Ring and chaos grow until the bandwidth of the network "
         "is used up.",
     )

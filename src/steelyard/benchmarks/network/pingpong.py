@@ -20,7 +20,8 @@ from steelyard.benchmarks.network.protocol import hockney
 from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, pairs, reuse_bands
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure
-from steelyard.model.roles import Counterpart, Headline, Messages
+from steelyard.model.roles import Headline, Messages
+from steelyard.published.printed_lines import draw_printed
 from steelyard.statistics.results import messages
 
 parallel = True
@@ -81,7 +82,6 @@ roles = (
         usual=_USUAL,
         fits=lambda result: messages.size(result) >= LONG_MESSAGE,
     ),
-    Counterpart("pingpong", "pingpong"),
     Messages("pingpong", OWN_BUFFERS, "ping-pong"),
 )
 
@@ -97,13 +97,14 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
     shown = select(results, kernel="pingpong")
     names = ("placement", "transport", "buffers", "mpi", "toolchain")
     size = Axis("message size", "B", log=True)
+    times, rates = (against("message_bytes", metric, shown, names=names) for metric in ("latency", "bandwidth"))
     time = Figure(
         name="pingpong-time",
         title="Time of one way against the size of the message",
         kind="lines",
         x=size,
         y=Axis("time of one way", "s", log=True),
-        series=against("message_bytes", "latency", shown, names=names),
+        series=(*times, *draw_printed("network.pingpong", "pingpong", "latency", "message_bytes", times)),
         marks=cache_marks(machine),
         caption="A logarithmic axis cannot show a message of 0 bytes. The table has its time.",
     )
@@ -113,7 +114,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         kind="lines",
         x=size,
         y=Axis("bandwidth", "B/s", log=True),
-        series=against("message_bytes", "bandwidth", shown, names=names),
+        series=(*rates, *draw_printed("network.pingpong", "pingpong", "bandwidth", "message_bytes", rates)),
         marks=cache_marks(machine),
         bands=reuse_bands(shown, machine, OWN_BUFFERS),
         caption="Reused buffers lie in the caches. In an application, expect the bandwidth of fresh buffers.",

@@ -24,11 +24,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
-from steelyard.benchmarks.figures import against, cache_marks, published, select
+from steelyard import published as others
+from steelyard.benchmarks.figures import against, cache_marks, select
 from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, rank_counts
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
-from steelyard.model.roles import Counterpart, Messages
+from steelyard.model.roles import Messages
+from steelyard.published.printed_lines import draw_printed
 from steelyard.statistics.results import messages
 from steelyard.statistics.results.messages import hosts_of
 from steelyard.statistics.results.pairs import pair_seconds, variants
@@ -136,7 +138,7 @@ metrics = (
     Metric("bandwidth", "B/s", "higher", "bandwidth of a pair (for two-way: the sum of both directions)", bandwidth),
 )
 
-roles = (Messages("transfer", title="transfer"), Counterpart("transfer", "transfer"))
+roles = (Messages("transfer", title="transfer"),)
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
@@ -158,7 +160,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
     return (
         Figure("transfer-latency", "Latency between rank 0 and each other rank", "lines", partner, Axis("latency", "s"),
                _points(against("partner", "latency", empty, names=FACTORS)),
-               caption=f"The latency is half of the round trip of an empty message.{_spread(empty)}"),
+               caption=f"The latency is half of the round trip of an empty message.{_spread(empty)}{_printed_spread()}"),
         Figure("transfer-partners", "Bandwidth between rank 0 and each other rank (1 MiB)", "lines", partner, rate,
                _points(against("partner", "bandwidth", large, names=names)),
                caption=f"Two-way is the sum of both directions.{_spread(large)}"),
@@ -177,11 +179,19 @@ def _spread(results: Sequence[Result]) -> str:
     return f" Spread of the partners, (greatest − lowest) / median: {'; '.join(words)}." if words else ""
 
 
+def _printed_spread() -> str:
+    """Returns a sentence on the published spreads of the latency, with a leading space."""
+    words = [
+        f"less than {quantity(entry.value, '%', 2)} ({entry.system})"
+        for entry in others.select("network.transfer", "latency_spread")
+    ]
+    return f" Published: {'; '.join(words)}." if words else ""
+
+
 def _draw_sizes(single: Sequence[Result], machine: Machine) -> list[Figure]:
     """Draws one figure of up to two partners, or one figure for each direction with a line for each partner."""
     ranks = sorted({int(r.parameters["partner"]) for r in single if r.parameters["message_bytes"] not in (0, LARGE)})
     names = ("direction", *FACTORS)
-    others = published("network.transfer", "bandwidth", "message_bytes")
     title, drawn = "Bandwidth between two ranks against the size of the message", []
     for way in ("one-way", "two-way") if len(ranks) > 2 else ("",):
         of_way = select(single, direction=way) if way else single
@@ -190,10 +200,11 @@ def _draw_sizes(single: Sequence[Result], machine: Machine) -> list[Figure]:
             for rank in ranks
             for line in against("message_bytes", "bandwidth", select(of_way, partner=rank), names=names)
         ]
+        printed = draw_printed("network.transfer", "transfer", "bandwidth", "message_bytes", lines)
         drawn.append(
             Figure(f"transfer-size{'-' if way else ''}{way}", f"{title}{', ' if way else ''}{way}", "lines",
                    Axis("message size", "B", log=True), Axis("bandwidth", "B/s", log=True),
-                   (*lines, *(others if way != "one-way" else ())), marks=cache_marks(machine),
+                   (*lines, *(printed if way != "one-way" else ())), marks=cache_marks(machine),
                    caption=f"Rank 0 with {'each' if way else 'the first and the last'} other rank."
                    f"{'' if way == 'one-way' else ' Two-way is the sum of both directions.'}"))  # fmt: skip
     return drawn

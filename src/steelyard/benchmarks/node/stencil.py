@@ -18,10 +18,8 @@ are our own.
 """
 
 from steelyard.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, axes_of, figures_of, limit, openmp
-from steelyard.model.roles import Counterpart
 
 axes = axes_of(("stencil",), "elements", quick=128**3, usual=256**3, setup=0.6, weak=True)
 metrics = (TIME, BANDWIDTH, FLOPS)
 figures = figures_of("stencil")
-roles = (Counterpart("power", "stencil"),)
-__all__ = ["axes", "figures", "limit", "metrics", "openmp", "roles"]
+__all__ = ["axes", "figures", "limit", "metrics", "openmp"]

@@ -10,6 +10,7 @@ from steelyard.statistics.results.result import rests_on
 from steelyard.statistics.validity import trust
 from steelyard.units import percent
 
+EVERY_VARIANT = True
 # Above this share the run describes the disturbances rather than the machine.
 TOO_MANY = 0.5
 FEW = 0.05  # share of results below which other causes than the condition of the machine are not worth a finding

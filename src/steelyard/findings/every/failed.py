@@ -5,6 +5,7 @@ import re
 from steelyard.model import Evaluation, Finding, Record, Result
 from steelyard.statistics.results import cases
 
+EVERY_VARIANT = True
 NAMED = 4  # cases listed for each reason
 
 

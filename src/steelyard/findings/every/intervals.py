@@ -8,6 +8,7 @@ from steelyard.statistics.results import cases
 from steelyard.statistics.samples.launches import add_run_spread
 from steelyard.units import percent, quantity
 
+EVERY_VARIANT = True
 ENOUGH, FEW = 0.90, 0.50  # shares of the results that are within the width
 NAMED = 5  # widest intervals in the list
 

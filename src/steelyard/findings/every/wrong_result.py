@@ -6,6 +6,7 @@ from steelyard.build import FLAGS
 from steelyard.model import Evaluation, Finding, Record, Result, Run
 from steelyard.statistics.results import cases
 
+EVERY_VARIANT = True
 NAMED = 8  # cases that are listed
 
 

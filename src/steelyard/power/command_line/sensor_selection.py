@@ -1,11 +1,11 @@
 """The selection of sensors of a store and of their periods: by name, or by the hosts of a run or a job."""
 
-import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from steelyard.errors import UsageError, nearest
+from steelyard.machine.hostlist import short_name
 from steelyard.model.sensor import Sensor, Trace
 from steelyard.power.command_line.time_ranges import SECOND, When
 
@@ -109,15 +109,7 @@ def _match_word(stored: Mapping[str, tuple[Sensor, ...]], word: str) -> dict[str
 def _find_nodes(stored: Mapping[str, object], host: str) -> list[str]:
     """Returns the nodes that a host may be: those with its full name, or else those with its short name and no other domain."""
     names = {node: node.rpartition("/")[2] for node in stored}
-    if exact := [node for node, name in names.items() if name == host != _shorten_host(host)]:
+    if exact := [node for node, name in names.items() if name == host != short_name(host)]:
         return exact
-    bare = host == _shorten_host(host)
-    return [node for node, name in names.items() if (_shorten_host(name) if bare else name) == _shorten_host(host)]
-
-
-def _shorten_host(host: str) -> str:
-    """Returns the short name: 'n1.cluster.org' → 'n1'. An address stays unchanged."""
-    try:
-        return str(ipaddress.ip_address(host))
-    except ValueError:
-        return host.partition(".")[0]
+    bare = host == short_name(host)
+    return [node for node, name in names.items() if (short_name(name) if bare else name) == short_name(host)]

@@ -5,13 +5,13 @@ The form is that of https://github.com/prometheus/OpenMetrics/blob/v1.0.0/specif
 
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from fastapi import APIRouter, Response
 
 from steelyard.model.sensor import Quantity, Reading, Sensor
+from steelyard.openmetrics import escape, head
 from steelyard.power.http.readings import Readings
 from steelyard.power.rollup import SECOND
 
@@ -62,7 +62,7 @@ def exposition(readings: Readings, now: int) -> str:
             reading = newest.get((node, sensor.name))
             if reading and _is_allowed(FAMILIES[sensor.quantity], reading.value):
                 samples[sensor.quantity].append(_sample(node, sensor, reading))
-    families = ("".join((*_head(FAMILIES[quantity]), *lines)) for quantity, lines in samples.items() if lines)
+    families = (_head(FAMILIES[quantity]) + "".join(lines) for quantity, lines in samples.items() if lines)
     return "".join((*families, "# EOF\n"))
 
 
@@ -71,14 +71,12 @@ def _is_allowed(family: Family, value: float) -> bool:
     return math.isfinite(value) and (family.kind == "gauge" or value >= 0)
 
 
-def _head(family: Family) -> Iterator[str]:
-    yield f"# TYPE {family.name} {family.kind}\n"
-    yield f"# UNIT {family.name} {family.unit}\n"
-    yield f"# HELP {family.name} {family.help}\n"
+def _head(family: Family) -> str:
+    return head(family.name, family.kind, family.unit, family.help)
 
 
 def _sample(node: str, sensor: Sensor, reading: Reading) -> str:
-    labels = ",".join(f'{name}="{_escaped(value)}"' for name, value in _labels(node, sensor).items() if value)
+    labels = ",".join(f'{name}="{escape(value)}"' for name, value in _labels(node, sensor).items() if value)
     seconds, rest = divmod(reading.at, SECOND)
     return f"{FAMILIES[sensor.quantity].sample}{{{labels}}} {float(reading.value)!r} {seconds}.{rest:09d}\n"
 
@@ -94,7 +92,3 @@ def _labels(node: str, sensor: Sensor) -> dict[str, str]:
         "part_of": sensor.part_of,
         "modelled": "true" if sensor.modelled else "",
     }
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")

@@ -3,8 +3,14 @@ registry, and so is the folder `pages` of each wing. A page with parts of its ow
 
 A module is a page if it has `PLACE`, in the order of which the pages stand: those below `BENCHMARKS` before the benchmarks' own.
 `TITLE` names it in the contents, with fields of its data where these are in it. `data(evaluation)` is what it shows, None where
-the run has nothing for it; of a page with `AGAINST` it is `data(evaluation, base)`, asked for only where another run is given.
-Where it may have figures `has_figures(data)` says whether it does; `count(data)` is a number to stand beside the title.
+the run has nothing for it. Where it may have figures `has_figures(data)` says whether it does; `count(data)` is a number to
+stand beside the title.
+
+A page that compares has `SIDES`, the least number of sides that it needs, and `data(evaluation, sides)` with `ReportSides`.
+`evaluation` is then None if the report has published systems only.
+
+A page with `IMPORTED` also shows an imported run, which has no records. A page with `UNCHANGED` gets only the results of the
+start without changes (see `plan.variants`).
 """
 
 import importlib
@@ -17,6 +23,8 @@ from typing import Any
 
 from steelyard import doors
 from steelyard.model import Evaluation
+from steelyard.report.sides_of_report import ReportSides, alone
+from steelyard.statistics.results.variants import plain
 
 BENCHMARKS = 100
 LATER = 20  # from this place on a page is made part of the document when it is opened: all at once are 100,000 elements
@@ -35,9 +43,11 @@ class Page:
     place: int
 
 
-def pages(evaluation: Evaluation, base: Evaluation | None = None) -> tuple[Page, ...]:
-    """Those that the run has something for, in their order. UsageError where `base` has nothing in common with it."""
-    made = (_page(module, evaluation, base) for module in _modules())
+def pages(evaluation: Evaluation | None, sides: ReportSides | None = None) -> tuple[Page, ...]:
+    """Returns the pages that the run and its sides have something for, in their order."""
+    unchanged = plain(evaluation) if evaluation else None
+    sides = sides or (alone(evaluation) if evaluation else None)
+    made = (_page(m, unchanged if hasattr(m, "UNCHANGED") else evaluation, sides) for m in _modules())
     return tuple(sorted((page for page in made if page), key=lambda page: (page.place, page.anchor)))
 
 
@@ -62,11 +72,17 @@ def _modules() -> Iterator[ModuleType]:
             yield module
 
 
-def _page(module: ModuleType, evaluation: Evaluation, base: Evaluation | None) -> Page | None:
-    against = hasattr(module, "AGAINST")
-    if against and base is None:
-        return None
-    data = module.data(evaluation, base) if against else module.data(evaluation)
+def _data(module: ModuleType, evaluation: Evaluation | None, sides: ReportSides | None) -> Any:
+    least = getattr(module, "SIDES", 0)
+    if not least:
+        # Most pages say how Steelyard measured: they have nothing to say of an imported run.
+        shown = evaluation is not None and (not evaluation.run.imported or hasattr(module, "IMPORTED"))
+        return module.data(evaluation) if shown else None
+    return module.data(evaluation, sides) if sides and len(sides.sides) >= least else None
+
+
+def _page(module: ModuleType, evaluation: Evaluation | None, sides: ReportSides | None) -> Page | None:
+    data = _data(module, evaluation, sides)
     if not data:
         return None
     name = module.__name__.rpartition(".")[2]

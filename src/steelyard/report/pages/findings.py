@@ -8,6 +8,7 @@ from steelyard.report.lines import leading
 from steelyard.report.names import slug
 
 PLACE, TITLE = 10, "Findings"
+IMPORTED = True
 
 LEVELS = {
     "serious": ("Serious", "these problems slow the machine down or make its results unreliable"),
@@ -17,15 +18,19 @@ LEVELS = {
 MOST_LINES, WIDTH = 5, 100  # of the evidence that is shown at once: lines, and their characters on a usual screen
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A finding. `more` is the evidence that is shown on demand. `anchor` and `title` of its benchmark, or ""."""
+    """A finding. `more` is the evidence that is shown on demand. `anchor` and `title` of its benchmark, or "".
+
+    `place` is the anchor of the finding: that of its rule for the first one of a rule, "" for the others.
+    """
 
     finding: Finding
     evidence: tuple[str, ...]
     more: tuple[str, ...]
     anchor: str
     title: str
+    place: str
 
 
 @dataclass(frozen=True)
@@ -49,9 +54,14 @@ class Findings:
 
 def data(evaluation: Evaluation) -> Findings:
     """Returns the findings by level, in their order."""
+    first = {finding.rule: finding for finding in reversed(evaluation.findings)}
 
     def entries(level: str) -> tuple[Entry, ...]:
-        return tuple(_entry(evaluation, finding) for finding in evaluation.findings if finding.level == level)
+        return tuple(
+            _entry(evaluation, finding, f"finding-{slug(finding.rule)}" if first[finding.rule] is finding else "")
+            for finding in evaluation.findings
+            if finding.level == level
+        )
 
     groups = (Group(level, word, meaning, entries(level)) for level, (word, meaning) in LEVELS.items())
     return Findings(
@@ -61,11 +71,12 @@ def data(evaluation: Evaluation) -> Findings:
     )
 
 
-def _entry(evaluation: Evaluation, finding: Finding) -> Entry:
+def _entry(evaluation: Evaluation, finding: Finding, place: str) -> Entry:
     benchmark = evaluation.benchmarks.get(finding.benchmark)
     count = leading(finding.evidence, WIDTH, MOST_LINES)
     anchor, title = (slug(finding.benchmark), benchmark.title) if benchmark else ("", "")
-    return Entry(finding, finding.evidence[:count], finding.evidence[count:], anchor, title)
+    shown, more = finding.evidence[:count], finding.evidence[count:]
+    return Entry(finding=finding, evidence=shown, more=more, anchor=anchor, title=title, place=place)
 
 
 def count(page: Findings) -> int:

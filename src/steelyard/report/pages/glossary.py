@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from steelyard.model import Evaluation
 
 PLACE, TITLE = 125, "Glossary"
+IMPORTED = True
 
 WORDS: tuple[tuple[str, str], ...] = (
     ("benchmark", "A measurement by one or several programs, such as memory.stream or network.pingpong."),
@@ -65,7 +66,8 @@ WORDS: tuple[tuple[str, str], ...] = (
         "The reliability of a result. CLEAN: Steelyard detected no disturbance, and the value is repeatable. "
         "UNSETTLED: Steelyard detected no disturbance, but there are too few data to rely on the value. "
         "DISTURBED: something else used the machine during the measurement. INVALID: the kernel computed a wrong "
-        "result, or the case could not be measured.",
+        "result, or the case could not be measured. FOREIGN: another tool measured the value, so Steelyard cannot judge "
+        "it.",
     ),
     (
         "pace",

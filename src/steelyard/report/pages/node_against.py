@@ -3,17 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from steelyard.compare.modes import Together, list_unpaired, pair_modes
-from steelyard.errors import UsageError
+from steelyard.compare.modes import NodeRun, Together, list_unpaired, pair_modes, select_node
+from steelyard.compare.side import Side
+from steelyard.compare.stored_side import list_untimed
 from steelyard.model import Evaluation
 from steelyard.model.figure import Axis, Figure, Mark
 from steelyard.report import kernel_bars
-from steelyard.report.energy_figures import GUESS, OF, is_guess, known
+from steelyard.report.energy_figures import GUESS, OF, known
 from steelyard.report.kernel_bars import Kernel, Pair, Part
 from steelyard.report.names import slug
+from steelyard.report.sides_of_report import ReportSides
 
 PLACE, TITLE = 41, "Node kernels against {page.base}"
-AGAINST = True
+SIDES = 2
 
 NOTE = (
     "Below 1, this system is faster. Above 1, the other system is faster. Each ratio has a 95 % interval that includes "
@@ -39,32 +41,41 @@ class Page:
     left_out: str
 
 
-def data(evaluation: Evaluation, base: Evaluation) -> Page:
-    """The page's data. UsageError where the two runs have no kernel of the node in common."""
-    tables = pair_modes(evaluation, base)
+def data(evaluation: Evaluation | None, sides: ReportSides) -> Page | None:
+    """Returns the page's data for the first other run; None if the two have no kernel of the node in common."""
+    other = sides.other_run
+    if evaluation is None or other is None or not all(map(_has_node, (sides.sides[sides.own or 0], other))):
+        return None
+    return compare(evaluation, sides.read_node(other.runs[-1]))
+
+
+def _has_node(side: Side) -> bool:
+    return any(case.benchmark.startswith("node.") for run in side.runs for case in list_untimed(run))
+
+
+def compare(evaluation: Evaluation, base: NodeRun) -> Page | None:
+    """Returns the page's data; None if the two runs have no kernel of the node in common."""
+    own = select_node(evaluation)
+    tables = pair_modes(own, base)
     if not tables:
-        raise UsageError(
-            f"The runs '{evaluation.run.id}' and '{base.run.id}' (given by --against) have no kernel of the node in "
-            "common. "
-            "Measure the same kernels with the same sizes on both systems: steelyard run --only node"
-        )
-    name = _name(evaluation, base)
-    lone = list_unpaired(evaluation, base, tables)
+        return None
+    name = _name(own, base)
+    lone = list_unpaired(own, base, tables)
     left_out = (
         f"These kernels were measured in only one of the runs, or with different sizes: {', '.join(lone)}."
         if lone
         else ""
     )
     parts = tuple(_part(one, name, len(tables) > 1, evaluation) for one in tables)
-    energies = _energies(tables, name, evaluation, base)
-    return Page(name, f"{base.run.machine.processor}, run {base.run.id}", parts, energies, left_out)
+    guesses = {own.modelled_power, base.modelled_power}
+    energies = _energies(tables, name, evaluation, guesses.pop()) if len(guesses) == 1 else ()
+    return Page(name, f"{base.machine.processor}, run {base.run}", parts, energies, left_out)
 
 
-def _name(evaluation: Evaluation, base: Evaluation) -> str:
+def _name(own: NodeRun, base: NodeRun) -> str:
     """The other system's name; its run where both have the same one."""
-    name = base.run.machine.system or base.run.machine.host
-    system = evaluation.run.machine.system or evaluation.run.machine.host
-    return name if name and name != system else f"run {base.run.id}"
+    name, system = (run.machine.system or run.machine.host for run in (base, own))
+    return name if name and name != system else f"run {base.run}"
 
 
 def _part(table: Together, base: str, several: bool, evaluation: Evaluation) -> Part:
@@ -83,17 +94,14 @@ def _part(table: Together, base: str, several: bool, evaluation: Evaluation) -> 
     return kernel_bars.part(toolchain if several else "", anchor, figure, rows, table.modes)
 
 
-def _energies(tables: Sequence[Together], base: str, evaluation: Evaluation, other: Evaluation) -> tuple[Part, ...]:
-    """Of the kernels whose energy both runs have; none where that of one is modelled and the other's measured."""
-    guesses = {is_guess(evaluation), is_guess(other)}
-    if len(guesses) > 1:
-        return ()
+def _energies(tables: Sequence[Together], base: str, evaluation: Evaluation, guess: bool) -> tuple[Part, ...]:
+    """Returns the parts of the kernels whose energy both runs have. `guess`: both energies are modelled."""
     parts = []
     for one in tables:
         rows = [Kernel(k.name, k.anchor, pairs) for k in _rows(one, evaluation) if (pairs := _with_energy(k))]
         modes = [mode for mode in one.modes if any(mode in k.pairs for k in rows)]
         if rows:
-            figure = _energy_figure(one, base, len(tables) > 1, guesses == {True})
+            figure = _energy_figure(one, base, len(tables) > 1, guess)
             toolchain = one.toolchains[0]
             anchor = f"node-against-energy{f'-{slug(toolchain)}' if len(tables) > 1 else ''}"
             parts.append(kernel_bars.part("", anchor, figure, rows, modes, OF))

@@ -10,6 +10,7 @@ from steelyard.report.names import slug
 from steelyard.report.node_modes import Measured, Mode, called, measured, mode_of
 
 PLACE, TITLE = 40, "Node kernels"
+UNCHANGED = True
 
 LEAST = 2  # kernels: one alone is on its own benchmark's page
 NOTE = (

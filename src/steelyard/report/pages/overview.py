@@ -11,6 +11,7 @@ from steelyard.statistics.validity.trust import ORDER
 from steelyard.telemetry.watched import modelled
 
 PLACE, TITLE = 0, "Overview"
+IMPORTED = True
 
 
 @dataclass(frozen=True)

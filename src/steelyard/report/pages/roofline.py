@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Level
 from steelyard.model.figure import Axis, Figure, Series
-from steelyard.report import doubtful_values, drawing, figures, values
+from steelyard.report import doubtful_values, drawing, figures, side_traces, values
 from steelyard.report.axes import Json, text
 from steelyard.report.names import slug
 from steelyard.statistics.results import cases
@@ -15,13 +15,14 @@ from steelyard.statistics.validity.trust import doubtful
 from steelyard.units import binary_size, quantity, significant
 
 PLACE, TITLE = 30, "Roofline"
+UNCHANGED = True
 
 HEIGHT = 460  # pixels
 # Times the ridge of the slowest bandwidth: what needs still fewer bytes is bounded by arithmetic alone, and stands at the edge.
 FAR = 12
 CLOSE = 1.7  # times: names of roofs that are closer would touch, and stand one behind the other
 _INK = 6  # the palettes' last colour, black on white: the roofs'
-_SYMBOLS = len(figures.SYMBOLS)
+_SYMBOLS = len(side_traces.SYMBOLS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,8 +155,6 @@ def _drawn(line: Roofline, names: tuple[str, ...], title: str, several: bool) ->
         caption=figure.caption,
         plot=drawing.embedded(plot),
         height=HEIGHT,
-        wide=False,
-        webgl=False,
         headings=("Roof", f"at {left}", f"at {right}"),
         rows=rows,
         notes=doubtful_values.notes(levels, "kernels", "lines"),
@@ -213,7 +212,7 @@ def _plot(figure: Figure, line: Roofline, names: tuple[str, ...], several: bool)
     for trace, series in zip(plot["data"][count:], figure.series[count:], strict=True):
         number = names.index(series.name)
         places = [place for place in line.places if place.result.benchmark == series.name]
-        symbol = figures.SYMBOLS[(number + number // _INK) % _SYMBOLS]
+        symbol = side_traces.SYMBOLS[(number + number // _INK) % _SYMBOLS]
         trace["meta"] = {"colour": number % _INK}
         trace["marker"]["symbol"] = [symbol + doubtful_values.HOLLOW.get(values.mark(p.result), "") for p in places]
         trace["customdata"] = [text(_hover(place, several)) for place in places]

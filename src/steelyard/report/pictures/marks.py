@@ -21,7 +21,7 @@ _CIVIDIS = (
 def colour_of(trace: Json) -> str:
     """The trace's colour on white paper."""
     meta = trace.get("meta", {})
-    return INK if meta.get("points") else COLOURS[meta.get("colour", 0) % len(COLOURS)]
+    return INK if meta.get("points") or meta.get("ink") else COLOURS[meta.get("colour", 0) % len(COLOURS)]
 
 
 def _of(values: object, index: int, default: object) -> object:
@@ -98,7 +98,7 @@ def _intervals(trace: Json, xs: Scale, ys: Scale, colour: str) -> Iterator[Shape
             value = x if along else y
             if None in (up, down, value):
                 continue
-            base = trace.get("base", 0) if trace.get("type") == "bar" and not along else 0
+            base = trace.get("base", 0) if trace.get("type") == "bar" and along == ("lying" in trace) else 0
             ends = [(xs if along else ys).place(base + value + change) for change in (-down, up)]
             other = (ys if along else xs).place(y if along else x)
             if other is not None and None not in ends:
@@ -107,32 +107,37 @@ def _intervals(trace: Json, xs: Scale, ys: Scale, colour: str) -> Iterator[Shape
 
 
 def bars(traces: Sequence[Json], xs: Scale, ys: Scale, stacked: bool) -> Iterator[Shape]:
-    """Bars beside or upon each other; a hatched one has strokes in it."""
+    """Bars beside or upon each other; a hatched one has strokes in it. Those that are lying have their names on the left."""
+    lying = any("lying" in trace for trace in traces)
+    names, values = (ys, xs) if lying else (xs, ys)
+    of_name, of_value = ("y", "x") if lying else ("x", "y")
     heights: dict[str, float] = {}
-    room = 0.8 * xs.step if xs.kind == "category" else 24.0
+    room = 0.8 * names.step if names.kind == "category" else 24.0
     width = room if stacked else room / max(1, len(traces))
     for number, trace in enumerate(traces):
         shapes = ((trace.get("marker") or {}).get("pattern") or {}).get("shape")
-        for index, (x, y) in enumerate(zip(trace["x"], trace["y"], strict=True)):
-            middle = xs.place(x)
-            if middle is None or y is None:
+        for index, (name, value) in enumerate(zip(trace[of_name], trace[of_value], strict=True)):
+            middle = names.place(name)
+            if middle is None or value is None:
                 continue
-            base = heights.get(str(x), 0.0) if stacked else float(trace.get("base", 0))
-            heights[str(x)] = base + y
+            base = heights.get(str(name), 0.0) if stacked else float(trace.get("base", 0))
+            heights[str(name)] = base + value
             left = middle - room / 2 + (0 if stacked else number * width)
-            foot = ys.place(base) if ys.number(base) is not None else ys.start
-            top = ys.place(base + y)
+            foot = values.place(base) if values.number(base) is not None else values.start
+            top = values.place(base + value)
             if top is None or foot is None:
                 continue
-            box = (left, min(top, foot), left + 0.94 * width, max(top, foot))
+            across, up = (left, left + 0.94 * width), (min(top, foot), max(top, foot))
+            box = (up[0], across[0], up[1], across[1]) if lying else (across[0], up[0], across[1], up[1])
             yield rectangle(box, fill=colour_of(trace))
             if _of(shapes, index, ""):
                 yield from _hatched(box)
-        moved = [xs.place(x) for x in trace["x"]]
-        if "error_y" in trace and None not in moved:
+        moved = [names.place(name) for name in trace[of_name]]
+        if f"error_{of_value}" in trace and None not in moved:
             at = [m - room / 2 + (0 if stacked else number * width) + 0.47 * width for m in moved if m is not None]
             shifted = Scale(kind="linear", names=(), low=0, high=1, start=0, end=1)
-            yield from _intervals(trace | {"x": at}, shifted, ys, INK)
+            scales = (xs, shifted) if lying else (shifted, ys)
+            yield from _intervals(trace | {of_name: at}, *scales, INK)
 
 
 def _hatched(box: Box) -> Iterator[Shape]:

@@ -18,8 +18,11 @@ def draw(plot: Json, title: str, width: float = WIDTH) -> Sheet:
     """The figure on a sheet of that width. A surface is shown as the map of its heights."""
     data, layout = _flat(plot)
     data = [trace for trace in data if trace.get("visible", True)]
+    for name in ("shapes", "annotations"):
+        layout = layout | {name: [one for one in layout.get(name, ()) if one.get("visible", True)]}
     cells = next((trace for trace in data if trace["type"] == "heatmap"), None)
     width = min(width, plot.get("widest", width))
+    data, layout = _lying(data, layout, width)
     names = sorted(name for name in layout if name.startswith("yaxis"))
     named_up = (label for name in names for _, label in ticks(layout[name], _upwards(data, layout, name)))
     left = 34 + max((width_of(label, SIZE) for label in named_up), default=0.0)
@@ -59,6 +62,21 @@ def _flat(plot: Json) -> tuple[list[Json], Json]:
         at = [places.index(value) for value in scene[name]["tickvals"]]
         axes[name] = {"title": scene[name]["title"], "tickvals": at, "ticktext": scene[name]["ticktext"]}
     return [deep | {"type": "heatmap", "text": None}], axes | {"height": 440, "showlegend": False}
+
+
+def _lying(data: list[Json], layout: Json, width: float) -> tuple[list[Json], Json]:
+    """The same with many bars of long names on their side, as in the page: their names would stand on end below them."""
+    bars = [trace for trace in data if trace["type"] == "bar"]
+    names = dict.fromkeys(str(name) for trace in bars for name in trace["x"])
+    longest = max((width_of(name, SIZE) for name in names), default=0.0)
+    marked = layout["shapes"] or layout["annotations"]
+    if len(names) < 6 or marked or longest * len(names) < 1.5 * width:
+        return data, layout
+    swapped = {"x": "y", "y": "x", "error_x": "error_y", "error_y": "error_x"}
+    turned = [{swapped.get(key, key): value for key, value in trace.items()} for trace in data]
+    axes = {"xaxis": layout["yaxis"], "yaxis": layout["xaxis"] | {"autorange": "reversed", "title": {}}}
+    rows = len(names) * max(1.0, 0.5 + len(bars) / 2)
+    return [trace | {"lying": True} for trace in turned], layout | axes | {"height": 80 + 22 * rows}
 
 
 def _found(data: Sequence[Json], side: str, axis: str = "y") -> list[object]:
@@ -158,7 +176,7 @@ def _values(out: Sheet, data: Sequence[Json], scales: tuple[Scale, Scale], box: 
     xs, ys = scales
     shapes: list[Shape] = []
     upright = [t for t in data if t["type"] == "bar" and t.get("orientation") != "h"]
-    shapes += marks.bars(upright, xs, ys, layout.get("barmode") == "stack")
+    shapes += marks.bars(upright, xs, ys, stacked=layout.get("barmode") == "stack")
     before: Json | None = None
     for trace in data:
         if trace["type"] == "heatmap":

@@ -45,7 +45,7 @@ class Scale:
     @property
     def step(self) -> float:
         """The pixels of one of its own numbers: the room of a category."""
-        return abs(self.end - self.start) / ((self.high - self.low) or 1.0)
+        return abs(self.end - self.start) / (abs(self.high - self.low) or 1.0)
 
 
 def scale(axis: Json, positions: Iterable[object], start: float, end: float, bars: bool = False) -> Scale:
@@ -53,7 +53,10 @@ def scale(axis: Json, positions: Iterable[object], start: float, end: float, bar
     values = [value for value in positions if value is not None]
     if axis.get("type") == "category":
         names = tuple(axis.get("categoryarray") or dict.fromkeys(map(str, values)))
-        return Scale(kind="category", names=names, low=-0.5, high=max(0, len(names) - 1) + 0.5, start=start, end=end)
+        low, high = -0.5, max(0, len(names) - 1) + 0.5
+        if axis.get("autorange") == "reversed":
+            low, high = high, low
+        return Scale(kind="category", names=names, low=low, high=high, start=start, end=end)
     log = axis.get("type") == "log"
     raw = Scale(kind="log" if log else "linear", names=(), low=0, high=1, start=start, end=end)
     numbers = [number for value in values if (number := raw.number(value)) is not None] or [0.0, 1.0]

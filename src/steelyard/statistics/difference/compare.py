@@ -231,10 +231,15 @@ def holm(ps: Sequence[float]) -> list[float]:
 
     Source: S. Holm 1979, Scand. J. Statist. 6:65.
     """
-    adjusted, greatest = [0.0] * len(ps), 0.0
-    for rank, index in enumerate(sorted(range(len(ps)), key=lambda index: ps[index])):
-        greatest = max(greatest, min(1.0, (len(ps) - rank) * ps[index]))
-        adjusted[index] = greatest
+    adjusted: list[float] = holm_array(np.asarray(ps, dtype=float)).tolist()
+    return adjusted
+
+
+def holm_array(ps: Array) -> Array:
+    """Returns an array corrected by `holm`."""
+    order = np.argsort(ps, kind="stable")
+    adjusted = np.empty(len(ps))
+    adjusted[order] = np.maximum.accumulate(np.minimum(1.0, np.arange(len(ps), 0, -1) * ps[order]))
     return adjusted
 
 

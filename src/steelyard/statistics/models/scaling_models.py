@@ -143,14 +143,8 @@ def fit(law: Law, costs: Costs) -> Fit:
     """
     if why := refused(law, costs.counts):
         raise ValueError(f"{law.name} cannot be fitted: {why}")
-    columns = law.columns(np.array(costs.counts, dtype=np.float64))
-    sign = -1.0 if law.rates else 1.0
-    best = _least_squares(columns, sign * costs.logs[np.newaxis, :])
-    missed = (columns @ best[0]) * np.exp(-sign * costs.logs) - 1
-    freedom = max(1, len(costs.counts) - columns.shape[1])
-    widened = math.sqrt(max(1.0, float(((missed / costs.errors) ** 2).sum()) / freedom))
-    draws = costs.logs + widened * costs.errors * costs.scatter
-    drawn = law.parameters(_least_squares(columns, sign * draws))
+    best, drawn_coefficients, missed = _solve(law, costs)
+    drawn = law.parameters(drawn_coefficients)
     values = law.parameters(best)[0]
     estimates = {name: _estimate(float(values[i]), drawn[:, i]) for i, name in enumerate(law.names)}
     furthest = int(REACH * max(costs.counts))
@@ -159,11 +153,42 @@ def fit(law: Law, costs: Costs) -> Fit:
         formula=law.formula,
         parameters=estimates,
         deviation=float(np.sqrt(np.mean(missed**2))),
-        follows=bool((np.abs(missed) <= np.maximum(CLOSE, 3 * costs.errors)).all()) and bool(np.isfinite(values).all()),
+        follows=_follows(missed, costs) and bool(np.isfinite(values).all()),
         counts=costs.counts,
         furthest=furthest,
         peak=_peak(values, drawn, furthest) if law is USL else None,
     )
+
+
+def predict(law: Law, costs: Costs, counts: Array) -> tuple[Array, Array] | None:
+    """Returns the logarithm of the cost by the law at `counts`, and one row of them for each draw (draws × counts).
+
+    None if there are too few measured counts, or if the law does not describe the measured costs.
+    """
+    if refused(law, costs.counts):
+        return None
+    best, drawn, missed = _solve(law, costs)
+    if not _follows(missed, costs):
+        return None
+    columns, sign = law.columns(counts), -1.0 if law.rates else 1.0
+    with np.errstate(divide="ignore"):
+        return sign * np.log(columns @ best[0]), sign * np.log(drawn @ columns.T)
+
+
+def _solve(law: Law, costs: Costs) -> tuple[Array, Array, Array]:
+    """Returns the best coefficients (1 × coefficients), those of each draw, and the relative misses of the measured times."""
+    columns = law.columns(np.array(costs.counts, dtype=np.float64))
+    sign = -1.0 if law.rates else 1.0
+    best = _least_squares(columns, sign * costs.logs[np.newaxis, :])
+    missed = (columns @ best[0]) * np.exp(-sign * costs.logs) - 1
+    freedom = max(1, len(costs.counts) - columns.shape[1])
+    widened = math.sqrt(max(1.0, float(((missed / costs.errors) ** 2).sum()) / freedom))
+    draws = costs.logs + widened * costs.errors * costs.scatter
+    return best, _least_squares(columns, sign * draws), missed
+
+
+def _follows(missed: Array, costs: Costs) -> bool:
+    return bool((np.abs(missed) <= np.maximum(CLOSE, 3 * costs.errors)).all())
 
 
 def _least_squares(columns: Array, logs: Array) -> Array:

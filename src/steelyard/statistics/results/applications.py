@@ -112,6 +112,11 @@ def timed(result: Result) -> bool:
     return usable and bool(messages.seconds(result)) and (seconds(result) or 0.0) >= LEAST_SECONDS
 
 
+def timed_alone(result: Result) -> bool:
+    """Returns whether it is a whole program with a valid time, in which each worker had a processor."""
+    return result.benchmark.startswith(EVERY) and timed(result) and not messages.oversubscribed(result)
+
+
 def phases(result: Result) -> dict[str, float]:
     """Returns the seconds of each phase in the timed region, the median over the launches; empty without phases."""
     times: dict[str, list[float]] = {}

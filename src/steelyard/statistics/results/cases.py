@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from steelyard.model import Level, Record, Result, Scalar
+from steelyard.model import UNCHANGED, Level, Record, Result, Scalar
 from steelyard.statistics.results.cost import cost
 from steelyard.statistics.results.identity import identity
 from steelyard.statistics.validity import trust
@@ -15,6 +15,7 @@ USUAL: dict[str, Scalar] = {
     "memory_policy": "local",
     "stores": "ordinary",
     "pinning": "compact",
+    "variant": UNCHANGED,
 }
 
 

@@ -4,8 +4,9 @@ A plan asks the same question of cases that are not measured yet, so that a smal
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, TypeVar
 
-from steelyard.model import Result, Scalar
+from steelyard.model import Parameters, Result, Scalar
 from steelyard.model.roles import SIZES, Headline
 from steelyard.statistics.results import messages
 
@@ -14,6 +15,16 @@ USUAL: tuple[tuple[str, Scalar], ...] = (
     ("page_size", "default"), ("memory_policy", "local"), ("pinning", "compact"), ("transport", "default"), ("buffers", "fresh"),
 )  # fmt: skip
 LARGEST = ("threads", "ranks", "message_bytes", *SIZES)  # parameters whose greatest value stands for a benchmark
+
+
+class HasParameters(Protocol):
+    """A result, or what is kept of one."""
+
+    @property
+    def parameters(self) -> Parameters: ...
+
+
+Case = TypeVar("Case", bound=HasParameters)
 
 
 def candidates(role: Headline, results: Iterable[Result]) -> list[Result]:
@@ -38,7 +49,7 @@ def spared(results: list[Result]) -> list[Result]:
     return [r for r in results if not messages.oversubscribed(r)] or results
 
 
-def extreme(results: list[Result], name: str, pick: Callable[[Iterable[float]], float]) -> list[Result]:
+def extreme(results: list[Case], name: str, pick: Callable[[Iterable[float]], float]) -> list[Case]:
     """Returns the results whose number `name` is the one that `pick` (min or max) chooses; all if none has such a number."""
     numbers = [n for r in results if (n := number(r.parameters.get(name))) is not None]
     if not numbers:
@@ -47,7 +58,7 @@ def extreme(results: list[Result], name: str, pick: Callable[[Iterable[float]], 
     return [r for r in results if number(r.parameters.get(name)) == wanted]
 
 
-def prefer(results: list[Result], usual: Iterable[tuple[str, Scalar]]) -> list[Result]:
+def prefer(results: list[Case], usual: Iterable[tuple[str, Scalar]]) -> list[Case]:
     """Returns the results with these values, as far as there are any."""
     for name, value in usual:
         results = [r for r in results if r.parameters.get(name) == value] or results

@@ -148,7 +148,7 @@ def describe_ranks(result: Result, but: Sequence[str] = ()) -> str:
     words = []
     if cases.number(result, "ranks") not in (None, 2.0):
         words.append(in_words("ranks", result.parameters["ranks"]))
-    for name in ("placement", "transport", "mpi"):
+    for name in ("placement", "transport", "mpi", "variant"):
         value = result.parameters.get(name)
         if isinstance(value, str) and name not in but and value not in ("", "compact", "default"):
             words.append(SAID.get(value, value))

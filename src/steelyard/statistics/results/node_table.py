@@ -8,7 +8,8 @@ from steelyard.model import Record, Result, observed
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.result import rests_on
 
-CLUSTER_STREAM, CLUSTER_FLOPS, TRANSFER = "cluster.stream", "cluster.flops", "network.transfer"
+CLUSTER_STREAM, CLUSTER_FLOPS = ("cluster.stream", "triad"), ("cluster.flops", "flops")  # no rank waits for another
+TRANSFER = "network.transfer"
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,10 @@ def node_columns(results: Iterable[Result]) -> list[Column]:
 
 
 def _largest(
-    results: Iterable[Result], benchmark: str, values_of: Callable[[Record], Mapping[str, float]]
+    results: Iterable[Result], kernel: tuple[str, str], values_of: Callable[[Record], Mapping[str, float]]
 ) -> Mapping[str, float]:
-    """The median of each host over the records of the case with most ranks."""
-    largest = cases.select_greatest([r for r in results if r.benchmark == benchmark], "ranks")
+    """The median of each host over the records of the case with most ranks, of a kernel of a benchmark."""
+    largest = cases.select_greatest([r for r in results if (r.benchmark, r.kernel) == kernel], "ranks")
     rows = [values for r in largest[:1] for record in rests_on(r) if (values := values_of(record))]
     hosts = dict.fromkeys(host for row in rows for host in row)
     return {host: median(row[host] for row in rows if host in row) for host in hosts}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from steelyard.model import Level, Record, Result
 
-ORDER: tuple[Level, ...] = ("CLEAN", "UNSETTLED", "DISTURBED", "INVALID")
+ORDER: tuple[Level, ...] = ("CLEAN", "FOREIGN", "UNSETTLED", "DISTURBED", "INVALID")
 
 
 def doubtful(level: Level) -> bool:

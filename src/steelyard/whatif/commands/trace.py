@@ -38,6 +38,8 @@ def command(
     import sys
     from datetime import datetime
 
+    from steelyard import build
+    from steelyard.command_line.progress import Console
     from steelyard.machine import describe
     from steelyard.units import quantity
     from steelyard.whatif import tracing
@@ -46,7 +48,10 @@ def command(
     folder = output or Path(f"trace-{datetime.now():%Y%m%d-%H%M%S}")
     tracing.expect_folder(folder)
     machine = describe()
-    made = tracing.record(words, folder, machine, tracing.mpi_of(words, mpi, machine))
+    library = tracing.mpi_of(words, mpi, machine)
+    with Console().building(build.default(machine)) as show:
+        tracing.tracer(machine, library, show)
+    made = tracing.record(words, folder, machine, library)
     print(
         f"{plural(made.ranks, 'rank')}, {quantity(made.bytes, 'B')} in {made.folder}. "
         f"Replay it: steelyard whatif {shlex.quote(str(made.folder))}",

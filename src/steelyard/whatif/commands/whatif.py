@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -119,7 +120,8 @@ def command(
     **steelyard whatif lu.ti --set flops=2e9 --set noise=period=10ms,duration=50us:500us --set core=1:1.5:2** ·
     **steelyard whatif cg --set core=1:2:8@region=2** · **steelyard whatif cg --set iterations=allreduce --set region=10-20**
     """
-    from steelyard import files, whatif
+    from steelyard import build, files, whatif
+    from steelyard.command_line.progress import Console
     from steelyard.machine import describe
     from steelyard.whatif import engine
 
@@ -142,6 +144,8 @@ def command(
             trace, report = _demonstrated(machine, report, quiet)
         if report:
             files.expect_output(report, "The page")
+        with Console(quiet).building(build.default(machine)) as show:
+            engine.program(machine, show)
         running = stack.enter_context(engine.engine(trace, machine, asked.whole["flops"], engine.part(asked.whole)))
         if tasks:
             from steelyard.whatif import batch_tasks
@@ -180,12 +184,15 @@ def _answer(
     """Prints the answers to all questions and writes their page; `name` is that of the trace."""
     from steelyard import whatif
     from steelyard.whatif import printed_prediction  # while the engine reads the trace
+    from steelyard.whatif.traced_run import read_traced_run
 
     detail: whatif.Detail = "whole" if report else "times" if as_json else "words"
-    parts = []
+    parts: list[printed_prediction.Part] = []
     for title, question in questions.items():
         with printed_prediction.progress(quiet) as show:
             answer = whatif.answer(running, question, show, detail)
+        if report and not parts:  # the page shows one undisturbed replay beside the traced run
+            answer = replace(answer, traced_run=read_traced_run(running, question, answer.undisturbed[0].point))
         parts.append(printed_prediction.Part(question, answer, whole, title))
     printed_prediction.show(parts, running.trace, as_json)
     if report:
@@ -206,7 +213,8 @@ def _demo_scenario(machine: "Machine", settings: Sequence[str], quiet: bool) -> 
 
 def _demonstrated(machine: "Machine", report: Path | None, quiet: bool) -> tuple[Path, Path]:
     """Traces the program of the demonstration. Returns the folder of the trace, and the file for the page."""
-    from steelyard import files
+    from steelyard import build, files
+    from steelyard.command_line.progress import Console
     from steelyard.units import duration
     from steelyard.whatif import demo
     from steelyard.words import plural
@@ -214,8 +222,10 @@ def _demonstrated(machine: "Machine", report: Path | None, quiet: bool) -> tuple
     folder = Path(f"demo-{datetime.now():%Y%m%d-%H%M%S}")
     report = report or folder.with_suffix(".html")
     files.expect_output(report, "The page")
+    with Console(quiet).building(build.default(machine)) as show:
+        demo.compile_program(machine, show)
     if not quiet:
-        print(f"Compiling, running and tracing LU (NPB, class {demo.SIZE}) in {folder} …", file=sys.stderr)
+        print(f"Running and tracing LU (NPB, class {demo.SIZE}) in {folder} …", file=sys.stderr)
     made = demo.trace(folder, machine)
     if not quiet:
         print(f"{plural(made.ranks, 'rank')}, {duration(made.seconds)}", file=sys.stderr)

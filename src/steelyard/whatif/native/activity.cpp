@@ -15,8 +15,8 @@ Activity::Activity(const Schedule& schedule, std::uint32_t together, std::size_t
       width_(std::max(static_cast<double>(span), 1.0) / static_cast<double>(steps)),
       cells_(steps * ((schedule.ranks + together - 1) / together)) {}
 
-void Activity::add(std::uint32_t stream, Time begin, Time end, What what) {
-  const std::size_t row = schedule_.rank_of[stream] / together_ * steps_;
+void Activity::add_of_rank(std::uint32_t rank, Time begin, Time end, What what) {
+  const std::size_t row = rank / together_ * steps_;
   const auto from = static_cast<double>(begin), to = static_cast<double>(end);
   for (auto step = static_cast<std::size_t>(from / width_); step < steps_; ++step) {
     const double low = static_cast<double>(step) * width_;

@@ -15,7 +15,10 @@ class Activity {
 
   // Rows of `together` ranks; `span` is the time of all steps.
   Activity(const Schedule& schedule, std::uint32_t together, std::size_t steps, Time span);
-  void add(std::uint32_t stream, Time begin, Time end, What what);
+  void add(std::uint32_t stream, Time begin, Time end, What what) {
+    add_of_rank(schedule_.rank_of[stream], begin, end, what);
+  }
+  void add_of_rank(std::uint32_t rank, Time begin, Time end, What what);
   // Adds a message that arrives this time after it was given to the network.
   void sent(Time time);
   // Returns JSON: shares of each step's time by row. All streams of a rank count.

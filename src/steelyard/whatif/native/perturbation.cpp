@@ -14,12 +14,12 @@ constexpr Time LONGEST_RTO = 120'000'000'000'000;  // ps: TCP_RTO_MAX
 Losses::Losses(const Loss& loss, std::uint64_t seed, const std::vector<std::int64_t>& sizes)
     : loss_(loss), key_(seed), below_(threshold(loss.probability)) {
   if (!any()) return;
-  control_ = chances(1);
+  if (!loss.once) control_ = chances(1);  // otherwise a message with rendezvous would wait three times
   for (std::int64_t bytes : sizes) chances_.push_back(chances(bytes));
 }
 
 Losses::Chances Losses::chances(std::int64_t bytes) const {
-  if (loss_.mss == 0) return {0, below_, true};
+  if (loss_.mss == 0 || loss_.once) return {0, below_, true};
   const std::int64_t packets = std::max<std::int64_t>((bytes + loss_.mss - 1) / loss_.mss, 1);
   const std::int64_t tail = loss_.fast ? std::min(packets, TAIL) : packets;
   // At least one of n is lost with 1 - (1 - p)^n.
@@ -31,6 +31,7 @@ Losses::Chances Losses::chances(std::int64_t bytes) const {
 
 // A packet was lost; it is sent again until it arrives.
 Time Losses::timed_out(std::uint64_t state, bool several, Time round_trip) const {
+  if (loss_.once) return loss_.rto;
   const bool probe = loss_.probe > 0 && several;
   Time wait = loss_.rto, found = probe ? std::min(2 * round_trip + loss_.probe, wait) : wait;
   if (!probe && loss_.doubling) wait = std::min(2 * wait, std::max(LONGEST_RTO, loss_.rto));

@@ -42,6 +42,7 @@ struct Loss {
   // ps; 0: none. One packet alone waits for the timer, as its receiver may be late with the acknowledgement.
   Time probe = 0;
   bool sack = false;  // later packets of the connection reveal a loss (RFC 2018); only in event mode
+  bool once = false;  // each lost message, of any size, waits exactly one time-out; the probability may be 1
 };
 
 // Periodic interruptions, or one before a computation with some probability.

@@ -35,7 +35,9 @@
 #include "streaming.cpp"
 #include "text.cpp"
 #include "ti.cpp"
+#include "timeline.cpp"
 #include "traced.cpp"
+#include "traced_activity.cpp"
 #include "traced_collectives.cpp"
 #include "traced_needs.cpp"
 #include "traced_programs.cpp"
@@ -57,8 +59,12 @@ constexpr int LANES = 8;
 class Engine {
  public:
   // `goal`: the file of a trace in GOAL, whose operations need not be carried out in the order of the schedule.
-  Engine(Schedule schedule, Measured measured, std::string goal)
-      : schedule_(std::move(schedule)), measured_(std::move(measured)), goal_(std::move(goal)) {
+  // `traced`: the folder of a whole trace of ours.
+  Engine(Schedule schedule, Measured measured, std::string goal, std::string traced)
+      : schedule_(std::move(schedule)),
+        measured_(std::move(measured)),
+        goal_(std::move(goal)),
+        traced_(std::move(traced)) {
     for (const std::int64_t size : schedule_.sizes) largest_ = std::max(largest_, size);
   }
 
@@ -92,7 +98,9 @@ class Engine {
     const bool phased = params.choice("phases", "no", {"no", "yes"}) == "yes";
     const bool accounts = params.choice("accounts", "no", {"no", "yes"}) == "yes";
     const std::size_t steps = params.count("timelines", 0);
+    const auto wait = static_cast<Time>(params.count("traced", 0));
     if (steps > 4096) throw CaseError("timelines can have at most 4096 steps");
+    if (wait && (traced_.empty() || !steps)) throw CaseError("only whole traces of ours have a timeline");
     Points points(params);
     std::vector<Scenario> scenarios;
     for (std::size_t point = 0, count = points.count(); point < count; ++point)
@@ -118,6 +126,7 @@ class Engine {
     if (accounts) add(out, found, streams);
     if (traced) out.add("path", path(scenarios.front()).str());
     if (steps) add_timelines(out, scenarios, times, steps);
+    if (wait) out.add("traced", traced_activity(traced_, schedule_, lines(), steps, wait).str());
     if (phased) out.add("phases", said(phases(schedule_, measured_, ROWS)));
     return out;
   }
@@ -236,7 +245,7 @@ class Engine {
   // The activity of the ranks in each scenario, over the time of the longest one; without contention.
   void add_timelines(json::Object& out, const std::vector<Scenario>& scenarios, const std::vector<Time>& times,
                      std::size_t steps) {
-    const std::uint32_t together = std::max<std::uint32_t>((schedule_.ranks + LINES - 1) / LINES, 1);
+    const std::uint32_t together = lines();
     const Time span = *std::max_element(times.begin(), times.end());
     std::string found;
     for (const Scenario& scenario : scenarios) {
@@ -263,6 +272,9 @@ class Engine {
     out.add("waiting", json::list(waiting)).add("end", json::list(end));
   }
 
+  // Returns how many neighbouring ranks share a line of a timeline.
+  std::uint32_t lines() const { return std::max<std::uint32_t>((schedule_.ranks + LINES - 1) / LINES, 1); }
+
   static constexpr std::uint32_t ROWS = 64, LINES = 24;  // of the histogram of phases and of a timeline, on a figure
 
   Schedule schedule_;
@@ -271,7 +283,7 @@ class Engine {
   std::unique_ptr<Prepared> prepared_;
   Connections connections_;
   RecordedNoise recording_;
-  std::string goal_;
+  std::string goal_, traced_;
   std::optional<Graph> graph_;
 };
 
@@ -282,6 +294,7 @@ struct Asked {
   std::string iterations;  // the collective that begins them; empty: regions are those of MPI_Pcontrol
   bool part = false;
   std::uint64_t first = 0, last = 0;
+  bool without_waits = false;
   std::string kept;  // the cache's file for the schedule of a text; empty: none
 };
 
@@ -290,10 +303,12 @@ Schedule load(const Asked& asked, Traced& traced) {
   if (is_traced(asked.path)) {
     std::optional<trace::Collective> iterations;
     if (!asked.iterations.empty()) iterations = collective_of(asked.iterations);
-    return read_traced(asked.path, traced, nullptr, iterations).finish();
+    return read_traced(asked.path, traced, nullptr, iterations, asked.without_waits).finish();
   }
   if (!asked.iterations.empty() || asked.part)
     throw Refused("only traces of steelyard trace have regions, and '" + asked.path + "' is another format");
+  if (asked.without_waits)
+    throw Refused("only traces of steelyard trace have recorded waits, and '" + asked.path + "' is another format");
   if (asked.kept.empty()) return read_file(asked.path, asked.speed).finish();
   if (auto known = kept(asked.kept, asked.path, asked.speed)) return std::move(*known);
   auto origin = origin_of(asked.path, asked.speed);
@@ -334,8 +349,9 @@ int serve(const Asked& asked) {
         Excerpt part{asked.first, asked.last};
         if (asked.part) schedule = excerpt(schedule, part), traced.measured.keep(part.first, part.last);
         const bool goal = !is_traced(asked.path) && is_goal(begin_of(asked.path, LOOK));
-        engine = std::make_unique<Engine>(std::move(schedule), std::move(traced.measured),
-                                          goal ? asked.path : std::string());
+        engine =
+            std::make_unique<Engine>(std::move(schedule), std::move(traced.measured), goal ? asked.path : std::string(),
+                                     is_traced(asked.path) && !asked.part ? asked.path : std::string());
         json::Object about = engine->about(seconds_since(begin));
         if (asked.part) about.add("crossing", part.crossing);
         return traced.calls ? about.add("traced", said(traced)) : about;
@@ -355,12 +371,13 @@ int main(int count, char** words) {
   // Otherwise glibc raises the limit, and what large arrays leave in its heap is never given back: half as much again.
   mallopt(M_MMAP_THRESHOLD, 128 << 10);
   steelyard::whatif::Asked asked;
-  if (count > 2 && std::string(words[1]).starts_with("--kept=")) {
-    asked.kept = std::string(words[1]).substr(std::string("--kept=").size());
-    ++words, --count;
+  for (; count > 2 && std::string(words[1]).starts_with("--"); ++words, --count) {
+    const std::string option = words[1];
+    if (option == "--without-waits") asked.without_waits = true;
+    if (option.starts_with("--kept=")) asked.kept = option.substr(std::string("--kept=").size());
   }
   if (count != 3 && count != 4 && count != 6) {
-    std::cerr << "usage: replay [--kept=FILE] TRACE FLOPS [COLLECTIVE|- [FIRST LAST]]\n";
+    std::cerr << "usage: replay [--without-waits] [--kept=FILE] TRACE FLOPS [COLLECTIVE|- [FIRST LAST]]\n";
     return 2;
   }
   asked.path = words[1];

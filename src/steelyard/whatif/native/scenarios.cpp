@@ -101,15 +101,17 @@ Scenario scenario(Points& points, std::size_t point, std::uint64_t seed) {
   for (std::size_t level = 0; level < LEVELS; ++level) found.uplinks[level] = {up[2 * level], whole(up[2 * level + 1])};
   found.core = points.numbers("core", point, {1})[0];
   found.speeds = speeds(points.all("speeds", point));
-  const auto loss = points.numbers("loss", point, {0, 2e11, 1448, 1, 1, 0, 0});
-  found.loss = {loss[0],        whole(loss[1]), static_cast<std::int64_t>(loss[2]), loss[3] != 0, loss[4] != 0,
-                whole(loss[5]), loss[6] != 0};
+  const auto loss = points.numbers("loss", point, {0, 2e11, 1448, 1, 1, 0, 0, 0});
+  found.loss = {loss[0],      whole(loss[1]), static_cast<std::int64_t>(loss[2]),
+                loss[3] != 0, loss[4] != 0,   whole(loss[5]),
+                loss[6] != 0, loss[7] != 0};
   const auto noise = points.numbers("noise", point, {0, 0, 0, 0});
   found.noise = {whole(noise[0]), whole(noise[1]), noise[2], noise[3] != 0};
   found.affected = points.numbers("affected", point, {1})[0];
   found.seed = seed;
   if (!(found.core > 0)) throw CaseError("the speed of the cores must be above 0");
-  if (!(found.loss.probability >= 0 && found.loss.probability < 0.5))
+  const double most = found.loss.once ? 1 : std::nextafter(0.5, 0.0);
+  if (!(found.loss.probability >= 0 && found.loss.probability <= most))
     throw CaseError(
         "a probability of loss must be between 0 and 0.5: above 0.5, the mean of doubling time-outs is infinite");
   if (found.noise.duration < 0 ||

@@ -35,11 +35,12 @@ trace::Collective collective_of(const std::string& name) {
 }
 
 Builder read_traced(const std::string& path, Traced& about, Timeline* timeline,
-                    std::optional<trace::Collective> iterations) {
+                    std::optional<trace::Collective> iterations, bool without_waits) {
   const RankFiles ranks(path);
   const std::size_t files = ranks.size();
   Shared shared;
   shared.iterations = iterations;
+  shared.without_waits = about.without_waits = without_waits;
   std::vector<Outcomes> outcomes(files);
   Span span;
   for (std::uint32_t rank = 0; rank < files; ++rank) {
@@ -60,6 +61,8 @@ Builder read_traced(const std::string& path, Traced& about, Timeline* timeline,
     write_program(shared, file, outcomes[rank], out.rank(rank), span, about.measured,
                   lengths.empty() ? nullptr : &lengths[rank], line);
   }
+  for (const Time waiting : about.measured.waiting)
+    about.waiting = std::max(about.waiting, static_cast<double>(waiting) * 1e-12);
   if (!about.broken.empty()) end_early(out, lengths, about);
   return out;
 }
@@ -73,6 +76,8 @@ std::string said(const Traced& traced) {
       .add("time", traced.time)
       .add("computing", traced.computing)
       .add("preempted", traced.preempted)
+      .add("waiting", traced.waiting)
+      .add("without_waits", std::string(traced.without_waits ? "true" : "false"))
       .add("tool", traced.tool)
       .add("calls", traced.calls)
       .add("bytes", traced.bytes)

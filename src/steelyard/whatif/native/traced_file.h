@@ -157,6 +157,7 @@ struct Shared {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> windows;
   std::uint32_t next = 2;
   std::optional<trace::Collective> iterations;  // regions are begun by its calls on MPI_COMM_WORLD, not by MPI_Pcontrol
+  bool without_waits = false;                   // waits for a processor are no part of the computing
   // One-sided: what reaches a rank in an epoch between two fences of a window.
   struct Transfer {
     std::uint32_t origin;

@@ -21,6 +21,7 @@ class Writer {
     // A rank that began later than the first one has no operation yet.
     computed_ = late_ = end_ = static_cast<Time>(std::clamp(beginning(file) - span.begin, 0.0, 2e15)) * NANOSECOND;
     measured_.starts.push_back(end_);
+    measured_.waiting.push_back(0);
     if (line_) line_->begin = end_;
   }
 
@@ -47,9 +48,13 @@ class Writer {
   };
 
   void work() {
+    if (const Time time = computed_ - late_; waited_ > 0 && time > 0) {
+      const Time waited = std::min(waited_, time);
+      measured_.interrupted.push_back({file_.header.rank, region_, time, waited});
+      measured_.waiting.back() += waited;
+      if (shared_.without_waits) computed_ -= waited;
+    }
     if (computed_ > 0) rank_.compute(computed_);
-    if (const Time time = computed_ - late_; waited_ > 0 && time > 0)
-      measured_.interrupted.push_back({file_.header.rank, region_, time, std::min(waited_, time)});
     computed_ = late_ = waited_ = 0;
   }
   void act(const Event& event) {
@@ -85,7 +90,7 @@ class Writer {
       case Record::region:
         return region();
       default:
-        return nothing(event.kind);
+        return nothing(event);
     }
   }
   void enter(std::uint64_t region) {
@@ -104,11 +109,15 @@ class Writer {
     if (event.communicator == 0 && shared_.iterations == what) enter(++iteration_);
   }
   // Records that are not messages.
-  void nothing(Record kind) {
+  void nothing(const Event& event) {
+    const Record kind = event.kind;
     if (kind == Record::probe) file_.folded(), file_.folded();
     if (kind == Record::polled) file_.number();
-    if (kind == Record::preempted)
-      waited_ = std::min(waited_ + static_cast<Time>(std::min(file_.number(), MOST_WAIT)) * NANOSECOND, LONGEST);
+    if (kind == Record::preempted) {
+      const Time waited = static_cast<Time>(std::min(file_.number(), MOST_WAIT)) * NANOSECOND;
+      // What follows no computing lay in a call.
+      if (event.gap > 0) waited_ = std::min(waited_ + waited, LONGEST);
+    }
     if (kind == Record::released) open_.erase(file_.number());
   }
 

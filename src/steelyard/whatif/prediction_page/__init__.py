@@ -12,9 +12,9 @@ from steelyard.whatif import Account, Answer, Prediction, Question, slowdowns
 from steelyard.whatif.engine import Trace, Traced
 from steelyard.whatif.prediction_page.phase_map import phase_map
 from steelyard.whatif.prediction_page.sweep_figures import link, sweep
-from steelyard.whatif.prediction_page.timeline_figures import timeline_figures
+from steelyard.whatif.prediction_page.timeline_figures import timeline_figures, traced_figures
 from steelyard.whatif.sensitivity import FACTORS
-from steelyard.whatif.sentences import undisturbed
+from steelyard.whatif.sentences import undisturbed, waits
 
 MOST_RANKS = 512  # on a figure: neighbours of more ranks share a point, their mean
 
@@ -71,7 +71,8 @@ def page(parts: Sequence[Part], trace: Trace, name: str) -> Page:
     )
     sections = tuple(_section(part, number, trace.ranks) for number, part in enumerate(parts, 1))
     figures = tuple(drawing.plain(figure) for figure in _undisturbed(answer))
-    return Page(f"What if: {name}", facts, undisturbed(answer), sections, figures)
+    said = tuple(filter(None, [waits(trace.traced) if trace.traced else "", *undisturbed(answer)]))
+    return Page(f"What if: {name}", facts, said, sections, figures)
 
 
 def write(page: Page, path: Path) -> Path:
@@ -119,7 +120,8 @@ def _section(part: Part, number: int, ranks: int) -> Section:
 
 
 def _undisturbed(answer: Answer) -> list[Figure]:
-    return [*_ranks(answer.account), *phase_map(answer.phases), *_sensitivity(answer)]
+    traced = traced_figures(answer.traced_run)
+    return [*traced, *_ranks(answer.account), *phase_map(answer.phases), *_sensitivity(answer)]
 
 
 def _ranks(account: Account | None) -> list[Figure]:

@@ -2,37 +2,71 @@
 
 from steelyard.model.figure import Axis, Figure
 from steelyard.units import quantity
-from steelyard.whatif.phases import Phases
+from steelyard.whatif.phases import Cluster, Phases
+from steelyard.words import plural
+
+MOST_CLUSTERS = 3  # with figures of their own: those in which the ranks compute longest
+FEWEST = 20  # phases of a cluster with a figure of its own
 
 
 def phase_map(phases: Phases | None) -> list[Figure]:
-    """Returns the figure, with a cell for each row of ranks and bin of length; none if there are no phases."""
+    """Returns the overview, with a cell for each row of ranks and bin of length, and a figure of each main cluster.
+
+    None if there are no phases.
+    """
     if phases is None or not phases.count:
         return []
     rows = tuple(
         _ranks(first, phases.together) for first in range(0, len(phases.rows) * phases.together, phases.together)
     )
-    limit = (
-        f" Phases of {quantity(phases.limit, 's')} or more are outliers: they are longer than the longest phase of a "
-        "typical (median) rank."
-        if phases.outliers
-        else ""
+    main = sorted(phases.clusters, key=lambda c: -c.computing)[:MOST_CLUSTERS]
+    return [_overview(phases, rows), *(_cluster(c, phases, rows) for c in phases.clusters if c in main and _is_wide(c))]
+
+
+def _is_wide(cluster: Cluster) -> bool:
+    """Returns whether a cluster has lengths that a figure can show, which the overview cannot separate."""
+    return cluster.count >= FEWEST and sum(any(row[i] for row in cluster.rows) for i in range(len(cluster.edges))) > 1
+
+
+def _overview(phases: Phases, rows: tuple[float | str, ...]) -> Figure:
+    return Figure(
+        name="phases",
+        title="Computing phases by rank and length",
+        kind="heat",
+        x=Axis("length of the phase, rounded down", "s", log=True),
+        y=Axis("ranks" if phases.together > 1 else "rank"),
+        z=_cells(phases.rows),
+        columns=phases.edges,
+        rows=rows,
+        value=Axis("phases", log=True),
+        caption="A phase is the time that a rank computes between two calls of MPI. Ten columns cover a factor "
+        "of ten. If all ranks have the same columns, the work is balanced.",
     )
-    return [
-        Figure(
-            name="phases",
-            title="Computing phases by rank and length",
-            kind="heat",
-            x=Axis("length of the phase, rounded down", "s", log=True),
-            y=Axis("ranks" if phases.together > 1 else "rank"),
-            z=tuple(tuple(float(count) if count else None for count in row) for row in phases.rows),
-            columns=phases.edges,
-            rows=rows,
-            value=Axis("phases", log=True),
-            caption="A phase is the time that a rank computes between two calls of MPI. Ten columns cover a factor "
-            f"of ten. If all ranks have the same columns, the work is balanced.{limit}",
-        )
-    ]
+
+
+def _cluster(cluster: Cluster, phases: Phases, rows: tuple[float | str, ...]) -> Figure:
+    about = quantity(cluster.typical, "s")
+    outliers = (
+        f" {plural(cluster.outliers, 'phase')} above {quantity(cluster.limit, 's')} are outliers."
+        if cluster.outliers
+        else " None is an outlier."
+    )
+    return Figure(
+        name=f"phases-{phases.clusters.index(cluster) + 1}",
+        title=f"Computing phases of about {about}, by rank and length",
+        kind="heat",
+        x=Axis("length of the phase, rounded down", "s"),
+        y=Axis("ranks" if phases.together > 1 else "rank"),
+        z=_cells(cluster.rows),
+        columns=cluster.edges,
+        rows=rows,
+        value=Axis("phases", log=True),
+        caption=f"The typical phase lasts {about} (the median phase of the median rank).{outliers}",
+    )
+
+
+def _cells(rows: tuple[tuple[int, ...], ...]) -> tuple[tuple[float | None, ...], ...]:
+    return tuple(tuple(float(count) if count else None for count in row) for row in rows)
 
 
 def _ranks(first: int, together: int) -> float | str:

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.report.values import quantity
-from steelyard.whatif import Answer, Prediction, Protocol
+from steelyard.whatif import Answer, Prediction, Protocol, growth
 
 DECADES = 20  # ratio of the greatest to the smallest value from which an axis is logarithmic
 MOST_LINES = 7  # the palette has no more colours
@@ -37,11 +37,22 @@ PROBABILITY = Swept(
     lambda p: p.point.loss.probability,
     lambda p: f"loss {100 * p.point.loss.probability:g} %",
 )
-DURATION = Swept("interruption", "s", lambda p: p.point.noise.duration, lambda p: quantity(p.point.noise.duration, "s"))
 PERIOD = Swept("period", "s", lambda p: p.point.noise.period, lambda p: f"every {quantity(p.point.noise.period, 's')}")
 
 
-def _swept(ranks: int) -> tuple[Swept, Swept, tuple[Swept, ...]]:
+def _duration(phase: float | None) -> Swept:
+    """Returns the length of an interruption: as a share of the typical computing phase in s if it is known."""
+    if not phase:
+        return Swept("interruption", "s", lambda p: p.point.noise.duration, _interruption)
+    title = f"interruption / computing phase of {quantity(phase, 's')}"
+    return Swept(title, "", lambda p: p.point.noise.duration / phase, _interruption)
+
+
+def _interruption(found: Prediction) -> str:
+    return quantity(found.point.noise.duration, "s")
+
+
+def _swept(ranks: int, duration: Swept) -> tuple[Swept, Swept, tuple[Swept, ...]]:
     """Returns probability, affected ranks, and all conditions, those that are most often an axis first."""
 
     def concerned(found: Prediction) -> float:
@@ -49,7 +60,7 @@ def _swept(ranks: int) -> tuple[Swept, Swept, tuple[Swept, ...]]:
 
     affected = Swept("affected ranks", "", concerned, lambda p: f"{concerned(p):g} of {ranks} ranks")
     others = (
-        DURATION,
+        duration,
         PERIOD,
         Swept("RTO", "s", lambda p: p.point.loss.rto, lambda p: f"RTO {quantity(p.point.loss.rto, 's')}"),
         Swept("latency L", "s", lambda p: link(p).L, lambda p: f"L {quantity(link(p).L, 's')}"),
@@ -66,15 +77,17 @@ def sweep(answer: Answer, ranks: int, name: str) -> list[Figure]:
     If the probability of loss and the affected ranks vary, each has a figure at the greatest value of the other.
     """
     predictions = answer.predictions
-    probability, affected, conditions = _swept(ranks)
+    cluster = answer.phases.main if answer.phases else None
+    duration = _duration(cluster.typical if cluster else None)
+    probability, affected, conditions = _swept(ranks, duration)
     varying = [s for s in conditions if len({s.value(p) for p in predictions}) > 1]
     if not varying:
         return []
     pairs = list(zip(predictions, answer.undisturbed, strict=True))
     beside = any(p.point != base.point for p, base in pairs)
     scaled = [(p, base.time if beside else 1.0) for p, base in pairs if base.time]
-    if varying == [DURATION, PERIOD] and beside:
-        return [_map(scaled, name), _lines(scaled, varying, beside, name + "-lines")]
+    if varying == [duration, PERIOD] and beside:
+        return [_map(scaled, name, duration), _lines(scaled, varying, beside, name + "-lines")]
     if probability in varying and affected in varying:
         return [
             _lines(_greatest(scaled, fixed), [s for s in varying if s is not fixed], beside, f"{name}{ending}", fixed)
@@ -88,15 +101,15 @@ def _greatest(scaled: Scaled, of: Swept) -> Scaled:
     return [pair for pair in scaled if of.value(pair[0]) == most]
 
 
-def _map(scaled: Scaled, name: str) -> Figure:
+def _map(scaled: Scaled, name: str, duration: Swept) -> Figure:
     """Draws the period against the length of noise. Each cell has one prediction, or none."""
-    cells = {(PERIOD.value(p), DURATION.value(p)): p.time / by for p, by in scaled}
+    cells = {(PERIOD.value(p), duration.value(p)): p.time / by for p, by in scaled}
     rows, columns = (tuple(sorted(set(values))) for values in zip(*cells, strict=True))
     return Figure(
         name=name,
         title="Time against the length and the period of noise",
         kind="heat",
-        x=Axis("length of an interruption", "s", log=min(columns) > 0),
+        x=Axis(duration.title, duration.unit, log=min(columns) > 0),
         y=Axis("period", "s", log=min(rows) > 0),
         z=tuple(tuple(cells.get((row, column)) for column in columns) for row in rows),
         rows=rows,
@@ -130,14 +143,28 @@ def _lines(scaled: Scaled, varying: Sequence[Swept], beside: bool, name: str, fi
     at = f" This holds for all points: {fixed.words(scaled[0][0])}." if fixed else ""
     return Figure(
         name=name,
-        title=f"Time against {over.title}",
+        title=f"Time against {over.title.partition(' / ')[0]}",
         kind="lines",
         x=Axis(over.title, over.unit, log=_wide([over.value(p) for p, _ in scaled])),
         y=Axis("time / undisturbed time", log=tall) if beside else Axis("time", "s", log=tall),
-        series=tuple(lines[:MOST_LINES]),
+        series=(*lines[:MOST_LINES], *(_fitted(lines[:MOST_LINES]) if beside else ())),
         marks=(Mark("y", 1.0, "undisturbed"),) if beside else (),
         caption=f"Each point is the mean of several random replays, with its 95 % interval.{at}{more}",
     )
+
+
+def _fitted(lines: Sequence[Series]) -> list[Series]:
+    """Returns the straight line that fits the greatest of the lines, as far as it fits (see `growth.fit`)."""
+    greatest = max(lines, key=lambda line: max(y or 0.0 for y in line.y))
+    points = []
+    for x, y, low, high in zip(greatest.x, greatest.y, greatest.low or (), greatest.high or (), strict=True):
+        if isinstance(x, int | float) and y is not None and low is not None and high is not None:
+            points.append((x, y - 1.0, (high - low) / 2))
+    found = growth.fit(points)
+    if found is None:
+        return []
+    fitted = [x for x, *_ in points if 0 < x <= found.until]
+    return [Series("straight line", tuple(fitted), tuple(1.0 + found.slope * x for x in fitted))]
 
 
 def _wide(values: Sequence[float]) -> bool:

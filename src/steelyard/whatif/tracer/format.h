@@ -47,7 +47,7 @@ enum class Kind : std::uint8_t {
   put,           // window, target, bytes
   get,           // window, target, bytes
   polled,        // how many calls found nothing: the duration is that of all of them
-  preempted,     // ns that the rank waited for a processor; the duration is the tracer's own
+  preempted,     // ns that the rank waited for a processor in the time before; the duration is the tracer's own
   tool,          // the duration is the tracer's own
   finalize,
   abort,

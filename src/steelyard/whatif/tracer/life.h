@@ -44,11 +44,24 @@ inline std::uint64_t time_in_queue() {
   return second ? std::strtoull(second, nullptr, 10) : 0;
 }
 
+// Counts the waits since the last look as those of the call that has just ended.
+void wait_within_call() {
+  const std::uint64_t waited = time_in_queue();
+  if (waited > state.waited) state.within += waited - state.waited;
+  state.waited = waited;
+}
+
 void look_at_queue(Ticks now) {
   Stream& stream = state.stream;
   flush_polls(now);
   const std::uint64_t waited = time_in_queue();
   stream.calibrate();
+  if (state.within > 0) {  // before the computing
+    stream.begin(Kind::preempted, stream.last(), stream.last(), 0);
+    stream.put(state.within);
+    stream.done();
+    state.within = 0;
+  }
   stream.begin(Kind::preempted, now, stream.clock.now(), 0);
   stream.put(waited > state.waited ? waited - state.waited : 0);
   stream.done();

@@ -70,7 +70,7 @@ struct State {
   int known_size = -1;
   Ticks patience = 0;  // computing for so long is worth a look at the queue of the processor
   int schedstat = -1;
-  std::uint64_t waited = 0;
+  std::uint64_t waited = 0, within = 0;  // ns: up to the last look; the part since then that lay in long calls
   Polls polls;
   MPI_Comm own;  // a communicator of the tracer's
   int rank = 0;
@@ -94,6 +94,7 @@ struct Lock {
 };
 
 void look_at_queue(Ticks now);
+void wait_within_call();
 
 // Calls that found nothing, and how long they waited in all; what else lay between them was computing.
 inline void flush_polls(Ticks now) {
@@ -119,7 +120,13 @@ class Call {
     }
   }
   ~Call() {
-    if (on_) inside = false;
+    if (!on_) return;
+    // Waits for a processor within a long call are not those of the computing that follows.
+    if (__builtin_expect(state.tracing && to_ > from_ && to_ - from_ > state.patience, 0)) {
+      Lock hold;
+      wait_within_call();
+    }
+    inside = false;
   }
   // Returns whether the call is recorded.
   bool over() {
@@ -137,7 +144,7 @@ class Call {
 
  private:
   const bool on_;
-  Ticks from_, to_;
+  Ticks from_ = 0, to_ = 0;
 };
 
 inline Communicator* known(MPI_Comm communicator) {

@@ -13,6 +13,7 @@ from steelyard.statistics.results import applications
 from steelyard.statistics.results.applications import LEAST_SECONDS, phrase
 
 PLACE, TITLE = 50, "Applications"
+UNCHANGED = True
 
 MEGA = 1e6  # NPB's unit: millions of operations per second
 TOO_SMALL = "too small to time"

@@ -76,17 +76,13 @@ def _bars(name: str, runs: list[tuple[Result, Cell]], bars: list[Cell]) -> drawi
         for run, phases, _ in times
         for phase, seconds in phases.items()
     )
-    return drawing.Drawn(
-        anchor=f"applications-{figure.name}",
-        title=figure.title,
-        caption=figure.caption,
-        plot=drawing.embedded(plot),
-        height=plot["layout"]["height"],
-        wide=False,
-        webgl=False,
-        headings=("Run", "Phase", "Time", "Share"),
-        rows=rows,
-        notes=doubtful_values.notes((c.mark for c in bars), "runs", "bars"),
+    return drawing.with_plot(
+        f"applications-{figure.name}",
+        figure,
+        plot,
+        ("Run", "Phase", "Time", "Share"),
+        rows,
+        doubtful_values.notes((c.mark for c in bars), "runs", "bars"),
     )
 
 

@@ -10,10 +10,12 @@ from steelyard.evaluation import energy
 from steelyard.model import Evaluation, Record, Result
 from steelyard.model.figure import Axis, Band, Figure, Mark, Series
 from steelyard.power.pages.power.published_rows import Printed, beside
+from steelyard.power.pages.power.published_rows import lines as published_lines
 from steelyard.report import drawing, node_modes, values
 from steelyard.report import figures as plots
 from steelyard.report.energy_figures import Energies, energies
 from steelyard.report.names import slug
+from steelyard.report.published_lines import systems
 from steelyard.telemetry import overlap
 from steelyard.telemetry.energy import Course, seconds_for
 from steelyard.telemetry.sampler import added_up
@@ -59,13 +61,14 @@ def data(evaluation: Evaluation) -> Page | None:
     first = min(course.origin + round(course.at[0] / NANO) for course in resolved.values())
     last = max(course.origin + round(course.at[-1] / NANO) for course in resolved.values())
     idle = evaluation.power.idle if evaluation.power else None
+    printed = beside(evaluation)
     return Page(
         sentences=tuple(_sentences(evaluation, resolved, Stretch("run", first, last), idle)),
-        figure=_drawn(evaluation, resolved, timed, first, last),
+        figure=_drawn(evaluation, resolved, timed, (first, last), printed is not None),
         energies=energies(evaluation),
         rows=tuple(_rows(evaluation, resolved, timed)),
         sensors=tuple(_sensor(course) for course in resolved.values()),
-        printed=beside(evaluation),
+        printed=printed,
     )
 
 
@@ -115,10 +118,11 @@ def _drawn(
     evaluation: Evaluation,
     resolved: Mapping[str, Course],
     timed: Sequence[tuple[Stretch, Record]],
-    first: int,
-    last: int,
+    span: tuple[int, int],
+    with_published: bool,
 ) -> drawing.Drawn:
-    figure = _figure(evaluation, resolved, timed, first, last)
+    first, last = span
+    figure = _figure(evaluation, resolved, timed, span, with_published)
     plot = plots.plotly(figure)
     for line in plot["data"]:
         line["mode"] = "lines"  # marks of so many points would hide them
@@ -128,30 +132,22 @@ def _drawn(
     rows = [
         (line.name, quantity(x, "s"), quantity(y, "W"))
         for line in figure.series
+        if not line.published
         for x, y in zip(line.x[::10], line.y[::10], strict=True)
         if isinstance(x, float)
     ]
-    return drawing.Drawn(
-        anchor="power-figure",
-        title=figure.title,
-        caption=figure.caption,
-        plot=drawing.embedded(plot),
-        height=plot["layout"]["height"],
-        wide=False,
-        webgl=False,
-        headings=("Source", "Time", "Power"),
-        rows=tuple(rows),
-        notes=(),
-    )
+    headings = ("Source", "Time", "Power")
+    return drawing.with_plot("power-figure", figure, plot, headings, rows, published=systems(figure.series))
 
 
 def _figure(
     evaluation: Evaluation,
     resolved: Mapping[str, Course],
     timed: Sequence[tuple[Stretch, Record]],
-    first: int,
-    last: int,
+    span: tuple[int, int],
+    with_published: bool,
 ) -> Figure:
+    first, last = span
     idle = evaluation.power.idle if evaluation.power else None
     edges = np.linspace(first, last, POINTS + 1).round().astype(np.int64)
     middle = tuple(float(x) for x in (edges[:-1] + np.diff(edges) / 2 - first) * NANO)
@@ -170,7 +166,8 @@ def _figure(
     guess = all(course.sensor.modelled for course in resolved.values())
     title = "Modelled power against time" if guess else "Power against time"
     return Figure(
-        "power", title, "lines", Axis("time", "s"), Axis("power", "W"), tuple(lines),
+        "power", title, "lines", Axis("time", "s"), Axis("power", "W"),
+        (*lines, *(published_lines((middle[0], middle[-1])) if with_published else ())),
         marks=tuple(marks), bands=bands,
         caption=f"Each point is the mean power over {quantity((last - first) * NANO / POINTS, 's')}."
         + (" The shaded bands show when the cases ran." if bands else ""),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from steelyard import published
 from steelyard.compare import published_power
 from steelyard.model import Evaluation, Level
+from steelyard.model.figure import Series
 from steelyard.published import Published
 from steelyard.report import values
 from steelyard.units import quantity, significant
@@ -51,6 +52,19 @@ def beside(evaluation: Evaluation) -> Printed | None:
     return Printed(entries[0].system, published.SOURCES[entries[0].source], rows, tuple(remarks))
 
 
+def lines(span: tuple[float, float]) -> tuple[Series, ...]:
+    """Returns the published mean power of each state as a level line over `span` (s)."""
+    entries = published.select(published_power.PRINTED, "power")
+    names = [f"{entry.system} ({_words(entry)})" for entry in entries]
+    return tuple(Series(n, span, (e.value, e.value), published=True) for n, e in zip(names, entries, strict=True))
+
+
+def _words(entry: Published) -> str:
+    state = str(entry.parameters.get("state", ""))
+    what = "highest power of all kernels" if entry.metric == "power_max" else str(entry.parameters.get("benchmark", ""))
+    return f"{what} {STATES.get(state, state)}".strip()
+
+
 def _said(entry: Published, remark: str) -> str:
     """Returns the remark with the table's name of the state."""
     state = str(entry.parameters.get("state", ""))
@@ -58,10 +72,7 @@ def _said(entry: Published, remark: str) -> str:
 
 
 def _row(entry: Published, drawn: published_power.Drawn) -> Row:
-    state = str(entry.parameters.get("state", ""))
-    what = "highest power of all kernels" if entry.metric == "power_max" else str(entry.parameters.get("benchmark", ""))
-    words = f"{what} {STATES.get(state, state)}".strip()
-    printed, value = quantity(entry.value, entry.unit), drawn.value
+    words, printed, value = _words(entry), quantity(entry.value, entry.unit), drawn.value
     if value is None:
         return Row(state=words, printed=printed, ours="", interval="", ratio="", level="CLEAN")
     ratio = significant(value.value / entry.value) if entry.value else ""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from steelyard.evidence import sentences
 from steelyard.model import Benchmark, Evaluation, Evidence, Level, Machine, Metric, Result, Scalar
 from steelyard.report import counter_columns, drawing, values
+from steelyard.report.joined_figures import SideFigures
 from steelyard.report.names import slug
 from steelyard.report.pages.benchmark import measurement
 from steelyard.report.reasons import folded
@@ -97,8 +98,8 @@ class BenchmarkPage:
     measured: tuple[tuple[str, str], ...]
 
 
-def data(evaluation: Evaluation, name: str) -> BenchmarkPage:
-    """The page of the benchmark of that name."""
+def data(evaluation: Evaluation, name: str, sides: SideFigures | None = None) -> BenchmarkPage:
+    """Returns the page of the benchmark of that name. Its figures also have the lines of the other `sides`."""
     benchmark = evaluation.benchmarks[name]
     results = values.of_benchmark(evaluation, name)
     return BenchmarkPage(
@@ -107,7 +108,7 @@ def data(evaluation: Evaluation, name: str) -> BenchmarkPage:
         title=benchmark.title,
         benchmark=benchmark,
         counts=values.counts(results),
-        figures=drawing.figures(benchmark, results, evaluation.run.machine),
+        figures=drawing.figures(benchmark, results, evaluation.run.machine, sides),
         tables=_tables(benchmark, results, evaluation.run.machine),
         measured=measurement.how(evaluation, results),
     )

@@ -6,6 +6,7 @@ from typing import Any
 from steelyard import units
 from steelyard.model import Evaluation, Record, Result
 from steelyard.model.observed import TimerClock
+from steelyard.plan.variants import meanings
 from steelyard.report import counter_columns, values
 from steelyard.report.axes import capital
 from steelyard.words import plural
@@ -32,6 +33,7 @@ def how(evaluation: Evaluation, results: tuple[Result, ...]) -> tuple[tuple[str,
         ("Core clock", _core_clock(records)),
         ("Counters", counter_columns.how(records, results)),
         ("Toolchain", _distinct(r.parameters.get("toolchain") for r in results)),
+        ("Variants", "; ".join(f"{name}: {text}" for name, text in meanings(evaluation.run.site.variants).items())),
         *((capital(values.words(n)), _distinct(r.parameters.get(n) for r in results)) for n in sorted(_WORDED)),
     )
     return tuple((what, text) for what, text in facts if text)

@@ -4,15 +4,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from statistics import median
 
+from markupsafe import Markup
+
 from steelyard import units
 from steelyard.machine.cpulist import format_cpu_list
 from steelyard.machine.memory_nodes import main_nodes
 from steelyard.model import Cache, Core, Device, Evaluation, Machine, NumaNode, Tool
-from steelyard.report import counter_columns
+from steelyard.report import cluster_drawing, counter_columns
+from steelyard.report.pages.machine import network_tables
 from steelyard.report.pages.machine.settings import SettingGroup, Unread, groups, unread
 from steelyard.statistics.results.node_table import Column, node_columns
 
 PLACE, TITLE = 20, "Machine"
+IMPORTED = True
+UNCHANGED = True
 
 MOST_DETAILED_CORES = 8  # in one group; beyond this the caches of each core are said once for the group
 
@@ -58,6 +63,7 @@ class MachinePage:
     """Returns the data of the page."""
 
     facts: tuple[tuple[str, str], ...]
+    described: bool
     sockets: tuple[SocketBox, ...]
     unusable: bool  # some cores are not this run's
     caches: tuple[tuple[str, ...], ...]
@@ -72,6 +78,11 @@ class MachinePage:
     notes: tuple[str, ...]
     host_columns: tuple[str, ...] = ()  # of several nodes, what each of them reached
     hosts: tuple[tuple[str, ...], ...] = ()
+    cluster: Markup | None = None  # the drawing
+    omitted: tuple[str, ...] = ()  # parts of the cluster that it does not show
+    interfaces: tuple[tuple[str, ...], ...] = ()
+    network_settings: tuple[tuple[str, str, str], ...] = ()  # hosts ("": all of them), name, value
+    network_notes: tuple[str, ...] = ()
 
 
 def data(evaluation: Evaluation) -> MachinePage:
@@ -95,8 +106,10 @@ def _beside(column: Column, host: str) -> str:
 
 def page(machine: Machine, notes: Iterable[str] = ()) -> MachinePage:
     """Returns the page of a machine with its own notes and further ones."""
+    cluster = cluster_drawing.draw(machine)
     return MachinePage(
         facts=_facts(machine),
+        described=described(machine),
         sockets=_sockets(machine),
         unusable=any(not set(core.cpus) & set(machine.cpus) for core in machine.cores),
         caches=_caches(machine.caches),
@@ -112,7 +125,17 @@ def page(machine: Machine, notes: Iterable[str] = ()) -> MachinePage:
             for name, limit in machine.limits.items()
         ),
         notes=(*machine.notes, *notes),
+        cluster=Markup(cluster.svg) if cluster else None,
+        omitted=cluster.omitted if cluster else (),
+        interfaces=network_tables.list_interfaces(machine.networks),
+        network_settings=network_tables.list_settings(machine.networks),
+        network_notes=network_tables.list_notes(machine.networks),
     )
+
+
+def described(machine: Machine) -> bool:
+    """Returns whether Steelyard described the machine; of the machine of an imported run, only the system file is known."""
+    return bool(machine.cpus)
 
 
 def _memory_of(device: Device) -> str:
@@ -122,6 +145,8 @@ def _memory_of(device: Device) -> str:
 def _facts(machine: Machine) -> tuple[tuple[str, str], ...]:
     cores, threads = len(machine.cores), sum(len(core.cpus) for core in machine.cores)
     unknown = "unknown for this processor"
+    if not described(machine):
+        return (("System", machine.system),)
     return (
         ("Host", machine.host),
         ("System", machine.system),

@@ -72,8 +72,7 @@ def data(evaluation: Evaluation) -> Page | None:
 
 
 def _grouped(found: Course) -> tuple[tuple[str, ...], ...]:
-    names = dict.fromkeys(s.record.benchmark for s in sorted(found.steps, key=lambda s: s.record.benchmark))
-    return tuple(grouped(names).values())
+    return tuple(grouped(sorted({step.record.benchmark for step in found.steps})).values())
 
 
 # --------------------------------------------------------------------------- in words

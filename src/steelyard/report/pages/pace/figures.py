@@ -112,8 +112,6 @@ def _drawn(topic: Topic, kinds: tuple[Kind, ...], run_course: Course, further: s
         f"{_bests(kinds, run_course)}.{times}",
         plot=drawing.embedded(plot),
         height=plot["layout"]["height"],
-        wide=False,
-        webgl=False,
         headings=headings,
         rows=rows,
         notes=(f"{plural(beyond, 'mark')} above {TOP} % {'is' if beyond == 1 else 'are'} drawn at the upper edge.",)

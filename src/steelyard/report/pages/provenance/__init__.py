@@ -1,13 +1,17 @@
 """Provenance: what is needed to do the same run again, and to find its data."""
 
+import shlex
 from dataclasses import dataclass
 
 from steelyard import units
-from steelyard.model import Evaluation
+from steelyard.model import Evaluation, Imported, Run
+from steelyard.plan.variants import meanings
 from steelyard.report.pages.provenance.time_account import Times
 from steelyard.report.pages.provenance.time_account import data as times
+from steelyard.words import plural
 
 PLACE, TITLE = 130, "Provenance"
+IMPORTED = True
 
 
 @dataclass(frozen=True)
@@ -18,11 +22,14 @@ class Provenance:
     versions: tuple[tuple[str, str], ...]
     times: Times | None
     notes: tuple[str, ...]
+    files: tuple[str, ...] = ()  # that the values of an imported run come from
 
 
 def data(evaluation: Evaluation) -> Provenance:
     """The run's identity, versions, and what reading it back had to mend."""
     run = evaluation.run
+    if run.imported:
+        return _imported(run, run.imported)
     cases = sum(len(launch.cases) for launch in run.plan.launches)
     return Provenance(
         (
@@ -36,9 +43,17 @@ def data(evaluation: Evaluation) -> Provenance:
                 "Planned",
                 f"{len(run.plan.launches)} launches with {cases} records in total, {units.duration(run.plan.seconds)}",
             ),
+            *((f"Variant {name}", text) for name, text in meanings(run.site.variants).items()),
             ("Records", str(len(run.records))),
         ),
         tuple(sorted(run.versions.items())),
         times(evaluation),
         run.notes,
     )
+
+
+def _imported(run: Run, imported: Imported) -> Provenance:
+    facts = [("Run", run.id), ("Folder", run.path), ("Measured", run.started or "at an unknown time")]
+    facts += [(tool, plural(count, "file")) for tool, count in imported.tools.items()]
+    facts += [("Command", shlex.join(run.command))] if run.command else []
+    return Provenance(tuple(facts), (), None, run.notes, tuple(sorted(imported.files.values())))

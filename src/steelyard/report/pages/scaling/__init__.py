@@ -126,7 +126,7 @@ def _section(evaluation: Evaluation, name: str, own_sweeps: list[Sweep]) -> Sect
     ends = evaluation.run.machine.enclosures
     groups = tuple(
         _figures(name, number, part, own_sweeps, borders.marks(part, ends))
-        for number, part in enumerate(_parts(own_sweeps), 1)
+        for number, part in enumerate(_parts([s for s in own_sweeps if _has_own_processors(s)]), 1)
     )
     lines = tuple(_line(sweep, own_sweeps) for sweep in own_sweeps)
     return Section(
@@ -137,6 +137,11 @@ def _section(evaluation: Evaluation, name: str, own_sweeps: list[Sweep]) -> Sect
         lines=lines,
         refused=scaling_rows.refused(own_sweeps),
     )
+
+
+def _has_own_processors(sweep: Sweep) -> bool:
+    """Whether there is a count with a processor for each; figures leave out the others."""
+    return any(not point.crowded for point in sweep.scaling.points)
 
 
 def _parts(lines: Sequence[Sweep]) -> list[list[Sweep]]:
@@ -184,9 +189,9 @@ def _figures(
     x, anchor = Axis(over, log=True), f"scaling-{slug(name)}-{number}"
     growing = ", growing work" if part[0].scaling.weak else ""
 
-    def figure(kind: str, title: str, y: Axis, of: Callable[[Point], Estimate], caption: str, **more: Series) -> Figure:
+    def figure(kind: str, title: str, y: Axis, of: Callable[[Point], Estimate], caption: str, *more: Series) -> Figure:
         lines = tuple(_series(s, of, scaling_rows.named(s, among)) for s in part)
-        return Figure(kind, f"{title}{growing}", "lines", x, y, (*lines, *more.values()), marks=ends, caption=caption)
+        return Figure(kind, f"{title}{growing}", "lines", x, y, (*lines, *more), marks=ends, caption=caption)
 
     gained = figure(
         "speed-up",
@@ -196,7 +201,7 @@ def _figures(
         "Speed-up relative to the lowest measured number. The straight line is the ideal speed-up. Dashed curves are "
         "scaling laws, fitted to the measured times. They end at twice the greatest measured number, because "
         "they are not valid beyond it. On both axes, each step is a factor of two.",
-        ideal=_ideal(part),
+        _ideal(part),
     )
     share = figure(
         "efficiency",
@@ -205,6 +210,7 @@ def _figures(
         lambda p: p.efficiency,
         "The efficiency is the speed-up divided by the ideal speed-up. It is the share of the processors' "
         "performance that the program uses.",
+        *(joint_figures.printed_lines(part[0].scaling.weak, part) if name.startswith(FULL) else ()),
     )
     share = replace(share, marks=(Mark("y", 0.5, "half is lost"), *ends))
     medians = "Each point is the median over the launches, with its 95 % interval."
@@ -255,6 +261,8 @@ def _plot(figure: Figure, lines: int, of_law: Sequence[int]) -> Json:
     plot = figures.plotly(figure)
     owner = itertools.chain(range(lines), [_INK] * (len(figure.series) - lines - len(of_law)), of_law)
     for number, colour in enumerate(owner):
+        if figure.series[number].published:
+            continue
         for trace in (t for t in plot["data"] if t.get("legendgroup") == f"series{number}"):
             trace["meta"] = {**trace["meta"], "colour": colour}
             if number < lines:

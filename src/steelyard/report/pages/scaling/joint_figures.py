@@ -9,6 +9,7 @@ from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.report import doubtful_values, drawing, figures, scaling_rows
 from steelyard.report.axes import Json
 from steelyard.report.pages.scaling import borders
+from steelyard.report.published_lines import systems
 from steelyard.statistics.models.scaling import Point
 from steelyard.statistics.models.scaling_models import Estimate
 from steelyard.statistics.results.sweeps import Sweep
@@ -74,7 +75,7 @@ def _pair(weak: bool, lines: Sequence[Sweep], enclosures: Sequence[Enclosure]) -
         "lines",
         x,
         Axis("efficiency", "%"),
-        (*_series(lines, lambda p: p.efficiency), *_printed_lines(weak, lines)),
+        (*_series(lines, lambda p: p.efficiency), *printed_lines(weak, lines)),
         marks=(*(Mark("y", level, percent(level)) for level in LINES), *ends),
         caption=f"The efficiency is the speed-up divided by the ideal speed-up. {_printed(weak)}".strip(),
     )
@@ -130,36 +131,28 @@ def _printed(weak: bool) -> str:
     return f"Published values of the Mont-Blanc prototype: {', '.join(texts)}." if texts else ""
 
 
-def _printed_lines(weak: bool, lines: Sequence[Sweep]) -> tuple[Series, ...]:
-    """The printed numbers as points, where the run counts nodes as they do."""
-    if weak or any(sweep.over != "nodes" for sweep in lines):
+def printed_lines(weak: bool, lines: Sequence[Sweep]) -> tuple[Series, ...]:
+    """The printed numbers where the run counts nodes as they do: points, or level lines if no number of nodes is printed."""
+    if any(sweep.over != "nodes" for sweep in lines):
         return ()
-    entries = published.select("applications", "strong_efficiency")
-    return tuple(
-        Series(
-            f"{e.parameters['application']}, {e.system}", (float(e.parameters["nodes"]),), (e.value,), published=True
-        )
-        for e in entries
-    )
+    counts = [float(point.count) for sweep in lines for point in _own(sweep)]
+    printed = []
+    for entry in published.select("applications", "weak_efficiency" if weak else "strong_efficiency"):
+        given = entry.parameters
+        at = (float(given["nodes"]),) if "nodes" in given else (min(counts), max(counts))
+        name = f"{given['application']}{', a lower bound' if given.get('bound') == 'above' else ''}"
+        printed.append(Series(f"{entry.system} ({name})", at, (entry.value,) * len(at), published=True))
+    return tuple(printed)
 
 
 def draw(anchor: str, figure: Figure, plot: Json, count: int, heading: str) -> drawing.Drawn:
     """Returns a figure of sweeps with its plot. The first `count` series are measured; the table calls them `heading`."""
     measured = figure.series[:count]
-    return drawing.Drawn(
-        anchor=anchor,
-        title=figure.title,
-        caption=figure.caption,
-        plot=drawing.embedded(plot),
-        height=plot["layout"]["height"],
-        wide=False,
-        webgl=False,
-        headings=(heading, figure.x.title, figure.y.title, "95 % interval"),
-        rows=drawing.numbers_of(replace(figure, series=measured)),
-        notes=doubtful_values.notes(
-            (doubtful_values.level_of(y) for line in measured for y in line.y), "values", "lines"
-        ),
-    )
+    headings = (heading, figure.x.title, figure.y.title, "95 % interval")
+    rows = drawing.numbers_of(replace(figure, series=measured))
+    levels = (doubtful_values.level_of(y) for line in measured for y in line.y)
+    notes = doubtful_values.notes(levels, "values", "lines")
+    return drawing.with_plot(anchor, figure, plot, headings, rows, notes, systems(figure.series))
 
 
 def _plot(figure: Figure, lines: int) -> Json:

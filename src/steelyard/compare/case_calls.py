@@ -1,0 +1,136 @@
+"""The calls of all single cases of all sides, corrected together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+
+import numpy as np
+
+from steelyard.compare.compared_sides import CaseDifference
+from steelyard.compare.launch_table import Flags, Indexes
+from steelyard.compare.pace import UNLIKE, UNSTEADY, measure_unsteadiness
+from steelyard.compare.side_view import Common, SideView
+from steelyard.statistics.difference.blocks import CALLS, Estimates, Judgements, judge_columns, moderate_columns
+from steelyard.statistics.difference.case_estimates import estimate_cases
+from steelyard.statistics.samples.interval import Array
+
+FEWEST_LAUNCHES, FEWEST_RUNS = 3, 2  # of a side, for the call of a single case
+WHY = (
+    "",
+    "The interval of the ratio is too wide.",
+    "Too few launches show how much launches differ. Use --preset standard (five launches), or give several runs as a group.",
+    "The pace of the cores differs by more than 4 % beside this case. Measure both in turn (--in-turn).",
+    "The pace of the cores varied more within these runs than the case differs. Measure both in turn (--in-turn).",
+)
+TOO_WIDE, FEW, OTHER_PACE, UNSTEADY_PACE = range(1, len(WHY))
+UNCLEAR, SAME, FASTER, SLOWER = range(len(CALLS))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CaseCalls:
+    """The judgements of the common cases of a side and the baseline, in the order of their pairs; `why` are places in `WHY`."""
+
+    a: SideView
+    b: SideView
+    common: Common
+    judged: Judgements
+    why: Indexes
+    disturbed: Flags
+
+    @cached_property
+    def numbers(self) -> list[tuple[float, ...]]:
+        """The ratio, its interval, p and the smallest difference of each case, as numbers of Python."""
+        columns = (getattr(self.judged, name).tolist() for name in ("ratio", "low", "high", "p", "smallest"))
+        return list(zip(*columns, strict=True))
+
+    def counts(self) -> dict[str, int]:
+        """Returns the number of cases for each call."""
+        numbers = np.bincount(self.judged.call, minlength=len(CALLS)).tolist()
+        return {call: numbers[CALLS.index(call)] for call in ("SLOWER", "FASTER", "SAME", "UNCLEAR")}
+
+
+def judge_cases(pairs: Sequence[tuple[SideView, SideView, Common, bool]], tables: int) -> list[CaseCalls]:
+    """Returns the calls of each pair of sides. The calls are corrected for the number of all cases of all pairs together.
+
+    The last element of a pair says whether both sides are single runs of one machine, so that a different pace explains a
+    difference. `tables` is the number of tables of the page.
+    """
+    estimates, disturbed = [], []
+    for a, b, common, _ in pairs:
+        hit = a.table.disturbed_cases[common.pairs.a] | b.table.disturbed_cases[common.pairs.b]
+        groups = (a.table.is_group, b.table.is_group)
+        estimates.append(_moderate(estimate_cases(a.sums.of(common.pairs.a), b.sums.of(common.pairs.b), groups), hit))
+        disturbed.append(hit)
+    if not estimates:
+        return []
+    together = judge_columns(
+        Estimates(**{f.name: np.concatenate([getattr(e, f.name) for e in estimates]) for f in fields(Estimates)}),
+        tables,
+    )
+    ends = np.cumsum([len(hit) for hit in disturbed])[:-1]
+    columns = {f.name: np.split(getattr(together, f.name), ends) for f in fields(Judgements)}
+    calls = []
+    for place, (a, b, common, check_pace) in enumerate(pairs):
+        judged = Judgements(**{name: parts[place] for name, parts in columns.items()})
+        why = _weaken(a, b, common, judged, check_pace)
+        calls.append(CaseCalls(a=a, b=b, common=common, judged=judged, why=why, disturbed=disturbed[place]))
+    return calls
+
+
+def _moderate(e: Estimates, disturbed: Flags) -> Estimates:
+    """Returns moderated estimates; undisturbed and disturbed cases have usual variances of their own."""
+    variance, freedom = e.variance.copy(), e.freedom.copy()
+    for part in (disturbed, ~disturbed):
+        if part.any():
+            drawn = moderate_columns(Estimates(**{f.name: getattr(e, f.name)[part] for f in fields(Estimates)}))
+            variance[part], freedom[part] = drawn.variance, drawn.freedom
+    return replace(e, variance=variance, freedom=freedom)
+
+
+def _weaken(a: SideView, b: SideView, common: Common, judged: Judgements, check_pace: bool) -> Indexes:
+    """Makes calls UNCLEAR that too few launches or another pace do not allow, and returns the reasons of all UNCLEAR calls."""
+    call, effect = judged.call, np.abs(np.log(judged.ratio))
+    why = np.where(call == UNCLEAR, TOO_WIDE, 0)
+    few = np.zeros(len(call), dtype=bool)
+    for side, cases in ((a, common.pairs.a), (b, common.pairs.b)):
+        few |= side.sums.count[cases] < (FEWEST_RUNS if side.table.is_group else FEWEST_LAUNCHES)
+    reasons = [(few, FEW)]
+    if check_pace:
+        reasons += _by_pace(a, b, common, effect)
+    for weak, reason in reasons:
+        weakened = weak & ((call == FASTER) | (call == SLOWER))
+        call[weakened], why[weakened] = UNCLEAR, reason
+    return why
+
+
+def _by_pace(a: SideView, b: SideView, common: Common, effect: Array) -> list[tuple[Flags, int]]:
+    change = np.abs(b.rates[common.pairs.b] - a.rates[common.pairs.a])
+    unsteadiness = measure_unsteadiness((a.readings, b.readings))
+    within = np.isfinite(change) & (effect < np.log1p(unsteadiness)) & (unsteadiness > UNSTEADY)
+    return [(change > UNLIKE, OTHER_PACE), (within, UNSTEADY_PACE)]
+
+
+def list_differences(calls: CaseCalls, said: Mapping[str, str]) -> tuple[CaseDifference, ...]:
+    """Returns the greatest difference of each benchmark and direction, without benchmarks that have that call as a whole.
+
+    `said` has the call of each benchmark as a whole.
+    """
+    j, table = calls.judged, calls.a.table
+    groups: dict[tuple[str, str], list[int]] = {}
+    for place in np.flatnonzero((j.call == FASTER) | (j.call == SLOWER)).tolist():
+        name, call = table.benchmarks[calls.common.pairs.a[place]], CALLS[j.call[place]]
+        if said.get(name) != call:
+            groups.setdefault((name, call), []).append(place)
+    effect = np.abs(np.log(j.ratio))
+    found = []
+    for (name, _), places in groups.items():
+        place = min(places, key=lambda p: (bool(calls.disturbed[p]), -effect[p]))
+        case = calls.a.case(int(calls.common.pairs.a[place]))
+        found.append(
+            CaseDifference(
+                benchmark=name, kernel=case.kernel, parameters=case.parameters, ratio=float(j.ratio[place]),
+                low=float(j.low[place]), high=float(j.high[place]), call=CALLS[j.call[place]],
+                disturbed=bool(calls.disturbed[place]), further=len(places) - 1,
+            )
+        )  # fmt: skip
+    return tuple(found)

@@ -1,0 +1,155 @@
+"""The comparison of any number of sides with a baseline, as plain data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from steelyard.compare.cause import Cause
+from steelyard.compare.mix import Mix
+from steelyard.compare.side import FOREIGN, Kind
+from steelyard.model import Level, Parameters, Scalar, Value
+from steelyard.statistics.difference.compare import Call
+
+NOT_JUDGED: Literal["NOT JUDGED"] = "NOT JUDGED"  # no interval is known, so no call is possible
+SideCall = Call | Literal["NOT JUDGED"]
+Differing = tuple[tuple[str, Scalar | None, Scalar | None], ...]  # parameter, value of the baseline, value of this side
+
+
+@dataclass(frozen=True, kw_only=True)
+class SideTitle:
+    """A side and its letter. `runs` are the ids of its runs, `started` the time of the first one; `system` is its processor."""
+
+    letter: str
+    name: str
+    kind: Kind
+    runs: tuple[str, ...]
+    started: str
+    system: str
+
+    @property
+    def is_foreign(self) -> bool:
+        """Returns whether Steelyard did not measure the values."""
+        return self.kind in FOREIGN
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """A case of one side. `ratio` is its time for the same work over that of the baseline, `low` … `high` its 95 % interval.
+
+    `smallest` is the least relative difference of the time that would be found. `why` is the reason if no call is possible or
+    the call is UNCLEAR. `call` is None for the baseline. Unknown numbers are None.
+    """
+
+    letter: str
+    value: Value | None
+    level: Level
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    call: SideCall | None = None
+    smallest: float | None = None
+    why: str = ""
+    differing: Differing = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseRow:
+    """A case of the baseline, and of all sides that have it."""
+
+    benchmark: str
+    kernel: str
+    parameters: Parameters
+    metric: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Total:
+    """A benchmark, or a class of benchmarks (`members`), of one side against the baseline (see `wholes.Whole`).
+
+    A comparison with published values has a ratio, but no interval.
+    """
+
+    name: str
+    members: tuple[str, ...]
+    cases: int
+    ratio: float
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    call: SideCall = NOT_JUDGED
+    smallest: float | None = None
+    disturbed: bool = False
+    why: str = ""
+    rounds: int | None = None
+    seconds: float | None = None
+    runs: int | None = None
+    mix: Mix | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseDifference:
+    """The greatest difference of single cases of a benchmark in one direction; `further` is the number of other such cases."""
+
+    benchmark: str
+    kernel: str
+    parameters: Parameters
+    ratio: float
+    low: float
+    high: float
+    call: Call
+    disturbed: bool
+    further: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherSide:
+    """A side against the baseline.
+
+    `cause` has the factors that differ; `conditions` are sentences on conditions in which the compared cases differ.
+    `counts` has the number of cases for each call. `again` has both runs, as a user types them, that a measurement in turn takes
+    to decide what is UNCLEAR, and `command` is the whole command; both are empty if that is not possible or not needed.
+    """
+
+    letter: str
+    cause: Cause
+    conditions: tuple[str, ...]
+    classes: tuple[Total, ...]
+    benchmarks: tuple[Total, ...]
+    cases: tuple[CaseDifference, ...]
+    counts: Mapping[str, int]
+    disturbed: int
+    only_baseline: int
+    only_side: int
+    again: tuple[str, ...] = ()
+    command: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SidesComparison:
+    """All sides, the baseline first, and each other side against the baseline. `rows` are empty if they were not wanted."""
+
+    sides: tuple[SideTitle, ...]
+    others: tuple[OtherSide, ...]
+    rows: tuple[CaseRow, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def baseline(self) -> SideTitle:
+        """Returns the side that the others are compared with."""
+        return self.sides[0]
+
+    def title(self, letter: str) -> SideTitle:
+        """Returns the side of that letter."""
+        return next(side for side in self.sides if side.letter == letter)
+
+
+def list_slower(comparison: SidesComparison) -> list[str]:
+    """Returns the undisturbed cases, classes and benchmarks in which a side is certainly slower than the baseline."""
+    slower = []
+    for other in comparison.others:
+        totals = (t.name for t in (*other.classes, *other.benchmarks) if t.call == "SLOWER" and not t.disturbed)
+        cases = (f"{c.benchmark} {c.kernel}" for c in other.cases if c.call == "SLOWER" and not c.disturbed)
+        slower += [f"{other.letter}: {name}" for name in (*totals, *cases)]
+    return slower

@@ -1,0 +1,294 @@
+"""How many ranks or nodes of one system reach the time of another for the same program and input, and what both need.
+
+Source: N. Rajovic et al. 2016, The Mont-Blanc prototype, SC16 (at equal time: table 4; at equal ranks: figure 13).
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from steelyard.compare.needs import Needs, measured_needs, ratio_of, solved_needs
+from steelyard.compare.program_points import POWER, Point, Problem, find_points, log_error
+from steelyard.compare.side import Side, SideCase
+from steelyard.compare.stored_side import list_plain
+from steelyard.errors import UsageError
+from steelyard.model import Equipment
+from steelyard.statistics.models.equal_time import Reached, solve_count
+from steelyard.statistics.models.scaling_models import Estimate
+from steelyard.words import joined
+
+Points = Mapping[int, Point]  # by the number of ranks or nodes: the fastest
+
+
+@dataclass(frozen=True, kw_only=True)
+class EqualTime:
+    """What `other` needs to reach the time of `base`. The ratios are other / base.
+
+    `unit` is what is counted: "nodes", "ranks" or "threads". `measured` are the counts of `other` whose times are known. `counts`
+    is the ratio of the counts; `time` and `energy` are those of the needs (energy None: unknown).
+    """
+
+    program: str
+    case: str
+    unit: str
+    base: Needs
+    other: Needs
+    reached: Reached
+    measured: tuple[int, ...]
+    counts: Estimate
+    time: Estimate
+    energy: Estimate | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EqualRanks:
+    """A program with the same number of ranks (or threads) on both sides. `time` and `energy` are the ratios other / base."""
+
+    program: str
+    case: str
+    unit: str
+    count: int
+    base: Needs
+    other: Needs
+    time: Estimate
+    energy: Estimate | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mean:
+    """The geometric means of the ratios of the programs at equal ranks, each program at its greatest common number."""
+
+    base: str
+    other: str
+    programs: int
+    time: Estimate
+    energy: Estimate | None
+    energies: int  # programs whose energy is known on both sides
+
+
+@dataclass(frozen=True, kw_only=True)
+class EqualTimes:
+    """The comparisons at equal time and at equal ranks of each of the `sides` with the first one, `base`."""
+
+    base: str
+    sides: tuple[str, ...]
+    rows: tuple[EqualTime, ...]
+    ranks: tuple[EqualRanks, ...]
+    means: tuple[Mean, ...]
+    notes: tuple[str, ...]
+
+
+def compare_sides(sides: Sequence[Side], equipment: Mapping[str, Equipment] | None = None) -> EqualTimes:
+    """Returns the comparisons of all sides with the first one. `equipment` is that of the sides by their names.
+
+    UsageError if there are fewer than two sides, or if no other side has the time of a program that the first one has.
+    """
+    if len(sides) < 2:
+        raise UsageError("A comparison at equal time needs two sides. Give two runs, groups or published systems.")
+    known, points = equipment or {}, list(map(find_points, _list_cases(sides)))
+    rows: list[EqualTime] = []
+    ranks: list[EqualRanks] = []
+    for side, of_side in zip(sides[1:], points[1:], strict=True):
+        for problem in (p for p in points[0] if p in of_side):
+            pair = _Pair(sides[0].name, side.name, problem, known)
+            rows += pair.at_equal_time(points[0][problem], of_side[problem])
+            ranks += pair.at_equal_ranks(points[0][problem], of_side[problem])
+    if not rows and not ranks:
+        raise UsageError(_nothing_common(sides, points))
+    means = [mean for side in sides[1:] if (mean := _mean(sides[0].name, side.name, ranks))]
+    return EqualTimes(
+        base=sides[0].name, sides=tuple(side.name for side in sides), rows=tuple(rows), ranks=tuple(ranks),
+        means=tuple(means), notes=tuple(_notes(sides, points)),
+    )  # fmt: skip
+
+
+def replace_nodes(a: Iterable[SideCase], b: Iterable[SideCase]) -> tuple[EqualTime, ...]:
+    """Returns how many nodes of run "b" replace fewer or as many of "a", and the reverse; () without such a program."""
+    of_a, of_b = find_points(a), find_points(b)
+    rows: list[EqualTime] = []
+    for problem in (p for p in of_a if p in of_b):
+        for base, other, points in (("a", "b", (of_a, of_b)), ("b", "a", (of_b, of_a))):
+            found = _Pair(base, other, problem, {}).at_equal_time(*(of[problem] for of in points))
+            rows += [row for row in found if row.unit == "nodes" and row.counts.value > 1 and _is_answer(row)]
+    return tuple(rows)
+
+
+def _is_answer(row: EqualTime) -> bool:
+    """Returns whether the row says more than that one number of nodes is faster than another."""
+    return row.reached.how != "fewer" and (row.reached.how != "more" or len(row.measured) > 1)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two sides and a program that both ran."""
+
+    base: str
+    other: str
+    problem: Problem
+    equipment: Mapping[str, Equipment]
+
+    def at_equal_time(self, base: Sequence[Point], other: Sequence[Point]) -> Iterator[EqualTime]:
+        unit = _unit(base, other)
+        if not unit:
+            return
+        few, many = _by_count(base, unit), _by_count(other, unit)
+        logs = [math.log(point.time.value) for point in many.values()]
+        errors = [log_error(point.time) for point in many.values()]
+        for count, one in few.items():
+            reached = solve_count(tuple(many), logs, errors, math.log(one.time.value), log_error(one.time))
+            at_base = measured_needs(self.base, one, self._of(self.base))
+            if reached.how in ("interpolated", "extrapolated"):
+                at_other = solved_needs(self.other, many, reached, unit, one.time, self._of(self.other))
+            else:
+                at_other = measured_needs(self.other, many[round(reached.count)], self._of(self.other))
+            yield EqualTime(
+                program=self.problem.program,
+                case=self.problem.case,
+                unit=unit,
+                base=at_base,
+                other=at_other,
+                reached=reached,
+                measured=tuple(many),
+                counts=_over(reached, count),
+                time=ratio_of(at_other.time, at_base.time),
+                energy=_energy(at_other, at_base),
+            )
+
+    def at_equal_ranks(self, base: Sequence[Point], other: Sequence[Point]) -> Iterator[EqualRanks]:
+        unit = _workers(base, other)
+        one, two = _by_count(base, unit), _by_count(other, unit)
+        for count in (c for c in one if c in two):
+            at_base = measured_needs(self.base, one[count], self._of(self.base))
+            at_other = measured_needs(self.other, two[count], self._of(self.other))
+            yield EqualRanks(
+                program=self.problem.program,
+                case=self.problem.case,
+                unit=unit,
+                count=count,
+                base=at_base,
+                other=at_other,
+                time=ratio_of(at_other.time, at_base.time),
+                energy=_energy(at_other, at_base),
+            )
+
+    def _of(self, side: str) -> Equipment:
+        return self.equipment.get(side, Equipment())
+
+
+def _unit(base: Sequence[Point], other: Sequence[Point]) -> str:
+    """Returns what is counted: nodes if all are known and one side used several, otherwise ranks; "" if neither is known."""
+    nodes = [point.nodes for point in (*base, *other)]
+    if all(nodes) and max(n or 0 for n in nodes) > 1:
+        return "nodes"
+    return _workers(base, other) if all(any(p.workers for p in side) for side in (base, other)) else ""
+
+
+def _workers(base: Sequence[Point], other: Sequence[Point]) -> str:
+    return "ranks" if any(point.unit == "ranks" for point in (*base, *other)) else "threads"
+
+
+def _by_count(points: Sequence[Point], unit: str) -> dict[int, Point]:
+    """Returns the fastest point of each number of ranks or nodes, in rising order."""
+    fastest: dict[int, Point] = {}
+    for point in points:
+        count = point.nodes if unit == "nodes" else point.workers
+        if count and (count not in fastest or point.time.value < fastest[count].time.value):
+            fastest[count] = point
+    return dict(sorted(fastest.items()))
+
+
+def _over(reached: Reached, count: int) -> Estimate:
+    low, high = (None if end is None else end / count for end in (reached.low, reached.high))
+    return Estimate(reached.count / count, low, high)
+
+
+def _energy(other: Needs, base: Needs) -> Estimate | None:
+    if other.energy is None or base.energy is None:
+        return None
+    return ratio_of(other.energy, base.energy)
+
+
+# --------------------------------------------------------------------------- all programs
+
+
+def _mean(base: str, other: str, ranks: Sequence[EqualRanks]) -> Mean | None:
+    greatest: dict[tuple[str, str], EqualRanks] = {}
+    for row in (r for r in ranks if r.other.side == other):
+        key = row.program, row.case
+        if key not in greatest or row.count > greatest[key].count:
+            greatest[key] = row
+    if not greatest:
+        return None
+    energies = [row.energy for row in greatest.values() if row.energy]
+    return Mean(
+        base=base,
+        other=other,
+        programs=len(greatest),
+        time=_geometric([row.time for row in greatest.values()]),
+        energy=_geometric(energies) if energies else None,
+        energies=len(energies),
+    )
+
+
+def _geometric(ratios: Sequence[Estimate]) -> Estimate:
+    """Returns the geometric mean of ratios whose errors are independent; its interval is that of these programs only."""
+    halves = [math.log(r.high / r.low) / 2 for r in ratios if r.low and r.high]
+    middle = math.exp(fmean(math.log(r.value) for r in ratios))
+    if len(halves) < len(ratios):
+        return Estimate(middle)
+    half = math.sqrt(sum(h**2 for h in halves)) / len(ratios)
+    return Estimate(middle, middle / math.exp(half), middle * math.exp(half))
+
+
+def _notes(sides: Sequence[Side], points: Sequence[Mapping[Problem, Sequence[Point]]]) -> Iterator[str]:
+    guessed = [side.name for side in sides if _is_modelled(side)]
+    if guessed:
+        whole = "Energies are modelled" if len(guessed) == len(sides) else "No energy is compared with it"
+        yield f"The power of {joined(guessed)} was calculated from the load and not measured. {whole}."
+    common = {problem for problem in points[0] if any(problem in of for of in points[1:])}
+    pairs = zip(sides, points, strict=True)
+    every = [(side, problem, p) for side, of in pairs for problem in of if problem in common for p in of[problem]]
+    if any(p.level == "FOREIGN" and p.time.low is None for _, _, p in every):
+        yield (
+            "Published values have no interval. Each is taken with the usual difference between two launches of a program, "
+            f"a standard error of {100 * log_error(replace(every[0][2].time, low=None, high=None)):.0f} %."
+        )
+    remarks = {(note, f"{problem.program} on {side.name}") for side, problem, p in every for note in p.notes}
+    yield from (f"{where}: {note}." for note, where in sorted(remarks, key=lambda r: r[1]))
+    if any(p.power and p.nodes and p.nodes > 1 and p.level != "FOREIGN" for _, _, p in every):
+        yield (
+            "The power of a run is the sum of its sensors. Check that they cover all nodes of the run: "
+            "otherwise the energies are too low."
+        )
+
+
+def _list_cases(sides: Sequence[Side]) -> Iterator[Sequence[SideCase]]:
+    """Yields the cases of each side without those of variants.
+
+    A power that was calculated is left out, unless those of all sides were.
+    """
+    guessed = [_is_modelled(side) for side in sides]
+    for side, guess in zip(sides, guessed, strict=True):
+        cases = list_plain(side)
+        yield list(map(_without_power, cases)) if guess and not all(guessed) else cases
+
+
+def _is_modelled(side: Side) -> bool:
+    return any(run.modelled_power for run in side.runs)
+
+
+def _without_power(case: SideCase) -> SideCase:
+    return replace(case, metrics={name: value for name, value in case.metrics.items() if name != POWER})
+
+
+def _nothing_common(sides: Sequence[Side], points: Sequence[Mapping[Problem, Sequence[Point]]]) -> str:
+    def listed(index: int) -> str:
+        names = joined(sorted({f"{p.program} ({p.case})" if p.case else p.program for p in points[index]}))
+        return names or "no program with a valid time"
+
+    has = "; ".join(f"'{side.name}' has {listed(i)}" for i, side in enumerate(sides))
+    return (
+        f"No program was run with the same input on '{sides[0].name}' and another side: {has}. "
+        "Measure the same program on both: steelyard run --only application"
+    )

@@ -1,0 +1,97 @@
+"""The rules for a buyer, who compares the system with the reference systems."""
+
+from collections.abc import Iterator
+
+from steelyard.compare.verdict.quantities import Reading, find_span
+from steelyard.compare.verdict.subject import COMPUTE, LONG_MESSAGES, MEMORY, Sentence, Subject, in_sentence
+from steelyard.published.our_case import HOSTS
+from steelyard.statistics.results.main_figures import number
+from steelyard.units import quantity, significant
+
+# The quantities that are ranked, and the work that each decides; the first of those that decide the same work.
+RANKED = {"triad": MEMORY, "linpack": COMPUTE, "peak": COMPUTE, "link": LONG_MESSAGES}
+ENOUGH = 4  # reference systems from which on a rank is a judgement
+SAME = 1.01  # ratio up to which two printed values are equal
+ALIKE = 1.5  # ratio of the widest and the narrowest range, below which they do not differ for a reader
+HIGH, LOW = 0.5, 0.25  # share of the reference systems that have less: good from here on; weak below
+
+
+def compare_with_a_desktop(subject: Subject) -> Iterator[Sentence]:
+    """Compares the speed of the whole cluster with the cores of one machine, if that machine is as fast."""
+    cluster = subject.get("cluster")
+    for system, other in subject.others("cores") if cluster else ():
+        if cluster and cluster.number <= other.number:
+            speeds = f"{quantity(cluster.number, 'flop/s', 4)} against {quantity(other.number, 'flop/s', 4)}"
+            share = significant(cluster.number / other.number, 2)
+            yield Sentence(
+                text=f"Do not buy it for speed: {cluster.condition} reach {share} of the {other.condition} of a {system} "
+                f"({speeds}).",
+                evidence=("cluster",),
+            )
+
+
+def rank_figures(subject: Subject) -> Iterator[Sentence]:
+    """Ranks the main figures among the reference systems."""
+    ranked: set[str] = set()
+    for name, work in RANKED.items():
+        ours = subject.get(name)
+        others = [pair for pair in subject.others(name) if ours and _has_one_node(pair[1]) == _has_one_node(ours)]
+        if ours and others and work not in ranked:
+            ranked.add(work)
+            yield _rank(ours, others, work)
+
+
+def _has_one_node(reading: Reading) -> bool:
+    """Returns whether the figure is of one node. The size of a cluster is no merit: it is ranked, but not judged."""
+    return (number(reading.parameters.get(HOSTS)) or reading.hosts) <= 1
+
+
+def _rank(ours: Reading, others: list[tuple[str, Reading]], work: str) -> Sentence:
+    above = [(system, theirs) for system, theirs in others if theirs.number > SAME * ours.number]
+    count = len(others) - len(above)
+    system, theirs = above[0] if above else others[-1]
+    if len(others) == 1:
+        text = f"Its {in_sentence(ours.title)} of {ours.text} is {significant(ours.number / theirs.number, 2)} times that of "
+        return Sentence(text=f"{text}{system} ({theirs.text}).", evidence=(ours.quantity,))
+    judged, share = len(others) >= ENOUGH and _has_one_node(ours), count / len(others)
+    good, weak = judged and share >= HIGH, judged and share < LOW
+    rest = f"the {'next' if above else 'best'}, {system}, has {theirs.text}"
+    start = f"Buy it for {work}: its" if good else f"Do not buy it for {work}: its" if weak else "Its"
+    return Sentence(
+        text=f"{start} {in_sentence(ours.title)} of {ours.text} exceeds {count or 'none'} of {len(others)} reference systems; "
+        f"{rest}.",
+        evidence=(ours.quantity,),
+        good=(work,) if good else (),
+        weak=(work,) if weak else (),
+    )
+
+
+def name_trusted_figures(subject: Subject) -> Iterator[Sentence]:
+    """Names the figure that another run would repeat best, and the one that it would repeat worst."""
+    measured = [(width, r) for r in subject.readings.values() if (width := _half_width(r)) is not None]
+    widths = sorted(measured, key=lambda one: one[0])
+    if not widths:
+        return
+    (least, best), (most, worst) = widths[0], widths[-1]
+    if most < ALIKE * least:
+        text = f"Trust the main figures equally: another run differs from them by up to {_percent(most)}."
+        yield Sentence(text=text, evidence=(worst.quantity,))
+        return
+    yield Sentence(
+        text=f"Trust “{best.title}” most (another run differs by up to {_percent(least)}) and “{worst.title}” least "
+        f"({_percent(most)}).",
+        evidence=(best.quantity, worst.quantity),
+    )
+
+
+def _half_width(reading: Reading) -> float | None:
+    """Returns the distance of the further end of another run's range, relative to the value; None without a range."""
+    value, span = reading.number, find_span(reading.value)
+    return max(span[1] - value, value - span[0]) / value if span else None
+
+
+def _percent(share: float) -> str:
+    return f"{significant(100 * share, 2)} %"
+
+
+RULES = (compare_with_a_desktop, rank_figures, name_trusted_figures)

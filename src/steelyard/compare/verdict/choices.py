@@ -1,0 +1,155 @@
+"""The choice among several sides, for each kind of work of each reader."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from steelyard.compare.verdict.quantities import Reading, find_span
+from steelyard.compare.verdict.subject import (
+    COMPUTE,
+    COURSES,
+    FINE,
+    LONG_MESSAGES,
+    MEMORY,
+    RANDOM,
+    Reader,
+    Sentence,
+    Subject,
+)
+from steelyard.units import significant
+from steelyard.words import joined
+
+# Values without samples: compilers, stores and repetitions move a published value by this share, as the sources show.
+MARGIN = 1.10
+LEAST = 1.03  # ratio of two runs below which the place of code and data explains the difference
+NAMED = 2  # sides in a list
+UNLIKE = 2.0  # ratio from which a measured value and one of a data sheet certainly differ
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A kind of work, and the quantities that decide it: the first that at least two sides have.
+
+    `bound` is a quantity that no value of the first one can exceed: it stands for sides without a value. `only` is the sentence
+    if a single side has a value and is good for the work; "": this is no choice.
+    """
+
+    reader: Reader
+    work: str
+    quantities: tuple[str, ...]
+    bound: str = ""
+    only: str = ""
+
+
+Judged = tuple[Sequence[str], Sequence[str]]  # kinds of work for which a side is good and weak
+CHOICES = (
+    Choice(reader="buyer", work=MEMORY, quantities=("triad", "peak_bandwidth"), bound="peak_bandwidth"),
+    Choice(reader="buyer", work=COMPUTE, quantities=("linpack", "peak", "system")),
+    Choice(reader="buyer", work="whole programs", quantities=("program_time",)),
+    Choice(reader="administrator", work="much work per watt", quantities=("linpack_per_watt",)),
+    Choice(reader="administrator", work="little energy for whole programs", quantities=("program_energy",)),
+    Choice(reader="administrator", work="an even network", quantities=("spread",)),
+    Choice(reader="programmer", work=RANDOM, quantities=("latency", "random")),
+    Choice(reader="programmer", work=FINE, quantities=("message", "inner_message")),
+    Choice(reader="programmer", work=LONG_MESSAGES, quantities=("link", "pair")),
+    Choice(
+        reader="teacher",
+        work=COURSES,
+        quantities=("efficiency",),
+        only=f"For {COURSES} choose {{side}}: only its nodes were measured together (efficiency {{value}}).",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A side with its reading; `most`: the reading is only an upper bound of its value."""
+
+    name: str
+    reading: Reading
+    most: bool = False
+
+    @property
+    def text(self) -> str:
+        return f"at most {self.reading.text}" if self.most else self.reading.text
+
+
+def choose(subjects: Sequence[Subject], reader: Reader, judged: Mapping[str, Judged]) -> Iterator[Sentence]:
+    """Yields the choice for each kind of work of the reader that at least two sides have data for.
+
+    The last sentence names the works that only one side has data for. `judged` has by side the kinds of work for which its own
+    sentences judge it good and weak.
+    """
+    undecided: list[tuple[str, str]] = []
+    for choice in (choice for choice in CHOICES if choice.reader == reader):
+        name = max(choice.quantities, key=lambda quantity: min(2, len(_having(subjects, quantity))))
+        ordered = _order(subjects, name, choice.bound)
+        if len(ordered) > 1:
+            yield _choose(choice, name, ordered, subjects, judged)
+        elif ordered and choice.only and choice.work in judged[ordered[0].name][0]:
+            yield Sentence(text=choice.only.format(side=ordered[0].name, value=ordered[0].text), evidence=(name,))
+        elif ordered:
+            undecided.append((choice.work, name))
+    if undecided:
+        works = joined(work for work, _ in undecided)
+        text = f"No choice for {works}: only 1 of {len(subjects)} systems has a value."
+        yield Sentence(text=text, evidence=tuple(name for _, name in undecided))
+
+
+def _order(subjects: Sequence[Subject], name: str, bound: str) -> list[Candidate]:
+    """Returns the sides that have the quantity, the best first, and those whose upper bound is certainly below the best."""
+    having = _having(subjects, name)
+    if not having:
+        return []
+    lower = having[0].reading.value.better == "lower"
+    ordered = sorted(having, key=lambda one: one.reading.number, reverse=not lower)
+    bounded = _having([s for s in subjects if name not in s.readings], bound)
+    best = ordered[0].reading.number
+    return ordered + [Candidate(b.name, b.reading, True) for b in bounded if b.reading.number * MARGIN < best]
+
+
+def _choose(
+    choice: Choice, name: str, ordered: Sequence[Candidate], subjects: Sequence[Subject], judged: Mapping[str, Judged]
+) -> Sentence:
+    best, second = ordered[:2]
+    missing = [s.side.name for s in subjects if s.side.name not in {one.name for one in ordered}]
+    evidence = (name, choice.bound) if any(one.most for one in ordered) else (name,)
+    without = f" ({_name(missing)}: not measured)" if missing else ""
+    equal = [other for other in ordered[1:] if not _is_certain(best, other)]
+    if equal:
+        return Sentence(text=_state_equal(choice.work, [best, *equal], ordered, without), evidence=evidence)
+    ratio = best.reading.number / second.reading.number
+    factor = f"{'at least ' if second.most else ''}{significant(max(ratio, 1 / ratio), 2)}"
+    of = f" of {second.name}" if len(ordered) > 2 else ""
+    is_weak = choice.work in judged[best.name][1]
+    start = f"If you must run {choice.work}, choose" if is_weak else f"For {choice.work} choose"
+    text = f"{start} {best.name}: {best.text} against {second.text}{of}, a factor of {factor}{without}."
+    return Sentence(text=text, evidence=evidence, good=(choice.work,))
+
+
+def _state_equal(work: str, equal: Sequence[Candidate], ordered: Sequence[Candidate], without: str) -> str:
+    """Returns the sentence on sides that perhaps do not differ, with the best of the others."""
+    values = joined(one.text for one in equal[:NAMED])
+    others = [one for one in ordered if one not in equal]
+    if not others:
+        return f"No choice for {work}: {_name([one.name for one in equal])} may be equal ({values}){without}."
+    names = " or ".join(one.name for one in equal) if len(equal) <= NAMED else _name([one.name for one in equal])
+    return f"For {work} choose {names}: {values} may be equal, {others[0].name} has {others[0].text}{without}."
+
+
+def _name(sides: Sequence[str]) -> str:
+    """Returns the names of the sides; of many, the first and the number of the others."""
+    return joined(sides if len(sides) <= NAMED else (sides[0], f"{len(sides) - 1} others"))
+
+
+def _having(subjects: Sequence[Subject], name: str) -> list[Candidate]:
+    return [Candidate(s.side.name, s.readings[name]) for s in subjects if name in s.readings]
+
+
+def _is_certain(best: Candidate, other: Candidate) -> bool:
+    """Returns whether the values certainly differ: by their ranges, or by a margin if one of them has no range."""
+    a, b = best.reading, other.reading
+    ratio = max(a.number / b.number, b.number / a.number) if a.number > 0 and b.number > 0 else 1.0
+    ours, theirs = find_span(a.value), find_span(b.value)
+    if other.most or ours is None or theirs is None:
+        return ratio >= (MARGIN if other.most or a.benchmark == b.benchmark else UNLIKE)
+    return ratio >= LEAST and (ours[1] < theirs[0] or theirs[1] < ours[0])

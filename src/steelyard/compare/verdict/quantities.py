@@ -1,0 +1,270 @@
+"""The quantities on which a verdict rests, and where a run or a published system has them."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from steelyard.compare.like import list_data_sheet
+from steelyard.compare.side import Side, SideCase
+from steelyard.compare.stored_side import list_untimed
+from steelyard.model import Level, Limit, Parameters, Scalar, Value
+from steelyard.model.record import Span
+from steelyard.model.roles import SIZES
+from steelyard.published.our_case import BETWEEN, HOSTS, MACHINE
+from steelyard.statistics.results.main_figures import extreme, number, prefer
+from steelyard.statistics.results.variants import select_plain
+from steelyard.statistics.validity.trust import ORDER
+from steelyard.units import binary_size, quantity
+from steelyard.words import find_words, plural
+
+USUAL: tuple[tuple[str, Scalar], ...] = (
+    ("page_size", "default"), ("memory_policy", "local"), ("pinning", "compact"), ("transport", "default"),
+    ("placement", "other node"), ("buffers", "fresh"), ("precision", "double"), ("operation", "fma"),
+)  # fmt: skip
+LONG = 256 << 10  # bytes: from this size on, the start of a message costs little
+NAMED = (
+    "threads",
+    "ranks",
+    "nodes",
+    "hosts",
+    "cores",
+    "message_bytes",
+    "placement",
+    "driver",
+    "stack",
+    "topology",
+    "direction",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pick:
+    """Chooses one case of a benchmark: first by `where` and `fits`, then by the `least` and `most` of parameters.
+
+    The more trusted case wins among the rest, then the better value.
+    """
+
+    benchmark: str
+    metric: str
+    kernel: str = ""
+    where: Mapping[str, Scalar] = field(default_factory=dict)
+    least: tuple[str, ...] = ()
+    most: tuple[str, ...] = ()
+    fits: Callable[[SideCase], bool] = lambda case: True
+
+    def matching(self, cases: Iterable[SideCase]) -> list[SideCase]:
+        """Returns all cases of this quantity."""
+        return [case for case in cases if case.benchmark == self.benchmark and self._is_of(case)]
+
+    def choose(self, cases: Iterable[SideCase]) -> SideCase | None:
+        """Returns the case that stands for the quantity; None without a case."""
+        kept = self.matching(cases)
+        for names, pick in ((self.least, min), (self.most, max)):
+            for name in names:
+                kept = extreme(kept, name, pick)
+        return min(prefer(kept, USUAL), key=self._rank, default=None)
+
+    def _is_of(self, case: SideCase) -> bool:
+        given = case.parameters
+        return (
+            self.kernel in ("", case.kernel)
+            and self.metric in case.metrics
+            and all(given.get(name) == value for name, value in self.where.items())
+            and self.fits(case)
+        )
+
+    def _rank(self, case: SideCase) -> tuple[int, float]:
+        value = case.metrics[self.metric]
+        trust = 0 if case.level == "FOREIGN" or case.expected else ORDER.index(case.level)
+        return trust, value.value if value.better == "lower" else -value.value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quantity:
+    """A quantity: its name for rules, its title for readers, and the cases that have it."""
+
+    name: str
+    title: str
+    picks: tuple[Pick, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """The value of a quantity on one side, with its condition and the benchmark that measured it.
+
+    `level` is CLEAN if the condition of the machine explains the verdict.
+    """
+
+    quantity: str
+    title: str
+    value: Value
+    condition: str
+    benchmark: str
+    parameters: Parameters
+    level: Level
+    limit: Limit | None = None
+    hosts: int = 0
+
+    @property
+    def number(self) -> float:
+        return self.value.value
+
+    @property
+    def text(self) -> str:
+        """Returns the value with its unit, and with its verdict unless that is CLEAN or the value is published."""
+        mark = "" if self.level in ("CLEAN", "FOREIGN") else f" {self.level}"
+        plural = "s" if self.value.unit == "cycle" else ""
+        return f"{quantity(self.value.value, self.value.unit)}{plural}{mark}"
+
+
+Readings = Mapping[str, Reading]
+
+
+def find_span(value: Value) -> Span | None:
+    """Returns the range of another run at another hour, or the widest one that is known; None without one."""
+    low, high = value.later or value.now or (value.low, value.high)
+    return None if low is None or high is None else (low, high)
+
+
+def _long(case: SideCase) -> bool:
+    return (number(case.parameters.get("message_bytes")) or LONG) >= LONG and is_between_nodes(case)
+
+
+def is_between_nodes(case: SideCase) -> bool:
+    """Returns whether the ranks are on several nodes."""
+    given = case.parameters
+    hosts = number(given.get(HOSTS)) or case.hosts
+    return hosts > 1 or BETWEEN in given or given.get("placement") == "other node"
+
+
+def _on_one_node(case: SideCase) -> bool:
+    unknown = case.level == "FOREIGN" and not case.hosts and not {HOSTS, "placement"} & case.parameters.keys()
+    return not unknown and not is_between_nodes(case)
+
+
+_BOTH_WAYS: Mapping[str, Scalar] = {"direction": "two-way"}
+_CHAOS: Mapping[str, Scalar] = {"topology": "chaos", "direction": "two-way"}
+_WORST: Mapping[str, Scalar] = {"L": 1, "alpha": 1.0, "accumulators": 1}
+_NODE: Mapping[str, Scalar] = {"unit": "node"}
+
+
+def _placed(*names: str) -> tuple[Pick, ...]:
+    """Returns the picks of Triad with one of these placements of threads and memory, the first that was measured."""
+    return tuple(
+        Pick(
+            benchmark="memory.placement",
+            metric="bandwidth",
+            kernel="triad",
+            where={"placement": name},
+            most=("threads",),
+        )
+        for name in names
+    )
+
+
+QUANTITIES = (
+    Quantity(name="triad", title="Triad bandwidth", picks=(
+        Pick(benchmark="memory.stream", metric="bandwidth", kernel="triad", most=("threads", "elements")),)),
+    Quantity(name="local", title="Triad with local memory", picks=_placed("local memory node", "local socket")),
+    Quantity(name="remote", title="Triad with the memory of another socket", picks=_placed("remote socket")),
+    Quantity(name="linpack", title="HPL speed", picks=(
+        Pick(benchmark="application.hpl", metric="speed"),)),
+    Quantity(name="linpack_power", title="Power while HPL runs", picks=(
+        Pick(benchmark="application.hpl", metric="power"),)),
+    Quantity(name="peak", title="Arithmetic peak", picks=(
+        Pick(benchmark=MACHINE, metric="flops", where=_NODE),
+        Pick(benchmark="core.peak", metric="flops", most=("threads",)))),
+    Quantity(name="peak_bandwidth", title="Peak bandwidth of the memory", picks=(
+        Pick(benchmark=MACHINE, metric="memory_bandwidth", where=_NODE),)),
+    Quantity(name="latency", title="Latency of memory", picks=(
+        Pick(benchmark="memory.latency", metric="latency", kernel="chase", least=("threads", "chains"), most=SIZES),)),
+    Quantity(name="random", title="Random access (G)", picks=(
+        Pick(benchmark="memory.apexmap", metric="cost", where={**_WORST, "threads": 1}, most=SIZES),)),
+    Quantity(name="message", title="Short message between nodes", picks=(
+        Pick(benchmark="network.pingpong", metric="latency", least=("ranks", "message_bytes"), fits=is_between_nodes),)),
+    Quantity(name="inner_message", title="Short message within a node", picks=(
+        Pick(benchmark="network.pingpong", metric="latency", least=("ranks", "message_bytes"), fits=_on_one_node),)),
+    Quantity(name="link", title="Link bandwidth", picks=(
+        Pick(benchmark="network.pingpong", metric="bandwidth", least=("ranks",), fits=_long),)),
+    Quantity(name="pair", title="Bandwidth of a pair of nodes in both directions", picks=(
+        Pick(benchmark="network.transfer", metric="bandwidth", kernel="transfer", where=_BOTH_WAYS, fits=is_between_nodes),)),
+    Quantity(name="chaos", title="Throughput if all nodes exchange messages", picks=(
+        Pick(benchmark="network.nettest", metric="throughput", where=_CHAOS, most=("ranks",), fits=is_between_nodes),)),
+    Quantity(name="spread", title="Spread of the latency between nodes", picks=(
+        Pick(benchmark="network.transfer", metric="latency_spread"),)),
+)  # fmt: skip
+
+
+def read(side: Side) -> dict[str, Reading]:
+    """Returns the quantities that the side has, by name. Of a group of runs, the middle one stands for the group."""
+    readings: dict[str, Reading] = {}
+    runs = [_by_benchmark((*select_plain(list_untimed(run)), *list_data_sheet(run.machine))) for run in side.runs]
+    for one in QUANTITIES:
+        of_runs = [reading for cases in runs if (reading := _read(one, cases))]
+        if of_runs:
+            ordered = sorted(of_runs, key=lambda reading: reading.number)
+            readings[one.name] = ordered[len(ordered) // 2]
+    return readings
+
+
+def _by_benchmark(cases: Iterable[SideCase]) -> dict[str, list[SideCase]]:
+    groups: dict[str, list[SideCase]] = {}
+    for case in cases:
+        groups.setdefault(case.benchmark, []).append(case)
+    return groups
+
+
+def _read(one: Quantity, cases: Mapping[str, Sequence[SideCase]]) -> Reading | None:
+    for pick in one.picks:
+        case = pick.choose(cases.get(pick.benchmark, ()))
+        if case and case.metrics[pick.metric].value > 0:
+            return make_reading(one.name, one.title, case, case.metrics[pick.metric])
+    return None
+
+
+def make_reading(name: str, title: str, case: SideCase, value: Value) -> Reading:
+    """Returns the value of a case as a reading."""
+    return Reading(
+        quantity=name,
+        title=title,
+        value=value,
+        condition=describe(case.parameters),
+        benchmark=case.benchmark,
+        parameters=case.parameters,
+        level="CLEAN" if case.expected else case.level,
+        limit=case.limit if case.limit and case.limit.unit == value.unit else None,
+        hosts=case.hosts,
+    )
+
+
+def find_curve(cases: Iterable[SideCase], name: str) -> dict[int, float]:
+    """Returns the value of a quantity by the number of threads, with all other parameters alike; empty with one number only.
+
+    Of several curves, the one with the most threads and the most usual parameters is returned.
+    """
+    curves: dict[tuple[object, ...], dict[int, float]] = {}
+    all_cases = tuple(cases)
+    for pick in next(one.picks for one in QUANTITIES if one.name == name):
+        any_threads = replace(pick, where={k: v for k, v in pick.where.items() if k != "threads"})
+        for case in any_threads.matching(all_cases):
+            threads = number(case.parameters.get("threads"))
+            others = tuple(sorted((k, str(v)) for k, v in case.parameters.items() if k != "threads"))
+            if threads:
+                curves.setdefault((case.benchmark, *others), {})[int(threads)] = case.metrics[pick.metric].value
+    usual = {(name, str(value)) for name, value in USUAL}
+    several = [(max(curve), len(usual & set(key[1:])), curve) for key, curve in curves.items() if len(curve) > 1]
+    return max(several, key=lambda one: one[:2], default=(0, 0, {}))[2]
+
+
+def describe(parameters: Parameters) -> str:
+    """Returns the condition in words: '2 threads', '32 KiB, two-way'."""
+    return ", ".join(_words(name, parameters[name]) for name in NAMED if name in parameters)
+
+
+def _words(name: str, value: Scalar) -> str:
+    if name == "message_bytes" and isinstance(value, int):
+        return f"messages of {binary_size(value)}"
+    if name == "hosts" and isinstance(value, int):
+        return plural(value, "node")
+    if isinstance(value, str):
+        return f"{value} {name}" if value == "all" else value.replace("_", " ")
+    return find_words(name, value) or f"{name.replace('_', ' ')} {value}"

@@ -1,0 +1,119 @@
+"""The subject of the rules of the verdict, and the sentences that they yield."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+from steelyard.compare.side import Side, SideCase
+from steelyard.compare.stored_side import list_plain, list_untimed
+from steelyard.compare.verdict import quantities
+from steelyard.compare.verdict.derived import derive
+from steelyard.compare.verdict.growth import Growth, find_growth, read_growth
+from steelyard.compare.verdict.quantities import Reading, Readings
+from steelyard.model import Evaluation, Finding
+from steelyard.units import significant
+
+Reader = Literal["buyer", "administrator", "programmer", "teacher"]
+READERS: tuple[Reader, ...] = get_args(Reader)
+# Evidence that is no quantity: "finding huge_pages", "page findings", and the number of results.
+FINDING, PAGE, RESULTS = "finding ", "page ", "results"
+
+# Kinds of work for which a system is good or weak.
+MEMORY, COMPUTE = "memory-bound programs", "compute-bound programs"
+RANDOM, FINE, COARSE = (
+    "programs with random accesses",
+    "fine-grained programs",
+    "weak-scaling programs with few messages",
+)
+LONG_MESSAGES = "long messages"
+COURSES, THREAD_COURSES = "courses on message passing", "courses on threads"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sentence:
+    """A sentence for one reader, with its evidence: names of quantities, findings or pages.
+
+    `good` and `weak` are the kinds of work that it judges.
+    """
+
+    text: str
+    evidence: tuple[str, ...]
+    good: tuple[str, ...] = ()
+    weak: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """One side with its readings; its evaluation if it is a run that was read; and the readings of the reference systems.
+
+    The sides of the comparison are no reference systems.
+    """
+
+    side: Side
+    readings: Readings
+    references: Mapping[str, Readings]
+    evaluation: Evaluation | None = None
+
+    @property
+    def cases(self) -> tuple[SideCase, ...]:
+        """Returns the cases of all runs of the side, without those of variants."""
+        return list_plain(self.side)
+
+    @cached_property
+    def growth(self) -> Growth | None:
+        """Returns the speed of its nodes together."""
+        return find_growth(self.cases)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Returns the findings, the most important first; empty if the side is not a run that was read."""
+        return self.evaluation.findings if self.evaluation else ()
+
+    def get(self, name: str) -> Reading | None:
+        """Returns the reading of a quantity; None if the side does not have it."""
+        return self.readings.get(name)
+
+    def others(self, name: str) -> list[tuple[str, Reading]]:
+        """Returns the readings of the reference systems, the least first."""
+        found = [(system, r[name]) for system, r in self.references.items() if name in r]
+        return sorted(found, key=lambda pair: pair[1].number)
+
+
+def read(side: Side) -> dict[str, Reading]:
+    """Returns all readings of a side by the names of their quantities."""
+    cases = list_plain(side)
+    readings = quantities.read(side) | read_growth(cases)
+    return {**readings, **derive(cases, readings)}
+
+
+def count_results(side: Side) -> str:
+    """Returns the number of results and of reliable ones: '312 of 753 CLEAN', '12 printed'."""
+    levels = [case.level for run in side.runs for case in list_untimed(run)]
+    if side.is_foreign:
+        return f"{len(levels)} {'printed' if side.kind == 'published' else 'imported'}"
+    return f"{sum(level == 'CLEAN' for level in levels)} of {len(levels)} CLEAN"
+
+
+def in_sentence(title: str) -> str:
+    """Returns a title as it stands within a sentence: 'arithmetic peak', but 'Triad bandwidth'."""
+    return title if title.startswith(("Triad", "HPL")) else f"{title[:1].lower()}{title[1:]}"
+
+
+def spread_in_words(spread: Reading) -> str:
+    """Returns the spread: '5.8 %', or 'less than 7 %' of a source that prints an upper bound."""
+    bound = "less than " if spread.level == "FOREIGN" else ""
+    return f"{bound}{100 * spread.number:.2g} %"
+
+
+def count_in_words(number: float) -> str:
+    """Returns a large count in words: 619000 → '619 thousand'."""
+    for factor, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"), (1e3, "thousand")):
+        if number >= factor * 0.9995:
+            return f"{significant(number / factor)} {word}"
+    return significant(number)
+
+
+def gain_in_words(factor: float) -> str:
+    """Returns how much faster something can become: 1.23 → 'up to 23 % faster', 3.1 → 'up to 3.1 times as fast'."""
+    return f"up to {100 * (factor - 1):.0f} % faster" if factor < 2 else f"up to {significant(factor, 2)} times as fast"

@@ -1,0 +1,1 @@
+"""Imports the results of other tools as runs."""

@@ -1,0 +1,154 @@
+"""Reads the files in archives in memory, and writes none of them to the disk.
+
+tar, gzip, bzip2, xz and zip, also inside of each other. A small file that unpacks to terabytes ends after MOST bytes.
+"""
+
+import bz2
+import gzip
+import io
+import lzma
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from steelyard.importing import tar_members
+from steelyard.importing.streams import (
+    LARGEST,
+    MOST,
+    OVERHEAD,
+    Allowance,
+    Content,
+    Item,
+    Readable,
+    Stream,
+    TooMuchError,
+    Unread,
+)
+
+DEEPEST = 5  # archives inside of each other; .tar.gz counts as two
+TOO_LARGE = f"it has more than {LARGEST >> 20} MiB"
+TOO_MUCH = f"the archive unpacks to more than {MOST >> 30} GiB, so the rest of it was not read"
+_XZ_MEMORY = 128 << 20  # bytes: enough for xz -9
+_DIRECTORY = 16 << 20  # bytes of the list of files at the end of a zip archive
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
+_OTHERS = {b"\x28\xb5\x2f\xfd": "Zstandard", b"7z\xbc\xaf": "7-Zip", b"Rar!": "RAR", b"\x04\x22\x4d\x18": "LZ4"}
+_DAMAGED = (
+    OSError, EOFError, ValueError, LookupError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError,
+    RuntimeError, struct.error, OverflowError,
+)  # fmt: skip
+
+
+def unpack(name: str, file: BinaryIO) -> Iterator[Item]:
+    """Yields the file, or the files in it if it is an archive. `file` must be seekable. No content raises an error."""
+    try:
+        yield from _unpack(name, file, Stream(file), Allowance(), 0)
+    except TooMuchError:
+        yield Unread(name, TOO_MUCH)
+
+
+def _unpack(name: str, seekable: BinaryIO | None, stream: Stream, allowance: Allowance, depth: int) -> Iterator[Item]:
+    """`seekable` is the file that the stream reads; None if it can only be read in its order."""
+    try:
+        kind = _kind(stream.peek(tar_members.BLOCK))
+        if not kind:
+            data = stream.read(LARGEST + 1)
+            yield Unread(name, TOO_LARGE) if len(data) > LARGEST else Content(name, data)
+        elif kind in _OTHERS.values():
+            yield Unread(name, f"it is a {kind} archive, which must be unpacked first")
+        elif depth == DEEPEST:
+            yield Unread(name, "it is an archive inside of too many others")
+        elif kind == "zip":
+            yield from _zip(name, seekable or io.BytesIO(stream.read(LARGEST)), allowance, depth)
+        elif kind == "tar":
+            for item in tar_members.read_members(name, stream, allowance, TOO_LARGE):
+                yield from _unpack_content(item, allowance, depth) if isinstance(item, Content) else (item,)
+        else:
+            unpacked = Stream(_unpacker(kind, stream), allowance)
+            yield from _unpack(name, None, unpacked, allowance, depth + 1)
+    except _DAMAGED as error:
+        yield Unread(name, f"it is damaged or incomplete ({str(error).strip().rstrip('.') or type(error).__name__})")
+
+
+def _unpack_content(content: Content, allowance: Allowance, depth: int) -> Iterator[Item]:
+    if not _kind(content.data[: tar_members.BLOCK]):
+        yield content
+        return
+    file = io.BytesIO(content.data)
+    yield from _unpack(content.name, file, Stream(file), allowance, depth + 1)
+
+
+def _kind(head: bytes) -> str:
+    """Returns the kind of archive by its first bytes, "" if it is none."""
+    if head[:2] == b"\x1f\x8b":
+        return "gzip"
+    if head[:3] == b"BZh" and head[4:10] in (b"1AY&SY", b"\x17rE8P\x90"):
+        return "bzip2"
+    if head[:6] == b"\xfd7zXZ\0":
+        return "xz"
+    if head[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+        return "zip"
+    return "tar" if tar_members.is_header(head) else _OTHERS.get(head[:4], "")
+
+
+def _unpacker(kind: str, stream: Stream) -> Readable:
+    if kind == "xz":
+        return _Xz(stream)
+    return gzip.GzipFile(fileobj=stream) if kind == "gzip" else bz2.BZ2File(stream)
+
+
+class _Xz:
+    """Unpacks xz with a bound for the memory, which `lzma.open` does not have."""
+
+    def __init__(self, file: Readable) -> None:
+        self._file, self._rest = file, b""
+        self._unpacker = self._new()
+
+    @staticmethod
+    def _new() -> lzma.LZMADecompressor:
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+
+    def read(self, size: int, /) -> bytes:
+        while True:
+            if self._unpacker.eof:  # several streams may follow each other, with zeros between them
+                self._rest = (self._unpacker.unused_data + self._rest).lstrip(b"\0") or self._file.read(1 << 16)
+                if not self._rest.strip(b"\0"):
+                    return b""
+                self._unpacker = self._new()
+            packed = b""
+            if self._unpacker.needs_input:
+                packed, self._rest = self._rest or self._file.read(1 << 16), b""
+                if not packed:
+                    raise EOFError("its end is missing")
+            if part := self._unpacker.decompress(packed, size):
+                return part
+
+
+def _zip(name: str, file: BinaryIO, allowance: Allowance, depth: int) -> Iterator[Item]:
+    _expect_directory(file)
+    with zipfile.ZipFile(file) as archive:
+        for member in archive.infolist():
+            allowance.spend(OVERHEAD)
+            inside = f"{name}/{member.filename}"
+            if member.flag_bits & 1:
+                yield Unread(inside, "it is encrypted")
+            elif member.compress_type not in _METHODS:
+                yield Unread(inside, "its compression is unknown, so it must be unpacked first")
+            elif not member.is_dir():
+                try:
+                    with archive.open(member) as opened:
+                        yield from _unpack(inside, None, Stream(opened, allowance), allowance, depth + 1)
+                except _DAMAGED as error:
+                    yield Unread(inside, f"it is damaged ({error})")
+
+
+def _expect_directory(file: BinaryIO) -> None:
+    """Raises ValueError for a list of files that needs too much memory: `zipfile` reads all of it."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(max(0, size - 22 - (1 << 16)))
+    tail = file.read()
+    at = tail.rfind(b"PK\x05\x06")
+    entries, length = struct.unpack("<HI", tail[at + 10 : at + 16]) if at >= 0 else (0, 0)
+    if entries == 0xFFFF or length > _DIRECTORY:
+        raise ValueError("it has too many files, so it must be unpacked first")

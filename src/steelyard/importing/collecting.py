@@ -1,0 +1,125 @@
+"""Reads all files that a user names, each content once."""
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+from steelyard import records
+from steelyard.errors import SteelyardError, UsageError, nearest
+from steelyard.files import is_folder
+from steelyard.importing import reading
+from steelyard.importing.reading import Reading
+from steelyard.importing.sources import Source, read_source
+from steelyard.importing.streams import Content, Unread
+from steelyard.words import plural
+
+SOON = 1.0  # seconds after which the time left is known well enough
+
+Show = Callable[[str, float | None], object]  # shows the progress in words, and the expected seconds until the end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadFile:
+    """A file of which at least one value was read. `digest` identifies its content."""
+
+    name: str
+    digest: str
+    reading: Reading
+
+
+@dataclass(slots=True, kw_only=True)
+class Collection:
+    """The outcome for each file: read, not read with the reason, or known from a run or from an equal file.
+
+    `partly` has the problems of files of which only a part was read. `known` and `equal` have by name the run or the file.
+    """
+
+    files: list[ReadFile] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
+    partly: list[Unread] = field(default_factory=list)
+    known: dict[str, str] = field(default_factory=dict)
+    equal: dict[str, str] = field(default_factory=dict)
+    interrupted: bool = False
+
+    @property
+    def count(self) -> int:
+        """The number of all files, folders and archives."""
+        return len(self.files) + len(self.unread) + len(self.known) + len(self.equal)
+
+
+def choose_formats(tools: Sequence[str], folders: Sequence[Path]) -> tuple[ModuleType, ...]:
+    """Returns all formats of these tools, or of every tool.
+
+    Each of its formats names a tool, too. UsageError for an unknown tool, and for a folder without formats.
+    """
+    for folder in folders:
+        if not is_folder(folder) or not any((*folder.glob("*.py"), *folder.glob("*.toml"))):
+            raise UsageError(
+                f"The folder '{folder}' (given by --path) has no format. Add a file NAME.py or NAME.toml, "
+                "as docs/import.md describes."
+            )
+    formats = reading.find_formats(tuple(folder.resolve() for folder in folders))
+    names = {name: module for module in formats for name in (module.TOOL, reading.short_name(module))}
+    if unknown := next((tool for tool in tools if tool.casefold() not in map(str.casefold, names)), None):
+        raise UsageError(f"No format is known for '{unknown}' (given by --tool). {nearest(unknown, names)}")
+    wanted = {tool.casefold() for tool in tools}
+    chosen = {module.TOOL for name, module in names.items() if name.casefold() in wanted}
+    return tuple(module for module in formats if not wanted or module.TOOL in chosen)
+
+
+def find_known(runs: Path) -> dict[str, str]:
+    """Returns for each content that an imported run under `runs` has the id of this run."""
+    known: dict[str, str] = {}
+    for folder in records.all_runs(runs):
+        if (folder / records.VALUES).exists():
+            try:
+                imported = records.head(folder).imported
+            except SteelyardError:
+                continue  # a damaged run: its files are read again
+            known |= dict.fromkeys(imported.files if imported else (), folder.name)
+    return known
+
+
+def collect(
+    sources: Sequence[Source], formats: Sequence[ModuleType], known: Mapping[str, str], show: Show
+) -> Collection:
+    """Reads the sources. Ctrl-C ends it early, and what was read is returned."""
+    collection = Collection()
+    digests = dict[str, str]()  # content → the first file that has it
+    whole, done, began = sum(source.size for source in sources), 0, time.monotonic()
+    try:
+        for source in sources:
+            for item, position in read_source(source):
+                if isinstance(item, Unread):
+                    collection.unread.append(item)
+                else:
+                    _read(item, formats, known, digests, collection)
+                share = (done + position) / whole if whole else 0.0
+                gone = time.monotonic() - began
+                left = gone * (1 - share) / share if gone > SOON and share > 0 else None
+                show(f"{plural(collection.count, 'file')} read, {len(collection.files)} with values", left)
+            done += source.size
+    except KeyboardInterrupt:
+        collection.interrupted = True
+    return collection
+
+
+def _read(
+    content: Content, formats: Sequence[ModuleType], known: Mapping[str, str], digests: dict[str, str], into: Collection
+) -> None:
+    digest = hashlib.sha256(content.data).hexdigest()
+    if digest in known:
+        into.known[content.name] = known[digest]
+    elif digest in digests:
+        into.equal[content.name] = digests[digest]
+    else:
+        result = reading.read(content.data, formats, content.name)
+        if result.values:
+            digests[digest] = content.name
+            into.files.append(ReadFile(name=content.name, digest=digest, reading=result))
+            into.partly += [Unread(content.name, problem) for problem in result.problems]
+        else:
+            into.unread.append(Unread(content.name, "; ".join(result.problems)))

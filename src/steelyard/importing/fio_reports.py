@@ -1,0 +1,82 @@
+"""Reports of fio on its jobs, as text and as JSON. With --status-interval it prints several on each, of which the last counts."""
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any, TypeVar
+
+from steelyard.importing.dates import read_date
+from steelyard.importing.text import Text
+
+JOB = (
+    r"(?P<job>[^\s:][^:]*): \(groupid=\d+, jobs=(?P<jobs>\d+)\): err=\s*(?P<error>\d+)"
+    r"(?:.*?: pid=(?P<pid>\d+)(?:: (?P<date>.*))?)?"
+)
+_RUNTIME = r"/(\d+)msec\)|runt= *(\d+)msec"
+OPTIONS = {"rw": "pattern", "bs": "block", "iodepth": "depth", "numjobs": "jobs", "ioengine": "engine"}
+SAME_START = 2  # seconds: dates have whole seconds
+Report = TypeVar("Report")
+
+
+def read_reports(text: Text) -> list[tuple[re.Match[str], Text]]:
+    """Returns the heading and the lines of each report."""
+
+    def begun() -> Iterator[tuple[object, float, tuple[re.Match[str], Text]]]:
+        for head, part in text.parts(rf"{JOB}|Run status"):
+            ended, milliseconds = read_date(head["date"] or ""), part.integer(_RUNTIME)
+            known = "T" in ended and milliseconds is not None
+            start = datetime.fromisoformat(ended).timestamp() - (milliseconds or 0) / 1000 if known else math.nan
+            if head["job"]:
+                yield (head["job"], head["pid"]), start, (head, part)
+
+    return drop_interim(begun())
+
+
+def read_json_reports(text: Text) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Returns the whole object and the job of each report, also of each client. What the file has as text, too, is left out."""
+
+    as_text = find_text_jobs(text)
+
+    def begun() -> Iterator[tuple[object, float, tuple[dict[str, Any], dict[str, Any]]]]:
+        for content in text.objects(strict=True):
+            ended = content.get("timestamp_ms", 1000 * content.get("timestamp", math.nan))
+            for place, job in enumerate(content.get("jobs") or content.get("client_stats") or []):
+                runtimes = [(job.get(way) or {}).get("runtime", 0) for way in ("read", "write", "trim", "mixed")]
+                if job["jobname"] not in as_text:
+                    yield (place, job["jobname"], job.get("hostname")), (ended - max(runtimes)) / 1000, (content, job)
+
+    return drop_interim(begun())
+
+
+def find_patterns(text: Text) -> dict[str, str]:
+    """Returns the pattern of each job, such as "randread". The first job of a name counts."""
+    setups = text.match(r"(?P<job>[^\s:][^:]*): \(g=\d+\): rw=(?P<pattern>\w+).*")
+    return {setup["job"]: setup["pattern"] for setup, _ in reversed([*setups])}
+
+
+def find_text_jobs(text: Text) -> set[str]:
+    """Returns the names of the jobs whose reports the file has as text."""
+    return {head["job"] for head, _ in text.match(JOB)}
+
+
+def find_options(content: dict[str, Any], job: dict[str, Any]) -> dict[str, str | int]:
+    """Returns the name of a job and its options, with those of all jobs."""
+    options = {**content.get("global options", {}), **job.get("job options", {})}
+    words = {ours: options[theirs] for theirs, ours in OPTIONS.items() if theirs in options}
+    return {"job": job["jobname"], **{name: int(word) if word.isdecimal() else word for name, word in words.items()}}
+
+
+def drop_interim(reports: Iterable[tuple[object, float, Report]]) -> list[Report]:
+    """Returns the reports without those that a later one of the same job with the same start (in seconds) replaces."""
+    kept: list[Report] = []
+    last: dict[object, tuple[float, int]] = {}
+    for job, start, report in reports:
+        before, at = last.get(job, (math.nan, 0))
+        if abs(before - start) <= SAME_START:
+            kept[at] = report
+        else:
+            at = len(kept)
+            kept.append(report)
+        last[job] = start, at
+    return kept

@@ -1,0 +1,49 @@
+"""Graph500, the reference 2.1.4 and 3.0: breadth-first search (BFS) and shortest paths (SSSP).
+
+https://graph500.org
+"""
+
+from collections.abc import Iterator
+
+from steelyard.importing.text import Text
+from steelyard.importing.values import make, number
+from steelyard.model.foreign import ForeignValue
+
+TOOL = "Graph500"
+MARKS = ("harmonic_mean_TEPS", "No results printed for invalid run")
+RUN = r"\s*(?:SCALE|scale):?\s"
+ROW = (
+    r"\s*(?:(?P<kernel>bfs|sssp)[\s_]+)?(?P<statistic>min|firstquartile|median|thirdquartile|max|mean|harmonic_mean)_"
+    r"(?P<what>time|TEPS)\s*:[\s!]*(?P<value>[^\s!]+)(?:\s+(?:s|TEPS))?\s*$"
+)
+STATISTICS = {  # the main one first
+    "harmonic_mean": "harmonic mean", "mean": "mean", "median": "median", "min": "least", "max": "greatest",
+    "firstquartile": "first quartile", "thirdquartile": "third quartile",
+}  # fmt: skip
+WHAT = {"time": ("time", "s"), "TEPS": ("rate", "TEPS")}
+ABOUT = {
+    "scale": r"^ *SCALE:\s*(\d+)", "edgefactor": r"^ *edgefactor:\s*(\d+)", "searches": r"^ *NBFS:\s*(\d+)",
+    "ranks": r"^ *num_mpi_processes:\s*(\d+)",
+}  # fmt: skip
+
+
+def read(text: Text) -> Iterator[ForeignValue]:
+    """Yields times and traversed edges per second (TEPS) of all searches by their statistics. An invalid run has none."""
+    for run in text.ended().runs(RUN):
+        about = run.integers(**ABOUT)
+        for name, value in (
+            ("generation", r"^ *graph_generation:\s*(\S+)"),
+            ("construction", r"^ *construction_time:\s*(\S+)"),
+        ):
+            if about and (word := run.find(value)):
+                yield make("graph500.graph", name, "time", word, "s", "one run", about)
+        for row, at in sorted(run.match(ROW), key=lambda found: list(STATISTICS).index(found[0]["statistic"])):
+            with run.row(at):
+                if number(row["value"]) <= 0:
+                    raise ValueError(f"{row['statistic']}_{row['what']} is '{row['value']}', which is no speed or time")
+                kernel, (metric, unit) = row["kernel"] or "bfs", WHAT[row["what"]]
+                yield make(
+                    f"graph500.{kernel}", kernel, metric, row["value"], unit, STATISTICS[row["statistic"]], about
+                )
+    if "No results printed for invalid run" in text.whole:
+        text.problems.append("Graph500 says that the run is invalid")

@@ -1,0 +1,52 @@
+"""HPL (Linpack) 1.0 to 2.3: the reference, Intel's, NVIDIA's and AMD's, HPL-AI, HPL-MxP of AMD, and the HPL of HPCC.
+
+https://www.netlib.org/benchmark/hpl/
+"""
+
+import re
+from collections.abc import Iterator
+
+from steelyard.importing.text import Text
+from steelyard.importing.values import expect_solved, make, number
+from steelyard.model.foreign import ForeignValue
+
+TOOL = "HPL"
+MARKS = ("HPLinpack ", "HPL-NVIDIA", "HPL_AI ", "T/V ", "||Ax-b||_oo")
+STARTED = r"^HPL(?:MXP)?_pdgesv\(\) start time (.+)"
+ROW = (
+    r"\s*(?P<mixed>HPL_AI\s+)?(?P<variant>[WH][RC]\S+)\s+(?P<N>\d+)\s+(?P<NB>\d+)\s+(?P<P>\d+)\s+(?P<Q>\d+)"
+    r"\s+(?P<time>\S+)\s+(?P<rate>\S+)(?P<more>.*)"
+)
+CHECK = r".*\.\.\.\.\s*(PASSED|FAILED)\b"
+UNCHECKED = "The output does not say that the residual was checked."
+
+
+def read(text: Text) -> Iterator[ForeignValue]:
+    """Yields time and speed of each solved system. A result whose residual failed its check has no values."""
+    text = text.ended()
+    refined = "Gflops_IRS" in text.whole  # a last column with the speed that includes the iterative refinement
+    for row, part in text.parts(ROW):
+        with text.row(part.first):
+            yield from _values(row, part, refined)
+
+
+def _values(row: re.Match[str], part: Text, refined: bool) -> list[ForeignValue]:
+    checks = {found[1] for found, _ in part.match(CHECK)}
+    if "FAILED" in checks:
+        raise ValueError(f"the check of the residual for N = {row['N']} failed")
+    expect_solved(row["N"], row["time"], row["rate"])
+    given = {"N": int(row["N"]), "NB": int(row["NB"]), "ranks": int(row["P"]) * int(row["Q"])}
+    about = {**given, "variant": row["variant"]}
+    benchmark = "hpl.mixed" if row["mixed"] or "HPLMXP" in part.whole else "application.hpl"
+    note = "" if checks else UNCHECKED
+    more = row["more"].split()[-1:] if refined and row["more"][-1:].isdigit() else []
+    speeds = {"lu": row["rate"], "hpl": more[0]} if more else {"hpl": row["rate"]}
+    first, times = next(iter(speeds)), [row["time"]] if number(row["time"]) else []  # "0.00" for small systems
+    return [
+        *(
+            make(benchmark, kernel, "speed", speeds[kernel], "Gflop/s", "one run", about, note=note)
+            for kernel in speeds
+        ),
+        *(make(benchmark, first, "time", word, "s", "one run", about, note=note) for word in times),
+        make(benchmark, first, "N", row["N"], "", "given", about, better="none"),
+    ]

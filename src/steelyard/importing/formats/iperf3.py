@@ -1,0 +1,56 @@
+"""iperf3 3.0 to 3.18, as text.
+
+https://software.es.net/iperf/
+"""
+
+from collections.abc import Iterator
+from math import isclose
+
+from steelyard.importing.text import Text
+from steelyard.importing.values import UNITS, Given, make, number
+from steelyard.model.foreign import ForeignValue
+
+TOOL = "iperf3"
+MARKS = ("[ ID] Interval", "[ ID][Role]", "iperf Done")
+STARTED = r"^Time: (.+)"
+ROW = (
+    r"(?:.*?\[ *(?P<id>\d+|SUM)\])?(?:\[(?P<role>[TR]X-[CS])\])?\s+(?P<begin>[\d.]+)- *(?P<end>[\d.]+)\s+sec\s+"
+    r"(?P<moved>[\d.]+) (?P<amount>[KMGT]Bytes)\s+(?P<rate>[\d.]+) (?P<unit>[KMGT]?bits|[KMGT]Bytes)/sec(?P<rest>.*)"
+)
+SIDES = {"sender": "sent", "receiver": "received"}
+
+
+def read(text: Text) -> Iterator[ForeignValue]:
+    """Yields bandwidth, retransmissions, jitter and loss of all streams together, by sender and by receiver.
+
+    A server of iperf3 3.1 prints 0 for the sender, which is no measurement.
+    """
+    for _, run in text.parts_or_whole(r".*(?:Connecting to host|Accepted connection from)"):
+        sockets = {found[1] for found, _ in run.match(r".*?\[ *(\d+)\].* local .* connected to")}
+        for _, part in run.parts_or_whole(r".*\[ ID\]"):
+            rows = [(m, at) for m, at in part.match(ROW) if m["rest"].rstrip().endswith((*SIDES,)) and float(m["rate"])]
+            rows = rows or [*part.match(ROW)] * ("datagrams" in part.whole)  # UDP of iperf3 3.0 and 3.1: one row
+            sums = [(m, at) for m, at in rows if m["id"] == "SUM"] or rows
+            streams = len({m["id"] for m, _ in rows} - {"SUM"} | sockets) // max(1, len({m["role"] for m, _ in rows}))
+            if streams > 1 and rows and sums == rows:
+                raise ValueError(f"the sum of {streams} streams is missing")
+            given = {"streams": streams or None, "reverse": "Reverse mode" in run.whole or None}
+            for row, at in sums:
+                yield from _values(row.groupdict(), at, given)
+
+
+def _values(row: dict[str, str], at: int, given: Given) -> Iterator[ForeignValue]:
+    """Yields the values of a row. "MBytes" are 2^20 bytes, "Mbits" 10^6 bits."""
+    unit, amount = (row[name].replace("Bytes", "iB").replace("bits", "bit") for name in ("unit", "amount"))
+    rate, expected = number(row["rate"]), number(row["moved"]) * UNITS[amount][0]
+    moved = rate * UNITS[f"{unit}/s"][0] * (float(row["end"]) - float(row["begin"]))
+    if not isclose(moved, expected, rel_tol=0.06, abs_tol=0.006 * UNITS[amount][0]):
+        raise ValueError(f"line {at}: the bandwidth is not the amount of data in the time")
+    words, protocol = row["rest"].split(), "udp" if " ms " in row["rest"] else "tcp"
+    about = {**given, "direction": row["role"], "operation": SIDES.get(words[-1])}
+    yield make(f"iperf3.{protocol}", protocol, "bandwidth", rate, f"{unit}/s", "mean", about)
+    if protocol == "udp" and about["operation"] != "sent":
+        yield make("iperf3.udp", "udp", "jitter", words[0], "ms", "mean", about)
+        yield make("iperf3.udp", "udp", "loss", words[3].strip("(%)"), "%", "mean", about, better="lower")
+    elif words[0].isdecimal():
+        yield make("iperf3.tcp", "tcp", "retransmissions", words[0], "", "one run", about, better="lower")

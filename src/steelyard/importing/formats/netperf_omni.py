@@ -1,0 +1,53 @@
+"""netperf 2.5 to 2.7 with a choice of results: comma-separated (-o), key=value (-k) and as a table (-O).
+
+https://github.com/HewlettPackard/netperf
+"""
+
+import re
+from collections.abc import Iterator
+
+from steelyard.importing.formats.netperf import KERNELS, UNITS
+from steelyard.importing.grids import read_separated, read_stacked
+from steelyard.importing.text import Text
+from steelyard.importing.values import make, make_name, percentile
+from steelyard.model.foreign import ForeignValue
+
+TOOL = "netperf"
+MARKS = ("Throughput Units", "THROUGHPUT_UNITS", "Throughput Throughput", "Tran/s")
+TITLE = r"(?:.* )?(?P<protocol>TCP|UDP|SCTP|OMNI) (?P<test>[\w|/ ]*?) *TEST (?:from|to)\b"
+LATENCIES = {
+    r"P?(?P<share>\d+)(?:TH_PERCENTILE)?_LATENCY(?:_MICROSECONDS)?": "p", r"MEAN_LATENCY(?:_MICROSECONDS)?": "mean",
+    r"MIN(?:IMUM)?_LATENCY(?:_MICROSECONDS)?": "least", r"MAX(?:IMUM)?_LATENCY(?:_MICROSECONDS)?": "greatest",
+    r"RT_LATENCY|ROUND_TRIP_LATENCY_USEC/TRAN": "as printed",
+}  # fmt: skip
+HEAD = r".*\bThroughput +Throughput\b|(?:[A-Z\d]\S* +)*Transaction(?: +[A-Z\d]\S*)*$"
+CELLS = r"(?:.* )?(?P<THROUGHPUT>\S+) +(?P<THROUGHPUT_UNITS>(?:10\^\dbits|[KMG]Bytes|Trans)/s)\b| *[\d.]+(?: +[\d.]+)+$"
+NOTES = {"round_trip": "This is the time of a request and its response.", "call_time": "This is the time of one call."}
+
+
+def read(text: Text) -> Iterator[ForeignValue]:
+    """Yields the throughput, and the percentiles and the ends of the latency, of each test."""
+    for head, part in text.parts_or_whole(TITLE):
+        kernel = make_name(f"{head['protocol']} {KERNELS.get(head['test'], head['test'])}") if head else "omni"
+        for row in _rows(part):
+            unit = UNITS[row["THROUGHPUT_UNITS"].partition("/")[0]]
+            sizes = filter(None, (re.fullmatch(r"(REQUEST|RESPONSE)_SIZE(?:_BYTES)?", name) for name in row))
+            about = {f"{found[1].lower()}_bytes": int(row[found[0]]) for found in sizes}
+            rate, time = ("rate", "round_trip") if unit == "/s" else ("bandwidth", "call_time")
+            yield make(f"netperf.{kernel}", kernel, rate, row["THROUGHPUT"], unit, "mean", about)
+            for pattern, statistic in LATENCIES.items():
+                for found in filter(None, (re.fullmatch(pattern, name) for name in row)):
+                    share = percentile(found["share"]) if statistic == "p" else statistic
+                    yield make(f"netperf.{kernel}", kernel, time, row[found[0]], "us", share, about, note=NOTES[time])
+
+
+def _rows(part: Text) -> Iterator[dict[str, str]]:
+    """Yields the results by their names in capitals."""
+    if "THROUGHPUT_UNITS=" in part.whole:
+        yield {name: word.strip('"') for name, word in part.pairs(r"=").items()}
+    rows = read_separated(part, r"(?=.*,).*Throughput Units?\b", wrapped=True)
+    for row in (*rows, *read_stacked(part, HEAD, CELLS)):
+        names = {name.upper().replace(" ", "_"): word for name, word in row.items()}
+        if "TRANSACTION_RATE_TRAN/S" in names and "THROUGHPUT" not in names:
+            names |= {"THROUGHPUT": names["TRANSACTION_RATE_TRAN/S"], "THROUGHPUT_UNITS": "Trans/s"}
+        yield names

@@ -1,0 +1,51 @@
+"""nvbandwidth 0.1 to 0.10, as text and as JSON.
+
+https://github.com/NVIDIA/nvbandwidth
+"""
+
+from collections.abc import Iterator
+
+from steelyard.importing.grids import read_cells
+from steelyard.importing.text import Text
+from steelyard.importing.values import make, number
+from steelyard.model.foreign import ForeignValue
+
+TOOL = "nvbandwidth"
+MARKS = ("nvbandwidth Version", '"nvbandwidth"', "memcpy CE CPU(row)", "memcpy SM CPU(row)")
+METRICS = {"GB/s": "bandwidth", "ns": "latency"}
+Cells = list[tuple[int, int, str]]
+
+
+def read(text: Text) -> Iterator[ForeignValue]:
+    """Yields each entry of the matrices, and their sums for bandwidths."""
+    found = [o for o in text.objects() if "nvbandwidth" in o] if '"nvbandwidth"' in text.whole else []
+    for test in (test for o in found for test in o["nvbandwidth"].get("testcases", ())):
+        if test.get("status") == "Passed":
+            unit = test["bandwidth_description"].rpartition("(")[2].rstrip(") ")
+            rows = test["bandwidth_matrix"]
+            # A test in both directions has the rows of several matrices, of which only the last has a sum.
+            single = len(rows) <= max(map(len, rows))
+            cells = [(r, c, w) for r, row in enumerate(rows) for c, w in enumerate(row) if single and w != "N/A"]
+            yield from _values(text, test["name"], unit, cells, str(test.get("sum", "")))
+        elif "rror" in str(test.get("status", "error")):
+            text.problems.append(f"the test {test['name']} ended with an error")
+    for head, part in text.parts(r"mem\w* .*\((GB/s|ns)\)\s*$"):
+        cells = list(read_cells(part, r"\s*0(?:\s+\d+)*\s*$"))
+        if (name := part.find(r"^SUM (\S+) ")) and cells:
+            yield from _values(text, name, head[1], cells, part.find(r"^SUM \S+ +(\S+)"))
+        elif not name:
+            text.problems.append(f"the matrix below line {part.first} has no sum, so it may be incomplete")
+
+
+def _values(text: Text, name: str, unit: str, cells: Cells, total: str) -> Iterator[ForeignValue]:
+    if unit not in METRICS:
+        text.problems.append(f"the unit '{unit}' of {name} is unknown")
+        return
+    numbers = [number(word) for _, _, word in cells]
+    if cells and abs(sum(numbers) - number(total)) > 0.01 * len(cells) + 1e-4 * number(total):  # two digits are printed
+        text.problems.append(f"the entries of {name} do not add up to the printed sum {total}")
+        return
+    for row, column, word in cells:
+        yield make("nvbandwidth.copy", name, METRICS[unit], word, unit, "median", {"row": row, "column": column})
+    if unit == "GB/s":
+        yield make("nvbandwidth.copy", name, "bandwidth", total, unit, "sum of all pairs")

@@ -1,0 +1,45 @@
+"""perftest (ib_write_bw, ib_read_lat, ib_send_bw …): its tables.
+
+https://github.com/linux-rdma/perftest
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import groupby
+
+from steelyard.importing.operations import read_rows
+from steelyard.importing.perftest_tests import COMMAND, HEAD, describe_test
+from steelyard.importing.text import OTHER_LINES, Row, Text
+from steelyard.importing.values import Column
+from steelyard.model.foreign import ForeignValue
+
+TOOL = "perftest"
+MARKS = ("#iterations",)
+TABLE = r"#bytes\s+(?:#sl\s+)?#iterations\s"
+# In perftest, "MB/s" are 2^20 bytes per second: perftest_parameters.c divides by 0x100000, and by 125000000 for Gb/s.
+COLUMNS: dict[str, Column] = {
+    r"BW average\[MB/sec\]": ("bandwidth", "MiB/s", "mean"), r"BW average\[Gb/sec\]": ("bandwidth", "Gbit/s", "mean"),
+    r"BW peak\[MB/sec\]": ("bandwidth", "MiB/s", "best"), r"BW peak\[Gb/sec\]": ("bandwidth", "Gbit/s", "best"),
+    r"MsgRate\[Mpps\]": ("message_rate", "M/s", "mean"), r"tps average": ("message_rate", "/s", "mean"),
+    r"t_typical\[usec\]": ("latency", "us", "median"), r"t_avg\[usec\]": ("latency", "us", "mean"),
+    r"t_min\[usec\]": ("latency", "us", "least"), r"t_max\[usec\]": ("latency", "us", "greatest"),
+    r"([\d.]+)% percentile\[usec\]": ("latency", "us", r"p\1"),
+}  # fmt: skip
+
+
+def read(text: Text) -> Iterator[ForeignValue]:
+    """Yields the values of each size. A row that both server and client print counts once."""
+    spaced = text.rewrite(r"(#bytes|#iterations|\]) ", r"\1  ")
+    parts: list[tuple[re.Match[str] | None, Text]] = [*spaced.parts(HEAD)]
+    for head, part in parts or [(None, run) for run in spaced.runs(rf".*{COMMAND}")]:
+        meaning, given = describe_test(head, part)
+        for row, _ in groupby(_read_tables(part)):
+            yield from read_rows(part, [row], meaning, COLUMNS, given, message_bytes="bytes", service_level="#sl")
+
+
+def _read_tables(part: Text) -> Iterator[Row]:
+    for rows in part.tables(TABLE, gap=True, skip=rf"(?!\s*---){OTHER_LINES}"):
+        for row in rows:
+            for unmeasured in [name for name, word in row.items() if name.startswith("BW peak") and word == "0.00"]:
+                del row[unmeasured]
+            yield row

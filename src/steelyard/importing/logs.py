@@ -1,0 +1,174 @@
+"""Logs of applications: a description (TOML, in a folder `formats/`) names a program's marks and the patterns of its figures.
+
+Its keys are those of `Log`. Where Steelyard can run the program, the patterns of that description (`applications/foreign/`) are
+used too. A figure takes the first group of each match. A parameter is the last one that is printed before the figure, else the
+first one after it; one of `parameters_after` is the first one after the figure, else the last one before it. The value that a
+program prints again and again in one run is a repetition; with `last` only the last one counts.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+import steelyard
+from steelyard.importing.text import Text
+from steelyard.importing.values import UNITS, make, seconds
+from steelyard.model import Better, Scalar
+from steelyard.model.foreign import ForeignValue
+from steelyard.settings_file import SettingsFile, read_settings
+
+CLOCK = "clock"  # the unit of times such as "1h23m" or "1m41.71s"
+SHORTEST = 5  # characters of a mark
+LONGEST = 80  # characters of a parameter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Printed:
+    """A figure: the number in the first group of `pattern`, in `unit`. `commas`: commas separate its thousands."""
+
+    name: str
+    pattern: str
+    unit: str
+    statistic: str = "one run"
+    better: Better | None = None
+    last: bool = False
+    commas: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    """The log of a program. `run` begins a run in it; a run in which `wrong` is found has no values.
+
+    `host` and `started` are patterns of the name of the host, and of the date. `last`: all figures are as if they had it.
+    `once`: a number that a run prints again counts once.
+    """
+
+    name: str
+    tool: str
+    title: str  # the versions, and which of its outputs
+    source: str
+    marks: list[str]
+    run: str = "(?!)"
+    wrong: str = "(?!)"
+    host: str = "(?!)"
+    started: str = "(?!)"
+    last: bool = False
+    once: bool = False
+    note: str = ""
+    parameters: dict[str, str] = field(default_factory=dict)
+    parameters_after: dict[str, str] = field(default_factory=dict)
+    figures: list[Printed] = field(default_factory=list)
+
+
+def find_logs(folder: Path) -> Iterator[ModuleType]:
+    """Yields a format for each description in the folder. Other TOML files have no `marks` and are left out.
+
+    UsageError, with file, line and key, for a mistake in one.
+    """
+    for path in sorted(folder.glob("*.toml")):
+        checked = read_settings(path, "The description of a log")
+        if "marks" in checked.content:
+            log = _convert(checked)
+            module = ModuleType(f"logs.{log.name}", f"{log.title}\n\n{log.source}\n")
+            vars(module).update(TOOL=log.tool, MARKS=tuple(log.marks), HOST=log.host, STARTED=log.started)
+            vars(module).update(read=partial(_read, log), __file__=str(path))
+            yield module
+
+
+def _convert(checked: SettingsFile) -> Log:
+    checked.expect_keys((), checked.content, Log.__dataclass_fields__)
+    try:
+        figures = [*checked.content.get("figures", []), *_runnable(str(checked.content.get("name", "")))]
+        log = msgspec.convert({**checked.content, "figures": figures}, Log)
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", log.name):
+            raise ValueError(f"'{log.name}' is not a valid name: use small letters, digits and _")
+        if min(map(len, log.marks), default=0) < SHORTEST:
+            raise ValueError(f"the marks need at least {SHORTEST} characters each, so that few other files have them")
+        for figure in log.figures:
+            if figure.unit != CLOCK and figure.unit not in UNITS:
+                raise ValueError(f"the unit '{figure.unit}' of '{figure.name}' is unknown")
+            if re.compile(figure.pattern, re.MULTILINE).groups < 1:
+                raise ValueError(f"the pattern of '{figure.name}' has no group: put the number into ( )")
+        for pattern in (
+            log.run,
+            log.wrong,
+            log.host,
+            log.started,
+            *{**log.parameters, **log.parameters_after}.values(),
+        ):
+            re.compile(pattern, re.MULTILINE)
+    except (ValueError, TypeError, re.error) as error:
+        sentence = re.sub(r"Object missing required field `(\w+)`", r"the key '\1' is missing: add it", str(error))
+        raise checked.mistake((), f"{sentence.removesuffix('.')}.") from None
+    return log
+
+
+def _runnable(name: str) -> Iterator[dict[str, Any]]:
+    """Yields the figures of the program's description in a wing, whose patterns match its output wherever it ran."""
+    for path in sorted(Path(steelyard.__file__).parent.glob(f"*/foreign/{name}.toml")) if name else ():
+        content = read_settings(path, "The application").content
+        timed = [{"name": "time", **content["time"]}] if "time" in content else []
+        for figure in [*timed, *content.get("figures", [])]:
+            if pattern := figure.get("pattern"):
+                unit = "" if figure["unit"] == "1" else figure["unit"]
+                yield {"name": figure["name"], "pattern": pattern, "unit": unit, "better": figure.get("better")}
+
+
+def _read(log: Log, text: Text) -> Iterator[ForeignValue]:
+    for run in text.ended().runs(log.run):
+        if sentence := run.find(log.wrong):
+            text.problems.append(f"line {run.first}: the run is wrong: '{sentence}'")
+            continue
+        places = {
+            name: (_places(pattern, run), patterns is log.parameters_after)
+            for patterns in (log.parameters, log.parameters_after)
+            for name, pattern in patterns.items()
+        }
+        for figure in log.figures:
+            matches = list(re.finditer(figure.pattern, run.whole, re.MULTILINE))
+            if log.once:
+                matches = list({match[1]: match for match in matches}.values())
+            for match in matches[-1:] if figure.last or log.last else matches:
+                about = {name: _nearest(given, match.end(), after) for name, (given, after) in places.items()}
+                try:
+                    yield _value(log, figure, match[1], about)
+                except ValueError as error:
+                    place = run.first + run.whole.count("\n", 0, match.start(1))
+                    text.problems.append(f"line {place}: {error}")
+
+
+def _value(log: Log, figure: Printed, word: str, about: dict[str, Scalar | None]) -> ForeignValue:
+    if figure.commas and re.fullmatch(r"\d{1,3}(,\d{3})*(\.\d+)?", word):
+        word = word.replace(",", "")
+    number = seconds(word) if figure.unit == CLOCK else word
+    unit = "s" if figure.unit == CLOCK else figure.unit
+    return make(
+        f"{log.name}.run",
+        log.name,
+        figure.name,
+        number,
+        unit,
+        figure.statistic,
+        about,
+        better=figure.better,
+        note=log.note,
+    )
+
+
+def _places(pattern: str, run: Text) -> list[tuple[int, Scalar]]:
+    """Returns where a parameter is printed, with its values."""
+    places = [(m.start(), m[m.lastindex or 0].strip()[:LONGEST]) for m in re.finditer(pattern, run.whole, re.MULTILINE)]
+    return [(at, int(word) if word.isascii() and word.isdigit() and len(word) < 19 else word) for at, word in places]
+
+
+def _nearest(given: list[tuple[int, Scalar]], end: int, after: bool) -> Scalar | None:
+    before = bisect_left(given, end, key=lambda place: place[0])
+    at = min(before, len(given) - 1) if after else max(0, before - 1)
+    return given[at][1] if given else None

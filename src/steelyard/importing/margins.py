@@ -1,0 +1,128 @@
+"""What other programs write before the lines of an output: launchers, build servers, mails, wikis and comments."""
+
+import json
+import quopri
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from html import unescape
+
+# Colours of a terminal, and tags: "[1,0]<stdout>:" (Open MPI), "[0] " (MPICH, Intel MPI).
+_TAG = r"^\[(?:[\w.-]+@)?\d+,\d+\](?:<std\w+>)?:"
+_OTHER_TAGS = r"\x1b\[[0-9;]*[A-Za-z]|^\[\d+\] "
+_TAGS = re.compile(rf"{_TAG}|{_OTHER_TAGS}", re.MULTILINE)
+_TAGS_AND_BLANK = re.compile(rf"{_TAG} ?|{_OTHER_TAGS}", re.MULTILINE)
+_WITHOUT_BLANK = re.compile(rf"{_TAG}[^ ]", re.MULTILINE)  # Open MPI writes a blank behind its tag from version 5 on
+# Labels: the times of build servers (GitHub, GitLab, Jenkins and others) and of the system's log, the levels and streams of
+# logging programs, the comments of a program, containers (Docker Compose, Kubernetes), ranks (PALS of Cray, srun --label), and
+# times with ranks (Open MPI).
+_LABELS = (
+    re.compile(r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?(?: \d\d[OE]\+?)?(?: |$)"),
+    re.compile(r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [^\s:\[]+(?:\[\d+\])?:(?:\s|$)"),
+    re.compile(r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: |$)"),
+    re.compile(r"\d\d:\d\d:\d\d ?(?:\s|$)"),
+    re.compile(r"(?:- )?(?:[\w.]+ - )?(?:DEBUG|INFO|WARNING|ERROR) ?[|:-]?(?:\s|$)"),
+    re.compile(r"\[(?:std(?:out|err)|STD(?:OUT|ERR)|OUTPUT)\](?:\s|$)"),
+    re.compile(r"//+(?: |$)"),
+    re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}(?:\[[^]\s]*\])?<std\w+>: ?"),
+    re.compile(r"[a-z][\w.-]*[-_]\d+ +\|(?:\s|$)|\[pod/\S+\](?:\s|$)"),
+    re.compile(r"[a-z][\w.-]*\d[\w.-]* \d+:(?:\s|$)"),
+    re.compile(r"\s*\d+:(?:\s|$)"),
+)
+# Nothing else begins like these labels, which only some programs of a job may have.
+_CERTAIN = (_LABELS[0], *_LABELS[-4:-1])
+_SEVERAL = 4  # lines with such a label, fewer of which may be sentences of a launcher
+_MARKUP = re.compile(r"</?[A-Za-z][^<>]*>")
+_BOLD = re.compile(r"\*\*([^*\s](?:[^*]*[^*\s])?)\*\*")
+_COMMENT = re.compile(r"\s{0,8}(?://+|#)(?: |$)")
+_ENCODED = re.compile(rb"^Content-Transfer-Encoding: quoted-printable\s*$", re.MULTILINE | re.IGNORECASE)
+_MARGIN = re.compile(r"\s{0,8}(?:> ?)+|\s{0,8}\d+:(?: |$)")
+_STRING = re.compile(r'\s*("(?:[^"\\]|\\.)*"),?\s*')  # a line of a notebook, or of a list of lines in JSON
+_SAME = re.compile(
+    r"\s*([|!*;%]+|\[[^]\s]{1,64}\]|[^\s:|\[\"]{1,64}(?::|\s+\|))(?:\s|$)"
+)  # a host, the name of a program, a bar
+_SHARE = 0.9  # of the lines that begin with the same label
+
+
+def remove_tags(content: str) -> str:
+    """Returns the text without colours and tags."""
+    if "\x1b" not in content and "[" not in content:
+        return content
+    return (_TAGS if _WITHOUT_BLANK.search(content) else _TAGS_AND_BLANK).sub("", content)
+
+
+def remove_labels(lines: Sequence[str]) -> Iterator[str]:
+    """Yields the lines without a label that most of them have, the indentation of a block of a wiki, and blanks at their ends."""
+    lines = [line.rstrip().removesuffix("^M").rstrip() for line in lines]  # "^M" is a line end of Windows on a page
+    for label in _LABELS:
+        if not any(map(label.match, lines[:: max(1, len(lines) // 64)])):
+            continue
+        bare = [line[match.end() :] if (match := label.match(line)) else line for line in lines]
+        labelled = [text for text, line in zip(bare, lines, strict=True) if text != line]
+        certain = label in _CERTAIN and sum(map(bool, labelled)) >= _SEVERAL
+        if certain or 2 * len(labelled) > sum(map(bool, lines)):
+            lines = bare
+    margin = ""  # of the fences of the block
+    for line in lines:
+        if (bare_line := line.lstrip()).startswith("```"):
+            margin = "" if margin else line[: -len(bare_line)]
+        yield line.removeprefix(margin)
+
+
+def remove_margin(line: str) -> str:
+    """Returns a line without the marks of quotes in a mail or the rank of a launcher, and without the marks of bold words."""
+    match = _MARGIN.match(line)
+    bare = line[match.end() :] if match else line
+    return _BOLD.sub(r"\1", bare) if "**" in bare else bare
+
+
+def remove_comment(line: str) -> str:
+    """Returns a line without the mark of a comment, in which scripts and programs keep an output."""
+    match = _COMMENT.match(line)
+    return line[match.end() :] if match else line
+
+
+def remove_wrapping(lines: Sequence[str]) -> list[str]:
+    """Returns the lines without the marks of strings, and without up to three labels that nearly all of them have in common."""
+    lines = [_read_string(line) for line in lines]
+    for _ in range(3):
+        labels = [match and match[1] for match in map(_SAME.match, lines)]
+        label, times = Counter(filter(None, labels)).most_common(1)[0] if any(labels) else ("", 0)
+        if not times or times < _SHARE * sum(map(bool, lines)):
+            break
+        parts = zip(lines, labels, strict=True)
+        lines = [line.lstrip()[len(label) :].removeprefix(" ") if own == label else line for line, own in parts]
+    return lines
+
+
+def _read_string(line: str) -> str:
+    match = _STRING.fullmatch(line)
+    try:
+        text = str(json.loads(match[1])).rstrip() if match else line
+    except ValueError:
+        return line
+    return line if "\n" in text else text
+
+
+def decode_mail(data: bytes) -> bytes:
+    """Returns the mail with the characters that it encodes as "=3D", and with the lines that it wraps, as they were."""
+    return quopri.decodestring(data) if _ENCODED.search(data) else data
+
+
+def remove_markup(line: str) -> str:
+    """Returns a line of HTML as text. A blank replaces each tag, so no two numbers touch."""
+    return unescape(_MARKUP.sub(" ", line)).replace("\xa0", " ").strip()
+
+
+def remove_indentation(lines: Sequence[str]) -> Iterator[str]:
+    """Yields the lines; a block between lines without indentation loses the indentation that all its lines have."""
+    block: list[str] = []
+    for line in (*lines, None):
+        if line is not None and (not line or line[0].isspace()):
+            block.append(line.expandtabs())
+            continue
+        common = min((len(each) - len(each.lstrip()) for each in block if each.strip()), default=0)
+        yield from (each[common:] for each in block)
+        block = []
+        if line is not None:
+            yield line

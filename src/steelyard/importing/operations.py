@@ -1,0 +1,98 @@
+"""Operations of message passing, as several tools name them, and the benchmarks of Steelyard with the same meaning."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from steelyard.importing.text import Row, Text
+from steelyard.importing.values import Column, Given, expect_plausible, make_row
+from steelyard.model.foreign import ForeignValue
+
+WARM = "The same buffers are used for all messages, so large messages may stay in a cache."
+ONE_PLACE = f"All messages of a window use the same memory. {WARM}"
+BY_STEELYARD = "Steelyard measured this value and exported it in the form of another tool."
+OWN_START = "The time of each rank begins with its own start. In Steelyard, it is from the first start to the last end."
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """The meaning of a test: a benchmark and kernel with fixed parameters, those of Steelyard if the meaning is the same.
+
+    `statistic` is that of all values; "": it depends on the column.
+    """
+
+    benchmark: str
+    kernel: str
+    parameters: Given = field(default_factory=dict)
+    note: str = WARM
+    statistic: str = ""
+
+
+PAIR: Given = {"ranks": 2, "buffers": "reused"}
+_WINDOWS: Given = {"ranks": 2, "pairs": 1, "places": "one", "buffers": "reused"}
+_MEANINGS = {
+    "latency": Meaning("network.pingpong", "pingpong", PAIR),
+    "bandwidth": Meaning("network.rate", "one_way", _WINDOWS, ONE_PLACE),
+    "bi-directional bandwidth": Meaning("network.rate", "both_ways", _WINDOWS, ONE_PLACE),
+    "multiple bandwidth / message rate": Meaning(
+        "network.rate", "one_way", {"places": "one", "buffers": "reused"}, ONE_PLACE
+    ),
+    "pingpong": Meaning("network.pingpong", "pingpong"),
+    "pingpongspecificsource": Meaning("network.pingpong", "pingpong"),
+    "sendrecv": Meaning("network.sendrecv", "sendrecv"),
+    "exchange": Meaning("network.sendrecv", "exchange"),
+    "uniband": Meaning("network.rate", "one_way"),
+    "biband": Meaning("network.rate", "both_ways"),
+}
+_COLLECTIVE = re.compile(r"i?(barrier|bcast|(all)?reduce|(all)?gatherv?|scatterv?|alltoallv?|(ex)?scan)")
+_CHECKS = {"Validation": "Pass|0", "defects": r"[0.]+", "#wrong": r"0|N/A", "error": r"[^*]+"}
+_EXPORTED = r"\s*# Steelyard (\S+) (\S+): (.*)"
+_LAUNCHED = r"^\s*(?:\[\d+\] )?MPI startup\(\): (\d+)\s+\d+\s+\S"
+
+
+def find_meaning(name: str) -> Meaning | None:
+    """Returns what a test of two-sided or collective operations means, such as "Non-blocking All-to-All Latency" or "Ibcast"."""
+    if name.lower() in _MEANINGS:
+        return _MEANINGS[name.lower()]
+    word = re.sub(r"[^a-z_]", "", name.lower()).removesuffix("latency").removesuffix("personalizedexchange")
+    kernel = re.sub(r"^nonblocking", "i", word.replace("broadcast", "bcast"))
+    return Meaning("network.collectives", kernel, note=OWN_START) if _COLLECTIVE.fullmatch(kernel) else None
+
+
+def count_ranks(before: str) -> dict[str, int]:
+    """Returns the number of ranks in the list of ranks that Intel MPI prints before an output; empty without exactly one list."""
+    ranks = sorted(map(int, re.findall(_LAUNCHED, before, re.MULTILINE)))
+    return {"ranks": len(ranks)} if ranks and ranks == list(range(len(ranks))) else {}
+
+
+def read_rows(
+    part: Text, rows: Iterable[Row], meaning: Meaning, columns: Mapping[str, Column], given: Given, **sizes: str
+) -> Iterator[ForeignValue]:
+    """Yields the values of rows. `sizes` has the columns of whole numbers by parameters; those that a row lacks are left out.
+
+    A row whose check failed (columns "Validation", "defects", "#wrong") becomes a problem.
+    """
+    meaning = _find_exported(part) or meaning
+    if meaning.statistic:
+        columns = {name: (metric, unit, meaning.statistic) for name, (metric, unit, _) in columns.items()}
+    for row in rows:
+        with part.row(row.line):
+            failed = [f"{n} is '{row[n]}'" for n, right in _CHECKS.items() if not re.fullmatch(right, row.get(n, "0"))]
+            if failed:
+                raise ValueError(f"its results were wrong: {failed[0]}")
+            about = {parameter: int(row[name]) for parameter, name in sizes.items() if name in row}
+            parameters = {**given, **meaning.parameters, **about}  # a ping-pong has two ranks, also in a large job
+            values = list(make_row(meaning.benchmark, meaning.kernel, row, columns, parameters, meaning.note))
+            for value in values:
+                expect_plausible(value)
+            yield from values
+
+
+def _find_exported(part: Text) -> Meaning | None:
+    """Returns the case of Steelyard that a comment of its own export names; None for what another tool wrote."""
+    for match, _ in part.match(_EXPORTED):
+        pairs = (word.partition("=") for word in match[3].split(", "))
+        given = {n: int(v) if v.isdecimal() and len(v) < 16 else v for n, equals, v in pairs if equals}
+        over_ranks = match[1] == "network.collectives"
+        return Meaning(match[1], match[2], given, BY_STEELYARD, "" if over_ranks else "median")
+    return None

@@ -1,0 +1,41 @@
+"""Values of ReFrame's tests, as its logs and its reports have them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from steelyard.importing.values import make_printed, spell
+from steelyard.model import Better
+from steelyard.model.foreign import ForeignValue
+
+COUNTS = {"num_tasks": "ranks", "num_tasks_per_node": "ranks_per_node", "num_cpus_per_task": "threads"}
+KNOWN = {"jobid", "ref", "lower", "upper", "unit", "units", *COUNTS}  # what is no variable in a line of a log
+_INFO = re.compile(
+    r"(?P<test>\S+)(?P<parameters>[^@]*?)(?: /\w+)?\s*(?: on | ?@)(?P<system>[^\s:]+):(?P<partition>[^\s+]+)"
+    r"(?:(?: using |\+)(?P<environment>.*))?"
+)
+LONGEST = 500  # letters of the name of a test with its parameters
+_NO_BOUND = {"", "None", "null", "none"}
+
+
+def make_case(
+    info: str, variable: str, value: str | float, unit: str, bounds: Sequence[str], started: str, counts: Mapping[str, str]
+) -> ForeignValue:  # fmt: skip
+    """Returns the value of a variable of a test. The host is the system with the partition.
+
+    `info` is "test %parameter=4 /hash @system:partition+environment" or "test on system:partition using environment". The
+    reference has a lower and an upper bound. If the unit has no direction, these bounds say which direction is better.
+    """
+    match = _INFO.fullmatch(info.strip()[:LONGEST])
+    if not match:
+        raise ValueError(f"'{info}' names no test, system and partition")
+    below, above = (str(bound) not in _NO_BOUND for bound in bounds)
+    better: Better | None = None if below == above or spell(unit) else "higher" if below else "lower"
+    given = re.findall(r"%([\w.]+)=(\S+)", match["parameters"])
+    parameters = {
+        "environment": match["environment"], **{name: int(w) if w.isdecimal() else w for name, w in given},
+        **{ours: int(counts[theirs]) for theirs, ours in COUNTS.items() if str(counts.get(theirs, "")).isdecimal()},
+    }  # fmt: skip
+    test = match["test"]
+    made = make_printed(f"reframe.{test}", test, variable, value, unit, "one run", parameters, better=better)
+    return replace(made, host=f"{match['system']}:{match['partition']}", started=started)

@@ -1,0 +1,295 @@
+"""The text of a file of another tool: parts below headings, tables, and pairs of names and values."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+from xml.etree.ElementTree import Element
+
+from steelyard.importing.json_and_xml import read_elements, read_objects
+from steelyard.importing.margins import (
+    remove_comment,
+    remove_indentation,
+    remove_labels,
+    remove_margin,
+    remove_markup,
+    remove_tags,
+    remove_wrapping,
+)
+from steelyard.importing.values import NUMBER
+
+OTHER_LINES = rf"(?!\s*{NUMBER.pattern}(?:\s|$))"  # lines between the rows of a table: their first word is no number
+GAP = re.compile(r"\s{2,}|\t+")
+_INDEX = re.compile(r"[0-9]{1,6}")
+_REMARK = re.compile(r"#|//|\(|<-|[←→★⚠]")  # begins a remark that somebody wrote behind a row
+_NUMBER_ENDS = re.compile(r"\d[.eE+-]*$")
+
+
+class Row(dict[str, str]):
+    """The words of a row by the names of its columns; `line` is its number in the file."""
+
+    line = 0
+
+    @classmethod
+    def of(cls, names: Sequence[str], words: Sequence[str], line: int) -> "Row":
+        """Returns the row of this line. ValueError for another number of words than of names."""
+        row = cls(zip(names, words, strict=True))
+        row.line = line
+        return row
+
+
+@dataclass(frozen=True)
+class Text:
+    """Lines of a file without their ends; `first` is the number of the first one.
+
+    `problems` collects sentences on rows that could not be read; the parts of a text share it. `cut` says that the last line has
+    no end, so it may be incomplete. `others` matches lines of other tools, which end a table.
+    """
+
+    lines: tuple[str, ...]
+    first: int = 1
+    problems: list[str] = field(default_factory=list)
+    cut: bool = False
+    others: re.Pattern[str] | None = None
+
+    @classmethod
+    def of(cls, content: str) -> "Text":
+        """Returns the text without colours, and without what launchers and build servers wrote before each line."""
+        plain = remove_tags(content)
+        return cls(tuple(remove_labels(plain.splitlines())), cut=not plain.rstrip(" \t").endswith("\n"))
+
+    def unquoted(self) -> "Text":
+        """Returns the text without the tags of HTML, the marks of quotes in a mail, and the ranks of a launcher."""
+        bare = map(remove_markup, self.lines) if "</" in self.whole or "<br>" in self.whole else self.lines
+        lines = tuple(remove_labels(list(map(remove_margin, bare))))
+        return self if lines == self.lines else replace(self, lines=lines)
+
+    def uncommented(self) -> "Text":
+        """Returns the text without the marks of comments."""
+        lines = tuple(map(remove_comment, self.lines))
+        return self if lines == self.lines else replace(self, lines=lines)
+
+    def unwrapped(self) -> "Text":
+        """Returns the text without the marks of strings, and without labels that nearly all lines have in common."""
+        lines = tuple(remove_wrapping(self.lines))
+        return self if lines == self.lines else replace(self, lines=lines)
+
+    def leveled(self) -> "Text":
+        """Returns the text without the indentation that all lines of a block between lines without indentation have."""
+        lines = tuple(remove_indentation(self.lines))
+        return self if lines == self.lines else replace(self, lines=lines)
+
+    @cached_property
+    def whole(self) -> str:
+        """All lines as one text."""
+        return "\n".join(self.lines)
+
+    def ended(self, *, strict: bool = False) -> "Text":
+        """Returns the text without a last line that has no end. It becomes a problem if it ends like a number, or if `strict`."""
+        if not self.cut or not self.lines:
+            return self
+        if not self.is_cut(len(self.lines) - 1) and strict:
+            self.problems.append(f"line {self.first + len(self.lines) - 1} has no end, so it may be incomplete")
+        return replace(self, lines=self.lines[:-1], cut=False)
+
+    def is_cut(self, at: int, before: str = "") -> bool:
+        """Returns whether the line of index `at` may lack digits, which becomes a problem.
+
+        The last line may if it has no end and ends like a number, unless a line `before` it has as many decimals.
+        """
+        line = self.lines[at]
+        if not self.cut or at < len(self.lines) - 1 or not _NUMBER_ENDS.search(line):
+            return False
+        if 0 < _decimals(line) == _decimals(before):
+            return False
+        self.problems.append(f"line {self.first + at} has no end, so it may be incomplete")
+        return True
+
+    def rewrite(self, pattern: str, by: str) -> "Text":
+        """Returns the text with `by` instead of each match. "^" matches at each line. The number of lines must stay the same."""
+        return replace(self, lines=tuple(re.sub(pattern, by, self.whole, flags=re.MULTILINE).split("\n")))
+
+    def refuse(self, pattern: str, sentence: str) -> None:
+        """Adds a problem with the sentence, at the first line, if the pattern is found."""
+        if re.search(pattern, self.whole, re.MULTILINE):
+            self.problems.append(f"line {self.first}: {sentence}")
+
+    @contextmanager
+    def row(self, place: int) -> Iterator[None]:
+        """Turns an error in the row of line `place` into a problem, so that the next row can be read."""
+        try:
+            yield
+        except (ValueError, LookupError) as error:
+            self.problems.append(f"line {place}: {error}{' is missing or unknown' * isinstance(error, KeyError)}")
+
+    def find(self, pattern: str, default: str = "") -> str:
+        """Returns the first group that the first match has (or the whole match), else `default`. "^" matches at each line.
+
+        A match that ends with the last line may lack digits (`is_cut`), and is none then.
+        """
+        match = re.search(pattern, self.whole, re.MULTILINE)
+        if match and self.cut and match.end() == len(self.whole) and self.is_cut(len(self.lines) - 1):
+            return default
+        return next((group for group in match.groups() if group is not None), match[0]).strip() if match else default
+
+    def integer(self, pattern: str) -> int | None:
+        """Returns the first group of the first match as a number; None without a match, and for no integer."""
+        digits = self.find(pattern).replace(",", "")
+        return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else None
+
+    def integers(self, **patterns: str) -> dict[str, int]:
+        """Returns parameters by their names: the first group of the first match of each pattern that matches."""
+        present = {name: self.integer(pattern) for name, pattern in patterns.items()}
+        return {name: number for name, number in present.items() if number is not None}
+
+    def words(self, **patterns: str) -> dict[str, str]:
+        """Returns parameters by their names as text, without those that are not found."""
+        present = {name: self.find(pattern) for name, pattern in patterns.items()}
+        return {name: word for name, word in present.items() if word}
+
+    def match(self, pattern: str) -> Iterator[tuple[re.Match[str], int]]:
+        """Yields the matches at the begin of lines, with the numbers of the lines, but none that may lack digits (`is_cut`)."""
+        wanted, before = re.compile(pattern), ""
+        for place, line in enumerate(self.lines, self.first):
+            match = wanted.match(line)
+            if match and not (match.end() == len(line) and self.is_cut(place - self.first, before)):
+                before = line
+                yield match, place
+
+    def fit(self, names: Sequence[str], pattern: str, ending: str = "") -> Iterator[Row]:
+        """Yields the lines that match as rows with these names; a line with another number of words becomes a problem.
+
+        `ending` is a word that may end a row.
+        """
+        before = ""
+        for match, place in self.match(pattern):
+            words = match.string.split()
+            words = words[:-1] if ending and words[-1].endswith(ending) else words
+            if self.is_cut(place - self.first, before):
+                return
+            before = match.string
+            if len(words) == len(names):
+                yield Row.of(names, words, place)
+            else:
+                self.refuse_row(place, words, names)
+
+    def refuse_row(self, place: int, words: Sequence[object], names: Sequence[object]) -> None:
+        """Says that a row does not fit the names of its columns."""
+        self.problems.append(f"line {place} has {len(words)} columns, but its heading has {len(names)}")
+
+    def parts(self, heading: str) -> Iterator[tuple[re.Match[str], "Text"]]:
+        """Yields each heading, which begins a line, with the lines from it up to the next one."""
+        heads = [(match, place - self.first) for match, place in self.match(heading)]
+        ends = [*(at for _, at in heads[1:]), len(self.lines)]
+        for (match, at), end in zip(heads, ends, strict=False):  # without a heading there is one end too many
+            cut = self.cut and end == len(self.lines)
+            yield match, replace(self, lines=self.lines[at:end], first=self.first + at, cut=cut)
+
+    def parts_or_whole(self, heading: str) -> "list[tuple[re.Match[str] | None, Text]]":
+        """Returns what stands before the first heading, the end of another run or the whole text, and what `parts` yields."""
+        heads = [*self.parts(heading)]
+        before = len(self.lines) if not heads else heads[0][1].first - self.first
+        start = replace(self, lines=self.lines[:before], cut=self.cut and not heads)
+        return [*([(None, start)] if before else []), *heads]
+
+    def runs(self, heading: str) -> Iterator["Text"]:
+        """Yields the runs in a file: what stands before the first heading, and each heading with the lines up to the next."""
+        starts = sorted({self.first, *(place for _, place in self.match(heading))})
+        ends = [*starts[1:], self.first + len(self.lines)]
+        for start, end in zip(starts, ends, strict=True):
+            cut = self.cut and end == ends[-1]
+            yield replace(self, lines=self.lines[start - self.first : end - self.first], first=start, cut=cut)
+
+    def split_tables(self, heading: str, row: str) -> Iterator["Text"]:
+        """Yields each table with the lines since the last row of the table before it, so that no parameters are inherited."""
+        heads = [place - self.first for _, place in self.match(heading)]
+        ends = [
+            max(at for at in range(a, b) if at == a or re.match(row, self.lines[at])) + 1 for a, b in pairwise(heads)
+        ]
+        for start, end in pairwise([0, *ends, len(self.lines)]):
+            cut = self.cut and end == len(self.lines)
+            yield replace(self, lines=self.lines[start:end], first=self.first + start, cut=cut)
+
+    def before(self, part: "Text", after: str, most: int = 40) -> str:
+        """Returns up to `most` lines before a part, without those up to the last match of `after`, which end another run."""
+        lines = self.lines[max(0, part.first - self.first - most) : part.first - self.first]
+        ends = [at for at, line in enumerate(lines, 1) if re.search(after, line)]
+        return "\n".join(lines[ends[-1] if ends else 0 :])
+
+    def tables(
+        self, heading: str, *, gap: bool = False, skip: str = "", row: str = NUMBER.pattern
+    ) -> Iterator[list[Row]]:
+        """Yields the rows of each table whose heading line matches, blanks and "#" before it removed from the names.
+
+        The columns are the words of the heading; with `gap`, two blanks separate them. The first word of a row matches `row`, by
+        default a number. Lines that match `skip` may stand between rows of growing sizes. A remark behind a row is left out.
+        A row that does not fit the heading ends the table and becomes a problem. The next heading ends it, too.
+        """
+        for _, part in self.parts(rf"\s*{heading}"):
+            line = part.lines[0].strip().lstrip("#").strip()
+            names = GAP.split(line) if gap else line.split()
+            if twice := [name for name, times in Counter(names).items() if times > 1]:
+                self.problems.append(f"line {part.first} names the column '{twice[0]}' twice")
+                continue
+            if rows := list(part._rows(names, skip, re.compile(row))):
+                yield rows
+
+    def _rows(self, names: list[str], skip: str, row: re.Pattern[str]) -> Iterator[Row]:
+        before, last, gap = "", -math.inf, False
+        double = len(self.lines) > 1 and not self.lines[1].strip()  # an empty line stands behind each line
+        for at in range(1, len(self.lines)):
+            empty = not self.lines[at].strip()
+            if (skip and re.match(skip, self.lines[at])) or (double and empty and self.lines[at - 1].strip()):
+                if self.others and self.others.search(self.lines[at]):
+                    return
+                gap = gap or not empty
+                continue
+            words = self.lines[at].split()
+            if len(words) > len(names) and _REMARK.match(words[len(names)]):
+                words = words[: len(names)]
+            if not words or not row.fullmatch(words[0]) or self.is_cut(at, before):
+                return
+            if len(words) != len(names):
+                self.refuse_row(self.first + at, words, names)
+                return
+            if NUMBER.fullmatch(words[0]):
+                if gap and (
+                    float(words[0]) < last or not _are_alike(words, before.split())
+                ):  # the rows of another table
+                    return
+                last, gap = float(words[0]), False
+            before = self.lines[at]
+            yield Row.of(names, words, self.first + at)
+
+    def pairs(self, separator: str = "[:=]") -> dict[str, str]:
+        """Returns names and values of lines of the form "name: value"; the first value of a name counts."""
+        pairs: dict[str, str] = {}
+        for at, line in enumerate(self.lines):
+            name, *rest = re.split(separator, line.strip(), maxsplit=1)
+            if rest and rest[0] and not self.is_cut(at):
+                pairs.setdefault(name.strip(), rest[0].strip())
+        return pairs
+
+    def xml(self, tag: str) -> Iterator[Element]:
+        """Yields the elements of XML with this name. ValueError if one is damaged."""
+        return read_elements(self.whole, tag)
+
+    def objects(self, strict: bool = False) -> Iterator[Any]:
+        """Yields the JSON objects whose "{" begins a line. Doubled keys: the first value, or with `strict` equal ones."""
+        return read_objects(self.whole, self.problems, strict)
+
+
+def _are_alike(words: Sequence[str], before: Sequence[str]) -> bool:
+    """Returns whether the numbers of two rows have as many decimals in each column."""
+    numbers = [pair for pair in zip(words, before, strict=False) if all(map(NUMBER.fullmatch, pair))]
+    return all(_decimals(word) == _decimals(other) for word, other in numbers)
+
+
+def _decimals(line: str) -> int:
+    """Returns the number of characters behind the point of the last number."""
+    return len(re.split(r"[\s,;]", line)[-1].partition(".")[2])

@@ -1,0 +1,66 @@
+"""Writes what was read as runs: all of them, or none."""
+
+import re
+import shutil
+import signal
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from steelyard import files
+from steelyard.importing.collecting import Collection
+from steelyard.importing.grouping import Group
+from steelyard.importing.run_folder import describe_machine, write_run
+from steelyard.importing.streams import Unread
+from steelyard.machine.system_file import SystemFile
+from steelyard.model import Imported
+from steelyard.signals import handled
+
+UNREAD = "unread.txt"
+LONGEST = 80  # letters of the name of a run
+
+
+def name_runs(groups: Sequence[Group], name: str, system: SystemFile | None) -> list[str]:
+    """Returns the names of the runs: of host or system, date and folders; with `name` in front of them if there are several."""
+    machine = system and system.name
+    own = ["-".join(filter(None, (g.host or machine or "", g.date.replace("-", ""), g.label))) for g in groups]
+    if name and len(groups) == 1:
+        return [name]
+    plain = [re.sub(r"[^\w.-]+", "-", "-".join(filter(None, (name, text))), flags=re.ASCII) for text in own]
+    return [text.strip("-._")[:LONGEST] or "imported" for text in plain]
+
+
+def write_runs(
+    runs: Path, groups: Sequence[Group], names: Sequence[str], system: SystemFile | None, command: Sequence[str],
+    collection: Collection,
+) -> list[Path]:  # fmt: skip
+    """Writes a run for each group, and returns their folders. After an error or a signal none of them stays.
+
+    A list of what was not read goes into the first run.
+    """
+    written: list[Path] = []
+    interrupts: list[int] = []
+    with handled((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), lambda number, frame: interrupts.append(number)):
+        try:
+            for group, name in zip(groups, names, strict=True):
+                imported = Imported(tools=group.tools, files=group.files, values=tuple(group.values))
+                machine = describe_machine(group.host, system)
+                written.append(write_run(runs, name, machine, group.started, imported, command))
+                if interrupts:
+                    raise KeyboardInterrupt
+            if collection.unread or collection.partly:
+                files.write(written[0] / UNREAD, "The list of files that were not read", list_unread(collection))
+        except BaseException:
+            for folder in written:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
+    return written
+
+
+def list_unread(collection: Collection) -> str:
+    """Returns a line for each file that was not read, or only in part: its name, a tab, and the reason."""
+    rows: Iterable[Unread] = (*collection.unread, *collection.partly)
+    return "".join(f"{_one_line(row.name)}\t{_one_line(row.reason)}\n" for row in rows)
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"[\t\n\r]", lambda match: repr(match[0])[1:-1], text)

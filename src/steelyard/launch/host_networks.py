@@ -1,0 +1,90 @@
+"""Asks every host of a run for its network: a launch starts one small program on each, as it starts the ranks of a case."""
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from steelyard import machine as machines
+from steelyard import user_cache
+from steelyard.errors import MachineFailed
+from steelyard.launch import local
+from steelyard.launch.scheduler import launcher
+from steelyard.machine.host_network import program
+from steelyard.machine.network import fold_hosts, make_network
+from steelyard.model import Host, Machine, Network, Site
+from steelyard.mpi import Job
+from steelyard.programs import NoAnswer, ask
+
+SECONDS = 30.0  # until all hosts have answered; a launcher needs about 1 s, over many hosts some more
+_MOST = 64 << 20  # bytes of all answers
+# Python 3.8 or later: this one where the hosts see it, else that of the host. The folder stands last in the path, so that its
+# other files do not replace modules of the standard library.
+_SCRIPT = """#!/bin/sh
+for python in {python} python3; do
+  command -v "$python" >/dev/null 2>&1 || continue
+  exec "$python" -B -c 'import sys; sys.path.append(sys.argv[1]); from host_network import program; program.main()' {folder}
+done
+echo "{mark}-missing"
+"""
+
+
+def describe_networks(site: Site, machine: Machine) -> tuple[Network, ...]:
+    """Returns the networks of all hosts of the run, in their order; equal ones once. Does not raise: a reason says what failed.
+
+    Without hosts or without an MPI, the networks are those that the machine already has.
+    """
+    if not machine.hosts or not site.mpis:
+        return machine.networks
+    try:
+        output = _start(site, machine)
+    except (NoAnswer, MachineFailed, OSError) as problem:
+        reason = f"the launcher {site.launcher} could not start a program on the hosts: {problem}"
+        return (Network(hosts=tuple(host.name for host in machine.hosts), reason=reason),)
+    return read_answers(output, machine.hosts)
+
+
+def read_answers(output: str, hosts: tuple[Host, ...]) -> tuple[Network, ...]:
+    """Returns the networks of the hosts from the lines that they printed; rank n was on host n."""
+    answers = dict(filter(None, map(program.unpack, output.splitlines())))
+    missing = f"{program.MARK}-missing" in output
+    why = "no Python 3.8 or later was found on the host" if missing else "the host did not answer"
+    return fold_hosts(_network(host.name, rank, answers, why) for rank, host in enumerate(hosts))
+
+
+def _network(host: str, rank: int, answers: Mapping[int, object], why: str) -> Network:
+    if rank not in answers:
+        return Network(hosts=(host,), reason=why)
+    try:
+        return make_network(host, answers[rank])
+    except ValueError as error:
+        return Network(hosts=(host,), reason=f"the answer of the host cannot be read ({error})")
+
+
+def _start(site: Site, machine: Machine) -> str:
+    """Returns what one process on each host printed."""
+    job = Job(
+        program=_script(),
+        ranks=len(machine.hosts),
+        mpi=next(iter(site.mpis.values())),
+        hosts=machine.hosts,
+        ranks_per_node=1,
+        extra=site.extra,
+    )
+    starter = launcher(site.launcher)
+    environment = starter.environment(job, local.environment(machine))
+    return ask(starter.argv(job), SECONDS, environment=environment, most=_MOST).stdout
+
+
+def _script() -> Path:
+    """Returns the file that the hosts start. It lies beside the programs of the benchmarks, which all hosts see."""
+    folder = Path(machines.__file__).parent
+    text = _SCRIPT.format(python=shlex.quote(sys.executable), folder=shlex.quote(str(folder)), mark=program.MARK)
+    path = user_cache.inside("network") / "describe.sh"
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        written = path.with_suffix(f".{os.getpid()}")
+        written.write_text(text, encoding="utf-8")
+        written.chmod(0o755)
+        written.replace(path)
+    return path

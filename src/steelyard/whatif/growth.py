@@ -1,0 +1,119 @@
+"""How the cost of a disturbance grows along a sweep: a line through the undisturbed time, as far as it fits."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from steelyard.units import percent, quantity, significant
+from steelyard.whatif.answer import Prediction
+from steelyard.whatif.question import Point
+
+LINEAR = 0.05  # relative deviation of a point from a line that still counts as linear
+EXACT = 0.0005  # deviation that is none
+FEWEST = 3  # points of a line that is called linear
+
+Disturbed = tuple[Prediction, float]  # with the undisturbed time in s
+Sweep = Sequence[Disturbed]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The extra time in s is `slope` · x up to `until`, within `deviation` of that line. `beyond`: the sweep goes on."""
+
+    slope: float
+    until: float
+    deviation: float
+    beyond: bool
+
+
+def fit(points: Sequence[tuple[float, float, float]]) -> Growth | None:
+    """Returns the line through the origin that fits the most of the first points (x, y, half of the interval of y).
+
+    The slope is that of least squares of the relative deviations, their mean. A point fits if it lies within `LINEAR`, or if its
+    interval contains the line. None if fewer than `FEWEST` points fit, or nothing grows.
+    """
+    ordered = sorted(point for point in points if point[0] > 0)
+    for count in range(len(ordered), FEWEST - 1, -1):
+        first = ordered[:count]
+        slope = sum(y / x for x, y, _ in first) / count
+        if slope <= 0:
+            continue
+        away = [abs(y - slope * x) for x, y, _ in first]
+        if all(d <= max(LINEAR * slope * x, half) for d, (x, _, half) in zip(away, first, strict=True)):
+            deviation = max(d / (slope * x) for d, (x, *_) in zip(away, first, strict=True))
+            return Growth(slope, first[-1][0], deviation, count < len(ordered))
+    return None
+
+
+def list_lines(
+    sweep: Iterable[T], point: Callable[[T], Point], same: Callable[[Point], Point], value: Callable[[Point], float]
+) -> list[list[T]]:
+    """Returns the points of a sweep that differ in `value` alone, in its order: those that are the same after `same`."""
+    lines: dict[Point, list[T]] = {}
+    for one in sweep:
+        lines.setdefault(same(point(one)), []).append(one)
+    several = [line for line in lines.values() if len({value(point(one)) for one in line}) > 1]
+    return [sorted(line, key=lambda one: value(point(one))) for line in several]
+
+
+def sentences(sweep: Sweep, ranks: int) -> Iterator[str]:
+    """States whether the time grows linearly with the time-out and with the probability of loss, and what one rank costs."""
+    lossy = [(p, base) for p, base in sweep if p.point.loss.probability]
+    for line in _costliest(lossy, lambda p: replace(p, loss=replace(p.loss, rto=0.0)), lambda p: p.loss.rto):
+        if found := fit(_points(line, lambda p: p.loss.rto)):
+            yield _sentence("the time-out", found, 1e-3, "1 ms of time-out", lambda x: quantity(x, "s", 3))
+    for line in _costliest(lossy, without_loss, lambda p: p.loss.probability):
+        if found := fit(_points(line, lambda p: p.loss.probability)):
+            yield _sentence("the probability of loss", found, 1e-3, "0.1 % of loss", lambda x: percent(x, 2))
+    noisy = [(p, base) for p, base in sweep if p.point.noise.duration]
+    lines = _costliest(noisy, lambda p: replace(p, noise=replace(p.noise, duration=0.0)), lambda p: p.noise.duration)
+    for line in lines:
+        if found := fit(_points(line, lambda p: p.noise.duration)):
+            each = "10 us of interruption"
+            yield _sentence("the length of an interruption", found, 1e-5, each, lambda x: quantity(x, "s", 3))
+    yield from _one_rank(lossy or noisy, ranks)
+
+
+def _sentence(what: str, found: Growth, step: float, words: str, text: Callable[[float], str]) -> str:
+    adds = f"{words} adds {quantity(found.slope * step, 's')}"
+    if found.beyond:
+        return f"Up to {text(found.until)}, the time grows linearly with {what}: {adds}. Beyond, the waits overlap."
+    fits = "on" if found.deviation < EXACT else f"within {percent(found.deviation, 1)} of"
+    return f"The time grows linearly with {what}: {adds} (all points lie {fits} this line)."
+
+
+def _one_rank(sweep: Sweep, ranks: int) -> Iterator[str]:
+    """Compares the cost of the fewest affected ranks with the cost of all ranks, under the same condition."""
+    at_least_one = [pair for pair in sweep if round(pair[0].point.affected * ranks) > 0]
+    for line in _costliest(at_least_one, lambda p: replace(p, affected=1.0), lambda p: p.affected):
+        few, every = (line[0], line[-1])
+        count = round(few[0].point.affected * ranks)
+        extra = [p.time - base for p, base in (few, every)]
+        if every[0].point.affected == 1 and count < ranks and extra[1] > 0:
+            who = "One affected rank adds" if count == 1 else f"{count} affected ranks add"
+            times = f"{_times(few)} instead of {_times(every)} times the undisturbed time"
+            yield f"{who} {percent(extra[0] / extra[1])} of the time that all {ranks} ranks add: {times}."
+
+
+def _times(pair: Disturbed) -> str:
+    return significant(pair[0].time / pair[1], 3)
+
+
+def without_loss(point: Point) -> Point:
+    """Returns the point with the probability 0 of loss."""
+    return replace(point, loss=replace(point.loss, probability=0.0))
+
+
+def _costliest(sweep: Sweep, same: Callable[[Point], Point], value: Callable[[Point], float]) -> list[list[Disturbed]]:
+    """Returns the line with the greatest times (see `list_lines`), if there is one."""
+    lines = list_lines(sweep, lambda pair: pair[0].point, same, value)
+    return sorted(lines, key=lambda line: -max(p.time / base for p, base in line))[:1]
+
+
+def _points(line: Sweep, x: Callable[[Point], float]) -> list[tuple[float, float, float]]:
+    points = []
+    for p, base in line:
+        half = 0.0 if p.low is None or p.high is None else (p.high - p.low) / 2
+        points.append((x(p.point), p.time - base, half))
+    return points

@@ -1,0 +1,375 @@
+"""Any number of sides: runs, groups whose spread is their uncertainty, and published systems; calls over the whole page."""
+
+import json
+import math
+import random
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from builders import evaluation, message, triad
+from folders import GOLDEN
+from steelyard.command_line import cli
+from steelyard.compare.compared_sides import NOT_JUDGED, OtherSide, SidesComparison, list_slower
+from steelyard.compare.runs import compare
+from steelyard.compare.side import LaunchTime, Side, SideCase, SideRun, reduce_run
+from steelyard.compare.sides import compare_sides
+from steelyard.errors import UsageError
+from steelyard.model import Evaluation, Scalar, Value
+from steelyard.records import RunFolder
+from steelyard.report import sides_screen, sides_tables
+from steelyard.report.sides_totals import write_letters
+from steelyard.statistics.difference.blocks import SMALLEST_OF_ALL
+from steelyard.statistics.samples.launches import RUN_SPREAD, USUAL_SPREAD
+
+Times = Mapping[str, Sequence[float]]  # benchmark → logarithms of seconds of the launches of its case
+
+
+def side_case(benchmark: str, logs: Sequence[float], **parameters: Scalar) -> SideCase:
+    times = tuple(LaunchTime(launch=n, began=100.0 * n, log_seconds=log, disturbed=False) for n, log in enumerate(logs))
+    value = Value(math.exp(-float(np.mean(logs))), "B/s", None, None, "higher")
+    return SideCase(
+        benchmark=benchmark, kernel="k", parameters={"threads": 1, **parameters}, kind="memory", metrics={"rate": value},
+        level="CLEAN", work="byte", times=times,
+    )  # fmt: skip
+
+
+def side_run(name: str, cases: Sequence[SideCase], version: str = "1") -> SideRun:
+    return SideRun(
+        run=name, path=f"runs/{name}", started="2026-11-20T12:00:00+00:00", finished=True, machine=None,
+        facts={"version": {"steelyard": version}}, round_seconds={}, cases=tuple(cases),
+    )  # fmt: skip
+
+
+def one(name: str, times: Times) -> Side:
+    return Side(name=name, kind="run", runs=(side_run(name, [side_case(b, logs) for b, logs in times.items()]),))
+
+
+def group(name: str, runs: Sequence[Times]) -> Side:
+    members = (side_run(f"{name}{n}", [side_case(b, logs) for b, logs in r.items()]) for n, r in enumerate(runs))
+    return Side(name=name, kind="group", runs=tuple(members))
+
+
+def published(name: str, rate: float) -> Side:
+    case = replace(side_case("memory.a", [0.0]), times=(), level="FOREIGN", statistic="best of 10", work="")
+    case = replace(case, metrics={"rate": Value(rate, "B/s", None, None, "higher")})
+    return Side(name=name, kind="published", runs=(side_run(name, [case]),))
+
+
+# --------------------------------------------------------------------------- closed forms
+
+OLD, NEW = [0.0, 0.05, -0.03, 0.02], [0.2, 0.26, 0.17, 0.22, 0.24]
+
+
+def test_the_interval_of_a_group_follows_from_the_spread_of_its_runs() -> None:
+    """Two groups: t of the variance of the runs, a side weighed by 1 / runs². Launches of a run, which agree, do not count."""
+    old, new = (group(name, [{"memory.a": [x, x]} for x in logs]) for name, logs in (("old", OLD), ("new", NEW)))
+    (total,) = compare_sides([old, new]).others[0].benchmarks
+    trace, trace_of_square = (sum((len(x) - 1) / len(x) ** power for x in (OLD, NEW)) for power in (2, 4))
+    variance = sum(np.var(x) / len(x) for x in (OLD, NEW)) / trace + USUAL_SPREAD**2
+    half = stats.t.ppf(0.975, trace**2 / trace_of_square) * math.sqrt(variance * (1 / 4 + 1 / 5))
+    difference = np.mean(NEW) - np.mean(OLD)
+    assert (total.low, total.high) == pytest.approx((math.exp(difference - half), math.exp(difference + half)))
+    assert total.call == "SLOWER"
+
+
+def test_a_run_beside_a_group_has_a_variance_of_its_own() -> None:
+    """Welch's t: launches of a run and runs of a group scatter differently; one run does not show how other runs differ."""
+    (total,) = (
+        compare_sides([one("a", {"memory.a": OLD}), group("b", [{"memory.a": [x]} for x in NEW])]).others[0].benchmarks
+    )
+    parts = [np.var(x, ddof=1) / len(x) for x in (OLD, NEW)]
+    freedom = sum(parts) ** 2 / (parts[0] ** 2 / 3 + parts[1] ** 2 / 4)
+    error = math.sqrt(sum(parts) + USUAL_SPREAD**2 * (1 / 4 + 1 / 5))
+    half = math.hypot(stats.t.ppf(0.975, freedom) * error, stats.norm.ppf(0.975) * RUN_SPREAD)
+    assert math.log(total.high or 1.0) == pytest.approx(np.mean(NEW) - np.mean(OLD) + half)
+
+
+def test_p_values_are_corrected_over_all_sides_and_tables() -> None:
+    """Holm over three sides, times two tables: benchmarks, and cases; with one benchmark there are no classes."""
+    shifts = {"b": 0.09, "c": 0.2, "d": 0.05}
+    base = one("a", {"memory.a": OLD})
+    others = [one(name, {"memory.a": [x + shift for x in OLD]}) for name, shift in shifts.items()]
+    squares = 2 * np.var(OLD) * len(OLD)
+    error = math.sqrt((squares / 6 + USUAL_SPREAD**2) / 2)
+    raw = [
+        sum(stats.t.cdf((sign * SMALLEST_OF_ALL - shift) / error, 6) for sign in (1, -1)) for shift in shifts.values()
+    ]
+    expected, greatest = {}, 0.0
+    for rank, (p, name) in enumerate(sorted(zip(raw, shifts, strict=True))):
+        greatest = max(greatest, (3 - rank) * p)
+        expected[name] = min(1.0, 2 * min(1.0, greatest))
+    compared = compare_sides([base, *others])
+    found = {compared.title(o.letter).name: o.benchmarks[0].p for o in compared.others}
+    assert found == pytest.approx(expected)
+
+
+def test_two_runs_have_the_same_benchmarks_and_classes_as_among_many_sides() -> None:
+    cases = [triad(1e10 * n, elements=1_000_000 * n, spread=0.01) for n in range(1, 5)] + [message(1e-6)]
+    others = [triad(8e9 * n, elements=1_000_000 * n) for n in range(1, 5)] + [message(1.1e-6)]
+    a, b = evaluation(cases), evaluation(others)
+    b = replace(b, run=replace(b.run, id="b"))
+    two = compare(a, b)
+    sides = [Side(name=e.run.id, kind="run", runs=(reduce_run(e),)) for e in (a, b)]
+    (other,) = compare_sides(sides).others
+    for of_two, of_many in ((two.wholes, other.benchmarks), (two.classes, other.classes)):
+        assert [(w.name, w.cases) for w in of_two] == [(t.name, t.cases) for t in of_many]
+        for w, t in zip(of_two, of_many, strict=True):
+            assert (w.ratio, w.low, w.high) == pytest.approx((t.ratio, t.low, t.high))
+
+
+def test_a_mix_has_the_ratio_of_total_times_and_an_interval_that_is_not_narrower() -> None:
+    """Cases that take 1, 2 and 6 times as long: a mix of equal times takes 3 times as long, the mean ratio is 12^(1/3)."""
+    logs = [0.0, 0.02, -0.02]
+    a = [side_case("memory.a", logs, threads=n) for n in (1, 2, 3)]
+    b = [side_case("memory.a", [x + math.log(n) for x in logs], threads=t) for t, n in ((1, 1), (2, 2), (3, 6))]
+    sides = [Side(name=n, kind="run", runs=(side_run(n, cases),)) for n, cases in (("a", a), ("b", b))]
+    (total,) = compare_sides(sides, with_mix=True).others[0].benchmarks
+    assert total.mix is not None
+    assert (total.mix.ratio, total.ratio) == pytest.approx((3.0, 12 ** (1 / 3)))
+    assert total.mix.high / total.mix.low >= (total.high or 0.0) / (total.low or 1.0) * 0.999
+    assert total.mix.low < 3.0 < total.mix.high
+
+
+# --------------------------------------------------------------------------- properties
+
+
+def drawn(seed: int, sides: int, benchmarks: int = 6, shift: float = 0.0) -> list[Side]:
+    """Runs of one machine, four launches each; block effects are shared by all benchmarks. The last run is slower by `shift`."""
+    chance = np.random.default_rng(seed)
+    runs = []
+    for number in range(sides):
+        shared = chance.normal(0, 0.01, 4)
+        late = shift if number == sides - 1 else 0.0
+        runs.append({f"memory.{n}": (shared + chance.normal(0, 0.01, 4) + late).tolist() for n in range(benchmarks)})
+    return [one(f"r{number}", times) for number, times in enumerate(runs)]
+
+
+def by_name(compared: SidesComparison) -> dict[str, OtherSide]:
+    return {compared.title(o.letter).name: replace(o, letter="") for o in compared.others}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_order_of_the_other_sides_does_not_change_the_calls(seed: int) -> None:
+    first, *others = drawn(seed, 5, shift=0.12)
+    shuffled = random.Random(seed).sample(others, len(others))
+    assert by_name(compare_sides([first, *others])) == by_name(compare_sides([first, *shuffled]))
+
+
+def test_equal_sides_are_called_different_on_5_of_100_pages_at_most() -> None:
+    """30 pages of five equal runs: a rate of 0.25 is found with probability 0.99. The same pages show a side of 15 %."""
+    pages = [compare_sides(drawn(seed, 5)) for seed in range(30)]
+    assert sum(bool(list_slower(page)) for page in pages) <= 3
+    late = [compare_sides(drawn(seed, 5, shift=0.15)) for seed in range(5)]
+    assert sum(any(text.startswith("e:") for text in list_slower(page)) for page in late) >= 4
+
+
+def test_3_percent_between_groups_of_five_runs_that_scatter_by_half_a_percent_are_found() -> None:
+    """The power is 0.89 (400 draws); 20 draws find a power of 0.5 with probability 0.98. Equal groups of such runs are SAME."""
+    chance = np.random.default_rng(3)
+
+    def call(shift: float) -> str:
+        old, new = ([{"memory.a": [x, x]} for x in chance.normal(s, 0.005, 5)] for s in (0.0, shift))
+        return compare_sides([group("old", old), group("new", new)]).others[0].benchmarks[0].call
+
+    assert sum(call(math.log(1.03)) == "SLOWER" for _ in range(20)) >= 15
+    assert sum(call(0.0) == "SAME" for _ in range(20)) >= 18
+
+
+def test_a_case_needs_three_launches_or_two_runs_for_a_call() -> None:
+    def counts(side: Side, base: Side) -> Mapping[str, int]:
+        return compare_sides([base, side]).others[0].counts
+
+    few, many = {"memory.a": [0.0, 0.001]}, {"memory.a": [0.0, 0.001, 0.002]}
+    slow = {name: [x + 1.0 for x in logs] for name, logs in many.items()}
+    assert counts(one("b", slow), one("a", few))["UNCLEAR"] == 1
+    assert counts(one("b", slow), one("a", many))["SLOWER"] == 1
+    assert counts(group("b", [slow, slow]), group("a", [few, few]))["SLOWER"] == 1
+
+
+# --------------------------------------------------------------------------- like with like
+
+
+def test_the_page_says_in_which_condition_sides_differ() -> None:
+    logs = [0.0, 0.01, 0.02]
+    a = [side_case("memory.a", logs, stores="ordinary"), side_case("memory.b", logs, elements=100, toolchain="gcc")]
+    b = [side_case("memory.a", logs, stores="streaming"), side_case("memory.b", logs, elements=300, toolchain="clang")]
+    sides = [Side(name=n, kind="run", runs=(side_run(n, cases, v),)) for n, cases, v in (("a", a, "1"), ("b", b, "2"))]
+    (other,) = compare_sides(sides).others
+    text = " ".join(other.conditions)
+    assert "Different versions of Steelyard measured a (1) and b (2)." in text
+    assert "although these parameters differ: stores (ordinary and streaming), toolchain (gcc and clang)" in text
+    assert "have different sizes" in text
+    assert [t.name for t in other.benchmarks] == ["memory.a", "memory.b"]
+
+
+def test_parameters_that_have_no_common_value_are_not_compared_and_named() -> None:
+    logs = [0.0, 0.01, 0.02]
+    a = [side_case("memory.a", logs, threads=t, stores=s) for t, s in ((1, "x"), (2, "x"))]
+    b = [side_case("memory.a", logs, threads=t, stores=s) for t, s in ((4, "y"), (8, "z"))]
+    sides = [Side(name=n, kind="run", runs=(side_run(n, cases),)) for n, cases in (("a", a), ("b", b))]
+    (other,) = compare_sides(sides).others
+    assert (other.benchmarks, other.only_baseline, other.only_side) == ((), 2, 2)
+    assert "memory.a is compared with b, since these parameters differ: threads (1, 2 and 4, 8)" in other.conditions[1]
+
+
+def test_a_published_value_has_a_ratio_but_no_call() -> None:
+    sides = [one("a", {"memory.a": [0.0, 0.01, 0.02]}), published("system", 0.5), published("twice", 2.0)]
+    slower, faster = compare_sides(sides, with_rows=True).others
+    assert [t.call for o in (slower, faster) for t in o.benchmarks] == [NOT_JUDGED] * 2
+    assert (slower.benchmarks[0].ratio, faster.benchmarks[0].ratio) == pytest.approx((1.98, 0.495), rel=0.01)
+    assert (
+        slower.benchmarks[0].why
+        == "Steelyard did not measure the published or imported values, so no call is possible."
+    )
+    assert [t for t in slower.conditions if t.startswith("system: ") and "best of 10" in t]
+    assert compare_sides(sides[1:]).others[0].benchmarks[0].ratio == pytest.approx(0.25)
+    assert list_slower(compare_sides(sides)) == []
+
+
+def test_runs_without_a_common_case_are_compared_to_nothing() -> None:
+    compared = compare_sides([one("a", {"memory.a": OLD}), one("b", {"memory.b": OLD})])
+    (other,) = compared.others
+    assert (other.benchmarks, sum(other.counts.values())) == ((), 0)
+    assert "have no case in common" in other.conditions[0]
+
+
+# --------------------------------------------------------------------------- the command
+
+
+def written(folder: Path, name: str, made: Evaluation) -> str:
+    about = {"versions": dict(made.run.versions)}
+    run_folder = RunFolder.create(folder, made.run.machine, made.run.plan, about, name)
+    for record in made.run.records:
+        run_folder.append(record)
+    run_folder.finish({})
+    run_folder.close()
+    return name
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    tmp_path = tmp_path_factory.mktemp("runs")
+    for number, rate in enumerate((1e10, 1.01e10, 7e9, 7.1e9, 6.9e9)):
+        results = [triad(rate * n, elements=1_000_000 * n) for n in range(1, 4)] + [message(1e-6)]
+        written(tmp_path, f"r{number}", evaluation(results))
+    return tmp_path
+
+
+def steelyard(runs: Path, *words: str) -> int:
+    return int(cli.app(["compare", *words, "--runs", str(runs)], standalone_mode=False) or 0)
+
+
+def test_the_command_takes_runs_groups_and_a_baseline(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert steelyard(runs, "r0", "r1", "--group", "slow=r[234]", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(s["letter"], s["name"], len(s["runs"])) for s in found["sides"]] == [
+        ("a", "r0", 1),
+        ("b", "r1", 1),
+        ("c", "slow", 3),
+    ]
+    calls = {o["letter"]: {t["name"]: t["call"] for t in o["benchmarks"]} for o in found["others"]}
+    assert calls["c"]["memory.stream"] == "SLOWER"
+    assert calls["b"]["memory.stream"] != "SLOWER"
+    assert {len(row["cells"]) for row in found["rows"]} == {3}
+    assert (
+        steelyard(runs, "r0", "--group", "slow=r[234]", "--baseline", "slow", "--json", "--only", "memory.stream") == 0
+    )
+    found = json.loads(capsys.readouterr().out)
+    assert found["sides"][0]["name"] == "slow"
+    assert [t["call"] for t in found["others"][0]["benchmarks"]] == ["FASTER"]
+
+
+def test_the_command_fails_if_a_side_is_slower_and_the_user_asks(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert steelyard(runs, "r0", "r1", "--group", "slow=r[234]", "--fail-on-slower") == 1
+    assert steelyard(runs, "--group", "slow=r[234]", "r0", "--baseline", "slow", "--fail-on-slower") == 0
+    assert "What differs most" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["r0", "r1", "nosuch"], "There is no published system of that name, either."),
+        (["r0", "r1", "--group", "empty=x*"], "The group 'empty' is empty: no run matches 'x*'."),
+        (["r0", "r1", "r2", "--baseline", "r7"], "The baseline 'r7' is not one of the sides (given by --baseline)."),
+        (["r0", "r1", "--baseline", "r7"], "The baseline 'r7' is not one of the sides (given by --baseline)."),
+        (["r0", "r1", "r2", "--in-turn"], "--in-turn needs two runs, but 3 sides given."),
+        (["r0", "r1", "r2", "--only", "nosuch"], "No side has a benchmark 'nosuch' (given by --only)."),
+        (
+            ["r0", "r1", "Mont-Blanc node", "--fail-on-slower"],
+            "--fail-on-slower needs runs, but Steelyard did not measure 'Mont-Blanc node'",
+        ),
+        (["r2", "--group", "slow=r[234]"], "The run 'r2' is on two sides, 'r2' and 'slow'."),
+        (["4x AMD 8350 Barcelona"], "A comparison needs two sides, but only '4x AMD 8350 Barcelona' is given."),
+        ([], "No run is given."),
+    ],
+)
+def test_a_wrong_comparison_is_refused_in_two_sentences(runs: Path, words: list[str], part: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        cli.run_words(["compare", *words, "--runs", str(runs)])
+    assert part in str(raised.value)
+
+
+def test_a_run_alone_stands_beside_the_nearest_systems(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert steelyard(runs, "r0", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [side["kind"] for side in found["sides"]] == ["run", "published", "published", "published"]
+    assert {t["call"] for o in found["others"] for t in o["benchmarks"]} == {NOT_JUDGED}
+    assert all(sum(o["counts"].values()) for o in found["others"])
+
+
+def test_two_published_systems_are_compared(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert steelyard(runs, "4x AMD 8350 Barcelona", "4x AMD 8380 Shanghai", "--json") == 0
+    (other,) = json.loads(capsys.readouterr().out)["others"]
+    assert {t["name"]: t["call"] for t in other["benchmarks"]}["memory.apexmap"] == NOT_JUDGED
+
+
+def test_a_damaged_run_is_named(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(runs, tmp_path / "runs")
+    (tmp_path / "runs" / "r1" / "run.json").write_text("{")
+    assert cli.run_and_explain(lambda: cli.app(["compare", "r0", "r1", "r2", "--runs", str(tmp_path / "runs")])) == 4
+    assert "r1 cannot be read: run.json" in capsys.readouterr().err
+
+
+# --------------------------------------------------------------------------- the screen
+
+
+def many(count: int) -> SidesComparison:
+    names = [f"system {n}" for n in range(count)]
+    chance = np.random.default_rng(1)
+    sides = []
+    for n, name in enumerate(names):
+        times = {f"memory.{k}": (0.03 * n * (k % 3) + chance.normal(0, 0.004, 4)).tolist() for k in range(9)}
+        sides.append(one(name, times))
+    return compare_sides(sides, with_rows=True)
+
+
+def test_three_sides_look_as_ever() -> None:
+    shown = "\n".join(line.plain.rstrip() for line in sides_screen.screen(many(3), 80)) + "\n"
+    kept = GOLDEN / "screens" / "three-sides.txt"
+    assert shown == kept.read_text()
+
+
+def test_consecutive_letters_are_a_range() -> None:
+    assert write_letters(["b", "d", "e", "f", "y", "z", "aa", "ab", "ad"]) == "b, d–f, y–ab, ad"
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 20, 30])
+def test_a_screen_of_any_number_of_sides_has_50_lines_of_80_columns(count: int) -> None:
+    compared = many(count)
+    lines = [line.plain for line in sides_screen.screen(compared, 80)]
+    assert len(lines) <= 50
+    assert max(map(len, lines)) <= 80
+    text = "\n".join(lines)
+    assert "What differs most" in text
+    assert "memory.2" in text
+    everything = [line.plain for line in sides_tables.list_everything(compared, 80)]
+    assert max(map(len, everything)) <= 100
+    assert sum(line.startswith("  b ") for line in everything) >= 9

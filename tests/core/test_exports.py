@@ -1,0 +1,249 @@
+"""Exports in the forms of other tools: each value with its verdict and interval, as these tools read it."""
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+import builders
+import exported_run
+import report_fixture
+from steelyard.errors import UsageError
+from steelyard.model import Evaluation, Value
+from steelyard.report import export, exports
+
+HOSTILE = 'a "b"\\ |\n# c'
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> Evaluation:
+    return exported_run.evaluation()
+
+
+def written(evaluation: Evaluation, form: str) -> str:
+    return "".join(export.parts(evaluation, form))
+
+
+def foreign() -> Evaluation:
+    """A run as `steelyard import` makes it: values without records."""
+    latency = {
+        f"latency{e}": Value(v * 1e-6, "s", None, None, "lower", statistic=statistic)
+        for e, v, statistic in (
+            ("", 2, "mean of 9"),
+            ("_least_of_the_ranks", 1, "least"),
+            ("_greatest_of_the_ranks", 3, "most"),
+        )
+    }
+    one = builders.result("osu.allreduce", "allreduce", {"message_bytes": 8, "api": "MPI"}, 1.0, {}, metrics=latency)
+    imported = replace(one, records=(), verdict=builders.verdict_of("FOREIGN", "OSU measured it."))
+    return replace(builders.evaluation([imported]), results=(imported,), benchmarks={})
+
+
+def test_every_form_of_another_tool_is_a_format_of_the_export() -> None:
+    assert set(exports.FORMS) == {"osu", "reframe-log", "reframe-report", "google-benchmark", "openmetrics"}
+    assert set(exports.FORMS) < set(export.FORMATS)
+
+
+@pytest.mark.parametrize("form", exports.FORMS)
+def test_a_hostile_name_breaks_no_form(evaluation: Evaluation, form: str) -> None:
+    machine = replace(evaluation.run.machine, host=HOSTILE, system=HOSTILE)
+    result = replace(evaluation.results[0], parameters={**evaluation.results[0].parameters, "placement": HOSTILE})
+    run = replace(evaluation.run, machine=machine)
+    text = written(replace(evaluation, run=run, results=(result,)), form)
+    assert "\n# c" not in text
+    if form in ("reframe-report", "google-benchmark"):
+        json.loads(text)
+    if form == "openmetrics":
+        assert list(text_string_to_metric_families(text))
+    if form == "reframe-log":
+        assert {line.count("|") for line in text.splitlines()} == {9}
+
+
+def test_an_undated_run_has_no_empty_place_for_its_date() -> None:
+    undated = replace(foreign(), run=replace(foreign().run, started="", versions={}))
+    assert "\n# Run a on bench.\n" in written(undated, "osu")
+    assert "Measured by Steelyard, run a." in written(undated, "markdown")
+    assert '"time_start"' not in written(undated, "reframe-report")
+
+
+@pytest.mark.parametrize("form", exports.FORMS)
+def test_a_foreign_value_is_exported_with_the_statistic_of_its_tool(form: str) -> None:
+    text = written(foreign(), form)
+    assert "FOREIGN" in text
+    assert "mean of 9" in text
+
+
+# --------------------------------------------------------------------------- OSU
+
+
+def tables(text: str) -> dict[str, list[list[str]]]:
+    """The heading and the rows of each table by its first line, which is that of OSU."""
+    parts = re.split(r"^# OSU ", text, flags=re.M)[1:]
+    return {
+        part.splitlines()[1]: [re.split(r"\s{2,}", line.strip()) for line in part.splitlines() if is_table(line)]
+        for part in parts
+    }
+
+
+def is_table(line: str) -> bool:
+    return line.startswith("# Size") or line[:1].isdigit()
+
+
+def test_a_curve_is_a_table_of_osu(evaluation: Evaluation) -> None:
+    text = written(evaluation, "osu")
+    assert re.findall(r"^# OSU (.*) v", text, re.M) == [
+        "MPI Latency Test", "MPI Latency Test", "MPI Bandwidth Test", "MPI Multiple Bandwidth / Message Rate Test",
+        "MPI Allreduce Latency Test", "MPI_Put latency Test",
+    ]  # fmt: skip
+    found = tables(text)
+    (fresh,) = (rows for line, rows in found.items() if "buffers=fresh" in line)
+    assert fresh[0] == ["# Size", "Latency (us)"]
+    assert [row[0] for row in fresh[1:]] == ["0", "8", "4096", "1048576"]
+    assert fresh[1][1] == "0.4123"
+    (pairs,) = (rows for line, rows in found.items() if "pairs=4" in line)
+    assert pairs[0] == ["# Size", "MB/s", "Messages/s"]
+
+
+def test_a_collective_has_the_mean_least_and_greatest_time_over_the_ranks(evaluation: Evaluation) -> None:
+    (rows,) = (rows for line, rows in tables(written(evaluation, "osu")).items() if "allreduce" in line)
+    assert rows[0] == ["# Size", "Avg Latency(us)", "Min Latency(us)", "Max Latency(us)"]
+    whole = 5.43 + 0.008
+    assert [float(word) for word in rows[1][1:]] == pytest.approx([0.925 * whole, 0.8 * whole, whole], abs=6e-5)
+
+
+def test_each_row_of_osu_has_its_interval_and_verdict_in_a_comment(evaluation: Evaluation) -> None:
+    text = written(evaluation, "osu")
+    assert "# 0 B: Latency (us) 0.4082 to 0.4165, CLEAN\n" in text
+    assert "# 0 B: Latency (us) 0.4082 to 0.4165, UNSETTLED\n" in text
+    assert "# 16 B: INVALID, no value. The message | arrived twice.\n" in text
+    assert not re.search(r"^16 ", text, re.M)
+    assert "(us) 5.4380, 5.3292 to 5.5468, CLEAN" in text
+
+
+def test_a_run_that_osu_cannot_show_is_refused_with_what_it_can() -> None:
+    with pytest.raises(UsageError, match=r"network\.pingpong"):
+        written(report_fixture.evaluation(), "osu")
+
+
+# --------------------------------------------------------------------------- ReFrame
+
+
+def test_a_line_of_the_log_has_value_unit_verdict_and_interval(evaluation: Evaluation) -> None:
+    lines = [line.split("|") for line in written(evaluation, "reframe-log").splitlines()]
+    (triad,) = (line for line in lines if "stream.triad" in line[2])
+    assert triad[0] == "2026-11-20T10:15:00+01:00"
+    assert re.fullmatch(
+        r"memory\.stream\.triad %toolchain=gcc-12\.2\.0 .* on bench:default using gcc-12\.2\.0", triad[2]
+    )
+    assert triad[3:8] == [
+        "jobid=slurm-4711",
+        "bandwidth=12345678900.0",
+        "ref=0 (l=None, u=None)",
+        "B/s",
+        "verdict=CLEAN",
+    ]
+    assert [float(word.partition("=")[2]) for word in triad[8:]] == pytest.approx([12222222111.0, 12469135689.0])
+
+
+def test_a_share_is_written_in_percent(evaluation: Evaluation) -> None:
+    (line,) = (line for line in written(evaluation, "reframe-log").splitlines() if "noise.quanta" in line)
+    assert "|lost=1.23|ref=0 (l=None, u=None)|%|verdict=CLEAN|low=1.2|high=1.3" in line
+    (case,) = (case for case in report(evaluation)["runs"][0]["testcases"] if case["name"].startswith("noise"))
+    assert case["perfvalues"]["bench:default:lost"][0] == pytest.approx(1.23)
+
+
+def report(evaluation: Evaluation) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(written(evaluation, "reframe-report"))
+    return read
+
+
+def test_a_test_case_of_the_report_has_the_metrics_of_a_result(evaluation: Evaluation) -> None:
+    cases = report(evaluation)["runs"][0]["testcases"]
+    assert len(cases) == len(evaluation.results)
+    (triad,) = (case for case in cases if case["name"].startswith("memory.stream"))
+    assert triad["perfvalues"] == {"bench:default:bandwidth": [12345678900.0, 0, None, None, "B/s", "pass"]}
+    assert triad["intervals"]["bandwidth"] == pytest.approx([12222222111.0, 12469135689.0])
+    assert (triad["result"], triad["verdict"], triad["check_params"]["threads"]) == ("pass", "CLEAN", 2)
+
+
+def test_an_invalid_result_is_a_failed_test_case_without_a_value(evaluation: Evaluation) -> None:
+    written_report = report(evaluation)
+    (failed,) = (case for case in written_report["runs"][0]["testcases"] if case["result"] == "fail")
+    assert failed["perfvalues"] == {}
+    assert failed["fail_reason"] == "The message | arrived twice."
+    assert written_report["session_info"]["num_failures"] == 1
+
+
+# --------------------------------------------------------------------------- Google Benchmark
+
+
+def test_each_launch_is_a_repetition_and_the_value_is_the_median(evaluation: Evaluation) -> None:
+    entries = json.loads(written(evaluation, "google-benchmark"))["benchmarks"]
+    triad = [e for e in entries if e["run_name"].startswith("memory.stream.triad/")]
+    assert [e.get("aggregate_name", e["run_type"]) for e in triad] == [
+        "iteration", "iteration", "iteration", "mean", "median", "stddev", "cv",
+    ]  # fmt: skip
+    assert [e["repetition_index"] for e in triad[:3]] == [0, 1, 2]
+    times = [e["real_time"] for e in triad[:3]]
+    whole = triad[4]
+    assert min(times) <= whole["real_time"] <= max(times)
+    assert (whole["bytes_per_second"], whole["threads"], whole["label"]) == (12345678900.0, 2, "CLEAN")
+    assert whole["bytes_per_second_low"] < whole["bytes_per_second"] < whole["bytes_per_second_high"]
+    assert triad[0]["bytes_per_second"] == pytest.approx(24 * 16e6 / (times[0] * 1e-9))
+    assert all(e["cpu_time"] == e["real_time"] and e["time_unit"] == "ns" for e in entries)
+
+
+# --------------------------------------------------------------------------- OpenMetrics
+
+
+def test_openmetrics_has_a_sample_for_each_metric_and_both_ends_of_its_interval(evaluation: Evaluation) -> None:
+    families = {f.name: f for f in text_string_to_metric_families(written(evaluation, "openmetrics"))}
+    (triad,) = (
+        s
+        for s in families["steelyard_result_bandwidth_bytes_per_second"].samples
+        if s.labels["benchmark"] == "memory.stream"
+    )
+    assert triad.value == 12345678900.0
+    assert float(triad.timestamp) == 1795166100.0
+    assert (triad.labels["verdict"], triad.labels["threads"]) == ("CLEAN", "2")
+    assert families["steelyard_result_bandwidth_low_bytes_per_second"].unit == "bytes_per_second"
+    assert "steelyard_result_message_rate_messages_per_second" in families
+    counts = {s.labels["verdict"]: s.value for s in families["steelyard_results"].samples}
+    assert counts["INVALID"] == 1
+
+
+def test_a_unit_is_written_as_words() -> None:
+    from steelyard.report.exports.openmetrics import name_unit
+
+    words = {"B/s": "bytes_per_second", "flop/cycle": "flops_per_cycle", "1/s": "per_second", "J s": "joule_seconds",
+             "particle-step/s": "particle_steps_per_second", "%": "ratio", "": ""}  # fmt: skip
+    assert {unit: name_unit(unit) for unit in words} == words
+
+
+# --------------------------------------------------------------------------- a part of a run
+
+
+def test_only_and_main_choose_results_with_their_records(evaluation: Evaluation) -> None:
+    stream = export.select(evaluation, ["memory"])
+    assert {r.benchmark for r in stream.results} == {r.benchmark for r in stream.run.records} == {"memory.stream"}
+    main = export.select(evaluation, [], main=True)
+    assert 2 <= len(main.results) < len(evaluation.results)
+    with pytest.raises(
+        UsageError, match=r"no benchmark 'memory\.strem' \(given by --only\)\. Did you mean 'memory\.stream'"
+    ):
+        export.select(evaluation, ["memory.strem"])
+
+
+def test_a_document_of_the_main_figures_is_one_table_that_explains_its_marks() -> None:
+    run = report_fixture.evaluation()
+    text = "".join(export.parts(run, "markdown", main=True))
+    assert re.findall("^## .*", text, re.M) == ["## Main figures"]
+    assert "| Triad bandwidth | 4 threads | 51.9 GB/s | 51.4 – 52.4 GB/s | 76 % | CLEAN |" in text
+    assert "- CLEAN: Steelyard detected no disturbance" in text
+    assert "DISTURBED:" not in text
+    latex = "".join(export.parts(run, "latex", main=True))
+    assert latex.count(r"\begin{longtable}") == 1
+    assert r"{\footnotesize The interval is the 95 \% confidence interval" in latex

@@ -1,0 +1,291 @@
+"""The verdict on systems: the seeds' own conclusions, and what holds for every sentence of every fixture."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import report_fixture
+from builders import evaluation, gather, machine, message, result, triad
+from steelyard import findings, report
+from steelyard.command_line import cli
+from steelyard.compare.published_side import find_side
+from steelyard.compare.side import Side, reduce_run
+from steelyard.compare.verdict import Verdict, conclude
+from steelyard.compare.verdict.changes import CHANGES
+from steelyard.compare.verdict.programs import read_programs
+from steelyard.compare.verdict.subject import COARSE, COMPUTE, COURSES, FINE, MEMORY, RANDOM, READERS, Sentence
+from steelyard.errors import UsageError
+from steelyard.model import Evaluation, Host, Limit, Result, Value
+from steelyard.model.figure import Series
+from steelyard.published.system_library import list_shipped
+from steelyard.report import published_lines
+from steelyard.report.pages import verdict as page
+
+SYSTEMS = [system.name for system in list_shipped()]
+CELERON = "Celeron educational cluster"
+# The speeds of 1 to 8 nodes as printed, in Mflop/s.
+SPEEDS = (155, 316, 472, 586, 738, 835, 967, 1086)
+HOSTS = [f"node{n}" for n in range(8)]
+
+
+def printed(name: str) -> Side:
+    side = find_side(name)
+    assert side
+    return side
+
+
+def of_run(run: Evaluation) -> Side:
+    return Side(name=run.run.id, kind="run", runs=(reduce_run(run),))
+
+
+def celeron() -> Evaluation:
+    """The results that a run on the cluster of eight Celeron servers would have, with its printed numbers."""
+
+    def valued(result: Result, **values: Value) -> Result:
+        return replace(result, metrics=values)
+
+    def speed(count: int) -> Result:
+        one = message(1e-3, 0, benchmark="cluster.flops", kernel="task", hosts=HOSTS[:count], ranks=count)
+        return valued(one, flops=Value(SPEEDS[count - 1] * 1e6, "flop/s", None, None, "higher"))
+
+    def exchange(kernel: str, size: int, **more: Any) -> Result:
+        return message(1e-3, size, benchmark=f"network.{kernel}", kernel=kernel, hosts=HOSTS, ranks=8, **more)
+
+    results = [speed(count) for count in range(1, 9)]
+    for partner in range(1, 8):
+        empty = exchange("transfer", 0, direction="one-way", partner=partner)
+        results.append(valued(empty, latency=Value(1e-4 * (1 + 0.01 * partner), "s", None, None, "lower")))
+    pair = exchange("transfer", 32768, direction="two-way", partner=1)
+    chaos = exchange("nettest", 32768, direction="two-way", topology="chaos")
+    results.append(valued(pair, bandwidth=Value(8.2e6, "B/s", None, None, "higher")))
+    results.append(valued(chaos, throughput=Value(30.97e6, "B/s", None, None, "higher")))
+    hosts = tuple(Host(name, 1) for name in HOSTS)
+    return evaluation(results, machine(cores=1, hosts=hosts))
+
+
+def balanced() -> Evaluation:
+    """A node whose threads share the memory, with a finding that names a change."""
+    results = [triad(rate, threads=n) for n, rate in ((1, 10e9), (2, 18e9), (4, 18.5e9))]
+    results += [gather(seconds, threads=n) for n, seconds in ((1, 1e-7), (4, 1e-7))]
+    return findings.judge(evaluation(results, machine(limits={"memory_bandwidth": Limit(40e9, "B/s", "given")})))
+
+
+def sentences(verdict: Verdict) -> Iterator[Sentence]:
+    for reader in READERS:
+        for side in verdict.sides:
+            yield from side.sentences[reader]
+        yield from verdict.choices.get(reader, ())
+    yield from verdict.notes
+
+
+def texts(verdict: Verdict) -> str:
+    return " ".join(sentence.text for sentence in sentences(verdict))
+
+
+@pytest.mark.parametrize("side", [printed(CELERON), of_run(celeron())], ids=["printed", "run"])
+def test_seed_001_is_for_courses_and_not_for_fine_grained_programs(side: Side) -> None:
+    verdict = conclude([side])
+    (one,) = verdict.sides
+    assert COURSES in one.good
+    assert COARSE in one.good
+    assert FINE in one.weak
+    text = texts(verdict)
+    assert "8 nodes reach 0.97 of the 2 cores of a Core 2 Duo E4600 (1.086 Gflop/s against 1.118 Gflop/s)" in text
+    assert "8 nodes reach 0.88 of 8 times the speed of one" in text
+    assert re.search(r"differs by (less than )?(7|6|5\.8)(\.\d)? % between the nodes: no node and no link", text)
+    assert "all nodes together exchange 31.0 MB/s, 3.8 times the 8.20 MB/s of one pair" in text
+
+
+def test_seed_002_states_its_limits_and_the_cost_of_remote_memory() -> None:
+    verdict = conclude([printed("PowerEdge R730xd 2x E5-2697 v3")])
+    text = texts(verdict)
+    assert "Triad reaches 116 GB/s, 85 % of the limit of 136 GB/s: its memory is set up well." in text
+    assert "it gives 28.0 GB/s, the memory of another socket 13.0 GB/s" in text
+    readings = verdict.sides[0].readings
+    assert {n: r.limit.value for n, r in readings.items() if r.limit} == {"triad": 136e9, "local": 34e9, "remote": 17e9}
+
+
+def test_threads_that_hide_the_latency_are_good_for_random_accesses() -> None:
+    (one,) = conclude([printed("4x AMD 8350 Barcelona")]).sides
+    assert RANDOM in one.good
+    (node,) = conclude([of_run(balanced())]).sides
+    assert RANDOM not in node.good
+
+
+def test_the_fewest_threads_that_fill_the_memory_are_named() -> None:
+    assert "Load 2 of 4 cores with a memory-bound program: 2 threads reach 0.97 times" in texts(
+        conclude([of_run(balanced())])
+    )
+
+
+def test_a_finding_names_the_first_change_and_its_gain() -> None:
+    run = balanced()
+    assert "Triad could be up to 2.2 times as fast" in texts(conclude([of_run(run)], run))
+    assert "could be" not in texts(conclude([of_run(run)]))
+
+
+@pytest.mark.wings
+def test_each_change_belongs_to_a_rule_of_the_findings() -> None:
+    assert set(CHANGES) <= set(findings.rules())
+
+
+def test_a_published_system_says_that_only_a_run_names_causes() -> None:
+    assert "Only a run on the system can say what to change: " in texts(conclude([printed(CELERON)]))
+
+
+@cache
+def every_verdict() -> tuple[Verdict, ...]:
+    return tuple(_conclude_all())
+
+
+def _conclude_all() -> Iterator[Verdict]:
+    for run in (celeron(), balanced(), report_fixture.evaluation()):
+        yield conclude([of_run(run)], run)
+    for name in SYSTEMS:
+        yield conclude([printed(name)])
+    for a, b in pairwise(SYSTEMS):
+        yield conclude([printed(a), printed(b)])
+    yield conclude([printed(name) for name in SYSTEMS])
+
+
+def test_each_sentence_is_short_and_has_a_number_and_evidence() -> None:
+    for verdict in every_verdict():
+        for sentence in sentences(verdict):
+            assert len(sentence.text.split()) <= 25 + _names(sentence.text), sentence.text
+            assert re.search(r"\d", sentence.text), sentence.text
+            assert sentence.evidence
+
+
+def _names(text: str) -> int:
+    """Returns the words by which the names of systems, with their years, are longer than one word."""
+    return sum(text.count(name) * (len(name.split()) - 1) for name in SYSTEMS) + len(re.findall(r"\(\d{4}\)", text))
+
+
+def test_no_two_sentences_of_a_page_contradict_each_other() -> None:
+    for verdict in every_verdict():
+        for side in verdict.sides:
+            assert not set(side.good) & set(side.weak)
+        for reader in READERS:
+            chosen = [s for s in verdict.choices.get(reader, ()) if s.good]
+            works = [work for sentence in chosen for work in sentence.good]
+            assert len(works) == len(set(works))
+            for sentence in chosen:
+                weak = [s.name for s in verdict.sides if set(sentence.good) & set(s.weak)]
+                assert not any(sentence.text.startswith(f"For {sentence.good[0]} choose {name}:") for name in weak)
+
+
+def test_each_sentence_links_to_an_anchor_of_the_report() -> None:
+    run = report_fixture.evaluation()
+    html = report.render(run)
+    made = page.make_page([of_run(run)], run)
+    anchors = {link.anchor for p in made.paragraphs for line in p.lines for link in line.links}
+    assert anchors
+    for anchor in anchors:
+        assert f'id="{anchor}"' in html, anchor
+
+
+# For each pair of systems, the kind of work and the system that is right for it by the printed figures.
+PAIRS = (
+    (MEMORY, "Piz Daint, multicore node", "Piz Daint, GPU node"),
+    (MEMORY, "Xeon Phi KNL, 64 threads", "POWER8, 20 threads"),
+    (MEMORY, "PowerEdge R730xd 2x E5-2697 v3", "2x Xeon E5-2670"),
+    (MEMORY, "PowerEdge R730xd 2x E5-2697 v3", "Mont-Blanc node"),
+    (COMPUTE, "Fugaku", "Summit"),
+    (COMPUTE, "Raspberry Pi 5", "Raspberry Pi 4"),
+    (RANDOM, "2x AMD 2382 Shanghai", "4x AMD 8350 Barcelona"),
+    (FINE, "Piz Daint, multicore node", "AWS c5n.18xlarge"),
+    (FINE, "x86-64 server with 1 GbE", "Mont-Blanc system"),
+    ("much work per watt", "Mac mini M4", "Raspberry Pi 5"),
+)
+
+
+@pytest.mark.parametrize(("work", "right", "other"), PAIRS)
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_page_of_a_pair_names_the_right_system_for_a_work(work: str, right: str, other: str, turned: bool) -> None:
+    names = (other, right) if turned else (right, other)
+    made = page.make_page([printed(name) for name in names], None)
+    choices = [line.text for p in made.paragraphs for line in p.choices if work in line.text]
+    (choice,) = choices
+    assert re.match(rf"(For|If you must run) {work},? choose {re.escape(right)}: ", choice)
+
+
+def test_systems_that_do_not_differ_certainly_give_no_choice() -> None:
+    text = texts(conclude([printed("Mont-Blanc system"), printed("MareNostrum III")]))
+    assert "No choice for whole programs: Mont-Blanc system and MareNostrum III may be equal" in text
+
+
+def test_only_a_cluster_is_for_courses_on_message_passing() -> None:
+    text = texts(conclude([printed(CELERON), printed("Core 2 Duo E4600")]))
+    assert f"For {COURSES} choose {CELERON}: only its nodes were measured together (efficiency 87.6 %)." in text
+    assert "may be equal (1.12 Gflop/s and 1.09 Gflop/s)" in text
+    assert "No choice for long messages: only 1 of 2 systems has a value." in text
+
+
+def test_a_damaged_file_of_the_user_does_not_stop_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "steelyard" / "systems"
+    folder.mkdir(parents=True)
+    (folder / "broken.toml").write_text("name = ", encoding="utf-8")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert "reach 0.97 of the 2 cores of a Core 2 Duo E4600" in texts(conclude([of_run(celeron())]))
+    (system,) = published_lines.systems([Series(f"{CELERON} (gcc)", (1.0,), (2.0,), published=True)])
+    assert (system.name, system.lines[0].label) == (CELERON, "gcc")
+
+
+def test_the_middle_run_stands_for_a_group() -> None:
+    runs = tuple(reduce_run(evaluation([triad(rate)])) for rate in (10e9, 30e9, 20e9))
+    (one,) = conclude([Side(name="group", kind="group", runs=runs)]).sides
+    assert one.readings["triad"].number == pytest.approx(20e9)
+
+
+def test_two_runs_with_overlapping_ranges_give_no_choice() -> None:
+    sides = [of_run(evaluation([triad(rate)], id=name)) for name, rate in (("a", 10e9), ("b", 10.1e9), ("c", 20e9))]
+    text = texts(conclude(sides))
+    assert "memory-bound programs, choose c: 20.0 GB/s against 10.1 GB/s of b, a factor of 2.0." in text
+    assert "No choice for memory-bound programs: b and a may be equal" in texts(conclude(sides[:2]))
+
+
+def test_the_report_of_a_single_published_system_has_its_verdict(tmp_path: Path) -> None:
+    output = tmp_path / "celeron.html"
+    cli.run_words(["report", CELERON, "--runs", str(tmp_path), "--output", str(output)])
+    assert "Do not run fine-grained programs" in output.read_text(encoding="utf-8")
+    with pytest.raises(UsageError, match="There is no run 'nowhere'"):
+        cli.run_words(["report", "nowhere", "--runs", str(tmp_path)])
+
+
+def test_the_mean_of_common_programs_has_a_range_if_all_its_times_have_one() -> None:
+    sides = [
+        of_run(evaluation([solved(seconds), solved(seconds, "cg")], id=n)) for n, seconds in (("a", 1.0), ("b", 1.05))
+    ]
+    mean = read_programs(sides)[0]["program_time"]
+    assert (mean.number, mean.condition) == (pytest.approx(1.0), "geometric mean of 2 programs")
+    assert (mean.value.low, mean.value.high) == (pytest.approx(0.99), pytest.approx(1.01))
+    assert "For whole programs choose a: 1.00 s against 1.05 s" in texts(conclude(sides))
+
+
+def solved(seconds: float, name: str = "ep") -> Result:
+    time = Value(seconds, "s", 0.99 * seconds, 1.01 * seconds, "lower")
+    return result(f"application.npb_{name}", name, {"threads": 2, "class": "A"}, seconds, {}, metrics={"time": time})
+
+
+def test_a_page_of_many_sides_has_a_row_for_each() -> None:
+    made = page.make_page([printed(name) for name in SYSTEMS], None)
+    assert not made.few
+    assert len(made.sides) == len(SYSTEMS)
+    assert {len(side.cells) for side in made.sides} == {len(made.rows)}
+    assert sum(len(p.lines) for p in made.paragraphs) == 1
+
+
+def test_a_run_without_results_has_no_verdict() -> None:
+    assert page.make_page([of_run(report_fixture.empty())], report_fixture.empty()) is None
+
+
+def test_the_page_of_a_run_stays_within_25_lines() -> None:
+    for run in (celeron(), balanced(), report_fixture.evaluation()):
+        made = page.make_page([of_run(run)], run)
+        assert sum(len(p.lines) for p in made.paragraphs) <= 22

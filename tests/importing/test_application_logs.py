@@ -1,0 +1,151 @@
+"""Logs of applications: a description with patterns is a format, and says what is wrong with it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from folders import ROOT
+from steelyard.errors import UsageError
+from steelyard.importing import reading
+from steelyard.importing.dates import read_date
+from steelyard.importing.values import seconds
+
+OUTPUTS = Path(__file__).parent / "outputs"
+SECTION = (ROOT / "docs" / "import.md").read_text(encoding="utf-8").partition("## Add the log of an application\n")[2]
+LOG, DESCRIPTION = (re.findall(rf"^```{kind}\n(.*?)^```", SECTION, re.M | re.S)[0] for kind in ("text", "toml"))
+COMMAS = DESCRIPTION.replace('unit = "Mupdate/s"', 'unit = "Mupdate/s"\ncommas = true')
+
+
+def read(folder: Path, text: str, description: str = DESCRIPTION) -> reading.Reading:
+    (folder / "heat.toml").write_text(description, encoding="utf-8")
+    reading.find_formats.cache_clear()
+    return reading.read(text.encode(), reading.find_formats((folder,)))
+
+
+def test_the_example_of_the_page_reads_its_log(tmp_path: Path) -> None:
+    result = read(tmp_path, LOG)
+    assert (result.tools, result.host, result.problems) == (("Solver of heat",), "node17", ())
+    assert [(v.metric, v.value, v.unit, v.repetition, v.parameters) for v in result.values] == [
+        ("rate", 12.5e6, "update/s", 0, {"cells": 1_000_000}),
+        ("rate", 12.7e6, "update/s", 1, {"cells": 1_000_000}),
+        ("time", 3720, "s", 0, {"cells": 1_000_000}),
+    ]
+
+
+def test_a_parameter_is_that_printed_before_the_value(tmp_path: Path) -> None:
+    rates = [f"step rate: {n} million cells\n" for n in (1, 2, 3)]
+    text = f"SOLVER OF HEAT\n{rates[0]}cells: 10\n{rates[1]}cells: 20\n{rates[2]}"
+    assert [v.parameters["cells"] for v in read(tmp_path, text).values] == [10, 10, 20]
+    after = DESCRIPTION.replace("[parameters]", "[parameters_after]")
+    assert [v.parameters["cells"] for v in read(tmp_path, text, after).values] == [10, 20, 20]
+
+
+def test_a_wrong_run_costs_its_own_values_only(tmp_path: Path) -> None:
+    result = read(tmp_path, LOG + "DIVERGED\n" + LOG.replace("12.7", "13"))
+    assert [v.value for v in result.values if v.metric == "rate"] == [12.5e6, 13e6]
+    assert result.problems == ("Solver of heat: line 1: the run is wrong: 'DIVERGED'",)
+
+
+def test_a_number_with_a_comma_is_refused_unless_it_is_said(tmp_path: Path) -> None:
+    log = LOG.replace("12.5", "1,250.5").replace("12.7", "12,7")
+    result = read(tmp_path, log)
+    assert [v.metric for v in result.values] == ["time"]
+    assert result.problems[1] == "Solver of heat: line 4: '12,7' is not a number"
+    assert [v.value for v in read(tmp_path, log, COMMAS).values if v.metric == "rate"] == [1250.5e6]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (r"(\S+) million", r"\S+ million", "has no group"),
+        ("Mupdate/s", "Mfoo/s", "the unit 'Mfoo/s' of 'rate' is unknown"),
+        ("source = ", "sauce = ", "this key is unknown"),
+        (r"(\d+)'", "(+)'", "nothing to repeat"),
+        ('tool = "Solver of heat"', "", "the key 'tool' is missing"),
+        ('name = "heat"', 'name = "../heat"', "'../heat' is not a valid name"),
+        ('marks = ["SOLVER OF HEAT"]', 'marks = [""]', "at least 5 characters"),
+        ("[[figures]]", "[figures]", "figures"),
+    ],
+)
+def test_a_mistake_in_a_description_is_named(tmp_path: Path, old: str, new: str, sentence: str) -> None:
+    description = DESCRIPTION.replace(old, new)
+    assert description != DESCRIPTION
+    with pytest.raises(UsageError, match=sentence) as error:
+        read(tmp_path, "", description)
+    assert "heat.toml" in str(error.value)
+
+
+def test_a_file_without_marks_describes_another_thing(tmp_path: Path) -> None:
+    assert read(tmp_path, LOG, DESCRIPTION.replace("marks", "words")).problems == (reading.NO_FORMAT,)
+
+
+def test_the_columns_of_an_old_version_are_not_mistaken() -> None:
+    result = reading.read((OUTPUTS / "gromacs_4.txt").read_bytes(), reading.find_formats())
+    assert [v.value for v in result.values if v.metric == "simulated"] == [8.555]  # not the first column, Mnbf/s
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [("51.81s", 51.81), ("1m41.71s", 101.71), ("1h23m", 4980), ("2d 3h12m", 184320), (" 5m 0.07s ", 300.07)],
+)
+def test_times_on_the_clock_are_seconds(word: str, expected: float) -> None:
+    assert seconds(word) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("word", ["", "12", "1:30", "3s2m", "5 minutes"])
+def test_what_is_no_time_is_refused(word: str) -> None:
+    with pytest.raises(ValueError, match="is not a time"):
+        seconds(word)
+
+
+def test_a_run_takes_no_parameter_of_another_run() -> None:
+    """The steps of the second run are unreadable: they must not be those of the first one."""
+    data = (OUTPUTS / "lammps_own.txt").read_bytes().replace(b"for 20 steps", b"for  steps")
+    steps = [v.parameters.get("steps") for v in reading.read(data, reading.find_formats()).values if v.metric == "time"]
+    assert steps == [50, None]
+
+
+def test_a_number_that_a_run_prints_again_counts_once_if_said(tmp_path: Path) -> None:
+    again = LOG.replace("SOLVER OF HEAT 3.2 on node17\n", "")
+    once = DESCRIPTION.replace('run = "SOLVER', 'once = true\nrun = "SOLVER')
+    assert [v.metric for v in read(tmp_path, LOG + again, once).values] == ["rate", "rate", "time"]
+    assert [v.metric for v in read(tmp_path, LOG + again).values] == ["rate"] * 4 + ["time"] * 2
+
+
+@pytest.mark.parametrize("loop", ["for 500 steps with 50729 particles", "(Serial x 1) for 10000 steps with 128 atoms"])
+def test_the_loop_of_another_program_is_not_one_of_lammps(loop: str) -> None:
+    log = f"Loop time of 1.44051 on 1 procs {loop}\n\nPerformance: 889568.862 tau/day, 3431.979 timesteps/s\n"
+    result = reading.read(log.encode(), reading.find_formats())
+    assert not result.values
+    assert result.problems == (f"LAMMPS: line 1: the run is wrong: 'Loop time of 1.44051 on 1 procs {loop}'",)
+
+
+def test_a_word_among_the_numbers_of_gromacs_moves_no_column() -> None:
+    text = (OUTPUTS / "gromacs.txt").read_text(encoding="utf-8")
+    damaged = text.replace("Performance:       22.273", "Performance: x     22.273").replace("        4.367\n", "\n")
+    assert damaged.count("x     22.273") == text.count("22.273")
+    assert not [v for v in reading.read(damaged.encode(), reading.find_formats()).values if v.metric == "speed"]
+
+
+@pytest.mark.parametrize(
+    ("file", "metric", "parameters"),
+    [
+        ("namd_2_12", "step_time", {"atoms": 507, "processors": 1}),  # not the "4 ATOMS IN LARGEST HYDROGEN GROUP"
+        ("lulesh_threads", "speed", {"threads": 1, "ranks": 1}),
+        ("comd_report", "speed", {"ranks": 8}),
+        ("vasp_two", "loop_time", {"ranks": 12, "ions": 2}),
+        ("espresso_cp_4", "time", {"program": "CP"}),
+        ("espresso_neb", "time", {"program": "NEB", "ranks": 1, "threads": 2}),
+    ],
+)
+def test_a_log_names_the_size_of_its_run(file: str, metric: str, parameters: dict[str, object]) -> None:
+    values = reading.read((OUTPUTS / f"{file}.txt").read_bytes(), reading.find_formats()).values
+    given = next(v.parameters for v in values if v.metric == metric)
+    assert {name: given.get(name) for name in parameters} == parameters
+
+
+@pytest.mark.parametrize(("file", "day"), [("espresso_neb", "2017-08-26"), ("espresso_cp_4", "2009-07-14")])
+def test_a_log_of_espresso_has_a_date(file: str, day: str) -> None:
+    result = reading.read((OUTPUTS / f"{file}.txt").read_bytes(), reading.find_formats())
+    assert read_date(result.started)[:10] == day

@@ -1,0 +1,173 @@
+"""ReFrame, hyperfine, Google Benchmark and Phoronix: whose values they are, their direction, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from steelyard.importing import reading
+from steelyard.importing.benchmark_names import find_statistic
+from steelyard.importing.reading import Reading
+
+OUTPUTS = Path(__file__).parent / "outputs"
+LINE = "2020-08-19T16:20:20+01:00|reframe 3.0-dev6 (rev: 3f0c45d4)|T on a:p using gnu|jobid=4|{}\n"
+
+
+TABLE = """
+---------------------------------------------------------------------------------
+Benchmark                Time             CPU   Iterations bytes_per_second   Foo
+---------------------------------------------------------------------------------
+BM_copy/1024         0.017 us        0.012 us      2412768       82.3977G/s 1.23M
+BM_copy/1024         0.019 us        0.012 us      2412768       82.6497G/s 1.23M
+BM_copy/1024_mean    0.018 us        0.012 us            2       82.5237G/s 1.23M
+BM_copy/1024_stddev  0.001 us        0.000 us            2       137.342M/s     0
+BM_copy/1024_cv       4.66 %          0.16 %             2            0.16% 0.00%
+BM_open          ERROR OCCURRED: 'no device'
+BM_sleep/threads:2    11.4 ms         9.80 ms            2            500/s 1.23M
+"""
+
+
+def read(text: str) -> Reading:
+    return reading.read(text.encode(), reading.find_formats())
+
+
+def output(file: str) -> str:
+    return (OUTPUTS / file).read_text(encoding="utf-8")
+
+
+def test_each_value_of_reframe_has_its_own_system_and_date() -> None:
+    values = read(output("reframe_perflog.txt")).values
+    assert {v.host for v in values} == {"alaska:ib-gcc9-openmpi4-ucx"}
+    assert sorted({v.started for v in values}) == [
+        "2020-08-19T16:20:20+01:00", "2020-09-09T10:30:12+01:00", "2020-09-11T15:04:23+01:00"
+    ]  # fmt: skip
+    assert {v.repetition for v in values} == {0}  # each is a run of its own
+
+
+@pytest.mark.parametrize(
+    ("bounds", "unit", "better"),
+    [
+        ("ref=0 (l=None, u=None)", "frames", "none"), ("ref=0 (l=null, u=null)", "frames", "none"),
+        ("ref=60 (l=-0.1, u=None)", "frames", "higher"), ("ref=60 (l=None, u=0.1)", "frames", "lower"),
+        ("ref=60 (l=-0.1, u=0.1)", "frames", "none"), ("ref=0 (l=None, u=None)", "s", "lower"),
+        ("ref=0 (l=None, u=None)", "MB/s", "higher"),
+    ],
+)  # fmt: skip
+def test_the_unit_or_the_bounds_of_reframe_tell_which_direction_is_better(bounds: str, unit: str, better: str) -> None:
+    (value,) = read(LINE.format(f"speed=61.5|{bounds}|{unit}")).values
+    assert (value.metric, value.better) == ("speed", better)
+    (other,) = read(LINE.format(f"speed=61.5|{unit}|{bounds}")).values
+    assert other == value
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_reframe_separates_its_fields_as_its_settings_say(separator: str) -> None:
+    text = output("reframe_4_csv.txt")
+    assert read(text.replace(",", separator)).values == read(text).values
+
+
+def test_a_row_of_reframe_without_some_of_its_fields_is_refused() -> None:
+    text = output("reframe_4_csv.txt")
+    result = read(text.replace("gnu,81351,", "gnu,"))
+    assert "line 2 has 27 columns" in result.problems[0]
+    assert {v.started for v in result.values} == {"2022-10-18T21:41:31"}
+
+
+def test_a_command_that_failed_has_no_times() -> None:
+    text = output("hyperfine.txt")
+    failed = read(text.replace("        0,\n        0\n", "        0,\n        1\n"))
+    assert not failed.values
+    assert "the command 'sleep 0.020' failed" in failed.problems[0]
+    assert "is not that of its times" in read(text.replace('"mean": 0.0215', '"mean": 0.0315')).problems[0]
+
+
+def test_google_benchmark_has_times_of_repetitions_and_aggregates_that_are_times() -> None:
+    values = read(output("google_benchmark.txt")).values
+    copies = [v for v in values if (v.kernel, v.metric) == ("BM_Copy/4096/threads:2", "real_time")]
+    assert [(v.statistic, v.repetition, v.value) for v in copies] == [
+        ("one run", 0, pytest.approx(712.5e-9)),
+        ("one run", 1, pytest.approx(713.5e-9)),
+        ("mean", 0, pytest.approx(713e-9)),
+    ]
+    assert {(v.unit, v.better) for v in values if v.metric == "misses"} == {("", "none")}
+
+
+def test_old_google_benchmark_appends_the_aggregate_to_the_name() -> None:
+    times = [v for v in read(output("google_benchmark_old.txt")).values if v.metric == "real_time"]
+    assert [(v.kernel, v.statistic) for v in times] == [("BM_memcpy/8", "one run"), ("BM_memcpy/8", "mean")]
+
+
+def test_a_benchmark_with_an_error_has_no_values() -> None:
+    text = output("google_benchmark.txt").replace(
+        '"name": "BM_Sort/1024",', '"name": "BM_Sort/1024", "error_occurred": true, "error_message": "no data",'
+    )
+    result = read(text)
+    assert result.problems == ("Google Benchmark: BM_Sort/1024: no data",)
+    assert {v.benchmark for v in result.values} == {"google_benchmark.BM_Copy"}
+
+
+def test_each_system_of_phoronix_has_its_own_date() -> None:
+    values = [v for v in read(output("phoronix.txt")).values if v.statistic == "mean" and v.unit == "B/s"]
+    assert [(v.host, v.started, v.value) for v in values] == [
+        ("node17", "2023-03-01 10:00:00", pytest.approx(245310.4e6)),
+        ("node18", "2023-03-02 11:00:00", pytest.approx(231007.2e6)),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", [output("phoronix.txt")[:-40], output("phoronix.txt").replace("?>", '?><!DOCTYPE x [<!ENTITY a "b">]>', 1)]
+)
+def test_xml_that_is_cut_or_declares_entities_is_refused(text: str) -> None:
+    result = read(text)
+    assert not result.values
+    assert result.problems
+
+
+def test_google_benchmark_on_the_screen_counts_bytes_by_1024() -> None:
+    result = read(TABLE)
+    rates = [(v.kernel, v.statistic, v.value) for v in result.values if v.metric == "bandwidth"]
+    gibibytes = [
+        ("BM_copy/1024", way, n * 2**30) for way, n in (("one run", 82.3977), ("one run", 82.6497), ("mean", 82.5237))
+    ]
+    assert rates == [*gibibytes, ("BM_sleep/threads:2", "one run", 500.0)]
+    assert result.problems == ("Google Benchmark: line 10: BM_open: no device",)
+    assert {v.parameters.get("threads") for v in result.values if v.kernel == "BM_sleep/threads:2"} == {2}
+
+
+def test_a_row_of_google_benchmark_without_a_counter_is_refused() -> None:
+    result = read(TABLE.replace("82.3977G/s 1.23M", "82.3977G/s"))
+    assert "line 5: BM_copy/1024 has 1 counters, but its heading has 2" in result.problems[0]
+    assert 82.3977 * 2**30 not in [v.value for v in result.values]
+
+
+@pytest.mark.parametrize(
+    ("name", "names", "expected"),
+    [
+        ("BM_a_mean", {"BM_a_mean", "BM_a_stddev"}, ("BM_a", "mean")),
+        ("BM_a_stddev", {"BM_a_mean", "BM_a_stddev"}, ("BM_a", "")),
+        ("BM_a_fast", {"BM_a", "BM_a_fast"}, ("BM_a_fast", "one run")),
+        ("BM_a_fast", {"BM_a_stddev", "BM_a_fast", "BM_a_fast_stddev"}, ("BM_a_fast", "one run")),
+        ("BM_a_p90", {"BM_a", "BM_a_stddev", "BM_a_p90"}, ("BM_a", "")),
+        ("BM_the_mean", {"BM_the_mean"}, ("BM_the_mean", "one run")),
+        ("BM_a_BigO", {"BM_a/8", "BM_a_BigO"}, ("BM_a", "")),
+    ],
+)
+def test_google_benchmark_appends_aggregates_to_names(name: str, names: set[str], expected: tuple[str, str]) -> None:
+    assert find_statistic(name, names) == expected
+
+
+def test_a_skipped_benchmark_costs_no_other_its_values() -> None:
+    entry = '{"name": "BM_gpu", "run_name": "BM_gpu", "run_type": "iteration", "skipped": true, "skip_message": "no device"},'
+    text = output("google_benchmark.txt")
+    result = read(text.replace('"benchmarks": [', f'"benchmarks": [{entry}', 1))
+    assert result.values == read(text).values
+    assert result.problems == ("Google Benchmark: BM_gpu: no device",)
+
+
+@pytest.mark.parametrize("file", ["hyperfine_screen.txt", "hyperfine_csv.txt"])
+def test_a_mean_of_hyperfine_outside_of_its_range_is_refused(file: str) -> None:
+    text = output(file).replace(" 125.1 ms", " 225.1 ms").replace(",0.1251264604", ",0.2251264604")
+    result = read(text)
+    assert "is not between the least" in result.problems[0]
+    assert {v.parameters["command"] for v in result.values if v.metric == "time" and v.statistic == "mean"} == {
+        "ls -lR /usr/include"
+    }

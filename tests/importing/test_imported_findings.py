@@ -1,0 +1,155 @@
+"""Findings on imported runs, from values of known truth."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import builders
+from steelyard.evaluation import evaluate
+from steelyard.evaluation.foreign_results import evaluate_imported
+from steelyard.importing.run_folder import describe_machine, write_run
+from steelyard.importing.values import make
+from steelyard.machine.system_file import load_system
+from steelyard.model import Evaluation, Finding, ForeignValue, Imported, Limit
+from steelyard.report.forms_of_figures import fitted
+from steelyard.report.headline import headlines
+
+
+def evaluated(folder: Path, values: list[ForeignValue], system: str = "") -> Evaluation:
+    file = folder / "system.toml"
+    file.write_text(system)
+    machine = describe_machine("cluster", load_system(file) if system else None)
+    return evaluate(
+        write_run(folder / "runs", "imported", machine, "", Imported(tools={"STREAM": 1}, values=tuple(values)))
+    )
+
+
+def _seen(values: list[ForeignValue], limit: float = 0.0) -> Evaluation:
+    """An imported run in memory, on a machine with this limit of its memory in B/s."""
+    machine = describe_machine("cluster")
+    if limit:
+        machine = replace(machine, limits={"memory_bandwidth": Limit(limit, "B/s", "its data sheet")})
+    run = replace(
+        builders.evaluation([]).run, machine=machine, imported=Imported(tools={"STREAM": 1}, values=tuple(values))
+    )
+    return evaluate_imported(run, run.imported, {})
+
+
+SPEAKS = {
+    "imported_limits": lambda: _seen([triad("n1", 50_000)], 1e11),
+    "imported_outliers": lambda: _seen([*(triad(f"n{i}", 1e5 + i) for i in range(7)), triad("bad", 5e4)]),
+    "imported_same_node": lambda: _seen([pingpong(0.3)]),
+    "imported_warm_buffers": lambda: _seen([pingpong(1.3)]),
+}
+SILENT = {
+    "imported_limits": lambda: _seen([triad("n1", 50_000)]),
+    "imported_outliers": lambda: _seen([triad(f"n{i}", 1e5 + i) for i in range(8)]),
+    "imported_same_node": lambda: _seen([pingpong(1.3)]),
+    "imported_warm_buffers": lambda: _seen([triad("n1", 50_000)]),
+}
+
+
+def findings(evaluation: Evaluation) -> dict[str, Finding]:
+    assert not [f for f in evaluation.findings if "failed on this run" in f.seen]
+    return {finding.rule: finding for finding in evaluation.findings}
+
+
+def triad(host: str, megabytes: float) -> ForeignValue:
+    value = make("memory.stream", "triad", "bandwidth", megabytes, "MB/s", "best of 9", {"threads": 8})
+    return replace(value, host=host, tool="STREAM")
+
+
+def pingpong(microseconds: float) -> ForeignValue:
+    parameters = {"message_bytes": 8, "buffers": "reused"}
+    return replace(make("network.pingpong", "pingpong", "latency", microseconds, "us", "mean", parameters), tool="OSU")
+
+
+@pytest.mark.parametrize(("slow", "named"), [(60_000, True), (95_000, False)])
+def test_a_host_that_is_much_slower_than_the_others_is_named(tmp_path: Path, slow: float, named: bool) -> None:
+    values = [*(triad(f"n{i}", 100_000 + 500 * i) for i in range(7)), triad("bad", slow)]
+    outliers = findings(evaluated(tmp_path, values)).get("imported_outliers")
+    assert (outliers is not None and "bad is slower" in outliers.seen) == named
+
+
+def test_few_hosts_have_no_outlier(tmp_path: Path) -> None:
+    values = [triad("a", 100_000), triad("b", 100_000), triad("c", 30_000)]
+    assert "imported_outliers" not in findings(evaluated(tmp_path, values))
+
+
+@pytest.mark.parametrize(("microseconds", "named"), [(0.35, True), (1.05, False)])
+def test_the_latency_of_shared_memory_is_recognised(tmp_path: Path, microseconds: float, named: bool) -> None:
+    found = findings(evaluated(tmp_path, [pingpong(microseconds)]))
+    assert ("imported_same_node" in found) == named
+    assert "imported_warm_buffers" in found
+
+
+@pytest.mark.parametrize(("limit", "level"), [("120e9", "good"), ("400e9", "notice"), ("90e9", "notice")])
+def test_a_value_is_set_against_the_limit_of_the_system_file(tmp_path: Path, limit: str, level: str) -> None:
+    found = findings(evaluated(tmp_path, [triad("n1", 100_000)], f"memory_bandwidth = {limit}\n"))["imported_limits"]
+    assert found.level == level
+    assert ("No value can be above" in found.seen) == (limit == "90e9")
+    assert "best of 9" in found.seen
+
+
+def test_repetitions_are_samples_and_give_an_interval(tmp_path: Path) -> None:
+    rates = [100.0, 101.0, 102.0, 103.0, 104.0, 105.0, 99.0]
+    values = [replace(triad("", rate * 1e3), repetition=i) for i, rate in enumerate(rates)]
+    (result,) = evaluated(tmp_path, values).results
+    value = result.metrics["bandwidth"]
+    assert (result.verdict.level, value.value, value.statistic) == ("FOREIGN", 102e9, "best of 9 (median of 7)")
+    assert value.low is not None
+    assert value.high is not None
+    assert value.low < value.value < value.high
+
+
+def test_one_value_has_no_interval(tmp_path: Path) -> None:
+    (result,) = evaluated(tmp_path, [triad("", 1e5)]).results
+    assert (result.metrics["bandwidth"].low, result.metrics["bandwidth"].high) == (None, None)
+
+
+def test_a_further_statistic_has_a_name_of_its_own(tmp_path: Path) -> None:
+    values = [pingpong(1.5), replace(pingpong(1.1), statistic="least")]
+    (result,) = evaluated(tmp_path, values).results
+    assert {name: v.value for name, v in result.metrics.items()} == pytest.approx(
+        {"latency": 1.5e-6, "latency_least": 1.1e-6}
+    )
+
+
+# --------------------------------------------------------------------------- what stands for a tool, and its figures
+
+
+def _ior(kernel: str, metric: str, value: float, unit: str, **parameters: Any) -> ForeignValue:
+    return replace(make("ior.file", kernel, metric, value, unit, "one run", parameters), tool="IOR")
+
+
+def test_a_rate_stands_before_the_times_that_it_consists_of() -> None:
+    seen = _seen([_ior("write", "open_time", 3.0, "s"), _ior("write", "bandwidth", 2e3, "MB/s", api="POSIX")])
+    assert [metric.name for metric in seen.benchmarks["ior.file"].metrics] == ["bandwidth", "open_time"]
+    (headline,) = headlines(seen)
+    assert (headline.title, headline.metric) == ("IOR: write", "bandwidth")
+
+
+def test_triad_stands_for_the_kernels_of_stream() -> None:
+    kernels = ("init", "copy", "triad")
+    seen = _seen([make("babelstream.stream", k, "bandwidth", 9e3, "MB/s", "best of 99") for k in kernels])
+    assert [headline.result.kernel for headline in headlines(seen)] == ["triad"]
+
+
+def test_cases_without_a_size_are_bars_beside_the_lines_of_the_others() -> None:
+    sizes = [_ior("write", "bandwidth", 1e3 + n, "MB/s", transfer_bytes=n) for n in (1024, 2048, 1 << 20)]
+    lone = [_ior("read", "bandwidth", 4e4, "MB/s", api="POSIX", ranks=12000), _ior("read", "bandwidth", 1e3, "MB/s")]
+    seen = _seen([*sizes, *lone])
+    lines, bars = seen.benchmarks["ior.file"].figures(seen.results, seen.run.machine)
+    assert (lines.kind, lines.x.title, lines.series[0].x) == ("lines", "transfer size", (1024, 2048, 1 << 20))
+    assert (bars.kind, bars.title) == ("bars", "file: bandwidth (cases without a transfer size)")
+    assert bars.series[0].x == ("read, POSIX, ranks 12\u202f000", "read")
+    assert fitted(bars).y.log
+    assert not fitted(replace(bars, series=(replace(bars.series[0], y=(4e10, 3e10)),))).y.log
+
+
+def test_a_single_point_is_no_line_of_our_figure() -> None:
+    seen = _seen([triad("n1", 5e4)])
+    (figure,) = seen.benchmarks["memory.stream"].figures(seen.results, seen.run.machine)
+    assert (figure.kind, figure.series[0].x) == ("bars", ("triad",))

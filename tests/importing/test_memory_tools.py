@@ -1,0 +1,224 @@
+"""STREAM, MLC, BabelStream, LMbench, nvbandwidth, sysbench and stress-ng: the meaning of their values, and what is refused."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from steelyard.importing import reading
+from steelyard.importing.reading import Reading
+
+OUTPUTS = Path(__file__).parent / "outputs"
+FAILED_ARRAY = "Failed Validation on array a[], AvgRelAbsErr > epsilon (1.000000e-13)"
+
+
+def read(text: str) -> Reading:
+    return reading.read(text.encode(), reading.find_formats())
+
+
+def output(file: str) -> str:
+    return (OUTPUTS / file).read_text(encoding="utf-8")
+
+
+def keys(result: Reading) -> set[tuple[str, str, str, float, str]]:
+    return {(v.benchmark, v.kernel, v.metric, v.value, v.statistic) for v in result.values}
+
+
+@pytest.mark.parametrize(("file", "statistic"), [("stream.txt", "best of 9"), ("stream_rms.txt", "best of 10")])
+def test_stream_leaves_the_first_pass_out_if_it_prints_the_mean(file: str, statistic: str) -> None:
+    assert {v.statistic for v in read(output(file)).values if v.metric == "bandwidth"} == {statistic}
+
+
+def test_a_failed_validation_costs_its_own_run_only() -> None:
+    text = output("stream_mpi.txt")
+    result = read(text.replace("Solution Validates", FAILED_ARRAY, 1))
+    assert 0 < len(result.values) == len(read(text).values) / 2
+    assert result.problems == ("STREAM: the check of the solution failed (Failed Validation on array a[],)",)
+
+
+def test_a_decimal_comma_is_named() -> None:
+    result = read(output("stream.txt").replace("342008.3", "342008,3"))
+    assert "'342008,3' is not a number" in result.problems[0]
+    assert not any(v.kernel == "copy" and v.metric == "bandwidth" for v in result.values)
+
+
+def test_babelstream_without_a_correct_solution_has_no_values() -> None:
+    failed = "Validation failed on a[]. Average error 0.1\n"
+    result = read(output("babelstream.txt").replace("Function ", f"{failed}Function ", 1))
+    assert not result.values
+    assert "the check of the solution failed" in result.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Pipe AF    TCP  File   Mmap  Bcopy", "Pipe AF    Bcopy  File   Mmap  TCP"),
+        ("UNIX      reread reread (libc) (hand) read write", "ctxsw  ctxsw  ctxsw ctxsw  ctxsw   ctxsw   ctxsw"),
+    ],
+)
+def test_a_table_of_lmbench_with_other_columns_is_refused(old: str, new: str) -> None:
+    text = output("lmbench_summary.txt")
+    assert old in text
+    whole, result = read(text), read(text.replace(old, new))
+    lost = {v.benchmark for v in whole.values} - {v.benchmark for v in result.values}
+    assert lost == {"lmbench.local_communication_bandwidths"}
+    assert result.problems == (
+        "LMbench: the columns of the table '*Local* Communication bandwidths' have unknown names",
+    )
+
+
+def test_random_accesses_of_lmbench_end_with_the_results_of_their_machine() -> None:
+    curve = '"stride=16\n0.00049 1.186\n"stride=64\n0.00098 1.187\n'
+    random, strides = keys(read(f"Random load latency\n{curve}")), keys(read(curve))
+    assert keys(read(f"Random load latency\n{curve}\n[Tue Mar 28 20:53:16 CST 2023]\n{curve}")) == random | strides
+    assert {kernel for _, kernel, *_ in random} == {"chase"}
+
+
+def test_mlc_says_whether_its_accesses_are_random() -> None:
+    text = output("mlc_3_1.txt")
+    plain, unable = read(text), read(text.replace("Measuring", "*** Unable to modify prefetchers\nMeasuring", 1))
+    for result, word in ((plain, "sequential"), (unable, "random")):
+        notes = {v.note for v in result.values if v.benchmark == "memory.latency"}
+        assert notes
+        assert all(f"accesses are {word}" in note for note in notes)
+
+
+def test_mlc_measures_our_latency_only_from_the_first_node_to_itself() -> None:
+    values = read(output("mlc_3_1.txt")).values
+    assert [v.value for v in values if v.benchmark == "memory.latency"] == pytest.approx([106.9e-9])
+    assert [v.value for v in values if v.kernel == "idle"] == pytest.approx([141.6e-9, 147.2e-9, 107.2e-9])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("latencies (in ns)", "latencies (in us)"),
+        ("Bandwidths are in MB/sec", "Bandwidths are in MiB/sec"),
+        ("(ns) ", "(us) "),
+    ],
+)
+def test_a_section_of_mlc_in_another_unit_is_refused(old: str, new: str) -> None:
+    text = output("mlc_3_1.txt")
+    result = read(text.replace(old, new))
+    assert "an unknown unit" in result.problems[0]
+    assert keys(result) < keys(read(text))
+
+
+@pytest.mark.parametrize(("old", "new"), [("760.10", "76.10"), ("0         1\n", "0         1         2\n")])
+def test_a_matrix_that_contradicts_its_sum_or_heading_is_refused(old: str, new: str) -> None:
+    result = read(output("nvbandwidth_0_10.txt").replace(old, new, 1))
+    assert result.problems
+    assert {v.kernel.rpartition("_")[2] for v in result.values} == {"read2", "total"}
+
+
+def test_a_megabyte_of_old_sysbench_has_2_to_20_bytes() -> None:
+    assert 3855.82 * 2**20 in [v.value for v in read(output("sysbench_0_4.txt")).values]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "new", "reason"),
+    [
+        (r"(?<=events:)\s+1000", "  0", "line 3: its test made no event"),
+        (r".*total file size", "", "line 3: it does not name its test"),
+    ],
+)
+def test_a_run_of_sysbench_without_events_or_name_has_no_values(pattern: str, new: str, reason: str) -> None:
+    result = read(re.sub(pattern, new, output("sysbench_kilobytes.txt")))
+    assert not result.values
+    assert result.problems == (f"sysbench: {reason}",)
+
+
+def test_the_command_names_a_test_of_sysbench_that_prints_no_name() -> None:
+    text = re.sub(r".*total file size", "", output("sysbench_kilobytes.txt"))
+    result = read(f"$ sysbench threads --time=300 run\n{text}")
+    assert {v.kernel for v in result.values} == {"threads"}
+
+
+def test_sysbench_0_4_names_the_operation_of_its_test_of_memory() -> None:
+    operations = {
+        v.parameters.get("operation") for v in read(output("sysbench_0_4.txt")).values if v.kernel == "memory"
+    }
+    assert operations == {"write"}
+
+
+def test_a_failed_run_of_stress_ng_has_no_values() -> None:
+    result = read(output("stress_ng.txt").replace("successful run", "unsuccessful run"))
+    assert not result.values
+    assert "failed (unsuccessful run completed)" in result.problems[0]
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["babelstream.csv.txt", "gpustream_2.txt", "likwid_perfctr.txt", "lmbench_summary_2.txt", "mlc_3_1.txt", "mlc_matrix.txt",
+     "nvbandwidth_0_10.txt", "stream_rms.txt", "stress_ng_metrics.txt", "sysbench_0_4.txt"],
+)  # fmt: skip
+def test_a_cut_file_has_no_shortened_numbers(file: str) -> None:
+    text = output(file)
+    whole = keys(read(text))
+    for end in range(len(text) - 1, 0, -max(1, len(text) // 25)):
+        assert keys(read(text[:end])) <= whole, text[:end][-40:]
+
+
+def test_bandwidths_of_mlc_without_their_heading_are_no_latencies() -> None:
+    latencies = [v.value for v in reading.read((OUTPUTS / "mlc_page.txt").read_bytes(), reading.find_formats()).values]
+    assert max(latencies) == pytest.approx(138.9e-9)
+
+
+def test_a_second_table_inherits_no_parameters() -> None:
+    values = [v for v in read(output("stream_two_tables.txt")).values if v.kernel == "add" and v.metric == "bandwidth"]
+    assert [v.parameters for v in values] == [{"threads": 18, "elements": 10_000_000}, {}]
+
+
+def test_the_option_of_mlc_gives_the_size_and_the_order_of_its_accesses() -> None:
+    text = output("mlc_idle_sizes.txt")
+    sizes = [v.parameters["working_set_bytes"] for v in read(text).values]
+    assert sizes == [64 << 10, 1 << 20, 96 << 20, 1_800_000 << 10]
+    assert all("accesses are random" in v.note for v in read(text.replace("_latency -b", "_latency -r -b")).values)
+
+
+def test_the_threads_of_likwid_are_not_the_columns_of_another_table() -> None:
+    names = {v.parameters["hwthread"] for v in read(output("likwid_comparison.txt")).values}
+    assert names == {"HWThread 0"}
+
+
+def test_tinymembench_on_two_cores_has_two_cases() -> None:
+    values = read(output("tinymembench_two_cores.txt")).values
+    assert {v.parameters["cpu"] for v in values} == {"cpu0", "cpu4"}
+    assert {v.repetition for v in values} == {0}
+
+
+def test_an_output_in_the_comments_of_a_script_is_read() -> None:
+    text = output("cuda_bandwidth_p2p.txt")
+    script = "".join(f"# {line}\n" for line in text.splitlines())
+    assert [v.value for v in read(script).values] == [v.value for v in read(text).values]
+
+
+def test_each_run_of_the_cuda_bandwidth_test_has_its_device() -> None:
+    text = output("cuda_bandwidth.txt")
+    other = read(f"{text}\n{text.replace('Device 0:', 'Device 1:')}")
+    assert len({v.parameters["device"] for v in other.values}) == 2
+    failed = read(f"{text}\n{text.replace('Result = PASS', 'Result = FAIL')}")
+    assert [v.value for v in failed.values] == [v.value for v in read(text).values]
+
+
+LIKWID = (
+    "TABLE,Region Solve,Group 1 Metric,MEM_DP,2,\nMetric,HWThread 0,HWThread 1,,\nRuntime (RDTSC) [s],10.1,10.2,,\n"
+    "TABLE,Region Solve,Group 1 Metric STAT,MEM_DP,2,\nMetric,Sum,Min,Max,Avg\nPower [W] STAT,92.8,30.9,61.9,46.4\n"
+)
+
+
+def test_likwid_perfctr_is_read_as_csv_too() -> None:
+    values = read(LIKWID).values
+    assert [(v.metric, v.value, v.parameters.get("hwthread")) for v in values[:3]] == [
+        ("runtime_rdtsc", 10.1, "HWThread 0"),
+        ("runtime_rdtsc", 10.2, "HWThread 1"),
+        ("power", 92.8, None),
+    ]
+    assert {(v.kernel, v.parameters["group"]) for v in values} == {("Solve", "MEM_DP")}
+    assert len(read(LIKWID[:-2]).values) == 2
+
+
+def test_the_option_of_lat_mem_rd_makes_its_accesses_random() -> None:
+    for option, kernel in (("-t 256M 128", "chase"), ("256M 128", "stride")):
+        (value,) = read(f'$ lat_mem_rd -P 1 {option}\n"stride=128\n64.00000 128.708\n').values
+        assert value.kernel == kernel

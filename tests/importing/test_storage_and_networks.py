@@ -1,0 +1,288 @@
+"""mdtest, IO500, IOR, fio, sockperf, netperf and iperf3: the meaning of their values, and what is refused."""
+
+import json
+import re
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard.importing import reading
+from steelyard.importing.reading import Reading
+from steelyard.model.foreign import ForeignValue
+
+OUTPUTS = Path(__file__).parent / "outputs"
+FIO_DATE = "%a %b %d %H:%M:%S %Y"
+
+
+def read(text: str) -> Reading:
+    return reading.read(text.encode(), reading.find_formats())
+
+
+def output(file: str) -> str:
+    return (OUTPUTS / file).read_text(encoding="utf-8")
+
+
+def values(file: str, metric: str, **parameters: object) -> list[ForeignValue]:
+    return [v for v in read(output(file)).values if v.metric == metric and parameters.items() <= v.parameters.items()]
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "reason"),
+    [
+        ("io500.txt", "TOTAL 153.386640", "TOTAL 153.386640 [INVALID]", "line 15: the score is INVALID"),
+        ("io500.txt", "TOTAL 153.386640", "TOTAL 253.386640", "not the geometric mean"),
+        ("io500.txt", "24.132 seconds", "24.132 seconds [INVALID]", "line 7: the result of find is INVALID"),
+        ("io500_scripts.txt", "[RESULT] BW ", "[RESULT-invalid] BW ", "ior-easy-write is INVALID"),
+        ("io500_result.txt", "SCORE           = 483", "SCOR            = 483", "'SCORE' is missing or unknown"),
+        ("mdtest_4_ranks.txt", " 12120.884", "", "does not fit the heading of its table"),
+        ("mdtest_1.txt", "   1483281.640", "   9483281.640", "9483281.640"),
+        ("ior.txt", "(240.17 MB/sec)", "(260.17 MB/sec)", "are not 260.17 MB/s"),
+        ("ior_2.txt", "812.20     524288", "812.20", "line 29 has 8 columns, but its heading has 9"),
+        ("ior_4.txt", "361270     180641", "361,270     180641", "'361,270' is not a number"),
+        ("fio_3.txt", "(403MB/s)", "(503MB/s)", "385 MiB/s are not 479.698 MiB/s"),
+        ("fio_3.txt", "jobs=4): err= 0", "jobs=4): err= 5", "the job 'randread' ended with error 5"),
+        ("fio_json_3.txt", '"error" : 0', '"error" : 5', "the job 'randread' ended with error 5"),
+        ("fio_json_3.txt", '"max" : 22010122', '"max" : 22010122, "max" : 880012', "'max' has two values"),
+        ("fio_json_3.txt", '"99.000000" : 2211840', '"99.000000" : 29211840', "22010122 ns, is below its mean or a percentile"),
+        ("fio_json_3.txt", '"bw" : 393209', '"bw" : 402646', "402646 KiB/s are not 402646473 B/s"),
+        ("fio_terse.txt", ";77968;7796;", ";77968;9796;", "line 1: 77968 KiB in 10001 ms are not 9796 KiB/s"),
+        ("sockperf_throughput.txt", "34.716 Mbps", "4.339 Mbps", "not eight times the bytes"),
+        ("netperf_udp_stream.txt", " 26022634      0 ", " 26022634 ", "has 7 columns instead of 6"),
+        ("iperf3_tcp.txt", "13.9 GBytes  11.9 Gbits", "13.9 GBytes  11.9 Mbits", "not the amount of data"),
+        ("iperf3_streams.txt", "[SUM]", "[XXX]", "the sum of 2 streams is missing"),
+        ("iperf3_json.txt", '"bytes":	209486848', '"bytes":	20948684', "not the amount of data"),
+        ("iperf3_json.txt", '"intervals":', '"error":	"the server is busy",\n"intervals":', "iperf3 says: the server is busy"),
+    ],
+)  # fmt: skip
+def test_a_contradiction_in_an_output_is_refused_with_its_reason(file: str, old: str, new: str, reason: str) -> None:
+    text = output(file)
+    assert old in text
+    changed = read(text.replace(old, new))
+    assert any(reason in problem for problem in changed.problems), changed.problems
+    printed = [(v.kernel, v.metric, v.statistic, v.value) for v in read(text).values]
+    rest = [(v.kernel, v.metric, v.statistic, v.value) for v in changed.values]
+    assert len(rest) < len(printed)
+    assert set(rest) < set(printed)
+
+
+@pytest.mark.parametrize("file", ["io500.txt", "io500_scripts.txt", "io500_result.txt"])
+def test_results_of_io500_that_are_in_a_file_twice_count_once(file: str) -> None:
+    assert read(f"{output(file)}\n{output(file)}").values == read(output(file)).values
+
+
+def test_the_score_of_io500_is_in_the_unit_of_its_results() -> None:
+    """A version prints "GB/s" beside the mean of results in GiB/s."""
+    (score,) = (v for v in read(output("io500_gb.txt")).values if v.statistic == "geometric mean" and v.unit == "B/s")
+    assert score.value == pytest.approx(102.538088 * 2**30)
+
+
+def test_mdtest_distinguishes_runs_by_their_options_and_prints_the_month_first() -> None:
+    result = read(output("mdtest_1.txt"))
+    means = [v for v in result.values if (v.kernel, v.statistic) == ("directory_creation", "mean")]
+    assert [(v.value, v.parameters["options"]) for v in means] == [
+        (100.331, "-v -I 32 -z 0 -b 0"),
+        (25485.108, "-v -I 32 -z 0 -b 0 -u"),
+    ]
+    assert result.started.startswith("2018-12-31")
+
+
+def test_the_heading_of_mdtest_names_its_columns() -> None:
+    text = output("mdtest_1.txt")
+    means = text.replace("Max            Min           Mean", "Mean           Min            Max")
+    swapped = re.sub(r"^(   \w+ \w+ *: +)(\S+)( +\S+ +)(\S+)( +\S+)$", r"\1\4\3\2\5", means, flags=re.MULTILINE)
+    assert means != text != swapped
+    assert read(swapped).values == read(text).values
+    assert {v.statistic for v in read(means).values} == {"one run"}
+
+
+def test_mdtest_per_rank_is_another_metric_than_that_of_all_ranks() -> None:
+    for metric, mean in (("rate", 11740.512), ("rate_per_rank", 2950.117)):
+        rates = values("mdtest_4_ranks.txt", metric)
+        assert mean in [v.value for v in rates if (v.kernel, v.statistic) == ("directory_creation", "mean")]
+
+
+def test_ior_has_each_repetition_of_a_test_with_its_own_parameters() -> None:
+    writes = [v for v in values("ior_2.txt", "bandwidth") if (v.kernel, v.statistic) == ("write", "one run")]
+    assert [v.value for v in writes] == [pytest.approx(612.40 * 2**20), pytest.approx(600 * 2**20)]
+    assert [v.repetition for v in writes] == [0, 1]
+    assert {(v.parameters["ranks"], v.parameters["transfer_bytes"]) for v in writes} == {(16, 2**20)}
+
+
+def test_ior_as_json_has_the_keys_that_it_repeats() -> None:
+    doubled = output("ior_json.txt").replace('"TestID": 0,', '"TestID": 0, "TestID": 0,')
+    writes = [v for v in read(doubled).values if (v.kernel, v.metric, v.statistic) == ("write", "rate", "one run")]
+    assert [v.value for v in writes] == [1031.55, 1001.55]
+    assert {(v.parameters["ranks"], v.parameters["block_bytes"]) for v in writes} == {(4, 64 * 2**20)}
+
+
+def test_a_kilobyte_of_fio_2_has_1024_bytes() -> None:
+    for file in ("fio_2.txt", "fio_json_2.txt"):
+        assert [v.value for v in values(file, "bandwidth")] == [68118 * 1024]
+
+
+def test_fio_may_count_in_bits() -> None:
+    text = output("fio_3.txt")
+    bits = re.sub(r"BW=385MiB/s \(403MB/s\)", "BW=3080Mibit/s (3224Mbit/s)", text)
+    assert bits != text
+    assert read(bits).values == read(text).values
+
+
+def test_fio_may_report_reads_and_writes_together() -> None:
+    mixed = read(output("fio_3.txt").replace("  read: IOPS", "  mixed: IOPS")).values
+    assert {v.kernel for v in mixed} == {"mixed", "write"}
+    assert [v.value for v in mixed] == [v.value for v in read(output("fio_3.txt")).values]
+
+
+def test_terse_lines_of_fio_have_a_third_direction_from_version_4_on() -> None:
+    fields = output("fio_terse.txt").split(";")
+    trims = ["64", "32", "8", "2000", *["0"] * 8, *["0%=0"] * 20, *["0"] * 6, "0.0%", "0", "0"]
+    newer = ";".join(["4", *fields[1:87], *trims, *fields[87:]])
+    old, new = read(output("fio_terse.txt")).values, read(newer).values
+    assert [v for v in new if v.kernel != "trim"] == list(old)
+    assert [v.value for v in new if v.kernel == "trim"] == [32 * 1024, 8]
+
+
+def interim(report: str, seconds: int) -> str:
+    """The report that fio prints so many seconds before the end."""
+    ended = re.search(r"pid=\d+: (.*)", report)
+    assert ended
+    date = (datetime.strptime(ended[1], FIO_DATE) - timedelta(seconds=seconds)).strftime(FIO_DATE)
+    early = re.sub(r"/(\d+)msec\)", lambda run: f"/{int(run[1]) - 1000 * seconds}msec)", report)
+    return early.replace(ended[1], date).replace("IOPS=98.5k", "IOPS=97.5k")
+
+
+def test_interim_reports_of_fio_are_no_samples() -> None:
+    text = output("fio_3.txt")
+    report = text[text.index("randread: (groupid") : text.index("seqwrite: (groupid")]
+    assert read(text.replace(report, interim(report, 30) + interim(report, 10) + report)).values == read(text).values
+    again = report.replace("60001msec", "60002msec").replace("2019", "2020")  # another run of the same process number
+    assert len(read(text + again).values) == len(read(text).values) + len(read(again).values)
+
+
+def fio_object() -> dict[str, Any]:
+    text = output("fio_json_3.txt")
+    content: dict[str, Any] = json.JSONDecoder().raw_decode(text, text.index("{"))[0]
+    return content
+
+
+def test_interim_reports_of_fio_as_json_are_no_samples() -> None:
+    last, early = fio_object(), fio_object()
+    early["timestamp"] -= 30
+    early["jobs"][0]["read"]["runtime"] -= 30_000
+    both = read(f"{json.dumps(early)}\n{json.dumps(last)}\n")
+    assert [v.value for v in both.values] == [v.value for v in read(output("fio_json_3.txt")).values]
+
+
+def test_clients_of_fio_have_hosts_of_their_own() -> None:
+    content = fio_object()
+    (job,) = content.pop("jobs")
+    content["client_stats"] = [job | {"hostname": host} for host in ("node1", "node2")]
+    content["client_stats"].append(job | {"hostname": "node2", "jobname": "All clients"})
+    result = read(json.dumps(content) + "\n")
+    assert {(v.host, v.parameters["job"]) for v in result.values} == {
+        ("node1", "randread"), ("node2", "randread"), ("", "All clients")
+    }  # fmt: skip
+
+
+def test_terse_lines_beside_the_text_of_fio_are_not_read_again() -> None:
+    text = output("fio_3.txt")
+    terse = output("fio_terse.txt")
+    assert read(text + terse.replace(";16k-1-read;", ";randread;")).values == read(text).values
+    assert len(read(text + terse).values) == len(read(text).values) + len(read(terse).values)
+
+
+def test_a_score_may_stand_before_the_end_of_a_block() -> None:
+    text = output("io500.txt").replace("TOTAL 153.386640", "TOTAL 153.386640```")
+    assert read(text).values == read(output("io500.txt")).values
+
+
+@pytest.mark.parametrize(
+    ("file", "metric", "word"),
+    [("sockperf_tcp.txt", "latency", "half"), ("sockperf_round_trip.txt", "round_trip", "whole"),
+     ("sockperf_full_log.txt", "round_trip", "whole")],
+)  # fmt: skip
+def test_sockperf_says_whether_a_latency_is_a_whole_round_trip(file: str, metric: str, word: str) -> None:
+    found = read(output(file)).values
+    assert {v.metric for v in found} == {metric}
+    assert all(word in v.note for v in found)
+    assert {"mean", "p99", "least", "greatest"} <= {v.statistic for v in found}
+
+
+def test_percentiles_of_sockperf_alone_may_be_those_of_half_round_trips() -> None:
+    rows = [line for line in output("sockperf_full_log.txt").splitlines() if "--->" in line]
+    assert not read("\n".join(rows) + "\n").values
+
+
+def test_each_run_of_sockperf_has_the_size_of_its_own_command() -> None:
+    run = output("sockperf_round_trip.txt")
+    text = "".join(
+        f"$ sockperf pp -m {size} -i 10.0.0.1\n{run[run.index('sockperf[CLIENT]') :]}" for size in (64, 1400)
+    )
+    assert [v.parameters["message_bytes"] for v in read(text).values if v.statistic == "median"] == [64, 1400]
+
+
+def test_sockperf_prints_mebibytes_as_megabytes() -> None:
+    (bandwidth,) = values("sockperf_throughput.txt", "bandwidth")
+    assert bandwidth.value == 4.339 * 2**20
+    assert bandwidth.value == pytest.approx(325020 * 14, rel=1e-3)
+
+
+def test_netperf_and_iperf3_tell_sender_from_receiver() -> None:
+    for file, sent, received in (("netperf_udp_stream.txt", 22728.8e6, 0.1e6), ("iperf3_tcp.txt", 11.9e9, 11.9e9)):
+        for operation, rate in (("sent", sent), ("received", received)):
+            assert [v.value for v in values(file, "bandwidth", operation=operation)] == [pytest.approx(rate / 8)]
+
+
+def test_netperf_wraps_the_heading_of_its_results() -> None:
+    text = output("netperf.txt")
+    wide = text.replace("Percentile\nLatency", "Percentile Latency").replace("\nMicroseconds", " Microseconds")
+    wide = wide.replace("Latency\nMicroseconds", "Latency Microseconds")
+    assert wide != text
+    assert read(wide).values == read(text).values
+    assert [v.value for v in values("netperf.txt", "round_trip") if v.statistic == "p99"] == [pytest.approx(589e-6)]
+
+
+def test_iperf3_has_the_sum_of_its_streams_only() -> None:
+    rates = values("iperf3_streams.txt", "bandwidth")
+    assert [(v.value, v.parameters["streams"]) for v in rates] == [(pytest.approx(47.6e9 / 8), 2)] * 2
+
+
+def test_retransmissions_of_iperf3_are_a_count_in_both_forms() -> None:
+    for file in ("iperf3_json.txt", "iperf3_tcp.txt"):
+        assert {v.statistic for v in values(file, "retransmissions")} == {"one run"}
+
+
+def changed_lines(text: str) -> dict[str, str]:
+    lines = text.splitlines()
+    return {
+        "Windows": "\r\n".join(lines) + "\r\n",
+        "trailing blanks": "".join(f"{line}   \n" for line in lines),
+        "banner": "Loading module gcc/12\n" * 3 + text + "\nJob finished: 0\n",
+        "byte order mark": "\ufeff" + text,
+    }
+
+
+@pytest.mark.parametrize("form", ["Windows", "trailing blanks", "banner", "byte order mark"])
+@pytest.mark.parametrize(
+    "file",
+    ["fio_2.txt", "fio_json_3.txt", "google_benchmark.txt", "hyperfine.txt", "io500.txt", "ior_2.txt", "ior_json.txt",
+     "iperf3_streams.txt", "mdtest_4_ranks.txt", "netperf.txt", "reframe_2.txt", "reframe_4_csv.txt", "sockperf_tcp.txt"],
+)  # fmt: skip
+def test_what_editors_and_launchers_change_alters_no_value(file: str, form: str) -> None:
+    text = output(file)
+    assert read(changed_lines(text)[form]).values == read(text).values
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["fio_3.txt", "io500.txt", "io500_result.txt", "ior_2.txt", "iperf3_streams.txt", "mdtest_4_ranks.txt",
+     "netperf_keys.txt", "netperf_table.txt", "netperf_udp_stream.txt", "reframe_2.txt", "reframe_4_csv.txt",
+     "sockperf_tcp.txt", "sockperf_throughput.txt"],
+)  # fmt: skip
+def test_a_cut_file_has_no_shortened_numbers(file: str) -> None:
+    text = output(file)
+    whole = {(v.kernel, v.metric, v.statistic, v.value) for v in read(text).values}
+    for end in range(len(text) - 1, 0, -max(1, len(text) // 25)):
+        assert {(v.kernel, v.metric, v.statistic, v.value) for v in read(text[:end]).values} <= whole, text[:end][-40:]
