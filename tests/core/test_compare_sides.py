@@ -2,8 +2,10 @@
 
 import json
 import math
+import os
 import random
 import shutil
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +17,9 @@ from scipy import stats
 from builders import evaluation, message, triad
 from folders import GOLDEN
 from steelyard.command_line import cli
+from steelyard.command_line import sides as reading
+from steelyard.command_line.sides import read_sides
+from steelyard.command_line.stored_runs import find_side_run
 from steelyard.compare.compared_sides import NOT_JUDGED, OtherSide, SidesComparison, list_slower
 from steelyard.compare.runs import compare
 from steelyard.compare.side import LaunchTime, Side, SideCase, SideRun, reduce_run
@@ -315,6 +320,37 @@ def test_a_wrong_comparison_is_refused_in_two_sentences(runs: Path, words: list[
     with pytest.raises(UsageError) as raised:
         cli.run_words(["compare", *words, "--runs", str(runs)])
     assert part in str(raised.value)
+
+
+def test_runs_of_one_name_have_the_names_of_their_hosts_or_those_that_were_typed(tmp_path: Path) -> None:
+    made = evaluation([triad(1e10)])
+    for folder, host in (("a", "n1"), ("b", "n2"), ("c", "n2")):
+        machine = replace(made.run.machine, host=host)
+        written(tmp_path / folder, "same", replace(made, run=replace(made.run, machine=machine)))
+    a, b, c = (str(tmp_path / folder / "same") for folder in "abc")
+    assert [side.name for side in read_sides([a, b], [], tmp_path, [])] == ["same on n1", "same on n2"]
+    assert [side.name for side in read_sides([a, b, c], [], tmp_path, [])] == ["same on n1", b, c]
+    assert [side.name for side in read_sides([a], [f"same={b}"], tmp_path, [])] == ["same on n1", "same"]
+    with pytest.raises(UsageError, match="is given twice"):
+        read_sides([a, f"{tmp_path}/b/../a/same"], [], tmp_path, [])
+
+
+def test_a_second_process_reads_runs_that_the_cache_lacks(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def read(path: Path, number: int) -> SideRun:
+        (tmp_path / f"{path.name} {os.getpid()}").touch()
+        time.sleep(0.2)
+        return find_side_run(path, [])
+
+    names = [f"r{number}" for number in range(5)]
+    alone = read_sides(names, [], runs, [])
+    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(reading, "SLOW", 0.1)
+    assert read_sides(names, [], runs, [], read) == alone
+    readers = {path.name.split()[1] for path in tmp_path.glob("r*")}
+    assert len(readers) == min(2, len(os.sched_getaffinity(0)))
+    assert (tmp_path / f"r4 {max(readers - {str(os.getpid())}, default=os.getpid())}").exists()
 
 
 def test_a_run_alone_stands_beside_the_nearest_systems(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

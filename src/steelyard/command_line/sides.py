@@ -1,18 +1,26 @@
 """The sides that a user names for a comparison: runs, groups of runs, and published systems."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
 from glob import glob
+from itertools import islice
 from pathlib import Path
+from time import monotonic
 
 from steelyard import records
+from steelyard.command_line.progress import Line
 from steelyard.command_line.stored_runs import find_side_run
 from steelyard.compare.published_side import find_side
 from steelyard.compare.side import Side, SideRun
 from steelyard.errors import UsageError, nearest, spelled
 from steelyard.published.system_library import suggest_system
+from steelyard.second_process import SecondProcess
 
 GROUP = "--group"
-Read = Callable[[Path], SideRun]
+SLOW = 0.5  # seconds of reading after which a second process helps
 
 
 def read_sides(
@@ -26,17 +34,87 @@ def read_sides(
 
     `read` reads the run in a folder for the side of that number (None: from the user's cache if it was reduced before).
     """
+    named = [_Named(name, find_named(name, runs)) for name in names] + [_find_group(text, runs) for text in groups]
+    _expect_apart(named)
+    reads = [
+        partial(read, folder, number) if read else partial(find_side_run, folder, paths)
+        for number, one in enumerate(named)
+        for folder in one.folders
+    ]
+    members = iter(_read_all(reads))
+    sides = [one.make(tuple(islice(members, len(one.folders)))) for one in named]
+    return _tell_apart(sides, [one.name for one in named])
 
-    def of(number: int) -> Read:
-        return (lambda path: read(path, number)) if read else (lambda path: find_side_run(path, paths))
 
-    sides = [_side(name, runs, of(n)) for n, name in enumerate(names)]
-    sides += [_group(text, runs, of(n)) for n, text in enumerate(groups, len(names))]
-    twice = [s.name for i, s in enumerate(sides) if s.name in {other.name for other in sides[:i]}]
-    if twice:
-        raise UsageError(f"The side '{twice[0]}' is given twice. Give each run once, and each group a name of its own.")
-    _expect_apart(sides)
-    return tuple(sides)
+@dataclass(frozen=True)
+class _Named:
+    """A side whose runs are not read yet: the folder of a run, those of a group, or a published system."""
+
+    name: str
+    found: Path | Sequence[Path] | Side
+
+    @property
+    def folders(self) -> Sequence[Path]:
+        if isinstance(self.found, Side):
+            return ()
+        return (self.found,) if isinstance(self.found, Path) else self.found
+
+    def make(self, members: tuple[SideRun, ...]) -> Side:
+        """Returns the side with its runs. UsageError for a group of imported and other runs."""
+        if isinstance(self.found, Side):
+            return self.found
+        imported = [run.run for run in members if run.imported]
+        if isinstance(self.found, Path):
+            return Side(name=members[0].run, kind="imported" if imported else "run", runs=members)
+        if imported and len(imported) < len(members):
+            raise UsageError(
+                f"The group '{self.name}' has imported runs ({', '.join(imported)}) and runs that Steelyard measured. "
+                "Give each kind a group of its own."
+            )
+        return Side(name=self.name, kind="imported" if imported else "group", runs=members)
+
+
+def _read_all(reads: Sequence[Callable[[], SideRun]]) -> list[SideRun]:
+    """Reads the runs in their order, with progress.
+
+    Runs that the cache lacks take seconds each. So a second process puts them into the cache in the opposite order, until both
+    meet.
+    """
+    done: list[SideRun] = []
+    began, helped = monotonic(), False
+    with Line(quiet=False) as line, ExitStack() as ending:
+        for number, read in enumerate(reads):
+            words, further = f"Reading run {number + 1} of {len(reads)}", reads[number + 1 :]
+            seconds = monotonic() - began
+            if number == 0 or seconds < SLOW:
+                line.begin(words)
+            else:
+                line.show(words, seconds / number * (len(further) + 1) / 2)
+                if further and not helped:
+                    helped = True
+                    ending.callback(SecondProcess(partial(_read_backwards, further)).stop)
+            done.append(read())
+    return done
+
+
+def _read_backwards(reads: Sequence[Callable[[], SideRun]]) -> None:
+    for read in reversed(reads):
+        read()
+
+
+def _tell_apart(sides: Sequence[Side], typed: Sequence[str]) -> tuple[Side, ...]:
+    """Returns the sides under different names: runs of one name are named with their hosts, or else as the user typed them."""
+    names = [side.name for side in sides]
+    for further in ([_name_host(side) for side in sides], typed):
+        numbers = Counter(names)
+        names = [more if numbers[name] > 1 else name for name, more in zip(names, further, strict=True)]
+    _expect_once(names)
+    return tuple(replace(side, name=name) for side, name in zip(sides, names, strict=True))
+
+
+def _name_host(side: Side) -> str:
+    machine = side.runs[0].machine if side.kind in ("run", "imported") else None
+    return f"{side.name} on {machine.host}" if machine else side.name
 
 
 def name_baseline(sides: Sequence[Side], typed: Sequence[str], baseline: str | None) -> str | None:
@@ -60,16 +138,29 @@ def put_first(sides: Sequence[Side], typed: Sequence[str], baseline: str | None)
     return (chosen[0], *(side for side in sides if side is not chosen[0]))
 
 
-def _expect_apart(sides: Sequence[Side]) -> None:
-    """Refuses a run on two sides: their difference would look smaller than it is."""
+def _expect_apart(named: Sequence[_Named]) -> None:
+    """Refuses what is given twice, and a run on two sides: their difference would look smaller than it is."""
+    _expect_once(
+        str(one.found.resolve())
+        if isinstance(one.found, Path)
+        else one.found.name
+        if isinstance(one.found, Side)
+        else one.name
+        for one in named
+    )
     owners: dict[Path, str] = {}
-    for side in sides:
-        for path in (Path(run.path).resolve() for run in side.runs if side.kind != "published"):
+    for one in named:
+        for path in (folder.resolve() for folder in one.folders):
             if path in owners:
                 raise UsageError(
-                    f"The run '{path.name}' is on two sides, '{owners[path]}' and '{side.name}'. Give each run once."
+                    f"The run '{path.name}' is on two sides, '{owners[path]}' and '{one.name}'. Give each run once."
                 )
-            owners[path] = side.name
+            owners[path] = one.name
+
+
+def _expect_once(names: Iterable[str]) -> None:
+    if twice := [name for name, number in Counter(names).items() if number > 1]:
+        raise UsageError(f"The side '{twice[0]}' is given twice. Give each run once, and each group a name of its own.")
 
 
 def find_named(name: str, runs: Path) -> Path | Side:
@@ -82,20 +173,12 @@ def find_named(name: str, runs: Path) -> Path | Side:
         raise unknown_side(name, error) from None
 
 
-def _side(name: str, runs: Path, read: Read) -> Side:
-    named = find_named(name, runs)
-    if isinstance(named, Side):
-        return named
-    run = read(named)
-    return Side(name=run.run, kind="imported" if run.imported else "run", runs=(run,))
-
-
 def unknown_side(name: str, error: UsageError) -> UsageError:
     """Returns the error for a name that is neither a run, as `error` says, nor a published system."""
     return UsageError(f"{error} There is no published system of that name, either. {suggest_system(name)}")
 
 
-def _group(text: str, runs: Path, read: Read) -> Side:
+def _find_group(text: str, runs: Path) -> _Named:
     name, equals, pattern = text.partition("=")
     if not (name and equals and pattern):
         raise UsageError(
@@ -107,14 +190,7 @@ def _group(text: str, runs: Path, read: Read) -> Side:
             f"The group '{name}' is empty: no run matches '{pattern}'. "
             f"List the runs with: steelyard list --runs {spelled(str(runs))}"
         )
-    members = tuple(map(read, folders))
-    imported = [run.run for run in members if run.imported]
-    if imported and len(imported) < len(members):
-        raise UsageError(
-            f"The group '{name}' has imported runs ({', '.join(imported)}) and runs that Steelyard measured. "
-            "Give each kind a group of its own."
-        )
-    return Side(name=name, kind="imported" if imported else "group", runs=members)
+    return _Named(name, folders)
 
 
 def _folders(patterns: Iterable[str], runs: Path) -> set[Path]:

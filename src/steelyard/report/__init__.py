@@ -43,13 +43,14 @@ def render(evaluation: Evaluation | None, sides: "ReportSides | None" = None) ->
     from steelyard.report.side_traces import MOST_SHOWN
 
     with uncollected():
+        finish = pages.begin(evaluation, sides)
         benchmarks = tuple(
             benchmark.data(run, name, sides.figures if sides else None)
             for run in ((evaluation,) if evaluation else ())
             for names in grouped(run.benchmarks).values()
             for name in names
         )
-        whole = pages.pages(evaluation, sides)
+        whole = finish()
     drawn = any(page.drawn for page in whole) or any(f for page in benchmarks for f in page.figures if not f.error)
     return fill(
         _HERE / "layout.html",
