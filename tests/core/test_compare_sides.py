@@ -331,6 +331,9 @@ def test_runs_of_one_name_have_the_names_of_their_hosts_or_those_that_were_typed
     assert [side.name for side in read_sides([a, b], [], tmp_path, [])] == ["same on n1", "same on n2"]
     assert [side.name for side in read_sides([a, b, c], [], tmp_path, [])] == ["same on n1", b, c]
     assert [side.name for side in read_sides([a], [f"same={b}"], tmp_path, [])] == ["same on n1", "same"]
+    machines = (made.run.machine, replace(made.run.machine, host="n2"))
+    compared = compare(*(replace(made, run=replace(made.run, machine=machine)) for machine in machines))
+    assert (compared.a, compared.b) == (f"{made.run.id} on {made.run.machine.host}", f"{made.run.id} on n2")
     with pytest.raises(UsageError, match="is given twice"):
         read_sides([a, f"{tmp_path}/b/../a/same"], [], tmp_path, [])
 

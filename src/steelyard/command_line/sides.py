@@ -14,6 +14,7 @@ from steelyard import records
 from steelyard.command_line.progress import Line
 from steelyard.command_line.stored_runs import find_side_run
 from steelyard.compare.published_side import find_side
+from steelyard.compare.run_names import Named, name_run, tell_apart
 from steelyard.compare.side import Side, SideRun
 from steelyard.errors import UsageError, nearest, spelled
 from steelyard.published.system_library import suggest_system
@@ -43,7 +44,9 @@ def read_sides(
     ]
     members = iter(_read_all(reads))
     sides = [one.make(tuple(islice(members, len(one.folders)))) for one in named]
-    return _tell_apart(sides, [one.name for one in named])
+    different = tell_apart([_name(side) for side in sides])
+    _expect_once(different)
+    return tuple(replace(side, name=name) for side, name in zip(sides, different, strict=True))
 
 
 @dataclass(frozen=True)
@@ -102,19 +105,10 @@ def _read_backwards(reads: Sequence[Callable[[], SideRun]]) -> None:
         read()
 
 
-def _tell_apart(sides: Sequence[Side], typed: Sequence[str]) -> tuple[Side, ...]:
-    """Returns the sides under different names: runs of one name are named with their hosts, or else as the user typed them."""
-    names = [side.name for side in sides]
-    for further in ([_name_host(side) for side in sides], typed):
-        numbers = Counter(names)
-        names = [more if numbers[name] > 1 else name for name, more in zip(names, further, strict=True)]
-    _expect_once(names)
-    return tuple(replace(side, name=name) for side, name in zip(sides, names, strict=True))
-
-
-def _name_host(side: Side) -> str:
-    machine = side.runs[0].machine if side.kind in ("run", "imported") else None
-    return f"{side.name} on {machine.host}" if machine else side.name
+def _name(side: Side) -> Named:
+    run = side.runs[0]
+    host = run.machine.host if run.machine else ""
+    return name_run(side.name, host, run.path) if side.kind in ("run", "imported") else Named(*[side.name] * 3)
 
 
 def name_baseline(sides: Sequence[Side], typed: Sequence[str], baseline: str | None) -> str | None:

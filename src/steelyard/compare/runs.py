@@ -12,6 +12,7 @@ from steelyard.compare.matching import Match, Matched, match
 from steelyard.compare.measuring_again import add_measurements
 from steelyard.compare.pace import find_other_pace, measure_unsteadiness, read_pace, weaken_call
 from steelyard.compare.placement_names import name_placements
+from steelyard.compare.run_names import name_run, tell_apart
 from steelyard.compare.side import SideCase, reduce_result
 from steelyard.compare.surroundings import Difference, find_differences
 from steelyard.compare.wholes import Whole, estimate_wholes, judge_wholes
@@ -115,8 +116,9 @@ def side_by_side(
 ) -> RunComparison:
     """Returns the comparison from the judgements of all pairs and benchmarks, with the conditions and notes of both runs."""
     rows = tuple(_row(a, pair, judgement) for pair, judgement in zip(matched.pairs, judged, strict=True))
+    name_a, name_b = tell_apart([name_run(e.run.id, e.run.machine.host, e.run.path) for e in (a, b)])
     return RunComparison(
-        a=a.run.id, b=b.run.id, differences=tuple(find_differences(a.run, b.run)),
+        a=name_a, b=name_b, differences=tuple(find_differences(a.run, b.run)),
         cause=find_cause_of_runs(a, b), rows=rows,
         classes=tuple(classes), wholes=tuple(wholes),
         only_a=tuple(map(_lone, matched.only_a)), only_b=tuple(map(_lone, matched.only_b)),
