@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class SecondProcess(Generic[T]):
-    """`work` in a copy of this process. With a single processor there is none, and `result` does the work."""
+    """`work` in a copy of this process. With a single processor, or no room for a copy, `result` does the work."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         from multiprocessing import get_context
@@ -23,8 +23,13 @@ class SecondProcess(Generic[T]):
             return
         fork = get_context("fork")
         self._answer, theirs = fork.Pipe(duplex=False)
-        self._process = fork.Process(target=_answer, args=(work, theirs), daemon=True)
-        self._process.start()
+        process = fork.Process(target=_answer, args=(work, theirs), daemon=True)
+        try:
+            process.start()
+        except OSError:
+            self._answer.close()
+        else:
+            self._process = process
         theirs.close()
 
     def result(self) -> T:

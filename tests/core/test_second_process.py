@@ -28,6 +28,17 @@ def test_with_one_processor_the_work_is_done_here(monkeypatch: pytest.MonkeyPatc
     assert second.result() == os.getpid()
 
 
+@several
+def test_without_room_for_a_process_the_work_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> int:
+        raise BlockingIOError("Resource temporarily unavailable")
+
+    monkeypatch.setattr(os, "fork", refuse)
+    second = SecondProcess(os.getpid)
+    second.stop()
+    assert second.result() == os.getpid()
+
+
 def test_an_error_is_raised_here() -> None:
     second = SecondProcess(lambda: 1 // 0)
     with pytest.raises(ZeroDivisionError):

@@ -35,7 +35,7 @@ def read_sides(
 
     `read` reads the run in a folder for the side of that number (None: from the user's cache if it was reduced before).
     """
-    named = [_Named(name, find_named(name, runs)) for name in names] + [_find_group(text, runs) for text in groups]
+    named = [_Unread(name, find_named(name, runs)) for name in names] + [_find_group(text, runs) for text in groups]
     _expect_apart(named)
     reads = [
         partial(read, folder, number) if read else partial(find_side_run, folder, paths)
@@ -50,7 +50,7 @@ def read_sides(
 
 
 @dataclass(frozen=True)
-class _Named:
+class _Unread:
     """A side whose runs are not read yet: the folder of a run, those of a group, or a published system."""
 
     name: str
@@ -61,6 +61,13 @@ class _Named:
         if isinstance(self.found, Side):
             return ()
         return (self.found,) if isinstance(self.found, Path) else self.found
+
+    @property
+    def identity(self) -> str:
+        """What no other side may have: the path of a run, or the name of a system or group."""
+        if isinstance(self.found, Path):
+            return str(self.found.resolve())
+        return self.found.name if isinstance(self.found, Side) else self.name
 
     def make(self, members: tuple[SideRun, ...]) -> Side:
         """Returns the side with its runs. UsageError for a group of imported and other runs."""
@@ -132,16 +139,9 @@ def put_first(sides: Sequence[Side], typed: Sequence[str], baseline: str | None)
     return (chosen[0], *(side for side in sides if side is not chosen[0]))
 
 
-def _expect_apart(named: Sequence[_Named]) -> None:
+def _expect_apart(named: Sequence[_Unread]) -> None:
     """Refuses what is given twice, and a run on two sides: their difference would look smaller than it is."""
-    _expect_once(
-        str(one.found.resolve())
-        if isinstance(one.found, Path)
-        else one.found.name
-        if isinstance(one.found, Side)
-        else one.name
-        for one in named
-    )
+    _expect_once(one.identity for one in named)
     owners: dict[Path, str] = {}
     for one in named:
         for path in (folder.resolve() for folder in one.folders):
@@ -172,7 +172,7 @@ def unknown_side(name: str, error: UsageError) -> UsageError:
     return UsageError(f"{error} There is no published system of that name, either. {suggest_system(name)}")
 
 
-def _find_group(text: str, runs: Path) -> _Named:
+def _find_group(text: str, runs: Path) -> _Unread:
     name, equals, pattern = text.partition("=")
     if not (name and equals and pattern):
         raise UsageError(
@@ -184,7 +184,7 @@ def _find_group(text: str, runs: Path) -> _Named:
             f"The group '{name}' is empty: no run matches '{pattern}'. "
             f"List the runs with: steelyard list --runs {spelled(str(runs))}"
         )
-    return _Named(name, folders)
+    return _Unread(name, folders)
 
 
 def _folders(patterns: Iterable[str], runs: Path) -> set[Path]:
