@@ -149,3 +149,64 @@ def test_a_log_names_the_size_of_its_run(file: str, metric: str, parameters: dic
 def test_a_log_of_espresso_has_a_date(file: str, day: str) -> None:
     result = reading.read((OUTPUTS / f"{file}.txt").read_bytes(), reading.find_formats())
     assert read_date(result.started)[:10] == day
+
+
+def known(text: str) -> list[tuple[str, float, dict[str, object]]]:
+    """Returns metric, value and parameters of what the formats of the wing read."""
+    result = reading.read(text.encode(), reading.find_formats())
+    return [(v.metric, v.value, dict(v.parameters)) for v in result.values]
+
+
+def test_a_match_without_the_first_group_has_no_value(tmp_path: Path) -> None:
+    description = DESCRIPTION.replace("'^step rate: ", "'^step rate: 12.5 .*|^step rate: ")
+    assert description != DESCRIPTION
+    assert [v.value for v in read(tmp_path, LOG, description).values if v.metric == "rate"] == [12.7e6]
+
+
+def test_lammps_counts_a_billion_atoms_a_second() -> None:
+    log = "Performance: 5829.5 tau/day, 134.5 timesteps/s, {} {}atom-step/s\n50.0% CPU use with 4 MPI tasks x 1 OpenMP threads\n"
+    about = {"ranks": 4, "threads": 1}
+    for word, prefix, value in (("3.5", "G", 3.5e9), ("350.5", "M", 350.5e6), ("35.5", "k", 35.5e3), ("355", "", 355)):
+        assert ("speed", value, about) in known(log.format(word, prefix))
+
+
+def test_lammps_is_known_by_its_last_lines_without_atoms() -> None:
+    log = "   Performance: 5829.5 tau/day, 134.5 timesteps/s\n   98.1% CPU use with 96 MPI tasks x no OpenMP threads\n"
+    assert known(log) == [("steps", 134.5, {"ranks": 96})]
+
+
+def test_a_comment_without_a_blank_behind_its_mark_is_read() -> None:
+    log = "Loop time of 12.5 on 8 procs for 100 steps with 4000 atoms\nPerformance: 691.2 tau/day, 8.0 timesteps/s\n"
+    assert known(log)
+    assert known("".join(f"#{line}\n" for line in log.splitlines())) == known(log)
+
+
+def test_gromacs_is_read_where_a_page_trims_its_lines() -> None:
+    log = (
+        "Core t (s)   Wall t (s)        (%)\nTime:      887.5       31.75     2795.0\n"
+        "(ns/day)    (hour/ns)\nPerformance:      108.5        0.221\n"
+    )
+    assert known(log) == [("time", 31.75, {}), ("simulated", 108.5, {})]
+
+
+def test_a_program_of_espresso_in_small_letters_is_that_before_the_end() -> None:
+    log = (
+        "     Program epsilon v.6.4 starts on  3Mar2023 at 10:11:12\n\n     init_run     :      0.75s CPU\n\n"
+        "     epsilon      :     2.25s CPU         2.5s WALL\n\n"
+        "     grids        :      0.35s CPU      0.4s WALL (       7 calls)\n\n"
+        "     epsilon      :     2.25s CPU         2.5s WALL\n\n\n   This run was terminated on:  10:11:15   3Mar2023\n"
+    )
+    assert known(log) == [("time", 2.5, {"program": "epsilon"}), ("cpu_time", 2.25, {"program": "epsilon"})]
+
+
+def test_nwchem_is_known_by_its_last_line() -> None:
+    assert known("\n Total times  cpu:       56.5s     wall:       57.25s\n") == [("time", 57.25, {})]
+
+
+def test_xsbench_tells_the_kernel_from_the_whole_run() -> None:
+    log = (
+        "XSBench\nTotal Time Statistics (SYCL Init / JIT Compilation + Simulation Kernel)\nRuntime:   8.5 seconds\n"
+        "Lookups:   17,000,000\nLookups/s:   2,000,000\nSimulation Kernel Only Statistics\n{}Lookups/s:   2,500,000\n"
+    )
+    for line in ("", "Runtime:   6.8 seconds\n"):
+        assert known(log.format(line)) == [("rate", 2e6, {}), ("time", 8.5, {}), ("kernel_rate", 2.5e6, {})]

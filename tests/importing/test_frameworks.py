@@ -171,3 +171,102 @@ def test_a_mean_of_hyperfine_outside_of_its_range_is_refused(file: str) -> None:
     assert {v.parameters["command"] for v in result.values if v.metric == "time" and v.statistic == "mean"} == {
         "ls -lR /usr/include"
     }
+
+
+MARKDOWN = """
+| Command | Mean [{unit}] | Min [{unit}] | Max [{unit}] | Relative |
+|:---|---:|---:|---:|---:|
+| `seq 9 \\| sort` | 3.4 ± 0.2 | 3.1 | 4.0 | 1.00 |
+| `seq 99 \\| sort -n` | 7.5 ± 0.5 | 6.9 | 8.8 | 2.21 ± 0.20 |
+"""
+
+
+@pytest.mark.parametrize(("unit", "factor"), [("s", 1), ("ms", 1e-3), ("µs", 1e-6)])
+def test_a_markdown_table_of_hyperfine_has_the_unit_of_its_heading(unit: str, factor: float) -> None:
+    values = read(MARKDOWN.format(unit=unit)).values
+    assert [(v.statistic, v.value / factor) for v in values[:3]] == [
+        ("greatest", pytest.approx(4.0)), ("least", pytest.approx(3.1)), ("mean", pytest.approx(3.4))
+    ]  # fmt: skip
+    assert [v.parameters for v in values[::3]] == [{"command": "seq 9 | sort"}, {"command": "seq 99 | sort -n"}]
+
+
+def test_the_same_command_below_two_titles_is_not_repeated() -> None:
+    table = MARKDOWN.format(unit="ms")
+    values = read(f"## Cold cache\n{table}\n## Warm cache\n{table}").values
+    assert {v.repetition for v in values} == {0}
+    assert {v.parameters["section"] for v in values} == {"Cold cache", "Warm cache"}
+
+
+def test_a_markdown_row_whose_mean_is_outside_of_its_range_is_refused() -> None:
+    result = read(MARKDOWN.format(unit="ms").replace("3.4 ±", "4.4 ±"))
+    assert {v.parameters["command"] for v in result.values} == {"seq 99 | sort -n"}
+    assert "line 4: the mean 4.4 of command is not between" in result.problems[0]
+
+
+def test_the_range_of_hyperfine_may_have_two_units() -> None:
+    text = (
+        "Benchmark 1: make check\n"
+        "  Time (mean ± σ):     985.2 ms ± 120.4 ms    [User: 1.204 s, System: 81.3 ms]\n"
+        "  Range (min … max):   880.1 ms …  1.305 s    10 runs\n"
+    )
+    assert [(v.metric, v.statistic, v.value) for v in read(text).values] == [
+        ("time", "greatest", pytest.approx(1.305)), ("time", "least", pytest.approx(0.8801)),
+        ("time", "mean", pytest.approx(0.9852)), ("user_time", "mean", pytest.approx(1.204)),
+        ("system_time", "mean", pytest.approx(0.0813)),
+    ]  # fmt: skip
+
+
+def test_columns_before_the_name_of_google_benchmark_are_parameters() -> None:
+    text = (
+        "engine,mode,name,iterations,real_time,cpu_time,time_unit,bytes_per_second,lambda,items_per_second\n"
+        '"mrg32","ordered","generate<mrg32,ordered>/manual_time",410,2.25,2.31,ms,3.1e+11,,7.8e+10\n'
+    )
+    values = read(text).values
+    assert [(v.metric, v.value) for v in values] == [
+        ("real_time", pytest.approx(2.25e-3)), ("cpu_time", pytest.approx(2.31e-3)),
+        ("bandwidth", pytest.approx(3.1e11)), ("rate", pytest.approx(7.8e10)),
+    ]  # fmt: skip
+    assert values[0].parameters == {"engine": "mrg32", "mode": "ordered"}
+
+
+REPORT = """
+PERFORMANCE REPORT
+------------------------------------------------------------------------------
+Solver
+- node:gpu
+  - gnu
+      * num_tasks: 4
+      * speed: 52.5 Gflop/s
+      * share: 31.5 % (of the time in the solver)
+  - intel
+      * num_tasks: 8
+      * speed: 71.5 Gflop/s
+"""
+
+
+@pytest.mark.parametrize("margin", ["", "  ", "    "])
+def test_a_report_of_reframe_may_be_indented(margin: str) -> None:
+    values = read("".join(f"{margin}{line}\n" for line in REPORT.splitlines())).values
+    assert [(v.metric, v.value, v.unit, v.better, v.parameters) for v in values] == [
+        ("speed", 52.5e9, "flop/s", "higher", {"environment": "gnu", "ranks": 4}),
+        ("share", pytest.approx(0.315), "%", "none", {"environment": "gnu", "ranks": 4}),
+        ("speed", 71.5e9, "flop/s", "higher", {"environment": "intel", "ranks": 8}),
+    ]
+
+
+def test_the_bounds_of_reframe_tell_the_direction_of_a_share() -> None:
+    (value,) = read(LINE.format("efficiency=81.5|ref=80 (l=-0.1, u=None)|%")).values
+    assert (value.value, value.better) == (pytest.approx(0.815), "higher")
+
+
+def test_phoronix_on_the_screen_has_each_run_and_the_mean() -> None:
+    result = read(output("phoronix_screen.txt"))
+    assert not result.problems
+    assert [(v.kernel, v.value, v.unit, v.statistic, v.better) for v in result.values[:5]] == [
+        ("c-ray", 41.5, "s", "one run", "lower"), ("c-ray", 41.75, "s", "one run", "lower"),
+        ("c-ray", 41.65, "s", "one run", "lower"), ("c-ray", 41.633, "s", "mean", "lower"),
+        ("mix", 812.5, "Frames Per Second", "one run", "none"),
+    ]  # fmt: skip
+    assert result.values[-1].parameters == {"Scene": "Hall", "Size": "4K"}
+    changed = read(output("phoronix_screen.txt").replace("Average: 41.633", "Average: 42.9")).values
+    assert [v.statistic for v in changed[:4]] == ["one run"] * 3 + ["as printed"]

@@ -1,7 +1,8 @@
 """Logs of applications: a description (TOML, in a folder `formats/`) names a program's marks and the patterns of its figures.
 
 Its keys are those of `Log`. Where Steelyard can run the program, the patterns of that description (`applications/foreign/`) are
-used too. A figure takes the first group of each match. A parameter is the last one that is printed before the figure, else the
+used too. A figure takes the first group of each match; a match without that group is another
+figure and has no value. A parameter is the last one that is printed before the figure, else the
 first one after it; one of `parameters_after` is the first one after the figure, else the last one before it. The value that a
 program prints again and again in one run is a repetition; with `last` only the last one counts.
 """
@@ -132,7 +133,7 @@ def _read(log: Log, text: Text) -> Iterator[ForeignValue]:
             for name, pattern in patterns.items()
         }
         for figure in log.figures:
-            matches = list(re.finditer(figure.pattern, run.whole, re.MULTILINE))
+            matches = [m for m in re.finditer(figure.pattern, run.whole, re.MULTILINE) if m[1] is not None]
             if log.once:
                 matches = list({match[1]: match for match in matches}.values())
             for match in matches[-1:] if figure.last or log.last else matches:

@@ -34,7 +34,7 @@ _CERTAIN = (_LABELS[0], *_LABELS[-4:-1])
 _SEVERAL = 4  # lines with such a label, fewer of which may be sentences of a launcher
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]*>")
 _BOLD = re.compile(r"\*\*([^*\s](?:[^*]*[^*\s])?)\*\*")
-_COMMENT = re.compile(r"\s{0,8}(?://+|#)(?: |$)")
+_COMMENT = re.compile(r"\s{0,8}(?://+|#)(?: |(?=\w)|$)")
 _ENCODED = re.compile(rb"^Content-Transfer-Encoding: quoted-printable\s*$", re.MULTILINE | re.IGNORECASE)
 _MARGIN = re.compile(r"\s{0,8}(?:> ?)+|\s{0,8}\d+:(?: |$)")
 _STRING = re.compile(r'\s*("(?:[^"\\]|\\.)*"),?\s*')  # a line of a notebook, or of a list of lines in JSON

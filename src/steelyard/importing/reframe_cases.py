@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from steelyard.importing.values import make_printed, spell
+from steelyard.importing.values import has_direction, make_printed, spell
 from steelyard.model import Better
 from steelyard.model.foreign import ForeignValue
 
@@ -30,7 +30,7 @@ def make_case(
     if not match:
         raise ValueError(f"'{info}' names no test, system and partition")
     below, above = (str(bound) not in _NO_BOUND for bound in bounds)
-    better: Better | None = None if below == above or spell(unit) else "higher" if below else "lower"
+    better: Better | None = None if below == above or has_direction(spell(unit)) else "higher" if below else "lower"
     given = re.findall(r"%([\w.]+)=(\S+)", match["parameters"])
     parameters = {
         "environment": match["environment"], **{name: int(w) if w.isdecimal() else w for name, w in given},

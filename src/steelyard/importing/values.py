@@ -80,6 +80,11 @@ def spell(printed: str) -> str | None:
     return unit if unit in UNITS else None
 
 
+def has_direction(unit: str | None) -> bool:
+    """Returns whether the unit says which direction is better. A share may be one of the time or of the peak."""
+    return unit not in (None, "", "%")
+
+
 def make(
     benchmark: str, kernel: str, metric: str, word: float | str, unit: str, statistic: str,
     parameters: Given | None = None, *, better: Better | None = None, note: str = "",
@@ -118,7 +123,7 @@ def make_printed(
 ) -> ForeignValue:  # fmt: skip
     """Returns a value whose unit the user of the tool wrote: in SI units if the unit is known, else in the unit as printed."""
     unit = spell(printed)
-    direction: Better | None = better or (None if unit else "none")
+    direction: Better | None = better or (None if has_direction(unit) else "none")
     value = make(benchmark, kernel, metric, word, unit or "", statistic, parameters, better=direction, note=note)
     return value if unit is not None else replace(value, unit=printed.strip())
 

@@ -4,11 +4,12 @@ https://github.com/google/benchmark
 """
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from steelyard.importing.benchmark_names import RATES, count_threads, find_statistic
 from steelyard.importing.grids import read_separated
 from steelyard.importing.text import Text
-from steelyard.importing.values import make
+from steelyard.importing.values import Given, make
 from steelyard.model.foreign import ForeignValue
 
 TOOL = "Google Benchmark"
@@ -17,8 +18,8 @@ STARTED = r"^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*)$"
 
 
 def read(text: Text) -> Iterator[ForeignValue]:
-    """Yields the times and rates of each repetition and aggregate."""
-    rows = [*read_separated(text, r"\s*name,iterations,real_time,cpu_time,time_unit\b")]
+    """Yields the times and rates of each repetition and aggregate. Columns before the name are parameters."""
+    rows = [*read_separated(text, r"\s*(?:\w+,){0,8}name,iterations,real_time,cpu_time,time_unit\b")]
     names = {row["name"] for row in rows}
     for row in rows:
         name, statistic = find_statistic(row["name"], names)
@@ -30,8 +31,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
                 figures |= {metric: (row.get(key, ""), unit) for key, (metric, unit) in RATES.items()}
                 for metric, (word, unit) in figures.items():
                     if word or unit not in {"B/s", "/s"}:
-                        benchmark, about = (
-                            f"google_benchmark.{name.partition('/')[0]}",
-                            {"threads": count_threads(name)},
-                        )
+                        before = takewhile(lambda column: column != "name", row)  # columns of rocRAND and its relatives
+                        about: Given = {**{column: row[column] for column in before}, "threads": count_threads(name)}
+                        benchmark = f"google_benchmark.{name.partition('/')[0]}"
                         yield make(benchmark, name, metric, word, unit, statistic, about)

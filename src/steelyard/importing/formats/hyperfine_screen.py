@@ -6,7 +6,7 @@ https://github.com/sharkdp/hyperfine
 from collections.abc import Iterator
 
 from steelyard.importing.text import Text
-from steelyard.importing.values import make, make_spread
+from steelyard.importing.values import UNITS, make, make_spread, number
 from steelyard.model.foreign import ForeignValue
 
 TOOL = "hyperfine"
@@ -23,14 +23,18 @@ def read(text: Text) -> Iterator[ForeignValue]:
         ends = next((line for line, _ in part.match(RANGE)), None)
         for line, at in part.match(MEAN):
             with text.row(at):
-                unit = line[2].replace("µ", "u")
-                if ends and ends[2] == ends[4] == line[2]:
-                    words = (ends[3], ends[1], line[1])
-                    yield from make_spread("hyperfine.command", "command", "time", words, unit, about)
+                if ends:  # each may have another unit
+                    words = [repr(_seconds(*pair)) for pair in (ends.group(3, 4), ends.group(1, 2), line.group(1, 2))]
+                    yield from make_spread("hyperfine.command", "command", "time", words, "s", about)
                 else:
                     statistic = "mean" if "±" in line[0] else "one run"
-                    yield make("hyperfine.command", "command", "time", line[1], unit, statistic, about)
+                    time = _seconds(*line.group(1, 2))
+                    yield make("hyperfine.command", "command", "time", time, "s", statistic, about)
                 for metric, place in (("user_time", 3), ("system_time", 5)):
                     if line[place]:
-                        own = line[place + 1].replace("µ", "u")
-                        yield make("hyperfine.command", "command", metric, line[place], own, "mean", about)
+                        share = _seconds(line[place], line[place + 1])
+                        yield make("hyperfine.command", "command", metric, share, "s", "mean", about)
+
+
+def _seconds(word: str, unit: str) -> float:
+    return number(word) * UNITS[unit.replace("µ", "u")][0]

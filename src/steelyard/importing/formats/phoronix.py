@@ -6,17 +6,15 @@ https://www.phoronix-test-suite.com
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from math import isclose
 from xml.etree import ElementTree
 
+from steelyard.importing.phoronix_tests import make_results
 from steelyard.importing.text import Text
-from steelyard.importing.values import UNITS, Given, make_printed, number, spell
 from steelyard.model import Better
 from steelyard.model.foreign import ForeignValue
 
 TOOL = "Phoronix Test Suite"
 MARKS = ("<PhoronixTestSuite>",)
-METRICS = {"s": "time", "B/s": "bandwidth", "flop/s": "flops"}
 DIRECTIONS: dict[str, Better] = {"HIB": "higher", "LIB": "lower"}
 
 
@@ -29,20 +27,13 @@ def read(text: Text) -> Iterator[ForeignValue]:
 
 
 def _values(result: ElementTree.Element, dates: Mapping[str, str]) -> Iterator[ForeignValue]:
-    name = re.sub(r"-\d[\d.]*$", "", result.findtext("Identifier", "").rpartition("/")[2]) or "unknown"
-    scale, better = result.findtext("Scale", ""), DIRECTIONS.get(result.findtext("Proportion", ""), "none")
-    fields = [field.partition(": ") for field in result.findtext("Description", "").split(" - ") if field]
-    about: Given = {
-        **{k if v else "options": v or k for k, _, v in fields},
-        "version": result.findtext("AppVersion"),
-    }
-    metric = METRICS.get(UNITS.get(spell(scale) or "", (1.0, ""))[1], "result")
+    test = re.sub(r"-\d[\d.]*$", "", result.findtext("Identifier", ""))
+    better = DIRECTIONS.get(result.findtext("Proportion", ""), "none")
+    description, scale = result.findtext("Description", ""), result.findtext("Scale", "")
     for entry in result.iter("Entry") if "LINE_GRAPH" not in result.findtext("DisplayFormat", "") else ():
         host, value = entry.findtext("Identifier", ""), entry.findtext("Value", "").strip()
-        words = [(number(word), "one run") for word in entry.findtext("RawString", "").split(":") if word]
-        if value:
-            mean = words and isclose(sum(w for w, _ in words) / len(words), number(value), rel_tol=0.01)
-            words.append((number(value), "mean" if mean else "as printed"))
-        for word, statistic in words:
-            made = make_printed(f"phoronix.{name}", name, metric, word, scale, statistic, about, better=better)
+        runs = [word for word in entry.findtext("RawString", "").split(":") if word]
+        for made in make_results(
+            test, description, scale, runs, value, {"version": result.findtext("AppVersion")}, better
+        ):
             yield replace(made, host=host, started=dates.get(host, ""))

@@ -10,13 +10,12 @@ from steelyard.importing.text import Text
 from steelyard.model.foreign import ForeignValue
 
 TOOL = "ReFrame"
-MARKS = ("[       OK ] (", "[     FAIL ] (", "\nPERFORMANCE REPORT\n---")
+MARKS = ("[       OK ] (", "[     FAIL ] (", "\nPERFORMANCE REPORT\n---", "* num_tasks: ")
 TEST = r".*?\[ +(?:OK|FAIL) \] \( *\d+/\d+\) (?P<info>[^\[]*?) *(?:\[.*)?$"
 VARIABLE = r".*?\bP: (?P<name>[^:]+): (?P<value>\S+) ?(?P<unit>[^(]*?) ?\(r: ?[^,]*, l: ?(?P<lower>[^,]*), u: ?(?P<upper>[^)]*)\)"
-REPORT = (  # the report of ReFrame 2 and 3: tests, below them systems, environments and variables
-    r"(?P<test>[\w%.=+-]*\w)\s*$|- (?P<place>\S+:\S+)\s*$| {3}- (?P<environment>\S+)\s*$"
-    r"| {6}\* (?P<name>[^:]+): (?P<value>\S+) ?(?P<unit>.*)"
-)
+# The report of ReFrame 2 and 3: tests, below them systems, environments and variables. A remark in brackets may follow.
+REPORT = r" *(?P<test>[\w%.=+-]*\w)\s*$| *- (?P<place>\S+:\S+)\s*$| *- (?P<environment>\S+)\s*$"
+REPORT += r"| *\* (?P<name>[^:]+): (?P<value>\S+) ?(?P<unit>[^(]*)"
 
 
 def read(text: Text) -> Iterator[ForeignValue]:
@@ -28,7 +27,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
             with text.row(at):
                 bounds = (found["lower"], found["upper"])
                 yield make_case(test["info"], found["name"], found["value"], found["unit"], bounds, "", {})
-    for _, report in text.parts("PERFORMANCE REPORT") if not lines else ():
+    for _, report in text.parts(r"\s*PERFORMANCE REPORT\s*$") if not lines else ():
         given: dict[str, str] = {}
         for found, at in report.match(REPORT):
             given = {} if found["test"] else given
