@@ -210,3 +210,20 @@ def test_xsbench_tells_the_kernel_from_the_whole_run() -> None:
     )
     for line in ("", "Runtime:   6.8 seconds\n"):
         assert known(log.format(line)) == [("rate", 2e6, {}), ("time", 8.5, {}), ("kernel_rate", 2.5e6, {})]
+
+
+def test_cp2k_is_known_by_a_line_that_a_page_trims() -> None:
+    assert known("CP2K                                 1  1.0    0.075    0.095   55.25   55.75\n") == [
+        ("time", 55.75, {})
+    ]
+
+
+def test_each_step_of_wrf_belongs_to_its_domain() -> None:
+    log = (
+        "Timing for main: time 2021-06-01_00:00:20 on domain   2:    0.25 elapsed seconds\n"
+        "Timing for main (dt= 20.00): time 2021-06-01_00:00:40 on domain   2:    0.35 elapsed seconds\n"
+        "Timing for main: time 2021-06-01_00:01:00 on domain   1:    1.75 elapsed seconds\n"
+        "Timing for Writing wrfout_d01_2021-06-01_00:01:00 for domain        1:    2.5 elapsed seconds\n"
+    )
+    steps = [("step_time", 0.25, {"domain": 2}), ("step_time", 0.35, {"domain": 2}), ("step_time", 1.75, {"domain": 1})]
+    assert known(log) == steps

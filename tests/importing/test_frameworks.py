@@ -190,9 +190,12 @@ def test_a_markdown_table_of_hyperfine_has_the_unit_of_its_heading(unit: str, fa
     assert [v.parameters for v in values[::3]] == [{"command": "seq 9 | sort"}, {"command": "seq 99 | sort -n"}]
 
 
-def test_the_same_command_below_two_titles_is_not_repeated() -> None:
+@pytest.mark.parametrize(
+    "form", ["## {}\n", "Text.\n## {}\nSome words\nabout it.\n", "# Page\n\n**{}**\n", "# Page\n\n{}:\n"]
+)
+def test_the_same_command_below_two_titles_is_not_repeated(form: str) -> None:
     table = MARKDOWN.format(unit="ms")
-    values = read(f"## Cold cache\n{table}\n## Warm cache\n{table}").values
+    values = read(f"{form.format('Cold cache')}{table}\n{form.format('Warm cache')}{table}").values
     assert {v.repetition for v in values} == {0}
     assert {v.parameters["section"] for v in values} == {"Cold cache", "Warm cache"}
 
@@ -270,3 +273,15 @@ def test_phoronix_on_the_screen_has_each_run_and_the_mean() -> None:
     assert result.values[-1].parameters == {"Scene": "Hall", "Size": "4K"}
     changed = read(output("phoronix_screen.txt").replace("Average: 41.633", "Average: 42.9")).values
     assert [v.statistic for v in changed[:4]] == ["one run"] * 3 + ["as printed"]
+
+
+def test_two_programs_with_the_same_benchmark_are_told_apart() -> None:
+    text = f"Running ./old\n{TABLE}\nRunning ./new\n{TABLE}"
+    values = [v for v in read(text).values if v.kernel == "BM_sleep/threads:2"]
+    assert {v.repetition for v in values} == {0}
+    assert {v.parameters["program"] for v in values} == {"./old", "./new"}
+    assert "program" not in read(f"Running ./old\n{TABLE}").values[0].parameters
+
+
+def test_google_benchmark_may_write_the_letter_of_micro() -> None:
+    assert read(TABLE.replace(" us ", " µs ")).values == read(TABLE).values

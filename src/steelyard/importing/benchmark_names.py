@@ -3,6 +3,8 @@
 import re
 from collections.abc import Collection
 
+from steelyard.importing.text import Text
+
 AGGREGATES = {"mean": "mean", "median": "median", "min": "least", "max": "greatest"}
 SPREADS = {"stddev", "cv", "BigO", "RMS"}
 RATES = {"bytes_per_second": ("bandwidth", "B/s"), "items_per_second": ("rate", "/s")}
@@ -26,3 +28,9 @@ def count_threads(name: str) -> int | None:
     """Returns the number of threads in a name such as "copy/1024/threads:2"."""
     match = re.search(r"/threads:(\d{1,6})(?:/|$)", name)
     return int(match[1]) if match else None
+
+
+def find_programs(text: Text) -> list[tuple[str, int]]:
+    """Returns the programs of a text that has outputs of several ones, with the lines where they begin, the last one first."""
+    programs = [(match[1], place) for match, place in text.match(r"\s*Running (\S+)\s*$")]
+    return programs[::-1] if len({program for program, _ in programs}) > 1 else []

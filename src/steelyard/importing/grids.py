@@ -2,11 +2,12 @@
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from steelyard.importing.text import Row, Text
 from steelyard.importing.values import NUMBER
 
+_LONGEST, _FAR = 80, 500  # letters of a title, and lines between it and its table
 _INDEX = re.compile(r"[0-9]{1,6}")
 
 
@@ -104,3 +105,13 @@ def read_records(text: Text, first: str, pattern: str) -> Iterator[Row]:
             rows.append(Row.of([], [], place))
         rows[-1][match["name"]] = match["word"]
     yield from rows
+
+
+def find_title(lines: Sequence[str]) -> str | None:
+    """Returns the title of a table below these lines: a line that stands alone right before it, else the last heading."""
+    words = [line.strip() for line in lines[-_FAR:]]
+    while words and not words[-1]:
+        words.pop()
+    alone = len(words) > 1 and not words[-2] and words[-1][0] not in "`|<" and not words[-1].endswith(".")
+    headings = [word for word in words if word.startswith("#")]
+    return (words[-1] if alone else headings[-1] if headings else "").strip("#*: ")[:_LONGEST] or None

@@ -6,6 +6,7 @@ https://github.com/sharkdp/hyperfine
 import re
 from collections.abc import Iterator
 
+from steelyard.importing.grids import find_title
 from steelyard.importing.text import Text
 from steelyard.importing.values import make_spread
 from steelyard.model.foreign import ForeignValue
@@ -21,8 +22,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
     """Yields the times of each command. Of several tables, the title of its section says which one a command is of."""
     tables = list(text.ended().parts(HEADING))
     for head, part in tables:
-        titles = [line for line in text.lines[: part.first - text.first] if line.startswith("#")]
-        section = titles[-1].strip("# ") if len(tables) > 1 and titles else None
+        section = find_title(text.lines[: part.first - text.first]) if len(tables) > 1 else None
         for at, line in enumerate(part.lines[1:], part.first + 1):
             if not line.lstrip().startswith("|"):
                 break
