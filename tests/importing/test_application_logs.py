@@ -227,3 +227,17 @@ def test_each_step_of_wrf_belongs_to_its_domain() -> None:
     )
     steps = [("step_time", 0.25, {"domain": 2}), ("step_time", 0.35, {"domain": 2}), ("step_time", 1.75, {"domain": 1})]
     assert known(log) == steps
+
+
+PAGE = "$ cat {}\n```\nLoop time of 2.5 on 4 procs for 100 steps with 500 atoms\n```\n"
+
+
+@pytest.mark.parametrize("prompt", ["", "me@node17:~/runs", "[me@node17 runs]"])
+def test_outputs_below_different_commands_are_no_repetitions(prompt: str) -> None:
+    text = "".join(f"{prompt}{PAGE.format(name)}" for name in ("small.log", "large.log"))
+    assert [parameters.get("command") for _, _, parameters in known(text)] == ["cat small.log", "cat large.log"]
+
+
+def test_outputs_below_the_same_command_are_repetitions() -> None:
+    text = 2 * PAGE.format("log.lammps")
+    assert [parameters.get("command") for _, _, parameters in known(text)] == [None, None]

@@ -9,8 +9,8 @@ program prints again and again in one run is a repetition; with `last` only the 
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -28,6 +28,7 @@ from steelyard.settings_file import SettingsFile, read_settings
 CLOCK = "clock"  # the unit of times such as "1h23m" or "1m41.71s"
 SHORTEST = 5  # characters of a mark
 LONGEST = 80  # characters of a parameter
+PROMPT = r"(?:[\w.@:~/()\[\], -]{0,80})\$ (\S.*)$"  # of a shell, with a command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +124,7 @@ def _runnable(name: str) -> Iterator[dict[str, Any]]:
 
 
 def _read(log: Log, text: Text) -> Iterator[ForeignValue]:
+    prompts, found = [*text.match(PROMPT)], list[tuple[str | None, ForeignValue]]()
     for run in text.ended().runs(log.run):
         if sentence := run.find(log.wrong):
             text.problems.append(f"line {run.first}: the run is wrong: '{sentence}'")
@@ -133,16 +135,33 @@ def _read(log: Log, text: Text) -> Iterator[ForeignValue]:
             for name, pattern in patterns.items()
         }
         for figure in log.figures:
-            matches = [m for m in re.finditer(figure.pattern, run.whole, re.MULTILINE) if m[1] is not None]
-            if log.once:
-                matches = list({match[1]: match for match in matches}.values())
-            for match in matches[-1:] if figure.last or log.last else matches:
+            for match, place in _matches(log, figure, run):
                 about = {name: _nearest(given, match.end(), after) for name, (given, after) in places.items()}
                 try:
-                    yield _value(log, figure, match[1], about)
+                    found.append((_command(prompts, place), _value(log, figure, match[1], about)))
                 except ValueError as error:
-                    place = run.first + run.whole.count("\n", 0, match.start(1))
                     text.problems.append(f"line {place}: {error}")
+    several = (
+        len({command for command, _ in found}) > 1
+    )  # outputs of different commands are no repetitions of each other
+    for command, value in found:
+        more = {"command": command} if several and command else {}
+        yield replace(value, parameters={**value.parameters, **more})
+
+
+def _matches(log: Log, figure: Printed, run: Text) -> Iterator[tuple[re.Match[str], int]]:
+    """Yields the matches that count, with their lines."""
+    matches = [m for m in re.finditer(figure.pattern, run.whole, re.MULTILINE) if m[1] is not None]
+    if log.once:
+        matches = list({match[1]: match for match in matches}.values())
+    for match in matches[-1:] if figure.last or log.last else matches:
+        yield match, run.first + run.whole.count("\n", 0, match.start(1))
+
+
+def _command(prompts: Sequence[tuple[re.Match[str], int]], place: int) -> str | None:
+    """Returns the command at the last prompt of a shell before this line."""
+    before = bisect_left(prompts, place, key=lambda prompt: prompt[1])
+    return prompts[before - 1][0][1][:LONGEST] if before else None
 
 
 def _value(log: Log, figure: Printed, word: str, about: dict[str, Scalar | None]) -> ForeignValue:
