@@ -1,10 +1,10 @@
 """Logs of applications: a description (TOML, in a folder `formats/`) names a program's marks and the patterns of its figures.
 
 Its keys are those of `Log`. Where Steelyard can run the program, the patterns of that description (`applications/foreign/`) are
-used too. A figure takes the first group of each match; a match without that group is another
-figure and has no value. A parameter is the last one that is printed before the figure, else the
-first one after it; one of `parameters_after` is the first one after the figure, else the last one before it. The value that a
-program prints again and again in one run is a repetition; with `last` only the last one counts.
+used too. A figure takes the first group of each match; a match without that group is another figure and has no value. A
+parameter is the last one that is printed before the figure, else the first one after it; one of `parameters_after` is the first
+one after the figure, else the last one before it. The value that a program prints again and again in one run is a repetition;
+with `last` only the last one counts.
 """
 
 import re
@@ -141,9 +141,8 @@ def _read(log: Log, text: Text) -> Iterator[ForeignValue]:
                     found.append((_command(prompts, place), _value(log, figure, match[1], about)))
                 except ValueError as error:
                     text.problems.append(f"line {place}: {error}")
-    several = (
-        len({command for command, _ in found}) > 1
-    )  # outputs of different commands are no repetitions of each other
+    # Outputs of different commands are no repetitions of each other.
+    several = len({command for command, _ in found}) > 1
     for command, value in found:
         more = {"command": command} if several and command else {}
         yield replace(value, parameters={**value.parameters, **more})
