@@ -222,3 +222,67 @@ def test_the_option_of_lat_mem_rd_makes_its_accesses_random() -> None:
     for option, kernel in (("-t 256M 128", "chase"), ("256M 128", "stride")):
         (value,) = read(f'$ lat_mem_rd -P 1 {option}\n"stride=128\n64.00000 128.708\n').values
         assert value.kernel == kernel
+
+
+def test_stress_ng_may_print_the_time_before_each_line() -> None:
+    text = """stress-ng: 09:15:02.50 info:  [77] dispatching hogs: 2 pipe
+stress-ng: 09:15:12.61 metrc: [77] stressor       bogo ops real time  usr time  sys time   bogo ops/s     bogo ops/s
+stress-ng: 09:15:12.61 metrc: [77]                           (secs)    (secs)    (secs)   (real time) (usr+sys time)
+stress-ng: 09:15:12.61 metrc: [77] pipe             50000     10.00      4.00     16.00      5000.00        2500.00
+stress-ng: 09:15:12.61 metrc: [77] miscellaneous metrics:
+stress-ng: 09:15:12.61 metrc: [77] pipe               320.50 MB per sec pipe write rate (harmonic mean of 2 instances)
+"""
+    values = {v.kernel: v for v in read(text).values if v.metric in ("rate", "bandwidth")}
+    assert values["pipe"].value == 5000
+    assert values["pipe"].parameters["workers"] == 2
+    assert [v.value for name, v in values.items() if name != "pipe"] == [320.5 * 2**20]
+
+
+def test_stress_ng_may_leave_out_the_times_of_a_stressor() -> None:
+    text = """---
+system-info:
+      stress-ng-version: 0.15.06
+metrics:
+    - stressor: cpu
+      bogo-ops: 300
+      bogo-ops-per-second-real-time: 30.500000
+...
+"""
+    assert [(v.metric, v.value) for v in read(text).values] == [("rate", 30.5)]
+
+
+def test_the_figures_of_sysbench_need_no_banner() -> None:
+    text = """$ sysbench memory run
+Running memory speed test with the following options:
+  block size: 1KiB
+  operation: write
+
+Total operations: 2048000 (204800.00 per second)
+2000.00 MiB transferred (200.00 MiB/sec)
+"""
+    assert {v.value for v in read(text).values if v.metric == "bandwidth"} == {200 * 2**20}
+
+
+def test_each_command_of_sysbench_begins_a_run() -> None:
+    text = """# sysbench --test=fileio --file-test-mode=seqwr run
+sysbench 0.4.12:  multi-threaded system evaluation benchmark
+Read 0b  Written 1Gb  Total transferred 1Gb  (150.25Mb/sec)
+# sysbench --test=fileio --file-test-mode=seqwr --file-fsync-freq=0 run
+Read 0b  Written 1Gb  Total transferred 1Gb  (75.50Mb/sec)
+"""
+    found = [(v.kernel, v.value) for v in read(text).values]
+    assert found == [("fileio", 150.25 * 2**20), ("fileio", 75.5 * 2**20)]
+
+
+def test_reads_of_another_gpu_are_no_writes() -> None:
+    matrix = "   D\\D     0      1\n     0 {} 20.10\n     1  20.20 900.10\n"
+    text = "".join(
+        f"Unidirectional P2P=Enabled Bandwidth (P2P {way}s) Matrix (GB/s)\n{matrix.format(first)}"
+        for way, first in (("Write", "900.20"), ("Read", "901.30"))
+    )
+    found = {
+        v.parameters["operation"]: v.value
+        for v in read(text).values
+        if v.parameters["row"] == v.parameters["column"] == 0
+    }
+    assert found == {"write": 900.2e9, "read": 901.3e9}

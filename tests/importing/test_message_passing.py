@@ -300,3 +300,23 @@ def test_ucx_perftest_prints_a_median_in_double_spaced_pages_too() -> None:
     once, twice = (read(lines, ucx_perftest).values for lines in (text, text.replace("\n", "\n\n")))
     assert [v.statistic for v in once] == [v.statistic for v in twice]
     assert "median" in {v.statistic for v in once}
+
+
+def test_the_programs_of_nccl_tests_with_mpi_are_the_same_tests() -> None:
+    text = """# Collective test starting: all_gather_perf_mpi
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+     1000000        250000     float    none      -1   100.00   10.00    5.00      0   125.00    8.00    4.00      0
+# Avg bus bandwidth    : 4.5
+"""
+    assert {v.kernel for v in read(text, nccl_tests).values} == {"all_gather"}
+
+
+@pytest.mark.parametrize("head", ["iterations", "\\#iterations"])
+def test_a_page_may_lose_the_hash_before_the_iterations_of_perftest(head: str) -> None:
+    text = f"""                    RDMA_Read BW Test
+ Link type       : IB
+ #bytes     {head}    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]
+ 1024       1000             510.00              500.00                 0.512000
+"""
+    assert {v.value for v in read(text, perftest).values if v.statistic == "mean"} == {500 * 2**20, 512000}

@@ -286,3 +286,72 @@ def test_a_cut_file_has_no_shortened_numbers(file: str) -> None:
     whole = {(v.kernel, v.metric, v.statistic, v.value) for v in read(text).values}
     for end in range(len(text) - 1, 0, -max(1, len(text) // 25)):
         assert {(v.kernel, v.metric, v.statistic, v.value) for v in read(text[:end]).values} <= whole, text[:end][-40:]
+
+
+def test_a_sum_of_iperf3_without_its_streams_has_no_number_of_them() -> None:
+    head = "[ ID] Interval           Transfer     Bitrate         Retr\n"
+    one = "[  5]   0.00-10.00  sec  2.00 GBytes  1.72 Gbits/sec    7             sender\n"
+    other = "[  7]   0.00-10.00  sec  1.00 GBytes   859 Mbits/sec    3             sender\n"
+    both = "[SUM]   0.00-10.00  sec  3.00 GBytes  2.58 Gbits/sec   10             sender\n"
+    for rows, streams in ((both * 2, None), (one + both, None), (one + other + both, 2), (one, 1)):
+        found = [v for v in read(head + rows).values if v.metric == "bandwidth"]
+        assert {v.parameters.get("streams") for v in found} == {streams}
+        assert len(found) == rows.count(both) or streams == 1
+
+
+def test_the_last_rows_of_iperf3_need_no_heading() -> None:
+    rows = "[  4]   0.00-20.00  sec  4.00 GBytes  1.72 Gbits/sec                  receiver\n"
+    assert [v.value for v in read(f"```\n{rows}```\n").values] == [1.72e9 / 8]
+
+
+NETPERF_RATE = """Local /Remote
+Socket Size   Request  Resp.   Elapsed  Trans.
+Send   Recv   Size     Size    Time     Rate
+bytes  Bytes  bytes    bytes   secs.    per sec
+
+16384  131072 1        1       10.00    8123.40
+"""
+NETPERF_LATENCY = """Mean         Transaction
+Latency      Rate
+Microseconds Tran/s
+
+88.25        11331.250
+"""
+
+
+@pytest.mark.parametrize("table", [NETPERF_RATE, NETPERF_LATENCY])
+@pytest.mark.parametrize("kind", ["TCP_RR", "UDP_RR"])
+def test_the_command_names_a_test_of_netperf_whose_title_is_missing(table: str, kind: str) -> None:
+    assert {v.kernel for v in read(f"$ netperf -H node2 -t {kind} -l 10\n{table}").values} == {kind.lower()}
+
+
+@pytest.mark.parametrize("command", ["netperf -H node2", "netperf -H node2 -t TCP_MAERTS"])
+def test_a_command_of_netperf_that_does_not_fit_its_table_is_refused(command: str) -> None:
+    result = read(f"$ {command}\n{NETPERF_RATE}")
+    assert not result.values
+    assert "prints no table with the unit /s" in result.problems[0]
+
+
+def test_the_greatest_bandwidths_of_ior_may_stand_alone() -> None:
+    result = read(
+        "$ grep Max ior.log\nMax Write: 500.00 MiB/sec (524.29 MB/sec)\nMax Read:  250.00 MiB/sec (262.14 MB/sec)\n"
+    )
+    assert {(v.kernel, v.value, v.statistic) for v in result.values} == {
+        ("write", 500 * 2**20, "best"),
+        ("read", 250 * 2**20, "best"),
+    }
+
+
+def test_io500_may_abbreviate_seconds() -> None:
+    values = read("[RESULT]       ior-easy-write       12.500 GiB/s  : time 301.25 s\n").values
+    assert [(v.metric, v.value) for v in values] == [("bandwidth", 12.5 * 2**30), ("time", 301.25)]
+
+
+def test_rates_of_single_ranks_are_known_by_the_colons_of_old_mdtest() -> None:
+    for colon, noted in ((":", True), (" ", False)):
+        text = f"""SUMMARY rate: (of 2 iterations)
+   Operation                      Max            Min           Mean        Std Dev
+   ---------                      ---            ---           ----        -------
+   File creation             {colon}       2000.500       1000.500       1500.500        500.000
+"""
+        assert {bool(v.note) for v in read(text).values} == {noted}

@@ -14,7 +14,7 @@ TOOL = "CUDA p2pBandwidthLatencyTest"
 MARKS = ("P2P=Disabled", "P2P=Enabled")
 HEAD = (
     r"\s*(?:(?P<ways>Unidirectional|Bidirectional) )?P2P=(?P<access>Enabled|Disabled) (?P<what>Bandwidth|Latency) "
-    r".*\((?P<unit>\S+)\)"
+    r"(?:\(P2P (?P<operation>Read|Write)s\) )?.*\((?P<unit>\S+)\)"
 )
 UNITS = {"Bandwidth": "GB/s", "Latency": "us"}
 CLOCK = r"\s*(D\\D|GPU|CPU)\s+0\b"
@@ -29,6 +29,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
         for clock, part in matrix.parts(CLOCK):
             for row, column, word in read_cells(part, CLOCK):
                 given = {"row": row, "column": column, "peer_access": head["access"].lower()}
-                timed = {"clock": clock[1] if head["what"] == "Latency" else None}
-                kernel = (head["ways"] or "write").lower()
-                yield make("cuda.p2p", kernel, head["what"].lower(), word, head["unit"], "mean", given | timed)
+                operation = (head["operation"] or "").lower() or None
+                others = {"operation": operation, "clock": clock[1] if head["what"] == "Latency" else None}
+                kernel = (head["ways"] or operation or "write").lower()
+                yield make("cuda.p2p", kernel, head["what"].lower(), word, head["unit"], "mean", given | others)

@@ -16,7 +16,7 @@ HOST = r"^System: +(\S+)"
 STARTED = r"; START (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)|^date=(\d{4}\.\d\d\.\d\d)"
 RESULT = (
     r"\[(?:RESULT(?=\W)|(?= +\]))(?P<state>[^\]]*)\]\s+(?:(?:BW|IOPS)\s+phase\s+\d+\s+)?(?P<name>[a-zA-Z][\w-]*)\s+"
-    r"(?P<value>\S+) (?P<unit>\S+)\s*:\s*time\s+(?P<time>\S+) seconds(?P<end>.*)"
+    r"(?P<value>\S+) (?P<unit>\S+)\s*:\s*time\s+(?P<time>\S+) s(?:econds)?\b(?P<end>.*)"
 )
 SCORE = r"\[SCORE(?P<state>[^\]]*)\]\s+Bandwidth (\S+) G\w+/s *: *IOPS (\S+) (?i:kiops) *: *TOTAL ([^\s`]+)(?P<end>.*)"
 

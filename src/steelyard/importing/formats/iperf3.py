@@ -6,18 +6,14 @@ https://software.es.net/iperf/
 from collections.abc import Iterator
 from math import isclose
 
+from steelyard.importing.iperf3_rows import ROW, SIDES, is_complete, name_unit, split_runs
 from steelyard.importing.text import Text
 from steelyard.importing.values import UNITS, Given, make, number
 from steelyard.model.foreign import ForeignValue
 
 TOOL = "iperf3"
-MARKS = ("[ ID] Interval", "[ ID][Role]", "iperf Done")
+MARKS = ("[ ID] Interval", "[ ID][Role]", "iperf Done", "bits/sec                  receiver", "%)  receiver")
 STARTED = r"^Time: (.+)"
-ROW = (
-    r"(?:.*?\[ *(?P<id>\d+|SUM)\])?(?:\[(?P<role>[TR]X-[CS])\])?\s+(?P<begin>[\d.]+)- *(?P<end>[\d.]+)\s+sec\s+"
-    r"(?P<moved>[\d.]+) (?P<amount>[KMGT]Bytes)\s+(?P<rate>[\d.]+) (?P<unit>[KMGT]?bits|[KMGT]Bytes)/sec(?P<rest>.*)"
-)
-SIDES = {"sender": "sent", "receiver": "received"}
 
 
 def read(text: Text) -> Iterator[ForeignValue]:
@@ -30,18 +26,22 @@ def read(text: Text) -> Iterator[ForeignValue]:
         for _, part in run.parts_or_whole(r".*\[ ID\]"):
             rows = [(m, at) for m, at in part.match(ROW) if m["rest"].rstrip().endswith((*SIDES,)) and float(m["rate"])]
             rows = rows or [*part.match(ROW)] * ("datagrams" in part.whole)  # UDP of iperf3 3.0 and 3.1: one row
-            sums = [(m, at) for m, at in rows if m["id"] == "SUM"] or rows
-            streams = len({m["id"] for m, _ in rows} - {"SUM"} | sockets) // max(1, len({m["role"] for m, _ in rows}))
-            if streams > 1 and rows and sums == rows:
-                raise ValueError(f"the sum of {streams} streams is missing")
-            given = {"streams": streams or None, "reverse": "Reverse mode" in run.whole or None}
-            for row, at in sums:
-                yield from _values(row.groupdict(), at, given)
+            for own in split_runs(rows):
+                sums = [(m, at) for m, at in own if m["id"] == "SUM"] or own
+                streams = len({m["id"] for m, _ in own} - {"SUM"} | sockets) // len({m["role"] for m, _ in own})
+                if streams > 1 and sums == own and own[0][0]["id"] != "SUM":
+                    raise ValueError(f"the sum of {streams} streams is missing")
+                given = {
+                    "streams": streams if is_complete(own) else None,
+                    "reverse": "Reverse mode" in run.whole or None,
+                }
+                for row, at in sums:
+                    yield from _values(row.groupdict(), at, given)
 
 
 def _values(row: dict[str, str], at: int, given: Given) -> Iterator[ForeignValue]:
-    """Yields the values of a row. "MBytes" are 2^20 bytes, "Mbits" 10^6 bits."""
-    unit, amount = (row[name].replace("Bytes", "iB").replace("bits", "bit") for name in ("unit", "amount"))
+    """Yields the values of a row."""
+    unit, amount = name_unit(row["unit"]), name_unit(row["amount"])
     rate, expected = number(row["rate"]), number(row["moved"]) * UNITS[amount][0]
     moved = rate * UNITS[f"{unit}/s"][0] * (float(row["end"]) - float(row["begin"]))
     if not isclose(moved, expected, rel_tol=0.06, abs_tol=0.006 * UNITS[amount][0]):

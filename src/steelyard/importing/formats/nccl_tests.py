@@ -38,7 +38,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
                 continue
             rows = list(split_places(table, LINE))
             before = f"{text.before(run, 'Avg bus bandwidth')} {run.before(table, 'Avg bus bandwidth', 999)}"
-            names = re.findall(r"(\w{1,40})_(?:perf|test)\b", run.find(r"concluded: \w+") or before)
+            names = re.findall(r"(\w{1,40}?)_(?:perf|test)(?:_mpi)?\b", run.find(r"concluded: \w+") or before)
             unnamed = "all_reduce" if fits_all_reduce(rows, given.get("ranks", 0)) else "collective"
             name = names[-1] if names else unnamed
             meaning = Meaning(f"nccl_tests.{name}", name, note="")

@@ -5,21 +5,13 @@ https://github.com/HewlettPackard/netperf
 
 from collections.abc import Iterator
 
+from steelyard.importing.netperf_tests import TEST, UNITS, name_test
 from steelyard.importing.text import Text
 from steelyard.importing.values import make, number
 from steelyard.model.foreign import ForeignValue
 
 TOOL = "netperf"
 MARKS = ("TEST from", "TEST to", "secs.    per sec", "10^6bits/s")
-KERNELS = {"REQUEST/RESPONSE": "rr", "Connect/Request/Response": "crr", "UNIDIRECTIONAL SEND": "stream"}
-TEST = (
-    rf"(?:.* )?(?P<protocol>TCP|UDP|SCTP|DCCP) (?P<test>STREAM|MAERTS|SENDFILE|{'|'.join(KERNELS)}) TEST (?:from|to)\b"
-)
-# netperf's "MBytes" are 2^20 bytes, its "10^6bits" 10^6 bits.
-UNITS = {
-    "10^3bits": "Kbit/s", "10^6bits": "Mbit/s", "10^9bits": "Gbit/s", "KBytes": "KiB/s", "MBytes": "MiB/s",
-    "GBytes": "GiB/s", "Trans": "/s", "per sec": "/s",
-}  # fmt: skip
 # The line of units; for each row below it the columns without and with use of the CPU, the place of the result, and sizes.
 TABLES = {
     r"\s*bytes +bytes +bytes +secs\. +(?P<unit>[\w^]+)/s": ((5, 9, 4, {"message_bytes": 2}, None),),
@@ -31,11 +23,13 @@ TABLES = {
 def read(text: Text) -> Iterator[ForeignValue]:
     """Yields the bandwidth or the rate of transactions of each test; UDP_STREAM has one of the sender and one of the receiver."""
     for head, part in text.ended().parts(TEST):
-        kernel = f"{head['protocol']}_{KERNELS.get(head['test'], head['test'])}".lower()
+        kernel = name_test(head)
         for units, rows in TABLES.items():
             for found, place in part.match(units):
                 with text.row(place):
                     unit, sizes = UNITS[found["unit"]], dict[str, int]()
+                    if (unit == "/s") != kernel.endswith(("rr", "cc")):
+                        raise ValueError(f"{kernel} prints no table with the unit {unit}")
                     below = [line.split() for line in part.lines[place - part.first + 1 :] if line.strip()]
                     for words, (few, many, at, columns, operation) in zip(below, rows, strict=False):
                         if len(words) not in {few, many}:

@@ -6,15 +6,15 @@ https://github.com/HewlettPackard/netperf
 import re
 from collections.abc import Iterator
 
-from steelyard.importing.formats.netperf import KERNELS, UNITS
 from steelyard.importing.grids import read_separated, read_stacked
+from steelyard.importing.netperf_tests import COMMAND, UNITS, name_test
 from steelyard.importing.text import Text
-from steelyard.importing.values import make, make_name, percentile
+from steelyard.importing.values import make, percentile
 from steelyard.model.foreign import ForeignValue
 
 TOOL = "netperf"
 MARKS = ("Throughput Units", "THROUGHPUT_UNITS", "Throughput Throughput", "Tran/s")
-TITLE = r"(?:.* )?(?P<protocol>TCP|UDP|SCTP|OMNI) (?P<test>[\w|/ ]*?) *TEST (?:from|to)\b"
+TITLE = rf"(?:.* )?(?P<protocol>TCP|UDP|SCTP|OMNI) (?P<test>[\w|/ ]*?) *TEST (?:from|to)\b|{COMMAND}"
 LATENCIES = {
     r"P?(?P<share>\d+)(?:TH_PERCENTILE)?_LATENCY(?:_MICROSECONDS)?": "p", r"MEAN_LATENCY(?:_MICROSECONDS)?": "mean",
     r"MIN(?:IMUM)?_LATENCY(?:_MICROSECONDS)?": "least", r"MAX(?:IMUM)?_LATENCY(?:_MICROSECONDS)?": "greatest",
@@ -28,7 +28,7 @@ NOTES = {"round_trip": "This is the time of a request and its response.", "call_
 def read(text: Text) -> Iterator[ForeignValue]:
     """Yields the throughput, and the percentiles and the ends of the latency, of each test."""
     for head, part in text.parts_or_whole(TITLE):
-        kernel = make_name(f"{head['protocol']} {KERNELS.get(head['test'], head['test'])}") if head else "omni"
+        kernel = name_test(head) if head else "omni"
         for row in _rows(part):
             unit = UNITS[row["THROUGHPUT_UNITS"].partition("/")[0]]
             sizes = filter(None, (re.fullmatch(r"(REQUEST|RESPONSE)_SIZE(?:_BYTES)?", name) for name in row))

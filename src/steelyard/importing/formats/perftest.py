@@ -14,8 +14,8 @@ from steelyard.importing.values import Column
 from steelyard.model.foreign import ForeignValue
 
 TOOL = "perftest"
-MARKS = ("#iterations",)
-TABLE = r"#bytes\s+(?:#sl\s+)?#iterations\s"
+MARKS = ("#iterations", "BW average[", "t_typical[usec]")  # a page may lose the "#"
+TABLE = r"\\?#bytes\s+(?:\\?#sl\s+)?(?:\\?#)?iterations\s"
 # In perftest, "MB/s" are 2^20 bytes per second: perftest_parameters.c divides by 0x100000, and by 125000000 for Gb/s.
 COLUMNS: dict[str, Column] = {
     r"BW average\[MB/sec\]": ("bandwidth", "MiB/s", "mean"), r"BW average\[Gb/sec\]": ("bandwidth", "Gbit/s", "mean"),
@@ -29,7 +29,7 @@ COLUMNS: dict[str, Column] = {
 
 def read(text: Text) -> Iterator[ForeignValue]:
     """Yields the values of each size. A row that both server and client print counts once."""
-    spaced = text.rewrite(r"(#bytes|#iterations|\]) ", r"\1  ")
+    spaced = text.rewrite(r"(#bytes|\biterations|\]) ", r"\1  ")
     parts: list[tuple[re.Match[str] | None, Text]] = [*spaced.parts(HEAD)]
     for head, part in parts or [(None, run) for run in spaced.runs(rf".*{COMMAND}")]:
         meaning, given = describe_test(head, part)

@@ -12,7 +12,7 @@ from steelyard.importing.values import make, number, size
 from steelyard.model.foreign import ForeignValue
 
 TOOL = "sysbench"
-MARKS = ("sysbench 0.", "sysbench 1.", "Threads fairness:")
+MARKS = ("sysbench 0.", "sysbench 1.", "Threads fairness:", "MiB transferred (", "CPU speed:")
 LATENCY = r"[\s#]+(min|avg|max|(?:approx\. +)?(\d+)(?:th)? percentile):\s+([^\sm]+)(?:ms)?(?:\s|$)"
 DOING = r"Doing ([\w/ ]+?) (?:\(|test)"
 COMMAND = r"sysbench\b.{0,200}?(?:--test=| )(cpu|memory|threads|mutex|fileio)\b"  # threads and mutex print no name from 1.0 on
@@ -21,8 +21,8 @@ STATISTICS = {"min": "least", "avg": "mean", "max": "greatest"}
 
 def read(text: Text) -> Iterator[ForeignValue]:
     """Yields the rates, the time and the latencies of each test in the file. Rates and latencies of zero are no results."""
-    for part in text.runs(r"\s*(?:Running the test with following options|Threads fairness:)"):
-        named = [*re.findall(COMMAND, text.before(part, "Threads fairness:", 10)), ""]
+    for part in text.runs(rf"\s*(?:Running the test with following options|Threads fairness:)|.*{COMMAND}.* run\s*$"):
+        named = [*re.findall(COMMAND, f"{text.before(part, 'Threads fairness:', 10)}\n{part.lines[0]}"), ""]
         kind = next((kind for kind, mark in KINDS.items() if part.find(mark)), named[-2:][0])
         idle = part.find(r"total number of events:\s+0(?:\s|$)")
         if not kind or idle:

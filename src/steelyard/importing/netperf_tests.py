@@ -1,0 +1,25 @@
+"""The tests of netperf: their titles, their commands and their names."""
+
+import re
+
+from steelyard.importing.values import make_name
+
+KERNELS = {"REQUEST/RESPONSE": "rr", "Connect/Request/Response": "crr", "UNIDIRECTIONAL SEND": "stream"}
+# The title may be cut away; without -t, the test is TCP_STREAM.
+COMMAND = r".{0,200}\bnetperf(?: +-.{0,200}?)?(?: -t *(?P<kind>(?:TCP|UDP|SCTP|DCCP)_\w+|omni)\b|(?= -[a-zA-Z])(?!.{0,400} -t)).*"
+TEST = (
+    rf"(?:.* )?(?P<protocol>TCP|UDP|SCTP|DCCP) (?P<test>STREAM|MAERTS|SENDFILE|{'|'.join(KERNELS)}) TEST (?:from|to)\b"
+    rf"|{COMMAND}"
+)
+# netperf's "MBytes" are 2^20 bytes, its "10^6bits" 10^6 bits.
+UNITS = {
+    "10^3bits": "Kbit/s", "10^6bits": "Mbit/s", "10^9bits": "Gbit/s", "KBytes": "KiB/s", "MBytes": "MiB/s",
+    "GBytes": "GiB/s", "Trans": "/s", "per sec": "/s",
+}  # fmt: skip
+
+
+def name_test(head: re.Match[str]) -> str:
+    """Returns the name of the test that a title or a command names."""
+    if head["protocol"]:
+        return make_name(f"{head['protocol']} {KERNELS.get(head['test'], head['test'])}")
+    return (head["kind"] or "TCP_STREAM").lower()
