@@ -320,3 +320,13 @@ def test_a_page_may_lose_the_hash_before_the_iterations_of_perftest(head: str) -
  1024       1000             510.00              500.00                 0.512000
 """
     assert {v.value for v in read(text, perftest).values if v.statistic == "mean"} == {500 * 2**20, 512000}
+
+
+def test_a_table_of_perftest_before_the_first_heading_is_read() -> None:
+    head = " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
+    table = f"{head} 1024 1000 {{0}}.00 {{0}}.00 0.512000\n"
+    text = f"{table.format(400)}-----\n                    RDMA_Read BW Test\n{table.format(500)}-----\n"
+    found = {
+        v.kernel: v.value for v in read(text, perftest).values if v.metric == "bandwidth" and v.statistic == "mean"
+    }
+    assert found == {"messages": 400 * 2**20, "read_bw": 500 * 2**20}

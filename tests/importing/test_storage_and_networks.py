@@ -355,3 +355,15 @@ def test_rates_of_single_ranks_are_known_by_the_colons_of_old_mdtest() -> None:
    File creation             {colon}       2000.500       1000.500       1500.500        500.000
 """
         assert {bool(v.note) for v in read(text).values} == {noted}
+
+
+def test_jobs_of_fio_with_one_name_have_patterns_of_their_own() -> None:
+    def report(group: int, rate: int) -> str:
+        head = f"disk: (groupid={group}, jobs=1): err= 0: pid={rate}: Sun Jun 12 14:50:57 2016\n"
+        return f"{head}  mixed: io=10MB, bw={rate}KB/s, iops=5, runt= 9msec\n"
+
+    setups = "disk: (g=0): rw=write, bs=4K-4K\ndisk: (g=1): rw=randread, bs=4K-4K\n"
+    again = "disk: (g=0): rw=read, bs=4K-4K\n"
+    text = setups + report(0, 100) + report(1, 200) + again + report(0, 300)
+    found = {v.value / 1024: v.parameters["pattern"] for v in read(text).values if v.metric == "bandwidth"}
+    assert found == {100: "write", 200: "randread", 300: "read"}

@@ -10,13 +10,14 @@ from steelyard.importing.dates import read_date
 from steelyard.importing.text import Text
 
 JOB = (
-    r"(?P<job>[^\s:][^:]*): \(groupid=\d+, jobs=(?P<jobs>\d+)\): err=\s*(?P<error>\d+)"
+    r"(?P<job>[^\s:][^:]*): \(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err=\s*(?P<error>\d+)"
     r"(?:.*?: pid=(?P<pid>\d+)(?:: (?P<date>.*))?)?"
 )
 _RUNTIME = r"/(\d+)msec\)|runt= *(\d+)msec"
 OPTIONS = {"rw": "pattern", "bs": "block", "iodepth": "depth", "numjobs": "jobs", "ioengine": "engine"}
 SAME_START = 2  # seconds: dates have whole seconds
 Report = TypeVar("Report")
+Patterns = dict[tuple[str, str], list[tuple[int, str]]]
 
 
 def read_reports(text: Text) -> list[tuple[re.Match[str], Text]]:
@@ -49,10 +50,19 @@ def read_json_reports(text: Text) -> list[tuple[dict[str, Any], dict[str, Any]]]
     return drop_interim(begun())
 
 
-def find_patterns(text: Text) -> dict[str, str]:
-    """Returns the pattern of each job, such as "randread". The first job of a name counts."""
-    setups = text.match(r"(?P<job>[^\s:][^:]*): \(g=\d+\): rw=(?P<pattern>\w+).*")
-    return {setup["job"]: setup["pattern"] for setup, _ in reversed([*setups])}
+def find_patterns(text: Text) -> Patterns:
+    """Returns the lines that set up each job and group, with the pattern, such as "randread"."""
+    patterns: Patterns = {}
+    for setup, at in text.match(r"(?:<\S+> )?(?P<job>[^\s:][^:]*): \(g=(?P<group>\d+)\): rw=(?P<pattern>\w+)"):
+        patterns.setdefault((setup["job"], setup["group"]), []).append((at, setup["pattern"]))
+    return patterns
+
+
+def last_pattern(patterns: Patterns, head: re.Match[str], line: int) -> str | None:
+    """Returns the pattern of the job that the report in this line is about: the last one before the report."""
+    return next(
+        (pattern for at, pattern in reversed(patterns.get((head["job"], head["group"]), [])) if at < line), None
+    )
 
 
 def find_text_jobs(text: Text) -> set[str]:

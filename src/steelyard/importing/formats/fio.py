@@ -6,7 +6,7 @@ https://fio.readthedocs.io
 import re
 from collections.abc import Iterator
 
-from steelyard.importing.fio_reports import find_patterns, read_reports
+from steelyard.importing.fio_reports import find_patterns, last_pattern, read_reports
 from steelyard.importing.text import Text
 from steelyard.importing.values import UNITS, Given, count, expect_near, make, number, percentile
 from steelyard.model.foreign import ForeignValue
@@ -34,7 +34,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
         if head["error"] != "0":
             text.problems.append(f"the job '{head['job']}' ended with error {head['error']}")
         else:
-            about = {"job": head["job"], "jobs": int(head["jobs"]), "pattern": patterns.get(head["job"])}
+            about = {"job": head["job"], "jobs": int(head["jobs"]), "pattern": last_pattern(patterns, head, job.first)}
             for row, part in (pair for pattern in (NEW, OLD) for pair in job.parts(pattern)):
                 with text.row(part.first):
                     yield from _values(row.groupdict(), part, about)

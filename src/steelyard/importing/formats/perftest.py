@@ -3,7 +3,6 @@
 https://github.com/linux-rdma/perftest
 """
 
-import re
 from collections.abc import Iterator
 from itertools import groupby
 
@@ -30,11 +29,11 @@ COLUMNS: dict[str, Column] = {
 def read(text: Text) -> Iterator[ForeignValue]:
     """Yields the values of each size. A row that both server and client print counts once."""
     spaced = text.rewrite(r"(#bytes|\biterations|\]) ", r"\1  ")
-    parts: list[tuple[re.Match[str] | None, Text]] = [*spaced.parts(HEAD)]
-    for head, part in parts or [(None, run) for run in spaced.runs(rf".*{COMMAND}")]:
-        meaning, given = describe_test(head, part)
-        for row, _ in groupby(_read_tables(part)):
-            yield from read_rows(part, [row], meaning, COLUMNS, given, message_bytes="bytes", service_level="#sl")
+    for head, whole in spaced.parts_or_whole(HEAD):
+        for part in [whole] if head else whole.runs(rf".*{COMMAND}"):
+            meaning, given = describe_test(head, part)
+            for row, _ in groupby(_read_tables(part)):
+                yield from read_rows(part, [row], meaning, COLUMNS, given, message_bytes="bytes", service_level="#sl")
 
 
 def _read_tables(part: Text) -> Iterator[Row]:
