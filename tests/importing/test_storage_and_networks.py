@@ -367,3 +367,11 @@ def test_jobs_of_fio_with_one_name_have_patterns_of_their_own() -> None:
     text = setups + report(0, 100) + report(1, 200) + again + report(0, 300)
     found = {v.value / 1024: v.parameters["pattern"] for v in read(text).values if v.metric == "bandwidth"}
     assert found == {100: "write", 200: "randread", 300: "read"}
+
+
+def test_the_sum_of_iperf3_counts_where_nothing_is_received_by_its_own_words() -> None:
+    received = {"seconds": 10.0, "bytes": 0, "bits_per_second": 0}
+    whole = {"seconds": 10.0, "bytes": 12500, "bits_per_second": 10000.0, "jitter_ms": 0.25, "lost_percent": 7.5}
+    content = {"start": {"test_start": {"protocol": "UDP"}}, "end": {"sum": whole, "sum_received": received}}
+    found = {v.metric: v.value for v in read(json.dumps(content, indent=1)).values}
+    assert found == {"bandwidth": 1250.0, "jitter": 0.25e-3, "loss": 0.075}

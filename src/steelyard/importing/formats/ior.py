@@ -10,7 +10,7 @@ from steelyard.importing.values import Column, Given, best_of, make, make_row, m
 from steelyard.model.foreign import ForeignValue
 
 TOOL = "IOR"
-MARKS = ("MPI Coordinated Test of Parallel I/O", "bw(MiB/s)", "Max(MiB)", "Max (MiB)", "Max Write: ", "Max Read: ")
+MARKS = ("MPI Coordinated Test of Parallel I/O", "bw(MiB/s)", "Max(MiB)", "Max (MiB)", "MiB/sec (")
 HOST = r"^Machine\s*: \S+ (\S+)"
 STARTED = r"^(?:Began|Run began|StartTime)\s*: (.+)"
 SAME = ("api", "access", "type", "segments", "nodes")

@@ -36,8 +36,8 @@ def read(text: Text) -> Iterator[ForeignValue]:
             "reverse": True if test.get("reverse") else None,
         }
         for name in SUMS:
-            total = end.get(name) if name != "sum" or "sum_received" not in end else None
-            if not total or not total["bits_per_second"]:
+            with_others = name == "sum" and (end.get("sum_received") or {}).get("bits_per_second")
+            if with_others or not (total := end.get(name)) or not total["bits_per_second"]:
                 continue
             if not isclose(8 * total["bytes"], total["bits_per_second"] * total["seconds"], rel_tol=0.01):
                 raise ValueError(f"the bandwidth of {name} is not the amount of data in the time")

@@ -12,7 +12,7 @@ from steelyard.importing.values import make, number, size
 from steelyard.model.foreign import ForeignValue
 
 TOOL = "sysbench"
-MARKS = ("sysbench 0.", "sysbench 1.", "Threads fairness:", "MiB transferred (", "CPU speed:")
+MARKS = ("sysbench 0.", "sysbench 1.", "Threads fairness:", "MiB transferred (", "events per second:")
 LATENCY = r"[\s#]+(min|avg|max|(?:approx\. +)?(\d+)(?:th)? percentile):\s+([^\sm]+)(?:ms)?(?:\s|$)"
 DOING = r"Doing ([\w/ ]+?) (?:\(|test)"
 COMMAND = r"sysbench\b.{0,200}?(?:--test=| )(cpu|memory|threads|mutex|fileio)\b"  # threads and mutex print no name from 1.0 on
