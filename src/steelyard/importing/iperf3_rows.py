@@ -19,7 +19,7 @@ def split_runs(rows: Sequence[Found]) -> Iterator[Sequence[Found]]:
     """Yields the rows of each run: a row of the same stream, role and side as one before it begins the next run."""
     begin, known = 0, set[tuple[str | None, ...]]()
     for place, (row, _) in enumerate(rows):
-        key = (row["id"], row["role"], row["rest"].split()[-1])
+        key = (row["id"], row["role"], *row["rest"].split()[-1:])
         if key in known:
             yield rows[begin:place]
             begin, known = place, set()
