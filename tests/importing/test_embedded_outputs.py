@@ -191,3 +191,12 @@ def test_labels_of_one_program_among_others_change_no_value(margin: str) -> None
 def test_a_program_takes_nothing_of_another_one(first: str, second: str) -> None:
     both = cases(read(content(first) + "+ mpirun ./second\n" + content(second)))
     assert both == cases(read(content(first))) + cases(read(content(second)))
+
+
+def test_an_output_in_a_string_of_json_is_read_once() -> None:
+    output = "# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n0             1.25\n8             1.31\n"
+    other = "# Size          Latency (us)\n16                       9.99\n"
+    found = read(json.dumps({"rc": 0, "stdout": output, "log": other, "again": output}, indent=2))
+    assert [v.value for v in found.values] == pytest.approx([1.25e-6, 1.31e-6])
+    damaged = read(json.dumps({"stdout": output + "16    1,40\n"}))
+    assert "in its strings: OSU micro-benchmarks: line 5" in damaged.problems[0]

@@ -5,6 +5,7 @@ import quopri
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from html import unescape
 
 # Colours of a terminal, and tags: "[1,0]<stdout>:" (Open MPI), "[0] " (MPICH, Intel MPI).
@@ -38,6 +39,7 @@ _COMMENT = re.compile(r"\s{0,8}(?://+|#)(?: |(?=\w)|$)")
 _ENCODED = re.compile(rb"^Content-Transfer-Encoding: quoted-printable\s*$", re.MULTILINE | re.IGNORECASE)
 _MARGIN = re.compile(r"\s{0,8}(?:> ?)+|\s{0,8}\d+:(?: |$)")
 _STRING = re.compile(r'\s*("(?:[^"\\]|\\.)*"),?\s*')  # a line of a notebook, or of a list of lines in JSON
+_ESCAPED = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"')  # a string of JSON, whose line ends are written as "\n"
 _SAME = re.compile(
     r"\s*([|!*;%]+|\[[^]\s]{1,64}\]|[^\s:|\[\"]{1,64}(?::|\s+\|))(?:\s|$)"
 )  # a host, the name of a program, a bar
@@ -102,6 +104,16 @@ def _read_string(line: str) -> str:
     except ValueError:
         return line
     return line if "\n" in text else text
+
+
+def read_strings(content: str) -> list[str]:
+    """Returns the strings in JSON that have several lines."""
+    strings = []
+    for match in _ESCAPED.finditer(content):
+        if "\\n" in match[0]:
+            with suppress(ValueError):
+                strings.append(str(json.loads(match[0])))
+    return [text for text in strings if "\n" in text]
 
 
 def decode_mail(data: bytes) -> bytes:

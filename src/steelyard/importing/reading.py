@@ -27,7 +27,7 @@ from types import ModuleType
 from steelyard import doors
 from steelyard.errors import UsageError
 from steelyard.importing.logs import find_logs
-from steelyard.importing.margins import decode_mail
+from steelyard.importing.margins import decode_mail, read_strings
 from steelyard.importing.text import Text
 from steelyard.importing.values import expect_plausible
 from steelyard.model.foreign import ForeignValue
@@ -149,10 +149,21 @@ def _read(module: ModuleType, forms: Sequence[tuple[Text, bool]], file: str) -> 
     if not any(reading.values for reading in readings):  # many tools write "#" before their headings
         bare, once = forms[0]
         readings.append(_read_form(module, bare.uncommented().unquoted(), once=once))
+        readings.append(_read_strings(module, bare))
     most = max(len(reading.values) for reading in readings)
     equal = [reading for reading in readings if len(reading.values) == most]
     best = equal[0] if len(equal) == 1 else max(equal, key=lambda r: sum(len(v.parameters) for v in r.values))
     return replace(best, values=tuple(_count_repetitions(best.values, module.TOOL, file)))
+
+
+def _read_strings(module: ModuleType, text: Text) -> Reading:
+    """Returns what the format finds in the strings of JSON that have its mark, where programs keep what a tool printed."""
+    marked = [string for string in read_strings(text.whole) if any(mark in string for mark in module.MARKS)]
+    if not marked:
+        return Reading()
+    form = replace(Text.of("\n".join(marked) + "\n").unquoted(), others=text.others)
+    reading = _read_form(module, form, once=True)
+    return replace(reading, problems=tuple(f"in its strings: {problem}" for problem in reading.problems))
 
 
 def _count_repetitions(values: Iterable[ForeignValue], tool: str, file: str) -> Iterator[ForeignValue]:
