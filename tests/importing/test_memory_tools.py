@@ -286,3 +286,39 @@ def test_reads_of_another_gpu_are_no_writes() -> None:
         if v.parameters["row"] == v.parameters["column"] == 0
     }
     assert found == {"write": 900.2e9, "read": 901.3e9}
+
+
+@pytest.mark.parametrize(
+    ("result", "reason"),
+    [("64.10 5120.25", "line 2: 64.10 MB are not the size"), ("64.00 5120.25\n64.00 5130.50", "with several results")],
+)
+def test_a_result_that_is_not_that_of_its_command_is_refused(result: str, reason: str) -> None:
+    found = read(f"$ bw_mem 64M rd\n{result}\n")
+    assert not found.values
+    assert reason in found.problems[0]
+
+
+def test_the_next_command_is_no_result_of_the_one_before_it() -> None:
+    (value,) = read("$ bw_mem 64m wr\n$ bw_mem -P 2 64m cp\n67.11 5120.25\n").values
+    assert (value.kernel, value.value) == ("unrolled_partial_bcopy_unaligned", 5120.25e6)
+    assert value.parameters == {"bytes": 64 << 20, "processes": 2}
+
+
+def test_a_remark_behind_the_row_of_a_matrix_is_left_out() -> None:
+    heading = (
+        "Intel(R) Memory Latency Checker - v3.9\nMeasuring idle latencies (in ns)...\n    Numa node\nNuma node    0\n"
+    )
+    (value,) = read(f"{heading}    0   98.5  // the same in each run\n").values
+    assert value.value == pytest.approx(98.5e-9)
+    assert not read(f"{heading}    0   98.5  99.5\n").values
+
+
+def test_a_kernel_of_alpaka_whose_rate_contradicts_its_time_is_refused() -> None:
+    found = read(output("babelstream_alpaka.txt").replace("13.981", "23.981"))
+    assert {v.kernel for v in found.values} == {"copy", "triad"}
+    assert "does not fit its time" in found.problems[0]
+
+
+def test_likwid_perfctr_counts_micro_operations() -> None:
+    result = read(LIKWID.replace("Power [W]", "Scalar [MUOPS/s]"))
+    assert ("scalar", 92.8e6, "uop/s") in {(v.metric, v.value, v.unit) for v in result.values}

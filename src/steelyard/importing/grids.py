@@ -4,7 +4,7 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 
-from steelyard.importing.text import Row, Text
+from steelyard.importing.text import Row, Text, without_remark
 from steelyard.importing.values import NUMBER
 
 _LONGEST, _FAR = 80, 500  # letters of a title, and lines between it and its table
@@ -53,7 +53,8 @@ def read_stacked(text: Text, heading: str, row: str) -> Iterator[Row]:
 def read_cells(text: Text, heading: str) -> Iterator[tuple[int, int, str]]:
     """Yields row, column and word of each entry of the matrices below the heading lines, which end with numbers of columns.
 
-    "-" and "N/A" are no entries. A row with another number of entries ends its matrix and becomes a problem.
+    "-" and "N/A" are no entries. A remark behind a row is left out. A row with another number of entries ends its matrix and
+    becomes a problem.
     """
     for match, place in text.match(heading):
         columns = [int(word) for word in match.string.split() if _INDEX.fullmatch(word)]
@@ -61,6 +62,7 @@ def read_cells(text: Text, heading: str) -> Iterator[tuple[int, int, str]]:
             row, *words = text.lines[at].split() or [""]
             if not _INDEX.fullmatch(row) or text.is_cut(at, text.lines[at - 1]):
                 break
+            words = without_remark(words, len(columns))
             if len(words) != len(columns):
                 text.refuse_row(text.first + at, words, columns)
                 break

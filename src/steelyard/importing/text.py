@@ -249,9 +249,7 @@ class Text:
                     return
                 gap = gap or not empty
                 continue
-            words = self.lines[at].split()
-            if len(words) > len(names) and _REMARK.match(words[len(names)]):
-                words = words[: len(names)]
+            words = without_remark(self.lines[at].split(), len(names))
             if not words or not row.fullmatch(words[0]) or self.is_cut(at, before):
                 return
             if len(words) != len(names):
@@ -282,6 +280,11 @@ class Text:
     def objects(self, strict: bool = False) -> Iterator[Any]:
         """Yields the JSON objects whose "{" begins a line. Doubled keys: the first value, or with `strict` equal ones."""
         return read_objects(self.whole, self.problems, strict)
+
+
+def without_remark(words: list[str], columns: int) -> list[str]:
+    """Returns the words of a row with this number of columns without a remark that somebody wrote behind it."""
+    return words[:columns] if len(words) > columns and _REMARK.match(words[columns]) else words
 
 
 def _are_alike(words: Sequence[str], before: Sequence[str]) -> bool:

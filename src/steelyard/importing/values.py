@@ -20,7 +20,7 @@ _PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e
 _BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
 _RATES = {
     "B/s": "B/s", "B": "B", "flop/s": "flop/s", "flop": "flop", "op/s": "op/s", "IOPS": "1/s", "/s": "1/s", "Hz": "Hz",
-    "TEPS": "edge/s", "update/s": "update/s", "step/s": "step/s",
+    "TEPS": "edge/s", "update/s": "update/s", "step/s": "step/s", "uop/s": "uop/s",
 }  # fmt: skip
 
 
@@ -44,7 +44,7 @@ _SPELLING = re.compile(r"(?P<prefix>[KkMGTP]i?)?(?P<name>[A-Za-z]+?)(?P<rate>/s|
 _NAMES = {
     **dict.fromkeys(("B", "Byte", "Bytes", "byte", "bytes"), "B"), **dict.fromkeys(("b", "bit", "bits"), "bit"),
     **dict.fromkeys(("flop", "flops", "Flop", "Flops", "FLOP", "FLOPS", "FLOPs"), "flop"),
-    **dict.fromkeys(("op", "ops", "Op", "Ops", "OP", "OPS"), "op"),
+    **dict.fromkeys(("op", "ops", "Op", "Ops", "OP", "OPS"), "op"), "UOPS": "uop",
 }  # fmt: skip
 _TIMES = {
     **dict.fromkeys(("sec", "secs", "seconds", "second"), "s"),
