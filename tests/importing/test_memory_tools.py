@@ -322,3 +322,17 @@ def test_a_kernel_of_alpaka_whose_rate_contradicts_its_time_is_refused() -> None
 def test_likwid_perfctr_counts_micro_operations() -> None:
     result = read(LIKWID.replace("Power [W]", "Scalar [MUOPS/s]"))
     assert ("scalar", 92.8e6, "uop/s") in {(v.metric, v.value, v.unit) for v in result.values}
+
+
+def test_a_line_picked_from_likwid_bench_belongs_to_the_command_above_it() -> None:
+    first = "$ likwid-bench -t load -w S0:1GB:4 | grep MByte\nMByte/s:\t\t51200.50\n"
+    second = "$ likwid-bench -t peakflops -W N:20kB | grep -e MFlops\nMFlops/s:\t\t9100.25\n"
+    values = read(first + "the rate:\n" + second).values
+    assert [(v.kernel, v.value, v.parameters) for v in values] == [
+        ("load", 51200.5e6, {"threads": 4}),
+        ("peakflops", 9100.25e6, {}),
+    ]
+    loop = read(first + "MByte/s:\t\t51300.50\n")
+    assert not loop.values
+    assert loop.problems == ("likwid-bench: line 1 is a command with several results",)
+    assert not read("$ likwid-bench -t load -w S0:1GB:4\nStarting\nMByte/s:\t\t51200.50\n").values

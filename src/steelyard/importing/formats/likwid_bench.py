@@ -3,15 +3,15 @@
 https://github.com/RRZE-HPC/likwid
 """
 
-import re
 from collections.abc import Iterator
 
+from steelyard.importing.likwid_commands import find_runs, read_command
 from steelyard.importing.text import Text
 from steelyard.importing.values import make
 from steelyard.model.foreign import ForeignValue
 
 TOOL = "likwid-bench"
-MARKS = ("LIKWID MICRO BENCHMARK", "Cycles per cacheline:")
+MARKS = ("LIKWID MICRO BENCHMARK", "Cycles per cacheline:", "likwid-bench -")
 OURS = {"copy": ("copy", 2), "stream": ("triad", 3)}  # kernel and vectors of memory.stream
 NOTE = "The value is the mean of many passes. The bytes are counted as in STREAM."
 FIGURES = (
@@ -22,11 +22,11 @@ FIGURES = (
 
 def read(text: Text) -> Iterator[ForeignValue]:
     """Yields bandwidth, speed, time and cycles of each kernel in the file."""
-    for _, part in [*text.parts(r".*LIKWID MICRO BENCHMARK")] or text.parts(r"\s*Cycles:\s"):
+    for part in find_runs(text):
         pairs = part.pairs(r":\s*")
-        named = re.findall(r"likwid-bench .*?-t (\w+)", text.before(part, "Cycles per cacheline"))
-        test = pairs.get("Test") or (named[-1] if named else "unknown")
-        about: dict[str, int | str | None] = {"threads": part.integer(r"Using (\d+) threads")}
+        test, threads = read_command(text, part)
+        test = pairs.get("Test") or test
+        about: dict[str, int | str | None] = {"threads": part.integer(r"Using (\d+) threads") or threads}
         size = part.integer(r"^\s*Size(?: \(Byte\))?:\s*(\d+)")
         first, *variants = test.split("_")
         ours = first in OURS and "sp" not in variants
