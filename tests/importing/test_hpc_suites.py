@@ -191,3 +191,9 @@ def test_a_rounded_time_of_zero_is_no_value() -> None:
 def test_lines_of_several_reports_of_hpcg_keep_their_sizes() -> None:
     values = reading.read((OUTPUTS / "hpcg_grep.txt").read_bytes(), reading.find_formats()).values
     assert [(v.parameters.get("nx"), v.repetition) for v in values] == [(104, 0), (104, 1), (144, 0)]
+
+
+def test_the_times_of_graph500_are_read_from_an_output_without_its_end() -> None:
+    whole = output("graph500_3.txt")
+    start = "\n".join(line for line in whole.splitlines() if "TEPS" not in line) + "\n"
+    assert numbers(read(start), "time") == numbers(read(whole), "time") != []

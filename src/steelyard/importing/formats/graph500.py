@@ -10,7 +10,7 @@ from steelyard.importing.values import make, number
 from steelyard.model.foreign import ForeignValue
 
 TOOL = "Graph500"
-MARKS = ("harmonic_mean_TEPS", "No results printed for invalid run")
+MARKS = ("harmonic_mean_TEPS", "num_mpi_processes:", "No results printed for invalid run")
 RUN = r"\s*(?:SCALE|scale):?\s"
 ROW = (
     r"\s*(?:(?P<kernel>bfs|sssp)[\s_]+)?(?P<statistic>min|firstquartile|median|thirdquartile|max|mean|harmonic_mean)_"
