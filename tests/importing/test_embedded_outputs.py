@@ -200,3 +200,15 @@ def test_an_output_in_a_string_of_json_is_read_once() -> None:
     assert [v.value for v in found.values] == pytest.approx([1.25e-6, 1.31e-6])
     damaged = read(json.dumps({"stdout": output + "16    1,40\n"}))
     assert "in its strings: OSU micro-benchmarks: line 5" in damaged.problems[0]
+
+
+def test_an_output_in_comments_without_a_blank_is_read() -> None:
+    lines = content("hpl").splitlines()
+    assert cases(read("\n".join(f"#{line}" for line in lines) + "\n")) == cases(read(content("hpl")))
+
+
+def test_an_output_in_the_items_of_a_list_is_read() -> None:
+    found = read(
+        "# System calls\n* getpid\n\t* Simple syscall: 0.0620 microseconds\n\t* Simple write: 0.0910 microseconds\n"
+    )
+    assert [v.value for v in found.values] == pytest.approx([62e-9, 91e-9])

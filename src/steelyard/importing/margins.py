@@ -35,7 +35,9 @@ _CERTAIN = (_LABELS[0], *_LABELS[-4:-1])
 _SEVERAL = 4  # lines with such a label, fewer of which may be sentences of a launcher
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]*>")
 _BOLD = re.compile(r"\*\*([^*\s](?:[^*]*[^*\s])?)\*\*")
-_COMMENT = re.compile(r"\s{0,8}(?://+|#)(?: |(?=\w)|$)")
+_COMMENT = re.compile(r"\s{0,8}(?://+|#)(?: |$)")
+# Comments without a blank behind the mark, and the items of a list, which begin with a letter.
+_TIGHT_COMMENT = re.compile(r"\s{0,8}(?://+|#|[*+-] +(?=[A-Za-z]))")
 _ENCODED = re.compile(rb"^Content-Transfer-Encoding: quoted-printable\s*$", re.MULTILINE | re.IGNORECASE)
 _MARGIN = re.compile(r"\s{0,8}(?:> ?)+|\s{0,8}\d+:(?: |$)")
 _STRING = re.compile(r'\s*("(?:[^"\\]|\\.)*"),?\s*')  # a line of a notebook, or of a list of lines in JSON
@@ -78,9 +80,12 @@ def remove_margin(line: str) -> str:
     return _BOLD.sub(r"\1", bare) if "**" in bare else bare
 
 
-def remove_comment(line: str) -> str:
-    """Returns a line without the mark of a comment, in which scripts and programs keep an output."""
-    match = _COMMENT.match(line)
+def remove_comment(line: str, *, tight: bool = False) -> str:
+    """Returns a line without the mark of a comment, in which scripts and programs keep an output.
+
+    With `tight`, a blank need not follow the mark, and the mark may be that of an item of a list.
+    """
+    match = (_TIGHT_COMMENT if tight else _COMMENT).match(line)
     return line[match.end() :] if match else line
 
 

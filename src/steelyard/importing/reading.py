@@ -149,6 +149,7 @@ def _read(module: ModuleType, forms: Sequence[tuple[Text, bool]], file: str) -> 
     if not any(reading.values for reading in readings):  # many tools write "#" before their headings
         bare, once = forms[0]
         readings.append(_read_form(module, bare.uncommented().unquoted(), once=once))
+        readings.append(_read_form(module, bare.uncommented(tight=True).unquoted(), once=once))
         readings.append(_read_strings(module, bare))
     most = max(len(reading.values) for reading in readings)
     equal = [reading for reading in readings if len(reading.values) == most]

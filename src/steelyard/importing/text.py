@@ -69,9 +69,9 @@ class Text:
         lines = tuple(remove_labels(list(map(remove_margin, bare))))
         return self if lines == self.lines else replace(self, lines=lines)
 
-    def uncommented(self) -> "Text":
-        """Returns the text without the marks of comments."""
-        lines = tuple(map(remove_comment, self.lines))
+    def uncommented(self, *, tight: bool = False) -> "Text":
+        """Returns the text without the marks of comments; with `tight` also of those without a blank, and of items of lists."""
+        lines = tuple(remove_comment(line, tight=tight) for line in self.lines)
         return self if lines == self.lines else replace(self, lines=lines)
 
     def unwrapped(self) -> "Text":
