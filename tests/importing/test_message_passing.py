@@ -330,3 +330,18 @@ def test_a_table_of_perftest_before_the_first_heading_is_read() -> None:
         v.kernel: v.value for v in read(text, perftest).values if v.metric == "bandwidth" and v.statistic == "mean"
     }
     assert found == {"messages": 400 * 2**20, "read_bw": 500 * 2**20}
+
+
+def test_small_rates_of_an_old_imb_have_the_unit_of_its_version() -> None:
+    rows = (
+        "            0         1000        61.20         0.00\n            1         1000        62.50         0.02\n"
+    )
+    found = read("#    Intel (R) MPI Benchmark Suite V3.1, MPI-1 part\n" + PINGPONG + rows, imb)
+    assert [v.value for v in found.values if v.metric == "bandwidth"] == pytest.approx([0.02 * 2**20])
+    assert not read(PINGPONG + rows, imb).values  # the version is not known
+
+
+def test_a_pingpong_of_four_ranks_has_the_rates_of_two_pairs() -> None:
+    heading = PINGPONG.replace("= 2", "= 4").replace("Mbytes/sec", "Mbytes/sec      Msg/sec")
+    found = read(heading + "          512         1000        25.60        40.00        78125\n", imb)
+    assert {(v.parameters["ranks"], v.parameters["pairs"]) for v in found.values} == {(4, 2)}

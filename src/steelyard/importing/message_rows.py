@@ -7,18 +7,32 @@ from itertools import pairwise
 from steelyard.importing.text import Row, Text
 from steelyard.importing.values import FITTING, NUMBER, expect_near, find_unit, number
 
+_SMALL = 0.2  # a number with two decimals, which is rounded by more than half the difference of MB and MiB
 
-def find_megabyte(rows: Sequence[Row]) -> str:
-    """Returns the unit of "Mbytes/sec", MB/s or MiB/s, which size and time (or rate) of the row of the largest size show.
 
-    Operations count their bytes once, twice or four times. ValueError if neither unit fits.
+def find_megabyte(rows: Sequence[Row], version: int = 0) -> str:
+    """Returns the unit of "Mbytes/sec" of IMB, which is MB/s since 2018.
+
+    For other versions, size and time (or rate) of the row of the largest size show whether it is MB/s or MiB/s. If that rate is
+    too small to show it, it is MiB/s up to version 4. Operations count their bytes once, twice or four times.
+    ValueError if neither unit fits.
     """
+    if version >= 2018:
+        return "MB/s"
     size, row = max(((number(row.get("#bytes", row.get("bytes", "0"))), row) for row in rows), key=lambda pair: pair[0])
     if not number(row.get("Mbytes/sec", "0")):
         return "MB/s"
+    if 1 < version < 5 and number(row["Mbytes/sec"]) < _SMALL:
+        return "MiB/s"
     time = number(row.get("t_max[usec]", row.get("t[usec]", "0")))
     rate = number(row.get("Msg/sec", "0")) or (1e6 / time if time else 0.0)
     return find_unit(row["Mbytes/sec"], rate * size, ("MB/s", "MiB/s"), multiples=(1, 2, 4))
+
+
+def share_ranks(benchmark: str, ranks: int | None) -> int | None:
+    """Returns how many pairs of ranks IMB measured at once. A ping-pong has more than one pair in IMB-P2P only."""
+    several = benchmark == "network.rate" or (benchmark == "network.pingpong" and (ranks or 0) > 2)
+    return ranks // 2 if ranks and several else None
 
 
 def fits_all_reduce(rows: Sequence[Row], ranks: int) -> bool:

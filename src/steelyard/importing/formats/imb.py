@@ -6,7 +6,7 @@ https://github.com/intel/mpi-benchmarks
 from collections.abc import Iterator
 from dataclasses import replace
 
-from steelyard.importing.message_rows import find_megabyte
+from steelyard.importing.message_rows import find_megabyte, share_ranks
 from steelyard.importing.operations import Meaning, find_meaning, read_rows
 from steelyard.importing.text import OTHER_LINES, Text
 from steelyard.importing.values import Column, Given, rename
@@ -34,7 +34,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
     Mbytes/sec are 2^20 bytes per second up to version 4, and 10^6 since 2018. Without the version, the rows show it.
     """
     for _, run in text.parts_or_whole(r"\s*#\s+Intel ?\(R\) MPI Benchmark"):
-        megabyte = "MB/s" if (run.integer(r"MPI Benchmarks (\d+)") or 0) >= 2018 else ""
+        version = run.integer(r"MPI Benchmarks? (?:Suite V)?(\d+)") or 0
         started, fresh, gpu = run.find(r"^\s*# Date +: (.+)"), run.find(r"-off_cache +-?\d"), "MPI1-GPU" in run.whole
         for head, part in run.parts(r"\s*# Benchmarking\s+(\S+)"):
             name = head[1].lower().replace("-", "_")
@@ -42,11 +42,11 @@ def read(text: Text) -> Iterator[ForeignValue]:
             buffers = None if meaning.benchmark == "network.collectives" else "fresh" if fresh else "reused"
             meaning = replace(meaning, note="") if buffers == "fresh" else meaning
             counts, mode = part.integers(**PARAMETERS), part.words(mode=r"MODE: (\S+)")
-            pairs = counts["ranks"] // 2 if meaning.benchmark == "network.rate" and "ranks" in counts else None
+            pairs = share_ranks(meaning.benchmark, counts.get("ranks"))
             given: Given = {**counts, **mode, "device": "GPU" if gpu else None, "pairs": pairs, "buffers": buffers}
             for rows in part.tables(TABLE, skip=f"{UNREAD}|{OTHER_LINES}"):
                 with run.row(rows[0].line):
-                    bandwidth = {"Mbytes/sec": ("bandwidth", megabyte or find_megabyte(rows), "mean")}
+                    bandwidth = {"Mbytes/sec": ("bandwidth", find_megabyte(rows, version), "mean")}
                     columns = rename(COLUMNS | bandwidth, **NAMES.get(meaning.benchmark, {}))
                     size = "#bytes" if "Group" in rows[0] else "bytes"
                     values = read_rows(part, rows, meaning, columns, given, message_bytes=size, group="Group")
