@@ -311,7 +311,7 @@ def test_the_command_fails_if_a_side_is_slower_and_the_user_asks(
             ["r0", "r1", "Mont-Blanc node", "--fail-on-slower"],
             "--fail-on-slower needs runs, but Steelyard did not measure 'Mont-Blanc node'",
         ),
-        (["r2", "--group", "slow=r[234]"], "The run 'r2' is on two sides, 'r2' and 'slow'."),
+        (["r2", "--group", "slow=r[234]"], "The run 'r2' is in 'r2' and in 'slow'."),
         (["4x AMD 8350 Barcelona"], "A comparison needs two sides, but only '4x AMD 8350 Barcelona' is given."),
         ([], "No run is given."),
     ],

@@ -147,14 +147,16 @@ def _expect_apart(named: Sequence[_Unread]) -> None:
         for path in (folder.resolve() for folder in one.folders):
             if path in owners:
                 raise UsageError(
-                    f"The run '{path.name}' is on two sides, '{owners[path]}' and '{one.name}'. Give each run once."
+                    f"The run '{path.name}' is in '{owners[path]}' and in '{one.name}'. Give each run only once."
                 )
             owners[path] = one.name
 
 
 def _expect_once(names: Iterable[str]) -> None:
     if twice := [name for name, number in Counter(names).items() if number > 1]:
-        raise UsageError(f"The side '{twice[0]}' is given twice. Give each run once, and each group a name of its own.")
+        raise UsageError(
+            f"'{twice[0]}' is given twice. Give each run and each system only once, and each group another name."
+        )
 
 
 def find_named(name: str, runs: Path) -> Path | Side:
