@@ -7,7 +7,7 @@ import time
 import pytest
 
 from steelyard import build
-from steelyard.command_line import progress
+from steelyard.command_line import progress, progress_line
 from steelyard.model import Case, Launch, Sampling
 from steelyard.run import Progress
 
@@ -41,8 +41,8 @@ def test_cases_are_counted_as_in_the_result(shown: Progress, words: str) -> None
 def test_work_that_goes_on_is_shown_again_and_again(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.01)
-    monkeypatch.setattr(progress, "SHORTEST", 0.01)
+    monkeypatch.setattr(progress_line, "PLAIN_SECONDS", 0.01)
+    monkeypatch.setattr(progress_line, "SHORTEST", 0.01)
     lines: list[str] = []
     with progress.Console().working("Writing the report"):
         wait_for(lambda: lines.extend(capsys.readouterr().err.splitlines()) or len(lines) >= 3)
@@ -53,10 +53,10 @@ def test_work_that_goes_on_is_shown_again_and_again(
 def test_short_work_and_a_quiet_console_print_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "PLAIN_SECONDS", 1000.0)
+    monkeypatch.setattr(progress_line, "PLAIN_SECONDS", 1000.0)
     with progress.Console().working("Writing the report"):
         pass
-    monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.0)
+    monkeypatch.setattr(progress_line, "PLAIN_SECONDS", 0.0)
     with progress.Console(quiet=True).measuring() as show:
         show(of_run(1, 2))
     assert capsys.readouterr().err == ""
@@ -65,7 +65,7 @@ def test_short_work_and_a_quiet_console_print_nothing(
 def test_a_log_has_the_count_the_time_left_and_the_case(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.0)
+    monkeypatch.setattr(progress_line, "PLAIN_SECONDS", 0.0)
     with progress.Console().measuring() as show:
         show(of_run(3, 9))
     assert capsys.readouterr().err.splitlines()[0] == "3 of 9 cases, about 1 min left; now memory.stream triad"
@@ -74,7 +74,7 @@ def test_a_log_has_the_count_the_time_left_and_the_case(
 def test_a_build_that_waits_names_the_other_process(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "PLAIN_SECONDS", 0.0)
+    monkeypatch.setattr(progress_line, "PLAIN_SECONDS", 0.0)
     with progress.Console().building("gcc-12.2.0") as show:
         show(build.Progress(0, 0, None, waiting="process 7 on node3, since 12:00:00"))
     assert "Waiting for another build (process 7 on node3, since 12:00:00) …" in capsys.readouterr().err
@@ -87,11 +87,11 @@ def test_a_terminal_has_one_line_that_is_erased_in_the_end(monkeypatch: pytest.M
 
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     monkeypatch.setenv("COLUMNS", "60")
-    monkeypatch.setattr(progress, "LIVE_SECONDS", 1000.0)
+    monkeypatch.setattr(progress_line, "LIVE_SECONDS", 1000.0)
     with progress.Console().measuring() as show:
         for done in range(2):
             show(of_run(done, 9))
-    first, second, end = terminal.getvalue().split(progress.ERASE)
+    first, second, end = terminal.getvalue().split(progress_line.ERASE)
     assert first.startswith("█████░░░░░░░░░░░░░░░ 0 of 9 cases, about 1 min left")
     assert second.startswith("█████░░░░░░░░░░░░░░░ 1 of 9 cases, about 1 min left")
     assert max(len(first), len(second)) < 60

@@ -11,7 +11,7 @@ from pathlib import Path
 from time import monotonic
 
 from steelyard import records
-from steelyard.command_line.progress import Line
+from steelyard.command_line.progress_line import Line
 from steelyard.command_line.stored_runs import find_side_run
 from steelyard.compare.published_side import find_side
 from steelyard.compare.run_names import Named, name_run, tell_apart

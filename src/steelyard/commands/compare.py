@@ -257,7 +257,7 @@ def _compare_commands(first: str, second: str, rounds: int, seed: int, as_json: 
     import shlex
     import sys
 
-    from steelyard.command_line.progress import Line
+    from steelyard.command_line.progress_line import Line
     from steelyard.compare.commands import compare_timings
     from steelyard.launch.commands_in_turn import time_in_turn
     from steelyard.report import command_comparison

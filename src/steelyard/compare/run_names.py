@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Named:
-    """The name of a side, and those that tell it apart from another side of that name: with its host, and its path."""
+    """Three names of a side: the usual one, which two sides may share, the one with the host, and the path."""
 
     name: str
     with_host: str

@@ -86,7 +86,7 @@ def command(
     import sys
 
     from steelyard import files
-    from steelyard.command_line.progress import Line
+    from steelyard.command_line.progress_line import Line
     from steelyard.errors import UsageError
     from steelyard.garbage_collection import uncollected
     from steelyard.importing import collecting, grouping, printed_import, sources, write_runs
