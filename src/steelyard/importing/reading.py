@@ -148,8 +148,9 @@ def _read(module: ModuleType, forms: Sequence[tuple[Text, bool]], file: str) -> 
             break
     if not any(reading.values for reading in readings):  # many tools write "#" before their headings
         bare, once = forms[0]
-        readings.append(_read_form(module, bare.uncommented().unquoted(), once=once))
-        readings.append(_read_form(module, bare.uncommented(tight=True).unquoted(), once=once))
+        further = (bare.uncommented(tight=tight).unquoted() for tight in (False, True))
+        different = {form.lines: form for form in further if form.lines != bare.lines}
+        readings += [_read_form(module, form, once=once) for form in different.values()]
         readings.append(_read_strings(module, bare))
     most = max(len(reading.values) for reading in readings)
     equal = [reading for reading in readings if len(reading.values) == most]
