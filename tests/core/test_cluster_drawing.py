@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 import builders
 from steelyard.command_line import cli
-from steelyard.errors import UsageError
 from steelyard.machine import hostlist
 from steelyard.machine.system_file import find_system, load_system
 from steelyard.model import Host, Interface, Machine, Network
 from steelyard.report import cluster_drawing
 from steelyard.report.cluster_tree import build_tree, describe_hosts, walk
+from system_texts import expect_refused
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -244,12 +244,7 @@ def test_any_system_file_gives_boxes_side_by_side_or_in_each_other(tmp_path: Pat
     ],
 )
 def test_a_wrong_description_of_a_cluster_is_explained(tmp_path: Path, text: str, parts: tuple[str, ...]) -> None:
-    path = tmp_path / "bad.toml"
-    path.write_text(text)
-    with pytest.raises(UsageError) as caught:
-        load_system(path)
-    for part in (str(path), *parts):
-        assert part in str(caught.value)
+    expect_refused(tmp_path, text, parts)
 
 
 def test_the_command_draws_the_cluster_of_a_system_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,6 +29,7 @@ from steelyard.machine.processors import identify
 from steelyard.machine.system_file import find_system, load_system, shipped_systems
 from steelyard.machine.tools import find_tools, mpiexec_of
 from steelyard.model import Cache, Core, Enclosure, Limit, Machine, MemoryModule, NumaNode
+from system_texts import expect_refused
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 CPU = "/sys/devices/system/cpu"
@@ -553,12 +554,7 @@ def test_enclosures_have_their_hosts_written_out_the_smallest_kind_first(tmp_pat
     ],
 )
 def test_a_wrong_system_file_is_explained(tmp_path: Path, text: str, parts: tuple[str, ...]) -> None:
-    path = tmp_path / "bad.toml"
-    path.write_text(text)
-    with pytest.raises(UsageError) as caught:
-        load_system(path)
-    for part in (str(path), *parts):
-        assert part in str(caught.value)
+    expect_refused(tmp_path, text, parts)
 
 
 def test_a_system_that_does_not_exist_is_answered_with_the_nearest(tmp_path: Path) -> None:
