@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from builders import evaluation, machine, triad, verdict_of
@@ -142,6 +144,24 @@ def test_few_pairs_state_no_interval_and_pairs_that_agree_exactly_one_of_no_widt
         compare_pairs([])
     with pytest.raises(ValueError, match="not finite"):
         compare_pairs([math.nan])
+
+
+@pytest.mark.parametrize("count", [pairs.FEWEST_PAIRS, 7, 10, 15])
+def test_six_pairs_or_more_always_state_an_interval(count: int) -> None:
+    """Four in ten pairs are hit so hard that only the others have weight. Binomial: coverage 0.85 passes with 0.003."""
+    chance = np.random.default_rng(count)
+    found = []
+    for _ in range(100):
+        hit = (chance.random(count) < 0.4) * chance.choice([-1, 1], count) * chance.exponential(0.5, count)
+        found.append(compare_pairs((chance.normal(0, 0.01, count) + hit).tolist(), pairs.SMALLEST, pairs.LEVEL))
+    assert all(0 < c.low <= c.ratio <= c.high < math.inf for c in found)
+    assert sum(c.low <= 1 <= c.high for c in found) >= 93
+
+
+@given(st.lists(st.integers(-(10**7), 10**7), min_size=pairs.FEWEST_PAIRS, max_size=12))
+def test_six_pairs_or_more_of_any_size_state_an_interval(millionths: list[int]) -> None:
+    found = compare_pairs([each / 1e6 for each in millionths])
+    assert 0 < found.low <= found.high < math.inf
 
 
 # --------------------------------------------------------------------------- the schedule
@@ -542,7 +562,6 @@ def test_ctrl_c_keeps_what_was_measured_and_says_how_it_is_compared(small: Path)
     a, b = sorted(new, key=lambda p: json.loads((p / "run.json").read_text())["in_turn"]["side"])
     said = json.loads(steelyard("compare", str(a), str(b), "--json", cwd=small))
     (row,) = said["rows"]
-    # A busy machine may scatter the pairs so far that no interval can be stated: they were compared all the same.
-    assert row["call"] != "NOT COMPARABLE" or "differ too much" in row["detail"], row["detail"]
+    assert row["call"] != "NOT COMPARABLE", row["detail"]
     assert sum("is not finished" in note for note in said["notes"]) == 2
     assert os.path.isdir(a)

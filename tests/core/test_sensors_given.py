@@ -137,6 +137,26 @@ def test_a_model_counts_joules_between_idle_and_full_power_by_the_load(tmp_path:
         model.read()
 
 
+@given(late=st.lists(st.integers(-30, 30), min_size=1, max_size=30))
+def test_a_model_never_exceeds_full_power_although_the_kernel_counts_late(
+    late: list[int], tmp_path_factory: Any
+) -> None:
+    stat = tmp_path_factory.mktemp("proc") / "stat"
+    stat.write_text("cpu 0 0 0\n")
+    now = [0]
+    model = Model(idle=20.0, full=100.0, stat=stat, cpus=4, ticks=100, clock=lambda: now[0])
+    before = busy = 0
+    for turn in range(len(late) + 10):  # of 20 ms, with 8 ticks at most; idle in the last ten
+        busy = max(busy, 8 * (turn + 1) - late[turn] if turn < len(late) else 8 * len(late))
+        now[0] += 20_000_000
+        stat.write_text(f"cpu {busy} 0 0\n")
+        joules = model.read()[0].value
+        assert 20 * 0.02 - 1e-9 <= joules - before <= 100 * 0.02 + 1e-9
+        before = joules
+    # What was counted late is not lost.
+    assert joules == pytest.approx(20 * now[0] / 1e9 + busy * 80 / 400)
+
+
 def test_a_model_of_this_machine_is_never_found_but_opened() -> None:
     assert kinds()["model"].find(Path("/")).devices == ()
     assert not any(sensor.modelled for device in find().devices for sensor in device.sensors)

@@ -73,7 +73,6 @@ def _wholes(
             unclear=c.unclear,
         )
         for (name, cases), c in zip(groups.items(), together, strict=True)
-        if math.isfinite(c.high)
     ]  # fmt: skip
 
 
@@ -101,9 +100,7 @@ def _judge(pair_ratios: Sequence[Ratios | str]) -> list[Judged]:
     compared = iter(
         compare_all_pairs([list(r.values()) for r in pair_ratios if not isinstance(r, str)], SMALLEST, LEVEL)
     )
-    judged: list[Judged] = [r if isinstance(r, str) else next(compared) for r in pair_ratios]
-    apart = "The pairs of launches differ too much for an interval. Measure more rounds."
-    return [j if isinstance(j, str) or (j.low > 0 and math.isfinite(j.high)) else apart for j in judged]
+    return [r if isinstance(r, str) else next(compared) for r in pair_ratios]
 
 
 def _by_round(cases: Iterable[Ratios], rounds: Mapping[int, int]) -> list[float]:

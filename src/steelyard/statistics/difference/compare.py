@@ -192,7 +192,10 @@ def _end(row: Array, middle: float) -> float:
 
     beyond = float(row.max()) + 1e-9
     if not rejected(beyond):
-        return math.inf
+        # The outermost pairs have little weight there. Seen from further out, all pairs weigh alike.
+        beyond += float(np.ptp(row))
+        if not rejected(beyond):
+            return math.inf
     places = np.linspace(middle, beyond, CORNERS)
     inside = max((i for i, place in enumerate(places) if not rejected(float(place))), default=0)
     kept, lost = float(places[inside]), float(places[min(inside + 1, CORNERS - 1)])

@@ -19,7 +19,8 @@ NAME = "model/node"
 class Model:
     """Joules since it was opened: `idle` watts all the time, and up to `full` in proportion to the busy share of `cpus`.
 
-    It counts energy, so that no load between two readings is missed. `clock` gives nanoseconds.
+    It counts energy, so that no load between two readings is missed. Busy time that the kernel counts late, and that would exceed
+    `full` since the last reading, moves to the following readings. `clock` gives nanoseconds.
     """
 
     idle: float
@@ -30,8 +31,8 @@ class Model:
     clock: Callable[[], int] = time.monotonic_ns
 
     def __post_init__(self) -> None:
-        self._began = self.clock()
-        self._before = self._busy()
+        self._counted: float = self._busy()  # ticks
+        self._at, self._joules = self.clock(), 0.0
         place = f"{self.stat}, {self.idle:g} W idle, {self.full:g} W full"
         self._sensor = Sensor(
             NAME, "energy", "model", place, resolution=self._joules_of_a_tick, update=1 / self.ticks, modelled=True
@@ -42,9 +43,13 @@ class Model:
         return (self._sensor,)
 
     def read(self) -> Sequence[Reading]:
-        busy = self._busy() - self._before
-        seconds = (self.clock() - self._began) / 1e9
-        return (Reading(NAME, time.time_ns(), self.idle * seconds + busy * self._joules_of_a_tick),)
+        busy = self._busy()
+        now, at = self.clock(), time.time_ns()  # one after the other, so that a wait before them moves no energy
+        seconds = (now - self._at) / 1e9
+        new = max(0.0, min(busy - self._counted, seconds * self.ticks * self.cpus))
+        self._at, self._counted = now, self._counted + new
+        self._joules += self.idle * seconds + new * self._joules_of_a_tick
+        return (Reading(NAME, at, self._joules),)
 
     def close(self) -> None:
         """Nothing is kept open."""
