@@ -45,8 +45,8 @@ def test_an_answer_has_its_code_and_both_channels() -> None:
 
 def test_what_a_program_leaves_in_the_background_is_not_waited_for() -> None:
     began = time.monotonic()
-    assert ask(["sh", "-c", "sleep 3 & echo done"]).stdout == "done\n"
-    assert time.monotonic() - began < 2.5
+    assert ask(["sh", "-c", "sleep 30 & echo done"]).stdout == "done\n"
+    assert time.monotonic() - began < 20
 
 
 def test_one_that_hangs_ends_with_all_that_it_started() -> None:
