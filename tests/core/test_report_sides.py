@@ -4,8 +4,9 @@ import base64
 import gzip
 import json
 import math
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from operator import mul
 from pathlib import Path
@@ -21,7 +22,7 @@ from steelyard import report
 from steelyard.command_line.sides import put_first
 from steelyard.compare.published_side import find_side
 from steelyard.errors import UsageError
-from steelyard.model import Evaluation, Result
+from steelyard.model import Benchmark, Evaluation, Result
 from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.model.plain import other
 from steelyard.report import drawing, figures, side_table, side_traces
@@ -311,6 +312,27 @@ def test_the_report_of_two_sides_has_both_names_everywhere(first: Evaluation, bo
     assert re.findall(r'data-name="([^"]*)" checked', text) == [one.name for one in both.sides]
     assert '<section class="page" id="sides">' in text
     assert 'class="beside maps"' in text
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) == 1, reason="needs two processors")
+def test_figures_of_many_sides_are_drawn_in_a_second_process_with_the_same_page(
+    first: Evaluation, both: ReportSides, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = report.render(first, both)
+    here: list[str] = []
+    monkeypatch.setattr(report, "MANY_SIDES", 1)
+    monkeypatch.setattr(drawing, "figures", count_calls(drawing.figures, here))
+    beside_this = report.render(first, both)
+    assert here == []
+    assert beside_this == alone
+
+
+def count_calls(work: Callable[..., Any], called: list[str]) -> Callable[..., Any]:
+    def counted(benchmark: Benchmark, *rest: Any) -> Any:
+        called.append(benchmark.name)
+        return work(benchmark, *rest)
+
+    return counted
 
 
 def test_a_report_of_one_run_has_nothing_of_sides(first: Evaluation) -> None:

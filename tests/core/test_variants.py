@@ -357,8 +357,8 @@ def test_other_findings_describe_the_default() -> None:
 
 def test_the_page_of_a_benchmark_draws_one_line_a_variant_and_says_what_each_is() -> None:
     of = evaluation({"default": 1.0, "tcp": 1.5}, [TCP])
-    page = benchmark_page.data(of, "network.pingpong")
-    time = page.figures[0]
+    figures = benchmark_page.figures(of, "network.pingpong")
+    page, time = benchmark_page.data(of, "network.pingpong", figures), figures[0]
     names = [row[0] for row in time.rows]
     assert {name for name in names if not name.endswith("(published)")} == {"default", "tcp"}
     points = [row[:2] for row in time.rows if row[0].endswith("(published)")]

@@ -101,7 +101,7 @@ class Shown:
 def show(evaluation: Evaluation, name: str) -> Shown:
     """The page of a benchmark of the run."""
     made = run_figures.make(evaluation.benchmarks[name], values.of_benchmark(evaluation, name), evaluation.run.machine)
-    page = benchmark_page.data(evaluation, name)
+    page = benchmark_page.data(evaluation, name, benchmark_page.figures(evaluation, name))
     assert len(page.figures) == len(made)
     return Shown({f.title: f for f in made}, page)
 

@@ -17,10 +17,12 @@ from steelyard.records import result_cache
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from steelyard.report.drawing import Drawn
     from steelyard.report.sides_of_report import ReportSides
 
 _HERE = Path(__file__).parent
 PACKED = "packed"
+MANY_SIDES = 10  # more sides than these take longer than to start a process
 SCRIPTS = ("numbers.js", "sides.js", "figures.js", "script.js")
 
 
@@ -38,19 +40,15 @@ def render(evaluation: Evaluation | None, sides: "ReportSides | None" = None) ->
     """
     from steelyard.garbage_collection import uncollected
     from steelyard.report import pages, paper
-    from steelyard.report.names import grouped
     from steelyard.report.pages import BENCHMARKS, LATER, benchmark, overview
     from steelyard.report.side_traces import MOST_SHOWN
+    from steelyard.second_process import SecondProcess
 
     with uncollected():
-        finish = pages.begin(evaluation, sides)
-        benchmarks = tuple(
-            benchmark.data(run, name, sides.figures if sides else None)
-            for run in ((evaluation,) if evaluation else ())
-            for names in grouped(run.benchmarks).values()
-            for name in names
-        )
-        whole = finish()
+        draw = functools.partial(_draw, evaluation, sides)
+        finish = SecondProcess(draw).result if sides and len(sides.sides) > MANY_SIDES else draw
+        whole = pages.pages(evaluation, sides)
+        benchmarks = tuple(benchmark.data(evaluation, *each) for each in finish()) if evaluation else ()
     drawn = any(page.drawn for page in whole) or any(f for page in benchmarks for f in page.figures if not f.error)
     return fill(
         _HERE / "layout.html",
@@ -65,6 +63,18 @@ def render(evaluation: Evaluation | None, sides: "ReportSides | None" = None) ->
         sides=[side.name for side in sides.sides] if sides and len(sides.sides) > 1 else [],
         most_shown=MOST_SHOWN,
     )
+
+
+def _draw(evaluation: Evaluation | None, sides: "ReportSides | None") -> list[tuple[str, tuple["Drawn", ...]]]:
+    """Returns the figures of each benchmark of the run, by its name, in the order of the report. They are picklable."""
+    from steelyard.report.names import grouped
+    from steelyard.report.pages import benchmark
+
+    if not evaluation:
+        return []
+    joined = sides.figures if sides else None
+    names = [name for group in grouped(evaluation.benchmarks).values() for name in group]
+    return [(name, benchmark.figures(evaluation, name, joined)) for name in names]
 
 
 def fill(template: Path, drawn: bool, **data: Any) -> str:

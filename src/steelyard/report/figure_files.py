@@ -31,8 +31,8 @@ def write(evaluation: Evaluation | None, folder: Path, form: str, sides: ReportS
         records = next((page.data.records for page in whole if hasattr(page.data, "records")), Markup("{}"))
         if evaluation:
             for name in evaluation.benchmarks:
-                page = benchmark.data(evaluation, name, sides.figures if sides else None)
-                by_anchor |= {figure.anchor: figure for figure in drawn(page)}
+                figures = benchmark.figures(evaluation, name, sides.figures if sides else None)
+                by_anchor |= {figure.anchor: figure for figure in drawn(figures)}
     files.expect_folder(folder, WHAT, "--figures")
     folder.mkdir(parents=True, exist_ok=True)
     plotted = [figure for figure in by_anchor.values() if has_plot(figure)]

@@ -9,17 +9,14 @@ stand beside the title.
 A page that compares has `SIDES`, the least number of sides that it needs, and `data(evaluation, sides)` with `ReportSides`.
 `evaluation` is then None if the report has published systems only.
 
-Where `is_long(sides)`, a page is made in a second process, and its data must be picklable.
-
 A page with `IMPORTED` also shows an imported run, which has no records. A page with `UNCHANGED` gets only the results of the
 start without changes (see `plan.variants`).
 """
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,7 +24,6 @@ from typing import Any
 from steelyard import doors
 from steelyard.model import Evaluation
 from steelyard.report.sides_of_report import ReportSides, alone
-from steelyard.second_process import SecondProcess
 from steelyard.statistics.results.variants import plain
 
 BENCHMARKS = 100
@@ -49,27 +45,10 @@ class Page:
 
 def pages(evaluation: Evaluation | None, sides: ReportSides | None = None) -> tuple[Page, ...]:
     """Returns the pages that the run and its sides have something for, in their order."""
-    return begin(evaluation, sides)()
-
-
-def begin(evaluation: Evaluation | None, sides: ReportSides | None = None) -> Callable[[], tuple[Page, ...]]:
-    """Starts the pages that take long, and returns a function that makes the other ones and returns all (see `pages`)."""
     unchanged = plain(evaluation) if evaluation else None
     sides = sides or (alone(evaluation) if evaluation else None)
-    here: list[Callable[[], Page | None]] = []
-    beside: list[Callable[[], Page | None]] = []
-    for module in _modules():
-        make = partial(_page, module, unchanged if hasattr(module, "UNCHANGED") else evaluation, sides)
-        if sides and hasattr(module, "is_long") and module.is_long(sides):
-            beside.append(SecondProcess(make).result)
-        else:
-            here.append(make)
-
-    def finish() -> tuple[Page, ...]:
-        made = filter(None, (make() for make in (*here, *beside)))
-        return tuple(sorted(made, key=lambda page: (page.place, page.anchor)))
-
-    return finish
+    made = (_page(m, unchanged if hasattr(m, "UNCHANGED") else evaluation, sides) for m in _modules())
+    return tuple(sorted((page for page in made if page), key=lambda page: (page.place, page.anchor)))
 
 
 def folders() -> tuple[Path, ...]:

@@ -12,7 +12,6 @@ from steelyard.words import plural
 
 PLACE, TITLE = 14, "Sides"
 SIDES = 2
-LONG = 10  # sides whose comparison takes longer than to start a process
 KINDS = {"run": "run", "group": "group", "published": "published system", "imported": "imported run"}
 
 
@@ -42,11 +41,6 @@ class Page:
     cases: int
     undrawn: str
     notes: tuple[str, ...]
-
-
-def is_long(sides: ReportSides) -> bool:
-    """Returns whether the page takes long."""
-    return len(sides.sides) > LONG
 
 
 def data(evaluation: Evaluation | None, sides: ReportSides) -> Page:

@@ -98,8 +98,14 @@ class BenchmarkPage:
     measured: tuple[tuple[str, str], ...]
 
 
-def data(evaluation: Evaluation, name: str, sides: SideFigures | None = None) -> BenchmarkPage:
-    """Returns the page of the benchmark of that name. Its figures also have the lines of the other `sides`."""
+def figures(evaluation: Evaluation, name: str, sides: SideFigures | None = None) -> tuple[drawing.Drawn, ...]:
+    """Returns the figures of the benchmark of that name, with the lines of the other `sides`."""
+    results = values.of_benchmark(evaluation, name)
+    return drawing.figures(evaluation.benchmarks[name], results, evaluation.run.machine, sides)
+
+
+def data(evaluation: Evaluation, name: str, drawn: tuple[drawing.Drawn, ...] = ()) -> BenchmarkPage:
+    """Returns the page of the benchmark of that name, with its figures `drawn`."""
     benchmark = evaluation.benchmarks[name]
     results = values.of_benchmark(evaluation, name)
     return BenchmarkPage(
@@ -108,7 +114,7 @@ def data(evaluation: Evaluation, name: str, sides: SideFigures | None = None) ->
         title=benchmark.title,
         benchmark=benchmark,
         counts=values.counts(results),
-        figures=drawing.figures(benchmark, results, evaluation.run.machine, sides),
+        figures=drawn,
         tables=_tables(benchmark, results, evaluation.run.machine),
         measured=measurement.how(evaluation, results),
     )
