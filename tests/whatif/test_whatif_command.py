@@ -98,6 +98,15 @@ def test_ten_per_cent_of_the_ranks_are_ten_per_cent(tmp_path: Path) -> None:
     assert one["times"] == everybody["times"] == [pytest.approx(2e-3)] * 3
 
 
+def test_half_a_rank_counts_as_one_on_the_screen_as_in_the_replay(tmp_path: Path) -> None:
+    trace = ti(tmp_path, [["compute 1000000"]] * 2)
+    settings = ("network=L=0", "noise=probability=100%,duration=1ms", "affected=20%:25%:100%")
+    words = [str(trace), *(word for setting in settings for word in ("--set", setting))]
+    assert [row["time"] for row in json.loads(said(*words, "--json"))] == pytest.approx([1e-3, 2e-3, 2e-3])
+    shown = said(*words)
+    assert all(text in shown for text in ("20 % (0 of 2 ranks)", "25 % (1 of 2 ranks)", "100 % (2 of 2 ranks)"))
+
+
 @pytest.mark.parametrize(("rto", "tick", "wait"), [("200ms", "0", 0.2), ("200ms", "4ms", 0.206), ("5ms", "4ms", 0.01)])
 def test_a_timer_that_counts_ticks_ends_with_one(tmp_path: Path, rto: str, tick: str, wait: float) -> None:
     trace = str(ti(tmp_path, [["send 1 0 1"], ["recv 0 0 1"]]))

@@ -85,10 +85,10 @@ def _sentence(what: str, found: Growth, step: float, words: str, text: Callable[
 
 def _one_rank(sweep: Sweep, ranks: int) -> Iterator[str]:
     """Compares the cost of the fewest affected ranks with the cost of all ranks, under the same condition."""
-    at_least_one = [pair for pair in sweep if round(pair[0].point.affected * ranks) > 0]
+    at_least_one = [pair for pair in sweep if pair[0].point.affected_ranks(ranks) > 0]
     for line in _costliest(at_least_one, lambda p: replace(p, affected=1.0), lambda p: p.affected):
         few, every = (line[0], line[-1])
-        count = round(few[0].point.affected * ranks)
+        count = few[0].point.affected_ranks(ranks)
         extra = [p.time - base for p, base in (few, every)]
         if every[0].point.affected == 1 and count < ranks and extra[1] > 0:
             who = "One affected rank adds" if count == 1 else f"{count} affected ranks add"

@@ -70,7 +70,7 @@ def show(parts: Sequence[Part], trace: "Trace", as_json: bool) -> None:
         f"{_mode(asked)}, seed {asked.seed}"
     )
     for part in parts:
-        tables.print_narrow_table(part.title or "Predicted", *table(part.answer))
+        tables.print_narrow_table(part.title or "Predicted", *table(part.answer, trace.ranks))
         for sentence in slowdowns.sentences(part.answer, trace.ranks):
             console.print(escape(sentence))
     _traced(trace, parts[0].answer, console)
@@ -93,7 +93,9 @@ def write(parts: Sequence[Part], trace: "Trace", name: str, path: Path) -> None:
     """Writes the page of the answers, and prints its path on standard error."""
     from steelyard.whatif import prediction_page
 
-    shown = [prediction_page.Part(part.title, part.asked, part.answer, table(part.answer)) for part in parts]
+    shown = [
+        prediction_page.Part(part.title, part.asked, part.answer, table(part.answer, trace.ranks)) for part in parts
+    ]
     prediction_page.write(prediction_page.page(shown, trace, name), path)
     print(f"The page: {path}", file=sys.stderr)
 
@@ -184,7 +186,6 @@ COLUMNS: tuple[tuple[str, Shown], ...] = (
     ("noise", _noise),
     ("cores", lambda p: f"× {p.core:g}"),
     ("some cores", lambda p: ", ".join(map(str, p.speeds)) or "as all"),
-    ("affected", lambda p: f"{100 * p.affected:g} %"),
     (
         "TCP",
         lambda p: ", ".join(n for n in ("backoff", "fast", "probe", "sack") if getattr(p.loss, n)) or "timer only",
@@ -192,16 +193,20 @@ COLUMNS: tuple[tuple[str, Shown], ...] = (
 )
 
 
-def table(found: "Answer") -> tuple[list[str], list[list[str]]]:
+def table(found: "Answer", ranks: int) -> tuple[list[str], list[list[str]]]:
     """Returns the headings and rows of the predictions, with a column for each condition that varies, and for draws."""
     points = [p.point for p in found.predictions]
-    varying = [(name, say) for name, say in COLUMNS if len({say(p) for p in points}) > 1]
-    varying = varying or [(name, say) for name, say in COLUMNS if say(points[0]) != say(found.undisturbed[0].point)]
+    columns: tuple[tuple[str, Shown], ...] = (
+        *COLUMNS,
+        ("affected", lambda p: f"{100 * p.affected:g} % ({p.affected_ranks(ranks)} of {plural(ranks, 'rank')})"),
+    )
+    varying = [(name, say) for name, say in columns if len({say(p) for p in points}) > 1]
+    varying = varying or [(name, say) for name, say in columns if say(points[0]) != say(found.undisturbed[0].point)]
     varying = varying or [(name, say) for name, say in COLUMNS[: 1 + len(UNITS)] if say(points[0]).strip("0 s/B")]
-    columns = [*(name for name, _ in varying), "time"]
+    headings = [*(name for name, _ in varying), "time"]
     drawn = any(p.low is not None for p in found.predictions)
     beside = any(p.point != base.point for p, base in zip(found.predictions, found.undisturbed, strict=True))
-    columns += ["95 % of mean"] * drawn + ["undisturbed"] * beside
+    headings += ["95 % of mean"] * drawn + ["undisturbed"] * beside
     rows = []
     for prediction, base in zip(found.predictions, found.undisturbed, strict=True):
         row = [*(say(prediction.point) for _, say in varying), quantity(prediction.time, "s", 4)]
@@ -211,7 +216,7 @@ def table(found: "Answer") -> tuple[list[str], list[list[str]]]:
         if beside:
             row.append(f"× {prediction.time / base.time:.4g}" if base.time else "")
         rows.append(row)
-    return columns, rows
+    return headings, rows
 
 
 def _traced(trace: "Trace", answer: "Answer", console: Console) -> None:

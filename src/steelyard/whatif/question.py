@@ -1,6 +1,7 @@
 """Questions to a replay: the points of a sweep and the number of draws, and their lines for the engine."""
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -47,6 +48,10 @@ class Point:
     def random(self) -> bool:
         """Returns whether the replay has random draws."""
         return self.loss.probability > 0 or self.noise.any
+
+    def affected_ranks(self, ranks: int) -> int:
+        """Returns how many of so many ranks have loss and noise; a half is rounded up, as by the engine."""
+        return math.floor(self.affected * ranks + 0.5)
 
     @property
     def undisturbed(self) -> "Point":

@@ -132,7 +132,7 @@ def _name_ranks(found: Line, ranks: int) -> Iterator[str]:
     """Names the fewest affected ranks that cost a tenth, under the harshest of the conditions that are swept over ranks."""
 
     def where(point: Point) -> str:
-        return f"{plural(round(point.affected * ranks), 'rank')} of {ranks}"
+        return f"{plural(point.affected_ranks(ranks), 'rank')} of {ranks}"
 
     lines = list_lines(found, lambda s: s.point, lambda p: replace(p, affected=1.0), lambda p: p.affected)
     for line in sorted(lines, key=lambda line: -line[-1].times)[:1]:

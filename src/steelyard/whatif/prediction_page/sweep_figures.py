@@ -56,7 +56,7 @@ def _swept(ranks: int, duration: Swept) -> tuple[Swept, Swept, tuple[Swept, ...]
     """Returns probability, affected ranks, and all conditions, those that are most often an axis first."""
 
     def concerned(found: Prediction) -> float:
-        return round(found.point.affected * ranks)
+        return found.point.affected_ranks(ranks)
 
     affected = Swept("affected ranks", "", concerned, lambda p: f"{concerned(p):g} of {ranks} ranks")
     others = (
