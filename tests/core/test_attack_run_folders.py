@@ -14,7 +14,7 @@ from steelyard.plan import second
 from steelyard.run import in_turn, session
 from steelyard.run.screen import Screen
 
-pytestmark = [pytest.mark.attack, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.attack
 SMALL = "run --only memory.latency --only network.pingpong --set threads=1 --set chains=1 --set page_size=4k --set bytes=4096"
 FURTHER = "--set message_bytes=8 --set placement=compact --set buffers=reused --set transport=default --quiet"
 # What a compiler, a launcher or an MPI's wrapper is asked, so that nothing but Steelyard's own care keeps it from being used.

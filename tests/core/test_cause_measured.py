@@ -13,7 +13,7 @@ import pytest
 from steelyard.machine import describe
 from steelyard.records import all_runs
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.long
 STEELYARD = str(Path(sys.executable).with_name("steelyard"))
 TRIAD = ["--only", "memory.stream", "--set", "kernel=triad", "--set", "elements=524288", "--set", "threads=1"]
 TRIAD += ["--set", "stores=ordinary", "--set", "pinning=compact"]

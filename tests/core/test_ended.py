@@ -115,7 +115,6 @@ TIMES = {"watch": 15, "trace": 15, "app": 4}  # with each signal: 102 in all; a 
 
 
 @pytest.mark.attack
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_that_a_command_has_started_is_left(

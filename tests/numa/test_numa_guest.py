@@ -10,8 +10,6 @@ from steelyard.machine.placement import place
 from steelyard.model import Evaluation, Machine, Record
 from steelyard.model.figure import Figure
 
-pytestmark = pytest.mark.timeout(900)  # the first time, a kernel is downloaded and programs are compiled
-
 # Memory that a kernel keeps for itself before it counts what a node has.
 KERNEL_SHARE = 0.2
 # The harness asks 64 pages of each array: three arrays on an even share of a half leave less than this.

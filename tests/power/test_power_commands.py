@@ -207,7 +207,7 @@ def test_from_an_agent_through_a_broker_to_two_collectors_and_the_store(
     finally:
         for each in running:
             os.kill(each.pid, signal.SIGTERM)
-    told = [each.communicate(timeout=30)[1] for each in running]
+    told = [each.communicate(timeout=120)[1] for each in running]
     assert [each.returncode for each in running] == [0, 0]
     assert any("batches" in each for each in told)
 
@@ -239,7 +239,7 @@ def test_an_agent_that_is_ended_keeps_the_reading_that_it_waits_for(number: int,
             assert agent.poll() is None
             time.sleep(0.01)
         os.kill(agent.pid, number)  # in the middle of the fourth answer
-        _, said = agent.communicate(timeout=30)
+        _, said = agent.communicate(timeout=120)
     assert agent.returncode == 0, said
     given = log.stat().st_size
     values = Embedded(tmp_path / "store").trace("cluster/node1", "command/serial").value.tolist()

@@ -14,7 +14,7 @@ from steelyard.model.sensor import Sensor
 from steelyard.power.message import Batch
 from steelyard.power.stores import opened
 
-pytestmark = [pytest.mark.slurm, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slurm
 
 STEELYARD = str(Path(sys.executable).with_name("steelyard"))
 SECOND = 10**9

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rig import MissingError, Rig
 
-pytestmark = [pytest.mark.slurm, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slurm
 
 STEELYARD = str(Path(sys.executable).with_name("steelyard"))
 # The kernel has no /sys/cray here, and lets nobody make it: a node's own /sys lies over the kernel's, with all that is in it.

@@ -19,10 +19,7 @@ from steelyard.model import Host, Run
 from steelyard.mpi import Job, places
 from steelyard.records import all_runs, read
 
-pytestmark = [
-    pytest.mark.slurm,
-    pytest.mark.timeout(900),
-]  # the first time, packages are installed and programs are compiled
+pytestmark = pytest.mark.slurm  # the first time, packages are installed and programs are compiled
 
 STEELYARD = str(Path(sys.executable).with_name("steelyard"))
 SMALL = ["--only", "memory.latency", "--set", "threads=1", "--set", "chains=1", "--set", "page_size=4k"]

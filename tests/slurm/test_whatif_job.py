@@ -9,7 +9,7 @@ from rig import Rig
 
 from replays import program, stencil, ti
 
-pytestmark = [pytest.mark.slurm, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slurm
 
 STEELYARD = str(Path(sys.executable).with_name("steelyard"))
 QUESTION = (

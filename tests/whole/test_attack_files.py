@@ -22,7 +22,7 @@ from steelyard.power.message import Batch
 from steelyard.power.stores.embedded import Embedded
 from traces import ALL_KINDS, otf2_archive, rank_file
 
-pytestmark = [pytest.mark.attack, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.attack
 
 GIB = 1 << 30
 SECONDS = 60  # that a command may take; far less on a quiet machine

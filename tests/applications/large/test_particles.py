@@ -26,7 +26,6 @@ CASES = [
 ]
 
 
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize(("model", "workers", "more"), CASES)
 def test_energy_momentum_and_forces_are_right(ask: Asked, model: str, workers: int, more: dict[str, str]) -> None:
     answer = ask(model, workers, seconds=600, **more)
