@@ -336,3 +336,22 @@ def test_a_line_picked_from_likwid_bench_belongs_to_the_command_above_it() -> No
     assert not loop.values
     assert loop.problems == ("likwid-bench: line 1 is a command with several results",)
     assert not read("$ likwid-bench -t load -w S0:1GB:4\nStarting\nMByte/s:\t\t51200.50\n").values
+
+
+@pytest.mark.parametrize(
+    ("words", "kernel", "metric", "value", "unit"),
+    [
+        ("12.50 MB/sec read rate", "hdd_read_rate", "bandwidth", 12.5 * 2**20, "B/s"),
+        ("12.50 write64 MB per sec", "hdd_write64", "bandwidth", 12.5 * 2**20, "B/s"),
+        ("12.50 MB per sec copy rate", "hdd_copy_rate", "bandwidth", 12.5 * 2**20, "B/s"),
+        ("12.50 Mflop per sec (double precision) compute rate", "hdd_double_precision_compute_rate", "flops", 12.5e6, "flop/s"),
+        ("12.50 mpz ops/sec", "hdd_mpz_ops", "rate", 12.5, "1/s"),
+        ("12.50 nanosec sleep overrun", "hdd_sleep_overrun", "time", 12.5e-9, "s"),
+    ],
+)  # fmt: skip
+def test_a_metric_of_stress_ng_has_the_unit_in_its_words(
+    words: str, kernel: str, metric: str, value: float, unit: str
+) -> None:
+    (found,) = read(f"stress-ng: metrc: [77] hdd {words} (harmonic mean of 3 instances)\n").values
+    assert (found.kernel, found.metric, found.value, found.unit) == (kernel, metric, pytest.approx(value), unit)
+    assert (found.statistic, found.parameters) == ("harmonic mean", {"workers": 3})

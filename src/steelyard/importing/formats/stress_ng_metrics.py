@@ -12,16 +12,17 @@ from steelyard.importing.values import make_name, make_printed, number
 from steelyard.model.foreign import ForeignValue
 
 TOOL = "stress-ng"
-MARKS = ("miscellaneous metrics:",)
+MARKS = ("miscellaneous metrics:", "(harmonic mean of ", "(geometric mean of ")
 LINE = (
     r".*stress-ng: metrc: +\[\d+\] (?P<name>[\w-]+) +(?P<word>\d+\.\d+) (?P<what>[A-Za-z%].*?)"
     r"(?: \((?P<mean>\w+ mean) of (?P<workers>\d{1,6}) instances?\))?\s*$"
 )
 # Metric and unit by the words of stress-ng, whose MB are 2^20 bytes.
 MEANINGS = {
-    r"nanosec(?:ond)?s (.*)": ("time", "ns"), r"microsec(?:ond)?s (.*)": ("time", "us"),
-    r"millisec(?:ond)?s (.*)": ("time", "ms"), r"sec(?:ond)?s (.*)": ("time", "s"),
-    r"MB per sec(?:ond)? ?(.*)": ("bandwidth", "MiB/s"), r"(.*?) per sec(?:ond)?\b.*": ("rate", "/s"),
+    r"nanosec(?:ond)?s? (.*)": ("time", "ns"), r"microsec(?:ond)?s? (.*)": ("time", "us"),
+    r"millisec(?:ond)?s? (.*)": ("time", "ms"), r"sec(?:ond)?s (.*)": ("time", "s"),
+    r"MB(?: per |/)sec(?:ond)? ?(.*)": ("bandwidth", "MiB/s"), r"(.*) MB(?: per |/)sec(?:ond)?": ("bandwidth", "MiB/s"),
+    r"M(?:flop|FLOP) per sec(?:ond)? (.*)": ("flops", "Mflop/s"), r"(.*?)(?: per |/)sec(?:ond)?\b.*": ("rate", "/s"),
 }  # fmt: skip
 
 
