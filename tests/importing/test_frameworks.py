@@ -285,3 +285,37 @@ def test_two_programs_with_the_same_benchmark_are_told_apart() -> None:
 
 def test_google_benchmark_may_write_the_letter_of_micro() -> None:
     assert read(TABLE.replace(" us ", " µs ")).values == read(TABLE).values
+
+
+def test_a_row_of_reframe_without_a_test_costs_no_other_its_values() -> None:
+    text = (
+        "name|job_completion_time|system:partition|environ|bw_value|bw_unit|bw_ref\n"
+        "|2024-02-21T22:51:16|site:cpu|gnu|11.5|MB/s|0\ncopy|2024-02-21T22:51:19|site:cpu|clang|12.5|MB/s|0\n"
+    )
+    result = read(text)
+    assert [(v.kernel, v.value, v.host, v.parameters) for v in result.values] == [
+        ("copy", 12.5e6, "site:cpu", {"environment": "clang"})
+    ]
+    assert result.problems == ("ReFrame: line 2: ' @site:cpu+gnu' names no test, system and partition",)
+
+
+def test_a_file_without_values_says_why_though_its_block_is_indented() -> None:
+    text = (
+        "The log:\n\n    job_completion_time,system:partition,bw_value,bw_unit,bw_ref\n    2024,site:cpu,11.5,MB/s,0\n"
+    )
+    assert read(text).problems == ("ReFrame: line 4: ' @site:cpu+' names no test, system and partition",)
+
+
+@pytest.mark.parametrize(("graph", "better"), [("> Higher", "higher"), ("< Lower", "lower")])
+def test_a_graph_of_phoronix_tells_the_direction(graph: str, better: str) -> None:
+    text = f"""    pts/sysbench-1.0.0 [Test: Memory]
+        Started Run 1 @ 15:37:55
+    Test: Memory:
+        5577.5
+    Average: 5577.5 Events Per Second
+
+    Test: Memory
+    Events Per Second {graph} Is Better
+    mine . 5577.5
+"""
+    assert {v.better for v in read(text).values} == {better}

@@ -47,3 +47,14 @@ def test_what_no_measurement_has_is_refused(value: float, parameters: dict[str, 
 def test_what_is_no_number_of_c_is_refused(word: str) -> None:
     with pytest.raises(ValueError, match="is not a number"):
         number(word)
+
+
+@pytest.mark.parametrize(
+    ("printed", "better"),
+    [
+        ("days/ns", "lower"), ("hours per ns", "lower"), ("ms/step", "lower"), ("seconds per iteration", "lower"),
+        ("ns/day", "higher"), ("us/day", "none"), ("ms/sec", "none"), ("frames/s", "none"),
+    ],
+)  # fmt: skip
+def test_a_time_for_each_thing_is_better_if_it_is_lower(printed: str, better: str) -> None:
+    assert make_printed("b", "k", "result", "61.5", printed, "mean").better == better

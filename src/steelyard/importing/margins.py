@@ -45,6 +45,8 @@ _ESCAPED = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"')  # a string of JSON, whose lin
 _SAME = re.compile(
     r"\s*([|!*;%]+|\[[^]\s]{1,64}\]|[^\s:|\[\"]{1,64}(?::|\s+\|))(?:\s|$)"
 )  # a host, the name of a program, a bar
+# The name of a file and the number of a line, which grep writes before the line.
+_FOUND = re.compile(r"\s{0,8}(?:(?=[^\s:]*[./])([\w./+=@%,#-]{1,200}):)?(?:\d+:)?")
 _SHARE = 0.9  # of the lines that begin with the same label
 
 
@@ -100,6 +102,12 @@ def remove_wrapping(lines: Sequence[str]) -> list[str]:
         parts = zip(lines, labels, strict=True)
         lines = [line.lstrip()[len(label) :].removeprefix(" ") if own == label else line for line, own in parts]
     return lines
+
+
+def split_found(line: str) -> tuple[str, str]:
+    """Returns the name of the file that grep wrote before a line, or "", and the line without it and without its number."""
+    match = _FOUND.match(line)
+    return (match[1] or "", line[match.end() :]) if match and ":" in match[0] else ("", line)
 
 
 def _read_string(line: str) -> str:

@@ -148,12 +148,16 @@ def _read(module: ModuleType, forms: Sequence[tuple[Text, bool]], file: str) -> 
             break
     if not any(reading.values for reading in readings):  # many tools write "#" before their headings
         bare, once = forms[0]
-        further = (bare.uncommented(tight=tight).unquoted() for tight in (False, True))
+        further = [bare.uncommented(tight=tight).unquoted() for tight in (False, True)]
+        if not any(reading.problems for reading in readings):  # what was refused stays refused
+            further.append(bare.unfound())
         different = {form.lines: form for form in further if form.lines != bare.lines}
         readings += [_read_form(module, form, once=once) for form in different.values()]
         readings.append(_read_strings(module, bare))
     most = max(len(reading.values) for reading in readings)
     equal = [reading for reading in readings if len(reading.values) == most]
+    if not most:  # the reason why there is none
+        return max(equal, key=lambda r: bool(r.problems))
     best = equal[0] if len(equal) == 1 else max(equal, key=lambda r: sum(len(v.parameters) for v in r.values))
     return replace(best, values=tuple(_count_repetitions(best.values, module.TOOL, file)))
 

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,6 +20,7 @@ from steelyard.importing.margins import (
     remove_markup,
     remove_tags,
     remove_wrapping,
+    split_found,
 )
 from steelyard.importing.values import NUMBER
 
@@ -48,7 +49,8 @@ class Text:
     """Lines of a file without their ends; `first` is the number of the first one.
 
     `problems` collects sentences on rows that could not be read; the parts of a text share it. `cut` says that the last line has
-    no end, so it may be incomplete. `others` matches lines of other tools, which end a table.
+    no end, so it may be incomplete. `others` matches lines of other tools, which end a table. `files` has the names of the files
+    in which grep found lines, by the numbers of these lines.
     """
 
     lines: tuple[str, ...]
@@ -56,6 +58,7 @@ class Text:
     problems: list[str] = field(default_factory=list)
     cut: bool = False
     others: re.Pattern[str] | None = None
+    files: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, content: str) -> "Text":
@@ -73,6 +76,13 @@ class Text:
         """Returns the text without the marks of comments; with `tight` also of those without a blank, and of items of lists."""
         lines = tuple(remove_comment(line, tight=tight) for line in self.lines)
         return self if lines == self.lines else replace(self, lines=lines)
+
+    def unfound(self) -> "Text":
+        """Returns the text without the names of the files in which grep found its lines; `files` keeps them."""
+        pairs = [split_found(line) for line in self.lines]
+        files = {self.first + at: file for at, (file, _) in enumerate(pairs) if file}
+        lines = tuple(line for _, line in pairs)
+        return self if lines == self.lines else replace(self, lines=lines, files=files)
 
     def unwrapped(self) -> "Text":
         """Returns the text without the marks of strings, and without labels that nearly all lines have in common."""

@@ -57,6 +57,11 @@ _POSITIVE = ("s", "B/s", "B", "flop/s", "flop", "op/s", "1/s", "edge/s", "update
 # Parameters that are whole and not negative.
 _COUNTS = ("ranks", "nodes", "threads", "ranks_per_node", "pairs", "elements", "window")
 _MOST, _LONGEST = 2**53, 1000  # of a parameter: a whole number that is exact also as a float, and letters
+# A time in which a program does something, such as "s/step". "days/ns" is a time, too; "ns/day" and "us/day" are rates.
+_TIME_EACH = re.compile(
+    r"(?:days?|h|hours?) ?(?:/| per ) ?[fpnuµ]s|(?:h|hours?|min|minutes?|s|secs?|seconds?|[munµ]s) ?(?:/| per ) ?"
+    r"(?!(?:days?|hours?|min\w*|m?secs?|seconds?)$)(?:op|[A-Za-z]{3,})"
+)
 _BARE_RATES = ("flop", "op")  # "GFLOPS" is a rate; a bare "MB" is an amount
 
 
@@ -123,7 +128,8 @@ def make_printed(
 ) -> ForeignValue:  # fmt: skip
     """Returns a value whose unit the user of the tool wrote: in SI units if the unit is known, else in the unit as printed."""
     unit = spell(printed)
-    direction: Better | None = better or (None if has_direction(unit) else "none")
+    each: Better = "lower" if unit is None and _TIME_EACH.fullmatch(printed.strip()) else "none"
+    direction: Better | None = better or (None if has_direction(unit) else each)
     value = make(benchmark, kernel, metric, word, unit or "", statistic, parameters, better=direction, note=note)
     return value if unit is not None else replace(value, unit=printed.strip())
 

@@ -3,16 +3,20 @@
 https://www.phoronix-test-suite.com
 """
 
+import re
 from collections.abc import Iterator
 
 from steelyard.importing.phoronix_tests import make_results
 from steelyard.importing.text import Text
+from steelyard.model import Better
 from steelyard.model.foreign import ForeignValue
 
 TOOL = "Phoronix Test Suite"
 MARKS = ("Started Run 1 @",)
 TEST = r"\s*(?P<test>[a-z][\w-]*/[\w.-]+?)-\d[\d.]*(?: \[.*\])?\s*$"
 LINE = r"\s*(?:(?P<run>\d[\d.]*)|Average: (?P<mean>\S+) (?P<scale>\S.*?)|(?P<description>\S.*):)\s*$"
+
+DIRECTIONS: dict[str, Better] = {"Lower": "lower", "Higher": "higher"}
 
 
 def read(text: Text) -> Iterator[ForeignValue]:
@@ -25,6 +29,8 @@ def read(text: Text) -> Iterator[ForeignValue]:
             elif line["description"]:
                 description, runs = line["description"], []
             else:
+                graph = part.find(rf"{re.escape(line['scale'])} [<>] (Lower|Higher) Is Better")
+                better = DIRECTIONS.get(graph)
                 with text.row(at):
-                    yield from make_results(head["test"], description, line["scale"], runs, line["mean"], {}, None)
+                    yield from make_results(head["test"], description, line["scale"], runs, line["mean"], {}, better)
                 description, runs = "", []

@@ -27,7 +27,8 @@ def read(text: Text) -> Iterator[ForeignValue]:
         for row in read_separated(text, rf"{TABLE}(?<=\{separator})", separator):
             for name, word in row.items():
                 if name.endswith("_value") and word not in {"null", "None", ""}:
-                    yield _read_cell(row, name.removesuffix("_value"), word)
+                    with text.row(row.line):
+                        yield _read_cell(row, name.removesuffix("_value"), word)
 
 
 def _read_line(time: str, rest: str, separator: str) -> ForeignValue:
@@ -46,8 +47,8 @@ def _read_line(time: str, rest: str, separator: str) -> ForeignValue:
 
 def _read_cell(row: Mapping[str, str], variable: str, word: str) -> ForeignValue:
     name = row.get("display_name") or row.get("unique_name") or row.get("name") or row.get("info", "").partition("@")[0]
-    system = f"{row['system']}:{row['partition']}+{row.get('environ', '')}" if "system" in row else ""
-    place = system or row["info"].partition("@")[2]
+    system = row.get("system:partition") or (f"{row['system']}:{row['partition']}" if "system" in row else "")
+    place = f"{system}+{row.get('environ', '')}" if system else row.get("info", "").partition("@")[2]
     bounds = [row.get(f"{variable}_{end}") or row.get(f"{variable}_{end}_thres", "") for end in ("lower", "upper")]
     title, unit = row.get("perf_var", variable) if variable == "perf" else variable, row.get(f"{variable}_unit", "")
     return make_case(f"{name} @{place}", title, word, unit, bounds, row.get("job_completion_time", ""), row)
