@@ -241,3 +241,69 @@ def test_outputs_below_different_commands_are_no_repetitions(prompt: str) -> Non
 def test_outputs_below_the_same_command_are_repetitions() -> None:
     text = 2 * PAGE.format("log.lammps")
     assert [parameters.get("command") for _, _, parameters in known(text)] == [None, None]
+
+
+def test_the_last_time_of_each_output_on_a_page_counts() -> None:
+    block = "```\nExecutionTime = {0}.5 s  ClockTime = {0} s\nExecutionTime = {1}.5 s  ClockTime = {1} s\n```\n"
+    text = f"Before:\n{block.format(8, 17)}After:\n{block.format(3, 5)}"
+    assert [value for metric, value, _ in known(text) if metric == "time"] == [17, 5]
+
+
+def test_the_end_of_a_program_of_espresso_ends_its_output() -> None:
+    end = "     PWSCF        :  {}m 1.50s CPU  {}m 2.50s WALL\n\n   JOB DONE.\n"
+    assert [value for metric, value, _ in known(end.format(1, 2) + end.format(3, 4)) if metric == "time"] == [
+        122.5,
+        242.5,
+    ]
+
+
+LOOP = "Loop time of {} on {} procs for 100 steps with 4000 atoms"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"small/log.4:{LOOP.format(25.5, 4)}\nlog.8:{LOOP.format(12.5, 8)}\n",
+        f"$ grep -n Loop log.4 log.8\nsmall/log.4:118:{LOOP.format(25.5, 4)}\nlog.8:96:{LOOP.format(12.5, 8)}\n",
+        f"==> small/log.4 <==\n{LOOP.format(25.5, 4)}\n\n==> log.8 <==\n{LOOP.format(12.5, 8)}\n",
+    ],
+)
+def test_lines_of_different_files_are_no_repetitions(text: str) -> None:
+    found = [(value, parameters["processors"], parameters["file"]) for _, value, parameters in known(text)]
+    assert found == [(25.5, 4, "small/log.4"), (12.5, 8, "log.8")]
+
+
+def test_a_line_that_grep_numbered_is_read() -> None:
+    assert known(f"$ grep -n Loop log.lammps\n2118:{LOOP.format(9.5, 1)}\n") == [
+        ("time", 9.5, {"processors": 1, "steps": 100, "atoms": 4000})
+    ]
+
+
+def test_an_old_loop_of_lammps_names_ranks_and_threads() -> None:
+    log = "Loop time of 21.5 on 64 procs (32 MPI x 2 OpenMP) for 100 steps with 32000 atoms\n"
+    assert known(log) == [("time", 21.5, {"processors": 64, "steps": 100, "atoms": 32000, "ranks": 32, "threads": 2})]
+
+
+@pytest.mark.parametrize("numbers", ["42.315", "42.315        0.667", "0.567        0.567"])
+def test_a_line_found_in_a_log_of_gromacs_needs_numbers_that_fit(numbers: str) -> None:
+    assert known("run_1/md.log:Performance:       42.315        0.567\n") == [
+        ("simulated", 42.315, {"file": "run_1/md.log"})
+    ]
+    assert not known(f"run_1/md.log:Performance:       {numbers}\n")
+
+
+def test_amg_rates_its_setup_and_its_solve() -> None:
+    log = (
+        "FOM_Setup: nnz_AP / Setup Phase Time: 3.25e+08\n"
+        "FOM_Solve: nnz_AP * iterations / Solve Phase Time: 6.5e+08\n"
+        "Figure of Merit (FOM): nnz_AP / (Setup Phase Time + 3 * Solve Phase Time) 1.5e+08\n"
+    )
+    assert known(log) == [("merit", 1.5e8, {}), ("setup_merit", 3.25e8, {}), ("solve_merit", 6.5e8, {})]
+
+
+def test_kripke_names_the_size_of_its_run() -> None:
+    values = known((OUTPUTS / "kripke.txt").read_text(encoding="utf-8"))
+    about = {"ranks": 8, "groups": 48, "zones": 13824, "layout": "GDZ", "architecture": "OpenMP", "unknowns": 42467328}
+    assert {metric: parameters for metric, _, parameters in values} == dict.fromkeys(
+        ("rate", "grind_time", "time"), about
+    )

@@ -4,11 +4,11 @@ Its keys are those of `Log`. Where Steelyard can run the program, the patterns o
 used too. A figure takes the first group of each match; a match without that group is another figure and has no value. A
 parameter is the last one that is printed before the figure, else the first one after it; one of `parameters_after` is the first
 one after the figure, else the last one before it. The value that a program prints again and again in one run is a repetition;
-with `last` only the last one counts.
+with `last` only the last one of each output on a page counts.
 """
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -29,6 +29,7 @@ CLOCK = "clock"  # the unit of times such as "1h23m" or "1m41.71s"
 SHORTEST = 5  # characters of a mark
 LONGEST = 80  # characters of a parameter
 PROMPT = r"(?:[\w.@:~/()\[\], -]{0,80})\$ (\S.*)$"  # of a shell, with a command
+FILE = r"==> (\S.*) <==$"  # between the outputs of head and tail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +125,9 @@ def _runnable(name: str) -> Iterator[dict[str, Any]]:
 
 
 def _read(log: Log, text: Text) -> Iterator[ForeignValue]:
-    prompts, found = [*text.match(PROMPT)], list[tuple[str | None, ForeignValue]]()
+    starts, origins = _origins(text)
+    found = list[tuple[tuple[str, str], ForeignValue]]()
+    borders = sorted((*starts, *(place for _, place in text.match(r"\s*```"))))
     for run in text.ended().runs(log.run):
         if sentence := run.find(log.wrong):
             text.problems.append(f"line {run.first}: the run is wrong: '{sentence}'")
@@ -135,32 +138,37 @@ def _read(log: Log, text: Text) -> Iterator[ForeignValue]:
             for name, pattern in patterns.items()
         }
         for figure in log.figures:
-            for match, place in _matches(log, figure, run):
+            for match, place in _matches(log, figure, run, borders):
                 about = {name: _nearest(given, match.end(), after) for name, (given, after) in places.items()}
+                before = bisect_right(starts, place)
                 try:
-                    found.append((_command(prompts, place), _value(log, figure, match[1], about)))
+                    found.append((origins[before], _value(log, figure, match[1], about)))
                 except ValueError as error:
                     text.problems.append(f"line {place}: {error}")
-    # Outputs of different commands are no repetitions of each other.
-    several = len({command for command, _ in found}) > 1
-    for command, value in found:
-        more = {"command": command} if several and command else {}
+    # Outputs of different commands, and of different files, are no repetitions of each other.
+    several = len({origin for origin, _ in found}) > 1
+    for (name, word), value in found:
+        more = {name: word[:LONGEST]} if several and name else {}
         yield replace(value, parameters={**value.parameters, **more})
 
 
-def _matches(log: Log, figure: Printed, run: Text) -> Iterator[tuple[re.Match[str], int]]:
-    """Yields the matches that count, with their lines."""
+def _origins(text: Text) -> tuple[list[int], list[tuple[str, str]]]:
+    """Returns the lines from which on the text comes from another command or file, and what these are; the first is unknown."""
+    named = (("command", PROMPT), ("file", FILE))
+    origins = {place: (name, match[1]) for name, pattern in named for match, place in text.match(pattern)}
+    origins |= {place: ("file", file) for place, file in text.files.items()}
+    return sorted(origins), [("", ""), *(origins[place] for place in sorted(origins))]
+
+
+def _matches(log: Log, figure: Printed, run: Text, borders: Sequence[int]) -> Iterator[tuple[re.Match[str], int]]:
+    """Yields the matches that count, with their lines. `borders` are the lines between the outputs of a page."""
     matches = [m for m in re.finditer(figure.pattern, run.whole, re.MULTILINE) if m[1] is not None]
     if log.once:
         matches = list({match[1]: match for match in matches}.values())
-    for match in matches[-1:] if figure.last or log.last else matches:
-        yield match, run.first + run.whole.count("\n", 0, match.start(1))
-
-
-def _command(prompts: Sequence[tuple[re.Match[str], int]], place: int) -> str | None:
-    """Returns the command at the last prompt of a shell before this line."""
-    before = bisect_left(prompts, place, key=lambda prompt: prompt[1])
-    return prompts[before - 1][0][1][:LONGEST] if before else None
+    placed = [(match, run.first + run.whole.count("\n", 0, match.start(1))) for match in matches]
+    if figure.last or log.last:
+        placed = list({bisect_right(borders, place): (match, place) for match, place in placed}.values())
+    yield from placed
 
 
 def _value(log: Log, figure: Printed, word: str, about: dict[str, Scalar | None]) -> ForeignValue:
