@@ -319,3 +319,15 @@ def test_a_graph_of_phoronix_tells_the_direction(graph: str, better: str) -> Non
     mine . 5577.5
 """
     assert {v.better for v in read(text).values} == {better}
+
+
+def test_a_row_of_reframe_that_its_nodes_divided_on_a_page_is_refused() -> None:
+    text = (
+        "|version      |info             |job_nodelist|num_tasks|time_value|time_unit|more|\n"
+        "|-------------|-----------------|------------|---------|----------|---------|----|\n"
+        "|reframe 4.7.2|sea @site:cpu+gnu|n1          |n2       |8         |16       |s   |\n"
+        "|reframe 4.7.2|sea @site:cpu+gnu|n1          |4        |61.5      |s        |    |\n"
+    )
+    result = read(text)
+    assert [(v.metric, v.value, v.parameters["ranks"]) for v in result.values] == [("time", 61.5, 4)]
+    assert result.problems == ("ReFrame: line 3: '16' is no unit",)

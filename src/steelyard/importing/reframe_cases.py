@@ -29,6 +29,8 @@ def make_case(
     match = _INFO.fullmatch(info.strip()[:LONGEST])
     if not match:
         raise ValueError(f"'{info}' names no test, system and partition")
+    if re.fullmatch(r"[-+\d.e]+|true|false", unit.strip()):  # a name of a node divided the row at a wrong place
+        raise ValueError(f"'{unit}' is no unit")
     below, above = (str(bound) not in _NO_BOUND for bound in bounds)
     better: Better | None = None if below == above or has_direction(spell(unit)) else "higher" if below else "lower"
     given = re.findall(r"%([\w.]+)=(\S+)", match["parameters"])

@@ -14,7 +14,8 @@ from steelyard.model.foreign import ForeignValue
 TOOL = "ReFrame"
 MARKS = ("reframe 2", "reframe 3", "reframe 4", "_unit|", "_unit,", "_unit;", "_unit\t")
 LINE = r"\s*(?:(?P<time>\d{4}-\d\d-\d\dT[^\s|,;]+)|None)\s*(?P<separator>[|,;\t])\s*reframe [\d.]+"
-TABLE = r"(?=.*_value\b)(?=.*(?:version|info|system|partition|jobid))\w+ *(?P<separator>[|,;\t])"
+TABLE = r"(?=.*_value\b)(?=.*(?:version|info|system|partition|jobid))(?:\| *)?\w+ *(?P<separator>[|,;\t])"
+EMPTY = r"null|None|[-:]*"  # the last one is the rule below the heading of a page's table
 
 
 def read(text: Text) -> Iterator[ForeignValue]:
@@ -26,7 +27,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
     for separator in separators:
         for row in read_separated(text, rf"{TABLE}(?<=\{separator})", separator):
             for name, word in row.items():
-                if name.endswith("_value") and word not in {"null", "None", ""}:
+                if name.endswith("_value") and not re.fullmatch(EMPTY, word):
                     with text.row(row.line):
                         yield _read_cell(row, name.removesuffix("_value"), word)
 
