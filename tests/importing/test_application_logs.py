@@ -307,3 +307,8 @@ def test_kripke_names_the_size_of_its_run() -> None:
     assert {metric: parameters for metric, _, parameters in values} == dict.fromkeys(
         ("rate", "grind_time", "time"), about
     )
+
+
+def test_the_last_time_of_a_log_counts_where_grep_names_its_file_in_each_line() -> None:
+    lines = [f"runs/log.simpleFoam:ExecutionTime = {n}.5 s  ClockTime = {n} s\n" for n in (2, 5, 9)]
+    assert [value for metric, value, _ in known("".join(lines)) if metric == "time"] == [9]

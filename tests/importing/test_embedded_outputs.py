@@ -37,6 +37,8 @@ MARGINS: dict[str, Callable[[int], str]] = {
     "journalctl": lambda line: f"Jul  8 09:{line // 60 % 60:02}:{line % 60:02} node17 bench[1310]: ",
     "logging of Python": lambda line: f"2024-05-03 09:{line // 60 % 60:02}:{line % 60:02},123 - bench.run - INFO - ",
     "Avocado": lambda line: f"09:{line // 60 % 60:02}:{line % 60:02} DEBUG| [stdout] ",
+    "the timestamper of Jenkins": lambda line: f"[09:{line // 60 % 60:02}:{line % 60:02}] ",
+    "grep in a file": lambda line: "runs/17/job.out:",
     "ts": lambda line: f"May 13 09:{line // 60 % 60:02}:{line % 60:02} ",
     "Docker Compose with numbers": lambda line: "bench-1  | ",
     "Kubernetes": lambda line: "[pod/bench-worker-0/bench] ",
@@ -94,6 +96,18 @@ def test_a_page_of_html_changes_no_value(file: str) -> None:
 def test_the_lines_of_a_notebook_change_no_value(file: str) -> None:
     lines = ",\n".join(f"    {json.dumps(line)}" for line in content(file).splitlines(keepends=True))
     assert cases(read(f'{{"text": [\n{lines}\n]}}\n')) == cases(read(content(file)))
+
+
+@pytest.mark.parametrize("ascii_only", [False, True])
+@pytest.mark.parametrize("file", [*FILES, "hyperfine_screen", "stress_ng_misc", "sysbench_cpu"])
+def test_an_output_in_a_string_of_json_is_read(file: str, ascii_only: bool) -> None:
+    record = json.dumps({"job": 17, "stdout": content(file)}, ensure_ascii=ascii_only)
+    assert cases(read(f"{record}\n")) == cases(read(content(file)))
+
+
+def test_a_comment_of_a_program_puts_no_value_into_another_test() -> None:
+    text = content("sysbench_cpu")
+    assert cases(read(re.sub("^", "# ", text, flags=re.MULTILINE))) == cases(read(text))
 
 
 def test_a_table_with_an_empty_line_behind_each_row_is_read() -> None:

@@ -156,7 +156,8 @@ def _origins(text: Text) -> tuple[list[int], list[tuple[str, str]]]:
     """Returns the lines from which on the text comes from another command or file, and what these are; the first is unknown."""
     named = (("command", PROMPT), ("file", FILE))
     origins = {place: (name, match[1]) for name, pattern in named for match, place in text.match(pattern)}
-    origins |= {place: ("file", file) for place, file in text.files.items()}
+    files = text.files.items()
+    origins |= {place: ("file", file) for place, file in files if text.files.get(place - 1) != file}
     return sorted(origins), [("", ""), *(origins[place] for place in sorted(origins))]
 
 

@@ -21,7 +21,7 @@ _LABELS = (
     re.compile(r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?(?: \d\d[OE]\+?)?(?: |$)"),
     re.compile(r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [^\s:\[]+(?:\[\d+\])?:(?:\s|$)"),
     re.compile(r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: |$)"),
-    re.compile(r"\d\d:\d\d:\d\d ?(?:\s|$)"),
+    re.compile(r"\d\d:\d\d:\d\d ?(?:\s|$)|\[\d\d:\d\d:\d\d(?:[.,]\d+)?\](?:\s|$)"),
     re.compile(r"(?:- )?(?:[\w.]+ - )?(?:DEBUG|INFO|WARNING|ERROR) ?[|:-]?(?:\s|$)"),
     re.compile(r"\[(?:std(?:out|err)|STD(?:OUT|ERR)|OUTPUT)\](?:\s|$)"),
     re.compile(r"//+(?: |$)"),
@@ -42,9 +42,9 @@ _ENCODED = re.compile(rb"^Content-Transfer-Encoding: quoted-printable\s*$", re.M
 _MARGIN = re.compile(r"\s{0,8}(?:> ?)+|\s{0,8}\d+:(?: |$)")
 _STRING = re.compile(r'\s*("(?:[^"\\]|\\.)*"),?\s*')  # a line of a notebook, or of a list of lines in JSON
 _ESCAPED = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"')  # a string of JSON, whose line ends are written as "\n"
-_SAME = re.compile(
-    r"\s*([|!*;%]+|\[[^]\s]{1,64}\]|[^\s:|\[\"]{1,64}(?::|\s+\|))(?:\s|$)"
-)  # a host, the name of a program, a bar
+_SAME = re.compile(  # a bar, a host, the name of a program, or that of a file before lines that grep found
+    r"\s*((?:[|!*;%]+|\[[^]\s]{1,64}\]|[^\s:|\[\"]{1,64}(?::|\s+\|))(?=\s|$)|(?=[^\s:]*[./])[\w./+=@%,-]{1,200}:)"
+)
 # The name of a file and the number of a line, which grep writes before the line.
 _FOUND = re.compile(r"\s{0,8}(?:(?=[^\s:]*[./])([\w./+=@%,#-]{1,200}):)?(?:\d+:)?")
 _SHARE = 0.9  # of the lines that begin with the same label

@@ -149,11 +149,14 @@ def _read(module: ModuleType, forms: Sequence[tuple[Text, bool]], file: str) -> 
     if not any(reading.values for reading in readings):  # many tools write "#" before their headings
         bare, once = forms[0]
         further = [bare.uncommented(tight=tight).unquoted() for tight in (False, True)]
-        if not any(reading.problems for reading in readings):  # what was refused stays refused
-            further.append(bare.unfound())
+        found = bare.unfound()
+        apart = module.__name__.startswith("logs.") or len(set(found.files.values())) < 2  # only logs tell files apart
+        if apart and not any(reading.problems for reading in readings):  # what was refused stays refused
+            further.append(found)
         different = {form.lines: form for form in further if form.lines != bare.lines}
         readings += [_read_form(module, form, once=once) for form in different.values()]
-        readings.append(_read_strings(module, bare))
+    if "\\n" in forms[0][0].whole:
+        readings.append(_read_strings(module, forms[0][0]))
     most = max(len(reading.values) for reading in readings)
     equal = [reading for reading in readings if len(reading.values) == most]
     if not most:  # the reason why there is none
@@ -220,6 +223,8 @@ def _without_damage(content: str) -> tuple[str, list[int]]:
 
 
 def _match(content: str, formats: Sequence[ModuleType]) -> list[ModuleType]:
+    """Returns the formats whose marks are in the content, also where JSON encodes letters as "\\u00b1"."""
+    content = re.sub(r"\\u([0-9a-f]{4})", lambda code: chr(int(code[1], 16)), content)
     return [module for module in formats if any(mark in content for mark in module.MARKS)]
 
 

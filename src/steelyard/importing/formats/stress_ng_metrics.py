@@ -14,7 +14,7 @@ from steelyard.model.foreign import ForeignValue
 TOOL = "stress-ng"
 MARKS = ("miscellaneous metrics:", "(harmonic mean of ", "(geometric mean of ")
 LINE = (
-    r".*stress-ng: metrc: +\[\d+\] (?P<name>[\w-]+) +(?P<word>\d+\.\d+) (?P<what>[A-Za-z%].*?)"
+    r".*stress-ng: metrc: +\[\d+\] (?P<name>[\w-]+) +(?P<word>\d+\.\d+) (?P<what>[A-Za-z%][^\\\n]*?)"
     r"(?: \((?P<mean>\w+ mean) of (?P<workers>\d{1,6}) instances?\))?\s*$"
 )
 # Metric and unit by the words of stress-ng, whose MB are 2^20 bytes.

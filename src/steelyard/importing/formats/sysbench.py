@@ -21,7 +21,7 @@ STATISTICS = {"min": "least", "avg": "mean", "max": "greatest"}
 
 def read(text: Text) -> Iterator[ForeignValue]:
     """Yields the rates, the time and the latencies of each test in the file. Rates and latencies of zero are no results."""
-    for part in text.runs(rf"\s*(?:Running the test with following options|Threads fairness:)|.*{COMMAND}.* run\s*$"):
+    for part in text.runs(rf".*?(?:Running the test with following options|Threads fairness:)|.*{COMMAND}.* run\s*$"):
         named = [*re.findall(COMMAND, f"{text.before(part, 'Threads fairness:', 10)}\n{part.lines[0]}"), ""]
         kind = next((kind for kind, mark in KINDS.items() if part.find(mark)), named[-2:][0])
         idle = part.find(r"total number of events:\s+0(?:\s|$)")
