@@ -42,6 +42,17 @@ def test_a_row_with_a_decimal_comma_is_named_with_its_line() -> None:
     assert result.problems == ("HPL: line 8: '3,21' is not a number",)
 
 
+def test_grids_of_as_many_ranks_are_cases_of_their_own() -> None:
+    head = "T/V                N    NB     P     Q               Time                 Gflops\n"
+    row = "WR11C2R4       30000   192     {}     {}             {}             {}\n"
+    text = head + row.format(1, 16, "36.00", "5.0003e+02") + head + row.format(4, 4, "18.00", "1.00006e+03")
+    speeds = [v for v in read(text).values if v.metric == "speed"]
+    assert [(v.parameters["grid"], v.parameters["ranks"], v.repetition) for v in speeds] == [
+        ("1x16", 16, 0),
+        ("4x4", 16, 0),
+    ]
+
+
 def test_a_residual_that_nobody_checked_is_said() -> None:
     text = "\n".join(line for line in output("hpl.txt").splitlines() if "PASSED" not in line)
     assert {v.note for v in read(text + "\n").values if v.metric == "speed"} == {

@@ -36,7 +36,7 @@ def _values(row: re.Match[str], part: Text, refined: bool) -> list[ForeignValue]
         raise ValueError(f"the check of the residual for N = {row['N']} failed")
     expect_solved(row["N"], row["time"], row["rate"])
     given = {"N": int(row["N"]), "NB": int(row["NB"]), "ranks": int(row["P"]) * int(row["Q"])}
-    about = {**given, "variant": row["variant"]}
+    about = {**given, "grid": f"{row['P']}x{row['Q']}", "variant": row["variant"]}
     benchmark = "hpl.mixed" if row["mixed"] or "HPLMXP" in part.whole else "application.hpl"
     note = "" if checks else UNCHECKED
     more = row["more"].split()[-1:] if refined and row["more"][-1:].isdigit() else []

@@ -27,7 +27,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
         verdicts = {verdict for at, verdict in checks if last < at < part.first}
         last = part.first
         given = {"N": int(size["N"]), "NB": int(size["NB"]), "ranks": int(size["P"]) * int(size["Q"])}
-        about = {**given, "precision": PRECISION.get(size["sloppy"])}
+        about = {**given, "grid": f"{size['P']}x{size['Q']}", "precision": PRECISION.get(size["sloppy"])}
         for score, at in part.match(SCORE):
             with text.row(at):
                 if "FAILED" in verdicts:
