@@ -67,6 +67,28 @@ def test_a_table_of_lmbench_with_other_columns_is_refused(old: str, new: str) ->
     )
 
 
+def test_several_systems_of_a_host_are_cases_of_their_own() -> None:
+    text = (
+        "L M B E N C H  3 . 0   S U M M A R Y\n"
+        "Basic integer operations - times in nanoseconds - smaller is better\n"
+        "-------------------------------------------------------------------\n"
+        "Host                 OS  intgr intgr  intgr  intgr  intgr\n"
+        "                          bit   add    mul    div    mod\n"
+        "--------- ------------- ------ ------ ------ ------ ------\n"
+        "alpha      Linux 5.10.1 0.3100 0.3100 0.9400 7.6600 8.5000\n"
+        "beta       Linux 5.10.1 0.4100 0.4100 1.0400 7.9600 8.6000\n"
+        "beta        Linux 6.6.2 0.4000 0.4000 1.0300 7.9400 8.5900\n"
+        "beta        Linux 6.6.2 0.4200 0.4200 1.0500 7.9300 8.5800\n"
+    )
+    adds = [(v.host, v.parameters.get("system"), v.repetition) for v in read(text).values if v.kernel == "integer_add"]
+    assert adds == [
+        ("alpha", None, 0),
+        ("beta", "Linux 5.10.1", 0),
+        ("beta", "Linux 6.6.2", 0),
+        ("beta", "Linux 6.6.2", 1),
+    ]
+
+
 def test_random_accesses_of_lmbench_end_with_the_results_of_their_machine() -> None:
     curve = '"stride=16\n0.00049 1.186\n"stride=64\n0.00098 1.187\n'
     random, strides = keys(read(f"Random load latency\n{curve}")), keys(read(curve))

@@ -4,6 +4,7 @@ https://lmbench.sourceforge.net
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -24,7 +25,9 @@ def read(text: Text) -> Iterator[ForeignValue]:
     for head, part in text.parts(HEAD):
         (metric, unit), columns = UNITS[head["unit"]], name_columns(head["name"], part)
         table = next((table for _, table in part.parts("Host +OS ")), part)  # a second one has lost its title
-        for host, system, *entries in read_aligned(table, r"-{3,} +-{3,} +-[- ]*$", 2):
+        rows = list(read_aligned(table, r"-{3,} +-{3,} +-[- ]*$", 2))
+        systems = Counter(host for host, _ in {(row[0], row[1]) for row in rows})
+        for host, system, *entries in rows:
             # A heading that is repeated, or the row of another table.
             if not any(map(str.isdigit, system)) or not re.fullmatch(r"[\w.-]+", host):
                 text.problems.extend([f"the row of '{host}' names no system"] * (host != "Host"))
@@ -36,5 +39,6 @@ def read(text: Text) -> Iterator[ForeignValue]:
             for name, entry in zip(columns, entries, strict=False):
                 if entry and name != "-":
                     amount = number(entry.removesuffix("K")) * (1000 if entry.endswith("K") else 1)
-                    value = make(f"lmbench.{make_name(head['name'])}", name, metric, amount, unit, "as printed")
+                    about = {"system": system} if systems[host] > 1 else {}
+                    value = make(f"lmbench.{make_name(head['name'])}", name, metric, amount, unit, "as printed", about)
                     yield replace(value, host=host)
