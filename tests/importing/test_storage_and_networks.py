@@ -342,6 +342,52 @@ def test_the_greatest_bandwidths_of_ior_may_stand_alone() -> None:
     }
 
 
+IOR_TEST = """\
+IOR-3.3.0: MPI Coordinated Test of Parallel I/O
+Command line        : ior -a POSIX {flags}-t 1m -b 16m -o /scratch/file
+TestID              : 0
+Options:
+api                 : POSIX
+ordering inter file : {order}
+tasks               : 8
+repetitions         : 1
+xfersize            : 1 MiB
+Results:
+access    bw(MiB/s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter
+write     {rate}     16384      1024.00    0.001      0.250      0.001      0.252      0
+"""
+
+
+def test_tests_of_ior_with_other_options_are_other_cases() -> None:
+    orders = ("no tasks offsets", "", 500), ("constant task offset", "", 510), ("no tasks offsets", "-we -B ", 90)
+    text = "".join(IOR_TEST.format(order=order, flags=flags, rate=rate) for order, flags, rate in orders)
+    mdtest = "Command line used: mdtest '-n' '64' '-e' '4096'\n"
+    writes = [v for v in read(text + mdtest).values if v.metric == "bandwidth"]
+    assert [v.repetition for v in writes] == [0, 0, 0]
+    assert [v.parameters.get("options") for v in writes] == [None, None, "-B -e"]
+    assert [v.parameters.get("order_of_ranks") for v in writes] == [None, "constant task offset", None]
+
+
+def test_commands_of_ior_tell_tests_without_options_apart() -> None:
+    table = "access    bw(MiB/s)  IOPS\nread      {}     {}\n\n"
+    text = f"$ mpirun -np 4 ./ior -t 1m -i 2 -o /tmp/f\n{table}$ mpirun -np 4 ./ior -t 1m -C -o /tmp/f\n{table}"
+    reads = [v for v in read(text.format("800.50", "801", "300.25", "301")).values if v.metric == "bandwidth"]
+    assert [v.parameters for v in reads] == [{"options": "-t 1m"}, {"options": "-t 1m -C"}]
+
+
+def test_a_summary_of_ior_without_its_options_names_them_in_its_row() -> None:
+    heading = "Operation Max(MiB) Min(MiB) Mean(MiB) StdDev Mean(s) Test# #Tasks tPN reps segcnt blksiz xsize aggsize API RefNum"
+    row = "write 900.00 800.00 850.00 50.00 8.5 0 16 4 2 1 16777216 1048576 268435456 POSIX 0"
+    sizes = {"ranks": 16, "transfer_bytes": 2**20, "block_bytes": 2**24, "segments": 1}
+    assert [v.parameters for v in read(f"{heading}\n{row}\n").values] == [{"api": "POSIX", **sizes}] * 3
+
+
+def test_an_output_of_ior_may_be_indented_unevenly() -> None:
+    plain = IOR_TEST.format(order="no tasks offsets", flags="", rate=500)
+    page = "# Results\n   $ mkdir /scratch\n" + "".join(f"      {line}\n" for line in plain.splitlines())
+    assert [v.value for v in read(page).values] == [v.value for v in read(plain).values] != []
+
+
 def test_io500_may_abbreviate_seconds() -> None:
     values = read("[RESULT]       ior-easy-write       12.500 GiB/s  : time 301.25 s\n").values
     assert [(v.metric, v.value) for v in values] == [("bandwidth", 12.5 * 2**30), ("time", 301.25)]
@@ -367,6 +413,30 @@ def test_jobs_of_fio_with_one_name_have_patterns_of_their_own() -> None:
     text = setups + report(0, 100) + report(1, 200) + again + report(0, 300)
     found = {v.value / 1024: v.parameters["pattern"] for v in read(text).values if v.metric == "bandwidth"}
     assert found == {100: "write", 200: "randread", 300: "read"}
+
+
+def test_jobs_of_fio_with_one_name_differ_in_block_depth_and_engine() -> None:
+    report = (
+        "test: (g=0): rw=randread, bs={}, ioengine={}, iodepth={}\n"
+        "test: (groupid=0, jobs=1): err= 0: pid={}: Sun Jun 12 14:50:57 2016\n"
+        "  read: IOPS=200, BW={}KiB/s ({}kB/s)(8MiB/9msec)\n"
+    )
+    four, mega = "(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B", "1M-1M/1M-1M/1M-1M"
+    mixed = "(R) 4096B-8192B, (W) 4096B-8192B, (T) 4096B-8192B"
+    runs = (four, "libaio", 1), (four, "libaio", 32), (mega, "psync", 1), (mixed, "psync", 1)
+    text = "".join(report.format(*run, at, 1000 * at, 1024 * at) for at, run in enumerate(runs, 1))
+    found = [v.parameters for v in read(text).values if v.metric == "bandwidth"]
+    blocks = [(4096, "libaio", 1), (4096, "libaio", 32), (2**20, "psync", 1), (mixed, "psync", 1)]
+    assert [(p["block"], p["engine"], p["depth"]) for p in found] == blocks
+
+
+@pytest.mark.parametrize(("printed", "block"), [("4k", 4096), ("1M", 2**20), ("512", 512), ("4k,64k", "4k,64k")])
+def test_a_block_of_fio_as_json_has_1024_bytes_for_a_k(printed: str, block: int | str) -> None:
+    content = fio_object()
+    content["jobs"][0]["job options"] = {"bs": printed}
+    content.pop("global options", None)
+    values = read(json.dumps(content, indent=1)).values
+    assert {v.parameters["block"] for v in values} == {block}
 
 
 def test_the_sum_of_iperf3_counts_where_nothing_is_received_by_its_own_words() -> None:

@@ -17,7 +17,14 @@ _RUNTIME = r"/(\d+)msec\)|runt= *(\d+)msec"
 OPTIONS = {"rw": "pattern", "bs": "block", "iodepth": "depth", "numjobs": "jobs", "ioengine": "engine"}
 SAME_START = 2  # seconds: dates have whole seconds
 Report = TypeVar("Report")
-Patterns = dict[tuple[str, str], list[tuple[int, str]]]
+Setup = dict[str, str | int | None]
+Setups = dict[tuple[str, str], list[tuple[int, Setup]]]
+_SETUP = (
+    r"(?:<\S+> )?(?P<job>[^\s:][^:]*): \(g=(?P<group>\d+)\): rw=(?P<pattern>\w+)"
+    r"(?:, bs=(?P<block>.*?)(?:, ioengine=(?P<engine>\w+))?(?:, iodepth=(?P<depth>\d+))?)?\s*$"
+)
+_BLOCK = re.compile(r"(?P<number>\d+)(?:\.0+)?(?P<prefix>[kKmMgG]?)i?B?")
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3}
 
 
 def read_reports(text: Text) -> list[tuple[re.Match[str], Text]]:
@@ -50,19 +57,29 @@ def read_json_reports(text: Text) -> list[tuple[dict[str, Any], dict[str, Any]]]
     return drop_interim(begun())
 
 
-def find_patterns(text: Text) -> Patterns:
-    """Returns the lines that set up each job and group, with the pattern, such as "randread"."""
-    patterns: Patterns = {}
-    for setup, at in text.match(r"(?:<\S+> )?(?P<job>[^\s:][^:]*): \(g=(?P<group>\d+)\): rw=(?P<pattern>\w+)"):
-        patterns.setdefault((setup["job"], setup["group"]), []).append((at, setup["pattern"]))
-    return patterns
+def find_setups(text: Text) -> Setups:
+    """Returns the lines that set up each job and group, with the pattern, such as "randread", block, engine and depth."""
+    setups: Setups = {}
+    for line, at in text.match(_SETUP):
+        block, depth = line["block"] and _block(line["block"]), line["depth"] and int(line["depth"])
+        setup = {"pattern": line["pattern"], "block": block, "depth": depth, "engine": line["engine"]}
+        setups.setdefault((line["job"], line["group"]), []).append((at, setup))
+    return setups
 
 
-def last_pattern(patterns: Patterns, head: re.Match[str], line: int) -> str | None:
-    """Returns the pattern of the job that the report in this line is about: the last one before the report."""
-    return next(
-        (pattern for at, pattern in reversed(patterns.get((head["job"], head["group"]), [])) if at < line), None
-    )
+def last_setup(setups: Setups, head: re.Match[str], line: int) -> Setup:
+    """Returns the setup of the job that the report in this line is about: the last one before the report."""
+    return next((setup for at, setup in reversed(setups.get((head["job"], head["group"]), [])) if at < line), {})
+
+
+def _block(printed: str) -> str | int:
+    """Returns the bytes of a block, for which a K has 1024; as printed if fio chooses among several sizes."""
+    sizes = re.split(r"[-/,]\s*", re.sub(r"\([RWT]\) ", "", printed.strip()))
+    amounts = [
+        match and int(match["number"]) << 10 * _POWERS[match["prefix"].lower()]
+        for match in map(_BLOCK.fullmatch, sizes)
+    ]
+    return amounts[0] if amounts[0] is not None and len(set(amounts)) == 1 else printed.strip()
 
 
 def find_text_jobs(text: Text) -> set[str]:
@@ -74,7 +91,10 @@ def find_options(content: dict[str, Any], job: dict[str, Any]) -> dict[str, str 
     """Returns the name of a job and its options, with those of all jobs."""
     options = {**content.get("global options", {}), **job.get("job options", {})}
     words = {ours: options[theirs] for theirs, ours in OPTIONS.items() if theirs in options}
-    return {"job": job["jobname"], **{name: int(word) if word.isdecimal() else word for name, word in words.items()}}
+    about = {name: int(word) if word.isdecimal() else word for name, word in words.items()}
+    if "bs" in options and "kb_base" not in options:
+        about["block"] = _block(options["bs"])
+    return {"job": job["jobname"], **about}
 
 
 def drop_interim(reports: Iterable[tuple[object, float, Report]]) -> list[Report]:

@@ -146,13 +146,9 @@ def _read(module: ModuleType, forms: Sequence[tuple[Text, bool]], file: str) -> 
         readings.append(_read_form(module, form, once=once))
         if len(readings[-1].values) >= LONG and not readings[-1].problems:
             break
-    if not any(reading.values for reading in readings):  # many tools write "#" before their headings
+    if not any(reading.values for reading in readings):
         bare, once = forms[0]
-        further = [bare.uncommented(tight=tight).unquoted() for tight in (False, True)]
-        found = bare.unfound()
-        apart = module.__name__.startswith("logs.") or len(set(found.files.values())) < 2  # only logs tell files apart
-        if apart and not any(reading.problems for reading in readings):  # what was refused stays refused
-            further.append(found)
+        further = _further_forms(module, bare, refused=any(reading.problems for reading in readings))
         different = {form.lines: form for form in further if form.lines != bare.lines}
         readings += [_read_form(module, form, once=once) for form in different.values()]
     if "\\n" in forms[0][0].whole:
@@ -163,6 +159,14 @@ def _read(module: ModuleType, forms: Sequence[tuple[Text, bool]], file: str) -> 
         return max(equal, key=lambda r: bool(r.problems))
     best = equal[0] if len(equal) == 1 else max(equal, key=lambda r: sum(len(v.parameters) for v in r.values))
     return replace(best, values=tuple(_count_repetitions(best.values, module.TOOL, file)))
+
+
+def _further_forms(module: ModuleType, bare: Text, *, refused: bool) -> list[Text]:
+    """Returns forms that are read only if the usual ones have no values: many tools write "#" before their headings."""
+    further = [*(bare.uncommented(tight=tight).unquoted() for tight in (False, True)), bare.stripped()]
+    found = bare.unfound()
+    apart = module.__name__.startswith("logs.") or len(set(found.files.values())) < 2  # only logs tell files apart
+    return [*further, found] if apart and not refused else further  # what was refused stays refused
 
 
 def _read_strings(module: ModuleType, text: Text) -> Reading:

@@ -94,6 +94,11 @@ class Text:
         lines = tuple(remove_indentation(self.lines))
         return self if lines == self.lines else replace(self, lines=lines)
 
+    def stripped(self) -> "Text":
+        """Returns the text without any indentation, which pages and wikis add to some lines of an output."""
+        lines = tuple(line.lstrip() for line in self.lines)
+        return self if lines == self.lines else replace(self, lines=lines)
+
     @cached_property
     def whole(self) -> str:
         """All lines as one text."""

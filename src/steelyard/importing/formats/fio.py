@@ -6,7 +6,7 @@ https://fio.readthedocs.io
 import re
 from collections.abc import Iterator
 
-from steelyard.importing.fio_reports import find_patterns, last_pattern, read_reports
+from steelyard.importing.fio_reports import find_setups, last_setup, read_reports
 from steelyard.importing.text import Text
 from steelyard.importing.values import UNITS, Given, count, expect_near, make, number, percentile
 from steelyard.model.foreign import ForeignValue
@@ -29,12 +29,12 @@ def read(text: Text) -> Iterator[ForeignValue]:
 
     A job with an error has none.
     """
-    patterns = find_patterns(text)
+    setups = find_setups(text)
     for head, job in read_reports(text):
         if head["error"] != "0":
             text.problems.append(f"the job '{head['job']}' ended with error {head['error']}")
         else:
-            about = {"job": head["job"], "jobs": int(head["jobs"]), "pattern": last_pattern(patterns, head, job.first)}
+            about = {"job": head["job"], "jobs": int(head["jobs"]), **last_setup(setups, head, job.first)}
             for row, part in (pair for pattern in (NEW, OLD) for pair in job.parts(pattern)):
                 with text.row(part.first):
                     yield from _values(row.groupdict(), part, about)

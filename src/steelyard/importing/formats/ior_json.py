@@ -6,6 +6,7 @@ https://ior.readthedocs.io
 from collections.abc import Iterator
 from typing import Any
 
+from steelyard.importing.ior_parameters import order_of_ranks
 from steelyard.importing.text import Text
 from steelyard.importing.values import Given, make, make_spread
 from steelyard.model.foreign import ForeignValue
@@ -48,4 +49,6 @@ def _rows(results: list[Any]) -> Iterator[dict[str, Any]]:
 
 def _parameters(test: dict[str, Any]) -> Given:
     given = {**test.get("Parameters", {}), **test.get("Options", {})}
-    return {ours: given[theirs] for theirs, ours in NAMES.items() if given.get(theirs) not in {None, ""}}
+    order = order_of_ranks(str(given.get("ordering inter file", "")))
+    about = {ours: given[theirs] for theirs, ours in NAMES.items() if given.get(theirs) not in {None, ""}}
+    return {**about, "order_of_ranks": order}
