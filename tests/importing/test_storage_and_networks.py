@@ -430,6 +430,13 @@ def test_jobs_of_fio_with_one_name_differ_in_block_depth_and_engine() -> None:
     assert [(p["block"], p["engine"], p["depth"]) for p in found] == blocks
 
 
+def test_options_of_fio_that_change_what_is_measured_are_parameters() -> None:
+    content = fio_object()
+    content["jobs"][0]["job options"] = {"direct": "1", "rwmixread": "70", "fsync": "8"}
+    parameters = read(json.dumps(content, indent=1)).values[0].parameters
+    assert (parameters["direct"], parameters["read_percent"], parameters["fsync"]) == (1, 70, 8)
+
+
 @pytest.mark.parametrize(("printed", "block"), [("4k", 4096), ("1M", 2**20), ("512", 512), ("4k,64k", "4k,64k")])
 def test_a_block_of_fio_as_json_has_1024_bytes_for_a_k(printed: str, block: int | str) -> None:
     content = fio_object()

@@ -14,7 +14,10 @@ JOB = (
     r"(?:.*?: pid=(?P<pid>\d+)(?:: (?P<date>.*))?)?"
 )
 _RUNTIME = r"/(\d+)msec\)|runt= *(\d+)msec"
-OPTIONS = {"rw": "pattern", "bs": "block", "iodepth": "depth", "numjobs": "jobs", "ioengine": "engine"}
+OPTIONS = {
+    "rw": "pattern", "bs": "block", "iodepth": "depth", "numjobs": "jobs", "ioengine": "engine", "direct": "direct",
+    "rwmixread": "read_percent", "fsync": "fsync",
+}  # fmt: skip
 SAME_START = 2  # seconds: dates have whole seconds
 Report = TypeVar("Report")
 Setup = dict[str, str | int | None]
