@@ -89,6 +89,44 @@ def test_several_systems_of_a_host_are_cases_of_their_own() -> None:
     ]
 
 
+def test_csv_of_babelstream_has_the_device_and_the_columns_of_a_script() -> None:
+    columns = "function,num_times,n_elements,sizeof,max_mbytes_per_sec,min_runtime,max_runtime,avg_runtime"
+    row = "Copy,10,1048576,8,{}000.0,0.002,0.004,0.003"
+    first = f"Using CUDA device Card A\nDriver: 12000\n{columns}\n{row.format(5)}\n"
+    rows = [f"{row.format(rate)},{run},{threads}" for rate, run, threads in ((6, 1, 2), (7, 2, 2), (8, 1, 4))]
+    second = "\n".join(("Using CUDA device Card B", f"{columns},run,OMP threads", *rows))
+    found = [v for v in read(f"{first}{second}\n").values if v.metric == "bandwidth"]
+    given = [(v.parameters["device"], v.parameters.get("omp_threads"), v.repetition) for v in found]
+    assert given == [("Card A", None, 0), ("Card B", "2", 0), ("Card B", "2", 1), ("Card B", "4", 0)]
+
+
+def test_babelstream_names_another_kind_of_memory() -> None:
+    text = output("babelstream.txt")
+    kinds = {
+        memory: {v.parameters.get("memory") for v in read(text.replace("Function ", f"{memory}Function ", 1)).values}
+        for memory in ("", "Memory: DEFAULT\n", "Memory: MANAGED\n")
+    }
+    assert list(kinds.values()) == [{None}, {None}, {"MANAGED"}]
+
+
+def test_work_groups_of_likwid_bench_are_a_parameter() -> None:
+    text = output("likwid_bench.txt")
+    groups = {
+        v.parameters.get("groups") for v in read(text.replace("Using 1 work groups", "Using 2 work groups", 1)).values
+    }
+    assert groups == {None, 2}
+    assert {v.parameters.get("groups") for v in read(text).values} == {None}
+
+
+def test_mlc_with_one_thread_of_each_core_is_another_case() -> None:
+    text = output("mlc_matrix.txt")
+    one = text.replace("Using all the threads from each core", "Using only one thread from each core")
+    assert text != one
+    both = [v for v in read(text + one).values if v.benchmark == "mlc.nodes" and v.metric == "bandwidth"]
+    assert {v.repetition for v in both} == {0}
+    assert {v.parameters.get("threads_per_core") for v in both} == {None, 1}
+
+
 def test_random_accesses_of_lmbench_end_with_the_results_of_their_machine() -> None:
     curve = '"stride=16\n0.00049 1.186\n"stride=64\n0.00098 1.187\n'
     random, strides = keys(read(f"Random load latency\n{curve}")), keys(read(curve))

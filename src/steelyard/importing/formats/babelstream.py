@@ -17,7 +17,7 @@ HEAD = r"Function +(Mi?Bytes/sec) +Min \(sec\) +Max(?: \(sec\))? +Average"
 ROW = rf"\s*({'|'.join(KERNELS)})\s"
 NAMES = {
     "model": r"Implementation: *(.*)", "precision": r"Precision: *(\w+)", "device": r"Using \w+ device (.*)",
-    "array": r"Array size: *(.*?) *\(",
+    "array": r"Array size: *(.*?) *\(", "memory": r"^Memory: *(?!DEFAULT)(\w+)",
 }  # fmt: skip
 COLUMNS: dict[str, Column] = {
     r"max_mbytes_per_sec|MBytes/sec": ("bandwidth", "MB/s", ""), r"max_mibytes_per_sec|MiBytes/sec": ("bandwidth", "MiB/s", ""),

@@ -27,6 +27,8 @@ def read(text: Text) -> Iterator[ForeignValue]:
         test, threads = read_command(text, part)
         test = pairs.get("Test") or test
         about: dict[str, int | str | None] = {"threads": part.integer(r"Using (\d+) threads") or threads}
+        groups = part.integer(r"Using (\d+) work groups") or 1
+        about["groups"] = groups if groups > 1 else None  # each has memory of its own, perhaps on another socket
         size = part.integer(r"^\s*Size(?: \(Byte\))?:\s*(\d+)")
         first, *variants = test.split("_")
         ours = first in OURS and "sp" not in variants
