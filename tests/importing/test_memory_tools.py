@@ -127,6 +127,20 @@ def test_mlc_with_one_thread_of_each_core_is_another_case() -> None:
     assert {v.parameters.get("threads_per_core") for v in both} == {None, 1}
 
 
+def test_likwid_perfctr_on_other_numbers_of_threads_is_another_case() -> None:
+    def tables(threads: int) -> str:
+        columns = "|".join(f" HWThread {at} " for at in range(threads))
+        cells = "|".join(f" {100 + at} " for at in range(threads))
+        metric, row = "Memory bandwidth [MBytes/s]", "Runtime (RDTSC) [s]"
+        single = f"|  Metric  |{columns}|\n| {row} |{cells}|\n| {metric} |{cells}|\n"
+        return (
+            f"Group 1: MEM\n{single}|  Metric  | Sum | Min | Max | Avg |\n| {metric} STAT | 400 | 100 | 103 | 101 |\n"
+        )
+
+    sums = [v for v in read(tables(2) + tables(4)).values if v.statistic.startswith("sum")]
+    assert [(v.parameters["threads"], v.repetition) for v in sums] == [(2, 0), (4, 0)]
+
+
 def test_random_accesses_of_lmbench_end_with_the_results_of_their_machine() -> None:
     curve = '"stride=16\n0.00049 1.186\n"stride=64\n0.00098 1.187\n'
     random, strides = keys(read(f"Random load latency\n{curve}")), keys(read(curve))

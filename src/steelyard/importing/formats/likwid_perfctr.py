@@ -25,12 +25,13 @@ def read(text: Text) -> Iterator[ForeignValue]:
     for part in text.runs(HEAD):
         head = re.match(HEAD, part.lines[0]) if part.lines else None
         region, group = (head["region"], head["group"]) if head else ("", None)
-        names: list[str] = []
+        names, threads = list[str](), None  # the threads of the last table with a column for each
         table = part.ended().rewrite(r",+$", "").rewrite(r"^|,|$", "|") if head and head["csv"] else part
         for place, line in enumerate(table.lines, part.first):
             words = [word.strip() for word in line.strip().strip("|").split("|")]
             if words[0] == "Metric" or (line.strip() and not re.match(r"\s*[|+]", line)):
                 names = words if all(re.fullmatch(COLUMN, word) for word in words[1:]) else []
+                threads = threads if set(names[1:]) & set(STATISTICS) else len(names[1:]) or threads
             elif len(names) > 1 and (row := re.match(ROW, line)):
                 unit, metric = (
                     spell(row["unit"].replace("LOPS/s", "LOP/s").replace("FLOP/s", "flop/s")),
@@ -40,7 +41,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
                     part.refuse_row(place, words, names)
                     continue
                 for name, word in list(zip(names, words, strict=True))[1:] if unit else ():
-                    about = {"group": group, "hwthread": None if name in STATISTICS else name}
+                    about = {"group": group, "hwthread": None if name in STATISTICS else name, "threads": threads}
                     case = ("likwid.perfctr", region or "program", metric)
                     with text.row(place):
                         yield make(*case, word, unit or "", STATISTICS.get(name, "one run"), about)
