@@ -53,6 +53,28 @@ def test_grids_of_as_many_ranks_are_cases_of_their_own() -> None:
     ]
 
 
+def test_pingpongs_of_hpcc_among_other_ranks_are_other_cases() -> None:
+    text = output("hpcc.txt")
+    alone = [v.parameters for v in read(text).values if v.benchmark == "network.pingpong"]
+    assert alone
+    assert not any("ranks" in parameters for parameters in alone)
+    both = read(text + text.replace("CommWorldProcs=4", "CommWorldProcs=64")).values
+    pairs = [v for v in both if v.benchmark == "network.pingpong"]
+    assert {(v.parameters["ranks"], v.repetition) for v in pairs} == {(4, 0), (64, 0)}
+
+
+def test_two_summaries_of_hpcc_without_their_headings_are_two_runs() -> None:
+    summary = "Begin of Summary section.\nCommWorldProcs={0}\nSuccess=1\nPTRANS_GBs=1.{0}\nEnd of Summary section.\n"
+    found = [(v.parameters["ranks"], v.value) for v in read(summary.format(4) + summary.format(8)).values]
+    assert found == [(4, pytest.approx(1.4e9)), (8, pytest.approx(1.8e9))]
+
+
+def test_a_name_of_hpcc_with_two_values_has_none() -> None:
+    result = read("StarSTREAM_Triad=3.5\nPTRANS_GBs=1.5\nStarSTREAM_Triad=4.5\nPTRANS_GBs=1.5\n")
+    assert [v.kernel for v in result.values] == ["PTRANS"]
+    assert result.problems == ("HPC Challenge: line 1: StarSTREAM_Triad has several values",)
+
+
 def test_a_residual_that_nobody_checked_is_said() -> None:
     text = "\n".join(line for line in output("hpl.txt").splitlines() if "PASSED" not in line)
     assert {v.note for v in read(text + "\n").values if v.metric == "speed"} == {

@@ -6,47 +6,44 @@ https://hpcchallenge.org
 import re
 from collections.abc import Iterator, Mapping
 
+from steelyard.importing.hpcc_names import ENDINGS, PAIRS, SIZES, find_rows
 from steelyard.importing.text import Text
-from steelyard.importing.values import make
+from steelyard.importing.values import Given, make
 from steelyard.model.foreign import ForeignValue
 
 TOOL = "HPC Challenge"
 MARKS = ("Begin of Summary section", "StarSTREAM_Triad=", "HPCCOUTF NAME")
 HOST, STARTED = r"^Hostname: '(.+)'", r"^Current time \(\d+\) is (.+)"
-ENDINGS = {
-    "Tflops": ("flops", "Tflop/s"), "Gflops": ("flops", "Gflop/s"), "GBs": ("bandwidth", "GB/s"), "usec": ("latency", "us"),
-    "GBytes": ("bandwidth", "GB/s"), "GUPs": ("rate", "Gupdate/s"), "time": ("time", "s"),
-    **dict.fromkeys(("Copy", "Scale", "Add", "Triad"), ("bandwidth", "GB/s")),
-}  # fmt: skip
-SIZES = re.findall(r"\w+", "HPL_N PTRANS_n DGEMM_N STREAM_VectorSize MPIFFT_N FFT_N MPIRandomAccess_N RandomAccess_N")
-PAIRS = {"Max": "greatest of the pairs", "Min": "least of the pairs", "Avg": "mean of the pairs"}
 ALONE = "One rank works while the others wait. The compiler may have used streaming stores."
 BETWEEN = "Pairs of all ranks, also of those on one node. The same buffers are used for all messages."
 
 
 def read(text: Text) -> Iterator[ForeignValue]:
     """Yields each result of the summaries whose unit its name has. A test that did not run has the result -1."""
-    for run in text.ended().runs(r"This is the DARPA/DOE HPC Chall"):
-        rows = {found[1]: (found[2], at) for found, at in run.match(r"(\w+)(?:=|  +)(\S+)\s*$")}
+    worlds = set(re.findall(r"^\s*CommWorldProcs(?:=|  +)(\d+)", text.whole, re.MULTILINE))  # HPCC appends to its file
+    for run in text.ended().runs(r"This is the DARPA/DOE HPC Chall|Begin of Summary section"):
+        rows = find_rows(run)
         if rows.get("Success", ("1",))[0] != "1":
             text.problems.append(f"line {rows['Success'][1]}: the summary says that the run did not succeed")
             continue
         for name, (word, at) in sorted(rows.items(), key=lambda row: row[0][:3] != "Avg"):  # means first
             if name.rpartition("_")[2] in ENDINGS and not word.startswith("-"):
                 with run.row(at):
-                    yield _value(name, word, {key: row[0] for key, row in rows.items()})
+                    yield _value(name, word, {key: row[0] for key, row in rows.items()}, several=len(worlds) > 1)
 
 
-def _value(name: str, word: str, pairs: Mapping[str, str]) -> ForeignValue:
+def _value(name: str, word: str, pairs: Mapping[str, str], *, several: bool) -> ForeignValue:
     head, _, last = name.rpartition("_")
     metric, unit = ENDINGS[last]
+    ranks = int(pairs.get("CommWorldProcs", 0)) or None
     size = next((int(pairs[key]) for key in SIZES if key.partition("_")[0] in head and key in pairs), None)
     if pair := re.fullmatch(r"(Max|Min|Avg)PingPong(Latency|Bandwidth)", head):
-        about = {"message_bytes": 8 if pair[2] == "Latency" else 2_000_000, "buffers": "reused"}
+        length = 8 if pair[2] == "Latency" else 2_000_000
+        about: Given = {"message_bytes": length, "buffers": "reused", "ranks": ranks if several else None}
         return make("network.pingpong", "pingpong", metric, word, unit, PAIRS[pair[1]], about, note=BETWEEN)
     if head == "SingleSTREAM":
         given = {"elements": size, "threads": int(pairs.get("STREAM_Threads", 0)) or None}
         return make("memory.stream", last.lower(), metric, word, unit, "best of 9", given, note=ALONE)
-    kernel, ranks = name if "STREAM" in head else head, int(pairs.get("CommWorldProcs", 0)) or None
+    kernel = name if "STREAM" in head else head
     statistic = "mean of the ranks" if head.startswith("Star") else "as printed" if "Ring" in head else "one run"
     return make("hpcc.summary", kernel, metric, word, unit, statistic, {"N": size, "ranks": ranks})
