@@ -388,6 +388,16 @@ def test_an_output_of_ior_may_be_indented_unevenly() -> None:
     assert [v.value for v in read(page).values] == [v.value for v in read(plain).values] != []
 
 
+def test_two_results_of_io500_have_ranks_of_their_own() -> None:
+    text = "".join(
+        f"; START 2024-05-0{day} 10:00:00\nconfig-hash     = 7E6C\nprocs           = {ranks}\n"
+        f"[ior-easy-write]\nscore           = {rate}\nt_delta         = 301.0\n"
+        for day, ranks, rate in ((1, 16, "2.5"), (2, 64, "7.5"))
+    )
+    found = [(v.parameters["ranks"], v.value / 2**30) for v in read(text).values if v.metric == "bandwidth"]
+    assert found == [(16, 2.5), (64, 7.5)]
+
+
 def test_io500_may_abbreviate_seconds() -> None:
     values = read("[RESULT]       ior-easy-write       12.500 GiB/s  : time 301.25 s\n").values
     assert [(v.metric, v.value) for v in values] == [("bandwidth", 12.5 * 2**30), ("time", 301.25)]

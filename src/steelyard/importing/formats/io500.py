@@ -6,6 +6,7 @@ https://io500.org
 from collections.abc import Iterator
 from math import isclose
 
+from steelyard.importing.io500_runs import PROCESSES, REFUSED, RESULT, SCORE, find_runs
 from steelyard.importing.text import Text
 from steelyard.importing.values import make, number
 from steelyard.model.foreign import ForeignValue
@@ -14,11 +15,6 @@ TOOL = "IO500"
 MARKS = ("[RESULT", "[SCORE", "config-hash")
 HOST = r"^System: +(\S+)"
 STARTED = r"; START (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)|^date=(\d{4}\.\d\d\.\d\d)"
-RESULT = (
-    r"\[(?:RESULT(?=\W)|(?= +\]))(?P<state>[^\]]*)\]\s+(?:(?:BW|IOPS)\s+phase\s+\d+\s+)?(?P<name>[a-zA-Z][\w-]*)\s+"
-    r"(?P<value>\S+) (?P<unit>\S+)\s*:\s*time\s+(?P<time>\S+) s(?:econds)?\b(?P<end>.*)"
-)
-SCORE = r"\[SCORE(?P<state>[^\]]*)\]\s+Bandwidth (\S+) G\w+/s *: *IOPS (\S+) (?i:kiops) *: *TOTAL ([^\s`]+)(?P<end>.*)"
 
 
 def read(text: Text) -> Iterator[ForeignValue]:
@@ -26,7 +22,12 @@ def read(text: Text) -> Iterator[ForeignValue]:
 
     Some versions print "GB/s" beside the mean of results in GiB/s: the unit of a score is that of the results.
     """
-    about = {"ranks": text.integer(r"^procs\s*=\s*(\d+)")}
+    for run in find_runs(text):
+        yield from _read_run(run)
+
+
+def _read_run(text: Text) -> Iterator[ForeignValue]:
+    about = {"ranks": text.integer(rf"^{PROCESSES}")}
     phases = [(m["name"], m["value"], m["unit"], m["time"], m["state"] + m["end"], at) for m, at in text.match(RESULT)]
     scores = [(m[2], m[3], m[4], m["state"] + m["end"], at) for m, at in text.ended().match(SCORE)]
     for head, part in text.parts(r"\[(?P<name>[a-zA-Z][\w-]*)\]\s*$"):
@@ -47,7 +48,8 @@ def read(text: Text) -> Iterator[ForeignValue]:
     for rate, operations, total, state, at in {score[:3]: score for score in scores}.values():
         consistent = isclose(number(total) ** 2, number(rate) * number(operations), rel_tol=0.01)
         if "invalid" in state.lower() or not consistent or len(set(rates)) > 1:
-            raise ValueError(f"line {at}: the score is INVALID, not the geometric mean of both, or in no certain unit")
+            text.problems.append(f"line {at}: {REFUSED}")
+            continue
         yield make("io500.score", "bandwidth", "bandwidth", rate, rates[0], "geometric mean", about)
         yield make("io500.score", "rate", "rate", operations, "kIOPS", "geometric mean", about)
         yield make("io500.score", "total", "score", total, "", "geometric mean", about, better="higher")
