@@ -7,7 +7,16 @@ from types import ModuleType
 import pytest
 
 from steelyard.importing import reading
-from steelyard.importing.formats import imb, mpptest, nccl_tests, osu, perftest, perftest_json, ucx_perftest
+from steelyard.importing.formats import (
+    imb,
+    mpptest,
+    nccl_tests,
+    osu,
+    perftest,
+    perftest_json,
+    qperf,
+    ucx_perftest,
+)
 from steelyard.importing.reading import Reading
 from steelyard.model.foreign import ForeignValue
 
@@ -345,3 +354,62 @@ def test_a_pingpong_of_four_ranks_has_the_rates_of_two_pairs() -> None:
     heading = PINGPONG.replace("= 2", "= 4").replace("Mbytes/sec", "Mbytes/sec      Msg/sec")
     found = read(heading + "          512         1000        25.60        40.00        78125\n", imb)
     assert {(v.parameters["ranks"], v.parameters["pairs"]) for v in found.values} == {(4, 2)}
+
+
+def test_a_second_table_of_osu_without_a_heading_is_refused() -> None:
+    found = read(f"{LATENCY}8 1.50\n\n# Size      Bandwidth (MB/s)\n8 21.30\n", osu)
+    assert by_size(found) == {8: pytest.approx(1.50e-6)}
+    assert "no heading of a test of its own" in found.problems[0]
+
+
+def test_the_places_of_osu_buffers_may_stand_in_parentheses() -> None:
+    heading = LATENCY.replace("MPI", "MPI-CUDA")
+    value = only(read(f"Case 3: osu_latency (D H)\n{heading}8 1.50\n", osu))
+    assert value.parameters["memory"] == "D H"
+
+
+def test_a_run_of_imb_behind_another_command_does_not_inherit_its_date() -> None:
+    run = IMB.format("2021.3", "Mon 1", "") + PINGPONG + "0 1000 1.05 0.00\n"
+    excerpt = f"$ mpirun -n 2 ./IMB-MPI1 PingPong\n{PINGPONG}0 1000 1.07 0.00\n"
+    found = read(run + excerpt, imb).values
+    assert [(v.value, bool(v.started)) for v in found] == [
+        (pytest.approx(1.05e-6), True),
+        (pytest.approx(1.07e-6), False),
+    ]
+
+
+def write_bw(local: str, remote: str, **rates: int) -> str:
+    head = " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
+    for name, rate in rates.items():
+        size = int(name.removeprefix("of_"))
+        head += f" {size} 5000 {rate}.50 {rate}.00 {rate / size * 1.048576:.6f}\n"
+    ends = "".join(
+        f" {end} address: LID 0x01 QPN {number} PSN 0x1b2c\n" for end, number in (("local", local), ("remote", remote))
+    )
+    return f"                    RDMA_Write BW Test\n{ends}{head}"
+
+
+def test_what_both_ends_of_a_run_of_perftest_print_counts_once() -> None:
+    client, server = write_bw("0x0051", "0x0062", of_1024=900, of_2048=1800), write_bw("0x0062", "0x0051", of_2048=1800)
+    values = read(f"{client}\nthe server:\n{server}", perftest).values
+    assert [(v.parameters["message_bytes"], v.repetition) for v in values if v.metric == "message_rate"] == [
+        (1024, 0),
+        (2048, 0),
+    ]
+    another = read(f"{client}{server.replace('0x0062', '0x0073')}", perftest).values
+    assert [v.repetition for v in another if v.metric == "message_rate"] == [0, 0, 1]
+
+
+def test_report_both_of_perftest_names_the_side_of_each_rate() -> None:
+    total = write_bw("0x0051", "0x0062", of_65536=3600)
+    table = total[total.index(" #bytes") :]
+    values = read(f"{total}---\n\n Local results: \n{table}\n Remote results: \n{table}", perftest).values
+    sides = [(v.parameters.get("side"), v.repetition) for v in values if v.metric == "message_rate"]
+    assert sides == [(None, 0), ("local", 0), ("remote", 0)]
+
+
+def test_only_a_latency_of_a_read_of_qperf_is_a_whole_round_trip() -> None:
+    text = (
+        "rc_lat:\n    latency  =  4.10 us\nrc_rdma_read_lat:\n    latency  =  7.80 us\nend\n    latency  =  9.00 us\n"
+    )
+    assert {v.kernel: bool(v.note) for v in read(text, qperf).values} == {"rc_lat": True, "rc_rdma_read_lat": False}

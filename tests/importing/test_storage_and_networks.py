@@ -462,3 +462,47 @@ def test_the_sum_of_iperf3_counts_where_nothing_is_received_by_its_own_words() -
     content = {"start": {"test_start": {"protocol": "UDP"}}, "end": {"sum": whole, "sum_received": received}}
     found = {v.metric: v.value for v in read(json.dumps(content, indent=1)).values}
     assert found == {"bandwidth": 1250.0, "jitter": 0.25e-3, "loss": 0.075}
+
+
+def test_megabytes_of_netperf_may_stand_apart_from_their_second() -> None:
+    text = """TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to node2 () port 0 AF_INET
+Recv   Send    Send                          Utilization       Service Demand
+Socket Socket  Message  Elapsed              Send     Recv     Send    Recv
+Size   Size    Size     Time     Throughput  local    remote   local   remote
+bytes  bytes   bytes    secs.    MBytes  /s  % S      % S      us/KB   us/KB
+
+131072  16384  16384    20.00      1150.25   3.41     4.52     0.927   1.229
+"""
+    assert [v.value for v in read(text).values] == [1150.25 * 2**20]
+
+
+def test_a_throughput_of_netperf_without_a_unit_is_refused_beside_its_latencies() -> None:
+    text = """MIGRATED UDP REQUEST/RESPONSE TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to node2 () port 0 AF_INET
+Minimum      50th         99th         Throughput
+Latency      Percentile   Percentile
+Microseconds Latency      Latency
+             Microseconds Microseconds
+31           44           71           21500.40
+"""
+    found = read(text)
+    assert {v.metric for v in found.values} == {"round_trip"}
+    assert {v.statistic: v.value for v in found.values} == pytest.approx(
+        {"least": 31e-6, "median": 44e-6, "p99": 71e-6}
+    )
+    assert "the throughput 21500.40 of udp_rr has no unit" in found.problems[0]
+
+
+def test_hosts_of_mininet_are_labels() -> None:
+    table = NETPERF_RATE.replace("\n\n", "\n")
+    labelled = "".join(f"<h7>: {line}\n" for line in f"$ netperf -H node2 -t TCP_RR\n{table}".splitlines())
+    assert [v.value for v in read(labelled).values] == [8123.40]
+
+
+@pytest.mark.parametrize(("share", "loss"), [("1e+02%", 3.96 / 4), ("99%", 0.99), ("12%", None)])
+def test_the_loss_of_iperf3_is_that_of_its_counts(share: str, loss: float | None) -> None:
+    text = f"""[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams
+[  5]   0.00-10.00  sec  11.4 KBytes  9.34 Kbits/sec  0.080 ms  396/400 ({share})  receiver
+"""
+    found = read(text)
+    assert [v.value for v in found.values if v.metric == "loss"] == ([] if loss is None else [pytest.approx(loss)])
+    assert ("396/400 datagrams are not 12 %" in " ".join(found.problems)) == (loss is None)

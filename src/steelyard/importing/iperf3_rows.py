@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from math import isclose
 
-from steelyard.importing.values import UNITS, number
+from steelyard.importing.values import UNITS, expect_near, number
 
 ROW = (
     r"(?:.*?\[ *(?P<id>\d+|SUM)\])?(?:\[(?P<role>[TR]X-[CS])\])?\s+(?P<begin>[\d.]+)- *(?P<end>[\d.]+)\s+sec\s+"
@@ -38,3 +38,15 @@ def is_complete(rows: Sequence[Found]) -> bool:
 def name_unit(word: str) -> str:
     """Returns the unit of an amount: "MBytes" are 2^20 bytes, "Mbits" 10^6 bits."""
     return word.replace("Bytes", "iB").replace("bits", "bit")
+
+
+def find_loss(counts: str, share: str) -> float:
+    """Returns the lost datagrams in percent: by their counts ("807/810") where the printed share has one digit ("(1e+02%)").
+
+    ValueError if both contradict each other.
+    """
+    lost, slash, sent = counts.partition("/")
+    percent = number(share.strip("(%)"))
+    counted = 100 * number(lost) / number(sent) if slash and number(sent) else percent
+    expect_near(percent, counted, 0.06 * counted + 0.006, f"{counts} datagrams are not {percent:g} %")
+    return counted if "e+" in share else percent

@@ -15,8 +15,8 @@ _TAGS = re.compile(rf"{_TAG}|{_OTHER_TAGS}", re.MULTILINE)
 _TAGS_AND_BLANK = re.compile(rf"{_TAG} ?|{_OTHER_TAGS}", re.MULTILINE)
 _WITHOUT_BLANK = re.compile(rf"{_TAG}[^ ]", re.MULTILINE)  # Open MPI writes a blank behind its tag from version 5 on
 # Labels: the times of build servers (GitHub, GitLab, Jenkins and others) and of the system's log, the levels and streams of
-# logging programs, the comments of a program, containers (Docker Compose, Kubernetes), ranks (PALS of Cray, srun --label), and
-# times with ranks (Open MPI).
+# logging programs, the comments of a program, hosts of Mininet, containers (Docker Compose, Kubernetes), ranks (PALS of Cray,
+# srun --label), and times with ranks (Open MPI).
 _LABELS = (
     re.compile(r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?(?: \d\d[OE]\+?)?(?: |$)"),
     re.compile(r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [^\s:\[]+(?:\[\d+\])?:(?:\s|$)"),
@@ -26,12 +26,13 @@ _LABELS = (
     re.compile(r"\[(?:std(?:out|err)|STD(?:OUT|ERR)|OUTPUT)\](?:\s|$)"),
     re.compile(r"//+(?: |$)"),
     re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}(?:\[[^]\s]*\])?<std\w+>: ?"),
+    re.compile(r"<[a-z]+\d+>:(?:\s|$)"),
     re.compile(r"[a-z][\w.-]*[-_]\d+ +\|(?:\s|$)|\[pod/\S+\](?:\s|$)"),
     re.compile(r"[a-z][\w.-]*\d[\w.-]* \d+:(?:\s|$)"),
     re.compile(r"\s*\d+:(?:\s|$)"),
 )
 # Nothing else begins like these labels, which only some programs of a job may have.
-_CERTAIN = (_LABELS[0], *_LABELS[-4:-1])
+_CERTAIN = (_LABELS[0], *_LABELS[-5:-1])
 _SEVERAL = 4  # lines with such a label, fewer of which may be sentences of a launcher
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]*>")
 _BOLD = re.compile(r"\*\*([^*\s](?:[^*]*[^*\s])?)\*\*")

@@ -7,6 +7,8 @@ from itertools import pairwise
 from steelyard.importing.text import Row, Text
 from steelyard.importing.values import FITTING, NUMBER, expect_near, find_unit, number
 
+# What begins a run of IMB: its heading, or the command of a launcher.
+IMB_RUN = r"\s*#\s+Intel ?\(R\) MPI Benchmark|(?!\s*#).*\b(?:mpirun|mpiexec|srun|aprun)\b.*\bIMB-[A-Z]"
 _SMALL = 0.2  # a number with two decimals, which is rounded by more than half the difference of MB and MiB
 
 

@@ -16,6 +16,11 @@ UNITS = {
     "10^3bits": "Kbit/s", "10^6bits": "Mbit/s", "10^9bits": "Gbit/s", "KBytes": "KiB/s", "MBytes": "MiB/s",
     "GBytes": "GiB/s", "Trans": "/s", "per sec": "/s",
 }  # fmt: skip
+LATENCIES = {  # of their names in capitals
+    r"P?(?P<share>\d+)(?:TH_PERCENTILE)?_LATENCY(?:_MICROSECONDS)?": "p", r"MEAN_LATENCY(?:_MICROSECONDS)?": "mean",
+    r"MIN(?:IMUM)?_LATENCY(?:_MICROSECONDS)?": "least", r"MAX(?:IMUM)?_LATENCY(?:_MICROSECONDS)?": "greatest",
+    r"RT_LATENCY|ROUND_TRIP_LATENCY_USEC/TRAN": "as printed",
+}  # fmt: skip
 
 
 def name_test(head: re.Match[str]) -> str:

@@ -6,7 +6,7 @@ https://github.com/intel/mpi-benchmarks
 from collections.abc import Iterator
 from dataclasses import replace
 
-from steelyard.importing.message_rows import find_megabyte, share_ranks
+from steelyard.importing.message_rows import IMB_RUN, find_megabyte, share_ranks
 from steelyard.importing.operations import Meaning, find_meaning, read_rows
 from steelyard.importing.text import OTHER_LINES, Text
 from steelyard.importing.values import Column, Given, rename
@@ -33,7 +33,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
 
     Mbytes/sec are 2^20 bytes per second up to version 4, and 10^6 since 2018. Without the version, the rows show it.
     """
-    for _, run in text.parts_or_whole(r"\s*#\s+Intel ?\(R\) MPI Benchmark"):
+    for _, run in text.parts_or_whole(IMB_RUN):
         version = run.integer(r"MPI Benchmarks? (?:Suite V)?(\d+)") or 0
         started, fresh, gpu = run.find(r"^\s*# Date +: (.+)"), run.find(r"-off_cache +-?\d"), "MPI1-GPU" in run.whole
         for head, part in run.parts(r"\s*# Benchmarking\s+(\S+)"):

@@ -6,7 +6,7 @@ https://software.es.net/iperf/
 from collections.abc import Iterator
 from math import isclose
 
-from steelyard.importing.iperf3_rows import ROW, SIDES, is_complete, name_unit, split_runs
+from steelyard.importing.iperf3_rows import ROW, SIDES, find_loss, is_complete, name_unit, split_runs
 from steelyard.importing.text import Text
 from steelyard.importing.values import UNITS, Given, make, number
 from steelyard.model.foreign import ForeignValue
@@ -51,6 +51,6 @@ def _values(row: dict[str, str], at: int, given: Given) -> Iterator[ForeignValue
     yield make(f"iperf3.{protocol}", protocol, "bandwidth", rate, f"{unit}/s", "mean", about)
     if protocol == "udp" and about["operation"] != "sent":
         yield make("iperf3.udp", "udp", "jitter", words[0], "ms", "mean", about)
-        yield make("iperf3.udp", "udp", "loss", words[3].strip("(%)"), "%", "mean", about, better="lower")
+        yield make("iperf3.udp", "udp", "loss", find_loss(words[2], words[3]), "%", "mean", about, better="lower")
     elif words[0].isdecimal():
         yield make("iperf3.tcp", "tcp", "retransmissions", words[0], "", "one run", about, better="lower")

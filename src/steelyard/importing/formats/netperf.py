@@ -14,8 +14,8 @@ TOOL = "netperf"
 MARKS = ("TEST from", "TEST to", "secs.    per sec", "10^6bits/s")
 # The line of units; for each row below it the columns without and with use of the CPU, the place of the result, and sizes.
 TABLES = {
-    r"\s*bytes +bytes +bytes +secs\. +(?P<unit>[\w^]+)/s": ((5, 9, 4, {"message_bytes": 2}, None),),
-    r"\s*bytes +bytes +secs\.? +# +# +(?P<unit>[\w^]+)/s": ((6, 8, 5, {"message_bytes": 1}, "sent"), (4, 6, 3, {}, "received")),
+    r"\s*bytes +bytes +bytes +secs\. +(?P<unit>[\w^]+) */s": ((5, 9, 4, {"message_bytes": 2}, None),),
+    r"\s*bytes +bytes +secs\.? +# +# +(?P<unit>[\w^]+) */s": ((6, 8, 5, {"message_bytes": 1}, "sent"), (4, 6, 3, {}, "received")),
     r"\s*bytes +[Bb]ytes( +bytes){2} +secs\. +(?P<unit>per sec)": ((6, 10, 5, {"request_bytes": 2, "response_bytes": 3}, None),),
 }  # fmt: skip
 

@@ -7,20 +7,15 @@ import re
 from collections.abc import Iterator
 
 from steelyard.importing.grids import read_separated, read_stacked
-from steelyard.importing.netperf_tests import COMMAND, UNITS, name_test
+from steelyard.importing.netperf_tests import COMMAND, LATENCIES, UNITS, name_test
 from steelyard.importing.text import Text
 from steelyard.importing.values import make, percentile
 from steelyard.model.foreign import ForeignValue
 
 TOOL = "netperf"
-MARKS = ("Throughput Units", "THROUGHPUT_UNITS", "Throughput Throughput", "Tran/s")
+MARKS = ("Throughput Units", "THROUGHPUT_UNITS", "Throughput Throughput", "Tran/s", "Microseconds Latency")
 TITLE = rf"(?:.* )?(?P<protocol>TCP|UDP|SCTP|OMNI) (?P<test>[\w|/ ]*?) *TEST (?:from|to)\b|{COMMAND}"
-LATENCIES = {
-    r"P?(?P<share>\d+)(?:TH_PERCENTILE)?_LATENCY(?:_MICROSECONDS)?": "p", r"MEAN_LATENCY(?:_MICROSECONDS)?": "mean",
-    r"MIN(?:IMUM)?_LATENCY(?:_MICROSECONDS)?": "least", r"MAX(?:IMUM)?_LATENCY(?:_MICROSECONDS)?": "greatest",
-    r"RT_LATENCY|ROUND_TRIP_LATENCY_USEC/TRAN": "as printed",
-}  # fmt: skip
-HEAD = r".*\bThroughput +Throughput\b|(?:[A-Z\d]\S* +)*Transaction(?: +[A-Z\d]\S*)*$"
+HEAD = r".*\bThroughput +Throughput\b|(?:[A-Z\d]\S* +)*(?:Transaction|\d+th)(?: +[A-Z\d]\S*)*$"
 CELLS = r"(?:.* )?(?P<THROUGHPUT>\S+) +(?P<THROUGHPUT_UNITS>(?:10\^\dbits|[KMG]Bytes|Trans)/s)\b| *[\d.]+(?: +[\d.]+)+$"
 NOTES = {"round_trip": "This is the time of a request and its response.", "call_time": "This is the time of one call."}
 
@@ -30,11 +25,14 @@ def read(text: Text) -> Iterator[ForeignValue]:
     for head, part in text.parts_or_whole(TITLE):
         kernel = name_test(head) if head else "omni"
         for row in _rows(part):
-            unit = UNITS[row["THROUGHPUT_UNITS"].partition("/")[0]]
+            unit = UNITS[row["THROUGHPUT_UNITS"].partition("/")[0]] if "THROUGHPUT_UNITS" in row else None
             sizes = filter(None, (re.fullmatch(r"(REQUEST|RESPONSE)_SIZE(?:_BYTES)?", name) for name in row))
             about = {f"{found[1].lower()}_bytes": int(row[found[0]]) for found in sizes}
-            rate, time = ("rate", "round_trip") if unit == "/s" else ("bandwidth", "call_time")
-            yield make(f"netperf.{kernel}", kernel, rate, row["THROUGHPUT"], unit, "mean", about)
+            rate, time = ("rate", "round_trip") if unit == "/s" or kernel.endswith("rr") else ("bandwidth", "call_time")
+            if unit:
+                yield make(f"netperf.{kernel}", kernel, rate, row["THROUGHPUT"], unit, "mean", about)
+            elif "THROUGHPUT" in row:
+                part.problems.append(f"the throughput {row['THROUGHPUT']} of {kernel} has no unit")
             for pattern, statistic in LATENCIES.items():
                 for found in filter(None, (re.fullmatch(pattern, name) for name in row)):
                     share = percentile(found["share"]) if statistic == "p" else statistic

@@ -37,7 +37,10 @@ def read(text: Text) -> Iterator[ForeignValue]:
         sections = list(part.parts(r"\s*# Datatype: MPI_(\w+)"))
         for kind, section in sections if len(sections) > 1 else [(None, part)]:
             about = {"datatype": kind[1], **given} if kind else given
-            for rows in section.tables(TABLE, gap=True, skip=OTHER_LINES):
+            for again, rows in enumerate(section.tables(TABLE, gap=True, skip=OTHER_LINES)):
+                if again:  # of another test or run, whose heading the page leaves out
+                    part.problems.append(f"line {rows[0].line}: its table has no heading of a test of its own")
+                    continue
                 if "Size" not in rows[0] and "barrier" not in meaning.kernel:
                     part.problems.append(f"line {rows[0].line}: its table has no sizes")
                     continue

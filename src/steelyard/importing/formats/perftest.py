@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from steelyard.importing.operations import read_rows
-from steelyard.importing.perftest_tests import COMMAND, HEAD, describe_test
+from steelyard.importing.perftest_tests import COMMAND, HEAD, describe_test, find_ends, split_sides
 from steelyard.importing.text import OTHER_LINES, Row, Text
 from steelyard.importing.values import Column
 from steelyard.model.foreign import ForeignValue
@@ -27,13 +27,21 @@ COLUMNS: dict[str, Column] = {
 
 
 def read(text: Text) -> Iterator[ForeignValue]:
-    """Yields the values of each size. A row that both server and client print counts once."""
+    """Yields the values of each size. What both ends print counts once: the same row, or a run with their addresses."""
     spaced = text.rewrite(r"(#bytes|\biterations|\]) ", r"\1  ")
+    printed = dict[object, list[ForeignValue]]()
     for head, whole in spaced.parts_or_whole(HEAD):
         for part in [whole] if head else whole.runs(rf".*{COMMAND}"):
             meaning, given = describe_test(head, part)
-            for row, _ in groupby(_read_tables(part)):
-                yield from read_rows(part, [row], meaning, COLUMNS, given, message_bytes="bytes", service_level="#sl")
+            by_other = printed.setdefault(find_ends(part), [])
+            for side, own in split_sides(part):
+                about = {**given, "side": side}
+                for row, _ in groupby(_read_tables(own)):
+                    values = [
+                        *read_rows(part, [row], meaning, COLUMNS, about, message_bytes="bytes", service_level="#sl")
+                    ]
+                    yield from (value for value in values if value not in by_other)
+                    by_other += values
 
 
 def _read_tables(part: Text) -> Iterator[Row]:
