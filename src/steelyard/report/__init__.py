@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from steelyard.report.drawing import Drawn
+    from steelyard.report.pages import Page
     from steelyard.report.sides_of_report import ReportSides
 
 _HERE = Path(__file__).parent
@@ -45,10 +46,12 @@ def render(evaluation: Evaluation | None, sides: "ReportSides | None" = None) ->
     from steelyard.second_process import SecondProcess
 
     with uncollected():
-        draw = functools.partial(_draw, evaluation, sides)
-        finish = SecondProcess(draw).result if sides and len(sides.sides) > MANY_SIDES else draw
-        whole = pages.pages(evaluation, sides)
-        benchmarks = tuple(benchmark.data(evaluation, *each) for each in finish()) if evaluation else ()
+        work = functools.partial(_make_apart, evaluation, sides)
+        finish = SecondProcess(work).result if sides and len(sides.sides) > MANY_SIDES else work
+        compared = pages.make(evaluation, sides, compares=True)
+        others, figures = finish()
+        whole = pages.in_order((*others, *compared))
+        benchmarks = tuple(benchmark.data(evaluation, *each) for each in figures) if evaluation else ()
     drawn = any(page.drawn for page in whole) or any(f for page in benchmarks for f in page.figures if not f.error)
     return fill(
         _HERE / "layout.html",
@@ -65,16 +68,23 @@ def render(evaluation: Evaluation | None, sides: "ReportSides | None" = None) ->
     )
 
 
-def _draw(evaluation: Evaluation | None, sides: "ReportSides | None") -> list[tuple[str, tuple["Drawn", ...]]]:
-    """Returns the figures of each benchmark of the run, by its name, in the order of the report. They are picklable."""
+def _make_apart(
+    evaluation: Evaluation | None, sides: "ReportSides | None"
+) -> tuple[list["Page"], list[tuple[str, tuple["Drawn", ...]]]]:
+    """Returns what needs no comparison of all cases: pages, and the name and the figures of each benchmark in its order.
+
+    All of it is picklable.
+    """
+    from steelyard.report import pages
     from steelyard.report.names import grouped
     from steelyard.report.pages import benchmark
 
+    others = pages.make(evaluation, sides, compares=False)
     if not evaluation:
-        return []
+        return others, []
     joined = sides.figures if sides else None
     names = [name for group in grouped(evaluation.benchmarks).values() for name in group]
-    return [(name, benchmark.figures(evaluation, name, joined)) for name in names]
+    return others, [(name, benchmark.figures(evaluation, name, joined)) for name in names]
 
 
 def fill(template: Path, drawn: bool, **data: Any) -> str:
