@@ -58,7 +58,7 @@ class Text:
     problems: list[str] = field(default_factory=list)
     cut: bool = False
     others: re.Pattern[str] | None = None
-    files: Mapping[int, str] = field(default_factory=dict)
+    files: Mapping[int, str] = field(default_factory=dict, kw_only=True)
 
     @classmethod
     def of(cls, content: str) -> "Text":
