@@ -359,7 +359,7 @@ def test_a_pingpong_of_four_ranks_has_the_rates_of_two_pairs() -> None:
 def test_a_second_table_of_osu_without_a_heading_is_refused() -> None:
     found = read(f"{LATENCY}8 1.50\n\n# Size      Bandwidth (MB/s)\n8 21.30\n", osu)
     assert by_size(found) == {8: pytest.approx(1.50e-6)}
-    assert "no heading of a test of its own" in found.problems[0]
+    assert "no heading names the test of this table" in found.problems[0]
 
 
 def test_the_places_of_osu_buffers_may_stand_in_parentheses() -> None:

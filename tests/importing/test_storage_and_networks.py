@@ -489,7 +489,7 @@ Microseconds Latency      Latency
     assert {v.statistic: v.value for v in found.values} == pytest.approx(
         {"least": 31e-6, "median": 44e-6, "p99": 71e-6}
     )
-    assert "the throughput 21500.40 of udp_rr has no unit" in found.problems[0]
+    assert "udp_rr: the throughput 21500.40 has no unit" in found.problems[0]
 
 
 def test_hosts_of_mininet_are_labels() -> None:
@@ -505,4 +505,4 @@ def test_the_loss_of_iperf3_is_that_of_its_counts(share: str, loss: float | None
 """
     found = read(text)
     assert [v.value for v in found.values if v.metric == "loss"] == ([] if loss is None else [pytest.approx(loss)])
-    assert ("396/400 datagrams are not 12 %" in " ".join(found.problems)) == (loss is None)
+    assert ("396/400 lost datagrams are not 12 %" in " ".join(found.problems)) == (loss is None)

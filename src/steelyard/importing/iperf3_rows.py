@@ -48,5 +48,5 @@ def find_loss(counts: str, share: str) -> float:
     lost, slash, sent = counts.partition("/")
     percent = number(share.strip("(%)"))
     counted = 100 * number(lost) / number(sent) if slash and number(sent) else percent
-    expect_near(percent, counted, 0.06 * counted + 0.006, f"{counts} datagrams are not {percent:g} %")
+    expect_near(percent, counted, 0.06 * counted + 0.006, f"{counts} lost datagrams are not {percent:g} %")
     return counted if "e+" in share else percent

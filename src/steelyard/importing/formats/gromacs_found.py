@@ -1,4 +1,4 @@
-"""Lines that grep found in the logs of GROMACS 4.6 to 2025. Two numbers are ns/day and hour/ns if their product is 24.
+"""Lines that grep found in logs of GROMACS 4.6 to 2025. They are read only if ns/day times hour/ns is 24.
 
 https://www.gromacs.org
 """

@@ -32,7 +32,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
             if unit:
                 yield make(f"netperf.{kernel}", kernel, rate, row["THROUGHPUT"], unit, "mean", about)
             elif "THROUGHPUT" in row:
-                part.problems.append(f"the throughput {row['THROUGHPUT']} of {kernel} has no unit")
+                part.problems.append(f"{kernel}: the throughput {row['THROUGHPUT']} has no unit")
             for pattern, statistic in LATENCIES.items():
                 for found in filter(None, (re.fullmatch(pattern, name) for name in row)):
                     share = percentile(found["share"]) if statistic == "p" else statistic

@@ -39,7 +39,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
             about = {"datatype": kind[1], **given} if kind else given
             for again, rows in enumerate(section.tables(TABLE, gap=True, skip=OTHER_LINES)):
                 if again:  # of another test or run, whose heading the page leaves out
-                    part.problems.append(f"line {rows[0].line}: its table has no heading of a test of its own")
+                    part.problems.append(f"line {rows[0].line}: no heading names the test of this table")
                     continue
                 if "Size" not in rows[0] and "barrier" not in meaning.kernel:
                     part.problems.append(f"line {rows[0].line}: its table has no sizes")
