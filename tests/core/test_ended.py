@@ -157,7 +157,7 @@ def test_nothing_that_a_command_has_started_is_left(
 @pytest.mark.wings
 @pytest.mark.parametrize("command", ["watch", "trace"])
 def test_a_daemon_that_a_command_leaves_is_its_users(tmp_path: Path, command: str) -> None:
-    (tmp_path / "family").write_text(f"#!/bin/sh\ncd {tmp_path}\nsetsid sleep 20 &\nexit 0\n")
+    (tmp_path / "family").write_text(f"#!/bin/sh\ncd {tmp_path}\nsetsid sleep 300 &\nexit 0\n")
     (tmp_path / "family").chmod(0o755)
     quiet = subprocess.DEVNULL
     subprocess.run([STEELYARD, *COMMANDS[command]], cwd=tmp_path, stdout=quiet, stderr=quiet, check=False)
