@@ -7,10 +7,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from patience import still
 from steelyard.records import all_runs, read
 
 # Some minutes, of which a second is waited for.
@@ -71,7 +73,7 @@ def test_a_signal_ends_a_run_in_good_order(
     run = read(all_runs(tmp_path / "runs")[0])
     assert run.records
     assert all(record.samples for record in run.records), "the case that was broken off is not kept"
-    assert not running(tmp_path)
+    assert not still(partial(running, tmp_path))
 
 
 def test_who_ignores_hangups_is_not_ended_by_them(tmp_path: Path) -> None:
@@ -146,9 +148,7 @@ def test_nothing_that_a_command_has_started_is_left(
         _, said = process.communicate(timeout=60)
         assert process.returncode in (128 + number, -number), said
         assert "Traceback" not in said
-        until = time.monotonic() + 5
-        while (left := running(folder)) and time.monotonic() < until:
-            time.sleep(0.05)
+        left = still(partial(running, folder), 5)
         assert not left, [Path(f"/proc/{each}/cmdline").read_bytes() for each in left]
         if number != signal.SIGKILL:
             assert list(temporary.iterdir()) == []

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from cluster import Cluster
 
+from patience import still
 from steelyard import records
 
 pytestmark = pytest.mark.hosts
@@ -165,8 +166,11 @@ def test_a_lost_rank_ends_in_a_clear_record_within_the_limit(
     assert f"Rank 3 on host4 {'(process' if word == 'died' else word}" in (failed[0].error or "")
     # The run went on with another start.
     assert any(r.error is None for r in run_.records[run_.records.index(failed[0]) + 1 :])
-    left = [c for host in four_hosts.hosts for c in four_hosts.processes(host).values() if "network.pingpong" in c]
-    assert not left
+
+    def pingpongs() -> list[str]:
+        return [c for host in four_hosts.hosts for c in four_hosts.processes(host).values() if "network.pingpong" in c]
+
+    assert not still(pingpongs)
 
 
 def _wait_for_rank(cluster: Cluster, host: str) -> int:
