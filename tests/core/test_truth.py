@@ -149,7 +149,7 @@ def test_of_twenty_pairs_of_equal_runs_at_most_one_is_called_different(tmp_path:
 @pytest.mark.alone
 def test_five_percent_of_extra_work_are_found_in_nine_of_ten_pairs(tmp_path: Path) -> None:
     a, b = run_once(tmp_path), run_once(tmp_path, "--set", "plant=work:0.05")
-    # Simulated, where pairs scatter by 3 % and a neighbour hits one in five, it is found in 99.8 of 100 pairs with the usual rounds.
+    # Simulated, where pairs scatter by 3 % and a neighbour hits one in five, it is found in 99.8 of 100 pairs.
     found = [in_turn(tmp_path, a, b, seed, ROUNDS) for seed in range(10)]
     right = sum(call == "SLOWER" for call, _ in found)
     said = f"5 % of extra work were found in {right} of 10 pairs; the median ratio is {median(r for _, r in found):.4f}"
