@@ -19,6 +19,7 @@ import pytest
 
 import builders
 from mpis import mpi, shadow
+from patience import still
 from steelyard import build
 from steelyard.errors import ProgramFailed
 from steelyard.launch.program import Program
@@ -192,11 +193,7 @@ def test_a_lost_rank_is_named_and_nothing_stays_behind(
         # MPICH's launcher kills all ranks before it has seen who died, and once in a hundred names one of its own victims.
         found, failure = lose_a_rank(here, ping, tool, how, limit)
     assert re.search(f"Rank 1 on .*{word}", failure)
-    for _ in range(600):
-        if not any(map(alive, found.values())):
-            break
-        time.sleep(0.1)
-    assert not any(map(alive, found.values()))
+    assert not still(lambda: any(map(alive, found.values())))
 
 
 @pytest.mark.long  # installs MPICH from PyPI

@@ -19,6 +19,7 @@ from statistics import median
 
 import pytest
 
+from patience import still
 from steelyard.command_line import cli
 from steelyard.compare import ROUNDS
 from steelyard.records import all_runs, read
@@ -89,13 +90,7 @@ def _wait_for_growth(runs: Path, count: int, process: subprocess.Popen[bytes]) -
 
 def _orphans(folder: Path) -> list[str]:
     """Returns the kernel programs that were started in this folder and still run after ten seconds."""
-    left: list[str] = []
-    for _ in range(100):
-        left = [p for p in os.listdir("/proc") if p.isdigit() and _is_kernel(p, folder)]
-        if not left:
-            break
-        time.sleep(0.1)
-    return left
+    return still(lambda: [p for p in os.listdir("/proc") if p.isdigit() and _is_kernel(p, folder)], 10)
 
 
 def _is_kernel(process: str, folder: Path) -> bool:

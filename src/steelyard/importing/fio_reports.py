@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from steelyard.importing.dates import read_date
 from steelyard.importing.text import Text
+from steelyard.importing.values import read_word, size
 
 JOB = (
     r"(?P<job>[^\s:][^:]*): \(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err=\s*(?P<error>\d+)"
@@ -26,8 +27,8 @@ _SETUP = (
     r"(?:<\S+> )?(?P<job>[^\s:][^:]*): \(g=(?P<group>\d+)\): rw=(?P<pattern>\w+)"
     r"(?:, bs=(?P<block>.*?)(?:, ioengine=(?P<engine>\w+))?(?:, iodepth=(?P<depth>\d+))?)?\s*$"
 )
+_UNITS = {"": "B", "K": "KiB", "M": "MiB", "G": "GiB"}
 _BLOCK = re.compile(r"(?P<number>\d+)(?:\.0+)?(?P<prefix>[kKmMgG]?)i?B?")
-_POWERS = {"": 0, "k": 1, "m": 2, "g": 3}
 
 
 def read_reports(text: Text) -> list[tuple[re.Match[str], Text]]:
@@ -78,11 +79,11 @@ def last_setup(setups: Setups, head: re.Match[str], line: int) -> Setup:
 def _block(printed: str) -> str | int:
     """Returns the bytes of a block, for which a K has 1024; as printed if fio chooses among several sizes."""
     sizes = re.split(r"[-/,]\s*", re.sub(r"\([RWT]\) ", "", printed.strip()))
-    amounts = [
-        match and int(match["number"]) << 10 * _POWERS[match["prefix"].lower()]
-        for match in map(_BLOCK.fullmatch, sizes)
-    ]
-    return amounts[0] if amounts[0] is not None and len(set(amounts)) == 1 else printed.strip()
+    amounts = {
+        match and size(f"{match['number']} {_UNITS[match['prefix'].upper()]}") for match in map(_BLOCK.fullmatch, sizes)
+    }
+    amount = amounts.pop()
+    return printed.strip() if amounts or amount is None else amount
 
 
 def find_text_jobs(text: Text) -> set[str]:
@@ -94,7 +95,7 @@ def find_options(content: dict[str, Any], job: dict[str, Any]) -> dict[str, str 
     """Returns the name of a job and its options, with those of all jobs."""
     options = {**content.get("global options", {}), **job.get("job options", {})}
     words = {ours: options[theirs] for theirs, ours in OPTIONS.items() if theirs in options}
-    about = {name: int(word) if word.isdecimal() else word for name, word in words.items()}
+    about = {name: read_word(word) for name, word in words.items()}
     if "bs" in options and "kb_base" not in options:
         about["block"] = _block(options["bs"])
     return {"job": job["jobname"], **about}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from steelyard.importing.text import Text
-from steelyard.importing.values import Given, size
+from steelyard.importing.values import Given, read_word, size
 
 COMMAND = r"[$#>+].*?\b(?:ior|IOR)\S*(?= +-)"  # at a prompt, or printed by a shell
 _LISTED = r"^\s*Command line(?: used)?\s*: *\S*\b(?:ior|IOR)\S*(.*)"
@@ -33,8 +33,8 @@ def find_parameters(part: Text, command: str) -> Given:
     sizes = {ours: size(pairs.get(theirs, "")) for ours, theirs in _SIZES.items()}
     order = order_of_ranks(pairs.get("ordering inter file", ""))
     options = find_flags(command) if words else _join(command.split())
-    numbers = {name: int(word) if word.isdecimal() else word for name, word in words.items()}
-    given: Given = {**numbers, **sizes, "order_of_ranks": order, "options": options}
+    listed = {name: read_word(word) for name, word in words.items()}
+    given: Given = {**listed, **sizes, "order_of_ranks": order, "options": options}
     return {name: word for name, word in given.items() if word is not None}
 
 

@@ -11,9 +11,8 @@ _SHORT = {  # the names of the programs
     "multi_threaded_latency": "latency_mt", "multi_process_latency": "latency_mp", "all_to_all": "alltoall",
     "_personalized_exchange": "", "alltoallw_latency": "alltoallw",
 }  # fmt: skip
-_PLACES = (
-    r"\bosu_[a-z_]+\b.*[\s(]([DHM]) ([DHM])(?= ?[^\w\s]|\s*$)"  # at the end of a command; version 7 prints no places
-)
+# Where the buffers are, at the end of a command; version 7 does not print it.
+_PLACES = r"\bosu_[a-z_]+\b.*[\s(]([DHM]) ([DHM])(?= ?[^\w\s]|\s*$)"
 _ONE_SIDED = ("put", "get", "accumulate", "fetch_and_op", "compare_and_swap")
 _SYNCHRONISATIONS = {"flush": "flush", "fence": "fence", "lock/unlock": "lock", "lock": "lock"}
 

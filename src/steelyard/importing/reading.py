@@ -146,13 +146,13 @@ def _read(module: ModuleType, forms: Sequence[tuple[Text, bool]], file: str) -> 
         readings.append(_read_form(module, form, once=once))
         if len(readings[-1].values) >= LONG and not readings[-1].problems:
             break
+    bare, once = forms[0]
     if not any(reading.values for reading in readings):
-        bare, once = forms[0]
         further = _further_forms(module, bare, refused=any(reading.problems for reading in readings))
         different = {form.lines: form for form in further if form.lines != bare.lines}
         readings += [_read_form(module, form, once=once) for form in different.values()]
-    if "\\n" in forms[0][0].whole:
-        readings.append(_read_strings(module, forms[0][0]))
+    if "\\n" in bare.whole:
+        readings.append(_read_strings(module, bare))
     most = max(len(reading.values) for reading in readings)
     equal = [reading for reading in readings if len(reading.values) == most]
     if not most:  # the reason why there is none
@@ -165,8 +165,9 @@ def _further_forms(module: ModuleType, bare: Text, *, refused: bool) -> list[Tex
     """Returns forms that are read only if the usual ones have no values: many tools write "#" before their headings."""
     further = [*(bare.uncommented(tight=tight).unquoted() for tight in (False, True)), bare.stripped()]
     found = bare.unfound()
-    apart = module.__name__.startswith("logs.") or len(set(found.files.values())) < 2  # only logs tell files apart
-    return [*further, found] if apart and not refused else further  # what was refused stays refused
+    # Formats other than logs would take the lines of several files for repetitions of one case.
+    mixed = len(set(found.files.values())) > 1 and not module.__name__.startswith("logs.")
+    return further if refused or mixed else [*further, found]
 
 
 def _read_strings(module: ModuleType, text: Text) -> Reading:

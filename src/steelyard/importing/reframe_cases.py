@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from steelyard.importing.values import has_direction, make_printed, spell
+from steelyard.importing.values import has_direction, make_printed, read_word, spell
 from steelyard.model import Better
 from steelyard.model.foreign import ForeignValue
 
@@ -35,7 +35,7 @@ def make_case(
     better: Better | None = None if below == above or has_direction(spell(unit)) else "higher" if below else "lower"
     given = re.findall(r"%([\w.]+)=(\S+)", match["parameters"])
     parameters = {
-        "environment": match["environment"], **{name: int(w) if w.isdecimal() else w for name, w in given},
+        "environment": match["environment"], **{name: read_word(word) for name, word in given},
         **{ours: int(counts[theirs]) for theirs, ours in COUNTS.items() if str(counts.get(theirs, "")).isdecimal()},
     }  # fmt: skip
     test = match["test"]

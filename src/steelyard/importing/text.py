@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -69,35 +69,34 @@ class Text:
     def unquoted(self) -> "Text":
         """Returns the text without the tags of HTML, the marks of quotes in a mail, and the ranks of a launcher."""
         bare = map(remove_markup, self.lines) if "</" in self.whole or "<br>" in self.whole else self.lines
-        lines = tuple(remove_labels(list(map(remove_margin, bare))))
-        return self if lines == self.lines else replace(self, lines=lines)
+        return self._having(remove_labels(list(map(remove_margin, bare))))
 
     def uncommented(self, *, tight: bool = False) -> "Text":
         """Returns the text without the marks of comments; with `tight` also of those without a blank, and of items of lists."""
-        lines = tuple(remove_comment(line, tight=tight) for line in self.lines)
-        return self if lines == self.lines else replace(self, lines=lines)
+        return self._having(remove_comment(line, tight=tight) for line in self.lines)
 
     def unfound(self) -> "Text":
         """Returns the text without the names of the files in which grep found its lines; `files` keeps them."""
         pairs = [split_found(line) for line in self.lines]
         files = {self.first + at: file for at, (file, _) in enumerate(pairs) if file}
-        lines = tuple(line for _, line in pairs)
-        return self if lines == self.lines else replace(self, lines=lines, files=files)
+        return replace(self, lines=tuple(line for _, line in pairs), files=files)
 
     def unwrapped(self) -> "Text":
         """Returns the text without the marks of strings, and without labels that nearly all lines have in common."""
-        lines = tuple(remove_wrapping(self.lines))
-        return self if lines == self.lines else replace(self, lines=lines)
+        return self._having(remove_wrapping(self.lines))
 
     def leveled(self) -> "Text":
         """Returns the text without the indentation that all lines of a block between lines without indentation have."""
-        lines = tuple(remove_indentation(self.lines))
-        return self if lines == self.lines else replace(self, lines=lines)
+        return self._having(remove_indentation(self.lines))
 
     def stripped(self) -> "Text":
         """Returns the text without any indentation, which pages and wikis add to some lines of an output."""
-        lines = tuple(line.lstrip() for line in self.lines)
-        return self if lines == self.lines else replace(self, lines=lines)
+        return self._having(line.lstrip() for line in self.lines)
+
+    def _having(self, lines: Iterable[str]) -> "Text":
+        """Returns the text with other lines; the text itself if they are the same."""
+        others = tuple(lines)
+        return self if others == self.lines else replace(self, lines=others)
 
     @cached_property
     def whole(self) -> str:

@@ -117,6 +117,11 @@ def size(printed: str) -> int | None:
     return int(exact) if exact.is_integer() and exact < 2**53 and (factor < 2**20 or "." not in word) else None
 
 
+def read_word(word: str) -> int | str:
+    """Returns a whole number, or any other word as it is."""
+    return int(word) if word.isdecimal() else word
+
+
 def make_name(words: str) -> str:
     """Returns words as the name of a kernel, a metric or a parameter: "ALL Reads" → "all_reads"."""
     return re.sub(r"\W+", "_", words.lower()).strip("_")

@@ -6,6 +6,7 @@ https://www.netlib.org/benchmark/hpl/
 import re
 from collections.abc import Iterator
 
+from steelyard.importing.linpack import CHECK, UNCHECKED, describe_system
 from steelyard.importing.text import Text
 from steelyard.importing.values import expect_solved, make, number
 from steelyard.model.foreign import ForeignValue
@@ -17,8 +18,6 @@ ROW = (
     r"\s*(?P<mixed>HPL_AI\s+)?(?P<variant>[WH][RC]\S+)\s+(?P<N>\d+)\s+(?P<NB>\d+)\s+(?P<P>\d+)\s+(?P<Q>\d+)"
     r"\s+(?P<time>\S+)\s+(?P<rate>\S+)(?P<more>.*)"
 )
-CHECK = r".*\.\.\.\.\s*(PASSED|FAILED)\b"
-UNCHECKED = "The output does not say that the residual was checked."
 
 
 def read(text: Text) -> Iterator[ForeignValue]:
@@ -35,8 +34,7 @@ def _values(row: re.Match[str], part: Text, refined: bool) -> list[ForeignValue]
     if "FAILED" in checks:
         raise ValueError(f"the check of the residual for N = {row['N']} failed")
     expect_solved(row["N"], row["time"], row["rate"])
-    given = {"N": int(row["N"]), "NB": int(row["NB"]), "ranks": int(row["P"]) * int(row["Q"])}
-    about = {**given, "grid": f"{row['P']}x{row['Q']}", "variant": row["variant"]}
+    about = {**describe_system(row), "variant": row["variant"]}
     benchmark = "hpl.mixed" if row["mixed"] or "HPLMXP" in part.whole else "application.hpl"
     note = "" if checks else UNCHECKED
     more = row["more"].split()[-1:] if refined and row["more"][-1:].isdigit() else []

@@ -5,6 +5,7 @@ https://hpl-mxp.org
 
 from collections.abc import Iterator
 
+from steelyard.importing.linpack import CHECK, UNCHECKED, describe_system
 from steelyard.importing.text import Text
 from steelyard.importing.values import expect_near, make, number
 from steelyard.model.foreign import ForeignValue
@@ -13,9 +14,7 @@ TOOL = "HPL-MxP"
 MARKS = ("HPL MxP Result", "HPL-MxP-NVIDIA")
 SIZE = r"\s*N = (?P<N>\d+), NB = (?P<NB>\d+), NPROW = (?P<P>\d+), NPCOL = (?P<Q>\d+)(, SLOPPY-TYPE = (?P<sloppy>\d+))?"
 SCORE = r"\s*(?P<lu>LU )?GFLOPS = (?P<rate>[^\s,]+), per GPU =\s*(?P<each>\S+)"
-CHECK = r".*\.\.\.\.\s*(PASSED|FAILED)\b"
 PRECISION = {"1": "fp8", "2": "fp16"}
-UNCHECKED = "The output does not say that the residual was checked."
 
 
 def read(text: Text) -> Iterator[ForeignValue]:
@@ -26,13 +25,12 @@ def read(text: Text) -> Iterator[ForeignValue]:
     for size, part in text.parts(SIZE):
         verdicts = {verdict for at, verdict in checks if last < at < part.first}
         last = part.first
-        given = {"N": int(size["N"]), "NB": int(size["NB"]), "ranks": int(size["P"]) * int(size["Q"])}
-        about = {**given, "grid": f"{size['P']}x{size['Q']}", "precision": PRECISION.get(size["sloppy"])}
+        about = {**describe_system(size), "precision": PRECISION.get(size["sloppy"])}
         for score, at in part.match(SCORE):
             with text.row(at):
                 if "FAILED" in verdicts:
                     raise ValueError(f"the check of the residual for N = {size['N']} failed")
-                each, rate = number(score["each"]) * given["ranks"], number(score["rate"])
+                each, rate = number(score["each"]) * int(size["P"]) * int(size["Q"]), number(score["rate"])
                 expect_near(each, rate, 1e-3 * rate, "the speed is not the sum of those of the GPUs")
                 kernel, note = "lu" if score["lu"] else "hpl", "" if verdicts else UNCHECKED
                 yield make("hpl.mixed", kernel, "flops", score["rate"], "Gflop/s", "one run", about, note=note)

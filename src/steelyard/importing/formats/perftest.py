@@ -37,9 +37,8 @@ def read(text: Text) -> Iterator[ForeignValue]:
             for side, own in split_sides(part):
                 about = {**given, "side": side}
                 for row, _ in groupby(_read_tables(own)):
-                    values = [
-                        *read_rows(part, [row], meaning, COLUMNS, about, message_bytes="bytes", service_level="#sl")
-                    ]
+                    found = read_rows(part, [row], meaning, COLUMNS, about, message_bytes="bytes", service_level="#sl")
+                    values = list(found)
                     yield from (value for value in values if value not in by_other)
                     by_other += values
 

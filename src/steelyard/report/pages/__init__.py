@@ -47,7 +47,7 @@ class Page:
 
 def pages(evaluation: Evaluation | None, sides: ReportSides | None = None) -> tuple[Page, ...]:
     """Returns the pages that the run and its sides have something for, in their order."""
-    return in_order(page for compares in (False, True) for page in make(evaluation, sides, compares))
+    return in_order([*make(evaluation, sides, compares=False), *make(evaluation, sides, compares=True)])
 
 
 def make(evaluation: Evaluation | None, sides: ReportSides | None, compares: bool) -> list[Page]:
