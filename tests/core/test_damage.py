@@ -312,6 +312,7 @@ def hides_no_other(runs: Path, healthy: Evaluation, capsys: pytest.CaptureFixtur
     assert counted["healthy"] == len(metric_rows(healthy))
 
 
+@pytest.mark.timeout(120)  # before an endless file fills the memory
 @pytest.mark.parametrize("name", ["run.json", "records.jsonl"])
 @pytest.mark.parametrize("kind", STRANGE)
 def test_what_is_no_file_is_neither_waited_for_nor_read_without_end(
@@ -337,6 +338,7 @@ def test_a_run_json_of_other_content_is_refused(content: bytes, run: Path, capsy
         assert "run.json is not of the expected form" in capsys.readouterr().err
 
 
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("kind", ["link", "pipe"])
 def test_a_report_goes_nowhere_else_than_into_the_run(
     kind: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
