@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from steelyard import findings, records
 from steelyard.evaluation import energy, evaluation_cache, foreign_results
@@ -18,6 +19,7 @@ from steelyard.records.power import read as read_power
 from steelyard.statistics.results.ranges import Paces, paces_lost
 from steelyard.statistics.results.result import results
 from steelyard.statistics.validity.condition import find_condition
+from steelyard.statistics.validity.pace import slowdown
 from steelyard.statistics.validity.verdict import judge_again
 
 NO_POWER = Power()
@@ -56,15 +58,21 @@ def evaluate_run(
     best = best or best_pace.learned(run)
     run = replace(run, machine=add_limits(run.machine, run.records))
     condition = find_condition(run.records, map(best.shares, run.records))
-    paces = Paces(
-        losses=lambda record: paces_lost(best.shares(record)),
-        slowest=paces_lost(run.shown.slowest),
-        virtual=is_virtual(run.machine),
-    )
+    paces = paces_of(best, run.shown.slowest, is_virtual(run.machine))
     measured = results(run.records, benchmarks, paces, condition.causes)
     with_energy, extended = energy.add_energy(measured, benchmarks, power)
     return findings.judge(
         Evaluation(run=run, benchmarks=extended, results=with_energy, findings=(), power=power, condition=condition)
+    )
+
+
+def paces_of(best: Best, slowest: Mapping[str, float] = MappingProxyType({}), virtual: bool = False) -> Paces:
+    """Returns the paces of a machine, with those of its slowest earlier run, and whether other guests may share it."""
+    return Paces(
+        losses=lambda record: paces_lost(best.shares(record)),
+        slowdown=lambda record: slowdown(record, best.bounds_of(record)),
+        slowest=paces_lost(slowest),
+        virtual=virtual,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from steelyard.machine.cgroups import Allowance, read_allowance
+from steelyard.machine.core_kinds import read_core_kinds
 from steelyard.machine.cpulist import format_cpu_list
 from steelyard.machine.devices import find_devices
 from steelyard.machine.files import KernelFiles, kibibytes
@@ -64,6 +65,7 @@ def describe(root: Path = Path("/"), system_file: Path | None = None, whole: boo
             "libraries and OpenCL devices."
         )
     host = _host(files)
+    cpus = _cpus(files, topology, allowance)
     machine = Machine(
         system=(given and given.name) or _product(files) or host,
         host=host,
@@ -73,7 +75,8 @@ def describe(root: Path = Path("/"), system_file: Path | None = None, whole: boo
         cores=topology.cores,
         nodes=topology.nodes,
         caches=topology.caches,
-        cpus=_cpus(files, topology, allowance),
+        cpus=cpus,
+        core_kinds=read_core_kinds(files, cpus),
         cpu_quota=allowance.cpu_quota,
         memory=memory,
         memory_available=available,

@@ -279,3 +279,4 @@ class Machine:
     equipment: Equipment = Equipment()
     cluster: Cluster = Cluster()  # given by a system file
     networks: tuple[Network, ...] = ()  # of the hosts of a run, or of this machine; empty: not described
+    core_kinds: tuple[tuple[int, ...], ...] = ()  # the processors of each kind of core; empty: all are of one kind

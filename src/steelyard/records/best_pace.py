@@ -1,4 +1,4 @@
-"""The best pace of a machine: updated by every record, and kept from run to run.
+"""The undisturbed pace of a machine: learned from every reading, and kept from run to run.
 
 A load that lasts for a whole case or run is visible only in comparison with the pace at another time.
 """
@@ -13,49 +13,62 @@ from functools import lru_cache
 from pathlib import Path
 from typing import cast
 
+from steelyard.errors import UsageError
 from steelyard.model import UNCHANGED, Machine, Parameters, Record, Run, Shown
 from steelyard.model.observed import Kind
+from steelyard.plan import cpus_of
 from steelyard.records.writing import write_whole
-from steelyard.statistics.validity.pace import MEASURES, THIRD, UNBOUNDED, Bounds, Measure, typicals
+from steelyard.statistics.samples.plateau import Levels
+from steelyard.statistics.validity.pace import MEASURES, UNBOUNDED, Bounds, Measure, is_cached, readings_of, typicals
 
 KEPT_RUNS, KEPT_DAYS = 20, 90  # only the latest, since firmware, cooling and hosts change
+FORMAT = 2  # of the file, and the rule behind it; the first kept the third best median, which grows with the number of readings
+# An earlier plateau does not count if this run contradicts it: of at least MANY readings fewer than REACHED reach it, and yet
+# their plateau is so NEAR that no other load explains it: another thread on the core takes a fifth or more.
+MANY, REACHED, NEAR = 100, 0.005, 0.85
+OF_MEMORY: frozenset[Kind] = frozenset({"stream", "chase"})
 
 _Case = tuple[str, ...]  # see `_case`
 
 # Parameters that decide between which ranks messages go, and by which way.
+PLACED = ("threads", "ranks", "ranks_per_node", "pinning", "placement")  # what decides on the processors of a case
 BETWEEN = ("mpi", "ranks", "transport", "placement", "ranks_per_node", "mapping", "partner")
 OF_VARIANT = "variant:"
+MIXED = "+"  # between the kinds of core of a case
 
 
 class Best:
-    """The best pace of each kind for each kind of case, from earlier runs and from the records of this one."""
+    """The undisturbed pace of each kind for each kind of case: the plateau of all readings of this run, or of an earlier run.
 
-    def __init__(self, earlier: Mapping[str, float]) -> None:
+    On a `machine` with several kinds of cores or several memory nodes, each kind and each node has its own.
+    """
+
+    def __init__(self, earlier: Mapping[str, float], machine: Machine | None = None) -> None:
         self._earlier = dict(earlier)
-        self._now: dict[str, list[float]] = {}  # the leading medians of each key
+        self._places = Places(machine)
+        self._levels: dict[str, Levels] = {}
+        self._plateaus: dict[str, float | None] = {}  # of the levels, until they change
         self._read: dict[tuple[int, int, int], tuple[_Case, dict[Kind, float]]] = {}  # the medians of each record
-        self._bounds: dict[_Case, Bounds] = {}  # they follow from the paces
+        self._bounds: dict[_Case, Bounds] = {}  # they follow from the plateaus
 
     def learn(self, record: Record) -> dict[Kind, float]:
-        """Adds the readings beside the samples of a record and returns them; {} if threads shared processors by turns."""
+        """Adds the readings beside a record and returns their medians; {} if threads shared processors by turns."""
         if record.surroundings.oversubscribed:
             return {}
-        case, read = _case(record.benchmark, record.kernel, record.parameters), typicals(record)
+        case, read = self._case_of(record), typicals(record)
         self._read[record.launch, record.case, record.attempt] = case, read
-        keys = _keys(case)
-        for kind, pace in read.items():
-            paces, measure = self._now.get(keys[kind], []), MEASURES[kind]
-            if len(paces) == THIRD and measure.best((pace, paces[-1])) == paces[-1]:
-                continue  # as for most records
-            leading = measure.leading((*paces, pace))
-            if leading != paces:
-                self._now[keys[kind]] = leading
+        for kind, key in _keys(case).items():
+            if self._levels.setdefault(key, Levels()).add(readings_of(record, kind)):
+                self._plateaus.pop(key, None)
                 self._bounds.clear()
         return read
 
     def bounds(self, benchmark: str, kernel: str, parameters: Parameters) -> Bounds:
         """Returns the bounds for a case whose `parameters` include its toolchain."""
-        return self._bounds_of(_case(benchmark, kernel, parameters))
+        return self._bounds_of(_case(benchmark, kernel, parameters, self._places.of(parameters)))
+
+    def _case_of(self, record: Record) -> _Case:
+        return _case(record.benchmark, record.kernel, record.parameters, self._places.of(record.parameters))
 
     def _bounds_of(self, case: _Case) -> Bounds:
         if case not in self._bounds:
@@ -64,18 +77,24 @@ class Best:
         return self._bounds[case]
 
     def bounds_of(self, record: Record) -> Bounds:
-        """Returns the bounds for a record; no bounds if more threads than processors shared them by turns."""
+        """Returns the bounds for a record: those of the kinds of pace that its case depends on.
+
+        A case in private caches does not depend on the memory. Threads that shared processors by turns have no bounds.
+        """
         if record.surroundings.oversubscribed:
             return UNBOUNDED
-        return self.bounds(record.benchmark, record.kernel, record.parameters)
+        bounds = self._bounds_of(self._case_of(record))
+        if is_cached(record) and not OF_MEMORY.isdisjoint(bounds.best):
+            return Bounds({kind: best for kind, best in bounds.best.items() if kind not in OF_MEMORY})
+        return bounds
 
     def shares(self, record: Record) -> dict[Kind, float]:
-        """Returns the typical pace beside a learned record over the best, by kind; 1 is equally good."""
+        """Returns the typical pace beside a learned record over the plateau, by kind; 1 is equally good."""
         case, read = self._read.get((record.launch, record.case, record.attempt), (None, {}))
         return {} if case is None else self._shares(case, read)
 
     def slowest(self) -> dict[Kind, float]:
-        """Returns by kind the share of the best that all but a twentieth of the records reached."""
+        """Returns by kind the share of the plateau that all but a twentieth of the records reached."""
         shares: dict[Kind, list[float]] = {}
         for case, read in self._read.values():
             for kind, share in self._shares(case, read).items():
@@ -87,19 +106,43 @@ class Best:
         return {kind: MEASURES[kind].share(pace, best[kind]) for kind, pace in read.items() if kind in best}
 
     def all(self) -> dict[str, float]:
-        """Returns the best pace of each key in this run, without those of its variants: another run may call others so."""
-        return {key: leading[-1] for key, leading in self._now.items() if OF_VARIANT not in key}
+        """Returns the plateau of each key in this run, without those of its variants: another run may call others so."""
+        plateaus = ((key, self._plateau(key)) for key in self._levels if OF_VARIANT not in key)
+        return {key: plateau for key, plateau in plateaus if plateau is not None}
+
+    def _plateau(self, key: str) -> float | None:
+        if key not in self._levels:
+            return None
+        if key not in self._plateaus:
+            measure = _measure(key)
+            self._plateaus[key] = self._levels[key].plateau(measure.scatter, measure.higher)
+        return self._plateaus[key]
 
     def _best(self, kind: Kind, key: str) -> float | None:
-        candidates = self._now.get(key, [])[-1:]
-        if key in self._earlier:
-            candidates.append(self._earlier[key])
-        return MEASURES[kind].best(candidates) if candidates else None
+        """Returns the plateau of this run, or an earlier one that is better and that this run does not contradict."""
+        measure, now, earlier = MEASURES[kind], self._plateau(key), self._earlier.get(key)
+        if f"{MIXED}kind" in key:  # its readings come from cores of several kinds by turns: none is their full speed
+            return None
+        if now is None or earlier is None:
+            return earlier if now is None else now
+        best = measure.best((now, earlier))
+        levels = self._levels[key]
+        contradicted = (
+            levels.count >= MANY
+            and NEAR <= measure.share(now, earlier) < 1
+            and levels.share_from(earlier, measure.scatter, measure.higher) < REACHED
+        )
+        return now if contradicted else best
+
+
+def trusted(shown: Shown) -> Mapping[str, float]:
+    """Returns the earlier paces, without those that an older rule found."""
+    return shown.best if shown.rule == FORMAT else {}
 
 
 def learned(run: Run) -> Best:
-    """Returns the best pace of the machine before and during a run."""
-    best = Best(run.shown.best)
+    """Returns the undisturbed pace of the machine before and during a run."""
+    best = Best(trusted(run.shown), run.machine)
     for record in run.records:
         best.learn(record)
     return best
@@ -115,7 +158,7 @@ def load(machine: Machine) -> Shown:
             best[key] = _measure(key).best((best.get(key, value), value))
         for kind, share in slow.items():
             slowest[kind] = min(slowest.get(kind, 1.0), share)
-    return Shown(best, len(runs), runs[0][0] if runs else "", slowest)
+    return Shown(best, len(runs), runs[0][0] if runs else "", slowest, FORMAT)
 
 
 def save(machine: Machine, best: Best) -> None:
@@ -127,7 +170,7 @@ def save(machine: Machine, best: Best) -> None:
 
     now = datetime.now(UTC).isoformat(timespec="seconds"), paces, {str(k): share for k, share in best.slowest().items()}
     runs = [*_read_runs(file), now][-KEPT_RUNS:]
-    written = {"format": 1, "runs": [{"at": at, "best": shown, "slowest": slow} for at, shown, slow in runs]}
+    written = {"format": FORMAT, "runs": [{"at": at, "best": shown, "slowest": slow} for at, shown, slow in runs]}
     try:
         inside("pace")
         write_whole(file, json.dumps(written, indent=1))
@@ -139,7 +182,8 @@ def _read_runs(file: Path) -> list[tuple[str, dict[str, float], dict[str, float]
     """Returns the time, the best and the slowest paces of each run in the file; [] if it cannot be read."""
     oldest = datetime.now(UTC) - timedelta(days=KEPT_DAYS)
     try:
-        runs = json.loads(file.read_text(encoding="utf-8"))["runs"]
+        given = json.loads(file.read_text(encoding="utf-8"))
+        runs = given["runs"] if given["format"] == FORMAT else []
         return [
             (
                 str(r["at"]),
@@ -169,21 +213,56 @@ def _file(machine: Machine) -> Path:
     return cache() / "pace" / (hashlib.sha256(repr(identity).encode()).hexdigest()[:16] + ".json")
 
 
-def _case(benchmark: str, kernel: str, parameters: Parameters) -> _Case:
-    """Returns the key of a best pace: the toolchain, the computation, its number of workers, and the way of messages."""
+class Places:
+    """The kinds of cores and the memory nodes that a case uses, as words; "" on a machine with one of each."""
+
+    def __init__(self, machine: Machine | None) -> None:
+        self._machine = machine
+        kinds = machine.core_kinds if machine else ()
+        self._kinds = {cpu: f"kind{number}" for number, cpus in enumerate(kinds) for cpu in cpus}
+        nodes = {cpu: f"node{core.node}" for core in (machine.cores if machine else ()) for cpu in core.cpus}
+        self._nodes = nodes if len(set(nodes.values())) > 1 else {}
+        self._known: dict[tuple[object, ...], tuple[str, str]] = {}
+
+    def of(self, parameters: Parameters) -> tuple[str, str]:
+        """Returns the word of the kinds of cores, and that of the memory nodes."""
+        if self._machine is None or not (self._kinds or self._nodes):
+            return "", ""
+        key = tuple(parameters.get(name) for name in PLACED)
+        if key not in self._known:
+            try:
+                cpus = cpus_of(self._machine, parameters) or self._machine.cpus
+            except UsageError:  # of a record that was measured elsewhere
+                cpus = self._machine.cpus
+            self._known[key] = _joined(self._kinds, cpus), _joined(self._nodes, cpus)
+        return self._known[key]
+
+
+def _joined(words: Mapping[int, str], cpus: Sequence[int]) -> str:
+    return MIXED.join(sorted({words[cpu] for cpu in cpus if cpu in words}))
+
+
+def _case(benchmark: str, kernel: str, parameters: Parameters, places: tuple[str, str]) -> _Case:
+    """Returns the key of a pace: the toolchain, the computation, its number of workers, its places, and the way of messages."""
     count = parameters.get("ranks", parameters.get("threads", 1))
     between = [str(parameters.get(name, "")) for name in BETWEEN]
     if (variant := parameters.get("variant", UNCHANGED)) != UNCHANGED:
         between.append(f"{OF_VARIANT}{variant}")
-    return (str(parameters.get("toolchain", "")), benchmark, kernel, str(count), *between)
+    return (str(parameters.get("toolchain", "")), benchmark, kernel, str(count), *places, *between)
 
 
 @lru_cache(maxsize=10_000)
 def _keys(case: _Case) -> Mapping[Kind, str]:
     """Returns the key of each kind. The core clock depends on computation and number of workers, messages on their way."""
-    toolchain, benchmark, kernel, count, *between = case
-    words: Mapping[Kind, Sequence[str]] = {"core_clock": (benchmark, kernel, count), "exchange": between}
-    return {kind: " ".join((kind, toolchain, *words.get(kind, ()))) for kind in MEASURES}
+    toolchain, benchmark, kernel, count, cores, nodes, *between = case
+    words: Mapping[Kind, Sequence[str]] = {
+        "core_clock": (benchmark, kernel, count, *filter(None, (cores,))),
+        "issued": tuple(filter(None, (cores,))),
+        "stream": tuple(filter(None, (nodes,))),
+        "chase": tuple(filter(None, (nodes,))),
+        "exchange": between,
+    }
+    return {kind: " ".join((kind, toolchain, *words[kind])) for kind in MEASURES}
 
 
 def _measure(key: str) -> Measure:

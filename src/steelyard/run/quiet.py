@@ -12,6 +12,7 @@ from steelyard.model import Machine, Shown
 from steelyard.model.observed import Kind, Looks
 from steelyard.model.plain import from_plain
 from steelyard.records.best_pace import Best
+from steelyard.statistics.samples.plateau import Levels
 from steelyard.statistics.validity.observations import numbers
 from steelyard.statistics.validity.pace import MEASURES
 from steelyard.units import duration, percent
@@ -74,10 +75,12 @@ def _share(looks: Looks, earlier: Mapping[Kind, float]) -> float | None:
     for kind in KINDS:
         readings = numbers(looks.of(kind))
         measure = MEASURES[kind]
-        leading = measure.leading(readings[readings > 0].tolist())
-        if not leading:
+        levels = Levels()
+        levels.add(readings.tolist())
+        plateau = levels.plateau(measure.scatter, measure.higher)
+        if plateau is None:
             continue
-        best = measure.best((leading[-1], earlier.get(kind, leading[-1])))
+        best = measure.best((plateau, earlier.get(kind, plateau)))
         holds = measure.holds(readings, measure.bound(best))
         inside = holds if inside is None else inside & holds
     return None if inside is None else float(inside.mean())

@@ -72,7 +72,7 @@ def start(
         budget=request.budget,
         length=length.measuring(plan, free, request.budget),
         site=here.site,
-        best=Best(best.best),
+        best=Best(best_pace.trusted(best), here.machine),
         patience=Patience(),
     )
     with recorded(sensing, folder.path, screen, afresh=True):
@@ -177,7 +177,7 @@ def go_on(
         done=done,
         length=seconds,
         site=here.site,
-        best=Best(run.shown.best),
+        best=Best(best_pace.trusted(run.shown), run.machine),
         patience=Patience(),
         earlier=run.records,
     )

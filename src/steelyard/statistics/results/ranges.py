@@ -41,10 +41,12 @@ class Paces:
     """The paces of a machine. `losses(record)`: log(best of the machine / pace beside the record), of each kind; 0 if it is
     unknown or within the bound of an undisturbed reading.
 
+    `slowdown(record)`: the greatest factor by which the pace beside the record explains a longer time.
     `slowest` has the greatest loss of each kind in earlier runs. `virtual`: other guests may share the machine.
     """
 
     losses: Callable[[Record], Array]
+    slowdown: Callable[[Record], float]
     slowest: Array
     virtual: bool
 
@@ -55,7 +57,12 @@ def paces_lost(shares: Mapping[Kind, float] | Mapping[str, float]) -> Array:
     return np.array([-math.log(share) if 0 < share < 1 - loss else 0.0 for share, loss in read])
 
 
-UNKNOWN_PACES = Paces(losses=lambda record: np.zeros(len(MEASURES)), slowest=np.zeros(len(MEASURES)), virtual=False)
+UNKNOWN_PACES = Paces(
+    losses=lambda record: np.zeros(len(MEASURES)),
+    slowdown=lambda record: math.inf,
+    slowest=np.zeros(len(MEASURES)),
+    virtual=False,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,9 +26,13 @@ from steelyard.units import percent
 SETTLED_WIDTH = 0.07
 # A disturbed launch may be below the interval by this share: disturbances do not make a program faster.
 FASTER = 0.05
+# Best samples of two launches of a program hardly differ by more, unless other work slowed one of them all the time.
+APART = 0.2
 HARDLY_FASTER = 0.1  # share of the time by which another run may be faster than an undisturbed one
 WIDEST = 20  # largest ratio of the ends of a range; a wider one tells nobody anything
 SAMPLES_FOR_SCATTER = 5  # fewer do not show it
+# Kinds of evidence of lost time: how much of it a sample lost, no reading of the pace says.
+TIME_LOST = ("competing load", "steal", "throttled", "page faults", "oversubscribed", "interrupts")
 
 
 def results(
@@ -51,7 +55,7 @@ def results(
     all_results = []
     for (members, used, verdict), expected in zip(believed_of, _expect(cases.values(), paces), strict=True):
         spread = over_runs(combined([next(summaries) for _ in used])) if used else None
-        settled = _add_doubt(members, used, spread, verdict)
+        settled = _add_doubt(members, used, spread, verdict, paces)
         result = _result(members, used, spread, settled, benchmarks[members[0].benchmark], expected)
         if result.verdict.level != "INVALID" and name_disturbance(result.verdict) in causes:
             result = replace(result, expected=True)
@@ -163,9 +167,17 @@ def judge_case(records: Sequence[Record]) -> tuple[list[Record], Spread | None, 
     return used, spread, _add_doubt(records, used, spread, verdict)
 
 
-def _add_doubt(records: Sequence[Record], used: Sequence[Record], spread: Spread | None, verdict: Verdict) -> Verdict:
+def _add_doubt(
+    records: Sequence[Record],
+    used: Sequence[Record],
+    spread: Spread | None,
+    verdict: Verdict,
+    paces: Paces | None = None,
+) -> Verdict:
     """Returns the verdict, UNSETTLED instead of CLEAN if another run may give a different figure."""
-    doubt = _doubt(records, used, spread) if spread and verdict.level == "CLEAN" else None
+    doubt = None
+    if spread and verdict.level == "CLEAN":
+        doubt = _doubt(records, used, spread) or (_unexplained(records, paces) if paces else None)
     return Verdict("UNSETTLED", (doubt, *verdict.evidence)) if doubt else verdict
 
 
@@ -191,6 +203,28 @@ def _doubt(records: Sequence[Record], used: Sequence[Record], spread: Spread) ->
         text = f"a disturbed launch took {percent(faster)} less time than the interval, which no disturbance explains."
         return noted("launches differ", text, faster=faster)
     return None
+
+
+def _unexplained(records: Sequence[Record], paces: Paces) -> Evidence | None:
+    """Returns evidence of two launches whose best samples differ more than the pace beside them explains, or None.
+
+    Such launches had another state that no reading shows: the place of their memory, or the way of their messages.
+    """
+    launches = [r for r in _last_attempts(records) if r.verdict.level != "INVALID" and _are_possible(r.samples)]
+    launches = [r for r in launches if name_disturbance(r.verdict) not in TIME_LOST]
+    if len(launches) < 2:
+        return None
+    fastest = min(launches, key=lambda r: min(r.samples))
+    ratio, slowest = max(
+        ((min(r.samples) / min(fastest.samples) / paces.slowdown(r), r.launch) for r in launches), key=lambda pair: pair[0]
+    )
+    if ratio <= 1 + APART:
+        return None
+    text = (
+        f"the best sample of launch {slowest} took {percent(ratio - 1)} more time than that of launch {fastest.launch}, "
+        "beyond what the pace of the cores and the memory explains."
+    )
+    return noted("launches differ", text, apart=ratio - 1, launch=slowest)
 
 
 def _result(

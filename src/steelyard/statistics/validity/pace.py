@@ -22,23 +22,27 @@ from steelyard.units import percent
 
 Mask = NDArray[np.bool_]
 
-# Relative to the best that the machine has shown. What a core issues is read within 2 %, and another thread on it, even one
-# that leaves nearly all additions to us, slows other work by a fifth to a half; the clock follows heat and load. The memory's
-# stream scatters by 15 % where nobody else reads, its chase by 5 %.
-CLOCK_LOSS, ISSUE_LOSS, STREAM_LOSS, CHASE_LOSS, EXCHANGE_LOSS = 0.10, 0.05, 0.33, 0.12, 0.50
+# Relative to the plateau of the machine. What a core issues is read within 2 %, and another thread on it, even one that leaves
+# nearly all additions to us, slows other work by a fifth to a half; the clock follows heat and load. The memory's stream
+# scatters by 15 % where nobody else reads, its chase by 5 %.
+CLOCK_LOSS, ISSUE_LOSS, STREAM_LOSS, CHASE_LOSS, EXCHANGE_LOSS = 0.12, 0.05, 0.33, 0.08, 0.50
 HIT = 0.01  # of a sample, lost while its threads waited for a processor: half of the width that is usually asked of the interval
-THIRD = 3  # the third best reading counts, so that one or two faulty ones do not
+STRAY = 0.05  # share of the readings of a case: fewer beyond the bound may be wrong readings, and cannot move its median
+LISTED = 2 << 20  # bytes of an array from which the harness lists its pages (native/buffers.cpp)
 LEAST_KEPT = 6  # undisturbed samples that are needed, or all: fewer give no interval
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """One kind of pace: whether more is better, and the loss from the best at which a reading counts as disturbed."""
+    """One kind of pace: whether more is better, and the loss from the plateau at which a reading counts as disturbed.
+
+    `scatter` is half of the relative width of the plateau: how far undisturbed readings lie apart.
+    """
 
     kind: Kind
     higher: bool
     loss: float
-    brief: bool  # whether what lowers it comes and goes within milliseconds: then a lone reading within the bound is no evidence
+    scatter: float
     cause: str  # the kind of evidence that it is taken for
     words: str  # around a reading
     scale: float
@@ -49,10 +53,6 @@ class Measure:
 
     def best(self, readings: Iterable[float]) -> float:
         return (max if self.higher else min)(readings)
-
-    def leading(self, readings: Iterable[float]) -> list[float]:
-        """Returns the best readings; the last of them is the value that counts."""
-        return sorted(readings, reverse=self.higher)[:THIRD]
 
     def share(self, reading: float, best: float) -> float:
         """Returns the share of the best; 1 is equally good."""
@@ -71,15 +71,15 @@ class Measure:
 MEASURES = {
     m.kind: m
     for m in (
-        Measure(kind="core_clock", higher=True, loss=CLOCK_LOSS, brief=True, cause="core clock",
+        Measure(kind="core_clock", higher=True, loss=CLOCK_LOSS, scatter=0.015, cause="core clock",
                 words="the core ran at {}", scale=1e-9, unit="GHz"),
-        Measure(kind="issued", higher=True, loss=ISSUE_LOSS, brief=True, cause="shared core",
+        Measure(kind="issued", higher=True, loss=ISSUE_LOSS, scatter=0.02, cause="shared core",
                 words="the core issued {}", scale=1, unit="additions per cycle"),
-        Measure(kind="stream", higher=True, loss=STREAM_LOSS, brief=False, cause="shared memory",
+        Measure(kind="stream", higher=True, loss=STREAM_LOSS, scatter=0.06, cause="shared memory",
                 words="a read of the memory reached {}", scale=1e-9, unit="GB/s"),
-        Measure(kind="chase", higher=False, loss=CHASE_LOSS, brief=False, cause="shared memory",
+        Measure(kind="chase", higher=False, loss=CHASE_LOSS, scatter=0.04, cause="shared memory",
                 words="an access to the memory took {}", scale=1e9, unit="ns"),
-        Measure(kind="exchange", higher=False, loss=EXCHANGE_LOSS, brief=False, cause="slow messages",
+        Measure(kind="exchange", higher=False, loss=EXCHANGE_LOSS, scatter=0.1, cause="slow messages",
                 words="a message round trip took {}", scale=1e6, unit="µs"),
     )
 }
@@ -88,7 +88,7 @@ MEASURES = {
 
 @dataclass(frozen=True)
 class Bounds:
-    """The best reading of each kind of the machine for such a case (see `shown`); missing kinds have no bound."""
+    """The plateau of each kind of the machine for such a case; missing kinds have no bound."""
 
     best: Mapping[Kind, float]
 
@@ -122,6 +122,36 @@ def _median(column: Column, *ends: Number) -> float | None:
     if not positive:
         return None
     return float(positive[middle] if len(positive) % 2 else (positive[middle - 1] + positive[middle]) / 2)
+
+
+def readings_of(record: Record, kind: Kind) -> list[float]:
+    """Returns all readings of that kind beside the samples, before, after and while the case waited."""
+    samples, pace = record.surroundings.samples, record.surroundings.pace
+    columns = (samples.of(kind) or (), pace.looks.of(kind) or (), (pace.before.of(kind), pace.after.of(kind)))
+    return [reading for column in columns for reading in column if reading and 0 < reading < math.inf]
+
+
+def slowdown(record: Record, bounds: Bounds) -> float:
+    """Returns the greatest factor by which the pace beside a record explains a longer time; 1 if it was undisturbed.
+
+    It is that of the slowest tenth of the readings, of the kind that lost most.
+    """
+    shares = [1.0]
+    for kind, best in bounds.best.items():
+        measure = MEASURES[kind]
+        if readings := sorted(readings_of(record, kind), reverse=not measure.higher):
+            shares.append(measure.share(readings[len(readings) // 10], best))
+    return 1 / min(shares)
+
+
+def is_cached(record: Record) -> bool:
+    """Returns whether the arrays of the case fit into the private caches of the cores, so that the memory's pace says nothing.
+
+    The harness lists arrays from 2 MiB on. A record of another program says nothing of its arrays.
+    """
+    around, elements = record.surroundings, record.parameters.get("elements", 0)
+    listed = around.pages is not None and around.pages.bytes is not None
+    return around.clock.source is not None and not listed and isinstance(elements, int) and 8 * elements < LISTED
 
 
 def seconds_waited(record: Record) -> float:
@@ -217,8 +247,8 @@ def _beside(case: Measured, measure: Measure, bound: float) -> _Beside:
     if not readings.size:
         return _Beside(np.zeros(count, dtype=bool), np.nan)
     holds = measure.holds(readings, bound)
-    if measure.brief:
-        holds = _hold_with_neighbours(holds)
+    if np.count_nonzero(~holds) <= STRAY * holds.size:
+        return _Beside(np.zeros(count, dtype=bool), np.nan)
     # Before a sample is the last reading at its own place or an earlier one, after it the first at a later one.
     number_of = np.arange(count)
     earlier = np.searchsorted(place, number_of, side="right") - 1
@@ -241,14 +271,6 @@ def _readings(case: Measured, kind: Kind) -> tuple[NDArray[np.intp], Array]:
     place = np.concatenate((np.arange(count + 2), places)).astype(np.intp)
     order = np.argsort(place, kind="stable")  # a look follows what was read right after the sample before it
     return place[order], np.concatenate(([before], rows, [after], looked))[order]
-
-
-def _hold_with_neighbours(holds: Mask) -> Mask:
-    """Returns a mask of the readings that hold together with both neighbours."""
-    both = holds.copy()
-    both[1:] &= holds[:-1]
-    both[:-1] &= holds[1:]
-    return both
 
 
 def _waited(case: Measured) -> Mask:

@@ -68,8 +68,9 @@ class Course:
 
 def course(run: Run) -> Course | None:
     """None where no record tells when it began: runs were once kept without."""
-    best = best_pace.Best(run.shown.best)
-    read = [best.learn(record) for record in run.records]  # all of it counts as well for those before
+    best = best_pace.Best(best_pace.trusted(run.shown), run.machine)
+    for record in run.records:  # all of it counts as well for those before
+        best.learn(record)
     timed = sorted((when, place) for place, r in enumerate(run.records) if (when := _began(r)) is not None)
     if not timed:
         return None
@@ -84,7 +85,7 @@ def course(run: Run) -> Course | None:
         seconds = _elapsed(record)
         end = max(end, when + seconds)
         bounds = best.bounds_of(record)
-        shares = {kind: MEASURES[kind].share(found, bounds.best[kind]) for kind, found in read[place].items()}
+        shares = best.shares(record)
         steps.append(
             Step(record=record, at=when - left_out, seconds=seconds, shares=shares, bounds=bounds, state=_state(record))
         )
