@@ -121,6 +121,12 @@ Mappings::Mapping& Mappings::take(std::size_t wanted, const MemoryPolicy& policy
   return create(wanted, policy, key);
 }
 
+bool Mappings::only_small() const {
+  const auto used = [](const Mapping& m) { return m.used; };
+  const auto large = [](const Mapping& m) { return m.used && m.wanted >= large_page; };
+  return std::ranges::any_of(all_, used) && std::ranges::none_of(all_, large);
+}
+
 [[gnu::cold]] std::string Mappings::report() const {
   std::map<int, std::size_t> nodes;
   std::size_t sampled = 0, bytes = 0;

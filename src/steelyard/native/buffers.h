@@ -51,6 +51,8 @@ class Mappings {
   Mapping& take(std::size_t wanted, const MemoryPolicy& policy, const std::string& toucher);
   // Memory nodes and sizes of the pages in use, as the operating system reports them.
   std::string report() const;
+  // Whether arrays are in use, and all of them are smaller than those that `report` lists.
+  bool only_small() const;
   void forget_unused();
 
  private:

@@ -113,14 +113,20 @@ void Pace::join(const Pace& other) {
 }
 
 Pace core_pace() {
-  constexpr double widest = 9;  // additions per cycle, more than any core issues: the clock's chain was interrupted
+  constexpr double widest = 9;     // additions per cycle, more than any core issues: the clock's chain was interrupted
+  constexpr double steady = 0.01;  // relative: a clock that moves meanwhile makes the rate that of another clock
   Pace pace;
+  double before = core_clock(short_chain, 2);
   for (int tries = 0; tries < 3; ++tries) {
+    const double rate = issue_rate();
     pace.core_clock = core_clock(short_chain, 2);
-    pace.issued = issue_rate() / pace.core_clock;
-    if (!(pace.issued > widest)) return pace;
+    if (std::abs(pace.core_clock / before - 1) <= steady && !(rate > widest * pace.core_clock)) {
+      pace.issued = rate / pace.core_clock;
+      return pace;
+    }
+    before = pace.core_clock;
   }
-  return {};
+  return pace;
 }
 
 void add_memory_pace(Pace& pace) {
@@ -135,6 +141,8 @@ int memory_node(int cpu) {
     if (access((join({folder, node})).c_str(), F_OK) == 0) return node;
   return 0;
 }
+
+void Bounds::forget_memory() { least_stream = 0, most_chase = INFINITY; }
 
 Bounds::Bounds(Params& p)
     : least_clock(p.own_number("least_clock", 0)),
@@ -152,8 +160,8 @@ bool Bounds::memory_holds(const Pace& pace) const {
 }
 
 void Vigil::read(const Pace& pace) {
-  if (!std::isnan(pace.core_clock)) note(core_, bounds_->core_holds(pace), core_.earlier);
-  if (!std::isnan(pace.stream)) note(memory_, bounds_->memory_holds(pace), memory_.since);
+  if (!std::isnan(pace.core_clock)) note(core_, bounds_->core_holds(pace));
+  if (!std::isnan(pace.stream)) note(memory_, bounds_->memory_holds(pace));
 }
 
 void Vigil::sampled(double seconds) {
@@ -162,12 +170,12 @@ void Vigil::sampled(double seconds) {
   spared_ += quiet();
 }
 
-void Vigil::note(Side& side, bool holds, std::size_t from) {
-  for (std::size_t i = from; !holds && i < disturbed_.size(); ++i) {
+void Vigil::note(Side& side, bool holds) {
+  for (std::size_t i = side.since; !holds && i < disturbed_.size(); ++i) {
     spared_ -= !disturbed_[i];
     disturbed_[i] = true;
   }
-  side = {holds, side.holds, disturbed_.size(), side.since};
+  side = {holds, disturbed_.size()};
 }
 
 std::vector<double> Vigil::undisturbed() const {

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <new>
 
+#include "buffers.h"
 #include "record.h"
 
 namespace steelyard {
@@ -23,6 +24,7 @@ json::Object measured(const NamedKernel& named, Params& params, Team& team) {
   params.pass_over({"pinning", "placement", "toolchain"});
   if (auto unread = params.unread(); !unread.empty())
     throw CaseError(join({"parameter '", unread.front(), "' is unknown to this kernel: remove it"}));
+  if (Mappings::get().only_small()) bounds.forget_memory();
   Measurement m = measure(*kernel, team, sampling, plant, bounds);
   phases.next("sampling");
   if (plant.kind == "wrong") kernel->corrupt();

@@ -216,7 +216,8 @@ def _unexplained(records: Sequence[Record], paces: Paces) -> Evidence | None:
         return None
     fastest = min(launches, key=lambda r: min(r.samples))
     ratio, slowest = max(
-        ((min(r.samples) / min(fastest.samples) / paces.slowdown(r), r.launch) for r in launches), key=lambda pair: pair[0]
+        ((min(r.samples) / min(fastest.samples) / paces.slowdown(r), r.launch) for r in launches),
+        key=lambda pair: pair[0],
     )
     if ratio <= 1 + APART:
         return None

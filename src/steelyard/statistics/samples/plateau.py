@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 
 STEP = 0.0025  # width of a bin, relative
-LEAST, LEAST_SHARE = 3, 0.03  # readings, and share of all readings, that make a level: single wrong readings agree by chance only
+LEAST, LEAST_SHARE = 3, 0.03  # readings, and share of all, that make a level: wrong ones agree by chance only
 
 
 class Levels:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from steelyard.evidence import noted
-from steelyard.statistics.samples.interval import Array, quantile_of
+from steelyard.statistics.samples.interval import Array
+from steelyard.statistics.samples.plateau import Levels
 from steelyard.statistics.validity.observations import HIT_SHARE, Measured, Observation, numbers, short_percent
 from steelyard.units import percent
 
@@ -63,8 +64,12 @@ def _followed(
     `kind` is that of the evidence, `name` that of the readings. `say` makes the sentence from the border, the least and
     the most reading, with {} for the number of samples.
     """
+    levels = Levels()
+    levels.add(readings.tolist())
+    most = levels.plateau(dip / 4, higher=True)
     steady = _steady(readings)
-    most = quantile_of(np.sort(steady), 0.9)
+    if most is None:
+        return None
     slow = steady < (1 - dip) * most
     if not slow.any():
         return None

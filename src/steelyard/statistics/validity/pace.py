@@ -27,7 +27,7 @@ Mask = NDArray[np.bool_]
 # scatters by 15 % where nobody else reads, its chase by 5 %.
 CLOCK_LOSS, ISSUE_LOSS, STREAM_LOSS, CHASE_LOSS, EXCHANGE_LOSS = 0.12, 0.05, 0.33, 0.08, 0.50
 HIT = 0.01  # of a sample, lost while its threads waited for a processor: half of the width that is usually asked of the interval
-STRAY = 0.05  # share of the readings of a case: fewer beyond the bound may be wrong readings, and cannot move its median
+STRAY = 0.05  # of the readings of a case: fewer beyond the bound may be wrong, and cannot move its median
 LISTED = 2 << 20  # bytes of an array from which the harness lists its pages (native/buffers.cpp)
 LEAST_KEPT = 6  # undisturbed samples that are needed, or all: fewer give no interval
 
@@ -36,13 +36,15 @@ LEAST_KEPT = 6  # undisturbed samples that are needed, or all: fewer give no int
 class Measure:
     """One kind of pace: whether more is better, and the loss from the plateau at which a reading counts as disturbed.
 
-    `scatter` is half of the relative width of the plateau: how far undisturbed readings lie apart.
+    `scatter` is half of the relative width of the plateau: how far undisturbed readings lie apart. A reading beyond `most` times
+    the plateau is a wrong one.
     """
 
     kind: Kind
     higher: bool
     loss: float
     scatter: float
+    most: float
     cause: str  # the kind of evidence that it is taken for
     words: str  # around a reading
     scale: float
@@ -62,6 +64,10 @@ class Measure:
         """Returns the bound of undisturbed readings from the best."""
         return best * (1 - self.loss) if self.higher else best / (1 - self.loss)
 
+    def is_wrong(self, reading: Array, bound: float) -> Mask:
+        """Returns a mask of the readings that no core can reach whose undisturbed readings have this bound."""
+        return np.asarray(reading > bound / (1 - self.loss) * self.most)
+
     def holds(self, reading: Array, bound: float) -> Mask:
         """Returns a mask of the readings within the bound; missing readings count as within."""
         return ~(reading < bound) if self.higher else ~(reading > bound)
@@ -71,15 +77,15 @@ class Measure:
 MEASURES = {
     m.kind: m
     for m in (
-        Measure(kind="core_clock", higher=True, loss=CLOCK_LOSS, scatter=0.015, cause="core clock",
+        Measure(kind="core_clock", higher=True, loss=CLOCK_LOSS, scatter=0.015, most=math.inf, cause="core clock",
                 words="the core ran at {}", scale=1e-9, unit="GHz"),
-        Measure(kind="issued", higher=True, loss=ISSUE_LOSS, scatter=0.02, cause="shared core",
+        Measure(kind="issued", higher=True, loss=ISSUE_LOSS, scatter=0.02, most=1.05, cause="shared core",
                 words="the core issued {}", scale=1, unit="additions per cycle"),
-        Measure(kind="stream", higher=True, loss=STREAM_LOSS, scatter=0.06, cause="shared memory",
+        Measure(kind="stream", higher=True, loss=STREAM_LOSS, scatter=0.06, most=math.inf, cause="shared memory",
                 words="a read of the memory reached {}", scale=1e-9, unit="GB/s"),
-        Measure(kind="chase", higher=False, loss=CHASE_LOSS, scatter=0.04, cause="shared memory",
+        Measure(kind="chase", higher=False, loss=CHASE_LOSS, scatter=0.04, most=math.inf, cause="shared memory",
                 words="an access to the memory took {}", scale=1e9, unit="ns"),
-        Measure(kind="exchange", higher=False, loss=EXCHANGE_LOSS, scatter=0.1, cause="slow messages",
+        Measure(kind="exchange", higher=False, loss=EXCHANGE_LOSS, scatter=0.1, most=math.inf, cause="slow messages",
                 words="a message round trip took {}", scale=1e6, unit="µs"),
     )
 }
@@ -242,7 +248,7 @@ def _beside(case: Measured, measure: Measure, bound: float) -> _Beside:
     """Returns the samples with a reading beyond the bound beside them."""
     count = len(case.row)
     place, readings = _readings(case, measure.kind)
-    taken = np.isfinite(readings)
+    taken = np.isfinite(readings) & ~measure.is_wrong(readings, bound)
     place, readings = place[taken], readings[taken]
     if not readings.size:
         return _Beside(np.zeros(count, dtype=bool), np.nan)
