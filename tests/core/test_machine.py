@@ -34,6 +34,7 @@ from system_texts import expect_refused
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 CPU = "/sys/devices/system/cpu"
 NODE = "/sys/devices/system/node"
+ARCH = "/proc/sys/kernel/arch"
 
 DDR4 = 0x1A
 
@@ -879,3 +880,37 @@ def test_mpi_flavours_are_recognised_with_their_starters(tmp_path: Path) -> None
     assert [mpiexec_of(tool) for tool in mpis] == [str(openmpi / "mpiexec"), str(mpich / "mpiexec.mpich")]
     (openmpi / "mpiexec").unlink()
     assert mpiexec_of(mpis[0]) is None
+
+
+@pytest.mark.parametrize(
+    ("tree", "emulation"),
+    [
+        (
+            {"/proc/cpuinfo": "CPU implementer : 0x41\nCPU architecture: 8\nCPU part : 0xd0c", ARCH: "x86_64"},
+            "x86_64 programs on aarch64",
+        ),
+        ({"/proc/cpuinfo": "vendor_id : GenuineIntel\nflags : lm", ARCH: "aarch64"}, "aarch64 programs on x86_64"),
+        (
+            {"/proc/cpuinfo": "vendor_id : VirtualApple\nmodel name : VirtualApple @ 2.50GHz"},
+            "VirtualApple VirtualApple @ 2.50GHz",
+        ),
+        ({"/proc/cpuinfo": "vendor_id : GenuineIntel\nflags : lm", ARCH: "x86_64"}, "none"),
+        ({"/proc/cpuinfo": "vendor_id : GenuineIntel\nflags : lm", ARCH: "i686"}, "none"),  # 32-bit programs
+        ({"/proc/cpuinfo": "CPU implementer : 0x41\nCPU architecture: 8", ARCH: "armv8l"}, "none"),
+        ({ARCH: "x86_64"}, "none"),
+        ({"/proc/cpuinfo": "CPU implementer : 0x41\nCPU architecture: 8"}, None),  # of which programs nothing is known
+    ],
+)
+def test_programs_of_another_architecture_than_the_processor_are_emulated(tmp_path, tree, emulation) -> None:
+    machine = describe(record(tmp_path, tree))
+    assert value(machine, "emulation") == emulation
+    if emulation in (None, "none"):
+        assert not any("emulat" in note for note in machine.notes)
+    else:
+        (note,) = (note for note in machine.notes if "emulat" in note)
+        assert note.endswith("All figures are those of the emulator.")
+
+
+def test_the_kernel_of_windows_is_told_from_other_hypervisors(tmp_path) -> None:
+    tree = {"/proc/sys/kernel/osrelease": "5.15.90.1-microsoft-standard-WSL2", "/proc/cpuinfo": "flags : hypervisor"}
+    assert value(describe(record(tmp_path, tree)), "hypervisor") == "WSL2"

@@ -137,6 +137,9 @@ SPEAKS: dict[str, Callable[[], Evaluation]] = {
     "latency_consistency": lambda: evaluation([gather(1.2e-8), chase(1e-7)]),
     "cache_levels": lambda: ladder(0.125),
     "intervals": lambda: evaluation([triad(1e10, half_width=0.3), triad(1e10, threads=2, half_width=0.2)]),
+    "emulation": lambda: evaluation(
+        [triad(1e10)], machine(settings=(Setting("emulation", "x86_64 programs on aarch64", "/proc/cpuinfo"),))
+    ),
 }
 
 SILENT: dict[str, Callable[[], Evaluation]] = {
@@ -171,6 +174,7 @@ SILENT: dict[str, Callable[[], Evaluation]] = {
     "latency_consistency": lambda: evaluation([gather(1.2e-8), chase(2e-9, MIB)]),
     "cache_levels": lambda: evaluation([chase(1e-9, 4 << 10), chase(1e-7, 512 * MIB)]),
     "intervals": lambda: evaluation([triad(1e10, error="killed", level="INVALID")]),
+    "emulation": lambda: evaluation([triad(1e10)], machine(settings=(Setting("emulation", "none", "/proc/cpuinfo"),))),
 }
 
 # Where the news is good, the finding says so, and asks for nothing.

@@ -10,6 +10,7 @@ from steelyard.machine.cgroups import Allowance, read_allowance
 from steelyard.machine.core_kinds import read_core_kinds
 from steelyard.machine.cpulist import format_cpu_list
 from steelyard.machine.devices import find_devices
+from steelyard.machine.emulation import EMULATION, describe_emulation
 from steelyard.machine.files import KernelFiles, kibibytes
 from steelyard.machine.hwloc import ask_lstopo, read_hwloc
 from steelyard.machine.libraries import find_libraries
@@ -18,7 +19,7 @@ from steelyard.machine.memory_modules import read_modules
 from steelyard.machine.memory_nodes import free_memory, main_nodes
 from steelyard.machine.network import read_networks
 from steelyard.machine.processors import architecture_of, identify, read_cpuinfo
-from steelyard.machine.settings import read_settings
+from steelyard.machine.settings import read_settings, setting
 from steelyard.machine.sockets import read_sub_numa_clustering
 from steelyard.machine.system_file import load_system
 from steelyard.machine.tools import find_tools
@@ -99,7 +100,8 @@ def describe(root: Path = Path("/"), system_file: Path | None = None, whole: boo
         notes.append(
             f"The peak flop/s of this machine is unknown: {processor.reason}. You can give it in a system file."
         )
-    notes += [*explain_absent(ceilings, machine), *(given.notes if given else ())]
+    emulated = describe_emulation(setting(machine, EMULATION))
+    notes += [*([emulated] if emulated else []), *explain_absent(ceilings, machine), *(given.notes if given else ())]
     return replace(machine, limits=ceilings, notes=tuple(notes))
 
 

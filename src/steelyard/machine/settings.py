@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 
+from steelyard.machine.emulation import read_emulation
 from steelyard.machine.files import KernelFiles, kibibytes
 from steelyard.machine.frequency import read_frequencies
 from steelyard.model import Machine, Setting
@@ -76,6 +77,7 @@ def read_settings(files: KernelFiles, cpuinfo: Mapping[str, str]) -> list[Settin
         _turbo(files),
         _mitigations(files),
         _hypervisor(files, cpuinfo),
+        read_emulation(files, cpuinfo),
         *_swap(files),
         _microcode(files, cpuinfo),
         _distribution(files),
@@ -140,7 +142,10 @@ _GUEST_DEVICES = {"80eecafe": "VirtualBox", "15ad0740": "VMware", "58530001": "X
 
 
 def _find_hypervisor(files: KernelFiles) -> tuple[str | None, str]:
-    """The hypervisor that a guest's PCI bus, s390's /proc/sysinfo or a POWER partition names, and the file."""
+    """The hypervisor that WSL2's kernel, a guest's PCI bus, s390's /proc/sysinfo or a POWER partition names, and the file."""
+    release = "/proc/sys/kernel/osrelease"
+    if re.search("microsoft-standard|wsl2", files.text(release) or "", re.IGNORECASE):
+        return WSL, release
     devices = "/proc/bus/pci/devices"
     for line in (files.text(devices) or "").splitlines():
         if name := _GUEST_DEVICES.get("".join(line.split()[1:2])):
@@ -153,6 +158,7 @@ def _find_hypervisor(files: KernelFiles) -> tuple[str | None, str]:
     return ("PowerVM" if partition else None), partition
 
 
+WSL = "WSL2"  # a hypervisor under Windows, whose programs share the machine
 _PARTITIONS = ("/proc/device-tree/ibm,partition-name", "/sys/firmware/devicetree/base/ibm,partition-name")
 
 

@@ -111,6 +111,7 @@ _RULES: tuple[Callable[[Machine], Advice], ...] = (
     doctor_processor.smt,
     doctor_processor.isolation,
     doctor_processor.hypervisor,
+    doctor_processor.emulation,
     doctor_processor.mitigations,
     clock_source,
     doctor_memory.memory_channels,

@@ -5,7 +5,8 @@ from typing import Literal
 from steelyard.findings.doctor.advice import Advice, unknown
 from steelyard.launch.scheduler import schedulers
 from steelyard.machine.cpulist import format_cpu_list, readable_cpu_list
-from steelyard.machine.settings import setting
+from steelyard.machine.emulation import EMULATION, describe_emulation
+from steelyard.machine.settings import WSL, setting
 from steelyard.model import Machine
 
 _CPUFREQ = "/sys/devices/system/cpu/cpu*/cpufreq"
@@ -146,7 +147,7 @@ def isolation(machine: Machine) -> Advice:
 
 
 def hypervisor(machine: Machine) -> Advice:
-    """Checks for a hypervisor, whose other guests share the processors."""
+    """Checks for a hypervisor, on which other guests may share the processors."""
     why = (
         "The host may give the processor to other guests (steal time). They also share caches and memory, which this machine "
         "cannot observe. The hypervisor decides which cache sizes and topology it reports. Steelyard records the steal "
@@ -157,9 +158,25 @@ def hypervisor(machine: Machine) -> Advice:
         return unknown("hypervisor", kind, why)
     if kind.value == "none":
         return Advice("hypervisor", "fine", "There is no hypervisor.", "No other guest takes time from this machine.")
+    if kind.value == WSL:
+        why = "Windows and its programs share the processors, the caches and the memory. Steelyard cannot observe their load."
+        remedy = "Close the programs of Windows while you measure."
+        return Advice("hypervisor", "notice", "This is a virtual machine of Windows (WSL2).", why, remedy)
     named = "a hypervisor that does not give its name" if kind.value == "unnamed" else kind.value
     remedy = "Measure while the host has little load, or on a dedicated host. Compare only runs that were interleaved."
     return Advice("hypervisor", "notice", f"This is a virtual machine ({named}).", why, remedy)
+
+
+def emulation(machine: Machine) -> Advice:
+    """Checks for an emulator, whose figures are not those of the processor."""
+    why = "An emulator translates every instruction. Figures then describe the emulator and not the processor."
+    kind = setting(machine, EMULATION)
+    if kind.value is None:
+        return unknown(EMULATION, kind, why)
+    if not (note := describe_emulation(kind)):
+        return Advice(EMULATION, "fine", "The processor runs the programs without an emulator.", why)
+    remedy = "Use programs, or a container image, of the architecture of the processor."
+    return Advice(EMULATION, "serious", note, why, remedy)
 
 
 def mitigations(machine: Machine) -> Advice:
