@@ -20,10 +20,7 @@ def test_a_machine_at_full_pace_is_dedicated_and_explains_nothing() -> None:
     found = find_condition(records(), [FULL] * 20)
     assert (found.shared, found.causes) == (False, ())
     (sentence, *_) = words.describe(found)
-    assert (
-        sentence
-        == "No other work slowed this run. Full speed: its cores in 100 % and its memory in 100 % of the launches."
-    )
+    assert sentence == "The machine had its full speed: its cores in 100 % and its memory in 100 % of the launches."
 
 
 def test_a_machine_whose_cores_were_often_slower_is_shared() -> None:
@@ -34,8 +31,8 @@ def test_a_machine_whose_cores_were_often_slower_is_shared() -> None:
     assert found.had["stream"].low == 1.0  # readings of the memory scatter, also where nobody else uses it
     (sentence,) = words.describe(found)
     assert sentence == (
-        "This machine is shared. Full speed: its cores in 60 % of the launches (median 100 %, slowest tenth below 52 %); its "
-        "memory in 100 %."
+        "The machine was slower than at best. Full speed: its cores in 60 % of the launches (median 100 %, slowest tenth "
+        "below 52 %); its memory in 100 %."
     )
 
 

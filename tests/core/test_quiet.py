@@ -6,6 +6,7 @@ import pytest
 
 import builders
 from steelyard.model import Shown
+from steelyard.model.proofs import Proofs
 from steelyard.run import quiet
 
 KNOWN = Shown({"issued gcc": 4.0, "stream gcc": 3e10, "chase gcc": 1e-7}, 3, "2026-01-01")
@@ -26,13 +27,19 @@ class Answers:
 
 
 def look(known=KNOWN, **columns):
-    return quiet.at(Answers(**columns), builders.machine(), "gcc", known, 1.5)
+    return quiet.at(Answers(**columns), builders.machine(), "gcc", known, 1.5, lambda: None)
 
 
 def test_each_processor_is_looked_at_in_turn():
     program = Answers(issued=[4.0])
-    quiet.at(program, builders.machine(cores=4), "gcc", KNOWN, 1.5)
+    quiet.at(program, builders.machine(cores=4), "gcc", KNOWN, 1.5, lambda: None)
     assert program.asked == "look=1.5 threads=4 cpus=0,1,2,3"
+
+
+def test_a_look_at_many_processors_is_long_enough_to_read_each_twice():
+    program = Answers(issued=[4.0])
+    quiet.at(program, builders.machine(cores=400), "gcc", KNOWN, 1.5, lambda: None)
+    assert program.asked.startswith("look=6 threads=400 ")
 
 
 def test_the_share_of_readings_that_are_within_all_bounds():
@@ -54,10 +61,14 @@ def test_where_no_pace_can_be_read_nothing_is_held_against_the_machine(columns):
     assert look(**columns).quiet
 
 
+def of_share(share):
+    return quiet.Look(quiet.Seen(share, Proofs(processors=2, others=2 * (1 - share))))
+
+
 def looks(*shares):
     """Looks one after the other; the last one again and again."""
     left = list(shares)
-    return lambda seconds: quiet.Look(left.pop(0) if len(left) > 1 else left[0])
+    return lambda seconds: of_share(left.pop(0) if len(left) > 1 else left[0])
 
 
 def prepared(look, wait=0.0):
@@ -66,7 +77,7 @@ def prepared(look, wait=0.0):
 
 
 def test_a_quiet_machine_is_not_talked_about():
-    assert prepared(looks(0.97)) == (quiet.Look(0.97), [])
+    assert prepared(looks(0.97)) == (of_share(0.97), [])
 
 
 def test_a_first_look_at_a_bad_moment_is_looked_at_again():
@@ -76,7 +87,7 @@ def test_a_first_look_at_a_bad_moment_is_looked_at_again():
 def test_a_short_run_is_looked_at_shortly_unless_it_is_to_wait():
     def lengths(usual, wait):
         asked = []
-        quiet.prepare(lambda seconds: asked.append(seconds) or quiet.Look(0.5), wait, usual, lambda said: None)
+        quiet.prepare(lambda seconds: asked.append(seconds) or of_share(0.5), wait, usual, lambda said: None)
         return asked[:2]
 
     assert lengths(180.0, 0.0) == [quiet.LOOK, quiet.LONGER]
@@ -88,14 +99,15 @@ def test_the_condition_of_a_shared_machine_is_said_before_the_run():
     seen, said = prepared(looks(0.4))
     assert not seen.never
     assert said == [
-        "Other guests use part of the cores or of the memory 60 % of the time. Cases wait for times without this load."
+        "Other processes of this machine used 1.2 of 2 processors. The machine is slower or in use 60 % of the time. "
+        "Cases wait for other times."
     ]
 
 
 def test_a_machine_that_is_never_quiet_is_told_so_with_the_way_to_wait():
     seen, said = prepared(looks(0.02))
     assert seen.never
-    assert said[0].startswith("Other guests use the cores 98 % of the time. The results show the speed that is left")
+    assert "The machine is slower or in use 98 % of the time. The results show the speed that is left" in said[0]
     assert said[0].endswith("--wait 30m.")
 
 

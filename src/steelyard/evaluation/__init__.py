@@ -18,6 +18,7 @@ from steelyard.records.best_pace import Best
 from steelyard.records.power import read as read_power
 from steelyard.statistics.results.ranges import Paces, paces_lost
 from steelyard.statistics.results.result import results
+from steelyard.statistics.validity.cause import add_proofs
 from steelyard.statistics.validity.condition import find_condition
 from steelyard.statistics.validity.pace import slowdown
 from steelyard.statistics.validity.verdict import judge_again
@@ -57,7 +58,7 @@ def evaluate_run(
     """
     best = best or best_pace.learned(run)
     run = replace(run, machine=add_limits(run.machine, run.records))
-    condition = find_condition(run.records, map(best.shares, run.records))
+    condition = add_proofs(find_condition(run.records, map(best.shares, run.records)), run.records, run.machine)
     paces = paces_of(best, run.shown.slowest, is_virtual(run.machine))
     measured = results(run.records, benchmarks, paces, condition.causes)
     with_energy, extended = energy.add_energy(measured, benchmarks, power)

@@ -8,6 +8,7 @@ from steelyard.model.benchmark import Benchmark
 from steelyard.model.foreign import Imported
 from steelyard.model.machine import Machine, Site, Toolchain
 from steelyard.model.plan import Plan
+from steelyard.model.proofs import NO_PROOFS, Proofs
 from steelyard.model.record import Record, Result
 from steelyard.model.scalars import About, Reach
 
@@ -121,11 +122,11 @@ class Had:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """The condition of the machine during a run. `shared`: others used its cores, memory or network at the same time.
+    """The condition of the machine during a run. `shared`: its cores, memory or network were often slower.
 
     `had` has by kind of pace (`observed.Kind`) what the run had of it; `load` is the share of the launches in which other
     processes used the measured processors. `causes` are the kinds of evidence that this condition explains. `foreign`: other
-    tools measured the values, so the condition is unknown.
+    tools measured the values, so the condition is unknown. `proofs` show why the machine was slow.
     """
 
     shared: bool
@@ -133,6 +134,7 @@ class Condition:
     load: float
     causes: tuple[str, ...]
     foreign: bool = False
+    proofs: Proofs = NO_PROOFS
 
 
 DEDICATED = Condition(shared=False, had={}, load=0.0, causes=())

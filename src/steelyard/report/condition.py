@@ -6,6 +6,7 @@ from typing import Literal
 
 from steelyard.model import Condition, Had, Result
 from steelyard.report import values
+from steelyard.statistics.validity.cause import Cause, explain, find_cause
 from steelyard.statistics.validity.condition import LOAD
 from steelyard.units import percent
 from steelyard.words import joined, plural
@@ -27,12 +28,14 @@ def describe(condition: Condition) -> tuple[str, ...]:
     if condition.load >= WORTH_NAMING:
         load = f"Other programs used the measured processors in {percent(condition.load)} of the launches."
     if not had or (not condition.shared and LOAD in condition.causes):
-        return (load,) if load else ()
+        own = explain(condition.proofs) if find_cause(condition.proofs) is Cause.PROCESSES else ""
+        return tuple(filter(None, (own, load)))
     if not condition.shared:
         full = joined(f"{name} in {percent(one.full)}" for name, one in had.items())
-        return tuple(filter(None, (f"No other work slowed this run. Full speed: {full} of the launches.", load)))
+        return tuple(filter(None, (f"The machine had its full speed: {full} of the launches.", load)))
     parts = "; ".join(_part(name, one, first=not i) for i, (name, one) in enumerate(had.items()))
-    return tuple(filter(None, (f"This machine is shared. Full speed: {parts}.", load)))
+    why = explain(condition.proofs) or "The machine was slower than at best."
+    return tuple(filter(None, (f"{why} Full speed: {parts}.", load)))
 
 
 def _part(name: str, had: Had, first: bool) -> str:

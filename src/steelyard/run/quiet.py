@@ -1,18 +1,25 @@
 """Measures before a run how much of the time the cores and the memory are free of other load."""
 
 import math
+import os
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
 
 from steelyard.launch import local
 from steelyard.launch.program import Conversation, Program
+from steelyard.machine.processor_use import Account, add_processor_use, read_account
+from steelyard.machine.settings import setting
 from steelyard.model import Machine, Shown
 from steelyard.model.observed import Kind, Looks
 from steelyard.model.plain import from_plain
-from steelyard.records.best_pace import Best
-from steelyard.statistics.samples.plateau import Levels
+from steelyard.model.proofs import NO_PROOFS, Proofs
+from steelyard.records.best_pace import Best, trusted
+from steelyard.run.own_best import compare, find_places
+from steelyard.statistics.validity.cause import Cause, explain, find_cause
 from steelyard.statistics.validity.observations import numbers
 from steelyard.statistics.validity.pace import MEASURES
 from steelyard.units import duration, percent
@@ -24,14 +31,27 @@ NEVER = 0.1  # share below which the machine counts as never quiet
 LIMIT = 30.0  # seconds beyond the measurement after which the program counts as hanging
 
 # Readings of one thread alone on a core, which do not depend on the benchmark.
-KINDS: tuple[Kind, ...] = ("issued", "stream", "chase")
+KINDS: tuple[Kind, ...] = ("core_clock", "issued", "stream", "chase")
+TWICE = 0.015  # seconds in which each processor is read twice: one slow reading may be chance
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Share of the time in which processors and memory were free and had their best pace, and what proves the cause."""
+
+    free: float
+    proofs: Proofs = NO_PROOFS
 
 
 @dataclass(frozen=True)
 class Look:
-    """Share of the time in which the pace of the machine was within bounds of its best."""
+    """The result of one measurement."""
 
-    share: float
+    seen: Seen
+
+    @property
+    def share(self) -> float:
+        return self.seen.free
 
     @property
     def quiet(self) -> bool:
@@ -58,32 +78,64 @@ def looking(program: Path, machine: Machine, toolchain: str, paces: Shown) -> Lo
     return look
 
 
-def at(program: Conversation, machine: Machine, toolchain: str, paces: Shown, seconds: float) -> Look:
+def at(
+    program: Conversation,
+    machine: Machine,
+    toolchain: str,
+    paces: Shown,
+    seconds: float,
+    account: Callable[[], Account | None] = read_account,
+) -> Look:
     """Measures the processors in turn with a running program, with one busy processor at a time."""
-    cpus = machine.cpus
+    cpus, before = machine.cpus, account()
+    seconds = max(seconds, TWICE * len(cpus))
     answer = program.ask(
         f"look={seconds:g} threads={len(cpus)} cpus={','.join(map(str, cpus))}", 2 * seconds + LIMIT
     ).get("look", {})
-    earlier = Best(paces.best).bounds("", "", {"threads": 1, "toolchain": toolchain}).best
-    share = _share(from_plain(Looks, answer), earlier)
-    return Look(1.0 if share is None else share)
+    siblings = {cpu for core in machine.cores if not set(cpus).isdisjoint(core.cpus) for cpu in core.cpus}
+    hypervisor, load = setting(machine, "hypervisor").value, os.getloadavg()[0]
+    proofs = Proofs(hypervisor=hypervisor, since=paces.since, load_average=load)
+    proofs = add_processor_use(proofs, before, account(), siblings | set(cpus), os.getpid())
+    earlier = Best(trusted(paces)).bounds("", "", {"threads": 1, "toolchain": toolchain}).best
+    node_of = {cpu: core.node for core in machine.cores for cpu in core.cpus}
+    nodes = [node_of.get(cpu, 0) for cpu in cpus]
+    each = range(len(cpus))
+    cores, memory = [0] if _is_uniform(machine) else each, nodes if len({*nodes}) > 1 else each
+    return Look(_share(from_plain(Looks, answer), earlier, cores, memory, proofs))
 
 
-def _share(looks: Looks, earlier: Mapping[Kind, float]) -> float | None:
-    """Returns the readings within bounds. If nothing is known of the machine, the third best reading is its best."""
-    inside = None
+def _is_uniform(machine: Machine) -> bool:
+    """Returns whether all cores are of one kind; the table of processors has none with several kinds."""
+    several = "(cpus" in (setting(machine, "frequency_hardware_max").value or "") or " + " in machine.processor
+    return machine.fma_width is not None and not several
+
+
+def _share(
+    looks: Looks,
+    earlier: Mapping[Kind, float],
+    cores: Sequence[int] = (),
+    memory: Sequence[int] = (),
+    proofs: Proofs | None = None,
+) -> Seen:
+    """Judges the readings, which come from the processors by turns. Without `proofs`, only the load average is known.
+
+    `cores` and `memory` have a number for each processor: processors with the same number have equal cores, or the same memory.
+    Empty: as the readings show.
+    """
+    proofs = proofs or Proofs(load_average=os.getloadavg()[0])
+    inside, slow = None, {}
     for kind in KINDS:
         readings = numbers(looks.of(kind))
-        measure = MEASURES[kind]
-        levels = Levels()
-        levels.add(readings.tolist())
-        plateau = levels.plateau(measure.scatter, measure.higher)
-        if plateau is None:
+        if not (readings > 0).any():
             continue
-        best = measure.best((plateau, earlier.get(kind, plateau)))
-        holds = measure.holds(readings, measure.bound(best))
-        inside = holds if inside is None else inside & holds
-    return None if inside is None else float(inside.mean())
+        places = np.asarray(cores if kind in ("core_clock", "issued") else memory)
+        places = places if places.size else find_places(readings[readings > 0])
+        held, slow[kind] = compare(readings, MEASURES[kind], earlier.get(kind), places)
+        inside = held if inside is None else inside & held
+    mean = 1.0 if inside is None else float(inside.mean())
+    others = (proofs.others or 0.0) / max(1, proofs.processors)
+    free = min(mean, 1 - others, 1 - (proofs.steal or 0.0))
+    return Seen(free, replace(proofs, slow={kind: one for kind, one in slow.items() if one.share}))
 
 
 def prepare(look: Looking, wait: float, usual: float, say: Callable[[str], None]) -> Look:
@@ -103,17 +155,18 @@ def prepare(look: Looking, wait: float, usual: float, say: Callable[[str], None]
 
 
 def sentence(result: Look, waited: bool) -> str:
-    """Returns the message for the user before a run on a machine that is not quiet."""
-    if result.never:
-        offer = "" if waited else " To start when the machine is quiet, use --wait 30m."
-        return (
-            f"Other guests use the cores {percent(1 - result.share)} of the time. The results show the speed that is left: "
-            f"most of them will be DISTURBED.{offer}"
-        )
-    return (
-        f"Other guests use part of the cores or of the memory {percent(1 - result.share)} of the time. Cases wait for "
-        "times without this load."
-    )
+    """Returns the message for the user before a run on a machine that is not quiet: the cause, and what follows."""
+    proofs = result.seen.proofs
+    why = explain(proofs)
+    if find_cause(proofs) is Cause.MEMORY and any(one.steady for one in proofs.slow.values()):
+        free = " The cores are free." if "issued" not in proofs.slow else ""
+        if proofs.hypervisor in (None, "none"):
+            return f"{why}{free} Waiting will not help: check the memory modules and the settings of the firmware."
+    why += f" The machine is slower or in use {percent(1 - result.share)} of the time."
+    if not result.never:
+        return f"{why} Cases wait for other times."
+    offer = "" if waited else " To start when the machine is quiet, use --wait 30m."
+    return f"{why} The results show the speed that is left: most of them will be DISTURBED.{offer}"
 
 
 def _waited(look: Looking, result: Look, wait: float, say: Callable[[str], None]) -> Look:

@@ -138,7 +138,7 @@ def _look(plan: Plan, here: Setup, programs: Programs, best: Shown, screen: Scre
     def say(words: str) -> None:
         screen.inform(f"steelyard: {words}")
 
-    with screen.working("Measuring whether others use the machine"):
+    with screen.working("Measuring whether the machine is quiet"):
         return looks.prepare(look, wait, length.measuring(plan), say).share
 
 
