@@ -26,13 +26,13 @@ KINDS: Mapping[str, Kind] = {
     ),
     "damaged": Kind("INVALID", "A metric cannot be computed from the record."),
     "competing load": Kind("DISTURBED", "Other processes used the measured processors, or kept the machine busy."),
-    "steal": Kind("DISTURBED", "The hypervisor gave the measured processors to other guests."),
+    "steal": Kind("DISTURBED", "The hypervisor did not run ready threads on the measured processors."),
     "throttled": Kind("DISTURBED", "The processor quota of the control group stopped the case."),
     "page faults": Kind("DISTURBED", "Memory was used for the first time, or moved, during the samples."),
     "core clock": Kind("DISTURBED", "The true clock of the cores changed, or was lower than the best of the machine."),
-    "shared core": Kind("DISTURBED", "Another hardware thread used the same core."),
+    "shared core": Kind("DISTURBED", "The core issued fewer additions per cycle than the best of the machine."),
     "shared memory": Kind(
-        "DISTURBED", "Other programs used the memory: reads were slower than the best of the machine."
+        "DISTURBED", "Reads of the memory, or accesses to it, were slower than the best of the machine."
     ),
     "slow messages": Kind("DISTURBED", "Messages between the ranks took longer than the best of the machine."),
     "oversubscribed": Kind("DISTURBED", "There were more threads or ranks than processors."),

@@ -273,7 +273,7 @@ def test_a_quiet_run_says_how_many_results_are_unsettled_all_the_same() -> None:
 def test_good_news_from_unreliable_values_is_an_open_question(rule: str, seen: Callable[[str], Evaluation]) -> None:
     for mark, reason, remedy in (
         ("UNSETTLED", "uncertain", "more launches"),
-        ("DISTURBED", "Other work", "quiet machine"),
+        ("DISTURBED", "disturbed", "quiet machine"),
     ):
         (told,) = found(rule, seen(mark))
         assert told.level == "undecided"

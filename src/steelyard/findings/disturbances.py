@@ -20,7 +20,7 @@ _REMEDIES = {
 }
 _MESSAGES = {
     True: "Measure while the network and the other hosts have no other load.",
-    False: "Stop other programs on this machine: they take processors from the ranks, or space in their cache.",
+    False: "Stop other programs on this machine, which can take processors from the ranks, or space in their cache.",
 }
 
 

@@ -9,7 +9,7 @@ UNCERTAIN = "The intervals are too wide."
 NO_LIMIT = "A limit of the machine is unknown."
 _REASONS: dict[Level, str] = {
     "UNSETTLED": "The values are too uncertain.",
-    "DISTURBED": "Other work disturbed the values.",
+    "DISTURBED": "The values were disturbed.",
 }
 _NEXT = {"quick": "standard"}  # the preset with more launches and more time
 

@@ -42,8 +42,8 @@ def free_cores(machine: Machine) -> str:
     if siblings:
         advice.append(f"Keep the second hardware thread of each core idle: processors {format_cpu_list(siblings)}.")
     if is_virtual(machine):
-        advice.append("Ask for a dedicated host or for whole cores, since other guests use the same ones.")
-    return " ".join(advice) or "Find the program that uses the cores (top), and stop it or wait."
+        advice.append("Ask for a dedicated host or for whole cores, which nothing else on the host can use.")
+    return " ".join(advice) or "Check with top whether a program uses the cores, and stop it or wait."
 
 
 def _spoiling(machine: Machine) -> list[Advice]:

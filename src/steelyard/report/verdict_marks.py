@@ -25,7 +25,7 @@ MEANINGS: dict[Level, str] = {
 LEGEND: dict[Level, str] = {  # MEANINGS in a few words, for one line of a screen
     "FOREIGN": "measured by another tool",
     "UNSETTLED": "few samples or differing launches",
-    "DISTURBED": "other work detected",
+    "DISTURBED": "disturbance detected",
     "INVALID": "failed",
 }
 

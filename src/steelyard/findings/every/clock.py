@@ -72,7 +72,9 @@ def _cause(fell: bool, machine: Machine) -> str:
     if fell:
         cause = "The clock fell during the run: the machine became warm or reached its power limit."
     elif is_virtual(machine):
-        cause = "The host changes the clock with its load, from this machine and from other guests."
+        cause = (
+            "The host sets the clock. It depends on the busy cores of the host, the temperature and the power limit."
+        )
     else:
         cause = "The clock depends on the number of busy cores, on the temperature and on the power limit."
     return f"{cause} Figures in cycles stay valid; times change with the clock."

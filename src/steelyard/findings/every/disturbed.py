@@ -8,6 +8,7 @@ from steelyard.model import Evaluation, Finding, Machine, Result
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.result import rests_on
 from steelyard.statistics.validity import trust
+from steelyard.statistics.validity.cause import explain
 from steelyard.units import percent
 
 EVERY_VARIANT = True
@@ -37,7 +38,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "serious" if share > TOO_MANY else "notice",
             f"{len(disturbed)} of {len(measured)} results ({percent(share)}) were disturbed: {causes}.",
             (*_examples(disturbed), *_launches(evaluation), *_benchmarks(measured)),
-            "Other work used the processors, caches or memory while the samples were taken.",
+            explain(evaluation.condition.proofs) or "The evidence of each kind states what was observed.",
             f"{_advice(kinds, evaluation.run.machine)} Then run again: steelyard run",
             # The factor by which the number of reliable results would grow.
             effect=(clean + len(disturbed)) / max(1, clean),
@@ -50,7 +51,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 def _advice(kinds: Counter[str], machine: Machine) -> str:
     """Returns the remedies of the three most frequent kinds."""
     remedies = dict.fromkeys(disturbances.remedy(kind, machine) for kind, _ in kinds.most_common(3))
-    return " ".join(filter(None, remedies)) or "Stop other work on the machine."
+    return " ".join(filter(None, remedies)) or "Measure again on a quiet machine."
 
 
 def _quiet(evaluation: Evaluation, measured: list[Result]) -> Finding:
@@ -75,7 +76,7 @@ def _quiet(evaluation: Evaluation, measured: list[Result]) -> Finding:
             "Steelyard checked competing load, steal, throttling, page faults, interrupts, the true clock, and the pace "
             "of the cores and the memory.",
         ),
-        "The figures use only samples that no other work disturbed.",
+        "The figures use only samples beside which no disturbance was detected.",
         "",
         reach="figures",
     )

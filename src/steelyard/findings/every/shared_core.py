@@ -1,9 +1,10 @@
-"""Rule: finds results whose core had another busy hardware thread, which no system account shows."""
+"""Rule: finds results whose core issued clearly fewer additions per cycle than it can, and the cause as far as it is proven."""
 
 from statistics import median
 
 from steelyard.findings import disturbances, settings
 from steelyard.model import Evaluation, Finding
+from steelyard.statistics.validity.cause import explain
 from steelyard.statistics.validity.pace import typical
 
 KIND = "shared core"  # of the evidence in a verdict
@@ -27,19 +28,18 @@ def find(evaluation: Evaluation) -> list[Finding]:
     if not evaluation.condition.shared and not any(
         one.kind == KIND for result in measured for one in result.verdict.evidence
     ):
-        claim = (
-            f"No other work shared the measured cores: they issued {median(rates):.2g} additions per cycle (median)."
-        )
-        cause = "Each core ran only one hardware thread while the samples were taken."
+        claim = f"The measured cores issued additions at their full rate: {median(rates):.2g} per cycle (median)."
+        cause = "Nothing slowed the cores while the samples were taken."
         return [Finding("shared_core", "good", claim, evidence, cause, "", reach="figures")]
     if shared <= OFTEN * len(measured):
         return []
-    claim = f"Other work shared the measured cores during {shared} of {len(measured)} results."
-    cause = (
-        "Another hardware thread of the same core was busy: a process of this machine or, in a virtual machine, another guest. "
-        "It takes up to half of the instructions per second and uses the caches of the core. The load of the system does not "
-        "show it."
+    claim = (
+        f"The measured cores issued fewer additions per cycle than they can during {shared} of {len(measured)} results."
     )
+    cause = (
+        f"{explain(evaluation.condition.proofs)} A busy second hardware thread takes up to half of the instructions per second "
+        "and uses the caches of the core."
+    ).strip()
     return [
         Finding(
             "shared_core",

@@ -69,7 +69,7 @@ def _finding(lines: tuple[str, ...], strange: list[Cache], count: int) -> Findin
         "notice",
         f"The latency does not show these cache levels that the system reports: {names}.",
         lines,
-        "Other cores or guests share the cache, or it is partitioned, so that a program can use only a part of it. "
+        "Something else uses a part of the cache, or it is partitioned, so that a program can use only a part of it. "
         "Other possible causes: with small pages, the latency does not show where the cache ends; or a hypervisor reports a "
         "cache that does not exist.",
         "Measure more sizes, and use huge pages: steelyard run --preset full --only memory.latency",

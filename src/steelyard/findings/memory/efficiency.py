@@ -90,8 +90,8 @@ def _why_low(threads: int, machine: Machine) -> tuple[str, str]:
         cause = f"Only {threads} of {processors} processors were used: too few to fill the memory channels."
         return cause, f"Use all processors: steelyard run --only {BENCHMARK} --set threads={processors}"
     return (
-        "Threads and memory are unevenly spread over the nodes, processors are throttled, the memory channels hold "
-        "unequal modules, or other guests use the same memory.",
+        "Possible causes: threads and memory are unevenly spread over the nodes, processors are throttled, the memory "
+        "channels hold unequal modules, or something else uses the memory.",
         f"{settings.check(machine)}Compare placements: steelyard run --preset standard --only memory.stream "
         "--only memory.placement",
     )

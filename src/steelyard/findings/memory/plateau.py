@@ -54,8 +54,8 @@ def _judge(smaller: Result, largest: Result, slope: Ratio, too_small: bool) -> l
                 f"{quantity(slope.value - 1, '%', 2)} more per byte than vectors of "
                 f"{binary_size(int(_size(smaller)) * 8)}.{caution}",
                 (*evidence, f"The interval of the ratio is {slope.low:.3f} to {slope.high:.3f}."),
-                "A cache still serves a part of the smaller vectors. The system does not report this cache, or other guests "
-                "share it. The bandwidth at the largest size may also be too high.",
+                "A cache still serves a part of the smaller vectors. The system does not report this cache or its size. "
+                "The bandwidth at the largest size may also be too high.",
                 f"Measure larger vectors: steelyard run --only {BENCHMARK} --set kernel=triad --set "
                 f"elements={int(_size(largest)) * 2},{int(_size(largest)) * 4}",
                 BENCHMARK,

@@ -121,5 +121,5 @@ def _measured_line(loss: Loss) -> str:
 def _cause(machine: Machine, result: Result, rhythms: Sequence[Tone]) -> str:
     who = ["the timer tick of the kernel"] if any(map(_is_tick, rhythms)) else []
     who += ["other programs"] if result.verdict.level == "DISTURBED" else []
-    who += ["daemons", "interrupts", *(["the hypervisor, which runs other guests"] if is_virtual(machine) else [])]
+    who += ["daemons", "interrupts", *(["the hypervisor"] if is_virtual(machine) else [])]
     return f"Likely causes: {', '.join(who)}. With more ranks, an interruption of one of them becomes more likely."

@@ -53,7 +53,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     ),
     (
         "condition",
-        "The state of the machine during a run: dedicated, or shared with other guests or programs. Steelyard states it "
+        "The state of the machine during a run: at its full speed, or slower and for what cause. Steelyard states it "
         "once. Only results that deviate from it have a mark of their own.",
     ),
     (
@@ -65,7 +65,7 @@ WORDS: tuple[tuple[str, str], ...] = (
         "verdict",
         "The reliability of a result. CLEAN: Steelyard detected no disturbance, and the value is repeatable. "
         "UNSETTLED: Steelyard detected no disturbance, but there are too few data to rely on the value. "
-        "DISTURBED: something else used the machine during the measurement. INVALID: the kernel computed a wrong "
+        "DISTURBED: Steelyard detected a disturbance during the measurement. INVALID: the kernel computed a wrong "
         "result, or the case could not be measured. FOREIGN: another tool measured the value, so Steelyard cannot judge "
         "it.",
     ),
