@@ -7,9 +7,10 @@ import pytest
 import builders
 from steelyard.model import Shown
 from steelyard.model.proofs import Proofs
+from steelyard.records.best_pace import FORMAT
 from steelyard.run import quiet
 
-KNOWN = Shown({"issued gcc": 4.0, "stream gcc": 3e10, "chase gcc": 1e-7}, 3, "2026-01-01")
+KNOWN = Shown({"issued gcc": 4.0, "stream gcc": 3e10, "chase gcc": 1e-7}, 3, "2026-01-01", rule=FORMAT)
 
 
 class Answers:

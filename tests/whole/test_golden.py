@@ -62,6 +62,7 @@ def test_a_run_of_format_1_is_written_as_it_was_read() -> None:
     whole = json.loads((GOLDEN / "run-format-1" / "run.json").read_text())
     machine = {"hosts": [], "devices": [], "libraries": [], "enclosures": []} | whole["machine"]
     machine |= {"cluster": to_plain(Cluster()), "equipment": to_plain(Equipment()), "networks": []}
+    machine |= {"core_kinds": []}
     machine["nodes"] = [{"kind": "DRAM"} | node for node in machine["nodes"]]
     assert to_plain(run.machine) == machine
     launches = [{"model": ""} | launch for launch in whole["plan"]["launches"]]

@@ -71,8 +71,9 @@ class Value:
     """A metric's value. `low` and `high`: 95 % interval of this run, None if there are too few samples for one.
 
     `typical` is the median of all launches and samples, also of the disturbed ones. `best` is the value that the machine gives if
-    nothing disturbs; None if this run did not show it. The value of another run lies within `now` if it follows right after
-    this one, and within `later` at another hour, both with 95 %; None if only one launch was measured.
+    nothing disturbs; None if this run did not show it. `best_seen` is that of the shortest sample of all. The value of another
+    run lies within `now` if it follows right after this one, and within `later` at another hour, both with 95 %; None if only one
+    launch was measured. Of a CLEAN result, it lies within `undisturbed` if nothing disturbs the other run, too.
     `statistic` says how another tool made the value, such as "best of 9"; "" for the medians of Steelyard.
     """
 
@@ -85,6 +86,8 @@ class Value:
     best: float | None = field(default=None, kw_only=True)
     now: Span | None = field(default=None, kw_only=True)
     later: Span | None = field(default=None, kw_only=True)
+    undisturbed: Span | None = field(default=None, kw_only=True)
+    best_seen: float | None = field(default=None, kw_only=True)
     statistic: str = field(default="", kw_only=True)
 
 

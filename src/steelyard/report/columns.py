@@ -16,8 +16,9 @@ Table = Literal["metrics", "samples"]
 TABLES: tuple[Table, ...] = ("metrics", "samples")
 METRICS = (
     "run VARCHAR, system VARCHAR, benchmark VARCHAR, kernel VARCHAR, parameters JSON, metric VARCHAR, value DOUBLE, "
-    "unit VARCHAR, low DOUBLE, high DOUBLE, typical DOUBLE, best DOUBLE, now_low DOUBLE, now_high DOUBLE, "
-    "later_low DOUBLE, later_high DOUBLE, statistic VARCHAR, better VARCHAR, verdict VARCHAR, evidence VARCHAR"
+    "unit VARCHAR, low DOUBLE, high DOUBLE, typical DOUBLE, best DOUBLE, best_seen DOUBLE, now_low DOUBLE, now_high DOUBLE, "
+    "later_low DOUBLE, later_high DOUBLE, undisturbed_low DOUBLE, undisturbed_high DOUBLE, statistic VARCHAR, "
+    "better VARCHAR, verdict VARCHAR, evidence VARCHAR"
 )
 SAMPLES = (
     "run VARCHAR, benchmark VARCHAR, kernel VARCHAR, parameters JSON, launch INTEGER, attempt INTEGER, sample INTEGER, "
@@ -56,10 +57,13 @@ def metric_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
                 "high": value.high,
                 "typical": value.typical,
                 "best": value.best,
+                "best_seen": value.best_seen,
                 "now_low": value.now[0] if value.now else None,
                 "now_high": value.now[1] if value.now else None,
                 "later_low": value.later[0] if value.later else None,
                 "later_high": value.later[1] if value.later else None,
+                "undisturbed_low": value.undisturbed[0] if value.undisturbed else None,
+                "undisturbed_high": value.undisturbed[1] if value.undisturbed else None,
                 "statistic": value.statistic,
                 "better": value.better,
                 "verdict": r.verdict.level,

@@ -57,9 +57,10 @@ def known(results: Iterable[Result]) -> dict[Known, int]:
 
 def _known(result: Result) -> Known:
     value = next(iter(result.metrics.values()), None)
-    if values.level(result) == "INVALID" or value is None or value.now is None or value.now[0] <= 0:
+    ends = (value.undisturbed or value.now) if value else None
+    if values.level(result) == "INVALID" or ends is None or ends[0] <= 0:
         return "unknown"
-    half = math.sqrt(value.now[1] / value.now[0]) - 1
+    half = math.sqrt(ends[1] / ends[0]) - 1
     return next((name for name, bound in BOUNDS if half <= bound), "worse")
 
 

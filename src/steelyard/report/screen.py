@@ -23,7 +23,7 @@ LENGTHS = ((findings.MOST, True), (4, True), (3, True), (3, False))  # findings,
 BESIDE_TABLES = ((findings.MOST, True), (3, True))
 MAIN = "Main figures"
 VALUE, INTERVAL, LIMIT = 13, 23, 10  # columns
-BEST, TYPICAL, LATER = "at its best", "typical", "at another hour"  # headings
+BEST, TYPICAL, LATER, SEEN = "at its best", "typical", "at another hour", "(best seen)"  # headings
 TOGETHER = 5  # reasons that are reported beside the verdict
 
 
@@ -150,15 +150,18 @@ def main_figures(chosen: Sequence[Figure], width: int, title: str = MAIN) -> lis
     left = width - sum(columns.values())
     names = "".join(pad(name, size, right=True) for name, size in columns.items())
     lines = [Text(), Text.assemble((pad(title, left), "bold"), (names, "dim"))]
-    if any(_differs(figure) for figure in chosen):
-        lines.append(Text(pad(LATER, left + _until(columns, values.RANGE), right=True), style="dim"))
+    under = {BEST: SEEN} if BEST in columns and any(map(_is_only_seen, chosen)) else {}
+    under |= {values.RANGE: LATER} if values.RANGE in columns and any(map(_differs, chosen)) else {}
+    if under:
+        cells = (pad(under.get(name, ""), size, right=True) for name, size in columns.items())
+        lines.append(Text((pad("", left) + "".join(cells)).rstrip(), style="dim"))
     return lines + [line for figure in chosen for line in _figure(figure, left, columns)]
 
 
 def _columns(figures: Sequence[Figure]) -> dict[str, int]:
     """Returns the columns with their widths: one value if all three are one, as on a dedicated machine."""
     several = any(figure.shown.several for figure in figures)
-    first = {BEST: 13, TYPICAL: 13} if several else {"value": VALUE}
+    first = {BEST: 15, TYPICAL: 13} if several else {"value": VALUE}
     return (
         first
         | {values.range_heading(f.shown for f in figures): INTERVAL - 2 * several}
@@ -177,6 +180,11 @@ def _differs(figure: Figure) -> bool:
     return bool(figure.shown.later) and figure.shown.later != figure.shown.now
 
 
+def _is_only_seen(figure: Figure) -> bool:
+    """Returns whether the value at its best is not proven, and the best sample is shown in its place."""
+    return not figure.shown.best and bool(figure.shown.best_seen)
+
+
 def _limited(figures: Iterable[Figure]) -> bool:
     return any(figure.shown.share is not None for figure in figures)
 
@@ -184,7 +192,7 @@ def _limited(figures: Iterable[Figure]) -> bool:
 def _figure(figure: Figure, left: int, columns: Mapping[str, int]) -> list[Text]:
     shown = figure.shown
     texts = {
-        BEST: shown.best,
+        BEST: shown.best or (f"({shown.best_seen})" if shown.best_seen else ""),
         TYPICAL: shown.typical,
         values.RANGE: shown.range,
         "of limit": values.percent(shown.share),

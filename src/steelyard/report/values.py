@@ -51,7 +51,8 @@ class HasParameters(Protocol):
 class Shown:
     """A metric of a result, ready to be shown. `value` is "" if INVALID.
 
-    `best`, `typical`, `now`, `later` and `statistic` are those of `Value` as text; "" if unknown; `launches` replaces a range.
+    `best`, `best_seen`, `typical`, `later` and `statistic` are those of `Value` as text; "" if unknown; `launches` replaces a
+    range. `now` is the range of another run, for a CLEAN result that of another undisturbed one.
     `share`: of the limit, 1.0 is all. `level` is the verdict, `mark` the level that the value is marked with.
     """
 
@@ -64,6 +65,7 @@ class Shown:
     mark: Level
     evidence: tuple[Evidence, ...]
     best: str = ""
+    best_seen: str = ""
     typical: str = ""
     now: str = ""
     later: str = ""
@@ -119,8 +121,9 @@ def shown(result: Result, metric: str, benchmark: Benchmark | None, machine: Mac
         mark=mark(result),
         evidence=evidence(result),
         best="" if value.best is None else quantity(value.best, value.unit),
+        best_seen="" if value.best_seen is None else quantity(value.best_seen, value.unit),
         typical="" if value.typical is None else quantity(value.typical, value.unit),
-        now=span(_within(value.now, value, limit), value.unit),
+        now=span(_within(value.undisturbed or value.now, value, limit), value.unit),
         launches=_launches(result, benchmark, metric) if value.now is None and _interval(value) is None else "",
         later=span(_within(value.later, value, limit), value.unit),
         statistic=value.statistic,

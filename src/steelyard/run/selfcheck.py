@@ -21,7 +21,7 @@ from steelyard.errors import UsageError, nearest
 from steelyard.evidence import sentence
 from steelyard.machine.load import QUIET, busy_cores, wait_until_quiet
 from steelyard.model import Record
-from steelyard.run.bench import IN_MEMORY, SAMPLE_SECONDS, SAMPLES, Bench
+from steelyard.run.bench import IN_CACHE, IN_MEMORY, SAMPLE_SECONDS, SAMPLES, Bench
 from steelyard.run.screen import Screen
 from steelyard.statistics.results.result import undisturbed
 from steelyard.statistics.validity.verdict import name_disturbance
@@ -225,7 +225,9 @@ def _missed(bench: Bench, name: str, summary: str, evidence: tuple[str, ...] = (
     )
 
 
-def _planted(kind: str, plant: str, expected: str, first: int = 0) -> Callable[[Bench, int], Outcome]:
+def _planted(
+    kind: str, plant: str, expected: str, first: int = 0, elements: int = IN_CACHE
+) -> Callable[[Bench, int], Outcome]:
     """Disturbs the samples from `first` on: the case is flagged, or rests on those before; its evidence names `expected`."""
 
     def wrong(record: Record) -> str | None:
@@ -240,7 +242,7 @@ def _planted(kind: str, plant: str, expected: str, first: int = 0) -> Callable[[
         return f"missed: the verdict was {record.verdict.level}, with the evidence: {name_disturbance(record.verdict) or 'none'}"
 
     def check(bench: Bench, repetitions: int) -> Outcome:
-        missed = [w for w in (wrong(bench.measure(plant)) for _ in range(repetitions)) if w]
+        missed = [w for w in (wrong(bench.measure(plant, elements=elements)) for _ in range(repetitions)) if w]
         right = "flagged, or rest on undisturbed samples," if first else "flagged"
         summary = (
             f"{repetitions - len(missed)} of {repetitions} cases were {right} and their evidence names '{expected}'"
@@ -287,7 +289,7 @@ CHECKS: dict[str, Callable[[Bench, int], Outcome]] = {
     "faults": _planted("faults", "faults:500", "page faults"),
     "delay": delay,
     "shared": _planted("shared", "shared:0.5", "shared core"),
-    "memory": _planted("memory", "memory:0.5", "shared memory"),
+    "memory": _planted("memory", "memory:0.5", "shared memory", elements=IN_MEMORY),
     "quiet": quiet,
     "streaming": streaming,
     "competing": competing,

@@ -44,12 +44,14 @@ WORDS: tuple[tuple[str, str], ...] = (
     (
         "another run",
         "The range in which the value of another run on this machine lies in 95 of 100 cases, if it follows right after "
-        "this one. The range “at another hour” also contains the paces that the machine has shown before or can have.",
+        "this one. For a CLEAN result, it is the range of another run that nothing disturbs. The range “at another hour” "
+        "also contains the paces that the machine has shown before or can have.",
     ),
     (
         "at its best, typical",
         "The value “at its best” is what the machine gives when nothing disturbs. The “typical” value is the median of "
-        "this run, including its disturbed samples. On a dedicated machine both are the same.",
+        "this run, including its disturbed samples. On a dedicated machine both are the same. If no undisturbed launch "
+        "proves the value at its best, Steelyard shows the value of the fastest sample and calls it “best seen”.",
     ),
     (
         "condition",

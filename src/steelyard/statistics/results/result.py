@@ -29,6 +29,8 @@ FASTER = 0.05
 # Best samples of two launches of a program hardly differ by more, unless other work slowed one of them all the time.
 APART = 0.2
 HARDLY_FASTER = 0.1  # share of the time by which another run may be faster than an undisturbed one
+# A disturbed run did not see the machine as it is at a quiet hour. With this factor, ranges of recorded pairs hold 93 to 98 %.
+UNKNOWN_HOUR = 1.08
 WIDEST = 20  # largest ratio of the ends of a range; a wider one tells nobody anything
 SAMPLES_FOR_SCATTER = 5  # fewer do not show it
 # Kinds of evidence of lost time: how much of it a sample lost, no reading of the pace says.
@@ -241,9 +243,12 @@ def _result(
     if spread:
         # The record nearest to the value stands for what differs between launches besides the time, as the core clock.
         nearest = min(used, key=lambda r: abs(median(undisturbed(r)) - spread.value)) if len(used) > 1 else used[0]
+        fastest = min((r for r in records if _are_possible(r.samples)), key=lambda r: min(r.samples), default=None)
         for metric in benchmark.metrics:
             try:
                 value = _value(metric, nearest, spread, expected, verdict.level)
+                if value and fastest:
+                    value = replace(value, best_seen=metric.of(min(fastest.samples), fastest))
             except (ArithmeticError, LookupError, TypeError, ValueError) as error:
                 text = (
                     f"the metric '{metric.name}' cannot be computed from the record ({type(error).__name__}: {error})."
@@ -291,5 +296,21 @@ def _value(metric: Metric, nearest: Record, spread: Spread, expected: _Expected,
         typical=None if expected.typical is None else metric.of(expected.typical, nearest),
         best=value if level == "CLEAN" else None,
         now=ends(_stated(ranges.now, spread, level)) if ranges else None,
-        later=ends(_stated(ranges.later, spread, level)) if ranges else None,
+        later=ends(_stated(_another_hour(ranges, level), spread, level)) if ranges else None,
+        undisturbed=ends(_undisturbed(spread, ranges)) if level == "CLEAN" and ranges else None,
     )
+
+
+def _another_hour(ranges: Ranges, level: Level) -> Span:
+    """Returns the range at another hour; a run that was disturbed throughout knows less of the others."""
+    low, high = ranges.later
+    return (low / UNKNOWN_HOUR, high * UNKNOWN_HOUR) if level == "DISTURBED" else (low, high)
+
+
+def _undisturbed(spread: Spread, ranges: Ranges) -> Span | None:
+    """Returns the range of another undisturbed run: both are as uncertain as this interval says, and within `now`."""
+    if not spread.low or not spread.high:
+        return None
+    down, up = ((spread.value / spread.low) ** math.sqrt(2), (spread.high / spread.value) ** math.sqrt(2))
+    low, high = max(spread.value / down, ranges.now[0]), min(spread.value * up, ranges.now[1])
+    return min(low, spread.low), max(high, spread.high)
