@@ -69,6 +69,7 @@ def quiet_machine(**changed: str | None) -> Machine:
         settings=tuple(settings),
         compilers=(Tool("g++", "/usr/bin/g++", "g++ 12.2.0"),),
         mpis=(),
+        mpi_settings=(),
     )
 
 

@@ -61,8 +61,13 @@ def test_a_run_of_format_1_is_written_as_it_was_read() -> None:
     assert [to_plain(record) for record in run.records] == [{"aside": []} | record for record in kept]
     whole = json.loads((GOLDEN / "run-format-1" / "run.json").read_text())
     machine = {"hosts": [], "devices": [], "libraries": [], "enclosures": []} | whole["machine"]
-    machine |= {"cluster": to_plain(Cluster()), "equipment": to_plain(Equipment()), "networks": []}
-    machine |= {"core_kinds": []}
+    machine |= {
+        "cluster": to_plain(Cluster()),
+        "equipment": to_plain(Equipment()),
+        "networks": [],
+        "core_kinds": [],
+        "mpi_settings": None,
+    }
     machine["nodes"] = [{"kind": "DRAM"} | node for node in machine["nodes"]]
     assert to_plain(run.machine) == machine
     launches = [{"model": ""} | launch for launch in whole["plan"]["launches"]]

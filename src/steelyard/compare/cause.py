@@ -21,7 +21,7 @@ from steelyard.compare.matching import find_factors
 from steelyard.compare.placement_names import name_placements
 from steelyard.compare.side import Side
 from steelyard.compare.stored_side import list_untimed
-from steelyard.compare.surroundings import ABSENT, Difference, Facts, list_facts
+from steelyard.compare.surroundings import ABSENT, MPI, Difference, Facts, list_facts
 from steelyard.model import Evaluation, Scalar
 from steelyard.statistics.results.identity import Case
 from steelyard.units import parse_size
@@ -116,6 +116,7 @@ def _find(a: _Known, b: _Known, common: Collection[str]) -> Cause:
 def _conditions(a: _Known, b: _Known, common: Collection[str]) -> Iterator[tuple[Nature, Difference]]:
     of_a, of_b = _texts(a.facts), _texts(b.facts)
     networked = any(name.startswith(NETWORKED) for name in common)
+    with_ranks = all(any("mpi" in c.parameters for c in side.cases if c.benchmark in common) for side in (a, b))
     one_node = all(side.get(("machine", "memory nodes"), ["1"]) == ["1"] for side in (of_a, of_b))
     yielded: set[str] = set()
     for key in of_a:
@@ -129,7 +130,7 @@ def _conditions(a: _Known, b: _Known, common: Collection[str]) -> Iterator[tuple
         nature = _place(group, condition, of_a[key], of_b[key])
         if nature is None or (nature.name == ONLY_WITH_MEMORY_NODES and one_node):
             continue
-        if "network" in f"{group} {condition}" and not networked:
+        if ("network" in f"{group} {condition}" and not networked) or (group == MPI and not with_ranks):
             continue
         yielded.add(condition)
         yield nature, difference

@@ -1,11 +1,14 @@
 """Lists the conditions that differ between two runs: machine, settings, toolchains, versions, plan."""
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from steelyard.machine import network
+from steelyard.machine.mpi_settings import describe
 from steelyard.model import Machine, Run
+from steelyard.plan import mpi_in_effect
 from steelyard.plan.variants import meanings
 from steelyard.units import binary_size, quantity
 
@@ -14,6 +17,7 @@ FLEETING = ("load_average", "swap_used", "huge_pages_2MiB_free", "huge_pages_1Gi
 ELSEWHERE = ("memory_modules",)  # listed with the parts of the machine
 ABSENT = "unknown"
 NETWORK = "network"  # the group of the hosts' network; empty in runs of versions that did not describe it
+MPI = "MPI"  # the group of what steers the MPIs; empty in runs without ranks
 
 Facts = Mapping[str, Mapping[str, str]]  # group → name → text
 
@@ -22,7 +26,7 @@ Facts = Mapping[str, Mapping[str, str]]  # group → name → text
 class Difference:
     """A condition that differs. `a` and `b` are texts.
 
-    `group` is "machine", "setting", "network", "toolchain", "version" or "plan".
+    `group` is "machine", "setting", "network", "MPI", "toolchain", "version" or "plan".
     """
 
     group: str
@@ -43,6 +47,7 @@ def list_facts(run: Run) -> Facts:
         "machine": _machine(run.machine),
         "setting": _settings(run.machine),
         NETWORK: network.list_facts(run.machine),
+        MPI: _mpi(run),
         "toolchain": _toolchains(run),
         "version": run.versions,
         "plan": _plan(run),
@@ -50,7 +55,7 @@ def list_facts(run: Run) -> Facts:
 
 
 def _between(group: str, a: Mapping[str, str], b: Mapping[str, str]) -> list[Difference]:
-    if group == NETWORK and not (a and b):
+    if group in (NETWORK, MPI) and not (a and b):
         return []
     both = ((name, a.get(name, ABSENT), b.get(name, ABSENT)) for name in dict.fromkeys((*a, *b)))
     return [Difference(group, name, x, y) for name, x, y in both if x != y]
@@ -112,6 +117,18 @@ def _toolchains(run: Run) -> dict[str, str]:
     used = ", ".join(sorted({launch.toolchain for launch in run.plan.launches}))
     installed = {tool.name: tool.version for tool in (*run.machine.compilers, *run.machine.mpis)}
     return {"used": used, **installed}
+
+
+def _mpi(run: Run) -> dict[str, str]:
+    """Returns what reaches the ranks of the run besides its plan; {} for a run without ranks."""
+    if not any("mpi" in case.parameters for launch in run.plan.launches for case in launch.cases):
+        return {}
+    settings = mpi_in_effect.list_of_run(run)
+    return {
+        "configuration of the MPI": ABSENT if settings is None else describe(settings),
+        "launcher": run.site.launcher,
+        "launcher options": shlex.join(run.site.extra) or "none",
+    }
 
 
 def _plan(run: Run) -> dict[str, str]:

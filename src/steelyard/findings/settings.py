@@ -47,4 +47,7 @@ def free_cores(machine: Machine) -> str:
 
 
 def _spoiling(machine: Machine) -> list[Advice]:
-    return [a for a in doctor.examine(machine) if a.level in ("serious", "notice") and a.remedy and a.name != "load"]
+    beside = ("load", doctor.MPI_SETTINGS)  # the finding itself judges these
+    return [
+        a for a in doctor.examine(machine) if a.level in ("serious", "notice") and a.remedy and a.name not in beside
+    ]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from steelyard.mpi import VARIABLES
+from steelyard.mpi import is_steering
 
 _LONG = 200  # letters of a cause
 _RULE = re.compile(r"^[-=*]{20,}\s*$", re.MULTILINE)  # Open MPI and Hydra put their messages between such lines
@@ -78,7 +78,7 @@ def presets(output: str, environment: Mapping[str, str], started: bool) -> str:
 
     `environment` is the user's. If the ranks have `started`, only variables count that the output names.
     """
-    names = [name for name in sorted(environment) if VARIABLES.fullmatch(name) and not (started and name not in output)]
+    names = [name for name in sorted(environment) if is_steering(name) and not (started and name not in output)]
     # LD_PRELOAD counts where the output speaks of it.
     if environment.get("LD_PRELOAD") and "preload" in output.lower():
         names.append("LD_PRELOAD")

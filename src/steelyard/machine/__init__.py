@@ -17,6 +17,7 @@ from steelyard.machine.libraries import find_libraries
 from steelyard.machine.limits import explain_absent, limits
 from steelyard.machine.memory_modules import read_modules
 from steelyard.machine.memory_nodes import free_memory, main_nodes
+from steelyard.machine.mpi_settings import read_mpi_settings
 from steelyard.machine.network import read_networks
 from steelyard.machine.processors import architecture_of, identify, read_cpuinfo
 from steelyard.machine.settings import read_settings, setting
@@ -94,6 +95,7 @@ def describe(root: Path = Path("/"), system_file: Path | None = None, whole: boo
         equipment=given.equipment if given else Equipment(),
         cluster=given.cluster if given else Cluster(),
         networks=read_networks(root, host) if whole else (),
+        mpi_settings=read_mpi_settings(mpis, os.environ) if files.live and whole else None,
     )
     ceilings = limits(machine, None)
     if processor.fma_width is None and "flops" not in ceilings:

@@ -280,3 +280,4 @@ class Machine:
     cluster: Cluster = Cluster()  # given by a system file
     networks: tuple[Network, ...] = ()  # of the hosts of a run, or of this machine; empty: not described
     core_kinds: tuple[tuple[int, ...], ...] = ()  # the processors of each kind of core; empty: all are of one kind
+    mpi_settings: tuple[Setting, ...] | None = None  # what steers the MPIs besides Steelyard; None: not recorded

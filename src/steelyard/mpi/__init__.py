@@ -1,7 +1,7 @@
 """The MPIs that are known: one file a flavour, found by itself. Here is what a file declares, and what is asked of all."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice, zip_longest
@@ -10,13 +10,17 @@ from typing import Literal
 
 from steelyard.declarations import declared
 from steelyard.errors import MachineFailed
-from steelyard.model import Host, Tool
+from steelyard.model import Host, Setting, Tool
 
 HOW_TO_INSTALL = "Install one: apt-get install libopenmpi-dev, or: steelyard mpi install openmpi"
 GROUP = "steelyard.mpi"  # the entry point by which another package adds a flavour
-# Variables that launchers and the libraries below MPI read.
-VARIABLES = re.compile(
-    r"(OMPI_MCA|PRTE_MCA|PMIX_MCA|MPIR_CVAR|MPICH|HYDRA|I_MPI|FI|UCX|MV2|MVP|PSM[23]?|OPAL|OSHMEM)_\w+"
+# Variables of the launchers and of the libraries below MPI, which each MPI may read; not those that tell a job who it is.
+_BELOW = r"(FI|UCX|PSM[23]?)_\w+|SLURM_MPI\w*|FLUX_(?!(URI|JOB|TASK|KVS|TERMINUS|ENCLOSING|PROXY)(_|$))\w+"
+_BELOW_TRANSPORT = r"UCX_(TLS|NET_DEVICES|POSIX\w*|SYSV\w*|SHM\w*)|FI_(PROVIDER|SHM\w*)"
+# Where an MPI or a compiler lies, what is printed, and who may start ranks, changes no message.
+_WITHOUT_EFFECT = re.compile(
+    r"\w+_(ROOT|DIR|HOME|PREFIX|VERSION|CC|CXX|FC|F77|F90|verbose|DISPLAY)|\w+_(warn|show)_\w+|(UCX|FI)_LOG_\w+|I_MPI_DEBUG\w*"
+    r"|\w+_ALLOW_RUN_AS_ROOT(_CONFIRM)?"
 )
 # What the ranks must find in their environment on every host, where it is set.
 PASSED = ("STEELYARD_CPUS", "STEELYARD_MEMORY", "STEELYARD_NODES")
@@ -47,6 +51,28 @@ class Job:
     environment: Mapping[str, str] = field(default_factory=dict)  # what the ranks must find in theirs
 
 
+@dataclass(frozen=True)
+class ParameterFile:
+    """A file from which an MPI, or a library below it, takes parameters: lines of "name = value".
+
+    `places` are paths, those that win first; they may contain variables ($HOME), patterns, and $prefix, the folder of the MPI. A
+    place that is only a variable, if it is set, names the files that are read instead of the following ones.
+    `variable` is the variable that does what a name in the file does. `wins`: also over variables of the environment.
+    """
+
+    places: tuple[str, ...]
+    variable: str = "{}"
+    wins: bool = False
+
+
+_FILES_BELOW = (
+    ParameterFile(
+        ("./ucx.conf", "$UCX_CONFIG_DIR/ucx.conf", "$HOME/ucx.conf", "$HOME/.ucx/ucx.conf", "$prefix/etc/ucx/ucx.conf",
+         "/etc/ucx/ucx.conf")
+    ),
+)  # fmt: skip
+
+
 @dataclass(frozen=True, kw_only=True)
 class Flavour:
     """The facts of an MPI. `name` stands in the records, before the version; `title` is how its makers write it.
@@ -59,6 +85,9 @@ class Flavour:
     `environment` is what its ranks need, whoever starts them, and `transports` the further variables of each transport but the
     default. An mpiexec that sets none of OMPI_COMM_WORLD_RANK, PMI_RANK … tells by STEELYARD_RANK_IN and STEELYARD_LOCAL_RANK_IN
     which variables hold a rank's number and its number on its host.
+
+    `variables` is a regular expression for the variables by which a user steers it, `transport_variables` for those that decide
+    how messages within a host travel. `files` are its own files of parameters.
     """
 
     name: str
@@ -67,6 +96,9 @@ class Flavour:
     answer: str
     words: Callable[[Job], list[str]]
     transports: Mapping[Transport, Mapping[str, str]]
+    variables: str = ""
+    transport_variables: str = ""
+    files: tuple[ParameterFile, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     as_root: Mapping[str, str] = field(
         default_factory=dict
@@ -111,6 +143,34 @@ def of(mpi: Tool) -> Flavour:
 def labelled(label: str) -> Flavour | None:
     """Returns the flavour of the name in a record, "mpich-5.0.2"; None where nothing is known of it."""
     return flavours().get(label.rpartition("-")[0])
+
+
+def is_steering(name: str, of_flavours: Iterable[Flavour] | None = None) -> bool:
+    """Returns whether the variable steers one of these MPIs (None: of all that are known)."""
+    forms = (f.variables for f in (flavours().values() if of_flavours is None else of_flavours))
+    return not _WITHOUT_EFFECT.fullmatch(name) and any(re.fullmatch(form, name) for form in (_BELOW, *forms))
+
+
+def parameter_files(flavour: Flavour) -> tuple[ParameterFile, ...]:
+    """Returns the files of parameters that this MPI and the libraries below it read."""
+    return (*flavour.files, *_FILES_BELOW)
+
+
+def in_effect(
+    settings: Iterable[Setting], flavour: Flavour, transport: str, variables: Collection[str] = ()
+) -> tuple[Setting, ...]:
+    """Returns the settings that reach ranks of this MPI, which have set `variables` of their own: a variant, for example.
+
+    What Steelyard itself sets for these ranks wins over the user's environment and files.
+    """
+    switched = next((v for name, v in flavour.transports.items() if name == transport), {})
+    replaced = {*flavour.environment, *switched, *variables}
+    return tuple(s for s in settings if is_steering(s.name, [flavour]) and s.name not in replaced)
+
+
+def steers_transport(setting: Setting, flavour: Flavour) -> bool:
+    """Returns whether the setting decides how messages within a host travel."""
+    return re.fullmatch(f"{_BELOW_TRANSPORT}|{flavour.transport_variables}", setting.name) is not None
 
 
 def environment(job: Job) -> dict[str, str]:

@@ -4,6 +4,10 @@ from steelyard.mpi import Job, names, slots
 
 # NOLOCAL: ranks of one host talk as if they were on two; the network layers below have shared memory of their own.
 TCP = {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "UCX_TLS": "tcp,self"}
+VARIABLES = r"(MPIR_CVAR|MPIR_PARAM|MPICH|HYDRA)_\w+"
+TRANSPORT_VARIABLES = (
+    r"MPIR_CVAR_(NOLOCAL|NO_LOCAL|ODD_EVEN_CLIQUES|CH4_(NETMOD|SHM\w*)|NEMESIS_\w+)|MPICH_(NO_LOCAL|NOLOCAL)"
+)
 
 
 def words(job: Job) -> list[str]:

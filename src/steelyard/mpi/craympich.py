@@ -4,7 +4,7 @@ CC has no -show: it prints what it adds for the modules that are loaded. There i
 """
 
 from steelyard.mpi import Flavour
-from steelyard.mpi._hydra import words
+from steelyard.mpi._hydra import TRANSPORT_VARIABLES, VARIABLES, words
 
 _ALONE = {"MPICH_NO_LOCAL": "1"}
 
@@ -19,6 +19,8 @@ flavour = Flavour(
         "no shared memory": _ALONE,
         "tcp": {**_ALONE, "FI_PROVIDER": "tcp", "MPICH_OFI_USE_PROVIDER": "tcp;ofi_rxm"},
     },
+    variables=VARIABLES,
+    transport_variables=rf"{TRANSPORT_VARIABLES}|MPICH_(SMP\w*|SHM\w*|OFI_USE_PROVIDER)",
     wrappers=("CC",),
     starters=(),
     shows=("--cray-print-opts=cflags", "--cray-print-opts=libs"),

@@ -37,6 +37,8 @@ flavour = Flavour(
         "no shared memory": {"I_MPI_FABRICS": "ofi"},
         "tcp": {"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp"},
     },
+    variables=r"I_MPI_\w+",
+    transport_variables=r"I_MPI_(FABRICS|FABRICS_LIST|DEVICE|SHM\w*|OFI_PROVIDER)",
     # Inside of an allocation -ppn and -hosts count only where the scheduler's own placement does not.
     environment={"I_MPI_PIN": "0", "I_MPI_JOB_RESPECT_PROCESS_PLACEMENT": "0"},
     wrappers=("mpicxx", "mpiicpx"),

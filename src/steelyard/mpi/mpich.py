@@ -1,7 +1,7 @@
 """MPICH."""
 
 from steelyard.mpi import Flavour
-from steelyard.mpi._hydra import TCP, words
+from steelyard.mpi._hydra import TCP, TRANSPORT_VARIABLES, VARIABLES, words
 
 flavour = Flavour(
     name="mpich",
@@ -10,6 +10,8 @@ flavour = Flavour(
     answer=r"MPICH2? version ([\w.]+)",
     words=words,
     transports={"no shared memory": TCP, "tcp": TCP},
+    variables=VARIABLES,
+    transport_variables=TRANSPORT_VARIABLES,
     meets="pmi2",
     package="mpich",
     eager="MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD and MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD",

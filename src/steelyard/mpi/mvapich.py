@@ -3,8 +3,8 @@
 Version 2 has variables of its own (MV2_…); later ones call them MVP_…, or have MPICH's.
 """
 
-from steelyard.mpi import Flavour
-from steelyard.mpi._hydra import TCP, words
+from steelyard.mpi import Flavour, ParameterFile
+from steelyard.mpi._hydra import TCP, TRANSPORT_VARIABLES, VARIABLES, words
 
 _TCP = {**TCP, "MV2_USE_SHARED_MEM": "0", "MVP_USE_SHARED_MEM": "0"}
 
@@ -16,6 +16,9 @@ flavour = Flavour(
     words=words,
     # Version 2 has no switch to TCP, which is another build of it: there it is its network without shared memory.
     transports={"no shared memory": _TCP, "tcp": _TCP},
+    variables=rf"(MV2|MVP)_\w+|{VARIABLES}",
+    transport_variables=rf"(MV2|MVP)_(USE_SHARED_MEM|SMP_\w+)|{TRANSPORT_VARIABLES}",
+    files=(ParameterFile(("$MV2_USER_CONFIG", "$HOME/.mvapich2.conf", "/etc/mvapich2.conf")),),
     # The library itself binds its ranks, whatever mpiexec is reported.
     environment={"MV2_ENABLE_AFFINITY": "0", "MVP_ENABLE_AFFINITY": "0"},
     meets="pmi2",

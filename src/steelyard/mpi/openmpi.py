@@ -1,8 +1,13 @@
 """Open MPI, and what is made of it."""
 
-from steelyard.mpi import Flavour, Job, names, slots
+from steelyard.mpi import Flavour, Job, ParameterFile, names, slots
 
 _TCP = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self"}
+
+
+def _parameters(prefix: str, name: str, *earlier: str, wins: bool = False) -> ParameterFile:
+    """A file of parameters in the folders of an own build and of distributions; files in `earlier` places win."""
+    return ParameterFile((*earlier, f"$prefix/etc/{name}", f"/etc/openmpi*/{name}"), f"{prefix}{{}}", wins)
 
 
 def words(job: Job) -> list[str]:
@@ -23,6 +28,16 @@ flavour = Flavour(
     answer=r"Open MPI v?([\w.]+)",
     words=words,
     transports={"no shared memory": _TCP, "tcp": _TCP},
+    variables=r"(OMPI_MCA|PRTE|PMIX_MCA|OPAL|OSHMEM)_\w+",
+    transport_variables=r"OMPI_MCA_(pml|btl|mtl|bml|shmem)|OMPI_MCA_(btl_(sm|vader)|smsc|shmem|pml_ucx)_\w+",
+    files=(
+        _parameters("OMPI_MCA_", "openmpi-mca-params-override.conf", wins=True),
+        _parameters(
+            "OMPI_MCA_", "openmpi-mca-params.conf", "$OMPI_MCA_mca_base_param_files", "$HOME/.openmpi/mca-params.conf"
+        ),
+        _parameters("PRTE_MCA_", "prte-mca-params.conf", "$HOME/.prte/mca-params.conf"),
+        _parameters("PMIX_MCA_", "pmix-mca-params.conf", "$HOME/.pmix/mca-params.conf"),
+    ),
     as_root={"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
     meets="pmix",
     package="openmpi>=5",  # below 5 it is a placeholder

@@ -158,7 +158,7 @@ def _changes(variant: Variant, source: Source, parameters: Parameters) -> bool:
 
 
 def _reads(source: Source, variable: str) -> bool:
-    if mpi.VARIABLES.fullmatch(variable):
+    if mpi.is_steering(variable):
         return source.parallel
     if _OF_OPENMP.fullmatch(variable):
         return source.foreign or source.model == "openmp"

@@ -28,6 +28,7 @@ NOT_BROUGHT_BACK = (
     "machine",
     "setting",
     "network",
+    "MPI",
     "version",
 )  # groups of differences between runs that a plan does not include
 

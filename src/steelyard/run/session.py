@@ -1,5 +1,6 @@
 """Starts or resumes a run: plans, builds, checks the machine, and carries out the plan into a folder."""
 
+import os
 import platform
 import shlex
 import sys
@@ -14,9 +15,10 @@ from steelyard.errors import UsageError
 from steelyard.launch import scheduler
 from steelyard.launch.host_networks import describe_networks
 from steelyard.launch.reachable import expect_reachable
+from steelyard.machine.mpi_settings import describe, read_mpi_settings
 from steelyard.model import Machine, Plan, Run, Shown, Site
 from steelyard.model.plain import to_plain
-from steelyard.plan import catalogue, length
+from steelyard.plan import catalogue, length, mpi_in_effect
 from steelyard.plan.lasting import lasting
 from steelyard.plan.second import Patience
 from steelyard.plan.variants import spell
@@ -158,6 +160,7 @@ def go_on(
     try:
         with screen.working("Examining the machine, its compilers and MPIs"):
             here = again(run, paths, setup.machine(), trusted)
+        _expect_same_configuration(run, here.site)
         expect_reachable(run.machine.hosts, here.site.launcher, here.site.extra)
         programs = here.programs(screen)
     except BaseException:
@@ -183,6 +186,18 @@ def go_on(
     )
     with recorded(sensing, path, screen, afresh=False):
         return _carry_out(folder, evaluator, screen)
+
+
+def _expect_same_configuration(run: Run, site: Site) -> None:
+    """UsageError if the MPI is steered by other settings than at the start: the further cases would not fit the first ones."""
+    settings = read_mpi_settings(site.mpis.values(), os.environ)
+    then = mpi_in_effect.list_of_run(run)
+    now = mpi_in_effect.list_of_run(replace(run, machine=replace(run.machine, mpi_settings=settings)))
+    if then is not None and then != now:
+        raise UsageError(
+            f"The MPI of the run {run.path} was started with these settings: {describe(then)}. "
+            f"Now they are: {describe(now or ())}. Restore the settings, or start a new run."
+        )
 
 
 def _measured(plan: Plan, done: set[tuple[int, int]]) -> int:

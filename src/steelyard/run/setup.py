@@ -1,5 +1,6 @@
 """Finds everything for a user's request: machine, compilers, MPIs, hosts and benchmarks."""
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from steelyard import plan as planning
 from steelyard.build import Program
 from steelyard.errors import ProgramFailed, UsageError
 from steelyard.launch import site
+from steelyard.machine.mpi_settings import read_mpi_settings
 from steelyard.model import Benchmark, Effort, Machine, Plan, Site, Toolchain, Variant
 from steelyard.plan import Settings, Shape, catalogue, refusal, variants
 from steelyard.run.asking import LOOKING, built_with
@@ -116,6 +118,7 @@ def resolve(request: Request) -> Setup:
     where = site.site(request.mpis, request.launcher, request.launcher_words, here)
     where = replace(where, variants=tuple(request.variants))
     variants.expect_mpis(where.variants, list(where.mpis), where.launcher)
+    here = replace(here, mpi_settings=read_mpi_settings(where.mpis.values(), os.environ))
     toolchains = [build.resolve(text, here, named=True) for text in (request.toolchains or [build.default(here)])]
     _expect_distinct(toolchains)
     chosen = catalogue.choose(catalogue.find(request.paths), request.only)

@@ -3,14 +3,18 @@
 from collections.abc import Callable
 from typing import Literal
 
+from steelyard import mpi
 from steelyard.findings.doctor import memory as doctor_memory
 from steelyard.findings.doctor import processor as doctor_processor
 from steelyard.findings.doctor.advice import Advice, unknown
 from steelyard.machine.files import natural
+from steelyard.machine.mpi_settings import ENVIRONMENT, describe_source
 from steelyard.machine.settings import setting
 from steelyard.model import Machine
 
-__all__ = ["Advice", "examine"]
+__all__ = ["MPI_SETTINGS", "Advice", "examine"]
+
+MPI_SETTINGS = "MPI settings"  # the name of the advice on what steers the MPIs
 
 _INSTALL = (
     (("debian", "ubuntu", "mint"), "sudo apt-get install g++"),
@@ -100,6 +104,25 @@ def address_randomisation(machine: Machine) -> Advice:
     return Advice("address randomisation", "fine", f"Address randomisation is {state} ({randomisation.value}).", why)
 
 
+def mpi_configuration(machine: Machine) -> Advice:
+    """Checks for variables and files of parameters that steer the MPIs of this machine."""
+    why = (
+        "These settings change how ranks start and how messages travel, so they change the figures of an MPI by up to a factor "
+        "of 20. Steelyard records them with each run."
+    )
+    if machine.mpi_settings is None:
+        return Advice(MPI_SETTINGS, "unknown", "Unknown: this description of the machine does not contain them.", why)
+    flavours = [mpi.of(tool) for tool in machine.mpis]
+    if not machine.mpi_settings:
+        return Advice(MPI_SETTINGS, "fine", "No variable and no file of parameters steers an MPI.", why)
+    state = "; ".join(f"{s.name}={s.value} ({describe_source(s)})" for s in machine.mpi_settings)
+    if not any(mpi.is_steering(s.name, flavours) for s in machine.mpi_settings):
+        return Advice(MPI_SETTINGS, "fine", f"{state}. No MPI of this machine reads this.", why)
+    variables = [s.name for s in machine.mpi_settings if s.source == ENVIRONMENT]
+    remedy = "Remove the settings that you do not need, or keep them equal in all runs that you compare."
+    return Advice(MPI_SETTINGS, "notice", f"{state}.", why, remedy, f"unset {' '.join(variables)}" if variables else "")
+
+
 _RULES: tuple[Callable[[Machine], Advice], ...] = (
     compiler,
     doctor_processor.load,
@@ -122,6 +145,7 @@ _RULES: tuple[Callable[[Machine], Advice], ...] = (
     doctor_memory.swap,
     counters,
     address_randomisation,
+    mpi_configuration,
 )
 _ORDER = ("serious", "notice", "unknown", "fine")
 

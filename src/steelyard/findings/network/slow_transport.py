@@ -2,8 +2,10 @@
 
 from typing import NamedTuple
 
-from steelyard.model import Evaluation, Finding, Limit, Machine, Result
-from steelyard.mpi import labelled
+from steelyard.machine.mpi_settings import ENVIRONMENT, describe, describe_source
+from steelyard.model import Evaluation, Finding, Limit, Machine, Result, Run, Setting
+from steelyard.mpi import labelled, steers_transport
+from steelyard.plan import mpi_in_effect
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.cost import Ratio, cost, ratio
 from steelyard.units import binary_size, percent, quantity, significant
@@ -11,7 +13,7 @@ from steelyard.units import binary_size, percent, quantity, significant
 BENCHMARK = "network.pingpong"
 SMALL = 1 << 10  # bytes: up to this size, the latency of the transport dominates
 # A copy through shared memory takes less than a microsecond; the network stack of the kernel takes several.
-SHARED, SAME, KERNEL = 2.0, 1.2, 2e-6
+SHARED, SAME, COPY, KERNEL = 2.0, 1.2, 1e-6, 2e-6
 ABOVE = 1.05  # times the link rate: a greater figure is wrong
 LINK_SHARE = 0.5  # of the link rate; TCP on a fast fabric or a slot that is too narrow reaches less
 
@@ -29,14 +31,54 @@ def find(evaluation: Evaluation) -> list[Finding]:
     usable = [r for r in evaluation.results if not messages.oversubscribed(r)]
     pingpong = [r for r in cases.of(usable, BENCHMARK, "pingpong") if cases.value(r, "buffers") == "reused"]
     findings: list[Finding] = []
+    run = evaluation.run
     for mpi in dict.fromkeys(str(r.parameters.get("mpi", "")) for r in pingpong):
         curves = [r for r in pingpong if r.parameters.get("mpi", "") == mpi]
-        findings += [*_machine_findings(mpi, curves), *_network_findings(mpi, curves, evaluation.run.machine)]
+        small = [r for r in curves if _is_small(r)]
+        findings += _steered(mpi, small, run) or _machine_findings(mpi, small)
+        findings += _network_findings(mpi, curves, run.machine)
     return findings
 
 
-def _machine_findings(mpi: str, results: list[Result]) -> list[Finding]:
-    small = [r for r in results if messages.size(r) <= SMALL and r.parameters.get("placement") != "other node"]
+def _is_small(result: Result) -> bool:
+    return messages.size(result) <= SMALL and result.parameters.get("placement") != "other node"
+
+
+def _steered(mpi: str, small: list[Result], run: Run) -> list[Finding]:
+    """Returns a finding if small messages within the machine are slow where a setting of the user chooses the transport."""
+    flavour = labelled(mpi)
+    slow = [(r, chosen) for r in small if _seconds(r) >= KERNEL and (chosen := _choosing(r, run))]
+    if not slow or flavour is None:
+        return []
+    first, chosen = min(slow, key=lambda pair: messages.size(pair[0]))
+    settings = list(dict.fromkeys(s for _, chosen in slow for s in chosen))
+    claim = (
+        f"Messages within the machine are as slow as over TCP: {flavour.title} takes {quantity(_seconds(first), 's')} for "
+        f"{binary_size(messages.size(first))}, while {describe(chosen)} chooses its transport.{cases.caution(first)}"
+    )
+    lines = (
+        *(f"{s.name}={s.value} is {describe_source(s)}." for s in settings),
+        *(
+            f"{binary_size(messages.size(r))}, {messages.describe_ranks(r)}: {quantity(_seconds(r), 's')}."
+            for r, _ in slow
+        ),
+    )
+    cause = "Shared memory takes less than a microsecond. This setting excludes it, or the MPI cannot use it."
+    variables = " ".join(s.name for s in settings if s.source == ENVIRONMENT)
+    steps = [f"Run unset {variables}."] if variables else []
+    steps += [f"Remove {s.name} from {s.source}." for s in settings if s.source != ENVIRONMENT]
+    remedy = f"{' '.join(steps)} Then measure again. If that has no effect: {_advice(mpi)}."
+    return [Finding("slow_transport", "notice", claim, lines, cause, remedy, BENCHMARK, effect=_seconds(first) / COPY)]
+
+
+def _choosing(result: Result, run: Run) -> tuple[Setting, ...]:
+    """Returns the settings of the user that choose the transport of a case."""
+    flavour = labelled(str(result.parameters.get("mpi", "")))
+    settings = mpi_in_effect.list_of_case(run.machine, run.site, result.parameters)
+    return tuple(s for s in settings if flavour and steers_transport(s, flavour))
+
+
+def _machine_findings(mpi: str, small: list[Result]) -> list[Finding]:
     pairs = cases.pairs(small, "transport", "default", "no shared memory")
     compared = [Pair(a, b, gain) for a, b in pairs if (gain := ratio(b, a))]
     if not compared:

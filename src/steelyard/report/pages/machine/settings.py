@@ -31,12 +31,13 @@ class Unread:
     places: tuple[str, ...]
 
 
-def groups(settings: tuple[Setting, ...]) -> tuple[SettingGroup, ...]:
-    """The settings that were read, by group; groups without any are left out."""
+def groups(settings: tuple[Setting, ...], of_mpis: tuple[Setting, ...] = ()) -> tuple[SettingGroup, ...]:
+    """The settings that were read, by group; groups without any are left out. `of_mpis` are those that steer MPIs."""
     by_title: dict[str, list[tuple[str, str, str]]] = {title: [] for title, _ in _GROUPS}
     for setting in settings:
         if setting.value is not None:
             by_title[_group(setting.name)].append((words(setting.name), setting.value, setting.source))
+    by_title["MPI"] = [(s.name, s.value or "", s.source) for s in of_mpis]
     return tuple(SettingGroup(title, tuple(members)) for title, members in by_title.items() if members)
 
 
