@@ -19,7 +19,7 @@ def records(count: int = 20) -> list[builders.Record]:
 def test_a_machine_at_full_pace_is_dedicated_and_explains_nothing() -> None:
     found = find_condition(records(), [FULL] * 20)
     assert (found.shared, found.causes) == (False, ())
-    (sentence, *_) = words.describe(found)
+    (sentence, *_) = words.describe(found, 0)
     assert sentence == "The machine had its full speed: its cores in 100 % and its memory in 100 % of the launches."
 
 
@@ -29,7 +29,7 @@ def test_a_machine_whose_cores_were_often_slower_is_shared() -> None:
     assert {"shared core", "shared memory", "slow messages", "wide interval"} <= {*found.causes}
     assert found.had["issued"] == Had(median=1.0, low=0.52, high=1.0, full=0.6)
     assert found.had["stream"].low == 1.0  # readings of the memory scatter, also where nobody else uses it
-    (sentence,) = words.describe(found)
+    (sentence,) = words.describe(found, 0)
     assert sentence == (
         "The machine was slower than at best. Full speed: its cores in 60 % of the launches (median 100 %, slowest tenth "
         "below 52 %); its memory in 100 %."
@@ -41,14 +41,21 @@ def test_a_clock_that_drops_from_heat_makes_no_shared_machine() -> None:
     assert (found.shared, found.causes) == (False, ())
 
 
-def test_a_verdict_that_the_condition_explains_marks_no_value_and_stays() -> None:
+def test_a_value_has_the_verdict_of_its_result_on_every_machine() -> None:
     (result, *_) = report_fixture.evaluation().results
-    expected = replace(result, verdict=report_fixture.DISTURBED, expected=True)
-    shown = values.shown(expected, next(iter(expected.metrics)), None, builders.machine())
+    disturbed = replace(result, verdict=report_fixture.DISTURBED)
+    shown = values.shown(disturbed, next(iter(disturbed.metrics)), None, builders.machine())
     assert shown is not None
-    assert (shown.level, shown.mark) == ("DISTURBED", "CLEAN")
-    assert "DISTURBED" not in shown.marked
-    assert values.counts((expected,))["DISTURBED"] == 1
+    assert shown.level == "DISTURBED"
+    assert shown.marked.endswith("DISTURBED")
+
+
+def test_a_run_with_disturbed_results_was_slowed_by_something() -> None:
+    full = find_condition(records(), [FULL] * 20)
+    (sentence,) = words.describe(full, disturbed=3)
+    assert sentence == (
+        "Full speed: its cores in 100 % and its memory in 100 % of the launches, but 3 results are DISTURBED."
+    )
 
 
 def test_how_well_results_are_known_is_counted_by_the_range_of_another_run() -> None:
@@ -62,7 +69,7 @@ def test_how_well_results_are_known_is_counted_by_the_range_of_another_run() -> 
 
 def test_other_load_is_named_beside_the_pace() -> None:
     shared = Condition(shared=True, had={"issued": Had(median=0.6, low=0.5, high=0.9, full=0.1)}, load=0.3, causes=())
-    assert words.describe(shared)[1] == "Other programs used the measured processors in 30 % of the launches."
+    assert words.describe(shared, 0)[1] == "Other programs used the measured processors in 30 % of the launches."
 
 
 def test_an_interval_that_says_nothing_is_replaced_by_the_launches() -> None:

@@ -28,7 +28,19 @@ from steelyard import plan, report
 from steelyard.command_line import cli
 from steelyard.errors import UsageError
 from steelyard.findings.every import scaling as rule
-from steelyard.model import Axes, Benchmark, Case, Enclosure, Evaluation, Factors, Host, Result, Scalar, Source
+from steelyard.model import (
+    Axes,
+    Benchmark,
+    Case,
+    Condition,
+    Enclosure,
+    Evaluation,
+    Factors,
+    Host,
+    Result,
+    Scalar,
+    Source,
+)
 from steelyard.plan import sweep
 from steelyard.records import all_runs, read
 from steelyard.report import scaling_rows
@@ -448,8 +460,36 @@ def test_only_a_speed_up_above_the_ideal_has_a_remark() -> None:
         return [note for note in scaling_rows.notes(found) if "above the ideal" in note]
 
     (remark,) = remarks(lambda p: 1 / p if p < 4 else 0.5 / p)
-    assert remark.startswith("The speed-up with 4 threads is above the ideal")
+    assert remark.startswith("The speed-up with 4 threads is above the ideal (efficiency up to 200 %)")
     assert remarks(amdahl(0.0)) == []
+
+
+def test_a_speed_up_above_the_ideal_has_no_serial_fraction() -> None:
+    (found,) = sweeps(seen(line(lambda p: 1 / p if p < 4 else 0.5 / p, (1, 2, 4))))
+    cells = scaling_rows.row(found.scaling.points[-1])
+    assert cells[3:6] == ("200 %", "none: above the ideal", "–")
+    (exactly,) = sweeps(seen(line(lambda p: 0.9999 / p if p > 1 else 1.0, (1, 2, 4))))
+    assert scaling_rows.row(exactly.scaling.points[-1])[4] == "none", "within the interval of the ideal"
+
+
+def test_each_place_shows_the_verdict_that_the_result_has_on_a_shared_machine() -> None:
+    counts = line(
+        lambda p: 1.6 if p == 1 else 1 / p,
+        (1, 2, 4),
+        benchmark="mine.sweep",
+        level=lambda p: "DISTURBED" if p == 1 else "CLEAN",
+        evidence=("steal: 0.3 s.",),
+    )
+    shared = Condition(shared=True, had={}, load=0.0, causes=("steal",))
+    of_run = replace(seen(counts), condition=shared)
+    made = page.data(of_run)
+    assert made is not None
+    (brief,) = made.briefs
+    assert brief.level == "DISTURBED", "every speed-up rests on the result with 1 thread"
+    (note,) = made.brief_notes
+    assert "or 1 thread ran too slowly: this result is DISTURBED." in note
+    text = " ".join(str(line) for line in scaling_rows.brief(sweeps(of_run), 200))
+    assert "▲ 100 %, 2: ▲ 160 %" in text
 
 
 def test_the_data_of_a_sweep_are_plain_json() -> None:

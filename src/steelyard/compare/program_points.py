@@ -94,7 +94,7 @@ def _point(members: Sequence[SideCase]) -> Point | None:
         nodes=int(nodes) if nodes else None,
         time=time,
         power=power,
-        level=worst_level("CLEAN" if case.expected else case.level for case in members),
+        level=worst_level(case.level for case in members),
         rack_units=_number(members[0], PRINTED),
         notes=tuple(dict.fromkeys(text for case in members for text in (case.note, case.remark) if text)),
     )

@@ -121,10 +121,8 @@ def _line(run: SideRun, figure: Figure) -> Line:
 
 
 def _level(like: Like | None) -> Level:
-    """Returns the verdict of ours; CLEAN if there is none or if the state of the machine explains it."""
-    if like is None or like.case.expected or like.case.level == "FOREIGN":
-        return "CLEAN"
-    return like.case.level
+    """Returns the verdict of ours; CLEAN if there is none."""
+    return "CLEAN" if like is None or like.case.level == "FOREIGN" else like.case.level
 
 
 def _called(figure: Figure) -> str:

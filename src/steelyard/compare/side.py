@@ -74,7 +74,6 @@ class SideCase:
     kind: Class
     metrics: Mapping[str, Value]
     level: Level
-    expected: bool = False
     statistic: str = ""
     note: str = ""
     remark: str = ""
@@ -159,7 +158,6 @@ def reduce_result(result: Result, benchmark: Benchmark | None = None, with_times
         kind=find_class(result),
         metrics=_main_first(result, benchmark),
         level=result.verdict.level,
-        expected=result.expected,
         hosts=_hosts(result),
         work=work,
         times=times,

@@ -60,7 +60,7 @@ def evaluate_run(
     run = replace(run, machine=add_limits(run.machine, run.records))
     condition = add_proofs(find_condition(run.records, map(best.shares, run.records)), run.records, run.machine)
     paces = paces_of(best, run.shown.slowest, is_virtual(run.machine))
-    measured = results(run.records, benchmarks, paces, condition.causes)
+    measured = results(run.records, benchmarks, paces)
     with_energy, extended = energy.add_energy(measured, benchmarks, power)
     return findings.judge(
         Evaluation(run=run, benchmarks=extended, results=with_energy, findings=(), power=power, condition=condition)

@@ -53,7 +53,6 @@ class _Summary:
     records: tuple[Count, ...]
     metrics: Mapping[str, Value]
     verdict: Verdict
-    expected: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +104,6 @@ def load(name: str, run: Run, benchmarks: Mapping[str, Benchmark], readings: Pow
                 records=tuple(records[i] for i in r.records),
                 metrics=r.metrics,
                 verdict=r.verdict,
-                expected=r.expected,
             )
             for r in kept.results
         )
@@ -138,7 +136,6 @@ def save(name: str, judged: Evaluation, run: Run) -> None:
             records=tuple(places[id(x)] for x in r.records),
             metrics=r.metrics,
             verdict=r.verdict,
-            expected=r.expected,
         )
         for r in judged.results
     ]

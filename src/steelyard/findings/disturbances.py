@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from steelyard.findings import settings
 from steelyard.machine.settings import is_virtual
 from steelyard.model import Machine, Result
-from steelyard.statistics.validity import trust
 from steelyard.statistics.validity.verdict import name_disturbance
 
 UNNAMED = "an unnamed cause"
@@ -25,8 +24,8 @@ _MESSAGES = {
 
 
 def count(results: Iterable[Result]) -> Counter[str]:
-    """Returns the number of disturbed results by their first cause, without those that the condition of the machine explains."""
-    return Counter(name(result) or UNNAMED for result in results if trust.mark(result) == "DISTURBED")
+    """Returns the number of disturbed results by their first cause."""
+    return Counter(name(result) or UNNAMED for result in results if result.verdict.level == "DISTURBED")
 
 
 def name(result: Result) -> str:

@@ -93,10 +93,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)
 class Result:
-    """The summary of all records of one case over its launches. `parameters` include `toolchain`.
-
-    `expected`: the condition of the machine, which a run states once, explains the verdict.
-    """
+    """The summary of all records of one case over its launches. `parameters` include `toolchain`."""
 
     benchmark: str
     kernel: str
@@ -104,4 +101,3 @@ class Result:
     records: tuple[Record, ...]
     metrics: Mapping[str, Value]
     verdict: Verdict
-    expected: bool = False

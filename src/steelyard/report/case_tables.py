@@ -149,7 +149,7 @@ def _paired(
         return None
     ranked = ranks(benchmark, first)
     rows = [
-        replace(_row(r, _cells(both), worst(a.shown.mark for a in both), rank), parameters=_but(r, axis))
+        replace(_row(r, _cells(both), worst(a.shown.level for a in both), rank), parameters=_but(r, axis))
         for r, both, rank in zip(first, compared, ranked, strict=True)
         if both
     ]
@@ -166,7 +166,7 @@ def _paired(
 
 
 def _cells(both: Sequence[compared_figures.Alternative]) -> list[str]:
-    return [*(signed(a.shown.value, a.shown.mark) for a in both), both[1].span, both[1].called]
+    return [*(signed(a.shown.value, a.shown.level) for a in both), both[1].span, both[1].called]
 
 
 def _but(result: Result, axis: Axis) -> Parameters:

@@ -19,8 +19,11 @@ FOREIGN = "Other tools measured these values, so Steelyard cannot judge them. Ea
 _NAMES = {"issued": "its cores", "stream": "its memory", "exchange": "messages between ranks"}
 
 
-def describe(condition: Condition) -> tuple[str, ...]:
-    """Returns one or two sentences on the condition of the machine during the run; () if nothing is known of it."""
+def describe(condition: Condition, disturbed: int) -> tuple[str, ...]:
+    """Returns one or two sentences on the condition of the machine during the run; () if nothing is known of it.
+
+    `disturbed` is the number of results with this verdict.
+    """
     if condition.foreign:
         return (FOREIGN,)
     had = {name: condition.had[kind] for kind, name in _NAMES.items() if kind in condition.had}
@@ -32,7 +35,8 @@ def describe(condition: Condition) -> tuple[str, ...]:
         return tuple(filter(None, (own, load)))
     if not condition.shared:
         full = joined(f"{name} in {percent(one.full)}" for name, one in had.items())
-        return tuple(filter(None, (f"The machine had its full speed: {full} of the launches.", load)))
+        but = f", but {plural(disturbed, 'result')} {'is' if disturbed == 1 else 'are'} DISTURBED" if disturbed else ""
+        return tuple(filter(None, (f"The machine had its full speed: {full} of the launches{but}.", load)))
     parts = "; ".join(_part(name, one, first=not i) for i, (name, one) in enumerate(had.items()))
     why = explain(condition.proofs) or "The machine was slower than at best."
     return tuple(filter(None, (f"{why} Full speed: {parts}.", load)))

@@ -30,8 +30,8 @@ def derived(draw: Drawing, results: Sequence[Result], made: Sequence[Figure]) ->
     """
     numbers = [list(numbers_in(figure)) for figure in made]
     levels: list[list[Level]] = [["CLEAN"] * len(before) for before in numbers]
-    for level in among(map(values.mark, results)):
-        moved = tuple(_moved(r, n) if values.mark(r) == level else r for n, r in enumerate(results))
+    for level in among(map(values.level, results)):
+        moved = tuple(_moved(r, n) if values.level(r) == level else r for n, r in enumerate(results))
         try:
             others = [list(numbers_in(figure)) for figure in draw(moved)]
         except Exception:  # a benchmark may come from anyone: what then rests on what is not known

@@ -83,7 +83,7 @@ def figures(
     except Exception as error:
         return (_failed(benchmark.name, "Figures", error),)
     usable = [r for r in results if values.level(r) != "INVALID"]
-    levels = marks.among(map(values.mark, usable))
+    levels = marks.among(map(values.level, usable))
     left_out = len(results) - len(usable) if usable else 0
     joined = join(benchmark.name, made, sides) if sides else tuple(map(Joined, made))
     shown = []

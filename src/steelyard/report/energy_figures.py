@@ -13,6 +13,7 @@ from steelyard.report.kernel_bars import Ends, Kernel, Measure, Part
 from steelyard.report.names import slug
 from steelyard.report.node_modes import Measured, Mode, called, measured
 from steelyard.statistics.results.pareto_front import front
+from steelyard.statistics.validity.trust import is_marked
 from steelyard.telemetry.watched import modelled
 from steelyard.units import quantity
 
@@ -159,7 +160,7 @@ def _times(title: str, kernels: Sequence[Measured], evaluation: Evaluation) -> d
 def _point(kernel: Measured, mode: Mode, machine: Machine) -> _Point:
     result = kernel.modes[mode]
     metrics = result.metrics
-    return _Point(kernel.name, called(mode, machine), metrics["time"], metrics[ENERGY.name], values.mark(result))
+    return _Point(kernel.name, called(mode, machine), metrics["time"], metrics[ENERGY.name], values.level(result))
 
 
 def _row(point: _Point, best: bool) -> tuple[str, ...]:
@@ -235,5 +236,5 @@ def _legend(modes: Sequence[str]) -> list[Json]:
 
 def _hover(point: _Point) -> str:
     seconds, joules = (f"{quantity(v.value, v.unit)} ({values.interval(v)})" for v in (point.seconds, point.joules))
-    mark = "" if point.level == "CLEAN" else f" ({point.level})"
+    mark = f" ({point.level})" if is_marked(point.level) else ""
     return f"{point.kernel}, {point.mode}: {joules} in {seconds}{mark}"

@@ -14,7 +14,7 @@ from steelyard.statistics.results import applications, main_figures
 from steelyard.statistics.results.benchmark_roles import playing
 from steelyard.statistics.results.roofs import MEMORY, level_of, working_set
 from steelyard.statistics.results.variants import plain
-from steelyard.statistics.validity.trust import ORDER
+from steelyard.statistics.validity.trust import ORDER, is_marked
 from steelyard.units import binary_size
 
 MOST = 9  # figures: what one screen holds beside the verdict and the findings
@@ -48,7 +48,7 @@ class Headline:
     @property
     def why(self) -> str:
         """Why the value is not CLEAN, in two or three words: 'competing load'; '' where it is."""
-        reported = kinds(self.shown.evidence) if self.shown.mark != "CLEAN" else ()
+        reported = kinds(self.shown.evidence) if is_marked(self.shown.level) else ()
         return reported[0] if reported else ""
 
 
@@ -181,7 +181,7 @@ def _metric(results: list[Result], declared: Iterable[Metric], unit: str) -> str
 
 def _rank(result: Result, metric: str, whether_clean: bool = True) -> tuple[int, bool, float]:
     """The more trusted first, so that two runs choose the same; then what has an interval; then the better value."""
-    trust = ORDER.index(values.mark(result))
+    trust = ORDER.index(values.level(result))
     value = result.metrics.get(metric)
     if value is None:
         return len(ORDER), True, 0.0

@@ -122,7 +122,7 @@ def usable(result: Result) -> bool:
 
 
 def _ratio(result: Result, reference: Result, of: Measure) -> _Ratio:
-    level = worst((values.mark(result), values.mark(reference)))
+    level = worst((values.level(result), values.level(reference)))
     if result is reference:
         return _Ratio(1.0, 1.0, 1.0, level)
     return _Ratio(*of.ratio(result, reference), level)
@@ -131,13 +131,13 @@ def _ratio(result: Result, reference: Result, of: Measure) -> _Ratio:
 def _cell(pair: Pair, ratio: _Ratio, of: Measure) -> Cell:
     result, reference = pair
     span = f"{significant(ratio.low)} – {significant(ratio.high)}"
-    if doubtful(values.mark(reference)):
-        span += f"; the reference was {values.mark(reference)}"
+    if doubtful(values.level(reference)):
+        span += f"; the reference was {values.level(reference)}"
     return Cell(
         quantity(_value(result, of), of.unit),
         "1" if result is reference else significant(ratio.value),
         "" if result is reference else span,
-        values.mark(result),
+        values.level(result),
         values.why(result),
     )
 

@@ -36,7 +36,7 @@ def make(benchmark: Benchmark, results: Iterable[Result], machine: Machine) -> t
 
 def graded_result(result: Result) -> Result:
     """Returns the result. If it is unreliable, its metrics carry its verdict and the evidence for it."""
-    level = values.mark(result)
+    level = values.level(result)
     if not doubtful(level):
         return result
     why = values.evidence(result)

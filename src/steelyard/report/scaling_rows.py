@@ -11,7 +11,7 @@ from rich.text import Text
 from steelyard.model import Level
 from steelyard.model.plain import to_plain
 from steelyard.report import doubtful_values, lines, ratios, values
-from steelyard.report.verdict_marks import SIGNS
+from steelyard.report.verdict_marks import SIGNS, signed
 from steelyard.statistics.models.scaling import HALF, Point, Step
 from steelyard.statistics.models.scaling_models import Estimate, Fit
 from steelyard.statistics.results import cases
@@ -30,7 +30,7 @@ WORDS = {
 LAWS = {"Amdahl": "Amdahl's law", "Gustafson": "Gustafson's law", "USL": "the universal scalability law"}
 PARAMETERS = {"s": "serial fraction s", "a": "contention a", "b": "coherency b"}
 HEADINGS = ("time", "speed-up", "95 % interval", "efficiency", "serial", "95 % interval", "each additional one adds")
-ABOVE = 1.05  # an efficiency beyond which a speed-up asks for a reason
+ABOVE = 1.05  # an efficiency without an interval, beyond which a speed-up asks for a reason
 MOST_SWEEPS = 4  # on one screen
 WIDE, LESS = 116, (5, 6)  # columns of a terminal that shows all cells; a narrower one does without these
 
@@ -73,15 +73,23 @@ def _to(digits: int) -> ratios.Writing:
     return partial(significant, digits=digits)
 
 
+def is_above_ideal(point: Point) -> bool:
+    """Returns whether the efficiency is above 1 by more than its interval."""
+    low = point.efficiency.low
+    return point.efficiency.value > ABOVE if low is None else low > 1
+
+
 def row(point: Point) -> tuple[str, ...]:
-    """Returns the cells of a count, in the order of `HEADINGS`."""
+    """Returns the cells of a count, in the order of `HEADINGS`. No part of the work is serial where the speed-up is ideal."""
+    serial = point.serial if point.serial and point.serial.value >= 0 else None
+    none = "–" if point.serial is None else "none: above the ideal" if is_above_ideal(point) else "none"
     return (
         quantity(point.time.value, "s"),
         significant(point.speedup.value),
         between(point.speedup) or "–",
         values.percent(point.efficiency.value),
-        significant(point.serial.value, 2) if point.serial else "–",
-        between(point.serial, 2) or "–",
+        significant(serial.value, 2) if serial else none,
+        between(serial, 2) or "–",
         with_interval(point.step.adds, 2) if point.step else "–",
     )
 
@@ -181,21 +189,30 @@ def notes(sweep: Sweep) -> tuple[str, ...]:
             f"With {joined(crowded)} {WORDS[sweep.over][1]}, several of them shared a processor. The fits and the "
             "advice do not use these values."
         )
-    for level in doubtful_values.among(values.mark(r) for r in sweep.results.values()):
+    for level in doubtful_values.among(values.level(r) for r in sweep.results.values()):
         counts = f"{joined(sweep.counts(level))} {WORDS[sweep.over][1]}"
         sentences.append(f"{level}: {counts}. Do not rely on values that depend on these results.")
-    above = [p.count for p in sweep.scaling.points if p.efficiency.low is not None and p.efficiency.low > ABOVE]
-    if above:
-        sentences.append(
-            f"The speed-up with {joined(above)} {WORDS[sweep.over][1]} is above the ideal. Either each part of the data "
-            f"fits into a faster cache, or {counted(sweep, sweep.scaling.base)} ran too slowly for an unknown "
-            "reason. Measure again."
-        )
+    sentences += excess(sweep)
     if sweep.scaling.base != 1:
         sentences.append(
             f"One {WORDS[sweep.over][0]} was not measured, so the loss from 1 to {sweep.scaling.base} is unknown."
         )
     return tuple(sentences)
+
+
+def excess(sweep: Sweep) -> tuple[str, ...]:
+    """Returns a sentence on the counts whose speed-up is above the ideal; () if there are none."""
+    above = [p for p in sweep.scaling.points if is_above_ideal(p)]
+    if not above:
+        return ()
+    most = values.percent(max(p.efficiency.value for p in above))
+    base, level = counted(sweep, sweep.scaling.base), values.level(sweep.results[sweep.scaling.base])
+    slow = f"{base} ran too slowly{f': this result is {level}' if doubtful(level) else ''}"
+    return (
+        f"The speed-up with {joined(p.count for p in above)} {WORDS[sweep.over][1]} is above the ideal (efficiency up to "
+        f"{most}), so no serial fraction explains it. Either each part of the data fits into a faster cache, or {slow}. "
+        "Measure again.",
+    )
 
 
 def as_json(sweeps: Sequence[Sweep]) -> list[dict[str, Any]]:
@@ -235,13 +252,16 @@ def brief(sweeps: Sequence[Sweep], width: int) -> list[Text]:
     texts: list[Text] = []
     for sweep in sweeps[:MOST_SWEEPS]:
         points = (p for p in sweep.scaling.points if not p.crowded)
-        shares = ", ".join(f"{p.count}: {values.percent(p.efficiency.value)}" for p in points)
+        shares = ", ".join(
+            f"{p.count}: {signed(values.percent(p.efficiency.value), level_at(sweep, p.count))}" for p in points
+        )
         name = lines.cut(f"{sweep.benchmark} {named(sweep, sweeps)}", width, 1)
         texts += [Text(), *(Text(line, style="bold") for line in name)]
         texts += [
             Text(f"  {line}") for line in lines.cut(f"Efficiency by {WORDS[sweep.over][1]}: {shares}", width - 2, 1)
         ]
-        texts += [Text(f"  {line}") for line in lines.brief(stop_here(sweep), width - 2, 2)]
+        for sentence in (*excess(sweep), stop_here(sweep)):
+            texts += [Text(f"  {line}") for line in lines.brief(sentence, width - 2, 2)]
     if len(sweeps) > MOST_SWEEPS:
         texts.append(Text(f"{len(sweeps) - MOST_SWEEPS} more sweeps are in the report.", style="dim"))
     return texts
@@ -254,7 +274,7 @@ def _table(sweep: Sweep, wide: bool) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for point in sweep.scaling.points:
-        level = values.mark(sweep.results[point.count])
+        level = level_at(sweep, point.count)
         mark = SIGNS[level] if doubtful(level) else "shared" if point.crowded else ""
         cells = row(point)
         table.add_row(str(point.count), *(cells[i] for i in kept), mark)

@@ -16,6 +16,7 @@ from steelyard.report import condition, screen_tables, values
 from steelyard.report.lines import brief, cut, first_clause, fold, listed, one_line, pad
 from steelyard.report.summary import Figure, RunEnergy, Summary, summarised
 from steelyard.report.verdict_marks import COLOURS, LAMPS, LEGEND, SIGNS
+from steelyard.statistics.validity.trust import is_marked
 from steelyard.words import plural
 
 MARKS = {"serious": ("✕", "red"), "notice": ("!", "yellow"), "good": ("●", "green")}
@@ -112,7 +113,7 @@ def _verdict(run: Summary, width: int) -> list[Text]:
     levels = {k: n for k, n in run.verdicts.items() if n} if run.condition.foreign else run.verdicts
     for level, count in levels.items():
         lamps.append(f"  {SIGNS[level]} {count} {level}", COLOURS[level] if count else "dim")
-    described = condition.describe(run.condition)
+    described = condition.describe(run.condition, run.verdicts["DISTURBED"])
     top = [Text(line, style="bold") for line in brief(" ".join(described), width, 4)] if described else []
     known = condition.describe_known(run.known) if total > run.known["unknown"] else ""
     top += [Text(line) for line in fold(known, width) if known]
@@ -203,7 +204,7 @@ def _figure(figure: Figure, left: int, columns: Mapping[str, int]) -> list[Text]
     }
     texts |= {"value": shown.value, values.INTERVAL: shown.range, values.STATISTIC: shown.statistic}
     cells = [(texts[name] or "–", size) for name, size in columns.items()]
-    marked = f"{LAMPS[shown.mark][0]}{f' ({figure.why})' if figure.why else ''}" if shown.mark != "CLEAN" else ""
+    marked = f"{LAMPS[shown.level][0]}{f' ({figure.why})' if figure.why else ''}" if is_marked(shown.level) else ""
     marked = ", ".join(filter(None, (marked, "▲ IN DOUBT, see below" if figure.doubted else "")))
     right = "".join(pad(cut(text, size - 1, 1)[0], size, right=True) for text, size in cells)
     lines = [Text.assemble(pad(cut(figure.title, left - 1, 1)[0], left), (right, "bold"))]
@@ -212,7 +213,7 @@ def _figure(figure: Figure, left: int, columns: Mapping[str, int]) -> list[Text]
     width = left + (_until(columns, values.RANGE) - len(later) if later else sum(columns.values()))
     line = Text()
     if marked:
-        line.append(f"  {marked}", style=COLOURS[shown.mark] if shown.mark != "CLEAN" else "yellow")
+        line.append(f"  {marked}", style=COLOURS[shown.level] if is_marked(shown.level) else "yellow")
     room = width - line.cell_len - 2
     if figure.conditions and room > len("threads"):
         line.append(f"  {listed(figure.conditions, room)}", style="dim")

@@ -87,7 +87,7 @@ def _energies(figure: Figure, left: int, side: int) -> list[Text]:
 
 
 def _values(figure: Figure, side: int) -> list[str]:
-    texts = (signed(a.shown.value or "–", a.shown.mark) for a in figure.alternatives)
+    texts = (signed(a.shown.value or "–", a.shown.level) for a in figure.alternatives)
     return [cut(text, side - 1, 1)[0] for text in texts]
 
 

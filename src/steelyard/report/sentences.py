@@ -6,6 +6,7 @@ from steelyard.machine.memory_nodes import main_nodes
 from steelyard.model import Evaluation, Finding, Imported
 from steelyard.report import condition, values
 from steelyard.report.headline import Headline, headlines
+from steelyard.statistics.validity.trust import is_marked
 from steelyard.words import joined, plural
 
 # Above this share of its limit a memory is as good as full: STREAM reaches 80 to 90 % of the modules' rate on
@@ -92,10 +93,10 @@ def trust(evaluation: Evaluation) -> str:
     counts = values.counts(evaluation.results)
     unfinished = "" if evaluation.run.finished else " The run is not finished."
     if evaluation.condition.foreign:
-        return " ".join(condition.describe(evaluation.condition)) + unfinished
+        return " ".join(condition.describe(evaluation.condition, counts["DISTURBED"])) + unfinished
     if evaluation.condition.causes:
         described = condition.describe_known(condition.known(evaluation.results))
-        return " ".join((*condition.describe(evaluation.condition), described)) + unfinished
+        return " ".join((*condition.describe(evaluation.condition, counts["DISTURBED"]), described)) + unfinished
     if counts["CLEAN"] == total:
         all_of_them = f"All {total} results are" if total > 1 else "The only result is"
         return f"{all_of_them} CLEAN: Steelyard detected no disturbance.{unfinished}"
@@ -114,7 +115,7 @@ def trust(evaluation: Evaluation) -> str:
 def _advice(main: dict[str, Headline], findings: tuple[Finding, ...]) -> str:
     triad = main.get("triad")
     limits = ""
-    if triad and triad.shown.share is not None and triad.shown.level == "CLEAN":
+    if triad and triad.shown.share is not None and not is_marked(triad.shown.level):
         near = triad.shown.share >= NEAR_THE_LIMIT
         limits = "The memory itself is the limit" if near else "Something other than the memory's own rate is the limit"
     first = next((kind.finding for kind in foremost(findings) if kind.finding.level != "good"), None)

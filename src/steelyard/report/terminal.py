@@ -11,7 +11,7 @@ from steelyard.report import case_tables, sentences, values
 from steelyard.report.lines import leading
 from steelyard.report.lines import safe as _safe
 from steelyard.report.verdict_marks import SIGNS
-from steelyard.statistics.validity.trust import ORDER
+from steelyard.statistics.validity.trust import ORDER, is_marked
 from steelyard.words import plural
 
 _LEVELS = {"serious": ("✕ SERIOUS", "red"), "notice": ("! NOTICE", "yellow"), "good": ("● GOOD", "green")}
@@ -75,7 +75,7 @@ def _group(
     console.print(case_tables.drawn(table))
     if len(results) > len(chosen):
         console.print(Text(f"{len(results) - len(chosen)} more results are in the report.", style="dim"))
-    reasons = dict.fromkeys((values.mark(r), sentence(reason)) for r in chosen for reason in values.evidence(r)[:1])
+    reasons = dict.fromkeys((values.level(r), sentence(reason)) for r in chosen for reason in values.evidence(r)[:1])
     for level, reason in list(reasons)[:MOST_REASONS]:
         console.print(Padding(_safe(f"{SIGNS[level]} {reason}", "dim"), (0, 0, 0, 2)))
     if len(reasons) > MOST_REASONS:
@@ -86,9 +86,9 @@ def _chosen(results: tuple[Result, ...]) -> tuple[Result, ...]:
     """The rows to show: of many, evenly spread ones, and before these what is not CLEAN, the least trusted first."""
     if len(results) <= MOST_ROWS:
         return results
-    doubted = [r for r in results if values.mark(r) != "CLEAN"]
-    marked = sorted(doubted, key=lambda r: -ORDER.index(values.mark(r)))[: MOST_ROWS // 2]
-    clean = [r for r in results if values.mark(r) == "CLEAN"]
+    doubted = [r for r in results if is_marked(values.level(r))]
+    marked = sorted(doubted, key=lambda r: -ORDER.index(values.level(r)))[: MOST_ROWS // 2]
+    clean = [r for r in results if not is_marked(values.level(r))]
     wanted = MOST_ROWS - len(marked)
     step = (len(clean) - 1) / max(1, wanted - 1)
     spread = [clean[round(index * step)] for index in range(wanted)] if clean else []

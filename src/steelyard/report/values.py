@@ -26,7 +26,7 @@ from steelyard.model import (
 from steelyard.model.record import Span
 from steelyard.statistics.results import main_figures
 from steelyard.statistics.results.result import WIDEST, rests_on, undisturbed
-from steelyard.statistics.validity.trust import ORDER, worst
+from steelyard.statistics.validity.trust import ORDER, is_marked, worst
 from steelyard.words import find_words, joined
 
 _BYTES = ("bytes", "working_set", "size")  # parameters whose names end so are sizes in bytes
@@ -53,7 +53,7 @@ class Shown:
 
     `best`, `best_seen`, `typical`, `later` and `statistic` are those of `Value` as text; "" if unknown; `launches` replaces a
     range. `now` is the range of another run, for a CLEAN result that of another undisturbed one.
-    `share`: of the limit, 1.0 is all. `level` is the verdict, `mark` the level that the value is marked with.
+    `share`: of the limit, 1.0 is all. `level` is the verdict.
     """
 
     value: str
@@ -62,7 +62,6 @@ class Shown:
     limit_source: str
     share: float | None
     level: Level
-    mark: Level
     evidence: tuple[Evidence, ...]
     best: str = ""
     best_seen: str = ""
@@ -90,7 +89,7 @@ class Shown:
     @property
     def marked(self) -> str:
         """The value with its verdict's word: what stands in running text."""
-        return " ".join(part for part in (self.value, "" if self.mark == "CLEAN" else self.mark) if part)
+        return " ".join(part for part in (self.value, self.level if is_marked(self.level) else "") if part)
 
 
 def shown(result: Result, metric: str, benchmark: Benchmark | None, machine: Machine) -> Shown | None:
@@ -105,7 +104,6 @@ def shown(result: Result, metric: str, benchmark: Benchmark | None, machine: Mac
             limit_source="",
             share=None,
             level="INVALID",
-            mark="INVALID",
             evidence=evidence(result),
         )
     if value is None:
@@ -118,7 +116,6 @@ def shown(result: Result, metric: str, benchmark: Benchmark | None, machine: Mac
         limit_source=limit.source if limit else "",
         share=share(value, limit),
         level=level,
-        mark=mark(result),
         evidence=evidence(result),
         best="" if value.best is None else quantity(value.best, value.unit),
         best_seen="" if value.best_seen is None else quantity(value.best_seen, value.unit),
@@ -238,14 +235,9 @@ def level(result: Result) -> Level:
     return result.verdict.level
 
 
-def mark(result: Result) -> Level:
-    """Returns the level that the values of the result are marked with (see `trust.mark`)."""
-    return "CLEAN" if result.expected else level(result)
-
-
 def weakest(*results: Result) -> Level:
-    """Returns the worst mark of the results, for values that are calculated from all of them."""
-    return worst(map(mark, results))
+    """Returns the worst level of the results, for values that are calculated from all of them."""
+    return worst(map(level, results))
 
 
 def counts(results: tuple[Result, ...]) -> dict[Level, int]:

@@ -65,7 +65,7 @@ def _mean(name: str, title: str, metric: str, cases: Sequence[SideCase]) -> Read
     known = len(spans) == len(values) and all(low > 0 for low, _ in spans)
     low, high = (geometric_mean(ends) for ends in zip(*spans, strict=True)) if known else (None, None)
     mean = Value(geometric_mean(v.value for v in values), values[0].unit, low, high, "lower")
-    level = worst_level("CLEAN" if case.expected else case.level for case in cases)
+    level = worst_level(case.level for case in cases)
     condition = f"geometric mean of {plural(len(cases), 'program')}"
     return Reading(
         quantity=name,

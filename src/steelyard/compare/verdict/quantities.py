@@ -74,7 +74,7 @@ class Pick:
 
     def _rank(self, case: SideCase) -> tuple[int, float]:
         value = case.metrics[self.metric]
-        trust = 0 if case.level == "FOREIGN" or case.expected else ORDER.index(case.level)
+        trust = 0 if case.level == "FOREIGN" else ORDER.index(case.level)
         return trust, value.value if value.better == "lower" else -value.value
 
 
@@ -230,7 +230,7 @@ def make_reading(name: str, title: str, case: SideCase, value: Value) -> Reading
         condition=describe(case.parameters),
         benchmark=case.benchmark,
         parameters=case.parameters,
-        level="CLEAN" if case.expected else case.level,
+        level=case.level,
         limit=case.limit if case.limit and case.limit.unit == value.unit else None,
         hosts=case.hosts,
     )

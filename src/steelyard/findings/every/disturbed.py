@@ -7,7 +7,6 @@ from steelyard.findings import disturbances
 from steelyard.model import Evaluation, Finding, Machine, Result
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.result import rests_on
-from steelyard.statistics.validity import trust
 from steelyard.statistics.validity.cause import explain
 from steelyard.units import percent
 
@@ -21,9 +20,10 @@ NAMED = 5  # kinds, launches and cases in the list; the report marks all of them
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all disturbed results; a good one if there are none; nothing without results."""
     measured = [r for r in evaluation.results if r.verdict.level != "INVALID"]
-    # The condition of the machine explains the other disturbed results, once for the whole run.
-    disturbed = [r for r in measured if trust.mark(r) == "DISTURBED"]
-    if not measured or (evaluation.condition.causes and len(disturbed) < FEW * len(measured)):
+    disturbed = [r for r in measured if r.verdict.level == "DISTURBED"]
+    # The condition of the machine is stated once for the whole run, with the disturbances that it explains.
+    unexplained = [r for r in disturbed if disturbances.name(r) not in evaluation.condition.causes]
+    if not measured or (evaluation.condition.causes and len(unexplained) < FEW * len(measured)):
         return []
     if not disturbed:
         return [_quiet(evaluation, measured)]

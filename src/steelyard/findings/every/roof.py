@@ -106,7 +106,7 @@ def why(place: Place, line: Roofline) -> str:
     """Returns the likeliest reason why a kernel is below its limit: one of the causes of this module."""
     result, scalar = place.result, line.roof(SCALAR)
     size = working_set(result)
-    if trust.mark(result) == "DISTURBED" and (place.share or 0) > LOST:
+    if result.verdict.level == "DISTURBED" and (place.share or 0) > LOST:
         return DISTURBED
     if size is not None and size < SHORT:
         return OVERHEAD
@@ -135,7 +135,7 @@ def _is_judged(place: Place, line: Roofline) -> bool:
 def _line(place: Place) -> str:
     roof = place.roof.name if place.roof else "unknown"
     limit = f"the peak ({roof})" if place.roof and place.roof.kind == "peak" else f"the bandwidth of {roof}"
-    mark = trust.word(trust.mark(place.result))
+    mark = trust.word(place.result.verdict.level)
     return (
         f"{place.result.benchmark} {place.name} with {in_words('threads', place.threads)}, "
         f"{quantity(place.speed.value, 'flop/s')}{mark}, {percent(place.share or 0, 1)} of {limit}"

@@ -1,13 +1,11 @@
 """The overview, in the order of the terminal's screen: the verdict, the main figures, the findings that matter most."""
 
-from collections import Counter
 from dataclasses import dataclass
 
 from steelyard.findings import Kind, decided, foremost
 from steelyard.model import Evaluation, Level
 from steelyard.report import headline, sentences, values
 from steelyard.report.names import grouped, slug
-from steelyard.statistics.validity.trust import ORDER
 from steelyard.telemetry.watched import modelled
 
 PLACE, TITLE = 0, "Overview"
@@ -16,13 +14,12 @@ IMPORTED = True
 
 @dataclass(frozen=True)
 class Entry:
-    """A benchmark in the overview's list: how many results have each verdict, and how many are marked with it."""
+    """A benchmark in the overview's list: how many results have each verdict."""
 
     anchor: str
     title: str
     summary: str
     counts: dict[Level, int]
-    marks: dict[Level, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,5 +65,4 @@ def entries(evaluation: Evaluation) -> dict[str, tuple[Entry, ...]]:
 def _entry(evaluation: Evaluation, name: str) -> Entry:
     benchmark = evaluation.benchmarks[name]
     results = values.of_benchmark(evaluation, name)
-    marks = Counter(values.mark(result) for result in results)
-    return Entry(slug(name), benchmark.title, benchmark.summary, values.counts(results), {n: marks[n] for n in ORDER})
+    return Entry(slug(name), benchmark.title, benchmark.summary, values.counts(results))

@@ -35,7 +35,6 @@ class Row:
     share: str
     share_level: Level  # of the kernel and of its roof
     level: Level
-    mark: Level
     evidence: str
 
 
@@ -88,7 +87,7 @@ def _roof(roof: Roof) -> tuple[str, str, str, Level]:
     size = working_set(roof.result)
     size_text = f", {binary_size(int(size))}" if size else ""
     by = f"{roof.result.benchmark} {cases.describe(roof.result, but=('threads', 'precision', 'elements'))}{size_text}"
-    return named, quantity(roof.value, unit), by, values.mark(roof.result)
+    return named, quantity(roof.value, unit), by, values.level(roof.result)
 
 
 def _row(place: Place, evaluation: Evaluation, several: bool) -> Row:
@@ -107,7 +106,6 @@ def _row(place: Place, evaluation: Evaluation, several: bool) -> Row:
         share=values.percent(place.share),
         share_level=values.weakest(result, *((roof.result,) if roof else ())),
         level=values.level(result),
-        mark=values.mark(result),
         evidence=values.why(result),
     )
 
@@ -145,7 +143,7 @@ def _notes(line: Roofline) -> tuple[str, ...]:
 
 def _drawn(line: Roofline, names: tuple[str, ...], title: str, several: bool) -> drawing.Drawn:
     figure = _figure(line, title)
-    levels = [values.mark(place.result) for place in line.places]
+    levels = [values.level(place.result) for place in line.places]
     rows = tuple((roof.name, *(quantity(roof.at(x), "flop/s") for x in _ends(line))) for roof in line.roofs)
     left, right = (f"{significant(x)} flop/B" for x in _ends(line))
     plot = _plot(figure, line, names, several)
@@ -178,7 +176,7 @@ def _figure(line: Roofline, title: str) -> Figure:
             Series(
                 benchmark,
                 tuple(min(p.intensity, edge) for p in places),
-                tuple(doubtful_values.graded(p.speed.value, values.mark(p.result)) for p in places),
+                tuple(doubtful_values.graded(p.speed.value, values.level(p.result)) for p in places),
                 connected=False,
             )
         )
@@ -214,7 +212,7 @@ def _plot(figure: Figure, line: Roofline, names: tuple[str, ...], several: bool)
         places = [place for place in line.places if place.result.benchmark == series.name]
         symbol = side_traces.SYMBOLS[(number + number // _INK) % _SYMBOLS]
         trace["meta"] = {"colour": number % _INK}
-        trace["marker"]["symbol"] = [symbol + doubtful_values.HOLLOW.get(values.mark(p.result), "") for p in places]
+        trace["marker"]["symbol"] = [symbol + doubtful_values.HOLLOW.get(values.level(p.result), "") for p in places]
         trace["customdata"] = [text(_hover(place, several)) for place in places]
     layout["annotations"] += _labels(line)
     return plot
@@ -222,7 +220,7 @@ def _plot(figure: Figure, line: Roofline, names: tuple[str, ...], several: bool)
 
 def _hover(place: Place, several: bool) -> str:
     share = f", {values.percent(place.share)} of {place.roof.name}" if place.roof and place.share is not None else ""
-    level = values.mark(place.result)
+    level = values.level(place.result)
     mark = f" ({level})" if doubtful(level) else ""
     speed, where = quantity(place.speed.value, "flop/s"), f"{significant(place.intensity)} flop/B"
     return f"{place.result.benchmark} {called(place, several)}: {speed} at {where}{share}{mark}"

@@ -85,7 +85,7 @@ def caution(*results: Result) -> str:
 
 def doubt(*results: Result | Record) -> Level:
     """Returns the least trusted level of the results with values; CLEAN if all are reliable."""
-    return trust.worst(level for r in results if trust.doubtful(level := trust.mark(r)))
+    return trust.worst(level for r in results if trust.doubtful(level := r.verdict.level))
 
 
 def _but(result: Result, name: str) -> tuple[object, ...]:

@@ -1,7 +1,7 @@
 """Results from records: the launches of each case combined, with metrics and their intervals."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from statistics import median
@@ -18,7 +18,6 @@ from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.launches import Spread, combine, combined, over_runs
 from steelyard.statistics.samples.summary import quantiles, summarise_all
 from steelyard.statistics.validity.observations import LONGEST, SHORTEST
-from steelyard.statistics.validity.verdict import name_disturbance
 from steelyard.units import percent
 
 # Largest half-width of an interval: two such results agree within 10 % in 95 of 100 cases, as the interval of their
@@ -41,12 +40,10 @@ def results(
     records: Iterable[Record],
     benchmarks: Mapping[str, Benchmark],
     paces: Paces = UNKNOWN_PACES,
-    causes: Collection[str] = (),
 ) -> tuple[Result, ...]:
     """Returns one result for each case, in the order of its first record, without records of unknown benchmarks.
 
-    `paces` are those of the machine, from which the ranges of the values follow; `causes` are the kinds of evidence that the
-    condition of the machine explains.
+    `paces` are those of the machine, from which the ranges of the values follow.
     """
     cases: dict[tuple[object, ...], list[Record]] = {}
     for record in records:
@@ -59,8 +56,6 @@ def results(
         spread = over_runs(combined([next(summaries) for _ in used])) if used else None
         settled = _add_doubt(members, used, spread, verdict, paces)
         result = _result(members, used, spread, settled, benchmarks[members[0].benchmark], expected)
-        if result.verdict.level != "INVALID" and name_disturbance(result.verdict) in causes:
-            result = replace(result, expected=True)
         rests_on.keep(result, used)
         spread_of.keep(result, spread)
         all_results.append(result)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from steelyard.model import Level, Record, Result
+from steelyard.model import Level, Result
 
 ORDER: tuple[Level, ...] = ("CLEAN", "FOREIGN", "UNSETTLED", "DISTURBED", "INVALID")
 
@@ -12,9 +12,9 @@ def doubtful(level: Level) -> bool:
     return level in ("UNSETTLED", "DISTURBED")
 
 
-def mark(result: Result | Record) -> Level:
-    """Returns the level that values are marked with; CLEAN (no mark) if the condition of the machine explains the verdict."""
-    return "CLEAN" if isinstance(result, Result) and result.expected else result.verdict.level
+def is_marked(level: Level) -> bool:
+    """Returns whether a value of this level never stands without it: Steelyard does not judge those of other tools."""
+    return level not in ("CLEAN", "FOREIGN")
 
 
 def word(level: Level) -> str:

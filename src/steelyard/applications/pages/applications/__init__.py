@@ -123,7 +123,6 @@ def _cell(result: Result, varying: list[str], evaluation: Evaluation) -> phase_b
         model=", ".join([phrase("model", applications.model(result)), *rest]),
         workers=applications.workers(result),
         level=values.level(result),
-        mark=values.mark(result),
         evidence=values.why(result),
     )
 

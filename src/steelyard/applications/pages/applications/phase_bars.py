@@ -24,7 +24,6 @@ class Cell:
     model: str
     workers: int
     level: Level
-    mark: Level
     evidence: str
 
 
@@ -52,7 +51,7 @@ def _bars(name: str, runs: list[tuple[Result, Cell]], bars: list[Cell]) -> drawi
     times = [(named(c, [c for _, c in runs]), applications.phases(r), c) for r, c in runs]
     names = list(dict.fromkeys(phase for _, phases, _ in times for phase in phases))
     shares = {
-        (run, phase): doubtful_values.graded(s / sum(p.values()), c.mark)
+        (run, phase): doubtful_values.graded(s / sum(p.values()), c.level)
         for run, p, c in times
         for phase, s in p.items()
         if sum(p.values()) > 0
@@ -82,7 +81,7 @@ def _bars(name: str, runs: list[tuple[Result, Cell]], bars: list[Cell]) -> drawi
         plot,
         ("Run", "Phase", "Time", "Share"),
         rows,
-        doubtful_values.notes((c.mark for c in bars), "runs", "bars"),
+        doubtful_values.notes((c.level for c in bars), "runs", "bars"),
     )
 
 

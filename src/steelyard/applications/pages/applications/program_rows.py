@@ -26,7 +26,6 @@ class Program:
     checked: str
     passed: bool
     level: Level
-    mark: Level
     evidence: str
 
     @property
@@ -69,7 +68,6 @@ def _program(result: Result, evaluation: Evaluation, alike: set[str]) -> Program
         checked=applications.checked(result),
         passed=applications.verified(result),
         level=values.level(result),
-        mark=values.mark(result),
         evidence=values.why(result),
     )
 

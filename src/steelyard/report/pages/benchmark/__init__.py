@@ -9,6 +9,7 @@ from steelyard.report.joined_figures import SideFigures
 from steelyard.report.names import slug
 from steelyard.report.pages.benchmark import measurement
 from steelyard.report.reasons import folded
+from steelyard.statistics.validity.trust import is_marked
 
 LONG = 22  # letters; a longer value, as a list of processors, may be broken into lines
 Notes = dict[str, tuple[Evidence, ...]]  # by their text: results with the same share one
@@ -41,7 +42,6 @@ class Row:
     share: str
     others: tuple[str, ...]
     level: Level
-    mark: Level
     evidence: str
     note: int | None
 
@@ -180,8 +180,8 @@ def _cell(text: str) -> Cell:
 
 
 def _row(result: Result, shape: _Shape, notes: Notes) -> Row:
-    level, mark = values.level(result), values.mark(result)
-    reasons = values.evidence(result) if mark != "CLEAN" else ()
+    level = values.level(result)
+    reasons = values.evidence(result) if is_marked(level) else ()
     text = sentences(reasons)
     if reasons:
         notes.setdefault(text, reasons)
@@ -196,7 +196,6 @@ def _row(result: Result, shape: _Shape, notes: Notes) -> Row:
             *counter_columns.cells(result, shape.counted),
         ),
         level=level,
-        mark=mark,
         evidence=text,
         note=list(notes).index(text) + 1 if reasons else None,
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from steelyard.model import Evaluation, Level
 from steelyard.model.figure import Axis, Figure, Mark, Series
-from steelyard.report import doubtful_values, drawing, figures, scaling_rows, values
+from steelyard.report import doubtful_values, drawing, figures, scaling_rows
 from steelyard.report.axes import Json
 from steelyard.report.names import slug
 from steelyard.report.pages.scaling import borders, joint_figures
@@ -78,6 +78,7 @@ class Page:
     together: tuple[tuple[drawing.Drawn, ...], ...]
     sections: tuple[Section, ...]
     briefs: tuple[Brief, ...]
+    brief_notes: tuple[str, ...]
     headings: tuple[str, ...]
     choice: str
     causes: Causes | None
@@ -100,6 +101,11 @@ def data(evaluation: Evaluation) -> Page | None:
         together=groups,
         sections=sections,
         briefs=briefs,
+        brief_notes=tuple(
+            f"{s.benchmark}, {scaling_rows.named(s, measured_sweeps)}: {note}"
+            for s in rest
+            for note in scaling_rows.excess(s)
+        ),
         headings=scaling_rows.HEADINGS,
         choice=choice,
         causes=causes(evaluation.traces),
@@ -155,7 +161,8 @@ def _parts(lines: Sequence[Sweep]) -> list[list[Sweep]]:
 
 def _line(sweep: Sweep, among: Sequence[Sweep]) -> Line:
     rows = tuple(
-        Row(p.count, scaling_rows.row(p), values.mark(sweep.results[p.count]), p.crowded) for p in sweep.scaling.points
+        Row(p.count, scaling_rows.row(p), scaling_rows.level_at(sweep, p.count), p.crowded)
+        for p in sweep.scaling.points
     )
     return Line(
         name=scaling_rows.named(sweep, among),
