@@ -401,7 +401,6 @@ def test_the_clock_under_load_stands_beside_the_limit_of_the_node() -> None:
         (widths(0.9, 0.9, 0.9, 0.9), "The clock changes"),
         (widths(0.6, 0.6, 0.6, 0.6, level="DISTURBED", evidence=("shared core: slow.",)), "disturbed: shared core"),
         (widths(0.9, 0.9, 0.9, 0.9, level="DISTURBED"), "The measurement was disturbed"),
-        (widths(0.99, 0.99, 0.99, 1.3), "more execution units than the table"),
     ],
 )
 def test_a_peak_that_is_missed_is_told_with_its_likely_cause(results: Sequence[Result], cause: str) -> None:

@@ -338,8 +338,9 @@ def test_the_limit_is_told_with_its_source_or_how_to_give_it() -> None:
     assert "2 channels" in below.evidence[0]
     unknown = found("efficiency", evaluation([triad(8e9)]))[0]
     assert "--system FILE.toml" in unknown.remedy
-    above = found("efficiency", evaluation([triad(25e9, threads=4)], machine(limits=LIMIT)))[0]
-    assert "No figure can be above its limit" in above.seen
+    above = evaluation([triad(25e9, threads=4)], machine(limits=LIMIT))
+    assert found("efficiency", above) == []
+    assert "No figure can be above its limit" in found("above_limit", above)[0].seen
 
 
 def test_the_remote_penalty_stands_beside_the_firmware_distances() -> None:

@@ -132,9 +132,12 @@ def _usual_one(evaluation: Evaluation, name: str) -> Headline | None:
 def _made(
     evaluation: Evaluation, role: roles_.Headline, candidates: Sequence[Result], metric: str, reported: Sequence[str]
 ) -> Headline | None:
-    result = min(candidates, key=lambda r: _rank(r, metric))
-    benchmark = evaluation.benchmarks.get(result.benchmark)
-    shown = values.shown(result, metric, benchmark, evaluation.run.machine)
+    benchmark = evaluation.benchmarks.get(candidates[0].benchmark)
+    every = {id(r): values.shown(r, metric, benchmark, evaluation.run.machine) for r in candidates}
+    # A value above its limit, or the limit, is wrong: it stands for nothing while there is another one.
+    sound = [r for r in candidates if (one := every[id(r)]) is not None and not one.above]
+    result = min(sound or candidates, key=lambda r: _rank(r, metric))
+    shown = every[id(result)]
     if shown is None:
         return None
     conditions = [_said(n, result.parameters[n]) for n in reported if n in result.parameters]

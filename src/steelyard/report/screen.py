@@ -205,7 +205,8 @@ def _figure(figure: Figure, left: int, columns: Mapping[str, int]) -> list[Text]
     texts |= {"value": shown.value, values.INTERVAL: shown.range, values.STATISTIC: shown.statistic}
     cells = [(texts[name] or "–", size) for name, size in columns.items()]
     marked = f"{LAMPS[shown.level][0]}{f' ({figure.why})' if figure.why else ''}" if is_marked(shown.level) else ""
-    marked = ", ".join(filter(None, (marked, "▲ IN DOUBT, see below" if figure.doubted else "")))
+    doubt = "▲ ABOVE ITS LIMIT" if shown.above else "▲ IN DOUBT, see below" if figure.doubted else ""
+    marked = ", ".join(filter(None, (marked, doubt)))
     right = "".join(pad(cut(text, size - 1, 1)[0], size, right=True) for text, size in cells)
     lines = [Text.assemble(pad(cut(figure.title, left - 1, 1)[0], left), (right, "bold"))]
     # The conditions go under the title, up to the range of another hour: they may be many.

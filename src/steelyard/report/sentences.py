@@ -59,6 +59,7 @@ def memory(main: dict[str, Headline]) -> str:
         text += f" ({triad.conditions})" if triad.conditions else ""
         if triad.shown.share is not None:
             text += f", {values.percent(triad.shown.share)} of the limit of {triad.shown.limit}{_source(triad)}"
+            text += " (one of the two is wrong)" if triad.shown.above else ""
         parts.append(text)
     if latency := main.get("latency"):
         missing = "that misses every cache" if "within" not in latency.conditions else f"({latency.conditions})"
@@ -115,7 +116,7 @@ def trust(evaluation: Evaluation) -> str:
 def _advice(main: dict[str, Headline], findings: tuple[Finding, ...]) -> str:
     triad = main.get("triad")
     limits = ""
-    if triad and triad.shown.share is not None and not is_marked(triad.shown.level):
+    if triad and triad.shown.share is not None and not (triad.shown.above or is_marked(triad.shown.level)):
         near = triad.shown.share >= NEAR_THE_LIMIT
         limits = "The memory itself is the limit" if near else "Something other than the memory's own rate is the limit"
     first = next((kind.finding for kind in foremost(findings) if kind.finding.level != "good"), None)

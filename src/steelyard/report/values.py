@@ -26,6 +26,7 @@ from steelyard.model import (
 from steelyard.model.record import Span
 from steelyard.statistics.results import main_figures
 from steelyard.statistics.results.result import WIDEST, rests_on, undisturbed
+from steelyard.statistics.validity.limits import is_above, share
 from steelyard.statistics.validity.trust import ORDER, is_marked, worst
 from steelyard.words import find_words, joined
 
@@ -53,7 +54,7 @@ class Shown:
 
     `best`, `best_seen`, `typical`, `later` and `statistic` are those of `Value` as text; "" if unknown; `launches` replaces a
     range. `now` is the range of another run, for a CLEAN result that of another undisturbed one.
-    `share`: of the limit, 1.0 is all. `level` is the verdict.
+    `share`: of the limit, 1.0 is all; `above`: certainly more than all. `level` is the verdict.
     """
 
     value: str
@@ -70,6 +71,7 @@ class Shown:
     later: str = ""
     launches: str = ""
     statistic: str = ""
+    above: bool = False
 
     @property
     def several(self) -> bool:
@@ -115,6 +117,7 @@ def shown(result: Result, metric: str, benchmark: Benchmark | None, machine: Mac
         limit=quantity(limit.value, limit.unit) if limit else "",
         limit_source=limit.source if limit else "",
         share=share(value, limit),
+        above=is_above(value, limit),
         level=level,
         evidence=evidence(result),
         best="" if value.best is None else quantity(value.best, value.unit),
@@ -143,13 +146,6 @@ def _launches(result: Result, benchmark: Benchmark | None, name: str) -> str:
     if len(found) < 2 or len(found) > 3 or metric is None:
         return ""
     return f"{len(found)} launches: {joined(quantity(x, metric.unit) for x in found)}"
-
-
-def share(value: Value, limit: Limit | None) -> float | None:
-    """Returns the share of the limit that is reached; for a cost, limit / value. None without a limit."""
-    if limit is None or value.value <= 0 or limit.value <= 0:
-        return None
-    return limit.value / value.value if value.better == "lower" else value.value / limit.value
 
 
 def quantity(value: float | None, unit: str, digits: int = 3) -> str:

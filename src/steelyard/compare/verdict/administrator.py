@@ -38,7 +38,9 @@ def judge_network(subject: Subject) -> Iterator[Sentence]:
 def judge_limits(subject: Subject) -> Iterator[Sentence]:
     """Compares Triad with the limit of the memory."""
     triad = subject.get("triad")
-    if triad is None or triad.limit is None or any(f.rule == "efficiency" and is_change(f) for f in subject.findings):
+    if triad is None or triad.limit is None or triad.is_above_limit:
+        return
+    if any(f.rule == "efficiency" and is_change(f) for f in subject.findings):
         return
     share = triad.number / triad.limit.value
     limit = f"{percent(share)} of the limit of {quantity(triad.limit.value, triad.limit.unit)}"

@@ -36,7 +36,7 @@ def rank_figures(subject: Subject) -> Iterator[Sentence]:
     for name, work in RANKED.items():
         ours = subject.get(name)
         others = [pair for pair in subject.others(name) if ours and _has_one_node(pair[1]) == _has_one_node(ours)]
-        if ours and others and work not in ranked:
+        if ours and others and work not in ranked and not ours.is_above_limit:
             ranked.add(work)
             yield _rank(ours, others, work)
 

@@ -113,7 +113,8 @@ def _choose(
     best, second = ordered[:2]
     missing = [s.side.name for s in subjects if s.side.name not in {one.name for one in ordered}]
     evidence = (name, choice.bound) if any(one.most for one in ordered) else (name,)
-    without = f" ({_name(missing)}: not measured)" if missing else ""
+    above = bool(missing) and all(name in s.readings for s in subjects if s.side.name in missing)
+    without = f" ({_name(missing)}: {'above its limit' if above else 'not measured'})" if missing else ""
     equal = [other for other in ordered[1:] if not _is_certain(best, other)]
     if equal:
         return Sentence(text=_state_equal(choice.work, [best, *equal], ordered, without), evidence=evidence)
@@ -142,7 +143,12 @@ def _name(sides: Sequence[str]) -> str:
 
 
 def _having(subjects: Sequence[Subject], name: str) -> list[Candidate]:
-    return [Candidate(s.side.name, s.readings[name]) for s in subjects if name in s.readings]
+    """Returns the sides that have the quantity; a value above its limit is wrong, or the limit is."""
+    return [
+        Candidate(s.side.name, s.readings[name])
+        for s in subjects
+        if name in s.readings and not s.readings[name].is_above_limit
+    ]
 
 
 def _is_certain(best: Candidate, other: Candidate) -> bool:

@@ -12,6 +12,7 @@ from steelyard.model.roles import SIZES
 from steelyard.published.our_case import BETWEEN, HOSTS, MACHINE
 from steelyard.statistics.results.main_figures import extreme, number, prefer
 from steelyard.statistics.results.variants import select_plain
+from steelyard.statistics.validity.limits import is_above
 from steelyard.statistics.validity.trust import ORDER
 from steelyard.units import binary_size, quantity
 from steelyard.words import find_words, plural
@@ -72,10 +73,10 @@ class Pick:
             and self.fits(case)
         )
 
-    def _rank(self, case: SideCase) -> tuple[int, float]:
+    def _rank(self, case: SideCase) -> tuple[bool, int, float]:
         value = case.metrics[self.metric]
         trust = 0 if case.level == "FOREIGN" else ORDER.index(case.level)
-        return trust, value.value if value.better == "lower" else -value.value
+        return is_above(value, _limit(case, value)), trust, value.value if value.better == "lower" else -value.value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,10 +90,7 @@ class Quantity:
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """The value of a quantity on one side, with its condition and the benchmark that measured it.
-
-    `level` is CLEAN if the condition of the machine explains the verdict.
-    """
+    """The value of a quantity on one side, with its condition and the benchmark that measured it."""
 
     quantity: str
     title: str
@@ -107,6 +105,11 @@ class Reading:
     @property
     def number(self) -> float:
         return self.value.value
+
+    @property
+    def is_above_limit(self) -> bool:
+        """Returns whether the value or its limit is wrong, so that it ranks nowhere."""
+        return is_above(self.value, self.limit)
 
     @property
     def text(self) -> str:
@@ -231,9 +234,13 @@ def make_reading(name: str, title: str, case: SideCase, value: Value) -> Reading
         benchmark=case.benchmark,
         parameters=case.parameters,
         level=case.level,
-        limit=case.limit if case.limit and case.limit.unit == value.unit else None,
+        limit=_limit(case, value),
         hosts=case.hosts,
     )
+
+
+def _limit(case: SideCase, value: Value) -> Limit | None:
+    return case.limit if case.limit and case.limit.unit == value.unit else None
 
 
 def find_curve(cases: Iterable[SideCase], name: str) -> dict[int, float]:

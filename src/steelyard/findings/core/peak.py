@@ -11,12 +11,12 @@ from steelyard.model import Evaluation, Finding, Limit, Machine, Result
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.result import rests_on
 from steelyard.statistics.validity import trust
+from steelyard.statistics.validity.limits import is_above
 from steelyard.units import percent, quantity
 from steelyard.words import in_words
 
 BENCHMARK = "core.peak"
 NEAR = 0.97  # of the limit: the ends of the samples and a moving clock cost less than 3 %
-ABOVE = 1.03  # the limit is wrong above this share; its clock is accurate to half a percent, and moves
 PIPE = 0.05  # relative tolerance for the speed of a processor with one execution unit less
 
 
@@ -44,18 +44,13 @@ def find(evaluation: Evaluation) -> list[Finding]:
     judged = _judge_all(ends, machine)
     if not judged:
         return [_unknown(ends[0], machine)]
+    if any(is_above(j.result.metrics["flops"], j.limit) for j in judged):
+        return []  # the rule "above_limit" speaks of it
     shares = [j.share for j in judged]
     claim = "; ".join(map(_describe, judged[: 1 if judged[0].result is judged[-1].result else 2]))
     evidence = (*(f"The limit: {j.limit.source}." for j in judged[:1]), *_clock_note(judged[0], machine))
     details, caution = claim, cases.caution(*(j.result for j in judged))
     claim = f"The widest vectors reach {details}.{caution}"
-    if max(shares) > ABOVE:
-        doubt = max(shares)
-        cause = "The processor has more execution units than the table of processors states, or its clock rose later."
-        remedy = "Set the peak in a system file (flops = …, --system FILE.toml), and report the processor."
-        much = percent(doubt)
-        claim = f"The widest vectors reach {much} of their limit, which is impossible: {details}.{caution}"
-        return [Finding("peak", "notice", claim, evidence, cause, remedy, BENCHMARK, effect=doubt, reach="figures")]
     if min(shares) >= NEAR:
         cause = "The cores start as many vector operations in every cycle as the processor can."
         return [Finding("peak", "good", claim, evidence, cause, "", BENCHMARK)]

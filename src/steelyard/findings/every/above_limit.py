@@ -2,14 +2,11 @@
 
 from typing import NamedTuple
 
-from steelyard.findings.core import peak
-from steelyard.findings.memory import efficiency
 from steelyard.model import Evaluation, Finding, Limit, Result, Value
 from steelyard.statistics.results import cases
+from steelyard.statistics.validity.limits import is_above, share
 from steelyard.units import percent, quantity
 
-ABOVE = 1.05  # times the limit, by the nearer end of the interval: clocks and rates are known to some percent
-OWN = (efficiency.BENCHMARK, peak.BENCHMARK)  # other rules judge the limits of these benchmarks
 NAMED = 8
 
 
@@ -25,7 +22,7 @@ class Excess(NamedTuple):
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding for each benchmark with such figures, the case furthest above its limit first."""
     findings = []
-    for name in (n for n in evaluation.benchmarks if n not in OWN):
+    for name in evaluation.benchmarks:
         results = [r for r in evaluation.results if r.benchmark == name and r.verdict.level != "INVALID"]
         excesses = [s for r in results if (s := _find_excess(evaluation, r)) is not None]
         if excesses:
@@ -38,13 +35,8 @@ def _find_excess(evaluation: Evaluation, result: Result) -> Excess | None:
     for metric, value in result.metrics.items():
         benchmark = evaluation.benchmarks.get(result.benchmark)
         limit = benchmark.known_limit(metric, result, evaluation.run.machine) if benchmark else None
-        if limit is None or limit.value <= 0 or value.value <= 0:
-            continue
-        lower = value.better == "lower"
-        nearer = (value.high if lower else value.low) or value.value
-        shares = [limit.value / v if lower else v / limit.value for v in (nearer, value.value)]
-        if min(shares) > ABOVE:
-            return Excess(result, value, limit, shares[1])
+        if limit and is_above(value, limit):
+            return Excess(result, value, limit, share(value, limit) or 1.0)
     return None
 
 
@@ -57,9 +49,10 @@ def _finding(name: str, excesses: list[Excess], count: int) -> Finding:
         f"{quantity(most.limit.value, most.limit.unit)}. No figure can be above its limit, but {len(excesses)} of {count} "
         f"results of {name} are.{cases.caution(most.result)}",
         (*(_line(s) for s in excesses[:NAMED]), f"The limit: {most.limit.source}."),
-        "The limit is too low (a wrong system file or table of processors, or a clock that rose after Steelyard read it). "
-        "Or the figure counts work that a cache or the compiler saved.",
-        "Use neither the figure nor its share of the limit. Set the limit yourself: steelyard run --system FILE.toml",
+        "The limit is too low (a wrong system file, wrong firmware data or table of processors, or a clock that rose after "
+        "Steelyard read it). Or the figure counts work that a cache or the compiler saved.",
+        "Use neither the figure nor its share of the limit. Compare a limit of memory with the modules (sudo dmidecode -t "
+        "memory). Set the limit yourself: steelyard run --system FILE.toml",
         name,
         effect=most.share,
         reach="figures",

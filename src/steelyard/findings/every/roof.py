@@ -13,8 +13,6 @@ from steelyard.units import percent, quantity
 from steelyard.words import in_words, plural
 
 BELOW = 0.6  # of the limit: streaming loops reach 0.8 and more of a limit that Triad measured
-# Times the limit, above which the limit is wrong: loops that only read exceed Triad's bandwidth by a third.
-OVER_MEMORY, OVER_PEAK = 1.5, 1.1
 LEAST = 0.001  # of the limit: a smaller share means that the limit does not apply to the kernel
 MOST = 8  # lines of evidence: the lowest kernels are named, the others are counted
 SHORT = 8 << 10  # bytes: a shorter pass takes some tens of nanoseconds, so calls and loop ends matter
@@ -44,16 +42,10 @@ def find(evaluation: Evaluation) -> list[Finding]:
     low = sorted((item for item in judged if item[1] < BELOW), key=lambda item: item[1])
     if not judged:
         return []
-    above = sorted((item for item in judged if _is_above_limit(item[0])), key=lambda item: -item[1])
-    return [*([_above_limit([place for place, _, _ in above])] if above else []), *_below(judged, low)]
-
-
-def _is_above_limit(place: Place) -> bool:
-    """Returns whether a kernel is certainly faster than its limit. Triad's bandwidth of a cache does not bound other loops."""
-    if place.roof is None or not place.bound or place.speed.low is None:
-        return False
-    most = OVER_PEAK if place.roof.kind == "peak" else OVER_MEMORY if place.roof.name == MEMORY else None
-    return most is not None and place.speed.low > most * place.bound
+    above = sorted((item for item in judged if item[0].is_above), key=lambda item: -item[1])
+    if above:
+        return [_above_limit([place for place, _, _ in above]), *(_below(judged, low) if low else [])]
+    return _below(judged, low)
 
 
 def _above_limit(above: Sequence[Place]) -> Finding:
@@ -76,7 +68,7 @@ def _above_limit(above: Sequence[Place]) -> Finding:
 def _below(
     judged: Sequence[tuple[Place, float, Roofline]], low: Sequence[tuple[Place, float, Roofline]]
 ) -> list[Finding]:
-    large = [p for p, _, _ in judged if p.level == MEMORY]
+    large = [p for p, _, _ in judged if p.level == MEMORY and not p.is_above]
     if not low:
         return [_good(len(judged), large)] if large else []
     causes = [why(place, line) for place, _, line in low]

@@ -1,19 +1,18 @@
 """Rule: compares the Triad bandwidth with the memory limit, or says how to set an unknown limit."""
 
 from steelyard.findings import settings
-from steelyard.findings.memory import plateau
 from steelyard.findings.open_questions import NO_LIMIT, doubtful, measure_again, undecided
 from steelyard.machine.limits import bandwidth_unknown
 from steelyard.model import Evaluation, Finding, Limit, Machine, Result, Value
 from steelyard.statistics.results import cases
 from steelyard.statistics.validity import trust
+from steelyard.statistics.validity.limits import is_above
 from steelyard.units import percent, quantity
 
 BENCHMARK = "memory.stream"
 # Well-tuned systems reach 75 to 90 % of the modules' rate with STREAM (refresh and turnarounds take the
 # rest): the PowerEdge R730xd of `published.csv` reached 116 of 136 GB/s, 85 %.
 NEAR = 0.75
-ABOVE = 1.02  # above it, the limit or the measurement is wrong
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
@@ -26,7 +25,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
     best = max(trusted, key=lambda r: _moved(r).value)
     limit = _limit(evaluation, best)
     if limit is not None and limit.value > 0:
-        return [_compared(evaluation, best, limit)]
+        # The rule "above_limit" speaks of a limit that is exceeded.
+        return [] if is_above(_moved(best), limit) else [_compared(evaluation, best, limit)]
     given = evaluation.run.machine.limits.get("memory_bandwidth")
     fastest = max(trusted, key=lambda r: r.metrics["bandwidth"].value)
     return [] if given else [_unknown_limit(evaluation, fastest)]
@@ -56,21 +56,6 @@ def _compared(evaluation: Evaluation, best: Result, limit: Limit) -> Finding:
         f"By STREAM's count, Triad reaches {quantity(counted.value, counted.unit)}: {percent(counted.value / limit.value)} of "
         "the limit.",
     )
-    if share > ABOVE:
-        cause = "The limit is too low (a wrong system file or wrong firmware data)"
-        cause += "." if plateau.is_flat(evaluation) else ", or Triad measured a cache."
-        remedy = "Compare the limit with the memory modules (sudo dmidecode -t memory). Correct it in a system file (--system)."
-        return Finding(
-            "efficiency",
-            "notice",
-            f"{claim} No figure can be above its limit.",
-            evidence,
-            cause,
-            remedy,
-            BENCHMARK,
-            effect=share,
-            reach="figures",
-        )
     if share >= NEAR:
         if reason := doubtful(cases.doubt(best)):
             again = measure_again(evaluation, best.verdict.level, BENCHMARK)

@@ -8,13 +8,13 @@ from steelyard.mpi import labelled, steers_transport
 from steelyard.plan import mpi_in_effect
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.cost import Ratio, cost, ratio
+from steelyard.statistics.validity.limits import is_above
 from steelyard.units import binary_size, percent, quantity, significant
 
 BENCHMARK = "network.pingpong"
 SMALL = 1 << 10  # bytes: up to this size, the latency of the transport dominates
 # A copy through shared memory takes less than a microsecond; the network stack of the kernel takes several.
 SHARED, SAME, COPY, KERNEL = 2.0, 1.2, 1e-6, 2e-6
-ABOVE = 1.05  # times the link rate: a greater figure is wrong
 LINK_SHARE = 0.5  # of the link rate; TCP on a fast fabric or a slot that is too narrow reaches less
 
 
@@ -131,7 +131,7 @@ def _network_findings(mpi: str, results: list[Result], machine: Machine) -> list
         return []
     best = max(across, key=lambda r: r.metrics["bandwidth"].value)
     rate = best.metrics["bandwidth"].value
-    if rate > ABOVE * link.value:
+    if is_above(best.metrics["bandwidth"], link):
         return [_above_link(best, rate, link)]
     if not 0 < rate < LINK_SHARE * link.value:
         return []

@@ -103,7 +103,7 @@ def _row(place: Place, evaluation: Evaluation, several: bool) -> Row:
             _placed(place.level) if place.level else "not known",
             *bound,
         ),
-        share=values.percent(place.share),
+        share=f"{values.percent(place.share)}{' (above its limit)' if place.is_above else ''}",
         share_level=values.weakest(result, *((roof.result,) if roof else ())),
         level=values.level(result),
         evidence=values.why(result),

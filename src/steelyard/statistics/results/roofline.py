@@ -8,7 +8,7 @@ core.peak and the Triad of memory.stream reached, not what a data sheet says.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from steelyard.model import Evaluation, Machine, Result, Value
+from steelyard.model import Evaluation, Limit, Machine, Result, Value
 from steelyard.once_per_object import once
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.result import rests_on, spread_of
@@ -27,8 +27,11 @@ from steelyard.statistics.results.roofs import (
     working_set,
 )
 from steelyard.statistics.validity import trust
+from steelyard.statistics.validity.limits import is_above
 from steelyard.units import binary_size
 
+# Relative: what a kernel may exceed a measured roof by. Loops that only read exceed Triad's bandwidth by a third.
+_OVER_MEMORY, _OVER_PEAK = 0.5, 0.1
 # Cases that differ in one of these are separate points; otherwise the usual and largest case represents the kernel.
 _OWN = ("toolchain", "mpi", "stores", "vectors", "mode", "model", "device", "precision")
 _USUAL = ("page_size", "memory_policy", "pinning", "start", "transport")
@@ -67,6 +70,14 @@ class Place:
     def share(self) -> float | None:
         """Returns the speed over the bound."""
         return self.speed.value / self.bound if self.bound else None
+
+    @property
+    def is_above(self) -> bool:
+        """Returns whether it is certainly faster than its limit. Triad's bandwidth of a cache does not bound other loops."""
+        if self.roof is None or self.bound is None or self.speed.low is None:
+            return False
+        most = _OVER_PEAK if self.roof.kind == "peak" else _OVER_MEMORY if self.roof.name == MEMORY else None
+        return most is not None and is_above(self.speed, Limit(self.bound, "flop/s", self.roof.name), most)
 
 
 @dataclass(frozen=True)
