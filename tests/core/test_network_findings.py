@@ -13,7 +13,7 @@ from builders import evaluation, machine, message, result, seen, verdict_of
 from steelyard import findings, plan
 from steelyard.benchmarks.network.pairs_tolerance import tolerance_figure
 from steelyard.findings.network import _nodes, _peer_groups
-from steelyard.model import Evaluation, Finding, Host, Limit, Record, Result, Scalar, Setting, Value
+from steelyard.model import Evaluation, Finding, Host, Level, Limit, Record, Result, Scalar, Setting, Value
 from steelyard.plan import catalogue
 from steelyard.report.pages import machine as machine_page
 from steelyard.statistics.difference.matrix import rounds
@@ -462,6 +462,46 @@ def test_partners_of_rank_0_show_a_slow_one_over_the_launches() -> None:
 
     assert "Node e (rank 4) is slow: it takes 1.6 times" in only("slow_node", partners(1.6)).seen
     assert only("slow_node", partners(1.0)).seen == "No node among the 5 partners of rank 0 is slower than the others."
+
+
+ONE_HOST = ("bench",) * 8
+
+
+def beside(results: Sequence[Result], issued: Sequence[float]) -> list[Result]:
+    """The results with what the core of each rank issued beside the samples."""
+    return [replace(r, records=tuple(with_ranks(x, issued=list(issued)) for x in r.records)) for r in results]
+
+
+@pytest.mark.parametrize(
+    ("launches", "level", "issued", "accused"),
+    [
+        (1, "DISTURBED", (4.0,) * 8, False),
+        (1, "CLEAN", (4.0,) * 8, False),
+        (3, "DISTURBED", (4.0,) * 8, False),
+        (3, "CLEAN", (4.0, 4.0, 2.4, *(4.0,) * 5), False),  # its core was shared
+        (2, "CLEAN", (4.0,) * 8, True),
+        (3, "CLEAN", (4.0, 4.0, 3.9, *(4.0,) * 5), True),
+    ],
+)
+def test_a_processor_is_slow_only_if_undisturbed_launches_agree(
+    launches: int, level: Level, issued: Sequence[float], accused: bool
+) -> None:
+    ranks = streams((1, 1, 1.7, 1, 1, 1, 1, 1), ONE_HOST, launches, level=level)
+    told = only("slow_node", evaluation(beside(ranks, issued)))
+    assert told.level == ("notice" if accused else "undecided")
+    if accused:
+        assert told.seen.startswith("Rank 2 (processor 2) is slow")
+    else:
+        assert told.seen.startswith("In this launch, rank 2" if launches == 1 else "In these launches, rank 2")
+        assert f"its core issued {issued[2]:.2f} additions per cycle, those of its peers 4.00" in told.evidence[0]
+        assert told.remedy.startswith("A second launch decides.")
+
+
+def test_a_node_is_not_slow_by_one_disturbed_launch() -> None:
+    hosts = ("a", "b", "c", "d", "e", "f")
+    ranks = streams((1, 1, 1.7, 1, 1, 1), hosts, 1, level="DISTURBED")
+    assert only("slow_node", evaluation(ranks)).level == "undecided"
+    assert only("slow_node", evaluation(streams((1, 1, 1.7, 1, 1, 1), hosts))).level == "serious"
 
 
 def test_oversubscribed_ranks_show_only_very_slow_nodes() -> None:

@@ -29,7 +29,8 @@ class Look:
     Either `pairs` holds the times (s) of each two of them, one for each launch, or `rows` those of each one. `apart`: they
     are on several hosts. `crowded`: there were more of them than processors. `groups` names the cache on which each lies,
     where that may matter. `size`: bytes of a message. `level`: the least verdict that they rest on.
-    `partners`: of a rank that is itself not among them.
+    `partners`: of a rank that is itself not among them. `disturbed`: whether something disturbed each launch. `issued`:
+    additions per cycle of the core of each, beside the samples (None: unknown).
     """
 
     what: str
@@ -42,6 +43,8 @@ class Look:
     size: int | None = None
     level: Level = "CLEAN"
     partners: bool = False
+    disturbed: tuple[bool, ...] = ()
+    issued: tuple[float | None, ...] = ()
 
     @property
     def apart(self) -> bool:
@@ -119,6 +122,8 @@ def _matrices(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
                 crowded=crowded,
                 size=size,
                 level=cases.doubt(*members),
+                disturbed=_disturbed(members),
+                issued=_issued(members, range(len(hosts))),
             )
 
 
@@ -164,6 +169,7 @@ def _partners(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
         }
         cpus = [_processor(result, partner) for partner, result in others.items()]
         direction, size = first.parameters.get("direction", ""), messages.size(first)
+        used = [record for result in others.values() for record in rests_on(result)]
         yield Look(
             what=f"rank 0 with each other rank, {direction}, {binary_size(size)} ({messages.describe_ranks(first)})",
             names=tuple(_name(hosts[p], (p,), len(set(hosts)) > 1, cpu) for p, cpu in zip(others, cpus, strict=True)),
@@ -175,6 +181,8 @@ def _partners(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
             size=size,
             level=cases.doubt(*others.values()),
             partners=True,
+            disturbed=_disturbed(used),
+            issued=_issued(used, others),
         )
 
 
@@ -198,14 +206,31 @@ def _alike(results: Iterable[Result], machine: Machine, alike: Collection[tuple[
             rows=tuple(_row([rows[r] for rows in launches]) for r in range(len(hosts))),
             size=messages.size(result) if messages.SIZE in result.parameters else None,
             level=cases.doubt(result),
+            disturbed=_disturbed(records),
+            issued=_issued(records, range(len(hosts))),
         )
         if several:
             together = [_nodes.rows_of_nodes(rows, hosts) for rows in launches]
             members = tuple(_nodes.members(hosts))
             rows = tuple(_row([of_nodes[n] for of_nodes in together]) for n in range(len(members)))
             names = _names(hosts, cpus)
-            yield replace(look, names=names, hosts=members, groups=("",) * len(members), rows=rows)
+            yield replace(look, names=names, hosts=members, groups=("",) * len(members), rows=rows, issued=())
         yield look
+
+
+def _disturbed(records: Iterable[Record]) -> tuple[bool, ...]:
+    """Returns for each launch whether a record of it is disturbed."""
+    launches: dict[int, bool] = {}
+    for record in records:
+        launches[record.launch] = launches.get(record.launch, False) or record.verdict.level == "DISTURBED"
+    return tuple(launches.values())
+
+
+def _issued(records: Iterable[Record], ranks: Iterable[int]) -> tuple[float | None, ...]:
+    """Returns the median of what the core of each rank issued beside the samples; None where it was not read."""
+    columns = [column for r in records if (column := r.surroundings.ranks.issued)]
+    readings = ([float(x) for c in columns if rank < len(c) and (x := c[rank]) is not None] for rank in ranks)
+    return tuple(median(of_rank) if of_rank else None for of_rank in readings)
 
 
 def _rows(record: Record) -> list[list[float]]:

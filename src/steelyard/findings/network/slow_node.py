@@ -1,9 +1,11 @@
 """Rule: finds a node, link or rank that is slower than its peers by more than their scatter."""
 
 from collections.abc import Iterable
+from statistics import median
 from typing import Literal, NamedTuple
 
 from steelyard.findings.network._peer_groups import Look, Report, judge_peers
+from steelyard.findings.open_questions import measure_again, undecided
 from steelyard.model import Evaluation, Finding
 from steelyard.model.roles import Witness
 from steelyard.statistics.results import messages
@@ -15,6 +17,7 @@ NAMED = 8  # looks that are listed
 # Relative scatter between launches at which a node that takes twice as long is still found among few.
 PRECISE = 0.25
 LEAST_CHANCE = 1e-6  # smaller values are not accurate
+LESS = 0.1  # relative: what a core issues less than its peers where something else uses it; readings scatter by some percent
 
 CAUSES = {
     "node": "The cause is in this node alone: its network card, cable or switch port, its memory or processor (clock, a missing "
@@ -58,6 +61,21 @@ class Slow(NamedTuple):
     factor: float
     p: float
     look: Look
+    place: int  # among the names of the look
+
+    @property
+    def is_certain(self) -> bool:
+        """Returns whether undisturbed launches agree, and the pace of its core is no reason. Of many ranks, two launches do."""
+        if self.kind != "rank":
+            return len(self.look.disturbed) > 1 or not all(self.look.disturbed)
+        own, others = self.issued
+        return self.look.disturbed.count(False) > 1 and not (own and others and own < (1 - LESS) * others)
+
+    @property
+    def issued(self) -> tuple[float | None, float | None]:
+        """Returns the additions per cycle of its core beside the samples, and the median of its peers; None: unknown."""
+        others = [x for place, x in enumerate(self.look.issued) if place != self.place and x is not None]
+        return self.look.issued[self.place] if self.look.issued else None, median(others) if others else None
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
@@ -69,6 +87,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     nodes |= {t.look.hosts[t.of_two.ranks[0]] for t in reports if t.of_two}
     # The finding on a slow node covers its ranks and its links.
     slow = [s for s in slow if s.kind == "node" or not s.hosts & nodes or not s.look.apart]
+    doubtful, slow = [s for s in slow if not s.is_certain], [s for s in slow if s.is_certain]
     by_name: dict[tuple[str, str], list[Slow]] = {}
     for s in slow:
         by_name.setdefault((s.kind, ", ".join(sorted(s.hosts)) if s.kind == "node" else s.who), []).append(s)
@@ -78,7 +97,32 @@ def find(evaluation: Evaluation) -> list[Finding]:
         _finding(members, reports, one_machine)
         for _, members in sorted(by_name.items(), key=lambda item: order.index(item[0][0]))
     ]
-    return [*findings, *_slower_of_two(reports, one_machine)] or _good(reports)
+    findings += [*_slower_of_two(reports, one_machine), *([_undecided(evaluation, doubtful)] if doubtful else [])]
+    return findings or _good(reports)
+
+
+def _undecided(evaluation: Evaluation, doubtful: list[Slow]) -> Finding:
+    """Returns what was observed of ranks and nodes that too few undisturbed launches show to be slow."""
+    most = doubtful[0]
+    launches = "this launch" if len(most.look.disturbed) == 1 else "these launches"
+    more = f", and others differed, too ({len(doubtful)} comparisons)" if len(doubtful) > 1 else ""
+    claim = (
+        f"In {launches}, {most.who} took {significant(most.factor, 2)} times as long as its peers{_at(most.look)}{more}. "
+        "This does not show that it is slow."
+    )
+    again = measure_again(evaluation, "DISTURBED", most.look.what.partition(" ")[0] if "." in most.look.what else "")
+    clean = most.look.disturbed.count(False)
+    reason = (
+        "Something else used its core." if clean > 1 else f"At least two undisturbed launches must agree, not {clean}."
+    )
+    evidence = tuple(map(_doubtful_line, doubtful[:NAMED]))
+    return undecided("slow_node", claim, evidence, reason, f"A second launch decides. {again}")
+
+
+def _doubtful_line(slow: Slow) -> str:
+    own, others = (significant(x) if x else "an unknown number of" for x in slow.issued)
+    beside = f" Beside the samples, its core issued {own} additions per cycle, those of its peers {others}."
+    return f"{slow.who}, {_slow_line(slow)}{beside if slow.issued[0] else ''}"
 
 
 def _slower_of_two(reports: list[Report], one_machine: bool) -> list[Finding]:
@@ -113,11 +157,11 @@ def _slow(report: Report) -> Iterable[Slow]:
     for one in report.single or ():
         name, host = look.names[one.ranks[0]], look.hosts[one.ranks[0]]
         node = look.apart and look.hosts.count(host) == 1
-        yield Slow("node" if node else "rank", name, frozenset([host]), one.factor, one.p, look)
+        yield Slow("node" if node else "rank", name, frozenset([host]), one.factor, one.p, look, one.ranks[0])
     for link in report.links or ():
         a, b = link.ranks
         who = f"{look.names[a]} and {look.names[b]}"
-        yield Slow("link", who, frozenset([look.hosts[a], look.hosts[b]]), link.factor, link.p, look)
+        yield Slow("link", who, frozenset([look.hosts[a], look.hosts[b]]), link.factor, link.p, look, a)
 
 
 def _cause(kind: str, one_machine: bool) -> str:
