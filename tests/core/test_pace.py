@@ -26,7 +26,7 @@ from steelyard.statistics.samples.plateau import Levels
 from steelyard.statistics.samples.summary import median_interval
 from steelyard.statistics.validity.observations import Measured
 from steelyard.statistics.validity.pace import ISSUE_LOSS, MEASURES, UNBOUNDED, Bounds, choose
-from steelyard.statistics.validity.verdict import judge_again, judgement
+from steelyard.statistics.validity.verdict import judge_again, judge_record, judgement
 
 PASSED = Check(True)
 FULL = 4.0
@@ -608,3 +608,38 @@ def test_a_false_alarm_is_a_flagged_case_whose_samples_and_value_stayed(monkeypa
     outcome = selfcheck.quiet(SimpleNamespace(measure=lambda: case(next(numbers))), 100)
     assert outcome.state == state
     assert said in outcome.seen
+
+
+# ------------------------------------------------------------------------------------------------ cases on a device
+
+
+def on_device(mode, **details):
+    """A record whose samples were taken beside slow cores, a slower clock and a slow memory."""
+    columns = {"core_clock": [3e9] * 10 + [2e9] * 10, "stream": [2e9] * 20, "chase": [2e-7] * 20}
+    slow = around([FULL / 2] * 20, before=FULL / 2, after=FULL / 2, **columns)
+    case = builders.result(
+        "node.vector", "vector", {"mode": mode, "threads": 2, "device": 0}, 1.0, {"flops": 1.0}, launches=1
+    )
+    lengths = tuple([1.0] * 10 + [1.2] * 10)
+    whole = builders.seen({**slow, "core_clock": {"before": [3e9], "after": [2e9]}, "details": details or None})
+    return replace(case.records[0], samples=lengths, surroundings=whole)
+
+
+@pytest.mark.parametrize(
+    ("mode", "details", "follows"),
+    [
+        ("opencl", {"shares_memory": False}, False),
+        ("opencl", {}, False),
+        ("opencl", {"shares_memory": True}, True),  # its processors are those of the machine
+        ("mixed", {"shares_memory": False}, True),
+        ("threads", {}, True),
+    ],
+)
+def test_a_device_does_not_follow_the_pace_of_the_cores(mode, details, follows):
+    bounds = Bounds({"issued": FULL, "core_clock": 3e9, "stream": 1e10, "chase": 1e-7})
+    record = on_device(mode, **details)
+    kinds = {"shared core", "shared memory", "core clock"}
+    for judged in (judge_record(record, bounds), judge_again(judge_record(record, UNBOUNDED), bounds)):
+        named = {e.kind for e in judged.verdict.evidence}
+        assert bool(kinds & named) is follows
+        assert not (judged.aside and not follows)

@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.evidence import noted
 from steelyard.model import Check, Evidence, Level, Record, Verdict
-from steelyard.model.observed import Observed
+from steelyard.model.observed import Around, Observed, Pace
 from steelyard.statistics.samples.interval import Array, middle, quantile_of
 from steelyard.statistics.validity import pace
 from steelyard.statistics.validity.disturbances import RULES, competing_load
@@ -89,10 +89,11 @@ def _judge(case: Measured, check: Check | None, bounds: pace.Bounds, choice: pac
 
 def judge_again(record: Record, bounds: pace.Bounds) -> Record:
     """Returns the record judged by these bounds; the same record if they leave out the same samples."""
-    beyond = pace.exceeded(record.surroundings, bounds)
-    if record.samples and not beyond and not pace.waiting(record.surroundings):
-        return record if not record.aside else judge_record(record, bounds)
-    case = _measured(record.samples, record.surroundings)
+    around = _followed(record)
+    beyond = pace.exceeded(around, bounds)
+    if record.samples and not beyond and not pace.waiting(around):
+        return record if not record.aside and around is record.surroundings else judge_record(record, bounds)
+    case = _measured(record.samples, around)
     choice = pace.choose(case, bounds, beyond)
     if _stands(record, choice):
         return record
@@ -103,7 +104,16 @@ def judge_again(record: Record, bounds: pace.Bounds) -> Record:
 
 def judge_record(record: Record, bounds: pace.Bounds) -> Record:
     """Returns the record judged by these bounds, whatever its verdict was."""
-    return _with(record, judgement(record.samples, record.surroundings, record.check, record.error, bounds))
+    return _with(record, judgement(record.samples, _followed(record), record.check, record.error, bounds))
+
+
+def _followed(record: Record) -> Observed:
+    """Returns the surroundings that the figure follows: a device with its own memory has a clock of its own, too."""
+    around = record.surroundings
+    if record.parameters.get("mode") != "opencl" or (around.details or {}).get("shares_memory") is True:
+        return around
+    samples = replace(around.samples, core_clock=None, issued=None, stream=None, chase=None)
+    return replace(around, samples=samples, pace=Pace(waited=around.pace.waited), core_clock=Around())
 
 
 def _with(record: Record, outcome: Judgement) -> Record:
