@@ -47,7 +47,4 @@ def free_cores(machine: Machine) -> str:
 
 
 def _spoiling(machine: Machine) -> list[Advice]:
-    beside = ("load", doctor.MPI_SETTINGS)  # the finding itself judges these
-    return [
-        a for a in doctor.examine(machine) if a.level in ("serious", "notice") and a.remedy and a.name not in beside
-    ]
+    return [a for a in doctor.examine(machine) if a.level in ("serious", "notice") and a.remedy and a.name != "load"]

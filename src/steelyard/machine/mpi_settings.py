@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from string import Template
 
 from steelyard import files, mpi
 from steelyard.model import Setting, Tool
@@ -12,6 +13,7 @@ from steelyard.model.plain import visible
 from steelyard.mpi import ParameterFile
 
 ENVIRONMENT = "environment"  # the source of a setting that is a variable
+NONE = "none"  # no settings, in words
 _LINE = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(.*?)\s*")  # with Open MPI, a comment at its end is a part of the value
 _SECTION = re.compile(r"\s*\[")  # of UCX: what follows applies to some processors only
 
@@ -51,10 +53,10 @@ def _paths(file: ParameterFile, tool: Tool, environment: Mapping[str, str]) -> I
 
 def _filled(place: str, variables: Mapping[str, str]) -> str:
     """Returns the place with its variables replaced; "" if one of them is not set."""
-    names = re.findall(r"\$(\w+)", place)
-    if not all(variables.get(name) for name in names):
+    try:
+        return Template(place).substitute(variables)
+    except KeyError:
         return ""
-    return re.sub(r"\$(\w+)", lambda match: variables[match[1]], place)
 
 
 def _parameters(path: Path) -> Iterator[tuple[str, str]]:
@@ -71,7 +73,7 @@ def _parameters(path: Path) -> Iterator[tuple[str, str]]:
 
 def describe(settings: Iterable[Setting]) -> str:
     """Returns 'OMPI_MCA_btl=self,tcp, UCX_TLS=tcp'; "none" for no settings."""
-    return ", ".join(f"{s.name}={s.value}" for s in settings) or "none"
+    return ", ".join(f"{s.name}={s.value}" for s in settings) or NONE
 
 
 def describe_source(setting: Setting) -> str:

@@ -64,7 +64,9 @@ class Best:
         return read
 
     def bounds(self, benchmark: str, kernel: str, parameters: Parameters) -> Bounds:
-        """Returns the bounds for a case whose `parameters` include its toolchain."""
+        """Returns the bounds for a case whose `parameters` include its toolchain; a device has a pace of its own."""
+        if parameters.get("mode") == "opencl":
+            return UNBOUNDED
         return self._bounds_of(_case(benchmark, kernel, parameters, self._places.of(parameters)))
 
     def _case_of(self, record: Record) -> _Case:
@@ -79,9 +81,10 @@ class Best:
     def bounds_of(self, record: Record) -> Bounds:
         """Returns the bounds for a record: those of the kinds of pace that its case depends on.
 
-        A case in private caches does not depend on the memory. Threads that shared processors by turns have no bounds.
+        A case in private caches does not depend on the memory, one on a device not on the processor. Threads that shared
+        processors by turns have no bounds.
         """
-        if record.surroundings.oversubscribed:
+        if record.surroundings.oversubscribed or record.parameters.get("mode") == "opencl":
             return UNBOUNDED
         bounds = self._bounds_of(self._case_of(record))
         if is_cached(record) and not OF_MEMORY.isdisjoint(bounds.best):

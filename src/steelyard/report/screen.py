@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from steelyard import findings
-from steelyard.machine.mpi_settings import describe
+from steelyard.machine.mpi_settings import NONE
 from steelyard.model import Evaluation, Finding, Level
 from steelyard.plan.refusal import left_out
 from steelyard.report import condition, screen_tables, values
@@ -125,9 +125,9 @@ def _verdict(run: Summary, width: int) -> list[Text]:
     lines = [whole.append(" ").append_text(lamps)] if whole.cell_len + 1 + lamps.cell_len <= width else [whole, lamps]
     legend = ", ".join(f"{SIGNS[level]} {words}" for level, words in LEGEND.items() if run.verdicts.get(level))
     lines += [Text(line, style="dim") for line in cut(legend, width, 1)] if legend else []
-    if run.mpi_settings:
-        words = f"Settings of the user for the MPI: {describe(run.mpi_settings)}."
-        lines += [Text(line, style="dim") for line in brief(words, width, 2)]
+    if run.mpi_settings != NONE:
+        settings = brief(f"Settings of the user for the MPI: {run.mpi_settings}.", width, 2)
+        lines += [Text(line, style="dim") for line in settings]
     texts = (
         # What concerns most results, the condition of the machine says already.
         "" if run.condition.causes else _why(run, "DISTURBED", "Reasons for DISTURBED: {}."),

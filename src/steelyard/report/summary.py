@@ -6,19 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from steelyard.evidence import sentence
-from steelyard.model import (
-    Condition,
-    Count,
-    Evaluation,
-    Finding,
-    Level,
-    Machine,
-    Parameters,
-    Result,
-    Run,
-    Setting,
-    Value,
-)
+from steelyard.machine.mpi_settings import describe
+from steelyard.model import Condition, Count, Evaluation, Finding, Level, Machine, Parameters, Result, Run, Value
 from steelyard.model.plain import to_plain
 from steelyard.plan import mpi_in_effect
 from steelyard.plan.variants import meanings
@@ -67,9 +56,9 @@ class RunEnergy:
 class Summary:
     """A run judged. `cases` were planned, `measured` have a record; `machine_sentence` describes the machine.
 
-    `variants` has what each variant changes, by its name. `mpi_settings` reached the ranks besides the plan. `left_out` has by
-    benchmark the cases for which the budget (seconds) was too small. `verdicts` counts the results of each level, `reasons` the
-    causes of two of these, `benchmarks` the results of each benchmark. `tables` are those of a run of few benchmarks.
+    `variants` has what each variant changes, by its name; `mpi_settings`: what steers the ranks besides the plan. `left_out` has
+    by benchmark the cases for which the budget (seconds) was too small. `verdicts` counts the results of each level, `reasons`
+    the causes of two of these, `benchmarks` the results of each benchmark. `tables` are those of a run of few benchmarks.
     """
 
     run: str
@@ -83,7 +72,7 @@ class Summary:
     toolchains: tuple[str, ...]
     mpis: tuple[str, ...]
     variants: Mapping[str, str]
-    mpi_settings: tuple[Setting, ...]
+    mpi_settings: str
     cases: Count
     measured: Count
     budget: float | None
@@ -118,7 +107,7 @@ def summarised(evaluation: Evaluation) -> Summary:
         toolchains=_in_order((launch.toolchain for launch in run.plan.launches), run.toolchains),
         mpis=tuple(dict.fromkeys(str(r.parameters["mpi"]) for r in results if "mpi" in r.parameters)),
         variants=meanings(run.site.variants),
-        mpi_settings=mpi_in_effect.list_of_run(run) or (),
+        mpi_settings=describe(mpi_in_effect.list_of_run(run) or ()),
         cases=sum(len(launch.cases) for launch in run.plan.launches),
         measured=len({(r.launch, r.case) for r in run.records}),
         budget=run.budget,
@@ -241,7 +230,7 @@ def as_json(run_summary: Summary) -> dict[str, Any]:
         "toolchains": list(run_summary.toolchains),
         "mpis": list(run_summary.mpis),
         "variants": dict(run_summary.variants),
-        "mpi_settings": to_plain(run_summary.mpi_settings),
+        "mpi_settings": run_summary.mpi_settings,
         "cases": run_summary.cases,
         "measured": run_summary.measured,
         "left_out": dict(run_summary.left_out),

@@ -107,8 +107,8 @@ def address_randomisation(machine: Machine) -> Advice:
 def mpi_configuration(machine: Machine) -> Advice:
     """Checks for variables and files of parameters that steer the MPIs of this machine."""
     why = (
-        "These settings change how ranks start and how messages travel, so they change the figures of an MPI by up to a factor "
-        "of 20. Steelyard records them with each run."
+        "These settings change how ranks start and how messages travel, and small messages by more than a factor of ten. "
+        "Steelyard records them with each run. Remove those that you do not need, or keep them equal in all runs."
     )
     if machine.mpi_settings is None:
         return Advice(MPI_SETTINGS, "unknown", "Unknown: this description of the machine does not contain them.", why)
@@ -119,8 +119,7 @@ def mpi_configuration(machine: Machine) -> Advice:
     if not any(mpi.is_steering(s.name, flavours) for s in machine.mpi_settings):
         return Advice(MPI_SETTINGS, "fine", f"{state}. No MPI of this machine reads this.", why)
     variables = [s.name for s in machine.mpi_settings if s.source == ENVIRONMENT]
-    remedy = "Remove the settings that you do not need, or keep them equal in all runs that you compare."
-    return Advice(MPI_SETTINGS, "notice", f"{state}.", why, remedy, f"unset {' '.join(variables)}" if variables else "")
+    return Advice(MPI_SETTINGS, "notice", f"{state}.", why, "", f"unset {' '.join(variables)}" if variables else "")
 
 
 _RULES: tuple[Callable[[Machine], Advice], ...] = (

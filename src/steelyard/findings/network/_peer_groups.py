@@ -218,12 +218,10 @@ def _alike(results: Iterable[Result], machine: Machine, alike: Collection[tuple[
         yield look
 
 
-def _disturbed(records: Iterable[Record]) -> tuple[bool, ...]:
+def _disturbed(records: Sequence[Record]) -> tuple[bool, ...]:
     """Returns for each launch whether a record of it is disturbed."""
-    launches: dict[int, bool] = {}
-    for record in records:
-        launches[record.launch] = launches.get(record.launch, False) or record.verdict.level == "DISTURBED"
-    return tuple(launches.values())
+    disturbed = {r.launch for r in records if r.verdict.level == "DISTURBED"}
+    return tuple(launch in disturbed for launch in {r.launch for r in records})
 
 
 def _issued(records: Iterable[Record], ranks: Iterable[int]) -> tuple[float | None, ...]:

@@ -112,9 +112,7 @@ def _undecided(evaluation: Evaluation, doubtful: list[Slow]) -> Finding:
     )
     again = measure_again(evaluation, "DISTURBED", most.look.what.partition(" ")[0] if "." in most.look.what else "")
     clean = most.look.disturbed.count(False)
-    reason = (
-        "Something else used its core." if clean > 1 else f"At least two undisturbed launches must agree, not {clean}."
-    )
+    reason = "Something else used its core." if clean > 1 else f"Two undisturbed launches must agree, not {clean}."
     evidence = tuple(map(_doubtful_line, doubtful[:NAMED]))
     return undecided("slow_node", claim, evidence, reason, f"A second launch decides. {again}")
 

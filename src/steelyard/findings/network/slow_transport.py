@@ -56,13 +56,7 @@ def _steered(mpi: str, small: list[Result], run: Run) -> list[Finding]:
         f"Messages within the machine are as slow as over TCP: {flavour.title} takes {quantity(_seconds(first), 's')} for "
         f"{binary_size(messages.size(first))}, while {describe(chosen)} chooses its transport.{cases.caution(first)}"
     )
-    lines = (
-        *(f"{s.name}={s.value} is {describe_source(s)}." for s in settings),
-        *(
-            f"{binary_size(messages.size(r))}, {messages.describe_ranks(r)}: {quantity(_seconds(r), 's')}."
-            for r, _ in slow
-        ),
-    )
+    lines = tuple(f"{s.name}={s.value} is {describe_source(s)}." for s in settings)
     cause = "Shared memory takes less than a microsecond. This setting excludes it, or the MPI cannot use it."
     variables = " ".join(s.name for s in settings if s.source == ENVIRONMENT)
     steps = [f"Run unset {variables}."] if variables else []
