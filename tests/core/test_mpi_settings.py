@@ -32,7 +32,7 @@ from steelyard.model import (
 )
 from steelyard.model.plain import to_plain
 from steelyard.plan import mpi_in_effect
-from steelyard.report import screen
+from steelyard.report import screen, terminal
 from steelyard.run import session
 
 LEFT_OVER = (Setting("OMPI_MCA_btl", "self,tcp", ENVIRONMENT),)
@@ -213,8 +213,9 @@ def test_the_screen_of_a_run_shows_what_steered_its_mpi() -> None:
     for settings, shown in ((LEFT_OVER, True), ((), False)):
         console = Console(file=io.StringIO(), width=80)
         screen.show(run_of(settings), console, None)
+        terminal.show(run_of(settings), console)
         text = console.file.getvalue()  # type: ignore[attr-defined]
-        assert ("Settings of the user for the MPI: OMPI_MCA_btl=self,tcp." in text) is shown
+        assert text.count("Settings of the user for the MPI: OMPI_MCA_btl=self,tcp.") == 2 * shown
 
 
 def test_slow_messages_name_the_setting_that_chooses_the_transport() -> None:

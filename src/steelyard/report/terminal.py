@@ -6,7 +6,9 @@ from rich.text import Text
 
 from steelyard import findings
 from steelyard.evidence import sentence
+from steelyard.machine.mpi_settings import describe
 from steelyard.model import Benchmark, Evaluation, Finding, Metric, Result
+from steelyard.plan import mpi_in_effect
 from steelyard.report import case_tables, sentences, values
 from steelyard.report.lines import leading
 from steelyard.report.lines import safe as _safe
@@ -25,6 +27,8 @@ def show(evaluation: Evaluation, console: Console) -> None:
     console.print()
     for line in sentences.sentences(evaluation):
         console.print(_safe(line))
+    if settings := mpi_in_effect.list_of_run(evaluation.run):
+        console.print(_safe(f"Settings of the user for the MPI: {describe(settings)}."))
     if evaluation.findings:
         console.print(Text("\nFindings", style="bold"))
         for finding in findings.decided(findings.ranked(evaluation.findings)):

@@ -101,11 +101,7 @@ def data(evaluation: Evaluation) -> Page | None:
         together=groups,
         sections=sections,
         briefs=briefs,
-        brief_notes=tuple(
-            f"{s.benchmark}, {scaling_rows.named(s, measured_sweeps)}: {note}"
-            for s in rest
-            for note in scaling_rows.excess(s)
-        ),
+        brief_notes=tuple(f"{s.benchmark} {s.kernel}: {note}" for s in rest for note in scaling_rows.excess(s)),
         headings=scaling_rows.HEADINGS,
         choice=choice,
         causes=causes(evaluation.traces),
