@@ -16,7 +16,7 @@ import builders
 from folders import DATA
 from steelyard import evaluation
 from steelyard.evidence import sentence
-from steelyard.model import Check, Host, Record, Shown, Verdict
+from steelyard.model import Check, Host, Record, Setting, Shown, Verdict
 from steelyard.records import best_pace
 from steelyard.run import selfcheck
 from steelyard.statistics.results.identity import identity
@@ -568,6 +568,26 @@ def test_message_times_are_remembered_by_host_and_pair(cache):
     assert "exchange" not in best.bounds("a.b", "k", {**near.parameters, "partner": 3}).best
     best_pace.save(one, best)
     assert best_pace.load(many).runs == 0
+
+
+def test_message_times_under_other_settings_of_the_mpi_are_others():
+    plain = builders.machine()
+    steered = replace(plain, mpi_settings=(Setting("OMPI_MCA_btl", "self,tcp", "environment"),))
+    near = with_readings([FULL] * 3)
+    near = replace(near, surroundings=builders.seen(near.surroundings, pace={"before": {"exchange": 1e-6}}))
+    best = best_pace.Best({}, plain)
+    best.learn(near)
+    assert "exchange" in best_pace.Best(best.all(), plain).bounds_of(near).best
+    assert "exchange" not in best_pace.Best(best.all(), steered).bounds_of(near).best
+
+
+def test_a_case_on_a_device_has_no_bounds_of_cores():
+    made = [
+        with_readings([FULL] * 3, parameters={"mode": mode, "threads": 2, "toolchain": "gcc"})
+        for mode in ("opencl", "mixed")
+    ]
+    best = best_pace.Best({"issued gcc": FULL})
+    assert [dict(best.bounds_of(record).best) for record in made] == [{}, {"issued": FULL}]
 
 
 def test_a_planted_delay_is_found_with_an_odd_number_of_samples():

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from steelyard.errors import UsageError
+from steelyard.machine.mpi_settings import describe
 from steelyard.model import UNCHANGED, Machine, Parameters, Record, Run, Shown
 from steelyard.model.observed import Kind
 from steelyard.plan import cpus_of
@@ -217,7 +218,7 @@ def _file(machine: Machine) -> Path:
 
 
 class Places:
-    """The kinds of cores and the memory nodes that a case uses, as words; "" on a machine with one of each."""
+    """The kinds of cores, the memory nodes and the settings of the MPI that a case uses, as words; "" if they are as usual."""
 
     def __init__(self, machine: Machine | None) -> None:
         self._machine = machine
@@ -225,19 +226,20 @@ class Places:
         self._kinds = {cpu: f"kind{number}" for number, cpus in enumerate(kinds) for cpu in cpus}
         nodes = {cpu: f"node{core.node}" for core in (machine.cores if machine else ()) for cpu in core.cpus}
         self._nodes = nodes if len(set(nodes.values())) > 1 else {}
-        self._known: dict[tuple[object, ...], tuple[str, str]] = {}
+        self._steered = describe(machine.mpi_settings) if machine and machine.mpi_settings else ""
+        self._known: dict[tuple[object, ...], tuple[str, str, str]] = {}
 
-    def of(self, parameters: Parameters) -> tuple[str, str]:
-        """Returns the word of the kinds of cores, and that of the memory nodes."""
+    def of(self, parameters: Parameters) -> tuple[str, str, str]:
+        """Returns the words of the kinds of cores, of the memory nodes, and of the settings of the MPI."""
         if self._machine is None or not (self._kinds or self._nodes):
-            return "", ""
+            return "", "", self._steered
         key = tuple(parameters.get(name) for name in PLACED)
         if key not in self._known:
             try:
                 cpus = cpus_of(self._machine, parameters) or self._machine.cpus
             except UsageError:  # of a record that was measured elsewhere
                 cpus = self._machine.cpus
-            self._known[key] = _joined(self._kinds, cpus), _joined(self._nodes, cpus)
+            self._known[key] = _joined(self._kinds, cpus), _joined(self._nodes, cpus), self._steered
         return self._known[key]
 
 
@@ -245,13 +247,14 @@ def _joined(words: Mapping[int, str], cpus: Sequence[int]) -> str:
     return MIXED.join(sorted({words[cpu] for cpu in cpus if cpu in words}))
 
 
-def _case(benchmark: str, kernel: str, parameters: Parameters, places: tuple[str, str]) -> _Case:
+def _case(benchmark: str, kernel: str, parameters: Parameters, places: tuple[str, str, str]) -> _Case:
     """Returns the key of a pace: the toolchain, the computation, its number of workers, its places, and the way of messages."""
     count = parameters.get("ranks", parameters.get("threads", 1))
-    between = [str(parameters.get(name, "")) for name in BETWEEN]
+    cores, nodes, steered = places
+    between = [*(str(parameters.get(name, "")) for name in BETWEEN), *filter(None, (steered,))]
     if (variant := parameters.get("variant", UNCHANGED)) != UNCHANGED:
         between.append(f"{OF_VARIANT}{variant}")
-    return (str(parameters.get("toolchain", "")), benchmark, kernel, str(count), *places, *between)
+    return (str(parameters.get("toolchain", "")), benchmark, kernel, str(count), cores, nodes, *between)
 
 
 @lru_cache(maxsize=10_000)

@@ -18,6 +18,7 @@ from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.launches import Spread, combine, combined, over_runs
 from steelyard.statistics.samples.summary import quantiles, summarise_all
 from steelyard.statistics.validity.observations import LONGEST, SHORTEST
+from steelyard.statistics.validity.verdict import name_disturbance
 from steelyard.units import percent
 
 # Largest half-width of an interval: two such results agree within 10 % in 95 of 100 cases, as the interval of their
