@@ -105,7 +105,7 @@ def test_what_the_readings_are_compared_with_is_said() -> None:
     earlier = Shown({"issued gcc": 2 * ISSUED}, 7, "2026-01-02T03:04:05+00:00", rule=best_pace.FORMAT)
     within = page_of(judged(records, shown=earlier)).paragraphs[0]
     assert within.startswith("The cores were within their bounds in 0 % of 3 records")
-    assert within.endswith("the best reading of this run and of 7 earlier runs since 2026-01-02.")
+    assert within.endswith("the best level of this run and of 7 earlier runs since 2026-01-02.")
 
 
 def test_each_record_is_a_mark_at_its_share_of_the_best_in_the_row_of_what_became_of_it(restless: Evaluation) -> None:

@@ -4,8 +4,10 @@ from statistics import median
 
 from steelyard.findings import disturbances, settings
 from steelyard.model import Evaluation, Finding
+from steelyard.records.best_pace import trusted
+from steelyard.statistics.samples.plateau import Levels
 from steelyard.statistics.validity.cause import explain
-from steelyard.statistics.validity.pace import typical
+from steelyard.statistics.validity.pace import MEASURES, typical
 
 KIND = "shared core"  # of the evidence in a verdict
 OFTEN = 0.10  # of the results: fewer are named by the rule on disturbances only
@@ -19,10 +21,12 @@ def find(evaluation: Evaluation) -> list[Finding]:
     if len(rates) < FEWEST or not measured:
         return []
     shared = disturbances.count(measured)[KIND]
-    most = sorted(rates)[-1 - len(rates) // 50]  # the outermost fiftieth may contain faulty readings
-    most = max(most, *(best for key, best in evaluation.run.shown.best.items() if key.startswith("issued ")), 0.0)
+    levels = Levels()
+    levels.add(rates)
+    earlier = (best for key, best in trusted(evaluation.run.shown).items() if key.startswith("issued "))
+    most = max(levels.plateau(MEASURES["issued"].scatter, higher=True) or 0.0, *earlier, 0.0)
     evidence = (
-        f"The maximum of this machine is {most:.2g} additions per cycle. {len(rates)} records have a median of "
+        f"The full rate of this machine is {most:.2g} additions per cycle. {len(rates)} records have a median of "
         f"{median(rates):.2g} and a minimum of {min(rates):.2g}.",
     )
     if not evaluation.condition.shared and not any(

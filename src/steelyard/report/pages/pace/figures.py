@@ -108,7 +108,7 @@ def _drawn(topic: Topic, kinds: tuple[Kind, ...], run_course: Course, further: s
     return drawing.Drawn(
         anchor=f"pace-{topic.name}",
         title=topic.title,
-        caption="100 % is the best reading of this machine for a case of the same kind: "
+        caption="100 % is the undisturbed level of this machine for a case of the same kind: "
         f"{_bests(kinds, run_course)}.{times}",
         plot=drawing.embedded(plot),
         height=plot["layout"]["height"],
