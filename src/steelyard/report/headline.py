@@ -14,7 +14,7 @@ from steelyard.statistics.results import applications, main_figures
 from steelyard.statistics.results.benchmark_roles import playing
 from steelyard.statistics.results.roofs import MEMORY, level_of, working_set
 from steelyard.statistics.results.variants import plain
-from steelyard.statistics.validity.trust import ORDER, is_marked
+from steelyard.statistics.validity.trust import is_marked
 from steelyard.units import binary_size
 
 MOST = 9  # figures: what one screen holds beside the verdict and the findings
@@ -61,6 +61,7 @@ _WORDS = {
     "mpi": "{}",
 }
 _FIXED = {"L", "alpha", *SIZES}
+EQUAL = 0.1  # relative difference of the fastest samples below which two cases are equally good
 
 
 def headlines(evaluation: Evaluation, most: int = MOST) -> tuple[Headline, ...]:
@@ -98,7 +99,7 @@ def _headline(evaluation: Evaluation, name: str, choice: roles_.Headline) -> Hea
     if metric is None:
         return None
     if choice.best:
-        fastest = min(candidates, key=lambda r: _rank(r, metric, whether_clean=False))
+        fastest = min(candidates, key=lambda r: _rank(r, metric))
         candidates = [r for r in candidates if r.parameters.get(choice.best) == fastest.parameters.get(choice.best)]
     varying = [axis for axis in values.varying(tuple(kernel)) if axis not in _FIXED]
     shown_names = [*varying, *(axis for axis in ("threads",) if axis in choice.most and axis not in varying)]
@@ -136,7 +137,7 @@ def _made(
     every = {id(r): values.shown(r, metric, benchmark, evaluation.run.machine) for r in candidates}
     # A value above its limit, or the limit, is wrong: it stands for nothing while there is another one.
     sound = [r for r in candidates if (one := every[id(r)]) is not None and not one.above]
-    result = min(sound or candidates, key=lambda r: _rank(r, metric))
+    result = _steady(sound or candidates, metric)
     shown = every[id(result)]
     if shown is None:
         return None
@@ -182,11 +183,32 @@ def _metric(results: list[Result], declared: Iterable[Metric], unit: str) -> str
     return None
 
 
-def _rank(result: Result, metric: str, whether_clean: bool = True) -> tuple[int, bool, float]:
-    """The more trusted first, so that two runs choose the same; then what has an interval; then the better value."""
-    trust = ORDER.index(values.level(result))
+def _steady(results: Sequence[Result], metric: str) -> Result:
+    """Returns one of the best results, the same one in each run: the first by its parameters of those that are equally good.
+
+    The fastest samples are compared, because they differ least from run to run.
+    """
+    known = [r for r in results if values.level(r) != "INVALID" and metric in r.metrics]
+    if not known:
+        return min(results, key=lambda r: _rank(r, metric))
+    seen = {
+        id(r): value.value if value.best_seen is None else value.best_seen
+        for r in known
+        for value in [r.metrics[metric]]
+    }
+    lower = known[0].metrics[metric].better == "lower"
+    best = (min if lower else max)(seen.values())
+    near = [r for r in known if (seen[id(r)] <= best / (1 - EQUAL) if lower else seen[id(r)] >= best * (1 - EQUAL))]
+    return min(near, key=lambda r: sorted((name, str(value)) for name, value in r.parameters.items()))
+
+
+def _rank(result: Result, metric: str) -> tuple[bool, bool, float]:
+    """The measured ones first; then what has an interval; then the better value."""
     value = result.metrics.get(metric)
     if value is None:
-        return len(ORDER), True, 0.0
-    worse = trust if whether_clean else trust // ORDER.index("INVALID")
-    return worse, value.low is None, value.value if value.better == "lower" else -value.value
+        return True, True, 0.0
+    return (
+        values.level(result) == "INVALID",
+        value.low is None,
+        value.value if value.better == "lower" else -value.value,
+    )

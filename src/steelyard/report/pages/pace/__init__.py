@@ -135,7 +135,9 @@ def _further(added: int) -> str:
 
 def _compared(shown: Shown) -> str:
     if not shown.runs:
-        return "This is the first run on this machine, so the readings are compared with the best level of this run only."
+        return (
+            "This is the first run on this machine, so the readings are compared with the best level of this run only."
+        )
     many = "1 earlier run" if shown.runs == 1 else f"{shown.runs} earlier runs"
     return f"The readings are compared with the best level of this run and of {many} since {shown.since[:10]}."
 
