@@ -79,11 +79,12 @@ def paces_of(best: Best, slowest: Mapping[str, float] = MappingProxyType({}), vi
 
 def rejudge_run(run: Run, best: Best) -> Run:
     """Returns the run with verdicts that compare each record with the best of the whole run."""
-    return replace(run, records=tuple(rejudge_record(record, best) for record in run.records))
+    processors = run.machine.processors
+    return replace(run, records=tuple(rejudge_record(record, best, processors) for record in run.records))
 
 
-def rejudge_record(record: Record, best: Best) -> Record:
-    return record if record.verdict.level == "INVALID" else judge_again(record, best.bounds_of(record))
+def rejudge_record(record: Record, best: Best, processors: int | None = None) -> Record:
+    return record if record.verdict.level == "INVALID" else judge_again(record, best.bounds_of(record), processors)
 
 
 def list_benchmarks(run: Run) -> list[str]:

@@ -281,3 +281,8 @@ class Machine:
     networks: tuple[Network, ...] = ()  # of the hosts of a run, or of this machine; empty: not described
     core_kinds: tuple[tuple[int, ...], ...] = ()  # the processors of each kind of core; empty: all are of one kind
     mpi_settings: tuple[Setting, ...] | None = None  # what steers the MPIs besides Steelyard; None: not recorded
+
+    @property
+    def processors(self) -> int:
+        """Returns the number of all hardware threads, also of those that this process may not use."""
+        return max(len(self.cpus), sum(len(core.cpus) for core in self.cores))

@@ -103,12 +103,18 @@ class Pace(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessorSeconds(Part):
-    """The operating system's accounting of the used processors, in seconds."""
+    """The operating system's accounting of the used processors, in seconds, added over the `processors` that it covers.
+
+    `most_steal` and `most_interrupts` are those of the one processor that lost most. Older records lack all three.
+    """
 
     elapsed: Number = None
     steal: Number = None
     other: Number = None
     interrupts: Number = None
+    processors: Number = None
+    most_steal: Number = None
+    most_interrupts: Number = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,6 +180,7 @@ class Observed(Part):
     pace: Pace = Pace()
     processor_seconds: ProcessorSeconds = ProcessorSeconds()
     machine_other: Number = None
+    machine_processors: Number = None
     interrupts: Number = None
     throttled: Number = None
     oversubscribed: bool | None = None

@@ -9,16 +9,26 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from steelyard.evidence import noted
-from steelyard.model.scalars import Number
+from steelyard.model.account import Account
 from steelyard.statistics.samples.interval import correlations
 from steelyard.statistics.samples.shape import drift, modes
 from steelyard.statistics.validity.core_pace import core_clock, shared_core
-from steelyard.statistics.validity.observations import HIT_SHARE, Measured, Observation, numbers, short_percent
+from steelyard.statistics.validity.observations import (
+    HIT_SHARE,
+    Measured,
+    Observation,
+    numbers,
+    short_percent,
+    state_share,
+)
 
 HIT = 0.01  # of a sample, lost: half of the width that is usually asked of the interval
 SOME = 0.02  # of the samples: more than a lone event
 MOSTLY = 0.75  # of all ranks' waiting: then one rank is named for it
-TICK = 0.01  # s: what the kernel's processor accounts count in
+# Shares of the time of an average processor that the case had, and of the machine's: more can change the figure by some
+# percent. If the waiting time of each thread is known, other processes add only their effect on the caches.
+STEAL, INTERRUPTS, OTHER, OTHER_BESIDE_WAITS, MACHINE = 0.02, 0.05, 0.03, 0.10, 0.05
+MOST = 0.10  # of the time of one processor: the other threads wait for the one on it
 FAULT_SECONDS = 5e-7  # of one minor page fault of 4 KiB, cleared: 0.25 … 1 µs on current processors
 
 Rule = Callable[[Measured], Observation | None]
@@ -93,58 +103,47 @@ def _switched(case: Measured) -> Observation | None:
 
 def other_load(case: Measured) -> Observation | None:
     """Returns an observation if other processes used the measured processors."""
-    # If the waiting time of each thread is known, this rule adds only the effect on the caches.
-    share = 0.03 if case.waited is None else 0.10
-    # The bounds allow the usual load of an idle machine (0.3 % per processor) and one tick on each processor.
-    return _processor_time(
-        case,
-        case.surroundings.processor_seconds.other,
-        share + 0.003 * case.cpus,
-        0.01 + TICK * case.cpus,
-        "competing load",
-        "other processes ran on the measured processors",
-    )
+    limit = OTHER if case.waited is None else OTHER_BESIDE_WAITS
+    what = "other processes ran on the measured processors"
+    return _processor_time(case.account(case.surroundings.processor_seconds.other), limit, "competing load", what)
 
 
 def machine_load(case: Measured) -> Observation | None:
     """Returns an observation if other processes used the machine and shared its caches, memory and power."""
-    cores = case.surroundings.machine_other
-    if cores is None or cores <= 0.5 or (case.elapsed is not None and cores * case.elapsed < 10 * TICK):
+    account = case.machine_account
+    if account is None or not account.exceeds(MACHINE):
         return None
-    text = f"other processes kept {cores:.1f} cores of the machine busy during the case."
-    return Observation(True, noted("competing load", text, cores=cores))
+    text = (
+        f"other processes kept {account.cores:.2g} of the {account.processors:.0f} processors of the machine busy during "
+        f"the case ({short_percent(account.share)})."
+    )
+    return Observation(True, noted("competing load", text, cores=account.cores, **_numbers(account)))
 
 
 def steal(case: Measured) -> Observation | None:
     """Returns an observation if the hypervisor gave time to other guests."""
-    what = "the hypervisor gave the measured processors to other guests"
-    return _processor_time(case, case.surroundings.processor_seconds.steal, 0.02, 2 * TICK, "steal", what)
+    what, seconds = "the hypervisor gave the measured processors to other guests", case.surroundings.processor_seconds
+    most = Account.of(seconds.most_steal, 1, case.elapsed)
+    return _processor_time(case.account(seconds.steal), STEAL, "steal", what, most)
 
 
 def interrupts(case: Measured) -> Observation | None:
     """Returns an observation if interrupts took time on the measured processors."""
-    what = "the measured processors served interrupts"
-    seconds = case.surroundings.processor_seconds.interrupts
-    return _processor_time(case, seconds, 0.05, 2 * TICK, "interrupts", what)
+    what, seconds = "the measured processors served interrupts", case.surroundings.processor_seconds
+    most = Account.of(seconds.most_interrupts, 1, case.elapsed)
+    return _processor_time(case.account(seconds.interrupts), INTERRUPTS, "interrupts", what, most)
 
 
 def throttled(case: Measured) -> Observation | None:
-    """Returns an observation if the processor quota of the control group stopped the case."""
+    """Returns an observation if the processor quota of a control group stopped the case."""
     seconds = case.surroundings.throttled
     if seconds is None or seconds <= 0:
         return None
-    disturbed = case.elapsed is None or seconds > HIT * case.elapsed
-    return Observation(
-        disturbed,
-        noted(
-            "throttled",
-            f"the processor quota of the control group stopped the case for {seconds:.3g} "
-            f"s{_share_of_case(seconds, case)}.",
-            seconds=seconds,
-            elapsed=case.elapsed,
-            share=seconds / case.elapsed if case.elapsed else None,
-        ),
-    )
+    account = case.account(seconds)
+    lost = f"{seconds:.3g} s" if account is None else state_share(account)
+    text = f"the processor quota of the control group stopped the measured processors for {lost}."
+    figures = {"seconds": seconds} if account is None else _numbers(account)
+    return Observation(account is None or account.share > HIT, noted("throttled", text, **figures))
 
 
 def page_faults(case: Measured) -> Observation | None:
@@ -152,18 +151,22 @@ def page_faults(case: Measured) -> Observation | None:
     faults = case.column(case.surroundings.samples.faults)
     if faults is None or case.lengths is None:
         return None
-    hit = faults * FAULT_SECONDS > HIT * case.lengths
+    # The threads have their faults at the same time, so a sample takes longer by the faults of an average thread.
+    at_once = min(case.threads, case.processors)
+    hit = faults / at_once * FAULT_SECONDS > HIT * case.lengths
     if not hit.any():
         return None
+    each = f" on each of {at_once:.0f} processors" if at_once > 1 else ""
     return Observation(
         float(hit.mean()) > HIT_SHARE,
         noted(
             "page faults",
             f"{hit.sum()} of {len(hit)} samples had so many page faults (about {np.median(faults[hit]):.0f}) that the "
-            f"faults alone take more than {short_percent(HIT)} of the sample.",
+            f"faults alone take more than {short_percent(HIT)} of the sample{each}.",
             samples=int(hit.sum()),
             of=len(hit),
             faults=float(np.median(faults[hit])),
+            processors=at_once,
         ),
     )
 
@@ -172,8 +175,8 @@ def oversubscribed(case: Measured) -> Observation | None:
     """Returns an observation if there were more threads or ranks than processors."""
     if not case.surroundings.oversubscribed:
         return None
-    text = f"there were more threads or ranks than processors ({case.cpus}), so they shared the processors."
-    return Observation(True, noted("oversubscribed", text, processors=case.cpus))
+    text = f"there were more threads or ranks than processors ({case.processors:.0f}), so they shared the processors."
+    return Observation(True, noted("oversubscribed", text, processors=case.processors))
 
 
 def bimodal(case: Measured) -> Observation | None:
@@ -229,16 +232,22 @@ RULES: tuple[Rule, ...] = (
 
 
 def _processor_time(
-    case: Measured, seconds: Number, share: float, least: float, kind: str, what: str
+    account: Account | None, limit: float, kind: str, what: str, most: Account | None = None
 ) -> Observation | None:
-    if seconds is None or case.elapsed is None or seconds <= least + share * case.elapsed:
+    """Returns an observation if the processors lost more than the limit, or `most`, the account of one of them, shows it."""
+    one = most is not None and most.exceeds(MOST)
+    if account is None or not (one or account.exceeds(limit)):
         return None
-    text = f"{what} for {seconds:.3g} s{_share_of_case(seconds, case)}."
-    lost = {"seconds": seconds, "elapsed": case.elapsed, "share": seconds / case.elapsed}
-    return Observation(True, noted(kind, text, **lost))
+    text = f"{what} for {state_share(account)}."
+    if most and one and account.processors > 1:
+        text += f" One of them lost {short_percent(most.share)} of its time, and all threads wait for the slowest."
+    return Observation(True, noted(kind, text, **_numbers(account)))
 
 
-def _share_of_case(seconds: float, case: Measured) -> str:
-    if case.elapsed is None:
-        return ""
-    return f", which is {short_percent(seconds / case.elapsed)} of the time of the case ({case.elapsed:.3g} s)"
+def _numbers(account: Account) -> dict[str, float]:
+    return {
+        "seconds": account.seconds,
+        "processors": account.processors,
+        "elapsed": account.elapsed,
+        "share": account.share,
+    }

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.model import Evidence
+from steelyard.model.account import Account
 from steelyard.model.observed import Column, Observed
+from steelyard.model.scalars import Number
 from steelyard.statistics.samples.interval import Array, middle
 
 # Share of the samples: if one in ten is hit, the median changes by an eighth of a standard deviation at most.
@@ -63,9 +65,34 @@ class Measured:
             kept[kept] = wanted
         return replace(self, row=self.row[wanted], kept=kept)
 
+    @cached_property
+    def threads(self) -> int:
+        """Returns the number of threads or ranks that took part, at least 1."""
+        around = self.surroundings
+        return max(1, len(around.core_clock.before or around.cpus or ()))
+
+    @cached_property
+    def processors(self) -> float:
+        """Returns the number of processors that the accounts cover; at least that, if an older record does not say it."""
+        around, ranks = self.surroundings, self.surroundings.ranks
+        if (given := around.processor_seconds.processors or 0) >= 1:
+            return given
+        hosts = ranks.hosts or ("",)
+        pinned = {place for place in zip(hosts, ranks.cpus or (), strict=False) if place[1] >= 0}
+        return len(pinned or set(around.cpus or ())) or max(
+            self.threads, len(set(hosts)) * (around.machine_processors or 0)
+        )
+
+    def account(self, seconds: Number) -> Account | None:
+        """Returns the account of seconds that were added over the measured processors; None if it is unknown."""
+        return Account.of(seconds, self.processors, self.elapsed)
+
     @property
-    def cpus(self) -> int:
-        return max(1, len(self.surroundings.cpus or ()))
+    def machine_account(self) -> Account | None:
+        """Returns the account of other processes on the whole machine; of older records, on at least the measured part."""
+        cores, elapsed = self.surroundings.machine_other, self.elapsed
+        processors = self.surroundings.machine_processors or self.processors
+        return None if cores is None or elapsed is None else Account.of(cores * elapsed, processors, elapsed)
 
     @cached_property
     def elapsed(self) -> float | None:
@@ -99,6 +126,13 @@ def numbers(values: Column) -> Array:
     array = np.array(() if values is None else values, dtype=np.float64)  # None becomes NaN
     array[~(np.abs(array) < GREATEST)] = np.nan
     return array
+
+
+def state_share(account: Account) -> str:
+    """Returns "21.8 s, which is 3.3 % of the time of 16 processors (651 s)"."""
+    count = account.processors
+    whose = f"{count:.0f} processors ({account.capacity:.3g} s)" if count > 1 else f"the case ({account.elapsed:.3g} s)"
+    return f"{account.seconds:.3g} s, which is {short_percent(account.share)} of the time of {whose}"
 
 
 def short_percent(share: float) -> str:

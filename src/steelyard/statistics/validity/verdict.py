@@ -87,19 +87,25 @@ def _judge(case: Measured, check: Check | None, bounds: pace.Bounds, choice: pac
     return Judgement(Verdict(level, (*disturbing, *harmless, *_too_coarse(case, CLOCK_NOTED))), aside)
 
 
-def judge_again(record: Record, bounds: pace.Bounds) -> Record:
-    """Returns the record judged by these bounds; the same record if they leave out the same samples."""
+def judge_again(record: Record, bounds: pace.Bounds, processors: int | None = None) -> Record:
+    """Returns the record judged by these bounds; the same record if it is CLEAN with all samples, and stays so.
+
+    `processors` is the number of processors of the machine, which older records do not have. Their accounts were added over
+    processors and judged as if they were of one.
+    """
     around = _followed(record)
-    beyond = pace.exceeded(around, bounds)
-    if record.samples and not beyond and not pace.waiting(around):
-        return record if not record.aside and around is record.surroundings else judge_record(record, bounds)
-    case = _measured(record.samples, around)
-    choice = pace.choose(case, bounds, beyond)
-    if _stands(record, choice):
-        return record
-    if record.error is not None:
-        return judge_record(record, bounds)
-    return _with(record, _judge(case, record.check, bounds, choice))
+    untouched = record.verdict.level == "CLEAN" and not record.aside and around is record.surroundings
+    if around.machine_processors is None and processors:
+        around = replace(around, machine_processors=processors)
+    if untouched and record.error is None and not any(map(_lacks_processors, record.verdict.evidence)):
+        if record.samples and not pace.exceeded(around, bounds) and not pace.waiting(around):
+            return record
+    return _with(record, judgement(record.samples, around, record.check, record.error, bounds))
+
+
+def _lacks_processors(evidence: Evidence) -> bool:
+    """Returns whether the evidence is an account of an older record."""
+    return not {"seconds", "cores", "faults"}.isdisjoint(evidence.numbers) and "processors" not in evidence.numbers
 
 
 def judge_record(record: Record, bounds: pace.Bounds) -> Record:
@@ -118,13 +124,6 @@ def _followed(record: Record) -> Observed:
 
 def _with(record: Record, outcome: Judgement) -> Record:
     return replace(record, verdict=outcome.verdict, aside=outcome.aside)
-
-
-def _stands(record: Record, choice: pace.Choice) -> bool:
-    """Returns whether the verdict of the record follows from the choice."""
-    if not choice.enough:
-        return record.verdict.level == "DISTURBED" and not record.aside
-    return tuple(np.flatnonzero(choice.aside).tolist()) == record.aside
 
 
 def _first_of_each_kind(evidence: Sequence[Evidence]) -> Iterable[Evidence]:

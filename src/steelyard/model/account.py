@@ -1,0 +1,52 @@
+"""The account of a time that processors spent on something, with the time that these processors had."""
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+from steelyard.model.scalars import Number
+
+TICK = 0.01  # s: the unit of the kernel's accounts of each processor
+TICKS = (
+    2  # of each processor's account, that are no evidence: one is counted in full if any part of it falls into the time
+)
+MOST_PROCESSORS = 1e7  # more cannot be
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Seconds, added over all `processors` that the account covers, within `elapsed` seconds.
+
+    A share of time exists only as that of the time of all these processors.
+    """
+
+    seconds: float
+    processors: float
+    elapsed: float
+
+    @classmethod
+    def of(cls, seconds: Number, processors: Number, elapsed: Number) -> Self | None:
+        """Returns the account; None if a part of it is unknown or impossible."""
+        if seconds is None or processors is None or elapsed is None:
+            return None
+        possible = 0 <= seconds < math.inf and 1 <= processors < MOST_PROCESSORS and 0 < elapsed < math.inf
+        return cls(seconds, processors, elapsed) if possible else None
+
+    @property
+    def capacity(self) -> float:
+        """Returns the time of all processors, in s."""
+        return self.processors * self.elapsed
+
+    @property
+    def share(self) -> float:
+        """Returns the share of the time of the processors, at most 1."""
+        return min(1.0, self.seconds / self.capacity)
+
+    @property
+    def cores(self) -> float:
+        """Returns the number of processors that this time kept busy on average."""
+        return self.share * self.processors
+
+    def exceeds(self, limit: float) -> bool:
+        """Returns whether the share is above the limit by more than the kernel's ticks can show."""
+        return self.share > limit + TICKS * TICK / self.elapsed
