@@ -1,6 +1,8 @@
 // Disturbances of a measurement, read from the operating system around and inside every sample, without root.
 #pragma once
 #include <set>
+#include <string>
+#include <vector>
 
 #include "clock.h"
 
@@ -23,9 +25,10 @@ struct MachineReading {
   double at = seconds_of(CLOCK_MONOTONIC_RAW);
   double own = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
   double busy = unknown, steal = unknown, interrupt_time = unknown;  // seconds, over the processors used
-  double busy_all = unknown;                                         // seconds, over all processors
+  std::vector<double> steals, interrupt_times;                       // seconds, of each of these
+  double busy_all = unknown, processors = 0;                         // seconds, over all processors; and their number
   double interrupts = unknown;                                       // a count, over the processors used
-  double throttled = unknown;                                        // seconds, of our control group
+  double throttled = unknown;  // seconds, over all processors, of our control group and its parents
 
   explicit MachineReading(const std::set<int>& cpus);
 
@@ -34,5 +37,13 @@ struct MachineReading {
   void read_interrupts(const std::set<int>& cpus);
   void read_throttling();
 };
+
+// The files with the stopped time of our control group and of its parents, below the folder `top` ("": this system).
+std::vector<std::string> throttling_files(const std::string& top);
+// Their seconds, added; unknown without any.
+double stopped_by(const std::vector<std::string>& files);
+
+// The greatest difference between two accounts of each processor; unknown without any, or if a processor came or went.
+double greatest_difference(const std::vector<double>& before, const std::vector<double>& after);
 
 }  // namespace steelyard

@@ -16,6 +16,7 @@ struct LookNumbers {
 struct Head {
   double samples, operations, clock_before, clock_after;
   double own, busy, steal, busy_all, interrupt_time, interrupts, throttled, elapsed;  // as in MachineReading
+  double processors, most_steal, most_interrupts, machine_processors;                 // as in Measurement
   double late, counter_error, counter_share;
   double began, ended, monotonic, common, waited;  // common: `began` by the common clock
   Pace before, after, slowest;
@@ -39,6 +40,10 @@ std::vector<double> packed(const RankAccount& a, const MachineReading& before, c
                   after.interrupts - before.interrupts,
                   after.throttled - before.throttled,
                   after.at - before.at,
+                  static_cast<double>(after.steals.size()),
+                  greatest_difference(before.steals, after.steals),
+                  greatest_difference(before.interrupt_times, after.interrupt_times),
+                  after.processors,
                   static_cast<double>(a.late),
                   static_cast<double>(m.counters.error),
                   m.counters.share,
@@ -86,7 +91,7 @@ class Accounts {
     RankMeasurement out;
     Measurement& m = out.whole;
     m.oversubscribed = ranks_.oversubscribed();
-    m.steal = m.other = m.interrupt_time = m.interrupts = m.machine_other = m.throttled = 0;
+    m.steal = m.other = m.interrupt_time = m.interrupts = m.machine_other = m.throttled = m.processors = 0;
     m.began = head(0).began, m.ended = head(0).ended, m.monotonic = head(0).monotonic;
     count(m.counters);
     for (int r = 0; r < ranks_.size(); ++r) {
@@ -125,7 +130,13 @@ class Accounts {
       if (ranks_.same_machine(rank, other)) own += head(other).own;
     m.other += std::max(0.0, h.busy - own);
     m.steal += h.steal;
-    m.machine_other = std::max(m.machine_other, std::max(0.0, h.busy_all - own) / std::max(h.elapsed, 1e-9));
+    m.processors += h.processors;
+    m.most_steal = std::fmax(m.most_steal, h.most_steal);
+    m.most_interrupts = std::fmax(m.most_interrupts, h.most_interrupts);
+    double cores = std::max(0.0, h.busy_all - own) / std::max(h.elapsed, 1e-9);
+    // Of the machine with the greatest share: a sum over machines would have another denominator for each.
+    if (!(cores * m.machine_processors <= m.machine_other * h.machine_processors))
+      m.machine_other = cores, m.machine_processors = h.machine_processors;
     m.interrupt_time += h.interrupt_time, m.interrupts += h.interrupts, m.throttled += h.throttled;
   }
 

@@ -56,9 +56,8 @@ class RankSampler {
   static constexpr double shortest = 0.002;  // s of samples, at least: ten of the usual length
 
   static std::set<int> allowed() {
-    std::set<int> all;
-    for (int cpu = 0; cpu < static_cast<int>(std::thread::hardware_concurrency()); ++cpu) all.insert(cpu);
-    return all;
+    std::vector<int> all = allowed_processors();
+    return {all.begin(), all.end()};
   }
 
   MachineReading begun(Measurement& mine, Counters& counters, const std::set<int>& cpus) {

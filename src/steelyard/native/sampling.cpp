@@ -362,6 +362,10 @@ class Sampler {
     m.interrupt_time = after.interrupt_time - before.interrupt_time;
     m.interrupts = after.interrupts - before.interrupts;
     m.throttled = after.throttled - before.throttled;
+    m.processors = static_cast<double>(after.steals.size());
+    m.most_steal = greatest_difference(before.steals, after.steals);
+    m.most_interrupts = greatest_difference(before.interrupt_times, after.interrupt_times);
+    m.machine_processors = after.processors;
   }
 
   ThreadKernel& kernel_;

@@ -114,6 +114,9 @@ struct Measurement {
   double waited = 0;        // s of `elapsed`: for a machine that is quiet
   double elapsed = 0, steal = unknown, other = unknown, machine_other = unknown, interrupt_time = unknown,
          interrupts = unknown, throttled = unknown;
+  // The accounts cover so many processors; what the one with most of it lost; processors of the machine of
+  // `machine_other`.
+  double processors = unknown, most_steal = unknown, most_interrupts = unknown, machine_processors = unknown;
   bool oversubscribed = false;
   Counts counters;
 };
