@@ -19,13 +19,13 @@ from steelyard import build
 from steelyard.errors import SteelyardError
 from steelyard.launch import local
 from steelyard.launch.program import Conversation, Program
+from steelyard.machine.load import QUIET
 from steelyard.model import Machine
 from steelyard.plan import catalogue
 from steelyard.statistics.validity.observations import numbers
 from steelyard.statistics.validity.pace import MEASURES
 from steelyard.units import quantity
 
-QUIET_CORES = 0.05  # kept busy by others; steelyard.machine.load waits for the same
 QUIET_STEAL = 0.01  # of the processors' time: moves a rate by as much
 LOOK, EACH = 0.1, 0.05  # seconds of a look, at least, and for each processor: some 8 readings of each
 HANDOVER = "case=0 kernel=transfer seconds=0.02 least=10 most=100 width=1e-6"  # there and back: two times
@@ -55,7 +55,7 @@ class Load:
     @property
     def quiet(self) -> bool:
         """Whether neither can have moved a rate by much. The unknown is not held against it."""
-        return (self.other or 0.0) <= QUIET_CORES and (self.steal or 0.0) <= QUIET_STEAL
+        return (self.other or 0.0) <= QUIET * (os.cpu_count() or 1) and (self.steal or 0.0) <= QUIET_STEAL
 
 
 @dataclass(frozen=True)

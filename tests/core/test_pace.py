@@ -611,7 +611,7 @@ def test_a_planted_delay_is_found_with_an_odd_number_of_samples():
 )
 def test_a_false_alarm_is_a_flagged_case_whose_samples_and_value_stayed(monkeypatch, alarms, disturbed, state, said):
     monkeypatch.setattr(selfcheck, "wait_until_quiet", lambda seconds: 0.0)
-    monkeypatch.setattr(selfcheck, "busy_cores", lambda seconds: 0.0)
+    monkeypatch.setattr(selfcheck, "measure_load", lambda seconds: None)
     flagged = builders.verdict_of("DISTURBED", "shared core: a neighbour.")
 
     def case(number):

@@ -14,6 +14,7 @@ import builders
 from steelyard.command_line.progress import Console
 from steelyard.compare import published_power
 from steelyard.launch.watch import Outcome
+from steelyard.model.account import Account
 from steelyard.model.sensor import Power, Sensor, Trace
 from steelyard.power.command_line import command_costs, store_tables
 from steelyard.power.command_line.sensor_selection import Part
@@ -122,10 +123,10 @@ def watched(busy: float | None) -> command_costs.Found:
     whole = Stretch("solver", (START + 20) * SECOND, (START + 40) * SECOND)
     idle = Stretch("idle", (START + 1) * SECOND, (START + 11) * SECOND)
     sampler: Any = SimpleNamespace(cost=0.0, failures={})
-    return command_costs.compute_costs(traces, sampler, Outcome(0, whole, ()), idle, busy)
+    return command_costs.compute_costs(traces, sampler, Outcome(0, whole, ()), idle, Account.of(busy, 10, 1))
 
 
-@pytest.mark.parametrize(("busy", "marked"), [(None, False), (0.02, False), (0.25, False), (0.4, True), (63.0, True)])
+@pytest.mark.parametrize(("busy", "marked"), [(None, False), (0.02, False), (0.25, False), (0.4, True), (9.0, True)])
 def test_an_idle_power_that_was_taken_under_load_is_marked(
     busy: float | None, marked: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -136,19 +137,19 @@ def test_an_idle_power_that_was_taken_under_load_is_marked(
     idle = json.loads(capsys.readouterr().out)["idle"]
     assert (bool(idle["doubt"]), idle["busy_cores"]) == (marked, busy)
     if marked:
-        assert f"{busy:.1f} cores busy" in said
+        assert f"{busy:.1f} of 10 processors busy" in said
         assert "measure again" in said
 
 
 def test_a_run_keeps_how_busy_its_idle_machine_was_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sensing, "busy_cores", lambda seconds: 1.5)
+    monkeypatch.setattr(sensing, "measure_load", lambda seconds: Account(1.5 * seconds, 4, seconds))
     with sensing.recorded(sensing.Sensing((Wall(),), 0.01), tmp_path, Console(), afresh=True):
         pass
     kept = record.read(tmp_path)
     assert kept.busy == 1.5
-    assert "other processes kept 1.5 cores busy" in capsys.readouterr().err
+    assert "other processes kept 1.5 of 4 processors busy" in capsys.readouterr().err
     older = tmp_path / "older"
     older.mkdir()
     (older / record.FILE).write_text(f'{{"idle": [{START * SECOND}, {(START + 3) * SECOND}]}}\n')
@@ -158,7 +159,7 @@ def test_a_run_keeps_how_busy_its_idle_machine_was_and_says_so(
 def test_a_loaded_machine_s_idle_power_is_no_finding_and_stands_marked_elsewhere() -> None:
     idle = (START * SECOND, (START + 50) * SECOND)
     made = builders.evaluation([priced(80.0, 1e-3, "threads")])
-    quiet, loaded = (replace(made, power=Power({"rail": steady(60.0)}, idle, busy)) for busy in (0.1, 2.0))
+    quiet, loaded = (replace(made, power=Power({"rail": steady(60.0)}, idle, busy)) for busy in (0.08, 2.0))
     assert len(idle_share.find(quiet)) == 1
     assert idle_share.find(loaded) == []
     assert (published_power._idle(quiet).level, published_power._idle(quiet).remark) == ("CLEAN", "")
@@ -167,4 +168,4 @@ def test_a_loaded_machine_s_idle_power_is_no_finding_and_stands_marked_elsewhere
     )  # fmt: skip
     assert loaded.power
     sentences = [*page._sentences(loaded, courses(loaded.power.traces), Stretch("run", *idle), idle)]
-    assert not_idle(2.0) in sentences
+    assert not_idle(Account(2.0, made.run.machine.processors, 1.0)) in sentences

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from steelyard.evaluation.energy import POWER
 from steelyard.model import Evaluation, Level, Machine, Result, Value
+from steelyard.model.account import Account
 from steelyard.published import Published
 from steelyard.statistics.results import cases
 from steelyard.statistics.validity import trust
@@ -48,8 +49,8 @@ def _idle(evaluation: Evaluation) -> Drawn:
     spent = max(totals.values(), key=lambda energy: energy.joules, default=None)
     if spent is None:
         return NONE
-    busy = power.busy if power else None
-    remark = f"while other processes kept {busy:.1f} cores busy" if busy and not_idle(busy) else ""
+    load = Account.of(power.busy if power else None, evaluation.run.machine.processors, 1)
+    remark = f"while other processes kept {load.cores:.1f} cores busy" if load and not_idle(load) else ""
     value = Value(spent.power, "W", spent.low / spent.seconds, spent.high / spent.seconds, "lower")
     return Drawn(value, "DISTURBED" if remark else "CLEAN", remark)
 

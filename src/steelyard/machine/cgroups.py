@@ -8,6 +8,7 @@ from steelyard.machine.files import KernelFiles, natural
 
 # Version 1 writes "no limit" as the largest count of whole pages; no machine has an exbibyte of memory.
 _UNLIMITED = 1 << 60
+_STOPPED = {"throttled_usec": 1e-6, "throttled_time": 1e-9}  # in cpu.stat of version 2 and 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +62,20 @@ def read_allowance(files: KernelFiles) -> Allowance:
         memory_limit_path=limit_path,
         memory_left=min(lefts, default=None),
     )
+
+
+def read_throttled(files: KernelFiles) -> float | None:
+    """Returns the seconds, added over processors, for which quotas of this process's groups and of their parents stopped it.
+
+    None if no group has a quota. native/disturbance.cpp reads the same.
+    """
+    seconds = []
+    for _, controller, folder in _folders(files, _mounts(files)):
+        for line in (files.text(f"{folder}/cpu.stat") or "").splitlines() if controller in ("", "cpu") else ():
+            name, _, value = line.partition(" ")
+            if name in _STOPPED:
+                seconds.append((natural(value) or 0) * _STOPPED[name])
+    return sum(seconds) if seconds else None
 
 
 def _mounts(files: KernelFiles) -> list[_Mount]:

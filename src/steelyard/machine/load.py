@@ -2,30 +2,45 @@
 
 import os
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard.model.account import Account
+
 STAT = Path("/proc/stat")
-QUIET = 0.05  # cores: a smaller load of other processes changes a median by less than the widths of the presets
-LOADED = 0.25  # cores: above this load, a machine is not idle
-LOOK = 0.25  # seconds: 25 ticks of the kernel's accounts, a resolution of 0.04 cores
+# Share of the processors: a smaller load of other processes changes a median by less than the widths of the presets, and
+# an idle power by a few percent. Daemons of an idle machine use about 0.003.
+QUIET = 0.025
+LOOK = 0.25  # seconds: 25 ticks of the kernel's account of each processor
 
 
-def busy_cores(seconds: float = LOOK, stat: Path = STAT) -> float | None:
-    """Returns the busy cores of all processes, over `seconds` (this process sleeps meanwhile); None if it cannot be read."""
-    before = busy_ticks(stat)
+@dataclass(frozen=True, slots=True)
+class Ticks:
+    """Ticks of all processors together since the start of the system, and their number; None: the kernel does not say it."""
+
+    busy: int
+    steal: int | None
+    interrupts: int | None
+    processors: int
+
+
+def measure_load(seconds: float = LOOK, stat: Path = STAT) -> Account | None:
+    """Returns the processor time of all other processes over `seconds` (this process sleeps); None if it cannot be read."""
+    before, own = read_ticks(stat), time.process_time()
     time.sleep(seconds)
-    after = busy_ticks(stat)
+    after, own = read_ticks(stat), time.process_time() - own
     if before is None or after is None:
         return None
-    return (after - before) / os.sysconf("SC_CLK_TCK") / seconds
+    busy = (after.busy - before.busy) / os.sysconf("SC_CLK_TCK")
+    return Account.of(max(0.0, busy - own), after.processors, seconds)
 
 
 def wait_until_quiet(most: float) -> bool:
-    """Waits until other processes use less than `QUIET` cores, at most `most` seconds. Returns whether that happened."""
+    """Waits until other processes use less than the share `QUIET`, at most `most` seconds. Returns whether that happened."""
     deadline = time.monotonic() + most
     while True:
-        busy = busy_cores(min(LOOK, max(0.05, most)))
-        if busy is None or busy < QUIET:
+        load = measure_load(min(LOOK, max(0.05, most)))
+        if load is None or load.share < QUIET:
             return True
         if time.monotonic() >= deadline:
             return False
@@ -33,9 +48,18 @@ def wait_until_quiet(most: float) -> bool:
 
 def busy_ticks(stat: Path = STAT) -> int | None:
     """Returns the busy ticks of all cores since the start of the system; None if they cannot be read."""
+    ticks = read_ticks(stat)
+    return ticks.busy if ticks else None
+
+
+def read_ticks(stat: Path = STAT) -> Ticks | None:
+    """Reads the accounts of all processors; None if they cannot be read."""
     try:
-        words = stat.read_text().splitlines()[0].split()
+        first, *rest = stat.read_text().splitlines()
         # user, nice, system, irq, softirq, steal; idle and iowait are columns 4 and 5
-        return sum(int(words[i]) for i in (1, 2, 3, 6, 7, 8) if i < len(words))
-    except (OSError, IndexError, ValueError):
+        columns = dict(enumerate(map(int, first.split()[1:9]), 1))
+        busy = sum(columns.get(i, 0) for i in (1, 2, 3, 6, 7, 8))
+    except (OSError, ValueError):
         return None
+    interrupts = columns[6] + columns[7] if 7 in columns else None
+    return Ticks(busy, columns.get(8), interrupts, max(1, sum(line.startswith("cpu") for line in rest)))

@@ -19,7 +19,7 @@ from typing import Literal
 
 from steelyard.errors import UsageError, nearest
 from steelyard.evidence import sentence
-from steelyard.machine.load import QUIET, busy_cores, wait_until_quiet
+from steelyard.machine.load import QUIET, measure_load, wait_until_quiet
 from steelyard.model import Record
 from steelyard.run.bench import IN_CACHE, IN_MEMORY, SAMPLE_SECONDS, SAMPLES, Bench
 from steelyard.run.screen import Screen
@@ -94,8 +94,8 @@ def quiet(bench: Bench, repetitions: int) -> Outcome:
     few = len(steady) < repetitions / 2
     if not few and len(flagged) <= FALSE_ALARMS * len(steady):
         return Outcome("quiet", "passed", summary)
-    busy = busy_cores(1.0)
-    unsteady = few or scatter > TOLERATED or (busy is not None and busy > QUIET)
+    load = measure_load(1.0)
+    unsteady = few or scatter > TOLERATED or (load is not None and load.share > QUIET)
     reason = "; false alarms cannot be counted, because this machine is not quiet" if unsteady else ""
     return Outcome("quiet", "unknown" if unsteady else "failed", summary + reason, tuple(flagged[:5]))
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.machine.load import busy_cores
+from steelyard.machine.load import measure_load
 from steelyard.records.power import PowerFile
 from steelyard.run.screen import Screen
 from steelyard.telemetry import sensors
@@ -72,8 +72,8 @@ def recorded(sensing: Sensing | None, folder: Path, screen: Screen, afresh: bool
                 windows = [sensor.window for device in sensing.devices for sensor in device.sensors]
                 begin = time.time_ns()
                 with screen.working("Reading the sensors of the idle machine"):
-                    busy = busy_cores(max(IDLE, IDLE_WINDOWS * max(windows, default=0.0)))
-                kept.idle(begin, time.time_ns(), busy)
+                    busy = measure_load(max(IDLE, IDLE_WINDOWS * max(windows, default=0.0)))
+                kept.idle(begin, time.time_ns(), busy.cores if busy else None)
                 if doubt := not_idle(busy):
                     screen.warn(doubt)
             yield

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import NamedTuple
 
-from steelyard.machine.load import LOADED
+from steelyard.machine.load import QUIET
+from steelyard.model.account import Account
 from steelyard.model.sensor import Power, Scope, Sensor, Trace
 from steelyard.telemetry import overlap
 from steelyard.telemetry.energy import Course, Energy, course, energy
@@ -96,12 +97,13 @@ def _sum(parts: Sequence[Energy], sure: Sequence[Energy]) -> Energy:
     )  # fmt: skip
 
 
-def not_idle(busy: float | None) -> str:
-    """That others kept so many cores busy while the idle power was taken; "" where that is few enough, or not known."""
-    if busy is None or busy <= LOADED:
+def not_idle(load: Account | None) -> str:
+    """That others kept so many processors busy while the idle power was taken; "" where that is few enough, or not known."""
+    if load is None or load.share <= QUIET:
         return ""
     return (
-        f"The machine was not idle while its idle power was measured: other processes kept {busy:.1f} cores busy. "
+        f"The machine was not idle while its idle power was measured: other processes kept {load.cores:.1f} of "
+        f"{load.processors:.0f} processors busy. "
         "The idle power is therefore too high, and the energy above idle too low. Stop these processes and measure again."
     )
 

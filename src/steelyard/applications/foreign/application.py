@@ -153,7 +153,7 @@ class Application:
         """Runs the program as often as the sampling asks."""
         pace = Looks(self.looking, self.machine)
         first = pace.read()
-        before, spent = processor_accounts.account(), processor_accounts.ours()
+        before, spent = processor_accounts.read_accounts(), processor_accounts.ours()
         runs: list[Run] = []
         outputs: list[Said] = []
         paces: list[Reading] = []
@@ -165,7 +165,7 @@ class Application:
             paces.append(pace.read())
         account = processor_accounts.between(
             before,
-            processor_accounts.account(),
+            processor_accounts.read_accounts(),
             processor_accounts.ours() - spent,
             time.monotonic() - start,
             len(self.machine.cpus),

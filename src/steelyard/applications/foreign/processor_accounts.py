@@ -6,29 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.machine.load import busy_ticks
-
-STAT = Path("/proc/stat")
+from steelyard.machine.cgroups import read_throttled
+from steelyard.machine.files import KernelFiles
+from steelyard.machine.load import Ticks, read_ticks
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
-    """Seconds of all processors together since the boot of the machine; None: unknown."""
+class Accounts:
+    """The accounts of all processors, and the seconds for which a quota has stopped our processes; None: unknown."""
 
-    busy: float | None
-    steal: float | None
-    interrupts: float | None
+    ticks: Ticks | None
+    throttled: float | None
 
 
-def account(stat: Path = STAT) -> Account:
+def read_accounts() -> Accounts:
     """Reads the accounts."""
-    tick = os.sysconf("SC_CLK_TCK")
-    busy = busy_ticks(stat)
-    try:
-        words = [int(w) for w in stat.read_text().splitlines()[0].split()[1:]]
-        return Account(None if busy is None else busy / tick, words[7] / tick, (words[5] + words[6]) / tick)
-    except (OSError, IndexError, ValueError):
-        return Account(None if busy is None else busy / tick, None, None)
+    return Accounts(read_ticks(), read_throttled(KernelFiles(Path("/"))))
 
 
 def used(usage: resource.struct_rusage) -> float:
@@ -41,26 +34,34 @@ def ours() -> float:
     return used(resource.getrusage(resource.RUSAGE_SELF)) + used(resource.getrusage(resource.RUSAGE_CHILDREN))
 
 
-def between(before: Account, after: Account, own: float, elapsed: float, processors: int) -> dict[str, object]:
-    """Returns the accounts as records hold them. `own`: processor seconds of the measured program and of Steelyard."""
-    steal = _less(after.steal, before.steal)
-    busy = _less(after.busy, before.busy)
-    other = None if busy is None else max(0.0, busy - own - (steal or 0.0))
-    cores = None if other is None or elapsed <= 0 else other / elapsed
+def between(before: Accounts, after: Accounts, own: float, elapsed: float, processors: int) -> dict[str, object]:
+    """Returns the accounts as records hold them. `own`: processor seconds of the measured program and of Steelyard.
+
+    They are of the whole machine, since the processors of a program that is not pinned are unknown.
+    """
+    first, last = before.ticks, after.ticks
+    if first is None or last is None:
+        return {"processor_seconds": {"elapsed": elapsed}, "cpus": list(range(processors))}
+    steal = _seconds(first.steal, last.steal)
+    other = max(0.0, (_seconds(first.busy, last.busy) or 0.0) - own - (steal or 0.0))
+    stopped = None if before.throttled is None or after.throttled is None else after.throttled - before.throttled
     return {
         "processor_seconds": {
             "elapsed": elapsed,
             "steal": steal,
-            "other": None,  # unknown for a program that is not pinned: its processors are unknown
-            "interrupts": _less(after.interrupts, before.interrupts),
+            "other": None,  # unknown on the processors of the program
+            "interrupts": _seconds(first.interrupts, last.interrupts),
+            "processors": last.processors,
         },
-        "machine_other": cores,
+        "machine_other": other / elapsed if elapsed > 0 else None,
+        "machine_processors": last.processors,
+        "throttled": stopped,
         "cpus": list(range(processors)),
     }
 
 
-def _less(after: float | None, before: float | None) -> float | None:
-    return None if after is None or before is None else max(0.0, after - before)
+def _seconds(before: int | None, after: int | None) -> float | None:
+    return None if after is None or before is None else max(0, after - before) / os.sysconf("SC_CLK_TCK")
 
 
 def phases_of(runs: list[Mapping[str, float]]) -> dict[str, float]:

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from steelyard.launch.watch import Outcome
+from steelyard.model.account import Account
 from steelyard.model.sensor import Trace
 from steelyard.power.command_line import readings_output
 from steelyard.telemetry import overlap
@@ -32,11 +33,11 @@ class Found:
     reading: float
     failures: Mapping[str, int]
     disagreements: tuple[str, ...]
-    busy: float | None = None
+    busy: Account | None = None
 
 
 def compute_costs(
-    traces: Mapping[str, Trace], sampler: Sampler, outcome: Outcome, idle: Stretch | None, busy: float | None = None
+    traces: Mapping[str, Trace], sampler: Sampler, outcome: Outcome, idle: Stretch | None, busy: Account | None = None
 ) -> Found:
     resolved = courses(traces)
     costs = tuple(cost(resolved, stretch) for stretch in (outcome.whole, *outcome.phases))
@@ -117,7 +118,11 @@ def _list_rows(costs: Found) -> Iterator[tuple[str, ...]]:
 def _to_plain(costs: Found) -> dict[str, Any]:
     return {
         "stretches": [_plain_cost(part, costs.idle) for part in costs.stretches],
-        "idle": {**_plain_cost(costs.idle, None), "busy_cores": costs.busy, "doubt": not_idle(costs.busy)}
+        "idle": {
+            **_plain_cost(costs.idle, None),
+            "busy_cores": costs.busy.cores if costs.busy else None,
+            "doubt": not_idle(costs.busy),
+        }
         if costs.idle
         else None,
         "reading_processor_seconds": costs.reading,

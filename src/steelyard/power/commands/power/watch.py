@@ -46,7 +46,7 @@ def command(
 
     from steelyard import files
     from steelyard.launch import watch
-    from steelyard.machine.load import busy_cores
+    from steelyard.machine.load import measure_load
     from steelyard.numbers import length_of_time, period
     from steelyard.power.command_line import command_costs, device_options
     from steelyard.telemetry.sampler import Memory, Sampler
@@ -65,7 +65,7 @@ def command(
     with Sampler(devices, between, memory) as sampler:
         if still:
             begin = time.time_ns()
-            busy = busy_cores(still)
+            busy = measure_load(still)
             before = Stretch("idle", begin, time.time_ns())
         outcome = watch.carried_out(words)
     costs = command_costs.compute_costs(memory.traces(), sampler, outcome, before, busy)

@@ -8,6 +8,7 @@ import numpy as np
 
 from steelyard.evaluation import energy
 from steelyard.model import Evaluation, Record, Result
+from steelyard.model.account import Account
 from steelyard.model.figure import Axis, Band, Figure, Mark, Series
 from steelyard.power.pages.power.published_rows import Printed, beside
 from steelyard.power.pages.power.published_rows import lines as published_lines
@@ -88,7 +89,8 @@ def _sentences(
             f"According to {_called(source, resolved)}, the run used {quantity(spent.joules, 'J')} in "
             f"{quantity(spent.seconds, 's')}. The mean power was {quantity(spent.power, 'W')}{resting}."
         )
-    if evaluation.power and (doubt := not_idle(evaluation.power.busy)):
+    busy = evaluation.power.busy if evaluation.power else None
+    if doubt := not_idle(Account.of(busy, evaluation.run.machine.processors, 1)):
         yield doubt
     yield from overlap.sentences(resolved)
     yield from disagreements([course.sensor for course in resolved.values()], cost(resolved, whole).totals)
