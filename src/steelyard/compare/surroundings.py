@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from steelyard.machine import network
+from steelyard.machine.limits import limiting_memory, limiting_quota
 from steelyard.machine.mpi_settings import describe
 from steelyard.model import Machine, Run
 from steelyard.plan import mpi_in_effect
@@ -69,7 +70,7 @@ def _node_kinds(machine: Machine) -> str:
 
 def _usable(machine: Machine) -> str:
     """Returns '4', or '1 of 4' if this process may use only some of the hardware threads."""
-    usable, every = len(machine.cpus), len({cpu for core in machine.cores for cpu in core.cpus})
+    usable, every = len(machine.cpus), machine.processors
     return f"{usable} of {every}" if usable < every else str(usable)
 
 
@@ -92,7 +93,7 @@ def _machine(machine: Machine) -> dict[str, str]:
         "memory nodes": _node_kinds(machine),
         "memory": binary_size(machine.memory),
         "memory modules": ", ".join(f"{modules.count(m)} × {m}" for m in dict.fromkeys(modules)) or ABSENT,
-        "processor quota": "none" if machine.cpu_quota is None else f"{machine.cpu_quota:g} cores",
+        "processor quota": f"{quota:g} cores" if (quota := limiting_quota(machine)) else "none",
         **{
             name: ", ".join(f"{sizes.count(s)} × {binary_size(s)}" for s in dict.fromkeys(sizes))
             for name, sizes in sorted(caches.items())
@@ -106,8 +107,13 @@ def _machine(machine: Machine) -> dict[str, str]:
 
 
 def _settings(machine: Machine) -> dict[str, str]:
+    unlimited = {
+        name
+        for name, limit in (("cpu_quota", limiting_quota(machine)), ("memory_limit", limiting_memory(machine)))
+        if limit is None
+    }
     return {
-        s.name: ABSENT if s.value is None else s.value
+        s.name: ABSENT if s.value is None else "none" if s.name in unlimited else s.value
         for s in machine.settings
         if s.name not in (*FLEETING, *ELSEWHERE)
     }

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from steelyard.machine.files import natural
 from steelyard.machine.memory_modules import FOR_ROOT
 from steelyard.machine.memory_nodes import main_nodes
 from steelyard.machine.settings import setting
@@ -42,6 +43,19 @@ def _flops(machine: Machine, true_clock: float, doubles: int) -> Limit:
         f"{machine.fma_width} doubles × {machine.fma_units} fused multiply-add units × 2"
     )
     return Limit(cores * true_clock * doubles * 2, "flop/s", source)
+
+
+def limiting_quota(machine: Machine) -> float | None:
+    """Returns the quota of processor time, in cores; None also if it is enough for all processors."""
+    quota = machine.cpu_quota
+    return None if quota is None or quota >= len(machine.cpus) > 0 else quota
+
+
+def limiting_memory(machine: Machine) -> int | None:
+    """Returns the memory limit of the control groups, in bytes; None also if it is not below the memory."""
+    limit = natural((setting(machine, "memory_limit").value or "").removesuffix(" B"))
+    installed = sum(node.memory for node in machine.nodes)
+    return None if limit is None or limit > machine.memory > 0 or limit >= installed > 0 else limit
 
 
 def usable_cores(machine: Machine) -> float:

@@ -2,6 +2,7 @@
 
 from steelyard import units
 from steelyard.findings import foremost
+from steelyard.machine.limits import limiting_quota
 from steelyard.machine.memory_nodes import main_nodes
 from steelyard.model import Evaluation, Finding, Imported
 from steelyard.report import condition, values
@@ -37,7 +38,7 @@ def machine(evaluation: Evaluation) -> str:
     cores = plural(len(here.cores), "core") if here.cores else plural(len(here.cpus), "processor")
     where = f"in {plural(sockets, 'socket')} and {plural(len(main_nodes(here.nodes)), 'NUMA node')}"
     size = f"{cores} {where}" if here.nodes and sockets else cores
-    quota = f", limited to the time of {here.cpu_quota:g} cores" if here.cpu_quota else ""
+    quota = f", limited to the time of {limit:g} cores" if (limit := limiting_quota(here)) else ""
     memory = f", with {units.binary_size(here.memory)} of memory" if here.memory else ""
     processor = here.processor or "an unnamed processor"
     return f"{here.host} is a machine with {processor}: {size}{quota}{memory}."

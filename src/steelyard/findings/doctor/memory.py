@@ -3,7 +3,7 @@
 from steelyard.findings.doctor.advice import Advice, unknown
 from steelyard.launch.scheduler import schedulers
 from steelyard.machine.files import natural
-from steelyard.machine.limits import bandwidth_unknown
+from steelyard.machine.limits import bandwidth_unknown, limiting_memory
 from steelyard.machine.memory_modules import FOR_ROOT
 from steelyard.machine.settings import setting
 from steelyard.model import Machine
@@ -82,11 +82,11 @@ def memory_limit(machine: Machine) -> Advice:
         "The kernel kills a process that uses more."
     )
     group_limit = setting(machine, "memory_limit")
-    limit = natural((group_limit.value or "").removesuffix(" B"))
+    limit = limiting_memory(machine)
     if group_limit.value is None:
         return unknown("memory limit", group_limit, why)
     if limit is None:
-        return Advice("memory limit", "fine", "No control group limits the memory.", why)
+        return Advice("memory limit", "fine", "No control group limits the memory to less than there is.", why)
     state = f"A control group allows {binary_size(limit)} of memory."
     value = "-1" if group_limit.source.endswith("limit_in_bytes") else "max"
     words = "; ".join(f"{s.title}: {s.all_memory}" for s in schedulers().values() if s.all_memory)

@@ -6,9 +6,11 @@ from steelyard.findings.doctor.advice import Advice, unknown
 from steelyard.launch.scheduler import schedulers
 from steelyard.machine.cpulist import format_cpu_list, readable_cpu_list
 from steelyard.machine.emulation import EMULATION, describe_emulation
+from steelyard.machine.limits import limiting_quota
 from steelyard.machine.settings import WSL, setting
 from steelyard.model import Machine
 
+IDLE = 0.01  # tasks for each processor: the daemons of an idle desktop or node use 0.003
 _CPUFREQ = "/sys/devices/system/cpu/cpu*/cpufreq"
 
 
@@ -94,13 +96,14 @@ def cpu_quota(machine: Machine) -> Advice:
     quota = setting(machine, "cpu_quota")
     if quota.value is None:
         return unknown("processor quota", quota, why)
-    if machine.cpu_quota is None:
+    limit = limiting_quota(machine)
+    if limit is None:
         return Advice("processor quota", "fine", "No control group limits the processor time.", why)
-    state = f"A control group allows the time of {machine.cpu_quota:g} cores on {len(machine.cpus)} processors."
+    state = f"A control group allows the time of {limit:g} cores on {len(machine.cpus)} processors."
     value = "max" if quota.source.endswith("cpu.max") else "-1"
     remedy = (
         "Remove the quota: start the container without --cpus, or the service without CPUQuota=. If this is impossible, "
-        f"use at most {max(1, int(machine.cpu_quota))} of the processors."
+        f"use at most {max(1, int(limit))} of the processors."
     )
     command = f"echo {value} | sudo tee {quota.source}"
     return Advice("processor quota", "serious", state, why, remedy, command, root=True)
@@ -208,10 +211,10 @@ def load(machine: Machine) -> Advice:
         recent = float((average.value or "").split()[0])
     except (IndexError, ValueError):
         return unknown("load", average, why)
-    state = f"The load average of the last minute is {recent:.2f} tasks on {len(machine.cpus)} processors."
-    # 0.3: the load of an idle desktop or node with its daemons is lower. Half the processors: no core is certainly idle.
-    if recent < 0.3:
+    state = f"The load average of the last minute is {recent:.2f} tasks on {machine.processors} processors."
+    # 0.3: four of the samples, one each 5 s, that found one task more. Half the processors: no core is certainly idle.
+    if recent < max(0.3, IDLE * machine.processors):
         return Advice("load", "fine", state, why)
-    level: Literal["serious", "notice"] = "serious" if recent >= max(1.0, len(machine.cpus) / 2) else "notice"
+    level: Literal["serious", "notice"] = "serious" if recent >= max(1.0, machine.processors / 2) else "notice"
     remedy = "Check which programs run, and stop them or wait. After a build, the average needs a minute to fall."
     return Advice("load", level, state, why, remedy, "top -o %CPU")

@@ -1,8 +1,13 @@
 """Rule: finds limits of a control group (container, batch system) on processors or memory."""
 
+import numpy as np
+
 from steelyard.findings import settings
+from steelyard.machine.limits import limiting_memory, limiting_quota
 from steelyard.machine.settings import setting
-from steelyard.model import Evaluation, Finding, Machine
+from steelyard.model import Evaluation, Finding, Machine, Record
+from steelyard.statistics.validity.disturbances import throttled
+from steelyard.statistics.validity.observations import Measured
 from steelyard.units import binary_size, quantity
 
 
@@ -10,23 +15,20 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all active limits, with the time for which they stopped the measurement."""
     machine = evaluation.run.machine
     limits = [text for text in (_quota(machine), _processors(machine), _memory(machine)) if text]
-    stopped = [
-        (record, float(seconds))
-        for record in evaluation.run.records
-        if (seconds := record.surroundings.throttled or 0) > 0
-    ]
+    stopped = [r.surroundings.throttled or 0.0 for r in evaluation.run.records if _stopped(r)]
     if stopped:
         limits = limits or ["A processor quota is active."]
     if not limits or not evaluation.results:
         return []
+    active = {"cpu_quota": limiting_quota(machine), "memory_limit": limiting_memory(machine)}
     evidence = [
         f"{limit.name}: {limit.value} ({limit.source})"
-        for limit in (setting(machine, "cpu_quota"), setting(machine, "memory_limit"))
+        for limit in (setting(machine, name) for name, amount in active.items() if amount is not None)
         if limit.value not in (None, "none")
     ]
     if stopped:
-        total = sum(seconds for _, seconds in stopped)
-        evidence.append(f"The quota stopped {len(stopped)} measurements for {quantity(total, 's')} in total.")
+        total = f"{quantity(sum(stopped), 's')} in total, added over the processors"
+        evidence.append(f"The quota stopped {len(stopped)} measurements for {total}.")
     return [
         Finding(
             "container",
@@ -36,26 +38,31 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "A container or a batch system gives this process only a part of the machine. The figures describe that part.",
             settings.change(machine, "processor quota", "allowed processors", "memory limit")
             or "Remove the limit of the processor time.",
-            effect=max(1.0, len(machine.cpus) / machine.cpu_quota) if machine.cpu_quota else None,
+            effect=len(machine.cpus) / quota if (quota := limiting_quota(machine)) else None,
             reach="machine",
         )
     ]
 
 
+def _stopped(record: Record) -> bool:
+    """Returns whether a quota stopped the measurement for a share of its time that matters."""
+    observation = throttled(Measured(np.asarray(record.samples), record.surroundings))
+    return observation is not None and observation.disturbed
+
+
 def _quota(machine: Machine) -> str:
-    if machine.cpu_quota is None:
+    quota = limiting_quota(machine)
+    if quota is None:
         return ""
-    allowed = len(machine.cpus)
-    return f"A control group allows the processor time of {machine.cpu_quota:g} cores on {allowed} processors."
+    return f"A control group allows the processor time of {quota:g} cores on {len(machine.cpus)} processors."
 
 
 def _processors(machine: Machine) -> str:
-    present = {cpu for core in machine.cores for cpu in core.cpus}
-    if not machine.cpus or len(machine.cpus) >= len(present):
+    if not machine.cpus or len(machine.cpus) >= machine.processors:
         return ""
-    return f"This process may use {len(machine.cpus)} of {len(present)} processors."
+    return f"This process may use {len(machine.cpus)} of {machine.processors} processors."
 
 
 def _memory(machine: Machine) -> str:
-    text = (setting(machine, "memory_limit").value or "none").removesuffix(" B")
-    return f"A control group allows {binary_size(int(text))} of memory." if text.isdigit() else ""
+    limit = limiting_memory(machine)
+    return f"A control group allows {binary_size(limit)} of memory." if limit else ""

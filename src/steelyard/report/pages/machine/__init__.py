@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from steelyard import units
 from steelyard.machine.cpulist import format_cpu_list
+from steelyard.machine.limits import limiting_quota
 from steelyard.machine.memory_nodes import main_nodes
 from steelyard.model import Cache, Core, Device, Evaluation, Machine, NumaNode, Tool
 from steelyard.report import cluster_drawing, counter_columns
@@ -155,7 +156,7 @@ def _facts(machine: Machine) -> tuple[tuple[str, str], ...]:
             "Cores",
             f"{cores} cores with {threads} hardware threads; this run may use {len(machine.cpus)} of them",
         ),
-        ("Processor quota", f"{machine.cpu_quota:g} cores" if machine.cpu_quota else "none"),
+        ("Processor quota", f"{quota:g} cores" if (quota := limiting_quota(machine)) else "none"),
         (
             "Memory",
             f"{units.binary_size(machine.memory)} usable, "
