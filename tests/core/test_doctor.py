@@ -182,6 +182,35 @@ def test_a_memory_limit_is_shown_in_bytes_that_people_read() -> None:
     assert "8 GiB" in found.seen
 
 
+@pytest.mark.parametrize("limit", [64 * GIB, 65 * GIB, 4096 * GIB])
+def test_a_memory_limit_that_is_not_below_the_memory_is_fine(limit: int) -> None:
+    machine = quiet_machine(memory_limit=f"{limit} B @ /g/memory.max")
+    assert advice(machine, "memory limit").level == "fine"
+    assert advice(replace(machine, memory=48 * GIB, nodes=()), "memory limit").level == "fine"
+    lower = quiet_machine(memory_limit=f"{limit // 128} B @ /g/memory.max")
+    assert advice(replace(lower, memory=limit // 128), "memory limit").level == "notice"
+
+
+def test_a_quota_of_as_many_processors_as_there_are_is_fine() -> None:
+    machine = quiet_machine(cpu_quota="8 cores @ /g/cpu.max")
+    levels = [advice(replace(machine, cpu_quota=q), "processor quota").level for q in (7.5, 8.0, 64.0)]
+    assert levels == ["serious", "fine", "fine"]
+
+
+@pytest.mark.parametrize(
+    ("processors", "average", "level"),
+    [
+        (256, 0.62, "fine"), (1024, 3.07, "fine"), (256, 2.9, "notice"), (256, 130.0, "serious"), (2, 0.29, "fine"),
+        (2, 0.31, "notice"), (1, 1.0, "serious"),
+    ],
+)  # fmt: skip
+def test_a_load_average_is_judged_by_the_number_of_processors(processors: int, average: float, level: str) -> None:
+    cores = tuple(Core(i, 0, 0, (i,)) for i in range(processors))
+    machine = replace(quiet_machine(load_average=f"{average:.2f} 0 0"), cores=cores, cpus=(0,))
+    assert advice(machine, "load").level == level
+    assert f"on {processors} processors" in advice(machine, "load").seen
+
+
 def test_a_part_of_the_processors_is_told_from_the_whole() -> None:
     found = advice(replace(quiet_machine(), cpus=(0, 1, 2)), "allowed processors")
     assert found.level == "notice"

@@ -56,11 +56,24 @@ def test_the_screen_is_as_it_was(name: str) -> None:
 def test_the_screen_names_what_a_budget_left_out() -> None:
     of = report_fixture.evaluation()
     plan = replace(of.run.plan, left_out={"network.rate": 30, "memory.stream": 12})
-    found = screen.screen(replace(of, run=replace(of.run, plan=plan, budget=75.0, finished=False)), 80, REPORT)
+    found = screen.screen(replace(of, run=replace(of.run, plan=plan, budget=75.0, finished=True)), 80, REPORT)
     fits(found)
     shown = " ".join(text(found).split())
     assert "The budget of 1 min 15 s is enough for" in shown
     assert "It leaves out all cases of network.rate and 12 of" in shown
+
+
+def test_the_number_of_planned_cases_is_the_same_before_and_after_the_end_of_a_run() -> None:
+    of = builders.evaluation([builders.triad(1e10)], budget=5.0)
+    (launch,) = of.run.plan.launches
+    plan = replace(of.run.plan, launches=(replace(launch, cases=launch.cases * 3),), left_out={"network.rate": 4})
+    texts = {}
+    for finished in (True, False):
+        run = replace(of.run, plan=plan, finished=finished)
+        texts[finished] = " ".join(text(screen.screen(replace(of, run=run), 80, REPORT)).split())
+    assert "The budget of 5.0 s is enough for 1 of 7 cases." in texts[True]
+    assert "The run is not finished: 1 of 7 cases are measured." in texts[False]
+    assert "budget" not in texts[False]
 
 
 def test_cases_that_a_run_did_not_reach_count_as_left_out() -> None:

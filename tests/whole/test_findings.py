@@ -21,6 +21,7 @@ import report_fixture
 from builders import bandwidth, chase, evaluation, gather, machine, result, triad
 from steelyard import findings
 from steelyard.model import Check, Evaluation, Finding, Limit, Record, Result, Scalar, Setting
+from steelyard.report import sentences
 
 MIB = 1 << 20
 LIMIT = {"memory_bandwidth": Limit(20e9, "B/s", "2 channels × 1250 MT/s × 8 B")}
@@ -390,6 +391,22 @@ def test_a_quota_that_stopped_most_measurements_is_serious() -> None:
     assert "1.50 s in total" in told.evidence[-1]
     limited = Setting("memory_limit", str(4 << 30) + " B", "/sys/fs/cgroup/memory.max")
     assert "of memory" in found("container", evaluation([triad(1e10)], machine(settings=(limited,))))[0].seen
+
+
+def test_a_quota_or_memory_limit_that_limits_nothing_is_no_finding() -> None:
+    above = Setting("memory_limit", str(64 << 30) + " B", "/sys/fs/cgroup/memory.max")
+    roomy = machine(cpu_quota=4.0, settings=(above, Setting("cpu_quota", "4 cores", "/sys/fs/cgroup/cpu.max")))
+    assert found("container", evaluation([triad(1e10)], roomy)) == []
+    assert "limited to the time" not in sentences.machine(evaluation([triad(1e10)], roomy))
+    (limited,) = found("container", evaluation([triad(1e10)], replace(roomy, cpu_quota=2.0)))
+    assert "memory" not in limited.seen + "".join(limited.evidence)
+
+
+def test_stops_by_a_quota_of_less_than_a_hundredth_of_the_time_are_no_finding() -> None:
+    seconds = {"elapsed": 10.0, "processors": 8}
+    for stopped, count in ((0.4, 0), (4.0, 1)):
+        around = {"throttled": stopped, "processor_seconds": seconds}
+        assert len(found("container", evaluation([triad(1e10, surroundings=around)]))) == count
 
 
 def test_a_speed_up_with_a_wide_interval_is_not_judged() -> None:

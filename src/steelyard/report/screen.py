@@ -118,7 +118,7 @@ def _verdict(run: Summary, width: int) -> list[Text]:
     known = condition.describe_known(run.known) if total > run.known["unknown"] else ""
     top += [Text(line) for line in fold(known, width) if known]
     whole = Text.assemble(("Verdicts:" if known else f"{plural(total, 'case')}:", "bold" if not known else ""))
-    if run.budget is not None and run.left_out:
+    if run.budget is not None and run.left_out and run.finished:
         counts = {name: sum(levels.values()) for name, levels in run.benchmarks.items()}
         top += [Text(line) for line in brief(left_out(counts, run.left_out, run.budget), width, 3)]
     # Thousands of each level are too long for one line.
@@ -132,10 +132,16 @@ def _verdict(run: Summary, width: int) -> list[Text]:
         # What concerns most results, the condition of the machine says already.
         "" if run.condition.causes else _why(run, "DISTURBED", "Reasons for DISTURBED: {}."),
         "" if run.condition.causes else _why(run, "UNSETTLED", "Reasons for UNSETTLED: {}."),
-        "" if run.finished else "The run is not finished.",
+        "" if run.finished else _unfinished(total, sum(run.left_out.values())),
     )
     sentence = " ".join(filter(None, texts))
     return [*top, *lines, *(Text(text, style="dim") for text in (brief(sentence, width, 2) if sentence else ()))]
+
+
+def _unfinished(measured: int, missing: int) -> str:
+    """Returns the sentence on a run that was interrupted. The number of its cases is that of the finished run."""
+    so_far = f": {measured} of {plural(measured + missing, 'case')} are measured" if missing else ""
+    return f"The run is not finished{so_far}."
 
 
 def _why(run: Summary, level: Level, sentence: str) -> str:

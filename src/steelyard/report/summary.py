@@ -57,8 +57,9 @@ class Summary:
     """A run judged. `cases` were planned, `measured` have a record; `machine_sentence` describes the machine.
 
     `variants` has what each variant changes, by its name; `mpi_settings`: what steers the ranks besides the plan. `left_out` has
-    by benchmark the cases for which the budget (seconds) was too small. `verdicts` counts the results of each level, `reasons`
-    the causes of two of these, `benchmarks` the results of each benchmark. `tables` are those of a run of few benchmarks.
+    by benchmark the cases that the budget (seconds) leaves out, or that the run has not reached. `verdicts` counts the results of
+    each level, `reasons` the causes of two of these, `benchmarks` the results of each benchmark. `tables` are those of a run of
+    few benchmarks.
     """
 
     run: str
@@ -125,12 +126,12 @@ def summarised(evaluation: Evaluation) -> Summary:
 
 
 def _left_out(run: Run, results: Iterable[Result]) -> dict[str, int]:
-    """Returns the cases of each benchmark that the plan leaves out, and those that the run did not reach."""
+    """Returns the cases of each benchmark that the plan leaves out, and those that the run has not reached, finished or not."""
     missing = Counter(run.plan.left_out)
-    if run.budget is not None and run.finished:
+    if run.budget is not None or not run.finished:
         planned = Counter(c.benchmark for x in run.plan.launches if x.repetition == 1 for c in x.cases)
         planned.subtract(Counter(r.benchmark for r in results))
-        missing += planned
+        missing += +planned
     return {name: number for name, number in missing.items() if number > 0}
 
 

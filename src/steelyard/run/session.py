@@ -168,8 +168,11 @@ def go_on(
         raise
     free = _look(run.plan, here, programs, run.shown, screen, 0.0)
     seconds = _open(run.plan, done) * length.measuring(run.plan, free, run.budget)
+    left = sum(run.plan.left_out.values())
+    planned = plural(length.cases(run.plan) + left, "case")
+    budget = f", and the budget leaves out {left}" if left else ""
     screen.inform(
-        f"Continuing {path}: {_measured(run.plan, done)} of {plural(length.cases(run.plan), 'case')} are measured. "
+        f"Continuing {path}: {_measured(run.plan, done)} of {planned} are measured{budget}. "
         f"The rest takes about {duration(seconds + length.evaluating(run.plan))}."
     )
     evaluator = Evaluator(
