@@ -166,7 +166,7 @@ def test_processors_of_other_hosts_count_and_those_of_threads_that_share_one_do_
 @pytest.mark.parametrize(("steal", "level", "share"), [(21.8, "DISTURBED", "3.3 %"), (0.65, "CLEAN", "")])
 def test_the_accounts_of_an_older_record_are_judged_anew(steal: float, level: str, share: str) -> None:
     around = surroundings("steal", steal / 16, 40.7, 16)
-    text = f"the hypervisor gave the measured processors to other guests for {steal} s, which is 54 % of the time of the case"
+    text = f"the hypervisor gave the processors away for {steal} s, which is 54 % of the time of the case (40.7 s)."
     older = Verdict("DISTURBED", (Evidence("steal", text, {"seconds": steal, "elapsed": 40.7, "share": 0.54}),))
     (record, *_) = builders.triad(1e10).records
     again = judge_again(replace(record, samples=STEADY, surroundings=around, verdict=older, aside=()), UNBOUNDED, 16)
@@ -181,7 +181,14 @@ def test_an_older_record_of_one_thread_is_compared_with_the_processors_of_its_ma
     (record, *_) = builders.triad(1e10).records
     around = replace(surroundings("throttled", 0.0, 10.0, 1), machine_other=0.512)
     older = Verdict(
-        "DISTURBED", (Evidence("competing load", "other processes kept 0.5 cores busy.", {"cores": 0.512}),)
+        "DISTURBED",
+        (
+            Evidence(
+                "competing load",
+                "other processes kept 0.5 cores of the machine busy during the case.",
+                {"cores": 0.512},
+            ),
+        ),
     )
     record = replace(record, samples=STEADY, surroundings=around, verdict=older, aside=())
     assert judge_again(record, UNBOUNDED, 256).verdict.level == "CLEAN"

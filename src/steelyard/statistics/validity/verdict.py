@@ -19,6 +19,8 @@ from steelyard.units import percent
 # figure is still right within half of the interval that is usually asked, and repeating would not help: it
 # stays CLEAN, and says so. Beyond 1 % the clock was measured, not the kernel.
 CLOCK_NOTED, CLOCK_INVALID = 0.001, 0.01
+# In the sentences of earlier versions on time that was added over processors, but judged as if it were that of one.
+OF_ONE_PROCESSOR = ("of the time of the case (", "cores of the machine busy", "page faults (about")
 
 
 @dataclass(frozen=True)
@@ -59,14 +61,13 @@ def _measured(samples: Sequence[float], surroundings: Observed) -> Measured:
     return Measured(np.asarray(samples, dtype=np.float64), surroundings)
 
 
-def _judge(case: Measured, check: Check | None, bounds: pace.Bounds, choice: pace.Choice | None = None) -> Judgement:
-    """Judges a case; `choice` is the choice of samples by the bounds, if it is known."""
+def _judge(case: Measured, check: Check | None, bounds: pace.Bounds) -> Judgement:
     row = case.row
     sound = bool(row.size) and bool(times(row).all())
     invalid = [*_wrong(row, sound, check), *_too_coarse(case, CLOCK_INVALID)]
     if not sound:
         return Judgement(Verdict("INVALID", tuple(invalid)))
-    choice = choice or pace.choose(case, bounds)
+    choice = pace.choose(case, bounds)
     kept = case.only(~choice.aside) if choice.enough else case
     # A process that used the processor in many samples also changed the caches for the others.
     observations = [outcome for rule in RULES if (outcome := rule(case if rule is competing_load else kept))]
@@ -97,15 +98,15 @@ def judge_again(record: Record, bounds: pace.Bounds, processors: int | None = No
     untouched = record.verdict.level == "CLEAN" and not record.aside and around is record.surroundings
     if around.machine_processors is None and processors:
         around = replace(around, machine_processors=processors)
-    if untouched and record.error is None and not any(map(_lacks_processors, record.verdict.evidence)):
-        if record.samples and not pace.exceeded(around, bounds) and not pace.waiting(around):
-            return record
+    untouched = untouched and record.error is None and not any(map(_lacks_processors, record.verdict.evidence))
+    if untouched and record.samples and not pace.exceeded(around, bounds) and not pace.waiting(around):
+        return record
     return _with(record, judgement(record.samples, around, record.check, record.error, bounds))
 
 
 def _lacks_processors(evidence: Evidence) -> bool:
     """Returns whether the evidence is an account of an older record."""
-    return not {"seconds", "cores", "faults"}.isdisjoint(evidence.numbers) and "processors" not in evidence.numbers
+    return "processors" not in evidence.numbers and any(words in evidence.text for words in OF_ONE_PROCESSOR)
 
 
 def judge_record(record: Record, bounds: pace.Bounds) -> Record:
