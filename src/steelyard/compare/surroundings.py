@@ -107,13 +107,9 @@ def _machine(machine: Machine) -> dict[str, str]:
 
 
 def _settings(machine: Machine) -> dict[str, str]:
-    unlimited = {
-        name
-        for name, limit in (("cpu_quota", limiting_quota(machine)), ("memory_limit", limiting_memory(machine)))
-        if limit is None
-    }
+    limits = {"cpu_quota": limiting_quota(machine), "memory_limit": limiting_memory(machine)}
     return {
-        s.name: ABSENT if s.value is None else "none" if s.name in unlimited else s.value
+        s.name: ABSENT if s.value is None else "none" if limits.get(s.name, 1) is None else s.value
         for s in machine.settings
         if s.name not in (*FLEETING, *ELSEWHERE)
     }

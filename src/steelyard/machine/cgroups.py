@@ -65,10 +65,7 @@ def read_allowance(files: KernelFiles) -> Allowance:
 
 
 def read_throttled(files: KernelFiles) -> float | None:
-    """Returns the seconds, added over processors, for which quotas of this process's groups and of their parents stopped it.
-
-    None if no group has a quota. native/disturbance.cpp reads the same.
-    """
+    """Returns the seconds, added over processors, of stops by quotas of this process's groups and their parents, if any."""
     seconds = []
     for _, controller, folder in _folders(files, _mounts(files)):
         for line in (files.text(f"{folder}/cpu.stat") or "").splitlines() if controller in ("", "cpu") else ():

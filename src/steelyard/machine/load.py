@@ -61,5 +61,5 @@ def read_ticks(stat: Path = STAT) -> Ticks | None:
         busy = sum(columns.get(i, 0) for i in (1, 2, 3, 6, 7, 8))
     except (OSError, ValueError):
         return None
-    interrupts = columns[6] + columns[7] if 7 in columns else None
-    return Ticks(busy, columns.get(8), interrupts, max(1, sum(line.startswith("cpu") for line in rest)))
+    processors = max(1, sum(line.startswith("cpu") for line in rest))
+    return Ticks(busy, columns.get(8), columns[6] + columns[7] if 7 in columns else None, processors)

@@ -10,7 +10,6 @@ TICK = 0.01  # s: the unit of the kernel's accounts of each processor
 TICKS = (
     2  # of each processor's account, that are no evidence: one is counted in full if any part of it falls into the time
 )
-MOST_PROCESSORS = 1e7  # more cannot be
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +28,13 @@ class Account:
         """Returns the account; None if a part of it is unknown or impossible."""
         if seconds is None or processors is None or elapsed is None:
             return None
-        possible = 0 <= seconds < math.inf and 1 <= processors < MOST_PROCESSORS and 0 < elapsed < math.inf
+        possible = 0 <= seconds < math.inf and 1 <= processors < math.inf and 0 < elapsed < math.inf
         return cls(seconds, processors, elapsed) if possible else None
 
     @property
-    def capacity(self) -> float:
-        """Returns the time of all processors, in s."""
-        return self.processors * self.elapsed
-
-    @property
     def share(self) -> float:
-        """Returns the share of the time of the processors, at most 1."""
-        return min(1.0, self.seconds / self.capacity)
+        """Returns the share of the time of all these processors, at most 1."""
+        return min(1.0, self.seconds / (self.processors * self.elapsed))
 
     @property
     def cores(self) -> float:

@@ -5,11 +5,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <numeric>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -37,34 +37,8 @@ double run_queue_wait() {
   return std::sscanf(text, "%llu %llu", &ran, &waited) == 2 ? 1e-9 * static_cast<double>(waited) : unknown;
 }
 
-// Whether a list of controllers, in any order, has that of processor time.
-bool has_processors(const std::string& controllers) {
-  return ("," + controllers + ",").find(",cpu,") != std::string::npos;
-}
-
-// Where a hierarchy of control groups is mounted, and which of its groups stands there.
-struct Mount {
-  std::string point, root;
-};
-
-// The mounts of version 2 (`unified`), or of the processor controller of version 1. Format: proc(5), mountinfo.
-std::vector<Mount> mounts(const std::string& top, bool unified) {
-  std::vector<Mount> all;
-  std::ifstream file(top + "/proc/self/mountinfo");
-  for (std::string line; std::getline(file, line);) {
-    std::size_t dash = line.find(" - ");
-    if (dash == std::string::npos) continue;
-    std::istringstream left(line.substr(0, dash)), right(line.substr(dash + 3));
-    std::string word, kind, source, options;
-    Mount mount;
-    left >> word >> word >> word >> mount.root >> mount.point;
-    right >> kind >> source >> options;
-    if (unified ? kind == "cgroup2" : kind == "cgroup" && has_processors(options)) all.push_back(mount);
-  }
-  if (!all.empty()) return all;
-  if (unified) return {{"/sys/fs/cgroup", "/"}, {"/sys/fs/cgroup/unified", "/"}};
-  return {{"/sys/fs/cgroup/cpu", "/"}, {"/sys/fs/cgroup/cpu,cpuacct", "/"}, {"/sys/fs/cgroup/cpuacct,cpu", "/"}};
-}
+// The sum of what is known.
+double sum(double a, double b) { return std::isnan(a) ? b : std::isnan(b) ? a : a + b; }
 
 // Seconds for which a group was stopped, added over the processors; unknown if the file does not say it.
 double stopped(const std::string& file) {
@@ -77,23 +51,23 @@ double stopped(const std::string& file) {
   return unknown;
 }
 
-// The accounts of this group in the first of the mounts that has any, and those of its parents, any of which may stop
-// us. A container sees its own group mounted as the top; a group outside of the mount cannot be read.
-void add_upwards(std::vector<std::string>& files, const std::string& top, const std::string& group, bool unified) {
-  const std::size_t had = files.size();
-  for (const Mount& mount : mounts(top, unified)) {
-    std::string root = mount.root == "/" ? "" : mount.root, inside;
-    if ((group + "/").rfind(root + "/", 0) == 0 && group.find("..") == std::string::npos)
-      inside = group.substr(root.size());
-    while (!inside.empty() && inside.back() == '/') inside.pop_back();
-    if (!inside.empty() && inside.front() != '/') continue;
-    for (;; inside.erase(inside.rfind('/'))) {
-      std::string file = join({top, mount.point, inside, "/cpu.stat"});
-      if (!std::isnan(stopped(file))) files.push_back(file);
-      if (inside.empty()) break;
+// As `stopped`, of a group and of its parents, any of which may stop us. A container sees its own group mounted as the
+// top: then the first parts of the path are unknown here.
+double stopped_upwards(const std::string& top, const std::string& group, bool unified) {
+  for (const char* point :
+       unified ? std::vector{"", "/unified"} : std::vector{"/cpu", "/cpu,cpuacct", "/cpuacct,cpu"}) {
+    const std::string folder = join({top, "/sys/fs/cgroup", point});
+    double seconds = unknown;
+    std::size_t start = 0;
+    while (start < group.size() && access((folder + group.substr(start)).c_str(), F_OK) != 0)
+      start = std::min(group.size(), group.find('/', start + 1));
+    for (std::size_t end = group.size();; end = std::max(start, group.rfind('/', end - 1))) {
+      seconds = sum(seconds, stopped(join({folder, group.substr(start, end - start), "/cpu.stat"})));
+      if (end == start) break;
     }
-    if (files.size() > had) return;
+    if (!std::isnan(seconds)) return seconds;
   }
+  return unknown;
 }
 
 }  // namespace
@@ -111,7 +85,7 @@ ThreadWatch::Reading ThreadWatch::read() {
 MachineReading::MachineReading(const std::set<int>& cpus) {
   read_stat(cpus);
   read_interrupts(cpus);
-  read_throttling();
+  throttled = stopped_by_quotas("");
 }
 
 void MachineReading::read_stat(const std::set<int>& cpus) {
@@ -130,13 +104,10 @@ void MachineReading::read_stat(const std::set<int>& cpus) {
     }
     ++processors;
     if (!cpus.count(cpu)) continue;
-    busy = (std::isnan(busy) ? 0 : busy) + used;
-    steals.push_back(stolen * tick);
-    interrupt_times.push_back((irq + softirq) * tick);
+    busy = sum(busy, used);
+    steals.push_back(stolen * tick), interrupt_times.push_back((irq + softirq) * tick);
+    steal = sum(steal, steals.back()), interrupt_time = sum(interrupt_time, interrupt_times.back());
   }
-  if (steals.empty()) return;
-  steal = std::accumulate(steals.begin(), steals.end(), 0.0);
-  interrupt_time = std::accumulate(interrupt_times.begin(), interrupt_times.end(), 0.0);
 }
 
 void MachineReading::read_interrupts(const std::set<int>& cpus) {
@@ -159,28 +130,18 @@ void MachineReading::read_interrupts(const std::set<int>& cpus) {
   }
 }
 
-void MachineReading::read_throttling() {
-  static const std::vector<std::string> files = throttling_files("");
-  throttled = stopped_by(files);
-}
-
 // Each line of /proc/self/cgroup is number:controllers:path; version 2 names no controllers.
-std::vector<std::string> throttling_files(const std::string& top) {
-  std::vector<std::string> files;
+double stopped_by_quotas(const std::string& top) {
   std::ifstream groups(top + "/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    std::size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    std::string controllers = line.substr(first + 1, second - first - 1);
-    if (controllers.empty() || has_processors(controllers))
-      add_upwards(files, top, line.substr(second + 1), controllers.empty());
+  std::string number, controllers, group;
+  double seconds = unknown;
+  while (std::getline(groups, number, ':') && std::getline(groups, controllers, ':') && std::getline(groups, group)) {
+    if (group.size() < 2 || group[0] != '/') group.clear();
+    bool unified = controllers.empty();
+    // In any order: "cpu,cpuacct", or "cpuacct,cpu" on CentOS 7.
+    if (unified || ("," + controllers + ",").find(",cpu,") != std::string::npos)
+      seconds = sum(seconds, stopped_upwards(top, group, unified));
   }
-  return files;
-}
-
-double stopped_by(const std::vector<std::string>& files) {
-  double seconds = files.empty() ? unknown : 0;
-  for (const std::string& file : files) seconds += stopped(file);
   return seconds;
 }
 

@@ -28,21 +28,18 @@ struct MachineReading {
   std::vector<double> steals, interrupt_times;                       // seconds, of each of these
   double busy_all = unknown, processors = 0;                         // seconds, over all processors; and their number
   double interrupts = unknown;                                       // a count, over the processors used
-  double throttled = unknown;  // seconds, over all processors, of our control group and its parents
+  double throttled = unknown;                                        // as stopped_by_quotas
 
   explicit MachineReading(const std::set<int>& cpus);
 
  private:
   void read_stat(const std::set<int>& cpus);
   void read_interrupts(const std::set<int>& cpus);
-  void read_throttling();
 };
 
-// The files with the stopped time of our control group and of its parents, below the folder `top` ("": this system).
-std::vector<std::string> throttling_files(const std::string& top);
-// Their seconds, added; unknown without any.
-double stopped_by(const std::vector<std::string>& files);
-
+// Seconds, over all processors, for which quotas of our control group and of its parents stopped us, below the folder
+// `top` ("": this system); unknown without a quota.
+double stopped_by_quotas(const std::string& top);
 // The greatest difference between two accounts of each processor; unknown without any, or if a processor came or went.
 double greatest_difference(const std::vector<double>& before, const std::vector<double>& after);
 

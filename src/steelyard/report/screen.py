@@ -128,20 +128,15 @@ def _verdict(run: Summary, width: int) -> list[Text]:
     if run.mpi_settings != NONE:
         settings = brief(f"Settings of the user for the MPI: {run.mpi_settings}.", width, 2)
         lines += [Text(line, style="dim") for line in settings]
+    planned = total + sum(run.left_out.values())
     texts = (
         # What concerns most results, the condition of the machine says already.
         "" if run.condition.causes else _why(run, "DISTURBED", "Reasons for DISTURBED: {}."),
         "" if run.condition.causes else _why(run, "UNSETTLED", "Reasons for UNSETTLED: {}."),
-        "" if run.finished else _unfinished(total, sum(run.left_out.values())),
+        "" if run.finished else f"The run is not finished: {total} of {plural(planned, 'case')} are measured.",
     )
     sentence = " ".join(filter(None, texts))
     return [*top, *lines, *(Text(text, style="dim") for text in (brief(sentence, width, 2) if sentence else ()))]
-
-
-def _unfinished(measured: int, missing: int) -> str:
-    """Returns the sentence on a run that was interrupted. The number of its cases is that of the finished run."""
-    so_far = f": {measured} of {plural(measured + missing, 'case')} are measured" if missing else ""
-    return f"The run is not finished{so_far}."
 
 
 def _why(run: Summary, level: Level, sentence: str) -> str:

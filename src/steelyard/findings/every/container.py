@@ -27,8 +27,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
         if limit.value not in (None, "none")
     ]
     if stopped:
-        total = f"{quantity(sum(stopped), 's')} in total, added over the processors"
-        evidence.append(f"The quota stopped {len(stopped)} measurements for {total}.")
+        total = quantity(sum(stopped), "s")
+        evidence.append(f"The quota stopped {len(stopped)} measurements for {total} in total, added over processors.")
     return [
         Finding(
             "container",

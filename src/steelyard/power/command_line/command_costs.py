@@ -116,13 +116,10 @@ def _list_rows(costs: Found) -> Iterator[tuple[str, ...]]:
 
 
 def _to_plain(costs: Found) -> dict[str, Any]:
+    busy = costs.busy
     return {
         "stretches": [_plain_cost(part, costs.idle) for part in costs.stretches],
-        "idle": {
-            **_plain_cost(costs.idle, None),
-            "busy_cores": costs.busy.cores if costs.busy else None,
-            "doubt": not_idle(costs.busy),
-        }
+        "idle": {**_plain_cost(costs.idle, None), "busy_cores": busy and busy.cores, "doubt": not_idle(busy)}
         if costs.idle
         else None,
         "reading_processor_seconds": costs.reading,

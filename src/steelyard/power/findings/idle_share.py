@@ -13,12 +13,9 @@ MUCH = 0.5  # of the power under load: above it, an idle second costs more than 
 def find(evaluation: Evaluation) -> list[Finding]:
     power = evaluation.power
     powers = [r.metrics["power"] for r in evaluation.results if "power" in r.metrics]
-    if (
-        not power
-        or not power.idle
-        or not powers
-        or not_idle(Account.of(power.busy, evaluation.run.machine.processors, 1))
-    ):
+    if not power or not power.idle or not powers:
+        return []
+    if not_idle(Account.of(power.busy, evaluation.run.machine.processors, 1)):
         return []
     traces = courses(power.traces)
     totals = cost(traces, Stretch("idle", *power.idle)).totals

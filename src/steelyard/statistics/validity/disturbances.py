@@ -110,7 +110,10 @@ def other_load(case: Measured) -> Observation | None:
 
 def machine_load(case: Measured) -> Observation | None:
     """Returns an observation if other processes used the machine and shared its caches, memory and power."""
-    account = case.machine_account
+    around, elapsed = case.surroundings, case.elapsed or 0.0
+    # The machine of an older record has at least the measured processors.
+    processors = around.machine_processors or case.processors
+    account = None if around.machine_other is None else Account.of(around.machine_other * elapsed, processors, elapsed)
     if account is None or not account.exceeds(MACHINE):
         return None
     text = (
@@ -244,10 +247,5 @@ def _processor_time(
     return Observation(True, noted(kind, text, **_numbers(account)))
 
 
-def _numbers(account: Account) -> dict[str, float]:
-    return {
-        "seconds": account.seconds,
-        "processors": account.processors,
-        "elapsed": account.elapsed,
-        "share": account.share,
-    }
+def _numbers(lost: Account) -> dict[str, float]:
+    return {"seconds": lost.seconds, "processors": lost.processors, "elapsed": lost.elapsed, "share": lost.share}

@@ -79,20 +79,12 @@ class Measured:
             return given
         hosts = ranks.hosts or ("",)
         pinned = {place for place in zip(hosts, ranks.cpus or (), strict=False) if place[1] >= 0}
-        return len(pinned or set(around.cpus or ())) or max(
-            self.threads, len(set(hosts)) * (around.machine_processors or 0)
-        )
+        of_hosts = len(set(hosts)) * (around.machine_processors or 0)
+        return len(pinned or set(around.cpus or ())) or max(self.threads, of_hosts)
 
     def account(self, seconds: Number) -> Account | None:
         """Returns the account of seconds that were added over the measured processors; None if it is unknown."""
         return Account.of(seconds, self.processors, self.elapsed)
-
-    @property
-    def machine_account(self) -> Account | None:
-        """Returns the account of other processes on the whole machine; of older records, on at least the measured part."""
-        cores, elapsed = self.surroundings.machine_other, self.elapsed
-        processors = self.surroundings.machine_processors or self.processors
-        return None if cores is None or elapsed is None else Account.of(cores * elapsed, processors, elapsed)
 
     @cached_property
     def elapsed(self) -> float | None:
@@ -130,8 +122,8 @@ def numbers(values: Column) -> Array:
 
 def state_share(account: Account) -> str:
     """Returns "21.8 s, which is 3.3 % of the time of 16 processors (651 s)"."""
-    count = account.processors
-    whose = f"{count:.0f} processors ({account.capacity:.3g} s)" if count > 1 else f"the case ({account.elapsed:.3g} s)"
+    count, whole = account.processors, account.processors * account.elapsed
+    whose = f"{count:.0f} processors ({whole:.3g} s)" if count > 1 else f"the case ({whole:.3g} s)"
     return f"{account.seconds:.3g} s, which is {short_percent(account.share)} of the time of {whose}"
 
 
