@@ -214,7 +214,7 @@ SPEAKS: dict[str, Callable[[], Evaluation]] = {
     "network_tolerance": lambda: evaluation(pairs_at_once(0.2)),
     "slow_node": lambda: evaluation(all_pairs({2: 3.0})),
     "star_master": lambda: evaluation(nettest(1.9e9, 7e9, 6e9)),
-    "two_way": lambda: evaluation(both_ways(1.1)),
+    "two_way": lambda: evaluation(both_ways(1.1, hosts=("a", "b"))),
     "noise": lambda: evaluation([quanta(4e-4)]),
     "ranks_oversubscribed": lambda: evaluation([crowded(1e-3), message(1e-6)]),
     "busy_waiting": lambda: evaluation([crowded(3e-3), message(1e-6)]),
@@ -329,15 +329,14 @@ def test_a_switch_is_judged_by_sendrecv_and_transfer_too() -> None:
 
 def test_more_pairs_judge_the_network_with_small_and_large_messages() -> None:
     good = only("network_tolerance", evaluation(pairs_at_once(1.0)))
-    assert good.seen.startswith(
-        "Bisection bandwidth: more pairs of ranks hide the latency of the network for messages of 8 B, where 4 pairs reach "
-        "4.00 times the rate of one pair (100 % of the ideal). They hide it for messages of 1 MiB"
+    assert good.seen == (
+        "More pairs of ranks hide the latency of the network (bisection bandwidth; 8 B, 4 pairs: 4.00 times one pair; 1 MiB, "
+        "4 pairs: 4.00 times one pair)."
     )
     assert len(good.evidence) == 6
     poor = only("network_tolerance", evaluation(pairs_at_once(0.02, "network.rate")))
     assert poor.level == "notice"
-    assert "hardly hide the latency of the network for messages of 8 B" in poor.seen
-    assert poor.seen.startswith("Message rate")
+    assert poor.seen.startswith("More pairs of ranks hardly hide the latency of the network (message rate; 8 B")
     assert "1.3 times" not in poor.seen
     crowded_ = pairs_at_once(1.0, crowded=True)
     assert found("network_tolerance", evaluation(crowded_)) == []
@@ -542,6 +541,22 @@ def test_two_ways_within_a_machine_and_between_two_have_different_causes() -> No
     assert "1.10 times the bandwidth of one" in between.seen
     shared = only("two_way", evaluation(both_ways(1.1, hosts=("a", "b"), colocated=True)))
     assert "copies" in shared.cause, "hosts that share a machine have no link between them"
+
+
+def test_two_ways_within_a_machine_are_not_among_what_matters() -> None:
+    within, between = (only("two_way", evaluation(both_ways(1.1, hosts=h))) for h in (("a", "a"), ("a", "b")))
+    assert (within.effect, within.remedy) == (None, "")
+    assert "This is no fault." in within.cause
+    assert [kind.finding for kind in findings.foremost([within, between])] == [between]
+    assert findings.foremost([within]) == ()
+
+
+def test_the_gain_of_more_pairs_stands_in_the_first_sentence() -> None:
+    told = only("network_tolerance", evaluation(pairs_at_once(0.2)))
+    assert told.seen == (
+        "More pairs of ranks hide only a part of the latency of the network (bisection bandwidth; 8 B, 4 pairs: 1.60 times one "
+        "pair; 1 MiB, 4 pairs: 1.60 times one pair)."
+    )
 
 
 def test_more_than_twice_in_both_directions_is_a_doubt_and_no_good_news() -> None:

@@ -200,8 +200,7 @@ def test_shortened_text_fits_its_lines(words: str, width: int, most: int, ending
     for found in (lines.brief(words, width, most), lines.cut(words, width, most)):
         assert len(found) <= most
         assert all(cell_len(line) <= width for line in found)
-    clause = lines.first_clause(words, width)
-    assert cell_len(clause) <= width
+    assert all(cell_len(line) <= width for line in lines.shorten_advice(words, width))
     if width > 40:
         assert len(lines.brief(words, width, 2, ending)) <= 2
 
@@ -217,7 +216,75 @@ def test_text_is_shortened_where_its_sense_ends() -> None:
     assert " ".join(lines.brief(long, 76, 2)) == f"{clause}: an application can count on 3.13 GB/s."
     assert " ".join(lines.brief(long, 60, 2)) == f"{clause}."
     assert lines.brief("word " * 40, 20, 1) == ["word word word …"]
-    assert lines.first_clause("Leave them idle (doctor names them); else take whole cores.", 30) == "Leave them idle."
+    advice = "Leave them idle (doctor names them); else take whole cores."
+    assert lines.shorten_advice(advice, 20) == ["Leave them idle."]
+
+
+def test_a_title_before_a_colon_is_no_claim() -> None:
+    long = (
+        "Message rate: more pairs of ranks hide only a part of the latency of messages within this machine for messages of "
+        "1 MiB, where 8 pairs reach 3.83 times the rate of one pair (48 % of the ideal)."
+    )
+    kept = " ".join(lines.brief(long, 76, 2, " [and 1 more of this kind]"))
+    assert kept == (
+        "More pairs of ranks hide only a part of the latency of messages within this machine for messages of 1 MiB. "
+        "[and 1 more of this kind]"
+    )
+
+
+def test_an_advice_keeps_its_whole_command() -> None:
+    advice = (
+        "Measure from how many pairs on the rate no longer grows: steelyard run --preset standard --only network.rate"
+    )
+    assert lines.shorten_advice(advice, 74) == [
+        "Measure from how many pairs on the rate no longer grows:",
+        "steelyard run --preset standard --only network.rate",
+    ]
+
+
+TITLES = (
+    "",
+    "Message rate: ",
+    "Node 3 of 8: ",
+    "Of 17 kernels that lie in memory: ",
+    "In 3 of 4 cases, ",
+    "Compared, e.g. MPI: ",
+)
+SUBJECTS = (
+    "The ranks",
+    "All 8 ranks of openmpi-4.1.4",
+    "Messages (shared memory, vs. TCP)",
+    "Triad, which needs 2 nodes,",
+)
+ENDS = (
+    "",
+    ", where the limit is 9.81 GB/s",
+    ": 3.6 times as much",
+    " – the ideal is 4",
+    "; others have 12 %",
+    ". The cause is unknown",
+)
+
+
+@given(
+    st.sampled_from(TITLES),
+    st.sampled_from(SUBJECTS),
+    st.lists(st.sampled_from(ENDS), max_size=4),
+    st.integers(60, 120),
+)
+def test_a_shortened_claim_keeps_its_verb_and_a_number(title: str, subject: str, ends: list[str], width: int) -> None:
+    claim = f"{title}{subject} reach 2.51 GB/s{''.join(ends)}."
+    kept = " ".join(lines.brief(claim, width, 2, " [and 1 more of this kind]"))
+    assert "reach" in kept
+    assert "2.51 GB/s" in kept
+
+
+@given(st.sampled_from(TITLES), st.lists(st.sampled_from(ENDS), max_size=4), st.integers(60, 120))
+def test_a_shortened_advice_has_a_whole_command_or_none(title: str, ends: list[str], width: int) -> None:
+    command = "steelyard run --preset full --set elements=1,2 (takes about 3 min 2 s)"
+    kept = " ".join(lines.shorten_advice(f"{title}Use more time{''.join(ends)}. Then measure again: {command}", width))
+    assert kept.endswith(command) or "steelyard" not in kept
+    assert not kept.endswith(("again.", "again:"))
 
 
 # --------------------------------------------------------------------------- comparisons

@@ -1,6 +1,7 @@
 """Every rule of the findings: where it must speak, where it must be silent, and odd data."""
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -21,12 +22,16 @@ import report_fixture
 from builders import bandwidth, chase, evaluation, gather, machine, result, triad
 from steelyard import findings
 from steelyard.model import Check, Evaluation, Finding, Limit, Record, Result, Scalar, Setting
-from steelyard.report import sentences
+from steelyard.report import lines, sentences
 
 MIB = 1 << 20
 LIMIT = {"memory_bandwidth": Limit(20e9, "B/s", "2 channels × 1250 MT/s × 8 B")}
 NEVER = Setting("transparent_huge_pages", "never", "/sys/kernel/mm/transparent_hugepage/enabled")
 RULES = findings.rules()
+VERB = re.compile(
+    r"\b(is|are|was|were|has|have|does|do|can|cannot|could|reach(es)?|takes?|uses?|costs?|moves?|hides?|gains?|limits?|makes?|"
+    r"draws?|varies|differ|reduces?|allows?|hardly|still|matters?|runs?|keeps?|changed|issued|saves?|comes?|measured|shows?|used|depends)\b"
+)
 
 
 def found(rule: str, seen: Evaluation) -> list[Finding]:
@@ -216,6 +221,16 @@ def test_the_rule_speaks(rule: str) -> None:
     assert told[0].level != "good" or rule in GOOD
     if told[0].level != "good":
         assert told[0].remedy, "a finding that asks for something says what to try"
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_shortened_finding_keeps_its_verb_and_a_number(rule: str) -> None:
+    for claim in (f.seen for make in (SPEAKS, GOOD) if rule in make for f in found(rule, make[rule]())):
+        kept = " ".join(lines.brief(claim, 76, 2, " [and 1 more of this kind]"))
+        verb = VERB.search(claim)
+        assert verb, claim
+        assert verb[0] in kept, kept
+        assert re.search(r"\d", kept.partition(" [")[0]) or not re.search(r"\d", claim), kept
 
 
 @pytest.mark.parametrize("rule", RULES)

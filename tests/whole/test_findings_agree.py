@@ -17,7 +17,7 @@ from steelyard.evaluation import evaluate
 from steelyard.findings import disturbances, doctor, durations
 from steelyard.machine.settings import setting
 from steelyard.model import Core, Evaluation, Finding, Machine, Setting
-from steelyard.report.lines import first_clause
+from steelyard.report.lines import shorten_advice
 
 # Two statements that cannot both be right about one run.
 OPPOSED = (
@@ -187,4 +187,4 @@ def test_open_questions_are_one_line() -> None:
 
 def test_a_shortened_advice_keeps_the_time_of_its_run() -> None:
     advice = "Measure again (on a quiet machine): steelyard run --only memory.stream (takes about 20 s). Then compare both runs."
-    assert first_clause(advice, 76) == "Measure again: steelyard run --only memory.stream (takes about 20 s)."
+    assert shorten_advice(advice, 76) == ["Measure again: steelyard run --only memory.stream (takes about 20 s)."]

@@ -112,7 +112,8 @@ def kinds(findings: Iterable[Finding]) -> tuple[Kind, ...]:
 
 def foremost(findings: Iterable[Finding]) -> tuple[Kind, ...]:
     """Returns the kinds that matter most: at most `MOST`, and only the first of those that are about the measurement."""
-    ordered = kinds(findings)
+    # A finding with no effect and no remedy asks for nothing; good ones fill the places that are left.
+    ordered = [k for k in kinds(findings) if k.finding.effect or k.finding.remedy or k.finding.level == "good"]
     measurement = next((kind for kind in ordered if kind.finding.about == "measurement"), None)
     return tuple(kind for kind in ordered if kind.finding.about == "machine" or kind is measurement)[:MOST]
 

@@ -4,6 +4,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -11,8 +12,20 @@ from rich.text import Text
 
 COLUMNS, WIDEST = 80, 120  # of a pipe, and of a terminal at most: longer lines are hard to read
 _PARENTHESES = re.compile(r" \((?!takes about )[^()]*\)")  # the time of a command stays
-_SENTENCE = re.compile(r"(?<=[.!?])\)? (?=[A-Z(])")
+_SENTENCE = re.compile(
+    r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<! vs\.)(?<! No\.)(?<! Fig\.)(?<!approx\.)(?<! (?:max|min)\.)\)? (?=[A-Z(\d])"
+)
 _CLAUSE = re.compile(r"[:;](?= )|,(?= (?:so that|and|where|which|since|but) )|(?= –)")
+# A clause is a claim of its own if it has a verb. Verbs that are also nouns are missing here, which only costs a whole clause.
+_VERB = re.compile(
+    r"(?<!that )(?<!which )(?<!who )\b(?:is|are|was|were|has|have|had|does|do|did|can|cannot|could|may|must|will|should|"
+    r"reach(?:es)?|comes?|takes?|uses|makes?|gives?|moves?|keeps?|gets?|allows?|reduces?|saves?|depends?|differs?|var(?:y|ies)|hides?)\b"
+)
+_BESIDE = re.compile(
+    r"^(?:If|When|Where|While|Because|Since|As|In|With|Without|At|Of|On|From|For|Below|Above)\b[^,]*(?:,|$)"
+)
+_NUMBER = re.compile(r"(?<![\w.-])\d")
+_BARE_NUMBER = re.compile(r"\W?\d[\d.,]*")  # without the unit that follows
 
 
 def console() -> Console:
@@ -65,33 +78,63 @@ def _pieces(words: Iterable[str], width: int) -> Iterator[str]:
 def brief(text: str, width: int, most: int, ending: str = "") -> list[str]:
     """The text in at most `most` lines with `ending` behind it.
 
-    Its later sentences, what stands in parentheses, or its last clauses are left out; where even the first clause is too long it
-    is cut between two words.
+    Its later sentences, what stands in parentheses, its last clauses, or a title before a colon are left out, but neither its
+    verb nor its only number. Where no such part fits, it is cut between two words.
     """
     whole = one_line(text)
-    for shorter in _shorter(whole):
+    title, _, claim = whole.partition(": ")
+    untitled = whole if _VERB.search(title) or not claim else f"{claim[:1].upper()}{claim[1:]}"
+    for shorter in chain(_shorter(whole, ":;,–"), _shorter(untitled, ":;,–")):
         lines = fold(f"{shorter}{ending}", width)
-        if len(lines) <= most:
+        if len(lines) <= most and _is_claim(shorter, whole):
             return lines
-    return cut(whole, width, most, ending)
+    cuts = [cut(part, width, most, ending) for part in (_PARENTHESES.sub("", whole), whole, untitled)]
+    return next((lines for lines in cuts if _is_claim(" ".join(lines).removesuffix(ending), whole)), cuts[0])
 
 
-def _shorter(text: str) -> Iterator[str]:
+def _is_claim(part: str, whole: str) -> bool:
+    """Returns whether a part of a text has a verb and a number, each only if the whole text has one."""
+    verb = _VERB.search(_BESIDE.sub("", part)) or not _VERB.search(whole)
+    return bool(verb and (_NUMBER.search(part) or not _NUMBER.search(whole)))
+
+
+def _shorter(text: str, pauses: str) -> Iterator[str]:
+    """Yields the text, then ever shorter parts of it, which end with a sentence or before one of these signs."""
     yield text
     bare = _PARENTHESES.sub("", text)
     for kept in (text, bare):
         sentences = _SENTENCE.split(kept)
         for count in range(len(sentences) - 1 if kept is text else len(sentences), 0, -1):
             yield " ".join(sentences[:count])
-    ends = [match.start() for match in _CLAUSE.finditer(bare)]
-    for end in reversed(ends):
-        yield f"{bare[:end].rstrip()}."
+    for match in reversed([*_CLAUSE.finditer(bare)]):
+        if (match[0] or "–") in pauses:
+            yield f"{bare[: match.start()].rstrip()}."
+
+
+def shorten_advice(text: str, width: int) -> list[str]:
+    """Returns an advice in one line, else in two: what stands behind its colon is a command and stays whole."""
+    whole = one_line(text)
+    parts = [_above_command(part, width) for part in _shorter(whole, ";,–")]
+    fitting = (lines for most in (1, 2) for lines in parts if len(lines) <= most)
+    head, colon, command = whole.rpartition(": ")
+    return next(fitting, None) or (
+        [*cut(f"{head}:", width, 1), *fold(command, width)] if colon else cut(whole, width, 2)
+    )
+
+
+def _above_command(text: str, width: int) -> list[str]:
+    """Returns the text folded, its command on lines of its own where that takes no more lines."""
+    lines, (head, colon, command) = fold(text, width), text.rpartition(": ")
+    apart = [*fold(f"{head}:", width), *fold(command, width)]
+    return apart if colon and 1 < len(apart) <= len(lines) else lines
 
 
 def cut(text: str, width: int, most: int, ending: str = "") -> list[str]:
-    """Returns the text in at most `most` lines, with … where it was cut."""
+    """Returns the text in at most `most` lines, with … where it was cut, but not between a number and its unit."""
     words = one_line(text).split(" ")
     for count in range(len(words), 0, -1):
+        if 1 < count < len(words) and _BARE_NUMBER.fullmatch(words[count - 1]):
+            continue
         mark = "" if count == len(words) else " …"
         lines = fold(" ".join(words[:count]) + mark + ending, width)
         if len(lines) <= most:
@@ -123,12 +166,6 @@ def leading(entries: Sequence[str], width: int, most: int) -> int:
         if rows > most:
             return max(1, count)
     return len(entries)
-
-
-def first_clause(text: str, width: int) -> str:
-    """As much of an advice as fits one line and is complete by itself; '' where nothing is."""
-    lines = next((lines for shorter in _shorter(one_line(text)) if len(lines := fold(shorter, width)) == 1), [])
-    return lines[0] if lines else ""
 
 
 def pad(text: str, width: int, right: bool = False) -> str:

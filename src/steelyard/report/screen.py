@@ -13,7 +13,7 @@ from steelyard.machine.mpi_settings import NONE
 from steelyard.model import Evaluation, Finding, Level
 from steelyard.plan.refusal import left_out
 from steelyard.report import condition, screen_tables, values
-from steelyard.report.lines import brief, cut, first_clause, fold, listed, one_line, pad
+from steelyard.report.lines import brief, cut, fold, listed, one_line, pad, shorten_advice
 from steelyard.report.summary import Figure, RunEnergy, Summary, summarised
 from steelyard.report.verdict_marks import COLOURS, LAMPS, LEGEND, SIGNS
 from steelyard.statistics.validity.trust import is_marked
@@ -249,7 +249,7 @@ def _energy(spent: RunEnergy | None, width: int, columns: Mapping[str, int]) -> 
 
 
 def matters(all_findings: Sequence[Finding], width: int, advice: bool, most: int = findings.MOST) -> list[Text]:
-    """Returns the most important findings, one of each kind. `advice` adds the remedy if it fits a line."""
+    """Returns the most important findings, one of each kind. `advice` adds the remedy."""
     chosen, unanswered = findings.foremost(all_findings)[:most], findings.unanswered(all_findings)
     if not chosen:
         lines = [*heading("Findings"), Text("There are no findings for this run.")]
@@ -262,8 +262,8 @@ def matters(all_findings: Sequence[Finding], width: int, advice: bool, most: int
         first, *rest = _statement(kind.finding, width - 4, others) or [""]
         lines.append(Text.assemble(f"{number} ", (f"{mark} ", colour), first))
         lines += [Text(f"    {line}") for line in rest]
-        if advice and (remedy := first_clause(kind.finding.remedy, width - 6)):
-            lines.append(Text(f"    → {remedy[:1].upper()}{remedy[1:]}", style="dim"))
+        remedy = shorten_advice(kind.finding.remedy, width - 6) if advice else []
+        lines += [Text(f"    {' ' if n else '→'} {line}", style="dim") for n, line in enumerate(remedy)]
     lines += [Text(f"  and {plural(more, 'more finding')}", style="dim")] if more else []
     return [*lines, *(Text(f"  {line}", style="dim") for line in brief(unanswered, width - 2, 2))]
 

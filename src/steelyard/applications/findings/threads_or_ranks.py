@@ -134,9 +134,9 @@ def _claim(matter: list[Choice], choices: list[Choice]) -> str:
     if matter:
         first = matter[0]
         worst = first.worse[0]
-        many = f"in {len(matter)} of {len(choices)} cases" if len(choices) > 1 else "in this case"
+        many = f"in {len(matter)} of {len(choices)} cases. " if len(choices) > 1 else ""
         return (
-            f"The division of the cores into ranks and threads matters {many}. {_program(first)} is fastest with "
+            f"{many and f'The division of the cores into ranks and threads matters {many}'}{_program(first)} is fastest with "
             f"{_division_label(first.fastest)}; with {_division_label(worst.second)} it takes {worst.longer} times as long."
         )
     many = f"any of {len(choices)} cases" if len(choices) > 1 else _program(choices[0])

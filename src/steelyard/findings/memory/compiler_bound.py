@@ -28,10 +28,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "compiler_bound",
             "notice",
-            f"The additions of the loop, not the memory, limit the best corner of APEX-MAP (L). An access takes {_describe(few)} "
-            "if the loop adds into one variable, and "
-            f"{_describe(many)} if it adds into {cases.value(many, 'accumulators')}: "
-            f"{factor.value:.2g} times as fast.{cases.caution(few, many)}",
+            f"The best corner of APEX-MAP (L) is {factor.value:.2g} times as fast if the loop adds into "
+            f"{cases.value(many, 'accumulators')} variables instead of one ({_describe(many)} instead of {_describe(few)} for an "
+            f"access). The additions of the loop are its limit, not the memory.{cases.caution(few, many)}",
             tuple(
                 f"{cases.describe(a, but=('elements', 'accumulators'))}: an access with 1 accumulator costs {r.value:.2f} times "
                 f"({r.low:.2f} to {r.high:.2f}) as much as with {cases.value(b, 'accumulators')}."

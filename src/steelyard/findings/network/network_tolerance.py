@@ -43,7 +43,7 @@ def _finding(evaluation: Evaluation, benchmark: str, title: str, curves: list[li
     ends = [most[0]] if most[0].size == most[-1].size else [most[0], most[-1]]
     words = [judged(one) for one in ends]
     apart = messages.over_a_network(ends[0].many)
-    where = "the latency of the network" if apart else "the latency of messages within this machine"
+    where = "the latency of the network" if apart else "the latency within this machine"
     good = all(word == "tolerant" for word in words)
     level = cases.doubt(*(r for t in ends for r in (t.one, t.many)))
     lines = tuple(_line(t) for rows in _some_sizes(curves) for t in rows)
@@ -53,14 +53,10 @@ def _finding(evaluation: Evaluation, benchmark: str, title: str, curves: list[li
         question = f"Steelyard cannot decide whether more pairs of ranks hide {where} ({title}): {sizes}."
         again = measure_again(evaluation, level, benchmark)
         return undecided("network_tolerance", question, lines, doubtful(level) or UNCERTAIN, again, benchmark)
-    verdicts = " They ".join(
-        f"{HIDES[word]} {where if one is ends[0] else 'it'} for {_describe(one)}."
-        for word, one in zip(words, ends, strict=True)
-    )
     return Finding(
         "network_tolerance",
         "good" if good else "notice",
-        f"{title.capitalize()}: more pairs of ranks {verdicts}{trust.caution(level)}",
+        f"{_claim(title, where, ends, words)}{trust.caution(level)}",
         lines,
         CAUSES["tolerant"] if good else CAUSES[apart],
         ""
@@ -69,6 +65,15 @@ def _finding(evaluation: Evaluation, benchmark: str, title: str, curves: list[li
         benchmark,
         effect=None if good else max(1.0, 1 / min(one.efficiency for one in ends)),
     )
+
+
+def _claim(title: str, where: str, ends: list[PairTolerance], words: list[str]) -> str:
+    """Returns one sentence, or two if the smallest and the largest message have different verdicts."""
+    first = f"More pairs of ranks {HIDES[words[0]]} {where}"
+    gains = [f"{binary_size(t.size)}, {t.pairs} pairs: {t.ratio:.2f} times one pair" for t in ends]
+    if words[0] == words[-1]:
+        return f"{first} ({title}; {'; '.join(gains)})."
+    return f"{first} ({title}; {gains[0]}). They {HIDES[words[-1]]} it for longer messages ({gains[-1]})."
 
 
 def _describe(one: PairTolerance) -> str:

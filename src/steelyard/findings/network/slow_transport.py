@@ -81,7 +81,7 @@ def _machine_findings(mpi: str, small: list[Result]) -> list[Finding]:
     least, caution = min(compared, key=lambda s: s.gain.value), cases.caution(*(r for s in compared for r in s[:2]))
     if all(s.gain.high < SAME for s in compared) and _seconds(least.other) < KERNEL:
         claim = (
-            f"The transport 'no shared memory' of {mpi or 'the MPI'} is as fast as the default: {_line(least)}{caution} "
+            f"The transport 'no shared memory' of {mpi or 'the MPI'} is as fast as the default: {_times(least)}.{caution} "
             "The network stack of the kernel cannot be that fast."
         )
         cause = "The setting of the MPI had no effect: a lower layer still uses shared memory."
@@ -91,7 +91,7 @@ def _machine_findings(mpi: str, small: list[Result]) -> list[Finding]:
         )
         return [Finding("slow_transport", "notice", claim, lines, cause, remedy, BENCHMARK)]
     if all(s.gain.high < SAME for s in compared):
-        claim = f"{mpi or 'The MPI'} is no faster with shared memory than without: {_line(least)}{caution}"
+        claim = f"{mpi or 'The MPI'} is no faster with shared memory than without it: {_times(least)}.{caution}"
         cause = "The MPI does not use shared memory on this machine: its component is missing, switched off or not permitted."
         remedy = f"{_advice(mpi)}. In a container, make /dev/shm large enough."
         return [Finding("slow_transport", "notice", claim, lines, cause, remedy, BENCHMARK)]
@@ -153,6 +153,11 @@ def _above_link(best: Result, rate: float, link: Limit) -> Finding:
         effect=rate / link.value,
         reach="figures",
     )
+
+
+def _times(pair: Pair) -> str:
+    usual, other = (quantity(_seconds(result), "s") for result in pair[:2])
+    return f"a message of {binary_size(messages.size(pair.usual))} takes {usual} by default and {other} without shared memory"
 
 
 def _line(pair: Pair) -> str:

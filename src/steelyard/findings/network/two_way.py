@@ -22,13 +22,13 @@ CAUSES = {
     True: "The two directions share a resource that one direction saturates: a half-duplex or wrongly negotiated "
     "link, the bus of "
     "the network card, or the one core that drives it.",
-    False: "Messages within one machine are copies, so both directions share the cores that copy, the caches and the memory.",
+    False: "Messages within one machine are copies, so both directions share the cores that copy, the caches and the memory. "
+    "This is no fault. Programs that send and receive at once get the bandwidth of both directions.",
 }
-REMEDIES = {
-    True: "Check duplex and speed of the link on both ends (ethtool, ibstat) and the width of the slot of the network card "
-    "(lspci -vv). Measure with more pairs: steelyard run --only network.rate",
-    False: "Use the figure of both directions for programs that send and receive at once. Nothing is broken.",
-}
+REMEDY = (
+    "Check duplex and speed of the link on both ends (ethtool, ibstat) and the width of the slot of the network card "
+    "(lspci -vv). Measure with more pairs: steelyard run --only network.rate"
+)
 
 
 class Directions(NamedTuple):
@@ -98,8 +98,9 @@ def _possible(benchmark: str, compared: list[Directions]) -> list[Finding]:
             f"{cases.caution(worst.one, worst.both)}"
         )
         apart = messages.over_a_network(worst.one)
-        effect = 2 / worst.gain.value
-        return [Finding("two_way", "notice", claim, evidence, CAUSES[apart], REMEDIES[apart], benchmark, effect)]
+        # Within a machine there is nothing to repair, so the finding has no effect and no remedy.
+        effect, remedy = (2 / worst.gain.value, REMEDY) if apart else (None, "")
+        return [Finding("two_way", "notice", claim, evidence, CAUSES[apart], remedy, benchmark, effect)]
     if not poor and sum(s.gain.low > FULL for s in compared) * 2 > len(compared):
         claim = f"Both directions at once reach {middle:.2f} times the bandwidth of one {_median_note(len(compared))}."
         cause = (

@@ -66,8 +66,8 @@ def _finding(evaluation: Evaluation, kernels: list[Modes]) -> Finding:
     parts += [f"more than {percent(LOSS - 1)} slower in {_listed(loses, len(kernels))}"] if loses else []
     unsure = sum(s.comparison.call == "UNCLEAR" for s in kernels)
     rest = len(kernels) - len(pays) - len(loses) - unsure
-    parts += [f"no relevant difference in {rest}"] if rest else []
-    parts += [f"not certain in {unsure}"] if unsure else []
+    parts += [f"as fast in {rest}"] if rest else []
+    parts += [f"not certainly different in {unsure}"] if unsure else []
     ordered = sorted(kernels, key=lambda s: (not s.loses, s.comparison.ratio))
     lines = tuple(_line(s) for s in ordered[:NAMED])
     if not pays and not loses and unsure > rest:
@@ -78,7 +78,7 @@ def _finding(evaluation: Evaluation, kernels: list[Modes]) -> Finding:
     return Finding(
         "mixed_mode",
         "notice" if loses else "good",
-        f"Threads and {called} together, compared with the faster of both alone: {'; '.join(parts)}.",
+        f"Threads and {called} together are {'; '.join(parts)}, compared with the faster of both alone.",
         lines,
         _cause(device, bool(pays), bool(loses)),
         _remedy(device, pays) if loses else "",
