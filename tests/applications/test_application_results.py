@@ -568,12 +568,18 @@ def test_the_load_that_is_worth_it_ends_where_a_core_adds_less_than_half() -> No
     found = told("load", SPEAKS["load"]())
     assert found.level == "notice"
     assert "only 50 % of the cores of a node" in found.seen
-    assert "uses 2 of 4: one more core adds the speed of 0.0" in found.seen
+    assert "one more core adds the speed of 0.0" in found.seen
+
+
+def test_the_speed_of_the_other_cores_stands_beside_the_advice_to_leave_them() -> None:
+    found = told("load", loaded(8.0, 6.0, 4.0, 2.9, cores=8))
+    assert "only 12 % of the cores of a node well: 8 cores give it 2.76 times the speed of 1 core." in found.seen
+    assert "use them all: a run is then 2.76 times as fast." in found.remedy
 
 
 def test_of_many_nodes_the_ranks_on_each_are_what_is_loaded() -> None:
     found = told("load", evaluation(of_four_hosts()[:12], hosts()))
-    assert "uses 2 of 8" in found.seen
+    assert "only 25 % of the cores of a node well: 8 cores give" in found.seen
     assert "on 1 node" in found.evidence[0]
 
 
@@ -623,7 +629,7 @@ def mini(seconds: float, kernel: str = "flow", **parameters: Any) -> Result:
 def test_the_same_is_told_of_mini_applications() -> None:
     load = evaluation([mini(8.0, threads=1), mini(4.2, threads=2), mini(4.0, threads=4)], machine(cores=4))
     assert "application.turbulence" in told("load", load).seen
-    assert "uses 2 of 4" in told("load", load).seen
+    assert "only 50 % of the cores of a node well: 4 cores give it" in told("load", load).seen
     bound = told("bound", evaluation([mini(1.0, threads=4), mini(1.4, ranks=4)]))
     assert "Communication takes a large part of the time of application.turbulence" in bound.seen
 

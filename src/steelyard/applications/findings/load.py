@@ -30,6 +30,12 @@ class Line:
         return max(p.count for p in self.scaling.points if not p.crowded)
 
     @property
+    def gain(self) -> float:
+        """Returns the speed of the most cores, as a multiple of the speed of those that are worth using."""
+        speeds = {p.count: p.speedup.value for p in self.scaling.points if not p.crowded}
+        return speeds[self.most] / speeds[self.stop.count]
+
+    @property
     def less(self) -> bool:
         """Returns whether it is certain that not all cores are worth using."""
         return self.stop.beyond is not None and self.stop.beyond.call == "not worth"
@@ -58,8 +64,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             f"{_limited_claim(less, lines)}{caution}",
             evidence,
             _cause(less),
-            "Use only this number of cores per node. Spread the program over more nodes, or leave the other cores to programs "
-            "of another kind: a second program of this kind shares the same limit.",
+            _advice(less),
             effect=less[0].cores / less[0].stop.count,
             reach="program",
         )
@@ -132,9 +137,19 @@ def _limited_claim(less: list[Line], lines: list[Line]) -> str:
     limited = {line.first.benchmark for line in less}
     verb = "use" if len(limited) > 1 else "uses"
     many = f"{_program(worst)} uses" if len(programs) == 1 else f"{len(limited)} of {len(programs)} programs {verb}"
+    it = "it" if len(less) == 1 and len(programs) == 1 else _label(worst)
     return (
-        f"{many} only {span} of the cores of a node well. {_label(worst)} uses {worst.stop.count} of {worst.cores}: one more "
-        f"core adds the speed of {_adds(worst)} cores."
+        f"{many} only {span} of the cores of a node well: {worst.most} cores give {it} {worst.gain:.2f} times the speed of "
+        f"{plural(worst.stop.count, 'core')}. From there, one more core adds the speed of {_adds(worst)} cores."
+    )
+
+
+def _advice(less: list[Line]) -> str:
+    gains = sorted(f"{line.gain:.2f}" for line in less)
+    span = " to ".join(dict.fromkeys((gains[0], gains[-1])))
+    return (
+        "Give the other cores to programs of another kind: a second program of this kind shares the same limit. If nothing else "
+        f"runs on the node, use them all: a run is then {span} times as fast. With more nodes, spread the program over them."
     )
 
 

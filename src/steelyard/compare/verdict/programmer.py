@@ -7,7 +7,7 @@ from steelyard.compare.verdict.changes import suggest
 from steelyard.compare.verdict.quantities import Reading, find_curve
 from steelyard.compare.verdict.subject import FINDING, FINE, RANDOM, Sentence, Subject, count_in_words
 from steelyard.statistics.results.main_figures import number
-from steelyard.units import binary_size, percent, quantity, significant
+from steelyard.units import binary_size, quantity, significant
 from steelyard.words import plural
 
 ENOUGH = 0.95  # of the bandwidth of all threads: further threads only share it
@@ -45,13 +45,7 @@ def choose_threads(subject: Subject) -> Iterator[Sentence]:
 def choose_cores(subject: Subject) -> Iterator[Sentence]:
     """States how many cores of a node programs use well, by the finding "load"."""
     load = next((finding for finding in subject.findings if finding.rule == "load"), None)
-    if load and load.effect:
-        yield Sentence(
-            text=f"Some programs use only {percent(1 / load.effect)} of the cores of a node well: leave the others to programs "
-            "of another kind.",
-            evidence=(FINDING + load.rule,),
-        )
-    elif load and load.level == "good":
+    if load:
         yield Sentence(text=load.seen, evidence=(FINDING + load.rule,))
 
 
