@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from builders import evaluation, gather, machine, message, triad
+from builders import evaluation, gather, machine, message, result, triad
 from steelyard import published
 from steelyard.benchmarks import texts
 from steelyard.benchmarks.memory.apexmap import CORNERS
@@ -233,12 +233,57 @@ def test_a_latency_between_nodes_never_stands_beside_shared_memory() -> None:
     across = [message(5e-5, 0, **pair), message(1e-3, 100_000, **pair)]
     found = {x.printed: x for x in lines(across, "Mont-Blanc system") if x.benchmark == "pingpong" and x.ours}
     assert set(found) == {"156 us", "88 us", "80 MB/s", "100 MB/s"}
-    assert {x.remark for x in found.values()} == {"over the transport that the MPI chose"}
+    assert {name: x.remark for name, x in found.items()} == {
+        **dict.fromkeys(("156 us", "80 MB/s"), "over the transport that the MPI chose"),
+        **dict.fromkeys(
+            ("88 us", "100 MB/s"), "over the driver that this run used, over the transport that the MPI chose"
+        ),
+    }
     variant = message(4e-5, 0, variant="Open-MX", **pair)
     with_variant = {x.printed: x.ours.value for x in lines([*across, variant], "Mont-Blanc system") if x.ours}
     assert (with_variant["65 us"], with_variant["88 us"]) == (4e-5, 5e-5)
     named = lines([*across, message(9e-5, 0, transport="tcp", **pair)], "x86-64 server")
     assert {x.printed: x.ours.value for x in named if x.ours}["46.5 us"] == 5e-5
+
+
+@pytest.mark.parametrize("name", ["vendor driver, patched", "vendor driver + patched kernel", "Patched vendor driver"])
+def test_a_published_driver_stands_beside_the_variant_of_that_name(name: str) -> None:
+    pair = {"hosts": ("a", "b"), "placement": "other node"}
+    usual, vendor, patched = (
+        [message(seconds, 0, **v, **pair), message(10 * seconds, 100_000, **v, **pair)]
+        for seconds, v in ((2e-4, {}), (9e-5, {"variant": "vendor driver"}), (1e-4, {"variant": name}))
+    )
+    found = {x.printed: x for x in lines([*usual, *vendor, *patched], "Mont-Blanc system") if x.ours}
+    assert found["88 us"].ours == vendor[0].metrics["latency"]
+    assert found["100 MB/s"].ours == patched[1].metrics["bandwidth"]
+    assert found["156 us"].ours == usual[0].metrics["latency"]
+
+
+def test_peaks_of_both_precisions_stand_beside_measured_ones() -> None:
+    def peak(precision: str, flops: float) -> Result:
+        metrics = {"flops": Value(flops, "flop/s", None, None, "higher")}
+        parameters = {"precision": precision, "threads": 4, "operation": "fma"}
+        return result("core.peak", "peak", parameters, 1e-3, {"flops": 1.0}, metrics=metrics)
+
+    found = lines([peak("single", 27.3e9), peak("double", 6.78e9)], "Mont-Blanc node")
+    assert {x.printed: x.ours.value for x in found if x.ours} == {"27.2 Gflop/s": 27.3e9, "6.8 Gflop/s": 6.78e9}
+    assert {x.remark for x in found if x.ours} == {"this run measured it, and the other figure is of a data sheet"}
+    assert not any("precision" in x.reason for x in found)
+
+
+def test_a_whole_cluster_stands_beside_both_cores_of_the_core_2_duo() -> None:
+    def task(ranks: int) -> Result:
+        metrics = {"flops": Value(150e6 * ranks, "flop/s", None, None, "higher")}
+        hosts = tuple(f"node{n}" for n in range(ranks))
+        one = message(1e-3, benchmark="cluster.flops", kernel="task", ranks=ranks, hosts=hosts)
+        return replace(one, metrics=metrics)
+
+    found = {x.printed: x for x in lines([task(n) for n in (1, 2, 8)], "Core 2 Duo E4600")}
+    assert {name: x.ours and x.ours.value for name, x in found.items()} == {
+        "578 Mflop/s": 150e6,
+        "1118 Mflop/s": 1200e6,
+    }
+    assert found["1118 Mflop/s"].remark == "all ranks of this run beside the whole processor"
 
 
 def test_the_best_of_ten_stands_beside_the_best_of_ten() -> None:

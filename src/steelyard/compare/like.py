@@ -1,5 +1,6 @@
 """Finds the case of a run that corresponds to a case of a published system: like is compared with like, or not at all."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -38,6 +39,7 @@ LARGEST = (*SIZES, "ranks")  # sizes that a publication does not name: the large
 SHARED_LEVEL = 3  # caches from this level on belong to a socket, the others to a core
 BEST_OF_10 = "best_of_10"  # the metric that follows STREAM's rule
 POWER = ("power", "energy")  # a modelled power is not compared with a measured one
+_WORDS = re.compile(r"[\w-]+")
 CHOSEN = "over the transport that the MPI chose"
 
 
@@ -135,6 +137,12 @@ def _has_transport(case: SideCase, wanted: Scalar, machine: Machine | None) -> b
     return given == wanted or (wanted == "tcp" and given == "default" and case.hosts > 1)
 
 
+def _has_variant(case: SideCase, wanted: Scalar, machine: Machine | None) -> bool:
+    """Returns whether the names have the same words: 'vendor driver, patched' is 'vendor driver + patched kernel'."""
+    given = case.parameters.get("variant", UNCHANGED)
+    return given == wanted or set(_WORDS.findall(str(given).lower())) - {"kernel"} == set(str(wanted).lower().split())
+
+
 def _has_threads(case: SideCase, wanted: Scalar, machine: Machine | None) -> bool:
     if wanted == ALL:
         return machine is not None and case.parameters.get("threads") == len(machine.cpus)
@@ -158,6 +166,7 @@ _TESTS: dict[str, Callable[[SideCase, Scalar, Machine | None], bool]] = {
     RACK_UNITS: lambda *_: True,
     COMPILER: lambda case, wanted, _: str(case.parameters.get("toolchain", "")).partition("-")[0] == wanted,
     "transport": _has_transport,
+    "variant": _has_variant,
     "threads": _has_threads,
     "memory_policy": _has_policy,
     "device": _has_device,

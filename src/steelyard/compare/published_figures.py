@@ -9,6 +9,7 @@ from steelyard.compare.side import SideRun, reduce_run
 from steelyard.model import Evaluation, Level, Value
 from steelyard.published.our_case import BETWEEN, HOSTS, MACHINE
 from steelyard.published.system import Figure, System
+from steelyard.words import joined
 
 PROGRAMS = "application."  # benchmarks of this group need --app, unless they are Steelyard's own
 # Descriptions of programs that an installation does not contain.
@@ -21,7 +22,7 @@ class Line:
     """A published number, as it was `printed`, and ours with its verdict. `ratio` is ours / published, or None without ours.
 
     `published` is the value in the SI `unit` that ours is compared with. `remark` is a condition in which both differ.
-    `reason` says why Steelyard has no such figure, "" if it has one.
+    `reason` says why Steelyard has no such figure, "" if it has one. `of_sheet`: ours is of the machine's data sheet, too.
     """
 
     benchmark: str
@@ -35,6 +36,7 @@ class Line:
     level: Level
     remark: str = ""
     reason: str = ""
+    of_sheet: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,11 +77,7 @@ def _notes(system: System, lines: Sequence[Line]) -> Iterable[str]:
     for line in lines:
         if line.remark:
             yield f"{line.benchmark}: {line.remark}."
-    if any(
-        line.ours and case.benchmark == MACHINE
-        for f, line in zip(system.figures, lines, strict=True)
-        for case in f.cases
-    ):
+    if any(line.of_sheet for line in lines):
         yield "A figure of a data sheet was not measured on either system."
     if without := [line.reason for line in lines if line.reason]:
         yield f"{len(without)} of {len(lines)} published figures have no counterpart. Why: steelyard systems '{system.name}'"
@@ -97,7 +95,7 @@ def _missing(figures: Sequence[Figure], lines: Sequence[Line]) -> Iterable[str]:
     if any(BETWEEN in c.parameters or c.parameters.get(HOSTS, 1) != 1 for c in cases):
         options.append("--hosts node1,node2")
     if options:
-        names = " and ".join([*own, *programs])
+        names = joined([*own, *programs])
         yield f"The results of {names} are missing in this run. To measure them: steelyard run {' '.join(options)}"
 
 
@@ -117,6 +115,7 @@ def _line(run: SideRun, figure: Figure) -> Line:
         level=_level(like),
         remark=like.remark if like else "",
         reason=figure.reason,
+        of_sheet=like is not None and like.case.benchmark == MACHINE,
     )
 
 

@@ -23,6 +23,7 @@ UNIT = "unit"  # of a data sheet: NODE, SOCKET or CORE
 CONDITIONS = (HOSTS, BETWEEN, COMPILER, UNIT)
 RACK_UNITS = "rack_units"  # what the system takes up: no condition of the figure
 NODE, SOCKET, CORE = "node", "socket", "core"
+SINGLE, DOUBLE = "single", "double"  # values of the parameter `precision`
 ALL = "all"  # threads: as many as the machine has processors
 
 
@@ -91,10 +92,16 @@ def _apexmap(given: Given) -> Answer:
     return _one("memory.apexmap", "gather", "cost", parameters)
 
 
+CORES_OF_DUO = 2
+
+
 def _flops(given: Given) -> Answer:
     # The program communicates. A core of the Core 2 Duo is a rank; a node of the cluster has one core, and all of it counts.
     where: Given = {HOSTS: 1, "ranks": given["cores"]} if "cores" in given else {HOSTS: given["nodes"]}
-    return _one("cluster.flops", "task", "flops", where)
+    cases = _one("cluster.flops", "task", "flops", where)
+    if given.get("cores") == CORES_OF_DUO:
+        cases += _one("cluster.flops", "task", "flops", {}, note="all ranks of this run beside the whole processor")
+    return cases
 
 
 def _spread(given: Given) -> Answer:
@@ -115,6 +122,9 @@ def _nettest(given: Given) -> Answer:
 VARIANTS: dict[Scalar, str] = {"open-mx": "Open-MX"}  # protocols that a run has as variants of this name
 
 
+KERNEL = "kernel"  # the driver of the kernel; also the parameter that says how a kernel was changed
+
+
 def _pingpong(metric: str) -> Callable[[Given], Answer]:
     def find(given: Given) -> Answer:
         # IMB, which printed the numbers, uses its buffers again. A latency is that of an empty message.
@@ -122,12 +132,19 @@ def _pingpong(metric: str) -> Callable[[Given], Answer]:
         parameters: Given = {"placement": "other node", BETWEEN: "hosts", "buffers": "reused", **wire}
         if metric == "latency":
             parameters = {**parameters, "message_bytes": 0}
-        return _one("network.pingpong", "pingpong", metric, parameters)
+        if given.get("driver", KERNEL) == KERNEL:
+            return _one("network.pingpong", "pingpong", metric, parameters)
+        # A run that has no variant for it may have been started with this driver.
+        named = {**parameters, "variant": f"{given['driver']} driver {given.get(KERNEL, '')}".strip()}
+        unnamed = _one("network.pingpong", "pingpong", metric, parameters, note="over the driver that this run used")
+        return *_one("network.pingpong", "pingpong", metric, named), *unnamed
 
     return find
 
 
-def _peak(metric: str) -> Callable[[Given], Answer]:
+def _peak(metric: str, precision: str = "") -> Callable[[Given], Answer]:
+    """Returns the rule for a figure of a data sheet; `precision`: a speed, which a run also measures."""
+
     def find(given: Given) -> Answer:
         unit, nodes = given.get("unit"), given.get("nodes", 1)
         if unit == "gpu":
@@ -136,7 +153,16 @@ def _peak(metric: str) -> Callable[[Given], Answer]:
             return "The number adds GPUs to processors. Steelyard knows the peak of processors only."
         of = SOCKET if given.get("socket") == 1 else NODE
         note = f"one of {nodes} nodes" if nodes != 1 else ""
-        return _one(MACHINE, DATA_SHEET, metric, {UNIT: of}, 1 / float(nodes), note)
+        sheet = _one(MACHINE, DATA_SHEET, metric, {UNIT: of}, 1 / float(nodes), note)
+        where: Given = {"precision": precision, "threads": ALL}
+        text = ", ".join(filter(None, (note, "this run measured it, and the other figure is of a data sheet")))
+        measured = _one("core.peak", "peak", metric, where, 1 / float(nodes), text) if of == NODE and precision else ()
+        # The data sheets of machines, which system files have too, are for double precision.
+        return (
+            measured or "Steelyard measures this speed for whole nodes only."
+            if precision == SINGLE
+            else (*sheet, *measured)
+        )
 
     return find
 
@@ -167,7 +193,6 @@ def _program(name: str, metric: str) -> Callable[[Given], Answer]:
     return lambda given: _one(f"application.{name}", name, metric, {n: given[n] for n in ("ranks", RACK_UNITS)})
 
 
-_PRECISION = "The number is for single precision. Steelyard's peaks and benchmarks use double precision."
 _OTHER_SYSTEM = (
     "A ratio to another system, of which the source prints no absolute number. Compare two runs with each other."
 )
@@ -195,9 +220,9 @@ _RULES: Mapping[tuple[str, str], str | Callable[[Given], Answer]] = {
     ("pingpong", "bandwidth"): _pingpong("bandwidth"),
     ("pingpong", "bandwidth_gain"): "A ratio. The source draws the bandwidths below 64 kB and does not print them.",
     ("pingpong", ""): "A ratio of two rows that are in the data.",
-    ("peak", "flops"): _peak("flops"),
-    ("peak", "flops_dp"): _peak("flops"),
-    ("peak", "flops_sp"): _PRECISION,
+    ("peak", "flops"): _peak("flops", DOUBLE),
+    ("peak", "flops_dp"): _peak("flops", DOUBLE),
+    ("peak", "flops_sp"): _peak("flops", SINGLE),
     ("peak", "memory_bandwidth"): _peak("memory_bandwidth"),
     ("peak", "network_bandwidth"): _peak("network_bandwidth"),
     ("peak", "socket_link_bandwidth"): "Steelyard cannot read the bandwidth of the link between sockets.",

@@ -71,12 +71,12 @@ def _position(case: OurCase, x: str, over_words: bool) -> float | str:
 def _find(
     benchmark: str, kernel: str, metric: str, where: Mapping[str, Scalar | None]
 ) -> list[tuple[System, Figure, OurCase]]:
-    """Returns the figures with this case; of data sheets only those of a node."""
+    """Returns the figures with this case, the first of its benchmark; of data sheets only those of a node."""
     return [
         (system, figure, case)
         for system in list_shipped()
         for figure in system.figures
-        for case in figure.cases
+        for case in [c for c in figure.cases if c.benchmark == benchmark][:1]
         if (case.benchmark, case.kernel, case.metric) == (benchmark, kernel, metric)
         and case.parameters.get(UNIT, NODE) == NODE
         and all(case.parameters.get(name) == value for name, value in where.items())

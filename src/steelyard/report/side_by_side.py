@@ -206,7 +206,8 @@ def published(published_run: Beside, width: int) -> list[Text]:
     missing = len(published_run.lines) - len(both)
     count = f"This run has {len(both)} of the {len(published_run.lines)} published figures of that system."
     top += [Text(), Text(count)]
-    end = [line for note in published_run.notes for line in _dim(brief(note, width, 2))][:8]
+    notes = dict.fromkeys((*published_run.notes[:4], *published_run.notes[-2:]))  # the last ones have commands
+    end = [line for note in notes for line in _dim(brief(note, width, 3))]
     end += [Text(), *_dim(["For all figures: the same command with --all"])] if missing else []
     room = MOST_LINES - len(top) - len(end) - 3
     left = width - 2 * SIDE - RATIO

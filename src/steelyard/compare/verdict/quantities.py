@@ -145,8 +145,10 @@ def _on_one_node(case: SideCase) -> bool:
 
 
 _BOTH_WAYS: Mapping[str, Scalar] = {"direction": "two-way"}
+_ONE_WAY: Mapping[str, Scalar] = {"direction": "one-way"}
 _CHAOS: Mapping[str, Scalar] = {"topology": "chaos", "direction": "two-way"}
 _WORST: Mapping[str, Scalar] = {"L": 1, "alpha": 1.0, "accumulators": 1}
+_DOUBLE: Mapping[str, Scalar] = {"precision": "double"}
 _NODE: Mapping[str, Scalar] = {"unit": "node"}
 
 
@@ -175,7 +177,7 @@ QUANTITIES = (
         Pick(benchmark="application.hpl", metric="power"),)),
     Quantity(name="peak", title="Arithmetic peak", picks=(
         Pick(benchmark=MACHINE, metric="flops", where=_NODE),
-        Pick(benchmark="core.peak", metric="flops", most=("threads",)))),
+        Pick(benchmark="core.peak", metric="flops", where=_DOUBLE, most=("threads",)))),
     Quantity(name="peak_bandwidth", title="Peak bandwidth of the memory", picks=(
         Pick(benchmark=MACHINE, metric="memory_bandwidth", where=_NODE),)),
     Quantity(name="latency", title="Latency of memory", picks=(
@@ -183,7 +185,8 @@ QUANTITIES = (
     Quantity(name="random", title="Random access (G)", picks=(
         Pick(benchmark="memory.apexmap", metric="cost", where={**_WORST, "threads": 1}, most=SIZES),)),
     Quantity(name="message", title="Short message between nodes", picks=(
-        Pick(benchmark="network.pingpong", metric="latency", least=("ranks", "message_bytes"), fits=is_between_nodes),)),
+        Pick(benchmark="network.pingpong", metric="latency", least=("ranks", "message_bytes"), fits=is_between_nodes),
+        Pick(benchmark="network.transfer", metric="latency", where=_ONE_WAY, least=("message_bytes",), fits=is_between_nodes))),
     Quantity(name="inner_message", title="Short message within a node", picks=(
         Pick(benchmark="network.pingpong", metric="latency", least=("ranks", "message_bytes"), fits=_on_one_node),)),
     Quantity(name="link", title="Link bandwidth", picks=(
