@@ -711,7 +711,7 @@ def test_all_classes_that_are_too_small_are_told_once_the_shortest_first() -> No
     made = evaluation([npb(0.01, "ft", letter="W"), npb(0.002, "is", letter="S"), npb(1.0), npb(0.2, "ep", letter="S")])
     found = told("class_too_small", made)
     assert found.seen.startswith(
-        "3 of 4 results of 3 programs of the NAS Parallel Benchmarks come from runs of 2.00 ms to 200 ms."
+        "3 of 4 results of 3 programs of the NAS Parallel Benchmarks come from runs of 2.00 to 200 ms."
     )
     assert found.evidence[0] == "application.npb_is (class S, 1 thread): 2.00 ms."
 

@@ -22,7 +22,7 @@ from steelyard.compare import published_figures
 from steelyard.compare.runs import compare
 from steelyard.model import Evaluation, Finding, Tool
 from steelyard.published.system_library import system_names
-from steelyard.report import lines, scaling_rows, screen, side_by_side, summary
+from steelyard.report import lines, scaling_rows, screen, side_by_side, summary, values
 from steelyard.statistics.results.sweeps import sweeps
 from steelyard.statistics.validity import trust
 
@@ -285,6 +285,18 @@ def test_a_shortened_advice_has_a_whole_command_or_none(title: str, ends: list[s
     kept = " ".join(lines.shorten_advice(f"{title}Use more time{''.join(ends)}. Then measure again: {command}", width))
     assert kept.endswith(command) or "steelyard" not in kept
     assert not kept.endswith(("again.", "again:"))
+
+
+@pytest.mark.parametrize("several", [True, False])
+def test_a_range_on_the_screen_is_never_cut(several: bool) -> None:
+    shown = values.Shown(
+        value="754 Gflop/s", interval="", limit="", limit_source="", share=0.6, level="CLEAN", mark="CLEAN", evidence=(),
+        typical="700 Gflop/s" if several else "", best="800 Gflop/s" if several else "",
+        now=values.span((537e9, 1.06e12), "flop/s") if several else "", launches="2 launches: 400 ns and 2.60 µs",
+    )  # fmt: skip
+    one = summary.summarised(report_fixture.evaluation()).figures[0]
+    figure = replace(one, title="Peak of arithmetic", shown=shown)
+    assert shown.range in text(screen.main_figures([figure], 80))
 
 
 # --------------------------------------------------------------------------- comparisons

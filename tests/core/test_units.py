@@ -4,6 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from steelyard import units
 from steelyard.model import Scalar
 from steelyard.units import binary_size, duration, parse_duration, parse_size, percent, quantity, significant
 from steelyard.words import in_words
@@ -101,3 +102,21 @@ def test_durations_are_said_as_people_say_them(seconds: float, text: str) -> Non
 )
 def test_a_parameter_is_said_in_words(name: str, value: Scalar | None, text: str) -> None:
     assert in_words(name, value) == text
+
+
+@given(st.floats(1e-9, 1e15), st.floats(1.0, 1e4), st.sampled_from(["flop/s", "J", "s", "B/s", "1/s"]))
+def test_each_end_of_a_range_is_read_with_its_own_prefix(low: float, factor: float, unit: str) -> None:
+    first, last = units.span(low, low * factor, unit).split(" – ")
+    name = last.partition(" ")[2]
+    ends = [text if " " in text else f"{text} {name}" for text in (first, last)]
+    scales = {"": 1.0} | {prefix: scale for scale, prefix in units._PREFIXES}
+    bare = unit.removeprefix("1")
+    read = [float(number) * scales[rest.removesuffix(bare)] for number, rest in (end.split(" ", 1) for end in ends)]
+    assert read == pytest.approx([low, low * factor], rel=0.006)
+
+
+def test_a_range_over_a_prefix_has_one_unit() -> None:
+    assert units.span(537e9, 1.06e12, "flop/s") == "0.537 – 1.06 Tflop/s"
+    assert units.span(28.11e9, 28.12e9, "B/s") == "28.11 – 28.12 GB/s"
+    assert units.span(3.0, 1e9, "B/s") == "3.00 B/s – 1.00 GB/s"
+    assert units.span(0.0, 5e3, "W", " to ") == "0 to 5.00 kW"

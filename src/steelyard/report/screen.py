@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -13,7 +14,7 @@ from steelyard.machine.mpi_settings import NONE
 from steelyard.model import Evaluation, Finding, Level
 from steelyard.plan.refusal import left_out
 from steelyard.report import condition, screen_tables, values
-from steelyard.report.lines import brief, cut, fold, listed, one_line, pad, shorten_advice
+from steelyard.report.lines import COLUMNS, brief, cut, fold, listed, one_line, pad, shorten_advice
 from steelyard.report.summary import Figure, RunEnergy, Summary, summarised
 from steelyard.report.verdict_marks import COLOURS, LAMPS, LEGEND, SIGNS
 from steelyard.statistics.validity.trust import is_marked
@@ -24,7 +25,7 @@ MOST_LINES = 50
 LENGTHS = ((findings.MOST, True), (4, True), (3, True), (3, False))  # findings, and whether with their advice
 BESIDE_TABLES = ((findings.MOST, True), (3, True))
 MAIN = "Main figures"
-VALUE, INTERVAL, LIMIT = 13, 23, 10  # columns
+VALUE, INTERVAL, LIMIT, TITLE = 13, 23, 10, 20  # columns, and the least room for a title
 BEST, TYPICAL, LATER, SEEN = "at its best", "typical", "at another hour", "(best seen)"  # headings
 TOGETHER = 5  # reasons that are reported beside the verdict
 
@@ -168,11 +169,12 @@ def _columns(figures: Sequence[Figure]) -> dict[str, int]:
     """Returns the columns with their widths: one value if all three are one, as on a dedicated machine."""
     several = any(figure.shown.several for figure in figures)
     first = {BEST: 15, TYPICAL: 13} if several else {"value": VALUE}
-    return (
-        first
-        | {values.range_heading(f.shown for f in figures): INTERVAL - 2 * several}
-        | ({"of limit": LIMIT - several} if _limited(figures) else {})
-    )
+    last = {"of limit": LIMIT - several} if _limited(figures) else {}
+    # A range that is cut has no unit.
+    longest = 2 + max((cell_len(figure.shown.range) for figure in figures), default=0)
+    room = COLUMNS - TITLE - sum((*first.values(), *last.values()))
+    size = max(INTERVAL - 2 * several, min(longest, room))
+    return first | {values.range_heading(f.shown for f in figures): size} | last
 
 
 def _until(columns: Mapping[str, int], name: str) -> int:

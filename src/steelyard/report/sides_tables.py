@@ -7,6 +7,7 @@ from rich.text import Text
 
 from steelyard.compare.compared_sides import CaseRow, Cell, SidesComparison
 from steelyard.model.plain import to_json
+from steelyard.report import values
 from steelyard.report.changes import write_smallest
 from steelyard.report.comparison import STYLE
 from steelyard.report.lines import console, cut, pad
@@ -108,4 +109,4 @@ def _interval(cell: Cell) -> str:
     if value is None or value.statistic:
         return value.statistic if value else ""
     low, high = value.later or (value.low, value.high)
-    return "" if low is None or high is None else f"{quantity(low, value.unit)} – {quantity(high, value.unit)}"
+    return values.span(None if low is None or high is None else (low, high), value.unit)

@@ -177,16 +177,10 @@ def _interval(value: Value) -> Span | None:
 
 
 def span(ends: Span | None, unit: str) -> str:
-    """Returns '28.1 – 28.4 GB/s' with enough digits to distinguish the ends, or '' without an interval."""
+    """Returns `units.span` as it is read in a sentence, or '' without an interval."""
     if ends is None:
         return ""
-    low, high = "", ""
-    for digits in (3, 4, 5):
-        low, high = (quantity(end, unit, digits) for end in ends)
-        if low != high:
-            break
-    number, _, low_unit = low.partition(" ")
-    return f"{number} – {high}" if low_unit == high.partition(" ")[2] else f"{low} – {high}"
+    return f"{units.span(*ends, unit)}{'s' if unit == 'cycle' else ''}"
 
 
 def _within(ends: Span | None, value: Value, limit: Limit | None) -> Span | None:

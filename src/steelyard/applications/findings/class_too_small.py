@@ -4,7 +4,7 @@ from steelyard.applications.benchmarks.application.npb import results as npb
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.results import applications
 from steelyard.statistics.results.applications import LEAST_SECONDS
-from steelyard.units import quantity
+from steelyard.units import quantity, span
 
 NAMED = 8
 
@@ -18,7 +18,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     short.sort(key=lambda pair: pair[0])
     programs = len({r.benchmark for _, r in short})
     least, longest = short[0][0], short[-1][0]
-    span = quantity(least, "s") if len(short) == 1 else f"{quantity(least, 's')} to {quantity(longest, 's')}"
+    times_text = quantity(least, "s") if len(short) == 1 else span(least, longest, "s", " to ")
     several = (
         f"{len(short)} of {len(times)} results of {programs} programs" if programs > 1 else _count_of_one(short, times)
     )
@@ -26,7 +26,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "class_too_small",
             "notice",
-            f"{several} of the NAS Parallel Benchmarks come from runs of {span}. Such times are too short for a reliable "
+            f"{several} of the NAS Parallel Benchmarks come from runs of {times_text}. Such times are too short for a reliable "
             "speed, so no other finding uses them.",
             tuple(f"{_label(r)}: {quantity(s, 's')}." for s, r in short[:NAMED]) + _more(len(short)),
             f"Below {quantity(LEAST_SECONDS, 's', 2)} the start and the end of the threads, empty caches or a single "

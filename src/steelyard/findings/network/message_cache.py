@@ -7,7 +7,7 @@ from steelyard.model.roles import Messages
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.benchmark_roles import playing
 from steelyard.statistics.results.reuse import Reuse, artefacts
-from steelyard.units import binary_size, quantity, significant
+from steelyard.units import binary_size, quantity, significant, span
 
 NAMED = 8  # curves that are listed
 CAUSE = (
@@ -59,7 +59,7 @@ def _label(curve: Reuse) -> str:
 
 def _lines(curve: Reuse) -> Iterator[str]:
     a, name = curve.artefact, _label(curve)
-    interval = f" ({quantity(a.low, 'B/s')} to {quantity(a.high, 'B/s')})" if a.low is not None else ""
+    interval = f" ({span(a.low, a.high, 'B/s', ' to ')})" if a.low is not None and a.high is not None else ""
     yield (
         f"{name}: {len(a.sizes)} of {curve.compared} sizes; largest difference at {binary_size(int(a.size))}: "
         f"{quantity(a.apparent, 'B/s')} with reused buffers, {quantity(a.bandwidth, 'B/s')}{interval} with fresh buffers."
