@@ -278,6 +278,20 @@ def test_a_quiet_run_says_how_many_results_are_unsettled_all_the_same() -> None:
     assert some.effect == 2.0, "of one result that can be relied on it would make two"
 
 
+def test_sentences_on_a_whole_run_count_the_same_results() -> None:
+    short = triad(1e10, threads=4)
+    short = replace(short, metrics={name: replace(v, low=None, high=None) for name, v in short.metrics.items()})
+    failed = triad(1e10, threads=8, error="killed", level="INVALID")
+    seen = evaluation([triad(1e10), triad(1e10, threads=2), short, failed])
+    (quiet,), (narrow,) = (found(rule, seen) for rule in ("disturbed", "intervals"))
+    assert quiet.seen == "None of the 3 results that were measured was disturbed."
+    assert narrow.seen == "2 of 2 results (100 %) have a 95 % interval within ± 2.8 %. 1 more result has no interval."
+    (only,) = found("disturbed", evaluation([triad(1e10), failed]))
+    assert only.seen == "The only result that was measured was not disturbed."
+    (only,) = found("disturbed", evaluation([triad(1e10)]))
+    assert only.seen == "The only result was not disturbed."
+
+
 @pytest.mark.parametrize(
     ("rule", "seen"),
     [

@@ -23,7 +23,7 @@ from steelyard.report.lines import shorten_advice
 OPPOSED = (
     ("issued additions at their full rate", r"shared core \(\d|issued fewer additions per cycle than they can"),
     (
-        "None of the .* results was disturbed|only one result, and it was not disturbed",
+        "None of the .* was disturbed|The only result .*was not disturbed",
         r"were disturbed: |issued fewer additions per cycle than they can",
     ),
     ("clock was the same before and after", r"clock changed during the run|core clock \(\d"),

@@ -19,7 +19,7 @@ NAMED = 5  # kinds, launches and cases in the list; the report marks all of them
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all disturbed results; a good one if there are none; nothing without results."""
-    measured = [r for r in evaluation.results if r.verdict.level != "INVALID"]
+    measured = cases.measured(evaluation.results)
     disturbed = [r for r in measured if r.verdict.level == "DISTURBED"]
     # The condition of the machine is stated once for the whole run, with the disturbances that it explains.
     unexplained = [r for r in disturbed if disturbances.name(r) not in evaluation.condition.causes]
@@ -36,7 +36,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "disturbed",
             "serious" if share > TOO_MANY else "notice",
-            f"{len(disturbed)} of {len(measured)} results ({percent(share)}) were disturbed: {causes}.",
+            f"{len(disturbed)} of {cases.count_measured(evaluation.results)} ({percent(share)}) were disturbed: {causes}.",
             (*_examples(disturbed), *_launches(evaluation), *_benchmarks(measured)),
             explain(evaluation.condition.proofs) or "The evidence of each kind states what was observed.",
             f"{_advice(kinds, evaluation.run.machine)} Then run again: steelyard run",
@@ -55,7 +55,6 @@ def _advice(kinds: Counter[str], machine: Machine) -> str:
 
 
 def _quiet(evaluation: Evaluation, measured: list[Result]) -> Finding:
-    count = len(measured)
     repeated = sum(1 for r in evaluation.run.records if r.attempt > 1)
     left_out = sum(1 for r in measured if len(rests_on(r)) < len({x.launch for x in r.records}))
     unsettled = sum(1 for r in measured if r.verdict.level == "UNSETTLED")
@@ -68,9 +67,9 @@ def _quiet(evaluation: Evaluation, measured: list[Result]) -> Finding:
     return Finding(
         "disturbed",
         "good",
-        f"None of the {count} results was disturbed."
-        if count > 1
-        else "There is only one result, and it was not disturbed.",
+        f"None of the {cases.count_measured(evaluation.results)} was disturbed."
+        if len(measured) > 1
+        else f"The only result{' that was measured' if len(evaluation.results) > 1 else ''} was not disturbed.",
         (
             *evidence,
             "Steelyard checked competing load, steal, throttling, page faults, interrupts, the true clock, and the pace "

@@ -7,6 +7,7 @@ from steelyard.model import Evaluation, Finding, Result, Value
 from steelyard.statistics.results import cases
 from steelyard.statistics.samples.launches import add_run_spread
 from steelyard.units import percent, quantity
+from steelyard.words import plural
 
 EVERY_VARIANT = True
 ENOUGH, FEW = 0.90, 0.50  # shares of the results that are within the width
@@ -18,7 +19,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     asked = _planned_widths(evaluation)
     half_widths = [
         (r, half, asked[r.benchmark])
-        for r in evaluation.results
+        for r in cases.measured(evaluation.results)
         if r.benchmark in asked and (half := _half_width(r)) is not None
     ]
     if not half_widths:
@@ -30,12 +31,14 @@ def find(evaluation: Evaluation) -> list[Finding]:
     widths = sorted({width for _, _, width in half_widths})
     wanted = " or ".join(f"± {quantity(w, '%', 2)}" for w in widths)
     claim = f"{reached} of {len(half_widths)} results ({percent(share)}) have a 95 % interval within {wanted}"
+    without = len(cases.measured(evaluation.results)) - len(half_widths)
+    rest = f" {plural(without, 'more result')} {'has' if without == 1 else 'have'} no interval." if without else ""
     if share >= ENOUGH:
         return [
             Finding(
                 "intervals",
                 "good",
-                f"{claim}.",
+                f"{claim}.{rest}",
                 _widest(half_widths),
                 "The samples agree with each other, and so do the launches.",
                 "",
@@ -46,10 +49,10 @@ def find(evaluation: Evaluation) -> list[Finding]:
         Finding(
             "intervals",
             "notice",
-            f"Only {claim}. The plan requires this width for all results."
+            f"Only {claim}. The plan requires this width for all results.{rest}"
             if reached
             else f"None of {len(half_widths)} results has a 95 % interval within {wanted}, which is the width that "
-            "the plan requires.",
+            f"the plan requires.{rest}",
             (*_widest(half_widths), f"Each case had up to {_launches(evaluation)} launches."),
             "The launches differ from each other, the machine was disturbed, or the time for a case was too short.",
             measure_again(evaluation, "UNSETTLED"),

@@ -37,6 +37,17 @@ def usable(results: Iterable[Result]) -> list[Result]:
     return [r for r in results if r.verdict.level != "INVALID" and cost(r) is not None]
 
 
+def measured(results: Iterable[Result]) -> list[Result]:
+    """Returns the results that have a figure (INVALID ones have none): all sentences on a whole run count these."""
+    return [r for r in results if r.verdict.level != "INVALID"]
+
+
+def count_measured(results: Sequence[Result]) -> str:
+    """Returns their number: '7 results', or '7 results that were measured' if others failed."""
+    count = len(measured(results))
+    return f"{count} results{' that were measured' if count < len(results) else ''}"
+
+
 def where(results: Iterable[Result], **wanted: Scalar) -> list[Result]:
     """Returns the results with these parameters; a missing parameter counts as its usual value."""
     return [r for r in results if all(value(r, name) == v for name, v in wanted.items())]
