@@ -145,11 +145,14 @@ def test_a_rate_of_imb_that_fits_no_megabyte_is_refused() -> None:
     assert "fits its time and size in none of the units" in found.problems[0]
 
 
-def test_what_imb_did_not_measure_is_no_value_and_no_problem() -> None:
+def test_what_imb_did_not_measure_is_no_value_and_is_named() -> None:
     rows = "8 1000 1.10 7.27\n16 time-out.; Time limit is over\n4194304 out-of-mem.; needed X=   1.1 GB\n"
     found = read(IMB.format("2021.3", "x", "") + PINGPONG + rows, imb)
     assert set(by_size(found)) == {8}
-    assert not found.problems
+    assert [problem.partition("line ")[2] for problem in found.problems] == [
+        "8: 16 B was stopped by IMB's time limit",
+        "9: 4 MiB was stopped by IMB's memory limit",
+    ]
 
 
 def test_defects_of_imb_refuse_their_row() -> None:

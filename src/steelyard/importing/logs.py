@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 
 import steelyard
+from steelyard.importing.doubts import find_doubts
 from steelyard.importing.text import Text
 from steelyard.importing.values import UNITS, make, seconds
 from steelyard.model import Better, Scalar
@@ -47,7 +48,8 @@ class Printed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log:
-    """The log of a program. `run` begins a run in it; a run in which `wrong` is found has no values.
+    """The log of a program. `run` begins a run in it; a run in which `wrong` is found has no values. `doubts`: see
+    `reading`.
 
     `host` and `started` are patterns of the name of the host, and of the date. `last`: all figures are as if they had it.
     `once`: a number that a run prints again counts once.
@@ -60,6 +62,7 @@ class Log:
     marks: list[str]
     run: str = "(?!)"
     wrong: str = "(?!)"
+    doubts: str = "(?!)"
     host: str = "(?!)"
     started: str = "(?!)"
     last: bool = False
@@ -102,6 +105,7 @@ def _convert(checked: SettingsFile) -> Log:
         for pattern in (
             log.run,
             log.wrong,
+            log.doubts,
             log.host,
             log.started,
             *{**log.parameters, **log.parameters_after}.values(),
@@ -132,6 +136,7 @@ def _read(log: Log, text: Text) -> Iterator[ForeignValue]:
         if sentence := run.find(log.wrong):
             text.problems.append(f"line {run.first}: the run is wrong: '{sentence}'")
             continue
+        note = " ".join(filter(None, (log.note, find_doubts(log.tool, run, log.doubts))))
         places = {
             name: (_places(pattern, run), patterns is log.parameters_after)
             for patterns in (log.parameters, log.parameters_after)
@@ -142,7 +147,7 @@ def _read(log: Log, text: Text) -> Iterator[ForeignValue]:
                 about = {name: _nearest(given, match.end(), after) for name, (given, after) in places.items()}
                 before = bisect_right(starts, place)
                 try:
-                    found.append((origins[before], _value(log, figure, match[1], about)))
+                    found.append((origins[before], _value(log, figure, match[1], about, note)))
                 except ValueError as error:
                     text.problems.append(f"line {place}: {error}")
     # Outputs of different commands, and of different files, are no repetitions of each other.
@@ -172,7 +177,7 @@ def _matches(log: Log, figure: Printed, run: Text, borders: Sequence[int]) -> It
     yield from placed
 
 
-def _value(log: Log, figure: Printed, word: str, about: dict[str, Scalar | None]) -> ForeignValue:
+def _value(log: Log, figure: Printed, word: str, about: dict[str, Scalar | None], note: str) -> ForeignValue:
     if figure.commas and re.fullmatch(r"\d{1,3}(,\d{3})*(\.\d+)?", word):
         word = word.replace(",", "")
     number = seconds(word) if figure.unit == CLOCK else word
@@ -186,7 +191,7 @@ def _value(log: Log, figure: Printed, word: str, about: dict[str, Scalar | None]
         figure.statistic,
         about,
         better=figure.better,
-        note=log.note,
+        note=note,
     )
 
 

@@ -6,10 +6,22 @@ from itertools import pairwise
 
 from steelyard.importing.text import Row, Text
 from steelyard.importing.values import FITTING, NUMBER, expect_near, find_unit, number
+from steelyard.units import binary_size
 
 # What begins a run of IMB: its heading, or the command of a launcher.
 IMB_RUN = r"\s*#\s+Intel ?\(R\) MPI Benchmark|(?!\s*#).*\b(?:mpirun|mpiexec|srun|aprun)\b.*\bIMB-[A-Z]"
 _SMALL = 0.2  # a number with two decimals, which is rounded by more than half the difference of MB and MiB
+
+
+UNREAD = r"\s*(?P<size>\d+)[\d\s]*(?P<why>out-of-|time-out|int-over)"  # rows of sizes that IMB did not measure
+_LIMITS = {"time-out": "time limit", "out-of-": "memory limit", "int-over": "greatest number"}
+
+
+def refuse_unmeasured(part: Text) -> None:
+    """Names the sizes that IMB did not measure."""
+    for row, line in part.match(UNREAD):
+        size = binary_size(int(row["size"])) if "#bytes" in part.whole else "a row"
+        part.problems.append(f"line {line}: {size} was stopped by IMB's {_LIMITS[row['why']]}")
 
 
 def find_megabyte(rows: Sequence[Row], version: int = 0) -> str:

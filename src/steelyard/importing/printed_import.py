@@ -9,6 +9,7 @@ from typing import Any
 
 from steelyard.errors import spelled
 from steelyard.importing.collecting import Collection
+from steelyard.importing.doubts import WARNS
 from steelyard.importing.findings.imported_outliers import find_outliers
 from steelyard.importing.grouping import Group
 from steelyard.importing.streams import Unread
@@ -86,6 +87,8 @@ def _lines(collection: Collection, runs: Planned, written: bool) -> Iterator[str
     if collection.unread or collection.partly:
         where = f"{runs[0][0]}/{UNREAD}" if runs and written else "the same command with --json"
         yield f"\nThe complete list of these files: {where}"
+    notes = (v.note for file in collection.files for v in file.reading.values if WARNS in v.note)
+    yield from (f"\n{note}" for note in [*dict.fromkeys(notes)][:MOST_RUNS])
     for finding in find_outlying_hosts(runs):
         yield f"\n{finding.seen}"
         yield from (f"  {sentence}" for sentence in finding.evidence)

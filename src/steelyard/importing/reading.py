@@ -8,7 +8,9 @@ A format is one file in a folder `formats/` of a wing, of an installed wing, or 
   read, and the values before it are kept,
 - optionally `HOST` and `STARTED`: patterns whose first group is the name of the host, and the date of the run. If month and day
   could be confused, `STARTED` has the groups year, month, day and time instead. If a file holds runs of several hosts or dates,
-  each value has `host` and `started` of its own.
+  each value has `host` and `started` of its own,
+- optionally `DOUBTS`: a pattern of lines in which the tool doubts its own results, and `OUTPUT`: what begins another output.
+  The values of an output with such lines have them as a note.
 
 The docstring of the file names the versions and the tool's address. For the log of an application, patterns alone are enough:
 a TOML file in the same folder, see `importing.logs`.
@@ -26,6 +28,7 @@ from types import ModuleType
 
 from steelyard import doors
 from steelyard.errors import UsageError
+from steelyard.importing.doubts import DOUBTS, add_doubts
 from steelyard.importing.logs import find_logs
 from steelyard.importing.margins import decode_mail, read_strings
 from steelyard.importing.text import Text
@@ -199,14 +202,19 @@ def _read_form(module: ModuleType, form: Text, *, once: bool) -> Reading:
     problems = tuple(f"{module.TOOL}: {problem}" for problem in text.problems)
     if not values:
         return Reading(problems=problems)
-    started = _date(text, getattr(module, "STARTED", r"(?!)"))
+    host, started = (_indented(getattr(module, name, r"(?!)")) for name in ("HOST", "STARTED"))
     return Reading(
         values=values,
         tools=(module.TOOL,),
         problems=problems,
-        host=text.find(getattr(module, "HOST", r"(?!)")),
-        started=started,
+        host=text.find(host),
+        started=_date(text, started),
     )
+
+
+def _indented(pattern: str) -> str:
+    """Returns the pattern for lines that a program such as Ansible has indented."""
+    return re.sub(r"(?<![\\[])\^", r"^[ \\t]*", pattern)
 
 
 def _date(text: Text, pattern: str) -> str:
@@ -237,7 +245,8 @@ def _values(module: ModuleType, text: Text, *, once: bool) -> Iterator[ForeignVa
     """Yields the plausible values; with `once`, equal values of a case count once."""
     quoted: set[tuple[tuple[object, ...], float]] = set()
     try:
-        for value in module.read(text):
+        doubts = getattr(module, "DOUBTS", DOUBTS.get(module.TOOL, "(?!)"))
+        for value in add_doubts(module.TOOL, module.read, text, doubts, getattr(module, "OUTPUT", "(?!)")):
             expect_plausible(value)
             if once:
                 found = (_key(value), value.value)

@@ -79,7 +79,12 @@ def _group(
     console.print(case_tables.drawn(table))
     if len(results) > len(chosen):
         console.print(Text(f"{len(results) - len(chosen)} more results are in the report.", style="dim"))
-    reasons = dict.fromkeys((values.level(r), sentence(reason)) for r in chosen for reason in values.evidence(r)[:1])
+    # The evidence for values of other tools is what the reader must know of them.
+    reasons = dict.fromkeys(
+        (values.level(r), sentence(reason))
+        for r in chosen
+        for reason in values.evidence(r)[: None if values.level(r) == "FOREIGN" else 1]
+    )
     for level, reason in list(reasons)[:MOST_REASONS]:
         console.print(Padding(_safe(f"{SIGNS[level]} {reason}", "dim"), (0, 0, 0, 2)))
     if len(reasons) > MOST_REASONS:

@@ -6,7 +6,7 @@ https://github.com/intel/mpi-benchmarks
 from collections.abc import Iterator
 from dataclasses import replace
 
-from steelyard.importing.message_rows import IMB_RUN, find_megabyte, share_ranks
+from steelyard.importing.message_rows import IMB_RUN, UNREAD, find_megabyte, refuse_unmeasured, share_ranks
 from steelyard.importing.operations import Meaning, find_meaning, read_rows
 from steelyard.importing.text import OTHER_LINES, Text
 from steelyard.importing.values import Column, Given, rename
@@ -15,7 +15,6 @@ from steelyard.model.foreign import ForeignValue
 TOOL = "Intel MPI Benchmarks"
 MARKS = ("MPI Benchmarks", "MPI Benchmark Suite", "#repetitions")
 TABLE = r"(?:Group\s+)?#(?:bytes|repetitions)\b(?!.*#iterations)"  # #iterations is of perftest
-UNREAD = r"[\d\s]+(?:out-of-|time-out|int-over)"  # rows of sizes that IMB did not measure
 PARAMETERS = {
     "ranks": r"#processes = (\d+)", "groups": r"\( *(\d+) groups", "members": r"groups of (\d+)",
     "threads": r"\(threads: (\d+)", "window": r"window_size = (\d+)",
@@ -37,6 +36,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
         version = run.integer(r"MPI Benchmarks? (?:Suite V)?(\d+)") or 0
         started, fresh, gpu = run.find(r"^\s*# Date +: (.+)"), run.find(r"-off_cache +-?\d"), "MPI1-GPU" in run.whole
         for head, part in run.parts(r"\s*# Benchmarking\s+(\S+)"):
+            refuse_unmeasured(part)
             name = head[1].lower().replace("-", "_")
             meaning = (not gpu and find_meaning(name.removesuffix("_pure"))) or Meaning(f"imb.{name}", name)
             buffers = None if meaning.benchmark == "network.collectives" else "fresh" if fresh else "reused"

@@ -14,6 +14,7 @@ TOOL = "IOR"
 MARKS = ("MPI Coordinated Test of Parallel I/O", "bw(MiB/s)", "Max(MiB)", "Max (MiB)", "MiB/sec (")
 HOST = r"^Machine\s*: \S+ (\S+)"
 STARTED = r"^(?:Began|Run began|StartTime)\s*: (.+)"
+OUTPUT = r".*MPI Coordinated Test"
 STEPS = {"open": "open_time", "wr/rd": "transfer_time", "close": "close_time", "total": "time"}
 COLUMNS: dict[str, Column] = {rf"{theirs}\(s\)": (ours, "s", "one run") for theirs, ours in STEPS.items()}
 COLUMNS |= {r"bw\(MiB/s\)": ("bandwidth", "MiB/s", "one run"), "IOPS": ("rate", "/s", "one run")}
