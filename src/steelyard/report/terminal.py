@@ -79,7 +79,6 @@ def _group(
     console.print(case_tables.drawn(table))
     if len(results) > len(chosen):
         console.print(Text(f"{len(results) - len(chosen)} more results are in the report.", style="dim"))
-    # The evidence for values of other tools is what the reader must know of them.
     reasons = dict.fromkeys(
         (values.level(r), sentence(reason))
         for r in chosen
