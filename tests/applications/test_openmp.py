@@ -16,7 +16,7 @@ from steelyard.launch.program import Program
 from steelyard.launch.start import start
 from steelyard.machine import openmp
 from steelyard.model import Benchmark, Case, Device, Launch, Machine, Toolchain
-from steelyard.plan import EFFORTS, catalogue
+from steelyard.plan import EFFORTS, catalogue, possible
 from steelyard.run import setup
 
 CODES = {
@@ -106,7 +106,7 @@ def test_the_runtime_is_given_the_processors_of_our_own_threads(two_sockets: Mac
         "HOME": "/",
     }
     scattered = openmp.environment(two_sockets, {"threads": 2, "pinning": "scatter"}, around)
-    own = plan.cpus_of(two_sockets, {"threads": 2, "pinning": "scatter"})
+    own = possible.cpus_of(two_sockets, {"threads": 2, "pinning": "scatter"})
     assert own
     assert scattered == {
         "HOME": "/", "OMP_THREAD_LIMIT": "3", "OMP_NUM_THREADS": "2", "OMP_DYNAMIC": "false", "OMP_PROC_BIND": "close",

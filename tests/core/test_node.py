@@ -25,7 +25,7 @@ from steelyard.findings.node import mixed_mode
 from steelyard.machine.devices import find_devices
 from steelyard.model import Device, Evaluation, Machine, Parameters, Result, Value
 from steelyard.plan import catalogue
-from steelyard.records import all_runs, read
+from steelyard.records import all_runs
 from steelyard.report import render
 from steelyard.report.pages import node_kernels
 
@@ -113,7 +113,7 @@ def ask(program: Path, *lines: str, **environment: str) -> list[dict[str, Any]]:
 # --------------------------------------------------------------------------- without OpenCL, and with failing devices
 
 
-def test_without_opencl_the_case_says_so_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_a_mode_that_needs_a_device_is_refused_before_the_run_without_one(tmp_path: Path) -> None:
     asked = ["--set", "mode=opencl,threads", "--set", "threads=1", "--set", "elements=65536", "--budget", "2s"]
     done = subprocess.run(
         [STEELYARD, "run", "--only", "node.vector", "--runs", tmp_path, "--quiet", *asked],
@@ -123,15 +123,10 @@ def test_without_opencl_the_case_says_so_and_the_run_goes_on(tmp_path: Path) -> 
         check=False,
         timeout=240,
     )
-    assert done.returncode == 4, done.stderr
-    kept = read(all_runs(tmp_path)[0]).records
-    errors = {r.error for r in kept if r.parameters["mode"] == "opencl"}
-    assert len(errors) == 1
-    assert "there is no OpenCL on this machine (/nonexistent.so" in str(errors)
-    assert "apt-get install" in str(errors)
-    threads = [r for r in kept if r.parameters["mode"] == "threads"]
-    assert threads
-    assert all(r.error is None and r.check.passed for r in threads)
+    assert done.returncode == 2
+    assert "has a case with mode 'opencl' (given by --set mode=)" in done.stderr
+    assert "Known are: threads. Steelyard found no OpenCL device" in done.stderr
+    assert not all_runs(tmp_path)
 
 
 @needs_opencl

@@ -13,7 +13,7 @@ from steelyard.errors import UsageError
 from steelyard.model import Axes, Benchmark, Effort, Machine, Metric, Parameters, Plan, Sampling, Source
 from steelyard.model.roles import Headline
 from steelyard.plan import EFFORTS, MEMORY, catalogue, length, make, needed, second
-from steelyard.plan.refusal import left_out
+from steelyard.plan.refusal import left_out, refuse
 from steelyard.run.asking import line
 from steelyard.statistics.results import main_figures
 
@@ -62,6 +62,11 @@ def test_a_setting_that_nobody_knows_is_refused_with_the_nearest_name(two_socket
         plan_of(two_sockets, {"thread": [1]})
     with pytest.raises(UsageError, match="kernel 'c'"):
         plan_of(two_sockets, {"kernel": ["c"]})
+
+
+def test_a_job_for_another_machine_may_name_devices_that_this_one_lacks(two_sockets: Machine) -> None:
+    chosen = catalogue.choose(catalogue.find(), ["node.vector"])
+    refuse(chosen, two_sockets, EFFORTS["quick"], {"mode": ["opencl"], "device": [1]}, anywhere=True)
 
 
 def in_two_models() -> Benchmark:

@@ -16,7 +16,7 @@ from steelyard.command_line import request
 from steelyard.command_line.cli import app
 from steelyard.launch import site
 from steelyard.model import Benchmark, Machine, NumaNode
-from steelyard.plan import catalogue, sweep
+from steelyard.plan import catalogue, possible, sweep
 
 COMMANDS: dict[str, Any] = typing.cast(Any, typer.main.get_command(app)).commands
 
@@ -66,7 +66,7 @@ def test_each_command_is_accepted_and_plans_cases(
         assert words[1] in ("compare", "machine", "report", "systems", "whatif")
         return
     here = replace(four_nodes, hosts=site.hosts(given["hosts"]))
-    settings: plan.Settings = request.read_settings(given["settings"] or [])
+    settings: possible.Settings = request.read_settings(given["settings"] or [])
     chosen = catalogue.choose(benchmarks, [given["benchmark"]] if words[1] == "scale" else given["only"])
     effort = plan.EFFORTS[given["preset"]]
     if words[1] == "scale":

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from steelyard.model.figure import Figure
 from steelyard.model.machine import Limit, Machine
@@ -31,7 +32,7 @@ class Metric:
 class Axes:
     """A block of the parameter space: the cases are the product of `values` (every axis a tuple), each sampled by `sampling`.
 
-    `kernel` is an axis like any other. `sampling` None: the preset's. `keep` drops combinations that make no sense.
+    `kernel` is an axis like any other. `sampling` None: the preset's. `keep` drops combinations that add nothing.
     `setup_seconds` is the expected time of a case outside its samples.
     """
 
@@ -82,6 +83,9 @@ class Benchmark:
     limit: Callable[[str, Result, Machine], Limit | None]  # of the named metric
     figures: Callable[[tuple[Result, ...], Machine], tuple[Figure, ...]]
     roles: tuple[Role, ...] = ()  # that it plays for the whole run
+    # What its programs refuse: conditions of a case (all its parameters), by the words that complete "… is not possible: …".
+    demands: Mapping[str, Callable[[Mapping[str, Any]], bool]] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()  # parameters of every kernel (plan/refusal.py, GENERAL) that its kernels do not read
     heading: str = ""  # under which it stands if its group is none of Steelyard's; "": the name of the group
 
     def known_limit(self, metric: str, result: Result, machine: Machine) -> Limit | None:

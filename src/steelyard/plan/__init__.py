@@ -3,13 +3,11 @@
 import itertools
 import math
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from steelyard.errors import UsageError
-from steelyard.machine.placement import place
-from steelyard.machine.rank_placement import place_ranks
 from steelyard.model import (
     Axes,
     Benchmark,
@@ -17,7 +15,6 @@ from steelyard.model import (
     Effort,
     Launch,
     Machine,
-    Parameters,
     Plan,
     Sampling,
     Scalar,
@@ -27,10 +24,10 @@ from steelyard.model import (
 from steelyard.plan import by_value, cost
 from steelyard.plan import variants as variation
 from steelyard.plan.by_value import SHORTENED
-from steelyard.plan.refusal import CHOSEN, GENERAL, GIVEN, PARALLEL, refuse
+from steelyard.plan.possible import Settings, cpus_of, describe_excluded, points
+from steelyard.plan.refusal import GENERAL, PARALLEL, expect_measurable, refuse
 
 Item = TypeVar("Item")
-Settings = Mapping[str, Sequence[Scalar]]  # values that replace those of an axis
 # Changes the chosen benchmarks and the settings into those of another kind of run, such as a sweep.
 Shape = Callable[[Mapping[str, Benchmark], Machine, Effort, Settings], tuple[Mapping[str, Benchmark], Settings]]
 
@@ -118,9 +115,13 @@ def _all_cases(
         for name, benchmark in benchmarks.items()
         for source in benchmark.sources
     }
+    expect_measurable(benchmarks, machine, effort, settings, itertools.chain.from_iterable(cases.values()))
     if not any(cases.values()):
         asked = ", ".join(f"{k}={','.join(map(str, v))}" for k, v in settings.items())
-        raise UsageError(f"There is no case to measure with {asked or 'these benchmarks on this machine'}.")
+        conflict = describe_excluded(benchmarks, machine, effort, settings)
+        where = asked or "these benchmarks on this machine"
+        reasons = f" These combinations are not possible: {conflict}." if conflict else ""
+        raise UsageError(f"There is no case to measure with {where}.{reasons}")
     chosen = settings.get("variant")
     wanted = [v for v in variants if chosen is None or v.name in chosen]
     variation.expect_used(wanted, (case.parameters for listed in cases.values() for case in listed))
@@ -181,14 +182,6 @@ def needed(benchmarks: Mapping[str, Benchmark], plan: Plan) -> dict[str, Benchma
             with_mpis = (replace(s, mpis=tuple(sorted(used[name, s.model]))) if s.parallel else s for s in sources)
             chosen[name] = replace(benchmark, sources=tuple(with_mpis))
     return chosen
-
-
-def cpus_of(machine: Machine, parameters: Parameters) -> tuple[int, ...] | None:
-    """Returns the processors to which a case's threads, or a host's ranks, are pinned; None or () for no pinning."""
-    if "ranks" in parameters:
-        per_node = int(parameters.get("ranks_per_node", 0)) or None
-        return place_ranks(machine, int(parameters["ranks"]), per_node, str(parameters.get("placement", "compact")))
-    return place(machine, int(parameters.get("threads", 1)), str(parameters.get("pinning", "compact")))
 
 
 def _launches(cases: Cases, toolchains: Sequence[str], count: int, shorter: float, seed: int) -> tuple[Launch, ...]:
@@ -261,7 +254,7 @@ def _cases(
         if variants:
             factors["variant"] = variation.names(variants)
         full = replace(block, values={**block.values, **factors})
-        for point in _points(full, settings, PARALLEL if source.parallel else GENERAL):
+        for point in points(benchmark, full, settings, PARALLEL if source.parallel else GENERAL, machine):
             if not variation.is_planned(variants, source, point):
                 continue
             kernel = str(point.pop("kernel"))
@@ -277,18 +270,3 @@ def _other_model(block: Axes, settings: Mapping[str, Sequence[Scalar]]) -> bool:
     """Returns whether the settings name programming models, but not the model of this block."""
     models = block.choices.get("model", ())
     return bool(models) and not set(models) & set(settings.get("model", models))
-
-
-def _points(
-    block: Axes, settings: Mapping[str, Sequence[Scalar]], general: Sequence[str]
-) -> Iterable[dict[str, Scalar]]:
-    values = dict(block.values)
-    for name, wanted in settings.items():
-        if name in (*CHOSEN, *GIVEN) and name in values:
-            values[name] = tuple(v for v in values[name] if v in wanted)
-        elif name in values or name in general or (name in block.further and "model" in settings):
-            values[name] = tuple(wanted)
-    for combination in itertools.product(*values.values()):
-        point = dict(zip(values, combination, strict=True))
-        if block.keep is None or block.keep(point):
-            yield point

@@ -143,6 +143,8 @@ def _declare(name: str, module: ModuleType, path: Path) -> Benchmark:
         limit=module.limit,
         figures=module.figures,
         roles=tuple(getattr(module, "roles", ())),
+        demands=getattr(module, "demands", {}),
+        unread=tuple(getattr(module, "unread", ())),
     )
 
 

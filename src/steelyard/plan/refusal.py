@@ -8,19 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from steelyard.errors import UsageError, nearest
 from steelyard.machine.rank_placement import ranks_here
-from steelyard.model import Axes, Benchmark, Effort, Machine, Parameters, Plan, Scalar, Variant
-from steelyard.numbers import GREATEST
+from steelyard.model import Axes, Benchmark, Case, Effort, Machine, Parameters, Plan, Scalar, Variant
 from steelyard.plan import variants as variation
+from steelyard.plan.possible import CHOSEN, GIVEN, NAMED, Settings, expected, few, is_read, list_excluded, points
 from steelyard.units import binary_size, duration
-from steelyard.words import joined, plural
+from steelyard.words import joined
 
 # Parameters of every kernel, which may be set even if a benchmark's axes do not name them.
 GENERAL = ("threads", "pinning", "page_size", "memory_policy", "plant")
 # Parameters of a parallel program; cases that differ in one of these need separate starts.
 STARTED = ("mpi", "variant", "ranks", "ranks_per_node", "mapping", "placement", "transport")
 PARALLEL = (*STARTED, "start", "plant")  # parameters of every parallel kernel
-CHOSEN = ("kernel", "model")  # a setting of these selects among the values of a benchmark
-GIVEN = ("mpi", "variant")  # a setting of these selects among those that other options give
 
 # Words that the harness understands, for all kernels (native/buffers.h, rank_sampling.h, sampling.h; mpi/__init__.py).
 WORDS: Mapping[str, tuple[str, ...]] = {
@@ -35,7 +33,7 @@ LEAST_BYTES = {
     "message_bytes": 1,
     "elements": 4,
 }  # bytes of memory for each; an element has 4 or 8, often in several arrays
-NAMED = 3  # benchmarks that a note names
+OF_MACHINE = ("mode", "device", "vector_width")  # their values depend on the devices and vectors of the machine
 CROWDED = 4  # ranks per processor from which a warning is given
 
 
@@ -52,11 +50,19 @@ def refuse(
 
     `anywhere`: the run goes to another machine (a job), so the processors and memory of this one are not checked.
     """
+    if anywhere:
+        settings = {name: wanted for name, wanted in settings.items() if name not in OF_MACHINE}
     if not settings:
         return
     blocks = {name: b.axes(machine, effort) for name, b in benchmarks.items()}
     every = [block for of_one in blocks.values() for block in of_one]
-    names = {name for block in every for name in block.values} | set(GENERAL) | set(PARALLEL)
+    names = {name for block in every for name in block.values} | {
+        name
+        for b in benchmarks.values()
+        for source in b.sources
+        for name in (PARALLEL if source.parallel else GENERAL)
+        if name not in b.unread
+    }
     for name, wanted in settings.items():
         if name not in names:
             raise UsageError(
@@ -68,14 +74,16 @@ def refuse(
             )
         having = [of_one for of_one in blocks.values() if any(name in b.values or name in b.choices for b in of_one)]
         for value in wanted:
-            _choose(name, value, having, {"mpi": mpis, "variant": variation.names(variants)})
+            _choose(name, value, having, {"mpi": mpis, "variant": variation.names(variants)}, machine)
             _general(name, value, machine, anywhere)
-            reasons = [_reason(name, value, of_one) for of_one in having]
+            reasons = [expected(name, value, of_one) for of_one in having]
             if reasons and all(reasons):
                 raise UsageError(f"{name}={value} (given by --set) is not valid: expected {reasons[0]}.")
 
 
-def _choose(name: str, value: Scalar, having: Iterable[Sequence[Axes]], given: Mapping[str, Sequence[str]]) -> None:
+def _choose(
+    name: str, value: Scalar, having: Iterable[Sequence[Axes]], given: Mapping[str, Sequence[str]], machine: Machine
+) -> None:
     """Raises UsageError if neither the benchmarks nor the harness allow the value. `given` has the values of other options."""
     possible = {*given.get(name, WORDS.get(name, ()))}
     for blocks in having:
@@ -85,9 +93,10 @@ def _choose(name: str, value: Scalar, having: Iterable[Sequence[Axes]], given: M
             return  # a benchmark that takes any
         possible |= values_stated
     if possible and str(value) not in possible:
+        lacking = "" if machine.devices or name != "mode" else " Steelyard found no OpenCL device on this machine."
         raise UsageError(
             f"None of the chosen benchmarks has a case with {name} '{value}' (given by --set {name}=). "
-            f"{nearest(str(value), possible)}"
+            f"{nearest(str(value), possible)}{lacking}"
         )
 
 
@@ -121,30 +130,31 @@ def _memory_policy(value: str, machine: Machine, anywhere: bool) -> None:
     )
 
 
-def _reason(name: str, value: Scalar, blocks: Sequence[Axes]) -> str:
-    """Returns the values that a benchmark allows for a parameter if this value is not allowed; '' if it is.
-
-    The benchmark's own values show the kind of number that a parameter takes. Stated bounds take precedence.
-    """
-    given = [v for block in blocks for v in block.values.get(name, ())]
-    if not given or any(isinstance(v, (str, bool)) for v in given) or any(name in b.choices for b in blocks):
-        return ""
-    real = any(isinstance(v, float) for v in given)
-    kind = "a number" if real else "a whole number"
-    if isinstance(value, (str, bool)) or (isinstance(value, float) and not real):
-        return kind
-    numbers = [v for v in given if isinstance(v, (int, float))]
-    stated = next((b.bounds[name] for b in blocks if name in b.bounds), None)
-    if stated:
-        low, high = stated
-        positive = real and low == 0 and min(numbers) > 0  # from 0 on, but not 0 itself
-        if low <= value <= high and not (positive and value == 0):
-            return ""
-        least = "above 0" if positive else f"from {low:g}"
-        return f"{kind} {least} to {high:g}" if high < GREATEST else f"{kind} {least}"
-    if min(numbers) > 0:
-        return "" if value > 0 else f"{kind} above 0"
-    return "" if value >= min(numbers) else f"{kind} from {min(numbers):g}"
+def expect_measurable(
+    benchmarks: Mapping[str, Benchmark],
+    machine: Machine,
+    effort: Effort,
+    settings: Settings,
+    cases: Iterable[Case],
+) -> None:
+    """Raises UsageError for the first value that no case has and that no benchmark could measure without the other settings."""
+    used = {item for case in cases for item in case.parameters.items() if item[0] in settings}
+    for name, value in ((n, v) for n in settings for v in settings[n] if n not in (*CHOSEN, *GIVEN)):
+        if (name, value) in used:
+            continue
+        alone: Settings = {name: (value,)}
+        readers = [
+            (b, block, general)
+            for b in benchmarks.values()
+            for general in {PARALLEL if source.parallel else GENERAL for source in b.sources}
+            for block in b.axes(machine, effort)
+            if name in block.values or is_read(name, b, general)
+        ]
+        if readers and not any(
+            True for b, block, general in readers for _ in points(b, block, alone, general, machine)
+        ):
+            reasons = (reason for *_, reason in list_excluded(benchmarks, machine, effort, alone))
+            raise UsageError(f"{name}={value} (given by --set) is not possible: {next(reasons, 'no case has it')}.")
 
 
 def turns(machine: Machine, parameters: Parameters) -> float:
@@ -176,13 +186,7 @@ def left_out(planned: Mapping[str, int], missing: Mapping[str, int], budget: flo
     some = sum(planned.values())
     unmeasured = [name for name in missing if not planned.get(name)]
     most = sorted((name for name in missing if planned.get(name)), key=lambda name: -missing[name])[:NAMED]
-    parts = [f"all cases of {joined(_few(unmeasured))}"] if unmeasured else []
+    parts = [f"all cases of {joined(few(unmeasured))}"] if unmeasured else []
     parts += [f"{missing[name]} of the {missing[name] + planned[name]} cases of {name}" for name in most]
     every = some + sum(missing.values())
     return f"The budget of {duration(budget)} is enough for {some} of {every} cases. It leaves out {joined(parts)}."
-
-
-def _few(names: Sequence[str]) -> list[str]:
-    return (
-        [*names[:NAMED], f"{plural(len(names) - NAMED, 'further benchmark')}"] if len(names) > NAMED + 1 else [*names]
-    )

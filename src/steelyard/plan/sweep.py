@@ -9,7 +9,8 @@ from typing import get_args
 from steelyard import numbers
 from steelyard.errors import UsageError, nearest
 from steelyard.model import Axes, Benchmark, Effort, Machine, Scalar
-from steelyard.plan import EFFORTS, Settings, Shape, catalogue
+from steelyard.plan import EFFORTS, Shape, catalogue
+from steelyard.plan.possible import Settings, expected, refusal
 from steelyard.statistics.results.sweeps import WITHOUT, Over
 
 OVERS: tuple[Over, ...] = get_args(Over)
@@ -70,9 +71,19 @@ def shape(asked: Wanted, paths: Sequence[Path] = ()) -> Shape:
         done = {block.weak for block in blocks} if asked.weak else set()
         done |= {"ranks_per_node"} if asked.over == "nodes" else set()
         rest = {name: values for name, values in settings.items() if name not in done}
+        _expect_possible(benchmark, blocks, asked, machine)
         return {asked.benchmark: replace(benchmark, axes=lambda machine, effort: blocks)}, rest
 
     return shaped
+
+
+def _expect_possible(benchmark: Benchmark, blocks: Iterable[Axes], asked: Wanted, machine: Machine) -> None:
+    """Raises UsageError for a count of the user that the benchmark cannot measure."""
+    for block in blocks if asked.counts else ():
+        counts = {name: block.values[name] for name in ("ranks", "threads") if name in block.values}
+        if reason := refusal(benchmark, block, counts, machine):
+            words = ", ".join(f"{name}={_listed(values)}" for name, values in counts.items())
+            raise UsageError(f"{benchmark.name} cannot be measured with {words} (given by --counts): {reason}.")
 
 
 def _blocks(
@@ -189,11 +200,13 @@ def _swept(block: Axes, usual: Sequence[Axes], asked: Wanted, machine: Machine, 
         if name in ALL_VALUES:
             values[name] = declared
         elif name in settings:  # a size that grows must have its value here
-            values[name] = tuple(settings[name])
+            values[name] = tuple(v for v in settings[name] if not expected(name, v, [block]))
         else:
             values[name] = declared[-1:] if name in sizes else declared[:1]
     made = []
     for count, point in _points(values, usual, asked, machine, settings):
+        if any(expected(name, value, [block]) for name, value in point.items()):
+            continue
         fixed: dict[str, tuple[Scalar, ...]] = {name: (value,) for name, value in point.items()}
         if asked.weak and block.weak:
             least = values.get(block.weak) or settings.get(

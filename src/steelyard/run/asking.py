@@ -11,7 +11,7 @@ from steelyard.evidence import noted
 from steelyard.model import Case, Check, Launch, Machine, Parameters, Record, Scalar, Verdict
 from steelyard.model.observed import Kind, Observed
 from steelyard.model.plain import from_plain, scalar
-from steelyard.plan import cpus_of
+from steelyard.plan.possible import cpus_of
 from steelyard.plan.refusal import STARTED
 from steelyard.programs import is_remark
 from steelyard.records.best_pace import Best

@@ -13,7 +13,7 @@ from steelyard.compare.schedule import Schedule, make_schedule
 from steelyard.compare.surroundings import find_differences
 from steelyard.errors import UsageError
 from steelyard.model import Machine, Plan, Run
-from steelyard.plan import cpus_of
+from steelyard.plan.possible import cpus_of
 from steelyard.records import RunFolder, remembered
 from steelyard.run import Evaluator, Progress, session, setup
 from steelyard.run.again import again

@@ -14,7 +14,8 @@ from steelyard.errors import ProgramFailed, UsageError
 from steelyard.launch import site
 from steelyard.machine.mpi_settings import read_mpi_settings
 from steelyard.model import Benchmark, Effort, Machine, Plan, Site, Toolchain, Variant
-from steelyard.plan import Settings, Shape, catalogue, refusal, variants
+from steelyard.plan import Shape, catalogue, possible, refusal, variants
+from steelyard.plan.possible import Settings
 from steelyard.run.asking import LOOKING, built_with
 from steelyard.run.screen import Screen
 
@@ -156,6 +157,8 @@ def plan(request: Request) -> tuple[Plan, Setup, list[str]]:
         request.variants,
     )
     warnings = refusal.warnings(made, setup.machine)
+    if excluded := possible.describe_excluded(chosen, setup.machine, request.effort, settings):
+        warnings.append(f"The run leaves out combinations that are not possible: {excluded}.")
     if request.budget is not None and made.left_out:
         planned = Counter(case.benchmark for launch in made.launches for case in launch.cases)
         note = refusal.left_out(planned, made.left_out, request.budget)

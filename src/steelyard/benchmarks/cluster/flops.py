@@ -53,6 +53,12 @@ def node_counts(nodes: int, effort: Effort) -> tuple[int, ...]:
     return tuple(sorted({*(1 << k for k in range(nodes.bit_length()) if 1 << k <= nodes), nodes}))
 
 
+demands = {
+    "each rank needs 100 intervals": lambda p: 100 * p["ranks"] <= p["intervals"] <= 1 << 40,
+    "the intervals may have 2^24 strips": lambda p: p["intervals"] <= p.get("strip", 1 << 40) << 24,
+}
+
+
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     """Axes: the same work on one rank and on more; with several hosts, on one node and on more."""
     quick = effort.name == "quick"

@@ -30,6 +30,7 @@ from steelyard.units import quantity
 from steelyard.words import plural
 
 INTERVALS = 20_000  # a computation takes 40 to 150 µs
+unread = ("page_size", "memory_policy")
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:

@@ -53,6 +53,9 @@ def widths(machine: Machine) -> tuple[str, ...]:
     return ("scalar", *(str(bits) for bits in (128, 256, 512) if bits <= most))
 
 
+unread = ("page_size", "memory_policy")
+
+
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     """Axes: each width on one core and on all; the widest with each number of threads, and on one socket."""
     quick = effort.name == "quick"
@@ -61,6 +64,9 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     counts = tuple(sorted({*every, socket_threads(machine)}))
     sampling = Sampling(effort.sampling.width, 0.1 if quick else 0.5, 10, 400)
 
+    # The compiler's usual flags are for this processor.
+    possible = tuple(w for w in WIDTHS if machine.fma_width is None or w in (*vectors, "widest"))
+
     def block(widths: tuple[str, ...], operations: tuple[str, ...], threads: tuple[int, ...]) -> Axes:
         values: dict[str, tuple[Scalar, ...]] = {
             "kernel": ("peak",),
@@ -68,7 +74,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
             "precision": ("double", "single"),
         }
         values |= {"operation": operations, "threads": threads, "pinning": ("compact",)}
-        return Axes(values, sampling, 0.01, choices=CHOICES)
+        return Axes(values, sampling, 0.01, choices={**CHOICES, "vector_width": possible})
 
     return (
         block(vectors, ("fma",), ends),

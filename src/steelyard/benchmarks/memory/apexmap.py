@@ -63,6 +63,11 @@ def elements(machine: Machine, threads: int = 1) -> int:
     return words
 
 
+demands = {
+    "L must be at most elements / 2": lambda p: 2 <= p["elements"] // p["L"] <= 1 << 32,
+}
+
+
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     """Axes: the grid with one thread; its corners with all numbers of threads, memory policies and page sizes."""
     quick = effort.name == "quick"

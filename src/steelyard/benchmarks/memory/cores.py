@@ -56,6 +56,9 @@ def pairs(machine: Machine, most: int) -> tuple[Pair, ...]:
     return tuple(sorted(list(chosen)[:most]))
 
 
+unread = ("page_size", "memory_policy")
+
+
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     """Axes: each pair; none if there is only one processor."""
     chosen = pairs(machine, MOST_PAIRS[effort.name])

@@ -73,6 +73,13 @@ def measured_nodes(machine: Machine, effort: Effort) -> tuple[NumaNode, ...]:
     return nodes[::step]
 
 
+demands = {
+    "bytes must be from 1024 to below 2^38": lambda p: 1024 <= p.get("bytes", 1024) < 1 << 38,
+    "the loaded latency needs 2 threads or more": lambda p: p["kernel"] != "loaded" or p["threads"] >= 2,
+    "the loaded latency needs 256 elements or more": lambda p: p["kernel"] != "loaded" or p["elements"] >= 256,
+}
+
+
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     """Axes: Triad and latency from node to node, Triad of the wider placements, and the latency under load."""
     quick = effort.name == "quick"

@@ -27,7 +27,7 @@ from typing import Any
 from steelyard.benchmarks.figures import against, select
 from steelyard.benchmarks.network.pairs_tolerance import tolerance_figure
 from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, rank_counts
-from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
 from steelyard.model.roles import PairsPoint
 from steelyard.statistics.results.messages import hosts_of, rank_seconds
@@ -43,6 +43,12 @@ LARGEST = 4 << 20
 PAIRS_FOR_MORE_RANKS = 8  # planned also with fewer processors, for numbers of ranks that the user sets
 MATCHINGS = {"quick": 5, "standard": 20, "full": 50}  # the error of the mean falls with the square root
 NAMES = ("pairs", "ranks", "buffers", "transport", "placement", "mpi", "toolchain")
+demands = {
+    "pairs must be at most half of the ranks": lambda p: 2 * p["pairs"] <= p["ranks"],
+    "matching must be 'halves' or a whole number": lambda p: (
+        p["matching"] == "halves" or isinstance(p["matching"], int)
+    ),
+}
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
@@ -58,7 +64,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         "buffers": ("reused",),
         "message_bytes": sizes[::2] if effort.name == "quick" else sizes,
     }
-    blocks = [Axes(values, sampling, 0.02, keep=is_possible, choices={"buffers": BUFFERS})]
+    blocks = [Axes(values, sampling, 0.02, choices={"buffers": BUFFERS})]
     if len(machine.hosts) > 2:
         chance: dict[str, tuple[Scalar, ...]] = {
             **values,
@@ -69,7 +75,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
             "matching": tuple(range(1, MATCHINGS[effort.name] + 1)),
             "message_bytes": (8, 1 << 14, 1 << 20),
         }
-        blocks.append(Axes(chance, sampling, 0.02, keep=is_possible))
+        blocks.append(Axes(chance, sampling, 0.02))
     return tuple(blocks)
 
 
@@ -77,11 +83,6 @@ def pair_counts(ranks: int) -> tuple[int, ...]:
     """Returns 1, 2, 4 … and half of the ranks."""
     powers = [1 << k for k in range(20) if 1 << k <= max(ranks // 2, PAIRS_FOR_MORE_RANKS)]
     return tuple(sorted({*powers, max(1, ranks // 2)}))
-
-
-def is_possible(point: Parameters) -> bool:
-    """Returns whether there are enough ranks for the pairs."""
-    return 2 * int(point["pairs"]) <= int(point["ranks"])
 
 
 def rate(seconds: float, record: Record) -> float | None:

@@ -39,6 +39,7 @@ from steelyard.numbers import GREATEST
 
 parallel = True
 ROOTED = ("bcast", "reduce", "gather", "scatter", "gatherv", "scatterv")
+REDUCTIONS = ("reduce", "allreduce", "reduce_scatter_block", "scan", "exscan")
 UNROOTED = ("allreduce", "allgather", "alltoall", "reduce_scatter_block", "scan", "exscan", "allgatherv", "alltoallv")
 MOVING = ("bcast", "scatter", "gather", "allgather", "alltoall", "scatterv", "gatherv", "allgatherv", "alltoallv")
 ADDING = ("reduce", "allreduce", "reduce_scatter_block", "scan", "exscan")
@@ -62,6 +63,12 @@ LARGEST = 1 << 20
 FEWEST = 6  # samples: with more ranks than processors, one can take seconds, and a case has half a minute
 TESTS = 10  # calls of MPI_Test during the computation
 NAMES = ("kernel", "root", "transport", "placement", "mpi", "toolchain")
+demands = {
+    "reductions need a multiple of 4 bytes": lambda p: (
+        p["kernel"].removeprefix("i") not in REDUCTIONS or p["message_bytes"] % 4 == 0
+    ),
+    "the blocks of all ranks must be below 2 GiB": lambda p: p.get("message_bytes", 0) * p["ranks"] < 1 << 31,
+}
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:

@@ -21,6 +21,7 @@ T. Hoefler, A. Lichei and W. Rehm, Low-Overhead LogGP Parameter Assessment for M
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from steelyard.benchmarks.network.protocol import join_words, networks, places, sizes_of
 from steelyard.benchmarks.network.sizes import pairs
@@ -40,6 +41,10 @@ QUICK_DELAYS = (5e-6, 2e-5)
 SHORT = (5e-6, 4096)  # (seconds, bytes): shorter delays do not cover the gaps of larger messages
 ANSWERED = 5e-4  # seconds after which the answer has certainly arrived, before the receive is timed
 PIECE = 1024  # bytes for which G is shown
+BOUNDS = {"delay": (0, 1)}
+demands = {
+    "ranks must be 2 or more": lambda p: p["ranks"] >= 2,
+}
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
@@ -63,13 +68,13 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         "delay": (ANSWERED,),
     }
     blocks = [
-        Axes(common | trains, sampling, 0.02, _is_useful, bounds={"delay": (0, 1)}),
-        Axes(common | receive, sampling, 0.02),
+        Axes(common | trains, sampling, 0.02, _is_useful, bounds=BOUNDS),
+        Axes(common | receive, sampling, 0.02, bounds=BOUNDS),
     ]
     within = tuple(p for p in pairs(machine) if p != "other node")[:1]
     if within and not quick:
-        alone = common | {"placement": within, "transport": ("no shared memory",)}
-        blocks += [Axes(alone | trains, sampling, 0.02, _is_useful), Axes(alone | receive, sampling, 0.02)]
+        alone: dict[str, tuple[Scalar, ...]] = {"placement": within, "transport": ("no shared memory",)}
+        blocks += [replace(block, values={**block.values, **alone}) for block in blocks]
     return tuple(blocks)
 
 

@@ -37,6 +37,12 @@ ATOMIC = ("fetch_and_op", "compare_and_swap")
 WINDOW = 64  # operations before a synchronisation, as in the OSU benchmarks
 WINDOW_BYTES = 4 << 20  # of all operations together: for larger sizes, one operation fills the link
 FRESH = (1 << 13, 1 << 17)  # bytes, in a quick run: fresh buffers need half a second of set-up
+demands = {
+    "ranks must be 2 or more": lambda p: p["ranks"] >= 2,
+    "buffers=fresh needs put or get": lambda p: p["buffers"] != "fresh" or p["kernel"] in ("put", "get"),
+    "atomic operations need 8 bytes": lambda p: p["message_bytes"] == 8 or p["kernel"] not in ATOMIC,
+    "accumulate needs a multiple of 8 bytes": lambda p: p["message_bytes"] % 8 == 0 or p["kernel"] != "accumulate",
+}
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:

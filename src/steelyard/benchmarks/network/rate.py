@@ -33,6 +33,9 @@ SHARE = 4  # the two buffers of all ranks use at most a quarter of the memory
 SMALL, LARGE = 8, 1 << 20  # bytes of the messages that are drawn against the pairs
 MOST_PAIRS = 64  # planned at least, for users who set more ranks than there are processors
 FACTORS = ("kernel", "pairs", "window", "places", "buffers", "transport", "mpi", "toolchain")
+demands = {
+    "pairs must be at most half of the ranks": lambda p: 2 * p["pairs"] <= p["ranks"],
+}
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
@@ -45,7 +48,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
 
     def is_planned(point: Parameters) -> bool:
         half, pairs = int(point["ranks"]) // 2, int(point["pairs"])
-        if pairs > half or (pairs & (pairs - 1) and pairs != half):
+        if pairs & (pairs - 1) and pairs != half:
             return False
         return pairs in (1, half) or point["message_bytes"] in few
 

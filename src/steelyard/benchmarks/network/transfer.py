@@ -60,6 +60,13 @@ def partners(ranks: int, most: int) -> tuple[int, ...]:
     return tuple(sorted({*range(1, ranks, -(-(ranks - 1) // most)), ranks - 1}))
 
 
+demands = {
+    "ranks must be 2 or more": lambda p: p["ranks"] >= 2,
+    "partner must be below the ranks": lambda p: p.get("partner", 1) < p["ranks"],
+    "these ranks have fewer rounds": lambda p: p.get("round", 0) < (p["ranks"] - 1 | 1),
+}
+
+
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     """Axes: rank 0 with each other rank (with many ranks, all sizes only for the first and the last), and all pairs."""
     quick, width = effort.name == "quick", effort.sampling.width
@@ -68,25 +75,18 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     if len(machine.hosts) > 1:
         common["ranks_per_node"] = (1,)
 
-    def has_partner(point: Parameters) -> bool:
-        possible = int(point["partner"]) < int(point["ranks"])
-        return possible and (point["message_bytes"] != 0 or point["direction"] == "one-way")
+    def has_data(point: Parameters) -> bool:
+        return point["message_bytes"] != 0 or point["direction"] == "one-way"
 
     def is_swept(point: Parameters) -> bool:
         last = int(point["ranks"]) - 1
-        return has_partner(point) and (int(point["partner"]) in (1, last) or last <= MOST_SWEPT[effort.name])
-
-    def is_round(point: Parameters) -> bool:
-        count = int(point["ranks"])
-        return int(point["round"]) < count + count % 2 - 1
+        return has_data(point) and (int(point["partner"]) in (1, last) or last <= MOST_SWEPT[effort.name])
 
     def is_at_once(point: Parameters) -> bool:
-        return is_round(point) and point["together"] == "yes"
+        return point["together"] == "yes"
 
     def is_by_turns(point: Parameters) -> bool:
-        return (
-            is_round(point) and point["together"] == "no" and int(point["ranks"]) > 3
-        )  # with three ranks, a round has one pair
+        return point["together"] == "no" and int(point["ranks"]) > 3  # with three ranks, a round has one pair
 
     single: dict[str, tuple[Scalar, ...]] = {
         "kernel": ("transfer",),
@@ -104,6 +104,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         "buffers": ("reused",),
         "message_bytes": MATRIX_SIZES,
     }
+    pairs = Sampling(width, 0.05 if quick else 0.15, effort.sampling.least, 2000)
     turns = max(ranks // 2, 8)  # the samples are shared among the pairs of a round
     shared = Sampling(width, 0.02 * turns, 6 * turns, 200 * turns)
     # With "yes", no point of this block is left. A user who sets together=no replaces it.
@@ -111,9 +112,9 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     sampling = Sampling(width, 0.08 if quick else 0.3, effort.sampling.least, 2000)
     return (
         Axes(single, sampling, 0.02, is_swept, choices=CHOICES),
-        Axes({**single, "message_bytes": (0, LARGE)}, sampling, 0.02, has_partner),
-        Axes(every, Sampling(width, 0.05 if quick else 0.15, effort.sampling.least, 2000), 0.01, is_at_once),
-        Axes(turned, shared, 0.01, is_by_turns),
+        Axes({**single, "message_bytes": (0, LARGE)}, sampling, 0.02, has_data),
+        Axes(every, pairs, 0.01, is_at_once, choices=CHOICES),
+        Axes(turned, shared, 0.01, is_by_turns, choices=CHOICES),
     )
 
 

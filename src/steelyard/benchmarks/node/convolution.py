@@ -17,6 +17,7 @@ our own.
 from steelyard.benchmarks.node.modes import BANDWIDTH, FLOPS, TIME, axes_of, figures_of, limit, openmp
 
 axes = axes_of(("convolution",), "elements", quick=1024**2, usual=4096**2, setup=0.4, weak=True)
+demands = {"elements must be from 16² to 65536²": lambda p: 16**2 <= p["elements"] <= 65536**2}
 metrics = (TIME, FLOPS, BANDWIDTH)
 figures = figures_of("convolution")
-__all__ = ["axes", "figures", "limit", "metrics", "openmp"]
+__all__ = ["axes", "demands", "figures", "limit", "metrics", "openmp"]

@@ -26,6 +26,11 @@ axes = beside(
     "fftw",
     setup=4.0,
 )
+demands = {
+    "elements must be a power of two from 64 to 2^30": lambda p: (
+        64 <= p["elements"] <= 1 << 30 and p["elements"].bit_count() == 1
+    )
+}
 metrics = (TIME, FLOPS)
 figures = figures_of("fft")
-__all__ = ["axes", "figures", "limit", "metrics", "openmp"]
+__all__ = ["axes", "demands", "figures", "limit", "metrics", "openmp"]

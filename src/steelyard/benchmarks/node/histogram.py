@@ -17,6 +17,7 @@ from steelyard.benchmarks.node.modes import BANDWIDTH, TIME, axes_of, figures_of
 from steelyard.model import Metric
 
 axes = axes_of(("histogram",), "elements", quick=1 << 22, usual=1 << 24, setup=0.2, weak=True)
+demands = {"elements must be below 2^32": lambda p: p["elements"] < 1 << 32}
 metrics = (TIME, Metric("keys", "1/s", "higher", "keys counted", rate), BANDWIDTH)
 figures = figures_of("histogram")
-__all__ = ["axes", "figures", "limit", "metrics", "openmp"]
+__all__ = ["axes", "demands", "figures", "limit", "metrics", "openmp"]

@@ -26,6 +26,7 @@ axes = beside(
     "blas",
     setup=0.2,
 )
+demands = {"order must be at most 32768": lambda p: p["order"] <= 1 << 15}
 metrics = (TIME, FLOPS)
 figures = figures_of("matmul")
-__all__ = ["axes", "figures", "limit", "metrics", "openmp"]
+__all__ = ["axes", "demands", "figures", "limit", "metrics", "openmp"]

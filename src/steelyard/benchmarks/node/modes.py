@@ -9,7 +9,7 @@ from steelyard.model.figure import Axis, Figure, Series
 from steelyard.words import in_words, plural
 
 # Steelyard's own threads, also in records without a model; or OpenMP threads, if a setting names them.
-WAYS: dict[str, tuple[Scalar, ...]] = {"mode": ("threads", "opencl", "mixed"), "model": ("threads",)}
+MODEL: dict[str, tuple[Scalar, ...]] = {"model": ("threads",)}
 openmp = True
 
 
@@ -31,16 +31,18 @@ def axes_of(
         seconds = setup * (quick / usual if fast else 1)
         common: dict[str, tuple[Scalar, ...]] = {"kernel": kernels, "pinning": ("compact",), **sizes}
         grows = size if weak else None
-        threads = Axes({**common, "mode": ("threads",), "threads": counts}, sampling, seconds, choices=WAYS, weak=grows)
-        ours, theirs = with_openmp(threads)
-        blocks = [ours, replace(theirs, keep=lambda point: point["mode"] == "threads")]
-        if machine.devices:
-            numbers = tuple(d.number for d in machine.devices)
-            device = {**common, "device": numbers}
-            blocks += [
-                Axes({**device, "mode": ("opencl",), "threads": (1,)}, sampling, 2 * seconds, choices=WAYS),
-                Axes({**device, "mode": ("mixed",), "threads": counts[-1:]}, sampling, 3 * seconds, choices=WAYS),
-            ]
+        numbers = tuple(d.number for d in machine.devices)
+
+        def block(mode: str, threads: tuple[int, ...], longer: int) -> Axes:
+            device: dict[str, tuple[Scalar, ...]] = {} if mode == "threads" else {"device": numbers}
+            fixed = {"mode": (mode,), **device}
+            bounds: dict[str, tuple[float, float]] = {"threads": (1, 1)} if mode == "opencl" else {}
+            values = {**common, **fixed, "threads": threads}
+            return Axes(values, sampling, longer * seconds, choices={**MODEL, **fixed}, bounds=bounds)
+
+        blocks = with_openmp(replace(block("threads", counts, 1), weak=grows))
+        if numbers:
+            blocks += [block("opencl", (1,), 2), block("mixed", counts[-1:], 3)]
         return tuple(blocks)
 
     return axes

@@ -18,6 +18,7 @@ Source: The kernel "nbody" of the Mont-Blanc micro-benchmarks (N. Rajovic et al.
 from steelyard.benchmarks.node.modes import FLOPS, TIME, axes_of, figures_of, limit, openmp
 
 axes = axes_of(("nbody",), "bodies", quick=2048, usual=8192, setup=0.1)
+demands = {"bodies must be at least 2": lambda p: p["bodies"] >= 2}
 metrics = (TIME, FLOPS)
 figures = figures_of("nbody")
-__all__ = ["axes", "figures", "limit", "metrics", "openmp"]
+__all__ = ["axes", "demands", "figures", "limit", "metrics", "openmp"]

@@ -24,6 +24,7 @@ def beside(
         counts = threads.values["threads"] if library.threads else (1,)
         values = {**threads.values, "kernel": (kind,), "threads": counts}
         more = setup * (0.1 if effort.name == "quick" else 1)
-        return (*blocks, replace(threads, values=values, setup_seconds=threads.setup_seconds + more))
+        bounds: dict[str, tuple[float, float]] = {} if library.threads else {"threads": (1, 1)}
+        return (*blocks, replace(threads, values=values, bounds=bounds, setup_seconds=threads.setup_seconds + more))
 
     return axes

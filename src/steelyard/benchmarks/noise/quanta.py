@@ -34,6 +34,7 @@ SERIES = 100  # gives 10 000 quanta for each thread: 1 s
 MOST_POINTS = 3000  # of a figure
 BURSTS = (1e-4, 1e-3, 1e-2)  # seconds of computing between two synchronisations
 MOST_RANKS = 1 << 16
+unread = ("page_size", "memory_policy")
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:

@@ -29,6 +29,7 @@ that of miniFE.
 from dataclasses import replace
 
 from steelyard.applications.benchmarks.application import npb
+from steelyard.applications.benchmarks.application.molecular_dynamics.blocks import factors
 from steelyard.benchmarks.axes import thread_counts, with_openmp
 from steelyard.benchmarks.figures import against, select
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
@@ -46,6 +47,9 @@ MEMORY_SHARE = 0.5  # of the machine's memory: larger sizes run only on request
 # Rough times of one core, in seconds: assembly of one element, one row of an iteration.
 ASSEMBLY, ITERATION = 4e-7, 4e-8
 CACHED = 2  # times the last-level caches: a smaller matrix is partly read from them, so memory is not its limit
+demands = {
+    "each rank needs 2 elements in each direction": lambda p: _is_cut(p["elements"], p.get("ranks", 1)),
+}
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
@@ -66,6 +70,13 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
             block = _block(kernel, values, machine, effort)
             blocks += with_openmp(block) if model == "threads" else [replace(block, further=("threads",))]
     return tuple(blocks)
+
+
+def _is_cut(elements: int, ranks: int) -> bool:
+    z = int(elements ** (1 / 3) + 1e-9)  # the edges as in problem.h
+    y = int((elements / z) ** 0.5 + 1e-9)
+    edges = (z, y, int(elements / z / y + 1e-9))
+    return any(all(2 * parts <= edge for parts, edge in zip(cut, edges, strict=True)) for cut in factors(ranks))
 
 
 def _block(kernel: str, values: dict[str, tuple[Scalar, ...]], machine: Machine, effort: Effort) -> Axes:

@@ -45,6 +45,11 @@ STEPS = 100
 SPEED = 4e6  # particle-steps a second of one core: rough, for the planned time
 BYTES = 1200  # of memory for a particle, with its list and the images around it
 BOUNDS: dict[str, tuple[float, float]] = {"temperature": (0.01, 5), "steps": (1, 1_000_000)}
+demands = {
+    "this number of particles does not fill a box of cells that the ranks can share": lambda p: (
+        p["particles"] % 4 == 0 and usable(p["particles"], p.get("ranks", 1))
+    ),
+}
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:

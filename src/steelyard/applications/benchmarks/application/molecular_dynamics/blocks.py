@@ -22,11 +22,12 @@ def usable(particles: int, ranks: int) -> bool:
 
 
 def _nearest(number: int, fits: Callable[[Sides], bool]) -> Sides | None:
-    candidates = [sides for sides in _factors(number) if fits(sides)]
+    candidates = [sides for sides in factors(number) if fits(sides)]
     return min(candidates, key=lambda s: s[0] * s[1] + s[0] * s[2] + s[1] * s[2], default=None)
 
 
-def _factors(number: int) -> Iterator[Sides]:
+def factors(number: int) -> Iterator[Sides]:
+    """Yields three numbers with this product, the smallest first."""
     for a in _divisors(number, round(number ** (1 / 3)) + 1):
         for b in _divisors(number // a, int((number // a) ** 0.5)):
             if a <= b:

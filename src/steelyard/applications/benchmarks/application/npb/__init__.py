@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from steelyard.benchmarks.axes import thread_counts, with_openmp
 from steelyard.benchmarks.figures import against
@@ -28,9 +29,8 @@ class Code:
     usual: str  # class of a standard run; a full run adds the next one
     unit: str = "op/s"  # of the speed: NPB's Mop/s count different things in each benchmark
     counted: str = ""  # a sentence if the program carries out far fewer operations than NPB counts
-    usable: Callable[[int], bool] = lambda ranks: (
-        ranks & (ranks - 1) == 0
-    )  # whether the decomposition allows this number of ranks
+    # Whether the decomposition allows this number of ranks for a class.
+    usable: Callable[[int, str], bool] = lambda ranks, size: ranks.bit_count() == 1
     grows: bool = False  # whether `scale` can multiply the size of a class, for weak scaling
 
 
@@ -48,7 +48,7 @@ def axes_of(code: Code) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
         }
         blocks = []
         for model in code.models:
-            for workers in loads(model in PARALLEL, code.usable, machine, effort):
+            for workers in loads(model in PARALLEL, lambda n: code.usable(n, str(common["class"][0])), machine, effort):
                 values = {**common, "model": (model,), **workers}
                 choices: dict[str, tuple[Scalar, ...]] = {"class": CLASSES, "phases": ("off", "on")}
                 block = Axes(values, expected=expected, choices=choices, weak="scale" if code.grows else None)
@@ -56,6 +56,12 @@ def axes_of(code: Code) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
         return tuple(blocks)
 
     return axes
+
+
+def demands_of(code: Code, cut: tuple[str, ...] = ("ranks",)) -> dict[str, Callable[[Mapping[str, Any]], bool]]:
+    """Returns what the programs demand of the parameters that cut the grid of a class."""
+    words = f"this number of {' or '.join(cut)} cannot divide the problem of the class"
+    return {words: lambda p: all(code.usable(p[name], p["class"]) for name in cut if name in p)}
 
 
 def _classes(code: Code, machine: Machine, effort: Effort) -> tuple[str, ...]:

@@ -41,6 +41,7 @@ CODE = npb.Code(
     grows=True,
 )
 axes = npb.axes_of(CODE)
+demands = npb.demands_of(CODE)
 metrics = npb.metrics_of(CODE)
 limit = npb.limit
 figures = npb.figures_of(CODE)

@@ -31,9 +31,10 @@ CODE = npb.Code(
     quick="A",
     usual="A",
     unit="number/s",
-    usable=lambda ranks: True,
+    usable=lambda ranks, size: True,
     grows=True,
 )
+unread = ("page_size", "memory_policy")
 axes = npb.axes_of(CODE)
 metrics = npb.metrics_of(CODE)
 limit = npb.limit

@@ -28,6 +28,7 @@ from steelyard.statistics.results.applications import PARALLEL
 
 parallel = PARALLEL
 openmp = True
+PLANES = {"S": 64, "W": 32, "A": 128, "B": 256, "C": 512, "D": 1024}  # along the shorter of y and z
 CODE = npb.Code(
     kernel="ft",
     models=("threads", "mpi"),
@@ -36,9 +37,11 @@ CODE = npb.Code(
     quick="A",
     usual="A",
     unit="op/s",
+    usable=lambda ranks, size: ranks.bit_count() == 1 and ranks <= PLANES[size],
     grows=True,
 )
 axes = npb.axes_of(CODE)
+demands = npb.demands_of(CODE)
 metrics = npb.metrics_of(CODE)
 limit = npb.limit
 figures = npb.figures_of(CODE)

@@ -35,10 +35,11 @@ CODE = npb.Code(
     quick="A",
     usual="B",
     unit="key/s",
-    usable=lambda ranks: ranks & (ranks - 1) == 0 and ranks <= 512,
+    usable=lambda ranks, size: ranks.bit_count() == 1 and ranks <= 512,
     grows=True,
 )
 axes = npb.axes_of(CODE)
+demands = npb.demands_of(CODE)
 metrics = npb.metrics_of(CODE)
 limit = npb.limit
 figures = npb.figures_of(CODE)

@@ -30,11 +30,11 @@ anew.
 from steelyard.applications.benchmarks.application import npb
 from steelyard.statistics.results.applications import PARALLEL
 
-MOST = 31  # blocks in x or y of class A's 62 inner points: each needs two
+MOST = {"S": 5, "W": 15, "A": 31, "B": 50, "C": 80, "D": 203}  # blocks in x or y: each needs two of the inner points
 
 
-def _usable(ranks: int) -> bool:
-    return any(ranks % across == 0 and ranks // across <= MOST for across in range(1, MOST + 1))
+def _usable(blocks: int, size: str) -> bool:
+    return any(blocks % across == 0 and blocks // across <= MOST[size] for across in range(1, MOST[size] + 1))
 
 
 parallel = PARALLEL
@@ -53,6 +53,7 @@ CODE = npb.Code(
     grows=True,
 )
 axes = npb.axes_of(CODE)
+demands = npb.demands_of(CODE, ("ranks", "threads"))
 metrics = npb.metrics_of(CODE)
 limit = npb.limit
 figures = npb.figures_of(CODE)

@@ -36,9 +36,11 @@ CODE = npb.Code(
     memory={"S": 2e6, "W": 7e7, "A": 5.2e8, "B": 5.2e8, "C": 3.8e9, "D": 2.9e10},
     quick="A",
     usual="A",
+    usable=lambda ranks, size: ranks.bit_count() == 1 and ranks <= (64 if size == "S" else 4096),
     grows=True,
 )
 axes = npb.axes_of(CODE)
+demands = npb.demands_of(CODE)
 metrics = npb.metrics_of(CODE)
 limit = npb.limit
 figures = npb.figures_of(CODE)

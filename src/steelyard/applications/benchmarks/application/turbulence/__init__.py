@@ -41,6 +41,10 @@ STEPS = 8
 SPEED = 3e6  # point-steps a second of one core: rough, for the planned time
 BYTES = 300  # of memory for a point
 BOUNDS: dict[str, tuple[float, float]] = {"points": (2.0**15, 2.0**40), "steps": (1, 1e6)}
+demands = {
+    "each rank needs a plane of the grid": lambda p: usable(p["points"], p.get("ranks", 1)),
+    "steps must be at most half of the planes": lambda p: usable(p["points"], 2 * p["steps"]),
+}
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
