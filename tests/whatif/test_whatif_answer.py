@@ -1,6 +1,7 @@
 """What an answer says: POP's factors, what would help, and its page."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from steelyard.command_line import cli
 from steelyard.errors import UsageError
 from steelyard.report import drawing
 from steelyard.whatif import Answer, engine, prediction_page, question, sensitivity, sentences, slowdowns
+from steelyard.whatif.engine import Traced
 from steelyard.whatif.factors import factors
 from steelyard.whatif.network import IDEAL, Network, Protocol
 from steelyard.whatif.prediction_page import sweep_figures
@@ -111,7 +113,81 @@ def test_a_trace_without_measured_time_or_computing_has_no_factors(tmp_path: Pat
 
 def test_faster_cores_are_no_disturbance_of_the_undisturbed(tmp_path: Path) -> None:
     found, *_ = answered(ti(tmp_path, [["compute 1000"]] * 2), "L=0", core=2.0)
-    assert (found.predictions[0].time, found.undisturbed[0].time) == (pytest.approx(0.5e-6), pytest.approx(1e-6))
+    assert found.predictions[0].time == found.undisturbed[0].time == pytest.approx(0.5e-6)
+    assert found.unchanged[0].time == pytest.approx(1e-6)
+
+
+def test_each_setting_is_compared_with_the_time_without_it_alone(tmp_path: Path) -> None:
+    settings = ("network=L=2us", "core=2", "loss=probability=1%,rto=5ms", "noise=period=10ms,duration=1ms")
+    with engine.engine(ti(tmp_path, stencil(2, 50, 100_000, 1000)), this_machine(), 1e9) as running:
+        found = whatif.answer(running, whatif.Question(points(*settings), repeats=16))
+        alone = whatif.answer(running, whatif.Question(points(settings[0], settings[1], settings[3]), repeats=16))
+    (time,), (base,) = ([p.time for p in of] for of in (found.predictions, alone.predictions))
+    told = list(sentences.sentences(found))
+    cores, loss, noise = (
+        next(line for line in told if line.startswith(f"With {word}")) for word in ("cores", "1 %", "inter")
+    )
+    assert cores.startswith("With cores × 2, the time is 0.51 times that of the cores as traced")
+    assert f"With 1 % loss, the time is multiplied by {time / base:.3g} with a time-out of 5 ms" in loss
+    assert noise.startswith("With interruptions of 1.00 ms every 10.0 ms, the time is multiplied by 1.")
+    shares = [1 - without / time for without in found.without[found.predictions[0].point]]
+    assert shares[0] == pytest.approx(1 - base / time)
+    assert f"The largest gain is here: without the losses, the program takes {100 * shares[0]:.1f} % less time." in told
+    assert all(
+        0 < share <= 1 for share in (found.shares.transfer, found.shares.serialisation, found.shares.load_balance)
+    )
+
+
+def test_a_traced_run_that_took_longer_is_the_base_of_the_gains(tmp_path: Path) -> None:
+    found = replace(
+        answered(ti(tmp_path, [["compute 680000000"]] * 2), "L=0")[0],
+        traced=Traced(
+            time=1.0,
+            computing=0.7,
+            preempted=0.0,
+            waiting=0.0,
+            without_waits=False,
+            tool=0.0,
+            calls=9,
+            bytes=9,
+            broken=(),
+        ),
+        comparable=True,
+    )
+    *_, base, largest, cores = [line for line in sentences.sentences(found) if "10 % less latency" not in line]
+    assert base == "The gains below are shares of the traced time (1.000 s)."
+    assert largest.startswith(
+        "The largest gain is here: without what the replay leaves out (losses, noise, waits, the tracer)"
+    )
+    assert largest.endswith("takes 32.0 % less time.")
+    assert cores.startswith("10 % less time to compute (cores) saves 6.8 % of the time.")
+
+
+def test_noise_has_a_line_for_each_probability_and_a_sentence_on_its_slope(tmp_path: Path) -> None:
+    trace = ti(tmp_path, stencil(2, 100, 100_000, 1000))
+    found, ranks = _asked(trace, noises="probability=0.01:0.1,duration=10us:20us:40us")
+    (figure,) = sweep_figures.sweep(found, ranks, "sweep")
+    assert [s.name for s in figure.series[:2]] == ["before 1 % of the computations", "before 10 % of the computations"]
+    assert [s.x for s in figure.series[:2]] == [pytest.approx((0.1, 0.2, 0.4))] * 2  # of a phase of 100 µs
+    for probability in (1, 10):
+        (line,) = [t for t in sentences.sentences(found) if f"before {probability} % of the computations" in t]
+        assert line.startswith("The time grows linearly with the length of interruptions before")
+        most = next(p for p in found.predictions if p.point.noise.probability == probability / 100)
+        slope = (most.time - found.undisturbed[0].time) / most.point.noise.duration * 1e-3
+        number, unit = line.split(" adds ")[1].split()[:2]
+        assert float(number) * {"s": 1, "ms": 1e-3, "µs": 1e-6}[unit] == pytest.approx(slope, rel=0.1)
+
+
+def test_a_condition_in_words_has_lines_of_its_own(tmp_path: Path) -> None:
+    trace = ti(tmp_path, stencil(2, 20, 100_000, 1000))
+    with engine.engine(trace, this_machine(), 1e9) as running:
+        asked = points("network=L=20us", "loss=probability=0.1%:1%,rto=5ms,backoff=on:off")
+        found = whatif.answer(running, whatif.Question(asked, repeats=4))
+    (figure,) = sweep_figures.sweep(found, 4, "sweep")
+    assert [len(s.x) for s in figure.series[:2]] == [2, 2]
+    told = [line for line in sentences.sentences(found) if line.startswith("With 1 % loss")]
+    assert len(told) == 2
+    assert all("(TCP " in line for line in told)
 
 
 def test_a_sweep_of_losses_is_a_line_for_each_time_out(tmp_path: Path) -> None:

@@ -44,20 +44,20 @@ def test_one_node_pays_and_all_pay(tmp_path: Path) -> None:
     for p, base in _pairs(answer):
         assert p.time / base == pytest.approx((base + STEPS * p.point.loss.rto) / base, rel=0.01)
         assert (p.low, p.high) == pytest.approx((p.time, p.time))
-    first, second = growth.sentences(_pairs(answer), RANKS)
-    assert (
-        first
-        == "The time grows linearly with the time-out: 1 ms of time-out adds 100 ms (all points lie on this line)."
-    )
+    *lines, second = growth.sentences(answer, RANKS)
+    straight = "1 ms of time-out adds 100 ms (all points lie on this line)."
+    assert sorted(lines) == [
+        f"The time grows linearly with the time-out (affected {share} %): {straight}" for share in ("100", "6.25")
+    ]
     assert (
         second
-        == "One affected rank adds 100 % of the time that all 16 ranks add: 21.0 instead of 21.0 times the undisturbed time."
+        == "One affected rank adds 100 % of the time that all 16 ranks add (RTO 20.0 ms): 21.0 instead of 21.0 times the undisturbed time."
     )
 
 
 def test_a_share_that_is_no_rank_hides_no_sentence(tmp_path: Path) -> None:
     answer = _answer(tmp_path, *ALL_LATE, "loss.rto=5ms", f"affected=0.01:{1 / RANKS}:1")
-    told = list(growth.sentences(_pairs(answer), RANKS))
+    told = list(growth.sentences(answer, RANKS))
     assert any(
         sentence.startswith("One affected rank adds 100 % of the time that all 16 ranks add") for sentence in told
     )

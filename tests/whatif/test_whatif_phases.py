@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from replays import Parameters, answered, asked, stencil, ti
+from replays import Parameters, answered, asked, points, stencil, this_machine, ti
+from steelyard import whatif
 from steelyard.report import maps
 from steelyard.units import quantity
-from steelyard.whatif import phases
+from steelyard.whatif import engine, phases
 from steelyard.whatif.prediction_page.phase_map import phase_map
 from traces import FINALIZE, by_hand, folded, rank_file, record
 
@@ -21,7 +22,7 @@ def _of(trace: Path) -> phases.Phases:
 
 def _lines(trace: Path) -> list[str]:
     found, *_ = answered(trace, "L=1us")
-    return list(phases.sentences(found.phases, 4, found.measured))
+    return list(phases.sentences(found.phases, 4, found.traced))
 
 
 def test_each_phase_is_counted_in_its_bin(tmp_path: Path) -> None:
@@ -66,8 +67,10 @@ def test_a_phase_that_waited_for_a_processor_is_interference(tmp_path: Path) -> 
     assert [sum(row) for row in found.rows] == [10, 10, 10, 10]
     assert [row[-1] for row in found.rows] == [0, 0, 1, 0]
     lines = _lines(trace)
-    assert lines[0].startswith(
-        "A computing phase is the time of a rank between two calls of MPI. Of 40 phases, 1 outlier on 1 rank take"
+    # Of 92 ms in all, one phase lasts 10.1 ms instead of 2.1 ms: its excess is 8.7 %, its whole length 11 %.
+    assert lines[0] == (
+        "A computing phase is the time of a rank between two calls of MPI. 1 of 40 phases, on 1 rank, is an outlier. Beyond the "
+        "typical length, they last 8.7 % of the computing time."
     )
     assert lines[1] == "Of the 40 phases of about 2.10 ms, 1 last longer than 2.14 ms and are outliers."
     assert lines[2].startswith(
@@ -134,7 +137,21 @@ def test_interference_with_all_ranks_is_named(tmp_path: Path) -> None:
     # Each rank waits 3 of its 10 ms.
     calls = [record(20, 10_000_000, 0, 3_000_000), FINALIZE]
     trace = by_hand(tmp_path / "x", [rank_file(rank, 4, calls) for rank in range(4)])
-    assert "waited 12.0 ms for a processor. This is 30.0 % of the computing time" in _lines(trace)[1]
+    assert (
+        "waited 12.0 ms for a processor. This is 30.0 % of their time between calls of MPI (40.0 ms)"
+        in _lines(trace)[1]
+    )
+
+
+def test_waits_that_are_left_out_are_a_share_of_the_time_with_them(tmp_path: Path) -> None:
+    # Each rank computes 2 of its 10 ms: the waits are four times what is left.
+    calls = [record(20, 10_000_000, 0, 8_000_000), FINALIZE]
+    trace = by_hand(tmp_path / "x", [rank_file(rank, 4, calls) for rank in range(4)])
+    with engine.engine(trace, this_machine(), 1e9, engine.part({"waits": "removed"})) as running:
+        found = whatif.answer(running, whatif.Question(points("network=L=1us")))
+    told = " ".join(phases.sentences(found.phases, 4, found.traced))
+    assert "waited 32.0 ms for a processor. This is 80.0 % of their time between calls of MPI (40.0 ms)" in told
+    assert told.endswith("The replay leaves these waits out.")
 
 
 def test_a_rank_that_begins_late_has_not_computed_before(tmp_path: Path) -> None:

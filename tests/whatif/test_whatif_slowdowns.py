@@ -28,6 +28,8 @@ def asked(loss: str, draws: dict[tuple[float, float], Sequence[float]]) -> Answe
     return Answer(
         predictions=tuple(found),
         undisturbed=undisturbed,
+        unchanged=undisturbed,
+        without=dict.fromkeys(sweep, (BASE, BASE)),
         shares=None,
         account=None,
         path=None,

@@ -3,17 +3,19 @@
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from steelyard.whatif import phases, sensitivity, timelines
-from steelyard.whatif.engine import Engine
+from steelyard.whatif.engine import Engine, Traced
 from steelyard.whatif.network import IDEAL
 from steelyard.whatif.phases import Phases
 from steelyard.whatif.question import PS, Point, Question, line, lines
 from steelyard.whatif.sensitivity import Sensitivity
 from steelyard.whatif.timelines import Timelines
 from steelyard.whatif.traced_run import TracedRun
+
+DRAWS = 16  # of a random point for each single change: the same draws, so that their difference is that of the change
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,22 +75,30 @@ class CriticalPath:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """Predictions in the order of the points; `undisturbed` are those without loss, noise and changed cores.
+    """Predictions in the order of the points; `undisturbed` are those without loss and noise, `unchanged` also with the cores
+    of the trace.
 
-    `shares`, `account`, `path` and `sensitivities` are of the undisturbed replay, where all points have the same; `phases`
-    are the trace's own. `measured`: whether it says how long ranks waited for a processor.
+    `shares`, `account`, `path` and `sensitivities` are of the replay `base`, where all points have the same one; `phases`
+    are the trace's own, and `traced` its run (`comparable`: its time is that of the whole replay). `gains` are of `worst`, the
+    slowest random point, or else of `base`; `without` has the time of each point without its losses, and without its noise.
     """
 
     predictions: tuple[Prediction, ...]
     undisturbed: tuple[Prediction, ...]
+    unchanged: tuple[Prediction, ...]
     shares: Shares | None
     account: Account | None
     path: CriticalPath | None
     sensitivities: tuple[Sensitivity, ...]
     seconds: float  # of the engine
     phases: Phases | None = None
-    measured: bool = False
+    traced: Traced | None = None
+    comparable: bool = False
     timelines: Timelines | None = None  # None if nothing disturbs the replay
+    base: Prediction | None = None
+    worst: Prediction | None = None
+    gains: tuple[Sensitivity, ...] = ()
+    without: Mapping[Point, tuple[float, float]] = field(default_factory=dict)
     traced_run: TracedRun | None = None  # of the first answer of a page: its reader takes the whole trace once more
 
 
@@ -104,6 +114,7 @@ def answer(
     """Answers a question with the engine. Calls `show` with the number of finished replays and of all replays."""
     points = question.points
     plain = tuple(dict.fromkeys(p.undisturbed for p in points))
+    plain = plain if len(plain) == 1 else tuple(dict.fromkeys(p.unchanged for p in points))
     account = _account(engine, question, plain[0]) if len(plain) == 1 and detail != "times" else None
     by_point = {plain[0]: account.prediction} if account else {}
     predictions: list[Prediction] = []
@@ -115,20 +126,31 @@ def answer(
             predictions += _predictions(part, engine.ask(words))
             show(sum(len(p.times) for p in predictions), total)
     by_point |= {p.point: p for p in predictions}
-    missing = tuple(p for p in plain if p not in by_point)
-    for part, words in lines(Question(missing, 1, question.seed, question.mode, question.ranks_per_node)):
+    bases = dict.fromkeys(b for p in points for b in (p.undisturbed, p.unchanged, p.without_loss, p.without_noise))
+    missing = tuple(base for base in bases if base not in by_point)
+    for part, words in lines(replace(question, points=missing)):
         by_point |= {p.point: p for p in _predictions(part, engine.ask(words))}
     seconds = sum(p.seconds for p in by_point.values())
+    sensitivities = _sensitivities(engine, question, account.prediction, detail == "whole") if account else ()
+    worst = max((p for p in predictions if p.point.random), key=lambda p: p.time, default=None)
+    told = worst if account and worst and detail != "times" else None
+    traced = engine.trace.traced
     return Answer(
         predictions=tuple(predictions),
         undisturbed=tuple(by_point[p.undisturbed] for p in points),
+        unchanged=tuple(by_point[p.unchanged] for p in points),
         shares=account.shares if account else None,
         account=account.ranks if account else None,
         path=account.path if account else None,
-        sensitivities=_sensitivities(engine, question, account.prediction, detail == "whole") if account else (),
+        sensitivities=sensitivities,
+        base=account.prediction if account else None,
+        worst=told,
+        gains=_sensitivities(engine, question, told, False) if told else sensitivities,
+        without={p: (by_point[p.without_loss].time, by_point[p.without_noise].time) for p in points},
+        traced=traced,
+        comparable=traced is not None and engine.trace.crossing is None and not traced.broken,
         seconds=seconds,
         phases=account.phases if account else None,
-        measured=engine.trace.traced is not None,
         timelines=_timelines(engine, question, predictions, by_point) if detail == "whole" else None,
     )
 
@@ -143,10 +165,11 @@ def _timelines(
 
 def _sensitivities(engine: Engine, question: Question, base: Prediction, whole: bool) -> tuple[Sensitivity, ...]:
     def ask(points: Sequence[Point]) -> list[float]:
-        asked = replace(question, points=tuple(points), repeats=1)
+        asked = replace(question, points=tuple(points), repeats=min(question.repeats, DRAWS))
         return [p.time for part, words in lines(asked) for p in _predictions(part, engine.ask(words))]
 
-    return sensitivity.sensitivities(base.point, base.time, ask, whole)
+    time = statistics.fmean(base.times[:DRAWS])
+    return sensitivity.sensitivities(base.point, time, ask, whole)
 
 
 def _predictions(part: Question, reply: dict[str, object]) -> list[Prediction]:
@@ -220,7 +243,9 @@ def _account(engine: Engine, question: Question, point: Point) -> _Whole:
 
 def _shares(engine: Engine, asked: Question, reply: Mapping[str, Any]) -> Shares:
     """Compares with an ideal network, which has no contention: both modes give the same time."""
-    ideal = replace(asked, points=(Point(network=IDEAL),), mode="dataflow")
+    (point,) = asked.points
+    ideal_point = Point(network=IDEAL, core=point.core, speeds=point.speeds, ranks_per_node=point.ranks_per_node)
+    ideal = replace(asked, points=(ideal_point,), mode="dataflow")
     computing, end, best = reply["computing"], reply["time"][0], engine.ask(line(ideal))["time"][0]
     ranks = len(computing)
     return Shares(

@@ -5,11 +5,13 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from steelyard.units import percent, quantity, significant
-from steelyard.whatif.answer import Prediction
+from steelyard.whatif.answer import Answer, Prediction
+from steelyard.whatif.conditions import label, often
 from steelyard.whatif.question import Point
 
 LINEAR = 0.05  # relative deviation of a point from a line that still counts as linear
 EXACT = 0.0005  # deviation that is none
+MOST = 3  # lines of a sweep with sentences of their own
 FEWEST = 3  # points of a line that is called linear
 
 Disturbed = tuple[Prediction, float]  # with the undisturbed time in s
@@ -57,43 +59,51 @@ def list_lines(
     return [sorted(line, key=lambda one: value(point(one))) for line in several]
 
 
-def sentences(sweep: Sweep, ranks: int) -> Iterator[str]:
-    """States whether the time grows linearly with the time-out and with the probability of loss, and what one rank costs."""
-    lossy = [(p, base) for p, base in sweep if p.point.loss.probability]
-    for line in _costliest(lossy, lambda p: replace(p, loss=replace(p.loss, rto=0.0)), lambda p: p.loss.rto):
-        if found := fit(_points(line, lambda p: p.loss.rto)):
-            yield _sentence("the time-out", found, 1e-3, "1 ms of time-out", lambda x: quantity(x, "s", 3))
-    for line in _costliest(lossy, without_loss, lambda p: p.loss.probability):
-        if found := fit(_points(line, lambda p: p.loss.probability)):
-            yield _sentence("the probability of loss", found, 1e-3, "0.1 % of loss", lambda x: percent(x, 2))
-    noisy = [(p, base) for p, base in sweep if p.point.noise.duration]
-    lines = _costliest(noisy, lambda p: replace(p, noise=replace(p.noise, duration=0.0)), lambda p: p.noise.duration)
-    for line in lines:
-        if found := fit(_points(line, lambda p: p.noise.duration)):
-            each = "10 us of interruption"
-            yield _sentence("the length of an interruption", found, 1e-5, each, lambda x: quantity(x, "s", 3))
-    yield from _one_rank(lossy or noisy, ranks)
+def sentences(answer: Answer, ranks: int) -> Iterator[str]:
+    """States whether the time grows linearly with time-out, probability and length of interruptions, and what one rank costs."""
+    points = [p.point for p in answer.predictions]
+    lossy = [(p, answer.without[p.point][0]) for p in answer.predictions if p.point.loss.probability]
+    noisy = [(p, answer.without[p.point][1]) for p in answer.predictions if p.point.noise.duration]
+    for line in _several(lossy, lambda p: replace(p, loss=replace(p.loss, rto=0.0)), lambda p: p.loss.rto):
+        where = label(line[0][0].point, points, "RTO")
+        yield from _linear(line, lambda p: p.loss.rto, f"the time-out{where}", 1e-3, "1 ms of time-out")
+    for line in _several(lossy, without_loss, lambda p: p.loss.probability):
+        where = label(line[0][0].point, points, "loss")
+        yield from _linear(line, lambda p: p.loss.probability, f"the probability of loss{where}", 1e-3, "0.1 % of loss")
+    for line in _several(noisy, lambda p: replace(p, noise=replace(p.noise, duration=0.0)), lambda p: p.noise.duration):
+        where = often(line[0][0].point.noise) + label(line[0][0].point, points, "noise")
+        each = "1 ms of interruption"
+        yield from _linear(line, lambda p: p.noise.duration, f"the length of interruptions {where}", 1e-3, each)
+    pairs = zip(answer.predictions, answer.undisturbed, strict=True)
+    yield from _one_rank([(p, base.time) for p, base in pairs if p.point.random and base.time], ranks)
 
 
-def _sentence(what: str, found: Growth, step: float, words: str, text: Callable[[float], str]) -> str:
+def _linear(line: Sweep, x: Callable[[Point], float], what: str, step: float, words: str) -> Iterator[str]:
+    """States the straight line through the extra times of a line of the sweep, if there is one."""
+    found = fit(_points(line, x))
+    if found is None:
+        return
     adds = f"{words} adds {quantity(found.slope * step, 's')}"
     if found.beyond:
-        return f"Up to {text(found.until)}, the time grows linearly with {what}: {adds}. Beyond, the waits overlap."
-    fits = "on" if found.deviation < EXACT else f"within {percent(found.deviation, 1)} of"
-    return f"The time grows linearly with {what}: {adds} (all points lie {fits} this line)."
+        until = percent(found.until, 2) if "loss" in words else quantity(found.until, "s", 3)
+        yield f"Up to {until}, the time grows linearly with {what}: {adds}. Beyond, the waits overlap."
+    else:
+        fits = "on" if found.deviation < EXACT else f"within {percent(found.deviation, 1)} of"
+        yield f"The time grows linearly with {what}: {adds} (all points lie {fits} this line)."
 
 
 def _one_rank(sweep: Sweep, ranks: int) -> Iterator[str]:
     """Compares the cost of the fewest affected ranks with the cost of all ranks, under the same condition."""
     at_least_one = [pair for pair in sweep if pair[0].point.affected_ranks(ranks) > 0]
-    for line in _costliest(at_least_one, lambda p: replace(p, affected=1.0), lambda p: p.affected):
+    for line in _several(at_least_one, lambda p: replace(p, affected=1.0), lambda p: p.affected)[:1]:
         few, every = (line[0], line[-1])
         count = few[0].point.affected_ranks(ranks)
         extra = [p.time - base for p, base in (few, every)]
         if every[0].point.affected == 1 and count < ranks and extra[1] > 0:
             who = "One affected rank adds" if count == 1 else f"{count} affected ranks add"
             times = f"{_times(few)} instead of {_times(every)} times the undisturbed time"
-            yield f"{who} {percent(extra[0] / extra[1])} of the time that all {ranks} ranks add: {times}."
+            where = label(every[0].point, [p.point for p, _ in sweep], "affected")
+            yield f"{who} {percent(extra[0] / extra[1])} of the time that all {ranks} ranks add{where}: {times}."
 
 
 def _times(pair: Disturbed) -> str:
@@ -105,10 +115,10 @@ def without_loss(point: Point) -> Point:
     return replace(point, loss=replace(point.loss, probability=0.0))
 
 
-def _costliest(sweep: Sweep, same: Callable[[Point], Point], value: Callable[[Point], float]) -> list[list[Disturbed]]:
-    """Returns the line with the greatest times (see `list_lines`), if there is one."""
+def _several(sweep: Sweep, same: Callable[[Point], Point], value: Callable[[Point], float]) -> list[list[Disturbed]]:
+    """Returns the lines (see `list_lines`) with the greatest times first, as many as have sentences of their own."""
     lines = list_lines(sweep, lambda pair: pair[0].point, same, value)
-    return sorted(lines, key=lambda line: -max(p.time / base for p, base in line))[:1]
+    return sorted(lines, key=lambda line: -max(p.time / base for p, base in line))[:MOST]
 
 
 def _points(line: Sweep, x: Callable[[Point], float]) -> list[tuple[float, float, float]]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from steelyard.units import percent, quantity
+from steelyard.whatif.engine import Traced
 from steelyard.words import plural
 
 PS, NS = 1e12, 1e-9
@@ -88,29 +89,34 @@ def _read_cluster(reply: Mapping[str, Any]) -> Cluster:
     )
 
 
-def _waits(phases: Phases) -> Iterator[str]:
+def _waits(phases: Phases, without_waits: bool) -> Iterator[str]:
     """Reports interference that affects all ranks alike and therefore makes no outliers."""
-    share = phases.waited / phases.computing
+    whole = phases.computing + (phases.waited if without_waits else 0.0)
+    share = phases.waited / whole
     if share >= FEW:
+        left_out = " The replay leaves these waits out." if without_waits else ""
         yield (
-            f"In their longer phases, all ranks together waited {quantity(phases.waited, 's')} for a processor. This "
-            f"is {percent(share, 1)} of the computing time. The cause is interference by other processes."
+            f"In their longer phases, all ranks together waited {quantity(phases.waited, 's')} for a processor. This is "
+            f"{percent(share, 1)} of their time between calls of MPI ({quantity(whole, 's')}). The cause is interference by "
+            f"other processes.{left_out}"
         )
 
 
-def sentences(phases: Phases | None, ranks: int, measured: bool) -> Iterator[str]:
-    """Says whether outliers are imbalance or interference. `measured`: the trace has the waits for a processor."""
+def sentences(phases: Phases | None, ranks: int, traced: Traced | None) -> Iterator[str]:
+    """Says whether outliers are imbalance or interference. `traced`: the run, if the trace has the waits for a processor."""
     if phases is None or not phases.count or ranks < 2:
         return
     if not phases.outliers:
         yield "No computing phase is an outlier: no phase is much longer than the typical phases of similar length."
-        yield from _waits(phases)
+        yield from _waits(phases, traced is not None and traced.without_waits)
         return
-    share = phases.outlying / phases.computing
-    where = f"{plural(phases.outliers, 'outlier')} on {plural(phases.outlying_ranks, 'rank')}"
+    usual = sum(c.outliers * c.typical for c in phases.clusters)
+    share = max(0.0, phases.outlying - usual) / phases.computing
+    verb = "is an outlier" if phases.outliers == 1 else "are outliers"
     yield (
-        f"A computing phase is the time of a rank between two calls of MPI. Of {phases.count} phases, {where} take "
-        f"{percent(share, 1)} of the computing time{', which is too little to matter' if share < FEW else ''}."
+        f"A computing phase is the time of a rank between two calls of MPI. {phases.outliers} of {phases.count} phases, on "
+        f"{plural(phases.outlying_ranks, 'rank')}, {verb}. Beyond the typical length, they last {percent(share, 1)} of the "
+        f"computing time{', which is too little to matter' if share < FEW else ''}."
     )
     if share < FEW:
         return
@@ -120,7 +126,7 @@ def sentences(phases: Phases | None, ranks: int, measured: bool) -> Iterator[str
                 f"Of the {plural(cluster.count, 'phase')} of about {quantity(cluster.typical, 's')}, {cluster.outliers} last "
                 f"longer than {quantity(cluster.limit, 's')} and are outliers."
             )
-    if not measured:
+    if traced is None:
         yield (
             "The trace does not say how long the ranks waited for a processor. So it is unknown whether the cause is "
             "imbalance or interference."

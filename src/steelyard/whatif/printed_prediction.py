@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,20 +14,18 @@ from rich.markup import escape
 
 from steelyard.command_line import tables
 from steelyard.model.plain import to_plain
-from steelyard.units import duration, percent, quantity
+from steelyard.units import duration, quantity
 from steelyard.whatif import slowdowns
+from steelyard.whatif.conditions import COLUMNS, UNITS, Shown
 from steelyard.whatif.scenario_points import describe_point
 from steelyard.whatif.sentences import undisturbed, waits
-from steelyard.whatif.traced_run import compare_times
 from steelyard.words import plural
 
 if TYPE_CHECKING:
-    from steelyard.whatif import Answer, Point, Prediction, Question, Tree
+    from steelyard.whatif import Answer, Prediction, Question
     from steelyard.whatif.engine import Trace, Traced
 
-Shown = Callable[["Point"], str]
 MOST_BROKEN = 8  # incomplete ranks that are named one by one
-UNITS = {"L": "s", "o": "s", "g": "s", "G": "s/B", "O": "s/B"}
 
 
 @contextlib.contextmanager
@@ -73,7 +70,7 @@ def show(parts: Sequence[Part], trace: "Trace", as_json: bool) -> None:
         tables.print_narrow_table(part.title or "Predicted", *table(part.answer, trace.ranks))
         for sentence in slowdowns.sentences(part.answer, trace.ranks):
             console.print(escape(sentence))
-    _traced(trace, parts[0].answer, console)
+    _traced(trace, console)
     for sentence in undisturbed(parts[0].answer):
         console.print(escape(sentence))
     if trace.unreceived:
@@ -102,8 +99,9 @@ def write(parts: Sequence[Part], trace: "Trace", name: str, path: Path) -> None:
 
 def _rows(part: Part, trace: "Trace") -> Iterator[dict[str, Any]]:
     answer = part.answer
-    for prediction, base in zip(answer.predictions, answer.undisturbed, strict=True):
+    for prediction, base, unchanged in zip(answer.predictions, answer.undisturbed, answer.unchanged, strict=True):
         yield _plain(prediction, base, part.asked, trace) | {
+            "cores_as_traced": unchanged.time,
             "title": part.title,
             "scenario": describe_point(prediction.point, part.whole),
         }
@@ -131,68 +129,6 @@ def _plain(found: "Prediction", base: "Prediction", asked: "Question", trace: "T
     }
 
 
-def _parameter(point: "Point", name: str, unit: str) -> str:
-    """Returns a parameter of each protocol between nodes."""
-    return ", ".join(quantity(getattr(protocol, name), unit) for protocol in point.network.across)
-
-
-def _within(point: "Point", place: str) -> str:
-    """Returns the parameters of ranks of one node, if they differ from those between nodes."""
-    protocols = getattr(point.network, place) or ()
-    said = (
-        f"{name} {quantity(getattr(p, name), unit)}"
-        for p in protocols
-        for name, unit in UNITS.items()
-        if getattr(p, name)
-    )
-    return ", ".join(said)
-
-
-def _places(point: "Point") -> str:
-    numbers = {"cache": point.places.cache, "socket": point.places.socket}
-    return ", ".join(f"{number} per {name}" for name, number in numbers.items() if number)
-
-
-def _tree(tree: "Tree") -> str:
-    if tree.name or not tree.nodes:
-        return tree.name or "one switch"
-    return f"{tree.nodes} × {tree.switches}" if tree.switches else f"{tree.nodes} on a switch"
-
-
-def _noise(point: "Point") -> str:
-    noise = point.noise
-    if not noise.duration:
-        return f"as in {noise.recording}" if noise.recording else "none"
-    often = percent(noise.probability, 2) if noise.probability else quantity(noise.period, "s")
-    return f"{quantity(noise.duration, 's')} / {often}{', together' if noise.together else ''}"
-
-
-# The conditions in which points may differ, as columns: the heading, and the text of a cell.
-COLUMNS: tuple[tuple[str, Shown], ...] = (
-    ("network", lambda p: p.network.name),
-    *((name, partial(_parameter, name=name, unit=unit)) for name, unit in UNITS.items()),
-    ("S", lambda p: quantity(p.network.eager, "B")),
-    ("receive", lambda p: p.network.receive),
-    ("within a node", partial(_within, place="within")),
-    ("within a socket", partial(_within, place="socket")),
-    ("within a cache", partial(_within, place="cache")),
-    ("places", _places),
-    ("ranks per node", lambda p: str(p.ranks_per_node or "")),
-    ("tree", lambda p: _tree(p.tree)),
-    ("loss", lambda p: f"{100 * p.loss.probability:g} %"),
-    ("RTO", lambda p: quantity(p.loss.rto, "s")),
-    ("tick", lambda p: quantity(p.loss.tick, "s")),
-    ("MSS", lambda p: quantity(p.loss.mss, "B") if p.loss.mss else "message"),
-    ("noise", _noise),
-    ("cores", lambda p: f"× {p.core:g}"),
-    ("some cores", lambda p: ", ".join(map(str, p.speeds)) or "as all"),
-    (
-        "TCP",
-        lambda p: ", ".join(n for n in ("backoff", "fast", "probe", "sack") if getattr(p.loss, n)) or "timer only",
-    ),
-)
-
-
 def table(found: "Answer", ranks: int) -> tuple[list[str], list[list[str]]]:
     """Returns the headings and rows of the predictions, with a column for each condition that varies, and for draws."""
     points = [p.point for p in found.predictions]
@@ -201,25 +137,29 @@ def table(found: "Answer", ranks: int) -> tuple[list[str], list[list[str]]]:
         ("affected", lambda p: f"{100 * p.affected:g} % ({p.affected_ranks(ranks)} of {plural(ranks, 'rank')})"),
     )
     varying = [(name, say) for name, say in columns if len({say(p) for p in points}) > 1]
-    varying = varying or [(name, say) for name, say in columns if say(points[0]) != say(found.undisturbed[0].point)]
+    traced = found.unchanged[0].point
+    varying = varying or [(name, say) for name, say in columns if say(points[0]) != say(traced)]
     varying = varying or [(name, say) for name, say in COLUMNS[: 1 + len(UNITS)] if say(points[0]).strip("0 s/B")]
     headings = [*(name for name, _ in varying), "time"]
     drawn = any(p.low is not None for p in found.predictions)
     beside = any(p.point != base.point for p, base in zip(found.predictions, found.undisturbed, strict=True))
-    headings += ["95 % of mean"] * drawn + ["undisturbed"] * beside
+    faster = any(p.point != base.point for p, base in zip(found.undisturbed, found.unchanged, strict=True))
+    headings += ["95 % of mean"] * drawn + ["undisturbed"] * beside + ["cores as traced"] * faster
     rows = []
-    for prediction, base in zip(found.predictions, found.undisturbed, strict=True):
+    for prediction, base, unchanged in zip(found.predictions, found.undisturbed, found.unchanged, strict=True):
         row = [*(say(prediction.point) for _, say in varying), quantity(prediction.time, "s", 4)]
         if drawn:
             low, high = prediction.low, prediction.high
             row.append("" if low is None or high is None else f"{quantity(low, 's', 4)} – {quantity(high, 's', 4)}")
         if beside:
             row.append(f"× {prediction.time / base.time:.4g}" if base.time else "")
+        if faster:
+            row.append(f"× {base.time / unchanged.time:.4g}" if unchanged.time else "")
         rows.append(row)
     return headings, rows
 
 
-def _traced(trace: "Trace", answer: "Answer", console: Console) -> None:
+def _traced(trace: "Trace", console: Console) -> None:
     """Prints the traced time, and which parts the trace lacks."""
     traced = trace.traced
     if trace.crossing:
@@ -236,9 +176,6 @@ def _traced(trace: "Trace", answer: "Answer", console: Console) -> None:
     if not traced:
         return
     _whole(traced, trace, console)
-    if trace.crossing is None and not traced.broken and not answer.traced_run:  # else its sentences compare the times
-        for sentence in compare_times(traced.time, answer.undisturbed[0].time):
-            console.print(sentence)
     for one in traced.broken[:MOST_BROKEN]:
         console.print(f"Rank {one.rank} ends at its call {one.call}: {one.why}.")
     if len(traced.broken) > MOST_BROKEN:

@@ -55,8 +55,23 @@ class Point:
 
     @property
     def undisturbed(self) -> "Point":
-        """The same point without loss, noise and changed cores."""
-        return Point(network=self.network, tree=self.tree, ranks_per_node=self.ranks_per_node, places=self.places)
+        """The same point without loss and noise."""
+        return self.without_loss.without_noise
+
+    @property
+    def without_loss(self) -> "Point":
+        """The same point without loss. Ranks that are not affected need noise."""
+        return replace(self, loss=NO_LOSS, affected=self.affected if self.noise.any else 1.0)
+
+    @property
+    def without_noise(self) -> "Point":
+        """The same point without noise. Ranks that are not affected need loss."""
+        return replace(self, noise=NO_NOISE, affected=self.affected if self.loss.probability else 1.0)
+
+    @property
+    def unchanged(self) -> "Point":
+        """The undisturbed point with the cores of the trace."""
+        return replace(self.undisturbed, core=1.0, speeds=())
 
 
 @dataclass(frozen=True)

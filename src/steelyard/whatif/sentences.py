@@ -23,16 +23,30 @@ def sentences(answer: Answer) -> tuple[str, ...]:
 def undisturbed(answer: Answer) -> tuple[str, ...]:
     """Returns sentences about the undisturbed replay: where the time goes, and which changes would help."""
     ranks = len(answer.account.computing) if answer.account else 0
-    longer = phases.sentences(answer.phases, ranks, answer.measured)
+    longer = phases.sentences(answer.phases, ranks, answer.traced)
     traced = traced_run.sentences(answer.traced_run)
+    compared = (
+        traced_run.compare_times(answer.traced, answer.unchanged[0].time) if answer.traced and answer.comparable else ()
+    )
     return (
+        *_base(answer),
         *_efficiency(answer.shares),
+        *compared,
         *traced,
         *_busiest(answer),
         *longer,
         *_path(answer.path),
-        *_gains(answer.sensitivities),
+        *_gains(answer),
     )
+
+
+def _base(answer: Answer) -> Iterator[str]:
+    """Names the replay that the sentences describe, if other ones are predicted."""
+    base = answer.base
+    if base and any(p.point != base.point for p in answer.predictions):
+        changed = base.point == base.point.unchanged and any(p.point != base.point for p in answer.undisturbed)
+        cores = ", with the cores of the trace" if changed else ""
+        yield f"The next sentences describe the replay without loss and noise{cores}, which takes {quantity(base.time, 's', 4)}."
 
 
 def waits(traced: Traced) -> str:
@@ -93,22 +107,38 @@ def _path(path: CriticalPath | None) -> Iterator[str]:
     )
 
 
-def _gains(found: tuple[Sensitivity, ...]) -> Iterator[str]:
-    matter = sorted((s for s in found if s.tenth >= MATTERS), key=lambda s: -s.tenth)
-    for s in matter:
-        stops = (
-            f" If you reduce it to {percent(s.enough)}, a further reduction saves less than {percent(ENOUGH)} of the "
-            "time."
-            if 0 < s.enough < 1
-            else ""
-        )
-        best = "The largest gain is here: 10 %" if s == matter[0] else "10 %"
-        yield (
-            f"{best} less {_cost(s)} saves {percent(s.tenth, 1)} of the time. Without this cost, the program "
-            f"takes {percent(s.most)} less time.{stops}"
-        )
-    if rest := [_cost(s) for s in found if s.tenth < MATTERS]:
+def _gains(answer: Answer) -> Iterator[str]:
+    """Ranks all single changes on one base: the slowest disturbed replay, the traced run if it took longer, or the replay."""
+    scale, removed = 1.0, {}
+    if worst := answer.worst:
+        yield f"The gains below are shares of {quantity(worst.time, 's', 4)}, the time of the slowest prediction."
+        lossless, quiet = answer.without[worst.point]
+        removed = {"the losses": 1 - lossless / worst.time, "the noise": 1 - quiet / worst.time}
+    elif answer.traced and answer.comparable and answer.base == answer.unchanged[0] and answer.traced.time:
+        more = 1 - answer.unchanged[0].time / answer.traced.time
+        if more > traced_run.ALIKE:
+            yield f"The gains below are shares of the traced time ({quantity(answer.traced.time, 's', 4)})."
+            scale, removed = 1 - more, {"what the replay leaves out (losses, noise, waits, the tracer)": more}
+    gains = [
+        (share, f"Without {name}, the program takes {percent(share, 1)} less time.") for name, share in removed.items()
+    ]
+    gains += [(s.tenth * scale, _gain(s, scale)) for s in answer.gains if s.tenth >= MATTERS]
+    for number, (_, text) in enumerate(sorted((g for g in gains if g[0] >= MATTERS), key=lambda gain: -gain[0])):
+        yield f"The largest gain is here: {text[0].lower()}{text[1:]}" if number == 0 else text
+    if rest := [_cost(s) for s in answer.gains if s.tenth * scale < MATTERS]:
         yield f"10 % less {' or '.join(rest)} saves less than {percent(MATTERS)} of the time."
+
+
+def _gain(s: Sensitivity, scale: float) -> str:
+    stops = (
+        f" If you reduce it to {percent(s.enough)}, a further reduction saves less than {percent(ENOUGH)} of the time."
+        if 0 < s.enough < 1
+        else ""
+    )
+    return (
+        f"10 % less {_cost(s)} saves {percent(s.tenth * scale, 1)} of the time. Without this cost, the program takes "
+        f"{percent(s.most * scale)} less time.{stops}"
+    )
 
 
 def _cost(s: Sensitivity) -> str:

@@ -4,15 +4,17 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from steelyard.units import nominal, quantity
+from steelyard.units import nominal, quantity, significant
 from steelyard.whatif import growth
 from steelyard.whatif.answer import Answer, Prediction
+from steelyard.whatif.conditions import label, often
 from steelyard.whatif.growth import list_lines, without_loss
 from steelyard.whatif.question import Point
 from steelyard.words import plural
 
 TENTH_MORE = 1.1  # of the undisturbed time: a slowdown that people ask for
 MOST_LOSSES = 3  # probabilities that the first sentences name, the greatest first
+MOST_LINES = 6  # combinations of conditions with sentences of their own
 MOST_REPEATS = 1 << 20
 
 
@@ -57,13 +59,16 @@ def sentences(answer: Answer, ranks: int) -> tuple[str, ...]:
         if p.point.random and base.time
     ]
     if not slowdowns:
-        return ()
+        return tuple(_cores(answer))
+    lossy = [_slowdown(s.prediction, answer.without[s.point][0]) for s in slowdowns]  # noise stays
     return (
-        *_losses(slowdowns),
-        *growth.sentences([(s.prediction, s.base) for s in slowdowns], ranks),
+        *_cores(answer),
+        *_losses(lossy),
+        *_noises(answer),
+        *growth.sentences(answer, ranks),
         _range(slowdowns),
         *_name_ranks(slowdowns, ranks),
-        *_name_probability(slowdowns),
+        *_name_probability(lossy),
     )
 
 
@@ -72,8 +77,22 @@ def _slowdown(p: Prediction, base: float) -> Slowdown:
     return Slowdown(p, base, p.time / base, low / base, high / base)
 
 
+def _cores(answer: Answer) -> Iterator[str]:
+    """States what the changed cores alone do to the time."""
+    pairs = dict.fromkeys(zip(answer.undisturbed, answer.unchanged, strict=True))
+    changed = [(p, base) for p, base in pairs if p.point != base.point and base.time]
+    others = [p.point for p, _ in changed]
+    for p, base in changed[:MOST_LINES]:
+        cores = [f"× {p.point.core:g}"] * (p.point.core != 1) + [str(speed) for speed in p.point.speeds]
+        yield (
+            f"With cores {', '.join(cores)}{label(p.point, others, 'cores', 'some cores')}, the time is {p.time / base.time:.3g} "
+            f"times that of the cores as traced: {quantity(p.time, 's', 4)} instead of {quantity(base.time, 's', 4)}, without "
+            "loss and noise."
+        )
+
+
 def _losses(found: Line) -> Iterator[str]:
-    """States the slowdown of each probability by time-out, for the largest share of ranks and the first other conditions."""
+    """States the slowdown of each probability by time-out, for the largest share of ranks and for all other conditions."""
     lossy = [s for s in found if s.point.loss.probability]
     if not lossy:
         return
@@ -82,16 +101,29 @@ def _losses(found: Line) -> Iterator[str]:
         return replace(point, loss=replace(point.loss, probability=0.0, rto=0.0))
 
     widest = max(s.point.affected for s in lossy)
-    first = other(next(s.point for s in lossy if s.point.affected == widest))
-    alike = [s for s in lossy if other(s.point) == first]
-    for probability in sorted({s.point.loss.probability for s in alike}, reverse=True)[:MOST_LOSSES]:
-        line = [s for s in alike if s.point.loss.probability == probability]
-        line.sort(key=lambda s: -s.point.loss.rto)
+    lines: dict[tuple[float, Point], Line] = {}
+    for s in (s for s in lossy if s.point.affected == widest):
+        lines.setdefault((-s.point.loss.probability, other(s.point)), []).append(s)
+    greatest = sorted({key[0] for key in lines})[:MOST_LOSSES]
+    for key in sorted((key for key in lines if key[0] in greatest), key=lambda key: key[0])[:MOST_LINES]:
+        line = sorted(lines[key], key=lambda s: -s.point.loss.rto)
+        where = label(line[0].point, [s.point for s in found], "loss", "RTO", "affected")
         parts = [
             f"by {s.times:.3g} with {'a time-out of ' if s == line[0] else ''}{nominal(s.point.loss.rto, 's', 6)}{_doubt(s)}"
             for s in line
         ]
-        yield f"With {100 * probability:g} % loss, the time is multiplied {', '.join(parts)}."
+        yield f"With {_loss(line[0].point)} loss{where}, the time is multiplied {', '.join(parts)}."
+    if len(lines) > MOST_LINES:
+        yield f"The table shows the others of the {len(lines)} combinations of loss and other conditions."
+
+
+def _noises(answer: Answer) -> Iterator[str]:
+    """States the slowdown by noise alone where there are losses, too."""
+    found = [p for p in answer.predictions if p.point.loss.probability and p.point.noise.duration]
+    for p in found[:MOST_LINES]:
+        what = f"interruptions of {quantity(p.point.noise.duration, 's')} {often(p.point.noise)}"
+        others = label(p.point, [p.point for p in found], "noise")
+        yield f"With {what}{others}, the time is multiplied by {significant(p.time / answer.without[p.point][1], 3)}."
 
 
 def _doubt(s: Slowdown) -> str:
@@ -103,9 +135,9 @@ def _range(found: Line) -> str:
     worst = max(found, key=lambda s: s.times)
     least, most = (extreme(worst.prediction.times) / worst.base for extreme in (min, max))
     return (
-        f"In the worst condition, the mean of {plural(len(worst.prediction.times), 'random replay')} is "
-        f"{worst.times:.3g} times the undisturbed time. These replays take between {least:.3g} and {most:.3g} "
-        "times the undisturbed time."
+        f"In the worst condition{label(worst.point, [s.point for s in found])}, the mean of "
+        f"{plural(len(worst.prediction.times), 'random replay')} is {significant(worst.times, 3)} times the undisturbed time. "
+        f"These replays take between {significant(least, 3)} and {significant(most, 3)} times the undisturbed time."
     )
 
 
@@ -136,15 +168,17 @@ def _name_ranks(found: Line, ranks: int) -> Iterator[str]:
 
     lines = list_lines(found, lambda s: s.point, lambda p: replace(p, affected=1.0), lambda p: p.affected)
     for line in sorted(lines, key=lambda line: -line[-1].times)[:1]:
-        yield _answered(line, f"If some of the ranks have {_conditions(line[0].point)}", where)
+        others = label(line[0].point, [s.point for s in found], "loss", "RTO", "noise", "affected")
+        yield _answered(line, f"If some of the ranks have {_conditions(line[0].point)}{others}", where)
 
 
 def _name_probability(found: Line) -> Iterator[str]:
     """Names for each time-out the smallest probability of the sweep that costs a tenth."""
-    for line in list_lines(found, lambda s: s.point, without_loss, lambda p: p.loss.probability):
-        if line[0].point.affected == 1:
-            rto = f"With a smallest time-out of {quantity(line[0].point.loss.rto, 's')}"
-            yield _answered(line, rto, lambda point: f"a loss of {_loss(point)}")
+    lines = list_lines(found, lambda s: s.point, without_loss, lambda p: p.loss.probability)
+    for line in [line for line in lines if line[0].point.affected == 1][:MOST_LINES]:
+        others = label(line[0].point, [s.point for s in found], "loss", "RTO", "affected")
+        rto = f"With a smallest time-out of {quantity(line[0].point.loss.rto, 's')}{others}"
+        yield _answered(line, rto, lambda point: f"a loss of {_loss(point)}")
 
 
 def _loss(point: Point) -> str:
@@ -152,6 +186,6 @@ def _loss(point: Point) -> str:
 
 
 def _conditions(point: Point) -> str:
-    if point.loss.probability:
-        return f"a loss of {_loss(point)} with a smallest time-out of {quantity(point.loss.rto, 's')}"
-    return f"interruptions of {quantity(point.noise.duration, 's')}"
+    loss = f"a loss of {_loss(point)} with a smallest time-out of {quantity(point.loss.rto, 's')}"
+    noise = f"interruptions of {quantity(point.noise.duration, 's')}"
+    return " and ".join([loss] * (point.loss.probability > 0) + [noise] * point.noise.any)

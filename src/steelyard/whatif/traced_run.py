@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard.units import percent, quantity
-from steelyard.whatif.engine import Engine
+from steelyard.whatif.engine import Engine, Traced
 from steelyard.whatif.perturbation import RTO
 from steelyard.whatif.question import PS, Point, Question, line
 from steelyard.whatif.timelines import STEPS, Timeline, timeline
@@ -61,23 +61,23 @@ def _sends(run: Mapping[str, Any], wait: float) -> Sends:
     return Sends(count=run["sends"], mean=mean, best=best, late=late, longer=run["longer"], wait=wait)
 
 
-def compare_times(traced: float, replayed: float) -> Iterator[str]:
-    """States and explains the ratio of the traced time and of the undisturbed replay, both in s, unless they are alike."""
-    if traced and replayed and abs(replayed / traced - 1) > ALIKE:
+def compare_times(traced: Traced, replayed: float) -> Iterator[str]:
+    """States and explains the ratio of the traced time and of the undisturbed replay (in s), unless they are alike."""
+    if traced.time and replayed and abs(replayed / traced.time - 1) > ALIKE:
+        without, between = "losses and noise", "traced computing time between the calls of MPI"
+        if traced.without_waits:
+            without, between = "losses, noise and waits for a processor", f"{between} without these waits"
         yield (
-            f"The traced run took {traced / replayed:.3g} times as long as its replay without losses and noise "
-            f"({quantity(traced, 's', 4)} and {quantity(replayed, 's', 4)}). The replay uses the traced computing time between "
-            "the calls of MPI, and the modelled network for the time within MPI. In the traced run, the time within MPI also "
+            f"The traced run took {traced.time / replayed:.3g} times as long as its replay without {without} "
+            f"({quantity(traced.time, 's', 4)} and {quantity(replayed, 's', 4)}). The replay uses the {between}, and the "
+            "modelled network for the time within MPI. In the traced run, the time within MPI also "
             "contains the real network, waits for a processor, and the overhead of the tracer."
         )
 
 
 def sentences(run: TracedRun | None) -> Iterator[str]:
-    """States how much longer the traced run took than its replay, and how long its sends took."""
-    if run is None or not run.replayed.time:
-        return
-    yield from compare_times(run.traced.time, run.replayed.time)
-    if run.sends:
+    """States how long the sends of the traced run took."""
+    if run and run.replayed.time and run.sends:
         s = run.sends
         mean, best, late, wait = (quantity(x, "s") for x in (s.mean, s.best, s.late, s.wait))
         yield (

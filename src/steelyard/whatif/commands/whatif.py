@@ -192,7 +192,7 @@ def _answer(
         with printed_prediction.progress(quiet) as show:
             answer = whatif.answer(running, question, show, detail)
         if report and not parts:  # the page shows one undisturbed replay beside the traced run
-            answer = replace(answer, traced_run=read_traced_run(running, question, answer.undisturbed[0].point))
+            answer = replace(answer, traced_run=read_traced_run(running, question, answer.unchanged[0].point))
         parts.append(printed_prediction.Part(question, answer, whole, title))
     printed_prediction.show(parts, running.trace, as_json)
     if report:

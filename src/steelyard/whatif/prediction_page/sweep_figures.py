@@ -7,6 +7,7 @@ from itertools import groupby
 from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.report.values import quantity
 from steelyard.whatif import Answer, Prediction, Protocol, growth
+from steelyard.whatif.conditions import label, often
 
 DECADES = 20  # ratio of the greatest to the smallest value from which an axis is logarithmic
 MOST_LINES = 7  # the palette has no more colours
@@ -37,7 +38,10 @@ PROBABILITY = Swept(
     lambda p: p.point.loss.probability,
     lambda p: f"loss {100 * p.point.loss.probability:g} %",
 )
-PERIOD = Swept("period", "s", lambda p: p.point.noise.period, lambda p: f"every {quantity(p.point.noise.period, 's')}")
+PERIOD = Swept("period", "s", lambda p: p.point.noise.period, lambda p: often(p.point.noise))
+SHARE = Swept("probability of noise", "%", lambda p: p.point.noise.probability, lambda p: often(p.point.noise))
+# Conditions with words instead of a number: each combination of theirs has its own lines.
+NUMBERED = ("network", "L", "o", "G", "loss", "RTO", "noise", "cores", "affected")
 
 
 def _duration(phase: float | None) -> Swept:
@@ -62,6 +66,7 @@ def _swept(ranks: int, duration: Swept) -> tuple[Swept, Swept, tuple[Swept, ...]
     others = (
         duration,
         PERIOD,
+        SHARE,
         Swept("RTO", "s", lambda p: p.point.loss.rto, lambda p: f"RTO {quantity(p.point.loss.rto, 's')}"),
         Swept("latency L", "s", lambda p: link(p).L, lambda p: f"L {quantity(link(p).L, 's')}"),
         Swept("time for each byte G", "s/B", lambda p: link(p).G, lambda p: f"G {quantity(link(p).G, 's/B')}"),
@@ -123,8 +128,10 @@ def _map(scaled: Scaled, name: str, duration: Swept) -> Figure:
 def _lines(scaled: Scaled, varying: Sequence[Swept], beside: bool, name: str, fixed: Swept | None = None) -> Figure:
     over, *others = varying
 
-    def line(pair: tuple[Prediction, float]) -> tuple[float, ...]:
-        return tuple(s.value(pair[0]) for s in others)
+    points = [p.point for p, _ in scaled]
+
+    def line(pair: tuple[Prediction, float]) -> tuple[object, ...]:
+        return (label(pair[0].point, points, *NUMBERED), *(s.value(pair[0]) for s in others))
 
     lines = []
     for _, members in groupby(sorted(scaled, key=line), key=line):
@@ -133,7 +140,8 @@ def _lines(scaled: Scaled, varying: Sequence[Swept], beside: bool, name: str, fi
         y = tuple(p.time / by for p, by in pairs)
         low = tuple((p.time if p.low is None else p.low) / by for p, by in pairs)
         high = tuple((p.time if p.high is None else p.high) / by for p, by in pairs)
-        lines.append(Series(", ".join(s.words(pairs[0][0]) for s in others) or "predicted", x, y, low, high))
+        words = ", ".join(s.words(pairs[0][0]) for s in others) or "predicted"
+        lines.append(Series(words + label(pairs[0][0].point, points, *NUMBERED), x, y, low, high))
     tall = _wide([y for line in lines for y in line.y if y is not None])
     more = (
         f" The figure shows the first {MOST_LINES} of {len(lines)} lines. The table shows all."

@@ -1,0 +1,92 @@
+"""The conditions of a point in words: columns of tables, and labels of lines and sentences."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from steelyard.units import percent, quantity
+from steelyard.whatif.perturbation import Noise
+from steelyard.whatif.question import Point
+from steelyard.whatif.tree import Tree
+
+Shown = Callable[[Point], str]
+UNITS = {"L": "s", "o": "s", "g": "s", "G": "s/B", "O": "s/B"}
+
+
+def _parameter(point: Point, name: str, unit: str) -> str:
+    """Returns a parameter of each protocol between nodes."""
+    return ", ".join(quantity(getattr(protocol, name), unit) for protocol in point.network.across)
+
+
+def _within(point: Point, place: str) -> str:
+    """Returns the parameters of ranks of one node, if they differ from those between nodes."""
+    protocols = getattr(point.network, place) or ()
+    said = (
+        f"{name} {quantity(getattr(p, name), unit)}"
+        for p in protocols
+        for name, unit in UNITS.items()
+        if getattr(p, name)
+    )
+    return ", ".join(said)
+
+
+def _places(point: Point) -> str:
+    numbers = {"cache": point.places.cache, "socket": point.places.socket}
+    return ", ".join(f"{number} per {name}" for name, number in numbers.items() if number)
+
+
+def _tree(tree: Tree) -> str:
+    if tree.name or not tree.nodes:
+        return tree.name or "one switch"
+    return f"{tree.nodes} × {tree.switches}" if tree.switches else f"{tree.nodes} on a switch"
+
+
+def _noise(point: Point) -> str:
+    noise = point.noise
+    if not noise.duration:
+        return f"as in {noise.recording}" if noise.recording else "none"
+    share = percent(noise.probability, 2) if noise.probability else quantity(noise.period, "s")
+    return f"{quantity(noise.duration, 's')} / {share}{', together' if noise.together else ''}"
+
+
+# The conditions in which points may differ, as columns: the heading, and the text of a cell.
+COLUMNS: tuple[tuple[str, Shown], ...] = (
+    ("network", lambda p: p.network.name),
+    *((name, partial(_parameter, name=name, unit=unit)) for name, unit in UNITS.items()),
+    ("S", lambda p: quantity(p.network.eager, "B")),
+    ("receive", lambda p: p.network.receive),
+    ("within a node", partial(_within, place="within")),
+    ("within a socket", partial(_within, place="socket")),
+    ("within a cache", partial(_within, place="cache")),
+    ("places", _places),
+    ("ranks per node", lambda p: str(p.ranks_per_node or "")),
+    ("tree", lambda p: _tree(p.tree)),
+    ("loss", lambda p: f"{100 * p.loss.probability:g} %"),
+    ("RTO", lambda p: quantity(p.loss.rto, "s")),
+    ("tick", lambda p: quantity(p.loss.tick, "s")),
+    ("MSS", lambda p: quantity(p.loss.mss, "B") if p.loss.mss else "message"),
+    ("noise", _noise),
+    ("cores", lambda p: f"× {p.core:g}"),
+    ("some cores", lambda p: ", ".join(map(str, p.speeds)) or "as all"),
+    (
+        "TCP",
+        lambda p: ", ".join(n for n in ("backoff", "fast", "probe", "sack") if getattr(p.loss, n)) or "timer only",
+    ),
+)
+
+
+def often(noise: Noise) -> str:
+    """Returns when interruptions come: "every 10.0 ms", "before 1 % of the computations"."""
+    if noise.probability:
+        return f"before {100 * noise.probability:g} % of the computations"
+    return f"every {quantity(noise.period, 's')}"
+
+
+def label(point: Point, points: Iterable[Point], *besides: str) -> str:
+    """Returns the conditions of a point in which the points differ, " (cores × 2, L 2.00 µs)"; not those named; "" if none."""
+    others = tuple(points)
+    parts = [
+        f"{name} {say(point)}"
+        for name, say in (*COLUMNS, ("affected", lambda p: f"{100 * p.affected:g} %"))
+        if name not in besides and len({say(p) for p in others}) > 1
+    ]
+    return f" ({', '.join(parts)})" if parts else ""
