@@ -58,8 +58,8 @@ def test_what_a_setting_excludes_is_named_with_the_reason(with_devices: Machine)
     said = describe_excluded(NODE, with_devices, QUICK, {"mode": ["opencl", "threads"], "threads": [1, 4]})
     assert said == (
         "threads=4 with mode=opencl (expected 1) in node.convolution, node.fft, node.histogram and 8 further benchmarks; "
-        "mode=opencl with kernel=fftw (expected threads) in node.fft; threads=4 with mode=threads (expected 1) in node.fft; "
-        "1 more"
+        "mode=opencl with kernel=fftw (expected threads) in node.fft; mode=opencl with kernel=blas (expected threads) in "
+        "node.matmul"
     )
     assert describe_excluded(NODE, with_devices, QUICK, {"device": [1]}) == ""
     uneven = describe_excluded(NODE, with_devices, QUICK, {"elements": [1 << 20, 5000]})

@@ -49,9 +49,9 @@ def test_one_node_pays_and_all_pay(tmp_path: Path) -> None:
     assert sorted(lines) == [
         f"The time grows linearly with the time-out (affected {share} %): {straight}" for share in ("100", "6.25")
     ]
-    assert (
-        second
-        == "One affected rank adds 100 % of the time that all 16 ranks add (RTO 20.0 ms): 21.0 instead of 21.0 times the undisturbed time."
+    assert second == (
+        "One affected rank adds 100 % of the time that all 16 ranks add (RTO 20.0 ms): 21.0 instead of 21.0 times the "
+        "undisturbed time."
     )
 
 

@@ -24,8 +24,8 @@ from steelyard.model import (
 from steelyard.plan import by_value, cost
 from steelyard.plan import variants as variation
 from steelyard.plan.by_value import SHORTENED
-from steelyard.plan.possible import Settings, cpus_of, describe_excluded, points
-from steelyard.plan.refusal import GENERAL, PARALLEL, expect_measurable, refuse
+from steelyard.plan.possible import CHOSEN, GIVEN, Settings, cpus_of, describe_excluded, list_excluded, points
+from steelyard.plan.refusal import GENERAL, PARALLEL, refuse
 
 Item = TypeVar("Item")
 # Changes the chosen benchmarks and the settings into those of another kind of run, such as a sweep.
@@ -110,12 +110,23 @@ def _all_cases(
     variants: Sequence[Variant] = (),
 ) -> dict[tuple[str, str], list[Case]]:
     refuse(benchmarks, machine, effort, settings, mpis, variants=variants)
-    cases = {
-        (name, source.model): _cases(benchmark, source, machine, effort, settings, mpis, variants)
-        for name, benchmark in benchmarks.items()
-        for source in benchmark.sources
-    }
-    expect_measurable(benchmarks, machine, effort, settings, itertools.chain.from_iterable(cases.values()))
+
+    def planned(settings: Settings) -> dict[tuple[str, str], list[Case]]:
+        return {
+            (name, source.model): _cases(benchmark, source, machine, effort, settings, mpis, variants)
+            for name, benchmark in benchmarks.items()
+            for source in benchmark.sources
+        }
+
+    def has(cases: Cases, name: str, value: Scalar) -> bool:
+        return any(case.parameters.get(name) == value for listed in cases.values() for case in listed)
+
+    cases = planned(settings)
+    for name, value in ((n, v) for n in settings for v in settings[n] if n not in (*CHOSEN, *GIVEN)):
+        alone: Settings = {name: (value,)}
+        if not has(cases, name, value) and not has(planned(alone), name, value):
+            lacking = (reason for *_, reason in list_excluded(benchmarks, machine, effort, alone))
+            raise UsageError(f"{name}={value} (given by --set) is not possible: {next(lacking, 'no case has it')}.")
     if not any(cases.values()):
         asked = ", ".join(f"{k}={','.join(map(str, v))}" for k, v in settings.items())
         conflict = describe_excluded(benchmarks, machine, effort, settings)

@@ -112,39 +112,27 @@ def describe_excluded(benchmarks: Mapping[str, Benchmark], machine: Machine, eff
 def list_excluded(
     benchmarks: Mapping[str, Benchmark], machine: Machine, effort: Effort, settings: Settings
 ) -> Iterator[tuple[str, str, str]]:
-    """Yields the benchmark, the values of the settings that a block cannot have and no other block has, and the reason."""
+    """Yields the benchmark, a value of the settings that all its blocks of a mode or of a kernel lack, and the reason."""
     for name, benchmark in benchmarks.items():
         blocks = [b for b in benchmark.axes(machine, effort) if not b.when or b.when in settings]
-        for block in blocks:
-            for words, reason in _conflicts(benchmark, block, blocks, settings, machine):
-                yield name, words, reason
+        for parameter, value in ((n, v) for n in settings for v in settings[n] if n not in (*CHOSEN, *GIVEN)):
+            reasons: dict[str, list[str]] = {}
+            for block in (b for b in blocks if parameter in b.values and _is_chosen(b, settings, parameter)):
+                by = "kernel" if parameter in block.choices or "mode" not in block.values else "mode"
+                allowed = expected(parameter, value, [block])
+                reason = f"expected {allowed}" if allowed else ""
+                reason = reason or refusal(benchmark, block, {**settings, parameter: (value,)}, machine)
+                reasons.setdefault(f" with {by}={block.values[by][0]}", []).append(reason)
+            lacking = [(label, of[0]) for label, of in reasons.items() if all(of)]
+            everywhere = len(lacking) == len(reasons) > 1
+            for label, reason in lacking[:1] if everywhere else lacking:
+                yield name, f"{parameter}={value}{'' if everywhere else label}", reason
 
 
-def _conflicts(
-    benchmark: Benchmark, block: Axes, blocks: Sequence[Axes], settings: Settings, machine: Machine
-) -> Iterator[tuple[str, str]]:
-    alike = [b for b in blocks if set(b.values["kernel"]) & set(block.values["kernel"])]
-    for name in (n for n in settings if n in block.values and n not in (*CHOSEN, *GIVEN)):
-        is_word = name in block.choices
-        reasons: dict[tuple[str, str], list[str]] = {}
-        for value in settings[name] if _is_wanted(block, settings, name if is_word else "") else ():
-            accepted = any(not expected(name, value, [b]) for b in (alike if is_word else blocks) if name in b.values)
-            label = ""
-            if allowed := expected(name, value, [block]):
-                fixed = "kernel" if is_word else next((n for n in ("mode", "model") if n in block.values), "kernel")
-                label = f" with {fixed}={block.values[fixed][0]}" if is_word or accepted else ""
-                reason = "" if is_word and accepted else f"expected {allowed}"
-            else:
-                reason = refusal(benchmark, block, {**settings, name: (value,)}, machine)
-            if reason:
-                reasons.setdefault((label, reason), []).append(str(value))
-        yield from ((f"{name}={','.join(v)}{label}", reason) for (label, reason), v in reasons.items())
-
-
-def _is_wanted(block: Axes, settings: Settings, besides: str) -> bool:
-    """Returns whether the block has the kernel, the model and the other words of the settings, one of them not considered."""
-    words = (n for n in settings if n in block.values and n != besides and (n in CHOSEN or n in block.choices))
-    return all(set(map(str, block.choices.get(n, block.values[n]))) & set(map(str, settings[n])) for n in words)
+def _is_chosen(block: Axes, settings: Settings, besides: str) -> bool:
+    """Returns whether the block has the kernel, the model and the mode of the settings; `besides` is not considered."""
+    words = {n: block.choices.get(n, v) for n, v in block.values.items() if n in CHOSEN or n in block.choices}
+    return all(set(map(str, words[n])) & set(map(str, settings[n])) for n in words if n in settings and n != besides)
 
 
 def few(names: Sequence[str]) -> list[str]:

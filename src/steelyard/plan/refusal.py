@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from steelyard.errors import UsageError, nearest
 from steelyard.machine.rank_placement import ranks_here
-from steelyard.model import Axes, Benchmark, Case, Effort, Machine, Parameters, Plan, Scalar, Variant
+from steelyard.model import Axes, Benchmark, Effort, Machine, Parameters, Plan, Scalar, Variant
 from steelyard.plan import variants as variation
-from steelyard.plan.possible import CHOSEN, GIVEN, NAMED, Settings, expected, few, is_read, list_excluded, points
+from steelyard.plan.possible import CHOSEN, NAMED, expected, few
 from steelyard.units import binary_size, duration
 from steelyard.words import joined
 
@@ -55,14 +55,9 @@ def refuse(
     if not settings:
         return
     blocks = {name: b.axes(machine, effort) for name, b in benchmarks.items()}
-    every = [block for of_one in blocks.values() for block in of_one]
-    names = {name for block in every for name in block.values} | {
-        name
-        for b in benchmarks.values()
-        for source in b.sources
-        for name in (PARALLEL if source.parallel else GENERAL)
-        if name not in b.unread
-    }
+    names = {name for of_one in blocks.values() for block in of_one for name in block.values}
+    for b in benchmarks.values():
+        names |= {n for s in b.sources for n in (PARALLEL if s.parallel else GENERAL) if n not in b.unread}
     for name, wanted in settings.items():
         if name not in names:
             raise UsageError(
@@ -128,33 +123,6 @@ def _memory_policy(value: str, machine: Machine, anywhere: bool) -> None:
         f"memory_policy='{value}' (given by --set) is not valid: expected local, interleave, or bind:NODE with one of the memory "
         f"nodes {', '.join(numbers) or '(none known)'}."
     )
-
-
-def expect_measurable(
-    benchmarks: Mapping[str, Benchmark],
-    machine: Machine,
-    effort: Effort,
-    settings: Settings,
-    cases: Iterable[Case],
-) -> None:
-    """Raises UsageError for the first value that no case has and that no benchmark could measure without the other settings."""
-    used = {item for case in cases for item in case.parameters.items() if item[0] in settings}
-    for name, value in ((n, v) for n in settings for v in settings[n] if n not in (*CHOSEN, *GIVEN)):
-        if (name, value) in used:
-            continue
-        alone: Settings = {name: (value,)}
-        readers = [
-            (b, block, general)
-            for b in benchmarks.values()
-            for general in {PARALLEL if source.parallel else GENERAL for source in b.sources}
-            for block in b.axes(machine, effort)
-            if name in block.values or is_read(name, b, general)
-        ]
-        if readers and not any(
-            True for b, block, general in readers for _ in points(b, block, alone, general, machine)
-        ):
-            reasons = (reason for *_, reason in list_excluded(benchmarks, machine, effort, alone))
-            raise UsageError(f"{name}={value} (given by --set) is not possible: {next(reasons, 'no case has it')}.")
 
 
 def turns(machine: Machine, parameters: Parameters) -> float:

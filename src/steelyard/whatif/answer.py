@@ -127,14 +127,14 @@ def answer(
             show(sum(len(p.times) for p in predictions), total)
     by_point |= {p.point: p for p in predictions}
     bases = dict.fromkeys(b for p in points for b in (p.undisturbed, p.unchanged, p.without_loss, p.without_noise))
-    missing = tuple(base for base in bases if base not in by_point)
-    for part, words in lines(replace(question, points=missing)):
-        by_point |= {p.point: p for p in _predictions(part, engine.ask(words))}
+    missing = replace(question, points=tuple(base for base in bases if base not in by_point))
+    by_point |= {p.point: p for p in _replayed(engine, missing)}
     seconds = sum(p.seconds for p in by_point.values())
-    sensitivities = _sensitivities(engine, question, account.prediction, detail == "whole") if account else ()
     worst = max((p for p in predictions if p.point.random), key=lambda p: p.time, default=None)
-    told = worst if account and worst and detail != "times" else None
-    traced = engine.trace.traced
+    told = worst if account and detail != "times" else None
+    # In words, the gains of the slowest prediction take their place.
+    asked = account.prediction if account and (detail == "whole" or not told) else None
+    sensitivities = _sensitivities(engine, question, asked, detail == "whole") if asked else ()
     return Answer(
         predictions=tuple(predictions),
         undisturbed=tuple(by_point[p.undisturbed] for p in points),
@@ -147,8 +147,8 @@ def answer(
         worst=told,
         gains=_sensitivities(engine, question, told, False) if told else sensitivities,
         without={p: (by_point[p.without_loss].time, by_point[p.without_noise].time) for p in points},
-        traced=traced,
-        comparable=traced is not None and engine.trace.crossing is None and not traced.broken,
+        traced=engine.trace.traced,
+        comparable=engine.trace.comparable,
         seconds=seconds,
         phases=account.phases if account else None,
         timelines=_timelines(engine, question, predictions, by_point) if detail == "whole" else None,
@@ -166,10 +166,14 @@ def _timelines(
 def _sensitivities(engine: Engine, question: Question, base: Prediction, whole: bool) -> tuple[Sensitivity, ...]:
     def ask(points: Sequence[Point]) -> list[float]:
         asked = replace(question, points=tuple(points), repeats=min(question.repeats, DRAWS))
-        return [p.time for part, words in lines(asked) for p in _predictions(part, engine.ask(words))]
+        return [p.time for p in _replayed(engine, asked)]
 
     time = statistics.fmean(base.times[:DRAWS])
     return sensitivity.sensitivities(base.point, time, ask, whole)
+
+
+def _replayed(engine: Engine, question: Question) -> list[Prediction]:
+    return [p for part, words in lines(question) for p in _predictions(part, engine.ask(words))]
 
 
 def _predictions(part: Question, reply: dict[str, object]) -> list[Prediction]:

@@ -60,6 +60,11 @@ class Trace:
     traced: Traced | None = None  # only of traces with the calls of a run
     even: int = 0  # collectives of an OTF2 archive with only the total bytes, not those of each pair
 
+    @property
+    def comparable(self) -> bool:
+        """Returns whether the traced time is that of the whole replay."""
+        return self.traced is not None and self.crossing is None and not self.traced.broken
+
 
 @dataclass(frozen=True)
 class Part:

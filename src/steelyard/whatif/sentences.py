@@ -45,8 +45,11 @@ def _base(answer: Answer) -> Iterator[str]:
     base = answer.base
     if base and any(p.point != base.point for p in answer.predictions):
         changed = base.point == base.point.unchanged and any(p.point != base.point for p in answer.undisturbed)
-        cores = ", with the cores of the trace" if changed else ""
-        yield f"The next sentences describe the replay without loss and noise{cores}, which takes {quantity(base.time, 's', 4)}."
+        cores = " and with the cores of the trace" if changed else ""
+        yield (
+            f"The replay without loss and noise{cores} takes {quantity(base.time, 's', 4)}. Its efficiency, its phases and its "
+            "critical path follow."
+        )
 
 
 def waits(traced: Traced) -> str:

@@ -38,9 +38,8 @@ QUICK_LENGTHS = (1, 64, 4096)
 QUICK_ALPHAS = (1.0, 0.25, 0.01)
 SHARE = 0.3  # of the available memory for the arrays; messages and windows need more
 demands = {
-    "L must divide elements into 2 blocks or more": lambda p: (
-        p["elements"] % p["L"] == 0 and p["elements"] // p["L"] >= 2
-    ),
+    "L must divide elements into 2 blocks or more": lambda p: p["elements"] % p["L"] == 0 < p["elements"] // p["L"] - 1,
+    "alpha must be above 0 and at most 1": lambda p: 0 < p["alpha"] <= 1,
     "all ranks may have 2^32 blocks": lambda p: p["ranks"] * p["elements"] // p["L"] <= 1 << 32,
 }
 
@@ -62,11 +61,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         }
 
     grid = Axes(values((most,)), sampling, 0.05, bounds={"alpha": (0, 1)})
-    return (
-        (grid,)
-        if quick or not fewer
-        else (grid, Axes(values(tuple(fewer)), sampling, 0.05, _is_corner, bounds={"alpha": (0, 1)}))
-    )
+    return (grid,) if quick or not fewer else (grid, Axes(values(tuple(fewer)), sampling, 0.05, _is_corner))
 
 
 def elements(machine: Machine, ranks: int, words: int) -> int:

@@ -40,9 +40,7 @@ SAMPLING = {
     "full": Sampling(0.01, 0.1, 12, 400),
 }
 LONG = Sampling(0.02, 0.3, 5, 50)
-demands = {
-    "elements times stride must be below 2^32": lambda p: p["elements"] * p.get("stride", 1) < 1 << 32,
-}
+demands = {"elements times stride must be below 2^32": lambda p: p["elements"] * p.get("stride", 1) < 1 << 32}
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:

@@ -53,6 +53,7 @@ SEVERAL = 32  # accumulators: 4 vector registers of 8 doubles hide the 4 cycles 
 MEMORY = {"one_socket": "local", "all_sockets": "interleave"}  # names of the published evaluation
 
 LARGEST_SHARE = 0.6  # of the available memory: other processes need the rest
+demands = {"L must be at most elements / 2": lambda p: 2 <= p["elements"] // p["L"] <= 1 << 32}
 
 
 def elements(machine: Machine, threads: int = 1) -> int:
@@ -61,11 +62,6 @@ def elements(machine: Machine, threads: int = 1) -> int:
     while words > 4 * LENGTHS[-1] and 8 * words * threads > machine.memory_available * LARGEST_SHARE:
         words //= 2
     return words
-
-
-demands = {
-    "L must be at most elements / 2": lambda p: 2 <= p["elements"] // p["L"] <= 1 << 32,
-}
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:

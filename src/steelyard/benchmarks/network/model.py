@@ -42,9 +42,7 @@ SHORT = (5e-6, 4096)  # (seconds, bytes): shorter delays do not cover the gaps o
 ANSWERED = 5e-4  # seconds after which the answer has certainly arrived, before the receive is timed
 PIECE = 1024  # bytes for which G is shown
 BOUNDS = {"delay": (0, 1)}
-demands = {
-    "ranks must be 2 or more": lambda p: p["ranks"] >= 2,
-}
+demands = {"ranks must be 2 or more": lambda p: p["ranks"] >= 2}
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:

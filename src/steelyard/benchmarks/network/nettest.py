@@ -40,9 +40,7 @@ parallel = True
 LARGEST = 4 << 20  # bytes; larger messages exceed the caches many times, and chaos needs P of them
 OUTSTANDING = 256  # requests of one rank, two for each channel: with up to 128 ranks, all are in flight at once
 NAMES = ("topology", "direction", "outstanding", "transport", "placement", "mpi", "toolchain")
-demands = {
-    "ranks must be 2 or more": lambda p: p["ranks"] >= 2,
-}
+demands = {"ranks must be 2 or more": lambda p: p["ranks"] >= 2}
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:

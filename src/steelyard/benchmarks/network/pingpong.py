@@ -25,9 +25,7 @@ from steelyard.published.printed_lines import draw_printed
 from steelyard.statistics.results import messages
 
 parallel = True
-demands = {
-    "ranks must be 2 or more": lambda p: p["ranks"] >= 2,
-}
+demands = {"ranks must be 2 or more": lambda p: p["ranks"] >= 2}
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:

@@ -33,9 +33,7 @@ SHARE = 4  # the two buffers of all ranks use at most a quarter of the memory
 SMALL, LARGE = 8, 1 << 20  # bytes of the messages that are drawn against the pairs
 MOST_PAIRS = 64  # planned at least, for users who set more ranks than there are processors
 FACTORS = ("kernel", "pairs", "window", "places", "buffers", "transport", "mpi", "toolchain")
-demands = {
-    "pairs must be at most half of the ranks": lambda p: 2 * p["pairs"] <= p["ranks"],
-}
+demands = {"pairs must be at most half of the ranks": lambda p: 2 * p["pairs"] <= p["ranks"]}
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:

@@ -29,9 +29,7 @@ SHARE = 2  # the buffers of all ranks use at most half of the memory
 FACTORS = ("ranks", "placement", "transport", "buffers", "mpi", "toolchain")
 TITLES = {"sendrecv": "Sendrecv", "exchange": "Exchange"}
 OWN_BUFFERS = {"sendrecv": 2, "exchange": 4}  # of each rank: one to send and one to receive, for each neighbour
-demands = {
-    "ranks must be 2 or more": lambda p: p["ranks"] >= 2,
-}
+demands = {"ranks must be 2 or more": lambda p: p["ranks"] >= 2}
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:

@@ -148,14 +148,16 @@ def _lines(scaled: Scaled, varying: Sequence[Swept], beside: bool, name: str, fi
         if len(lines) > MOST_LINES
         else ""
     )
+    fitted = _fitted(lines[:MOST_LINES]) if beside else []
     at = f" This holds for all points: {fixed.words(scaled[0][0])}." if fixed else ""
     return Figure(
         name=name,
         title=f"Time against {over.title.partition(' / ')[0]}",
         kind="lines",
-        x=Axis(over.title, over.unit, log=_wide([over.value(p) for p, _ in scaled])),
+        # On a logarithmic axis a straight line would look bent.
+        x=Axis(over.title, over.unit, log=not fitted and _wide([over.value(p) for p, _ in scaled])),
         y=Axis("time / undisturbed time", log=tall) if beside else Axis("time", "s", log=tall),
-        series=(*lines[:MOST_LINES], *(_fitted(lines[:MOST_LINES]) if beside else ())),
+        series=(*lines[:MOST_LINES], *fitted),
         marks=(Mark("y", 1.0, "undisturbed"),) if beside else (),
         caption=f"Each point is the mean of several random replays, with its 95 % interval.{at}{more}",
     )
@@ -172,7 +174,8 @@ def _fitted(lines: Sequence[Series]) -> list[Series]:
     if found is None:
         return []
     fitted = [x for x, *_ in points if 0 < x <= found.until]
-    return [Series("straight line", tuple(fitted), tuple(1.0 + found.slope * x for x in fitted))]
+    name = "straight line" + (f" ({greatest.name})" if len(lines) > 1 else "")
+    return [Series(name, tuple(fitted), tuple(1.0 + found.slope * x for x in fitted))]
 
 
 def _wide(values: Sequence[float]) -> bool:

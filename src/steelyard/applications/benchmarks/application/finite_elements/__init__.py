@@ -47,9 +47,7 @@ MEMORY_SHARE = 0.5  # of the machine's memory: larger sizes run only on request
 # Rough times of one core, in seconds: assembly of one element, one row of an iteration.
 ASSEMBLY, ITERATION = 4e-7, 4e-8
 CACHED = 2  # times the last-level caches: a smaller matrix is partly read from them, so memory is not its limit
-demands = {
-    "each rank needs 2 elements in each direction": lambda p: _is_cut(p["elements"], p.get("ranks", 1)),
-}
+demands = {"each rank needs 2 elements in each direction": lambda p: _is_cut(p["elements"], p.get("ranks", 1))}
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
