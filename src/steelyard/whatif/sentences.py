@@ -106,7 +106,7 @@ def _path(path: CriticalPath | None) -> Iterator[str]:
     yield (
         "The critical path is the chain of computing and messages that determines the run time. It has "
         f"{plural(path.messages, 'message')} and visits {plural(visited, 'rank')}: {', '.join(parts)}. It spends "
-        f"most time on rank {longest}, {percent(path.ranks[longest] / path.time)} of the run time."
+        f"most time on rank {longest}, {percent(path.ranks[longest] / path.time)} of its length."
     )
 
 
