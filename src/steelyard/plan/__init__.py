@@ -126,7 +126,8 @@ def _all_cases(
         alone: Settings = {name: (value,)}
         if not has(cases, name, value) and not has(planned(alone), name, value):
             lacking = (reason for *_, reason in list_excluded(benchmarks, machine, effort, alone))
-            raise UsageError(f"{name}={value} (given by --set) is not possible: {next(lacking, 'no case has it')}.")
+            reason = next(lacking, "no case has it. Some parameters need a model, such as --set model=openmp")
+            raise UsageError(f"{name}={value} (given by --set) is not possible: {reason}.")
     if not any(cases.values()):
         asked = ", ".join(f"{k}={','.join(map(str, v))}" for k, v in settings.items())
         conflict = describe_excluded(benchmarks, machine, effort, settings)
