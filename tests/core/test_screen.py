@@ -290,7 +290,7 @@ def test_a_shortened_advice_has_a_whole_command_or_none(title: str, ends: list[s
 @pytest.mark.parametrize("several", [True, False])
 def test_a_range_on_the_screen_is_never_cut(several: bool) -> None:
     shown = values.Shown(
-        value="754 Gflop/s", interval="", limit="", limit_source="", share=0.6, level="CLEAN", mark="CLEAN", evidence=(),
+        value="754 Gflop/s", interval="", limit="", limit_source="", share=0.6, level="CLEAN", evidence=(),
         typical="700 Gflop/s" if several else "", best="800 Gflop/s" if several else "",
         now=values.span((537e9, 1.06e12), "flop/s") if several else "", launches="2 launches: 400 ns and 2.60 µs",
     )  # fmt: skip
