@@ -74,7 +74,8 @@ class Value:
     nothing disturbs; None if this run did not show it. `best_seen` is that of the shortest sample of all. The value of another
     run lies within `now` if it follows right after this one, and within `later` at another hour, both with 95 %; None if only one
     launch was measured. Of a CLEAN result, it lies within `undisturbed` if nothing disturbs the other run, too.
-    `statistic` says how another tool made the value, such as "best of 9"; "" for the medians of Steelyard.
+    `statistic` says how another tool made the value, such as "best of 9"; "" for the medians of Steelyard. `scope` of an
+    energy or a power names the parts of the machine that it contains (see `telemetry.coverage`); () for other values.
     """
 
     value: float
@@ -89,6 +90,7 @@ class Value:
     undisturbed: Span | None = field(default=None, kw_only=True)
     best_seen: float | None = field(default=None, kw_only=True)
     statistic: str = field(default="", kw_only=True)
+    scope: tuple[str, ...] = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)

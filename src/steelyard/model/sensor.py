@@ -1,5 +1,6 @@
 """Power and energy of a machine: a sensor, and its readings over time."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -8,7 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 Quantity = Literal["energy", "power", "temperature", "fan", "clock", "time", "memory"]
-Scope = Literal["", "node", "processors", "accelerators"]
+# "platform" has the processors, the memory and what its maker chose, "host" is the node without its accelerators, "module" a
+# board with processors, memory and perhaps an accelerator, "superchip" an accelerator whose counter may include the processors of
+# its module, and "enclosure" more than the node.
+Scope = Literal[
+    "", "node", "platform", "host", "module", "superchip", "processors", "memory", "accelerators", "rest", "enclosure"
+]
+Parts = tuple[str, ...]  # the scope of a sum of sensors, in words (see `telemetry.coverage`)
 UNITS: dict[Quantity, str] = {
     "energy": "J",
     "power": "W",
@@ -19,6 +26,9 @@ UNITS: dict[Quantity, str] = {
     "memory": "B",
 }
 
+# Names of accelerators whose counter may include the processors of their module: Grace Hopper, Grace Blackwell, MI300A.
+SUPERCHIP = re.compile(r"\bG[HB][0-9]{2,3}\b|MI300A", re.IGNORECASE)
+ONES = 65535.0  # W
 Moments = NDArray[np.int64]  # ns since 1970, UTC
 Values = NDArray[np.float64]
 
@@ -31,8 +41,9 @@ class Sensor:
     "power" gives watts, as the mean over the last `window` seconds (0: at that moment). `update`: seconds until the device has
     a new value; `resolution`: its smallest step. `error` is relative, as the maker states it (None: not stated).
     `part_of` names the sensor whose energy includes that of this one, so that the two must not be added. `modelled`: computed,
-    not measured. `scope`: what the sum of the sensors of this source covers, such as the whole node ("": not known).
-    `source` names the interface ("RAPL (powercap)"), `place` the file or command.
+    not measured. `scope`: what the sensor covers, all or one of several ("": not known); `device` names that one: sensors of
+    the same scope and device measure the same, also by two sources ("": the name of the sensor says it). `source` names the
+    interface ("RAPL (powercap)"), `place` the file or command.
     """
 
     name: str
@@ -47,10 +58,23 @@ class Sensor:
     part_of: str = ""
     modelled: bool = False
     scope: Scope = ""
+    device: str = ""
 
     @property
     def unit(self) -> str:
         return UNITS[self.quantity]
+
+
+def scope_of_rapl(name: str) -> Scope:
+    """Returns the scope of a domain of RAPL: psys is the platform, and cores alone are no processor."""
+    domain = name.removeprefix("rapl/").rpartition("/")[2]
+    scopes: dict[str, Scope] = {"psys": "platform", "package": "processors", "dram": "memory"}
+    return next((scope for start, scope in scopes.items() if domain.startswith(start)), "")
+
+
+def is_power_of_node(watts: float) -> bool:
+    """Returns whether a running node can draw this power: some BMCs always answer 0 W, or 16 bits of ones."""
+    return watts > 0 and watts != ONES
 
 
 @dataclass(frozen=True, slots=True)

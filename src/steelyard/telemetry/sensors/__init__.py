@@ -11,7 +11,7 @@ from steelyard.model.sensor import Reading, Sensor
 
 NONE = (
     "This machine has no power sensor that you may read (RAPL, hwmon, IPMI, battery, accelerator). Name one with --sensor, such "
-    "as command:run=FILE,unit=W, or model:idle=20,full=95 (power computed from the load, and marked as modelled)."
+    "as command:run=FILE,unit=W,scope=node, or model:idle=20,full=95 (power computed from the load, and marked as modelled)."
 )
 GROUP = "steelyard.sensor"  # the entry point by which another package adds a kind of sensors
 

@@ -6,11 +6,11 @@ place. The first of them that gives the power of the whole chassis counts.
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.model.sensor import Quantity, Scope
+from steelyard.model.sensor import Quantity, Scope, is_power_of_node
 from steelyard.telemetry.sensors import _words as words
 from steelyard.telemetry.sensors._service import Service, link
 from steelyard.telemetry.sensors._supplies import feeding
@@ -24,6 +24,8 @@ _ENERGIES = {"EnergyJoules": 1.0, "EnergykWh": 3.6e6}
 _CONTEXTS: dict[str, Scope] = {"GPU": "accelerators", "Accelerator": "accelerators", "CPU": "processors"}
 # Chassis that are boxes by themselves, by ChassisType; and what makers call those that lie within one.
 _BOX = {"Rack", "Blade", "Enclosure", "StandAlone", "RackMount", "Sled", "Pod", "StorageEnclosure", "RackGroup"}
+_AROUND = {"Enclosure", "Rack", "RackGroup", "Pod", "Row", "Zone", "ImmersionTank"}  # of several machines
+_MACHINES = {"Sled", "Blade", "RackMount", "StandAlone"}
 _WITHIN = re.compile(r"hgx|gpu|cpu|pcie|nvme|riser|oam|backplane|fpga|dpu|nic|component")
 
 Where = tuple[str | int, ...]
@@ -48,12 +50,16 @@ class Point:
 
 @dataclass(kw_only=True)
 class Chassis:
-    """A chassis: the points whose sum is its power (`whole`), the power of its parts, and `problems` of its resources."""
+    """A chassis: the points whose sum is its power (`whole`), the power of its parts, and `problems` of its resources.
+
+    `kind` is its ChassisType.
+    """
 
     path: str
     label: str
     container: str = ""
     box: bool = True
+    kind: str = ""
     whole: list[Point] = field(default_factory=list)
     parts: list[Point] = field(default_factory=list)
     energy: list[Point] = field(default_factory=list)
@@ -93,6 +99,7 @@ def survey(service: Service) -> list[Chassis]:
         contained = links.get("Contains")
         inside |= {link(contained_link): path for contained_link in (contained if isinstance(contained, list) else ())}
         kind = about.get("ChassisType")
+        chassis.kind = str(kind)
         chassis.box = not _WITHIN.match(chassis.label) and (kind in _BOX if isinstance(kind, str) else True)
     for path, chassis in by_path.items():
         chassis.container = chassis.container or inside.get(path, "")
@@ -240,7 +247,7 @@ def _add_supply(chassis: Chassis, name: str, path: str, resource: Any, wheres: S
 
 def _is_running(chassis: Chassis, path: str, watts: float) -> bool:
     """Returns whether the power can be right: a machine that answers draws more than 0 W."""
-    if watts > 0:
+    if is_power_of_node(watts):
         return True
     chassis.problems.append(f"{path} reports {watts:g} W for the whole chassis, which cannot be right")
     return False
@@ -261,15 +268,34 @@ _SCHEMAS: tuple[tuple[str, Callable[[Service, Chassis, str], None]], ...] = (
 )
 
 
-def holder(chassis: Chassis, every: Sequence[Chassis]) -> Chassis | None:
-    """Returns the nearest chassis that contains it and has a power; without links, the only box, for a board."""
+def machines_in(chassis: Chassis, every: Sequence[Chassis]) -> list[Chassis]:
+    """Returns the machines in an enclosure or rack: sleds, blades and servers by themselves."""
+    return [
+        other
+        for other in every
+        if chassis.kind in _AROUND and other.kind in _MACHINES and chassis in _above(other, every)
+    ]
+
+
+def is_around(chassis: Chassis, every: Sequence[Chassis]) -> bool:
+    """Returns whether it is the enclosure of a machine whose power is known."""
+    return any(machine.whole for machine in machines_in(chassis, every))
+
+
+def _above(chassis: Chassis, every: Sequence[Chassis]) -> Iterator[Chassis]:
+    """Yields the chassis that contain it, the nearest first."""
     by_path = {other.path: other for other in every}
     passed = {chassis.path}
     above = by_path.get(chassis.container)
     while above and above.path not in passed:
-        if above.whole:
-            return above
+        yield above
         passed.add(above.path)
         above = by_path.get(above.container)
+
+
+def holder(chassis: Chassis, every: Sequence[Chassis]) -> Chassis | None:
+    """Returns the nearest chassis that contains it and has a power; without links, the only box, for a board."""
+    if inside := next((above for above in _above(chassis, every) if above.whole), None):
+        return inside
     boxes = [other for other in every if other.box and other.whole]
     return boxes[0] if not chassis.box and len(boxes) == 1 else None

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Collection
 
+from steelyard.model.sensor import Scope
+
 # By the chip's name and the channel's: the channels of which the first that is there holds it. \1 is what the brackets match.
 _HOLDERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     # pmbus: what comes out of a page went into it; a phase is a part of its page.
@@ -22,7 +24,23 @@ _HOLDERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (r"corsairpsu", r".*", ("power-total",)),
     (r"macsmc.*", r".*", ("total-system-power",)),
 )
-_WHOLE = (("power_meter", r".*"), (r"occ.*|ibmpowernv", r"system"), (r"macsmc.*", r"total-system-power"))
+# NVIDIA Grace (ACPI): a chip for each; a module holds its processor, which holds its cores and its input and output.
+_GRACE = re.compile(r"(module|grace|cpu|sysio)-power-socket-([0-9]+)")
+_OF_GRACE = {"module": (), "grace": ("module",), "cpu": ("grace", "module"), "sysio": ("grace", "module")}
+# By the chip's name and the channel's: what it measures, all or one of several.
+_SCOPES: tuple[tuple[str, str, Scope], ...] = (
+    (r"power_meter", r"module-power-socket-[0-9]+", "module"),
+    (r"power_meter", r"grace-power-socket-[0-9]+", "processors"),
+    (r"amd_energy", r"esocket[0-9]+", "processors"),
+    (r"zenpower.*", r"rapl_p_package", "processors"),
+    (r"occ.*", r"[0-9]+_proc", "processors"),
+    (r"amdgpu|xe|i915|nouveau", r".*", "accelerators"),
+)
+_WHOLE = (
+    ("power_meter", rf"(?!{_GRACE.pattern}).*"),
+    (r"occ.*|ibmpowernv", r"system"),
+    (r"macsmc.*", r"total-system-power"),
+)
 _CORE = re.compile(r"ecore([0-9]+)")
 _SOCKET = re.compile(r"esocket([0-9]+)")
 
@@ -44,6 +62,21 @@ def holder(chip: str, label: str, labels: Collection[str]) -> str:
 def is_whole(chip: str, label: str) -> bool:
     """Returns whether the channel measures the whole machine."""
     return any(re.fullmatch(chips, chip) and re.fullmatch(labels, label) for chips, labels in _WHOLE)
+
+
+def scope_of(chip: str, label: str) -> Scope:
+    """Returns what the channel measures; "" if the documentation does not say it."""
+    if is_whole(chip, label):
+        return "node"
+    return next(
+        (scope for chips, labels, scope in _SCOPES if re.fullmatch(chips, chip) and re.fullmatch(labels, label)), ""
+    )
+
+
+def grace_holders(label: str) -> list[str]:
+    """Returns the channels of NVIDIA Grace that contain this one, the nearest first; [] for other chips."""
+    match = _GRACE.fullmatch(label)
+    return [f"{name}-power-socket-{match[2]}" for name in _OF_GRACE[match[1]]] if match else []
 
 
 def _socket(label: str, labels: Collection[str]) -> str:

@@ -4,9 +4,10 @@ import ctypes
 import time
 from collections.abc import Sequence
 
-from steelyard.model.sensor import Reading, Sensor
+from steelyard.model.sensor import SUPERCHIP, Reading, Scope, Sensor
 
 LIBRARY = "libnvidia-ml.so.1"
+_NAME = 96  # bytes: NVML_DEVICE_NAME_V2_BUFFER_SIZE
 _MILLI = 1e-3  # NVML's counter, of Volta and newer: mJ since the driver was loaded
 
 
@@ -37,7 +38,8 @@ class Counters:
             self.close()
             raise
         self.sensors: Sequence[Sensor] = [
-            Sensor(name, "energy", "NVML", library, resolution=_MILLI, scope="accelerators") for name in self._handles
+            Sensor(name, "energy", "NVML", library, resolution=_MILLI, scope=self._scope(handle))
+            for name, handle in self._handles.items()
         ]
 
     def read(self) -> Sequence[Reading]:
@@ -50,6 +52,15 @@ class Counters:
 
     def close(self) -> None:
         self._nvml.nvmlShutdown()
+
+    def _scope(self, handle: ctypes.c_void_p) -> Scope:
+        """Returns whether the counter may include the processors of a module, by the name of the GPU."""
+        name = ctypes.create_string_buffer(_NAME)
+        try:
+            self._call("nvmlDeviceGetName", handle, name, ctypes.c_uint(_NAME))
+        except OSError:
+            return "accelerators"
+        return "superchip" if SUPERCHIP.search(name.value.decode(errors="replace")) else "accelerators"
 
     def _joules(self, handle: ctypes.c_void_p) -> float:
         energy = ctypes.c_ulonglong()

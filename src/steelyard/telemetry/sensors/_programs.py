@@ -29,17 +29,16 @@ def answer(command: Sequence[str]) -> str:
 
 
 class Program:
-    """A device that runs a command. Its first output defines the sensors. OSError if that has none."""
+    """A device that runs a command. Its first output defines the sensors. OSError if that has none; `explain` says why."""
 
-    def __init__(self, command: Sequence[str], parser: Parser) -> None:
+    def __init__(self, command: Sequence[str], parser: Parser, explain: Callable[[str], str] = lambda text: "") -> None:
         self._command = command
         self._parser = parser
         text = answer(command)
         self.sensors: Sequence[Sensor] = tuple(parser(text))
         if not self.sensors:
-            raise OSError(
-                f"'{shlex.join(command)}' gave no reading; it printed: {text.strip()[:_SHOWN] or '(nothing)'}"
-            )
+            why = explain(text) or f"gave no reading; it printed: {text.strip()[:_SHOWN] or '(nothing)'}"
+            raise OSError(f"'{shlex.join(command)}' {why}")
 
     def read(self) -> Sequence[Reading]:
         before = time.time_ns()
@@ -52,9 +51,9 @@ class Program:
         """Nothing is kept running."""
 
 
-def opened(command: Sequence[str], parser: Parser) -> Program:
+def opened(command: Sequence[str], parser: Parser, explain: Callable[[str], str] = lambda text: "") -> Program:
     """Opens the device of a command that a user named. MachineFailed if it gives no reading."""
     try:
-        return Program(command, parser)
+        return Program(command, parser, explain)
     except OSError as problem:
         raise MachineFailed(f"The sensor cannot be read: {problem}.") from None

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from steelyard.errors import UsageError, nearest
-from steelyard.model.sensor import Quantity
+from steelyard.model.sensor import Quantity, Scope
 
 # Units that devices and their programs print, and the factor to the unit of the quantity.
 _PRINTED: dict[str, tuple[Quantity, float]] = {
@@ -34,6 +34,7 @@ _PRINTED: dict[str, tuple[Quantity, float]] = {
     "Mhz": ("clock", 1e6),
     "GHz": ("clock", 1e9),
 }
+_SCOPES: tuple[Scope, ...] = ("", "node", "host", "processors", "memory", "accelerators", "rest")
 MOST_DIGITS = 40  # of a printed number; more is none of a device's, and slow to convert
 
 
@@ -89,6 +90,16 @@ def expect(kind: str, settings: Mapping[str, str], allowed: Sequence[str], neede
     for name in needed:
         if not settings.get(name):
             raise UsageError(f"The sensor '{kind}' needs the setting '{name}'. Write --sensor {kind}:{name}=….")
+
+
+def scope_of(kind: str, settings: Mapping[str, str]) -> Scope:
+    """Returns what the sensor measures, as the user says it; "" without a setting. UsageError for an unknown word."""
+    word = settings.get("scope", "")
+    for scope in _SCOPES:
+        if word == scope:
+            return scope
+    expected = ", ".join(filter(None, _SCOPES))
+    raise UsageError(f"'{word}' (given by --sensor {kind}:scope=) is not valid: expected {expected}.")
 
 
 def positive(kind: str, settings: Mapping[str, str], name: str, default: float | None = None) -> float:

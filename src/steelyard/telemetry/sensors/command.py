@@ -4,15 +4,15 @@ import shlex
 from collections.abc import Iterable, Mapping
 
 from steelyard.errors import UsageError
-from steelyard.model.sensor import Quantity, Sensor
+from steelyard.model.sensor import Quantity, Scope, Sensor
 from steelyard.telemetry.sensors import Device, Found, Kind
 from steelyard.telemetry.sensors._programs import opened
-from steelyard.telemetry.sensors._words import distinct, expect, measured, number, positive, slug, unit_of
+from steelyard.telemetry.sensors._words import distinct, expect, measured, number, positive, scope_of, slug, unit_of
 
 _SOURCE = "command"
 
 
-def parse(text: str, place: str, name: str, unit: str, window: float) -> dict[Sensor, float]:
+def parse(text: str, place: str, name: str, unit: str, window: float, scope: Scope = "") -> dict[Sensor, float]:
     """Reads an answer: lines with their own unit and name, or one number with the given ones."""
     lines = text.splitlines()
     kept = _measured(map(_words, lines))
@@ -21,7 +21,8 @@ def parse(text: str, place: str, name: str, unit: str, window: float) -> dict[Se
         kept = _measured([(name, alone[0], unit)])
     names = distinct([f"command/{slug(label)}" for label, _, _ in kept])
     return {
-        Sensor(called, quantity, _SOURCE, place, window=window if quantity == "power" else 0.0): value * factor
+        Sensor(called, quantity, _SOURCE, place, window=window if quantity == "power" else 0.0, scope=scope): value
+        * factor
         for called, (_, value, (quantity, factor)) in zip(names, kept, strict=True)
     }
 
@@ -43,7 +44,7 @@ def _words(line: str) -> tuple[str, str, str]:
 
 def make(settings: Mapping[str, str]) -> Device:
     """Opens the device of --sensor command:run=…; UsageError for invalid settings, MachineFailed without a reading."""
-    expect("command", settings, ("run", "unit", "name", "window"), ("run",))
+    expect("command", settings, ("run", "unit", "name", "window", "scope"), ("run",))
     try:
         command = shlex.split(settings["run"])
     except ValueError as problem:
@@ -54,7 +55,8 @@ def make(settings: Mapping[str, str]) -> Device:
     unit_of(unit, "(given by --sensor command:unit=)")
     name = settings.get("name") or command[0].rpartition("/")[2]
     window = positive("command", settings, "window", 0.0)
-    return opened(command, lambda text: parse(text, settings["run"], name, unit, window))
+    scope = scope_of("command", settings)
+    return opened(command, lambda text: parse(text, settings["run"], name, unit, window, scope))
 
 
 kind = Kind(
@@ -62,5 +64,6 @@ kind = Kind(
     "A program that prints a number, or lines of name, value and unit",
     lambda root: Found(),
     make,
-    "run=PROGRAM WORDS,unit=W (for a number without a unit),name=NAME,window=SECONDS; put a command with a comma into a script",
+    "run=PROGRAM WORDS,unit=W (for a number without a unit),name=NAME,window=SECONDS,"
+    "scope=node (what it measures); put a command with a comma into a script",
 )

@@ -11,10 +11,10 @@ import numpy as np
 
 from steelyard.errors import UsageError
 from steelyard.files import SHORT, is_file, ordinary
-from steelyard.model.sensor import Quantity, Reading, Sensor, Trace
+from steelyard.model.sensor import Quantity, Reading, Scope, Sensor, Trace
 from steelyard.numbers import GREATEST
 from steelyard.telemetry.sensors import Device, Found, Kind
-from steelyard.telemetry.sensors._words import expect, number, positive, unit_of
+from steelyard.telemetry.sensors._words import expect, number, positive, scope_of, unit_of
 
 HEADER = ["Sensor", "Time", "Value"]
 # The file has no units: without one from the user, the last part of a sensor's name gives the quantity, in its SI unit.
@@ -67,7 +67,7 @@ class Replay:
         """Nothing is kept open."""
 
 
-def traces(path: Path, unit: str = "", window: float = 0.0) -> tuple[Trace, ...]:
+def traces(path: Path, unit: str = "", window: float = 0.0, scope: Scope = "") -> tuple[Trace, ...]:
     """Returns all readings of a file, one trace for each sensor, in the order of time. `unit` is that of all values.
 
     Without a unit, the names decide, and a sensor whose name has no quantity is left out (a file may contain bytes and packets).
@@ -85,7 +85,9 @@ def traces(path: Path, unit: str = "", window: float = 0.0) -> tuple[Trace, ...]
         quantity_and_factor = unit_of(unit, "(the unit of the file's values)") if unit else _guess_quantity(name)
         if quantity_and_factor:
             quantity, factor = quantity_and_factor
-            sensor = Sensor(name, quantity, "file", str(path), window=window if quantity == "power" else 0.0)
+            sensor = Sensor(
+                name, quantity, "file", str(path), window=window if quantity == "power" else 0.0, scope=scope
+            )
             columns = np.array(at_of, np.int64), np.array(values[name]) * factor
             order = np.argsort(columns[0], kind="stable")
             result.append(Trace(sensor, columns[0][order], columns[1][order]))
@@ -135,9 +137,9 @@ def _guess_quantity(name: str) -> tuple[Quantity, float] | None:
 
 def make(settings: Mapping[str, str]) -> Device:
     """Opens the device of --sensor csv:file=…; UsageError for invalid settings."""
-    expect("csv", settings, ("file", "unit", "window"), ("file",))
+    expect("csv", settings, ("file", "unit", "window", "scope"), ("file",))
     window = positive("csv", settings, "window", 0.0)
-    return Replay(traces(Path(settings["file"]), settings.get("unit", ""), window))
+    return Replay(traces(Path(settings["file"]), settings.get("unit", ""), window, scope_of("csv", settings)))
 
 
 kind = Kind(
@@ -145,5 +147,6 @@ kind = Kind(
     "Readings from a file (Sensor,Time,Value), replayed at the file's own speed",
     lambda root: Found(),
     make,
-    "file=FILE,unit=W (of all values; default: from the names),window=SECONDS (averaging time of each power)",
+    "file=FILE,unit=W (of all values; default: from the names),window=SECONDS (averaging time of each power),scope=node "
+    "(what they measure)",
 )

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from string import ascii_lowercase
 
-from steelyard.model.sensor import Quantity, Sensor
+from steelyard.model.sensor import Quantity, Scope, Sensor
 from steelyard.telemetry.sensors import Found, Kind
-from steelyard.telemetry.sensors._chips import holder, is_whole
+from steelyard.telemetry.sensors._chips import grace_holders, holder, is_whole, scope_of
 from steelyard.telemetry.sensors._files import File, Files, label, listed, optional, readable, why
 from steelyard.telemetry.sensors._words import distinct, slug
 
@@ -22,6 +22,10 @@ _CHANNELS: dict[str, tuple[Quantity, float]] = {
 }
 _INPUT = re.compile(r"(?:vdd_in|vdd_mux|pom_5v_in)")  # as NVIDIA's Jetson boards call the rail that feeds the others
 _RAILS = re.compile(r"ina[0-9]{3}\w*")  # the chips that measure them
+# Limits and fans that amdgpu shows for cards alone: without them it is an APU, whose power contains the processor's
+# (Documentation/gpu/amdgpu/thermal).
+_CARD = ("power1_cap", "fan1_input", "pwm1")
+_WITHIN_APU = re.compile(r"zenpower.*|amd_energy|k10temp|fam15h_power")
 _TILE = re.compile(r"i915_gt[0-9]+")
 # Their power is the mean over the time between two updates (TI, INA226 §6.4.1; Documentation/hwmon/ina2xx).
 _AVERAGING = re.compile(r"ina2(26|30|31)")
@@ -67,6 +71,8 @@ def _within(channels: Sequence[_Channel]) -> list[File]:
             return channel.file
         if sensor.name == whole:
             return replace(channel.file, sensor=replace(sensor, scope="node"))
+        device = f"pci:{bus}" if (bus := _bus(channel.chip)) else ""
+        sensor = replace(sensor, scope=_scope(channel), device=device if _scope(channel) == "accelerators" else "")
         inside = next((c.sensor.name for c in _holders(channel, powers)), "") or whole
         return replace(channel.file, sensor=replace(sensor, part_of=inside))
 
@@ -84,11 +90,30 @@ def _holders(channel: _Channel, powers: Sequence[_Channel]) -> Iterator[_Channel
         )
     if _TILE.fullmatch(channel.driver):  # i915: a chip for the device, and one for each tile of it
         yield from (c for c in alike if c.driver == "i915" and _device(c.chip) == _device(channel.chip))
+    if _WITHIN_APU.fullmatch(channel.driver):
+        yield from (c for c in alike if c.driver == "amdgpu" and _scope(c) == "processors")
+    if grace := grace_holders(channel.word):
+        words = {c.word: c for c in alike if c.driver == channel.driver}
+        yield from (words[word] for word in grace if word in words)
     if _RAILS.fullmatch(channel.driver):
         rails = [c for c in alike if _RAILS.fullmatch(c.driver) and _INPUT.fullmatch(c.word)]
         first = next((c for c in rails if c.word == "vdd_mux"), rails[0] if rails else channel)
         if first is not channel:
             yield first
+
+
+def _scope(channel: _Channel) -> Scope:
+    if channel.driver == "amdgpu" and not any((channel.chip / name).exists() for name in _CARD):
+        return "processors"
+    if _RAILS.fullmatch(channel.driver) and _INPUT.fullmatch(channel.word):
+        return "node"  # what feeds the board
+    return scope_of(channel.driver, channel.word)
+
+
+def _bus(chip: Path) -> str:
+    """Returns the PCI address of the chip's device; "" if it has none."""
+    name = (chip / "device").resolve().name if (chip / "device").exists() else ""
+    return name if re.fullmatch(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", name) else ""
 
 
 def _device(chip: Path) -> str:
@@ -99,14 +124,22 @@ def _names(chips: list[Path]) -> list[str]:
     """Returns the names of the chips. Equal names get the bus address, which a restart does not change."""
     names = [slug(label(chip / "name") or chip.name) for chip in chips]
     several = Counter(names)
+    makers = [_maker_text(chip, "power1") for chip in chips]
     return distinct(
         [
-            f"{name}-{slug((chip / 'device').resolve().name)}"
+            f"{name}/{slug(text)}"
+            if text and makers.count(text) == 1
+            else f"{name}-{slug((chip / 'device').resolve().name)}"
             if several[name] > 1 and (chip / "device").exists()
             else name
-            for chip, name in zip(chips, names, strict=True)
+            for chip, name, text in zip(chips, names, makers, strict=True)
         ]
     )
+
+
+def _maker_text(chip: Path, channel: str) -> str:
+    """Returns what an ACPI power meter measures, in the maker's words (Documentation/hwmon/acpi_power_meter)."""
+    return label(chip / f"{channel}_oem_info") or label(chip / "device" / f"{channel}_oem_info")
 
 
 def _channels(chip: Path, name: str) -> list[_Channel]:
@@ -120,6 +153,9 @@ def _channels(chip: Path, name: str) -> list[_Channel]:
     chosen = [(path, channel) for path, channel, form in files if form == "average" or channel not in averaged]
     words = [slug(text) if (text := label(chip / f"{channel}_label")) else "" for _, channel in chosen]
     labels = distinct([word or channel for word, (_, channel) in zip(words, chosen, strict=True)])
+    words = [
+        w or (slug(text) if (text := _maker_text(chip, c)) else "") for w, (_, c) in zip(words, chosen, strict=True)
+    ]
     driver = label(chip / "name")
     return [
         _Channel(
@@ -134,7 +170,8 @@ def _file(chip: Path, path: Path, channel: str, name: str) -> File:
     update = _milliseconds(chip / "update_interval")
     window = 0.0
     if path.name.endswith("_average"):
-        window = _milliseconds(chip / f"{channel}_average_interval")
+        name_of_window = f"{channel}_average_interval"
+        window = _milliseconds(chip / name_of_window) or _milliseconds(chip / "device" / name_of_window)
     elif quantity == "power" and _AVERAGING.match(label(chip / "name")):
         window = update
     return File(Sensor(name, quantity, "hwmon", str(path), update=update, window=window), scale)

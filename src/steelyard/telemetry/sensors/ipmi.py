@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from steelyard.errors import UsageError
-from steelyard.model.sensor import Sensor
+from steelyard.model.sensor import Sensor, is_power_of_node
 from steelyard.numbers import whole
 from steelyard.telemetry.sensors import Device, Found, Kind
 from steelyard.telemetry.sensors._programs import Parser, Program, opened
 from steelyard.telemetry.sensors._supplies import feeding
-from steelyard.telemetry.sensors._words import distinct, expect, measured, number, slug, unit_of
+from steelyard.telemetry.sensors._words import distinct, expect, measured, number, scope_of, slug, unit_of
 
 _LOCAL = ("dev/ipmi0", "dev/ipmi/0", "dev/ipmidev/0")
 _POWER = ("dcmi", "power", "reading")
@@ -20,7 +20,20 @@ _POWER = ("dcmi", "power", "reading")
 _SENSORS = ("-c", "sdr", "list", "full")
 _DCMI = re.compile(r"Instantaneous power reading:\s*([0-9]{1,6}) Watts")
 _STATE = re.compile(r"Power reading state is:\s*activated")
-_SETTINGS = ("host", "port", "user", "password-file", "interface", "cipher", "ask", "raw", "first", "bytes", "unit")
+_SETTINGS = (
+    "host",
+    "port",
+    "user",
+    "password-file",
+    "interface",
+    "cipher",
+    "ask",
+    "raw",
+    "first",
+    "bytes",
+    "unit",
+    "scope",
+)
 _MOST_BYTES = 8
 _BYTES = re.compile(r"(?:\s*[0-9a-fA-F]{2})(?:\s+[0-9a-fA-F]{2})*\s*")
 
@@ -29,13 +42,18 @@ def parse_dcmi(text: str, prefix: str) -> dict[Sensor, float]:
     """Returns the momentary power (DCMI 1.5, Get Power Reading: whole watts); nothing if the reading is not active.
 
     Its time stamp has whole seconds of the BMC's clock, so that the time of the request is more exact. Some boards offer the
-    command and always answer 0 W. No running node draws 0 W, so that this is not a reading.
+    command and always answer 0 W or 65535 W (16 bits of ones). No running node draws this, so that it is not a reading.
     """
     match = _DCMI.search(text)
-    if match is None or not _STATE.search(text) or not int(match[1]):
+    if match is None or not _STATE.search(text) or not is_power_of_node(float(match[1])):
         return {}
     name, place = f"{prefix}/dcmi-power", " ".join(_POWER)
     return {Sensor(name, "power", "IPMI (DCMI)", place, resolution=1.0, scope="node"): float(match[1])}
+
+
+def _explain_dcmi(text: str) -> str:
+    match = _DCMI.search(text)
+    return f"reports {match[1]} W, which no running machine draws" if match and _STATE.search(text) else ""
 
 
 def parse_sensors(text: str, prefix: str) -> dict[Sensor, float]:
@@ -62,10 +80,10 @@ def parse_sensors(text: str, prefix: str) -> dict[Sensor, float]:
 
 
 def _feeding(labels: Mapping[int, str], watts: Mapping[int, float]) -> list[int]:
-    """Returns the sensors that measure the whole board. A sensor of the whole board with 0 W does not count."""
+    """Returns the sensors that measure the whole board. One with a power that no board draws does not count."""
     places = list(labels)
     top = [places[place] for place in feeding([*labels.values()])]
-    if not top or any(watts[place] > 0 for place in top):
+    if not top or any(is_power_of_node(watts[place]) for place in top):
         return top
     rest = {place: label for place, label in labels.items() if place not in top}
     return _feeding(rest, watts)
@@ -96,7 +114,7 @@ def find(root: Path) -> Found:
     refused: list[str] = []
     for words, parser in _questions("ipmi").values():
         try:
-            devices.append(Program(["ipmitool", *words], parser))
+            devices.append(Program(["ipmitool", *words], parser, _explain_dcmi))
         except OSError as problem:
             refused.append(f"The BMC ({device}) gives no reading: {problem}.")
     return Found(tuple(devices), tuple(refused))
@@ -125,7 +143,7 @@ def make(settings: Mapping[str, str]) -> Device:
     if asked not in questions:
         raise UsageError(f"'{asked}' (given by --sensor ipmi:ask=) is not valid: expected {' or '.join(questions)}.")
     words, parser = questions[asked]
-    return opened([*command, *words], parser)
+    return opened([*command, *words], parser, _explain_dcmi)
 
 
 def _session(settings: Mapping[str, str]) -> list[str]:
@@ -159,7 +177,8 @@ def _raw(settings: Mapping[str, str], prefix: str) -> Parser:
     first = whole(settings.get("first", "0"), "(given by --sensor ipmi:first=)", 0, 255)
     count = whole(settings.get("bytes", "2"), "(given by --sensor ipmi:bytes=)", 1, _MOST_BYTES)
     quantity, factor = unit_of(settings.get("unit", "W"), "(given by --sensor ipmi:unit=)")
-    sensor = Sensor(f"{prefix}/raw-{quantity}", quantity, "IPMI (raw)", f"raw {settings['raw']}", resolution=factor)
+    place, scope = f"raw {settings['raw']}", scope_of("ipmi", settings)
+    sensor = Sensor(f"{prefix}/raw-{quantity}", quantity, "IPMI (raw)", place, resolution=factor, scope=scope)
     return lambda text: parse_raw(text, sensor, first, count, factor)
 
 
@@ -169,5 +188,5 @@ kind = Kind(
     find,
     make,
     "host=ADDRESS,port=623,user=NAME,password-file=FILE,interface=lanplus,cipher=17,ask=power or sensors; "
-    "raw=0x30 0x1b,first=0,bytes=2,unit=W instead of ask (bytes of the answer, lowest first)",
+    "raw=0x30 0x1b,first=0,bytes=2,unit=W,scope=node instead of ask (bytes of the answer, lowest first)",
 )

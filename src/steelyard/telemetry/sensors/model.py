@@ -35,7 +35,14 @@ class Model:
         self._at, self._joules = self.clock(), 0.0
         place = f"{self.stat}, {self.idle:g} W idle, {self.full:g} W full"
         self._sensor = Sensor(
-            NAME, "energy", "model", place, resolution=self._joules_of_a_tick, update=1 / self.ticks, modelled=True
+            NAME,
+            "energy",
+            "model",
+            place,
+            resolution=self._joules_of_a_tick,
+            update=1 / self.ticks,
+            modelled=True,
+            scope="host",
         )
 
     @property

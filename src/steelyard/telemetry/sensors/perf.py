@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.machine.cpulist import readable_cpu_list
-from steelyard.model.sensor import Reading, Scope, Sensor
+from steelyard.model.sensor import Reading, Sensor, scope_of_rapl
 from steelyard.telemetry.sensors import Found, Kind, powercap
 from steelyard.telemetry.sensors._files import label, listed, optional
 from steelyard.telemetry.sensors._words import number
@@ -154,8 +154,9 @@ def _packages(root: Path, cpus: Sequence[int]) -> dict[int, str]:
 
 def _sensor(name: str, path: Path, scale: float) -> Sensor:
     step = _STEP_PSYS if name == "rapl/psys" else _STEP
-    scope: Scope = "" if name == "rapl/psys" else "processors"
-    return Sensor(name, "energy", "RAPL (perf)", str(path), step, _UPDATE, range=2.0**64 * scale, scope=scope)
+    return Sensor(
+        name, "energy", "RAPL (perf)", str(path), step, _UPDATE, range=2.0**64 * scale, scope=scope_of_rapl(name)
+    )
 
 
 def _held(events: Sequence[Event], had: set[str]) -> list[Event]:

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.model.sensor import Reading, Sensor
+from steelyard.model.sensor import Reading, Scope, Sensor
 from steelyard.telemetry.sensors import Found, Kind
 from steelyard.telemetry.sensors._files import held, label, listed, optional, text_of, why
 from steelyard.telemetry.sensors._words import measured
 
 _LINE = re.compile(r"([0-9]{1,20}) (J|W|C)(?: ([0-9]{1,16}) us)?")
 _COUNTER = re.compile(r"(?:\w+_)?(?:energy|power|temp)")
+_SCOPES: dict[str, Scope] = {"": "node", "cpu": "processors", "memory": "memory", "accel": "accelerators"}
 _EARLIEST = 10**15  # µs since 1970: a stamp before 2001 counts from something else
 _MOST_TRIES = 5  # the counters change every 100 ms, and are read in less than one
 
@@ -78,7 +79,7 @@ def _sensor(path: Path, unit: str, update: float) -> Sensor:
         resolution=1.0,
         update=update,
         part_of=inside if form in ("energy", "power") else "",
-        scope="node" if path.name in ("energy", "power") else "",
+        scope=_SCOPES.get(path.name.rpartition("_")[0].rstrip("0123456789"), ""),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from steelyard.model.sensor import Sensor
+from steelyard.model.sensor import Sensor, scope_of_rapl
 from steelyard.telemetry.sensors import Found, Kind
 from steelyard.telemetry.sensors._files import File, Files, held, label, listed, optional, readable, why
 from steelyard.telemetry.sensors._words import distinct, slug
@@ -103,7 +103,7 @@ def _sensor(zone: Path, name: str, parent: str) -> Sensor:
         update=_UPDATE if _STATED.match(name.rpartition("/")[2]) else 0.0,
         range=counted,
         part_of=f"rapl/{parent}" if parent else "",
-        scope="" if name.startswith("psys") else "processors",
+        scope=scope_of_rapl(f"rapl/{name}"),
     )
 
 

@@ -4,9 +4,18 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from steelyard.errors import MachineFailed
-from steelyard.model.sensor import Reading, Sensor
+from steelyard.model.sensor import Reading, Scope, Sensor, is_power_of_node
 from steelyard.telemetry.sensors import Device, Found, Kind
-from steelyard.telemetry.sensors._chassis import COLLECTION, Chassis, Point, holder, number, survey
+from steelyard.telemetry.sensors._chassis import (
+    COLLECTION,
+    Chassis,
+    Point,
+    holder,
+    is_around,
+    machines_in,
+    number,
+    survey,
+)
 from steelyard.telemetry.sensors._files import held
 from steelyard.telemetry.sensors._service import Service, open_service
 from steelyard.telemetry.sensors._words import distinct, slug
@@ -28,6 +37,7 @@ class Redfish:
         powers = {
             (point.path, point.where): (chassis, point)
             for chassis in every
+            if not is_around(chassis, every)
             for point in (*chassis.whole, *chassis.parts, *chassis.energy)
         }
         if not powers:
@@ -37,7 +47,11 @@ class Redfish:
         names = distinct([f"redfish/{slug(host)}/{chassis.label}/{point.name}" for chassis, point in powers.values()])
         self._names = dict(zip(powers, names, strict=True))
         self._points = {name: point for (_, point), name in zip(powers.values(), names, strict=True)}
-        self._alone = {self._names[c.whole[0].path, c.whole[0].where] for c in every if len(c.whole) == 1}
+        self._alone = {
+            self._names[c.whole[0].path, c.whole[0].where]
+            for c in every
+            if len(c.whole) == 1 and not is_around(c, every)
+        }
         self.sensors: Sequence[Sensor] = held([self._sensor(*each, every) for each in powers.values()])
         self.notes: Sequence[str] = tuple(_notes(service, every))
 
@@ -54,7 +68,7 @@ class Redfish:
             at = (before + time.time_ns()) // 2
             for name, point in self._points.items():
                 value = number(resource, point.where) if point.path == path else None
-                if value is not None and (value > 0 or name not in self._alone):  # no whole chassis draws 0 W
+                if value is not None and (is_power_of_node(value) or name not in self._alone):
                     readings.append(Reading(name, at, value * point.factor))
         if problem and not readings:
             raise problem
@@ -67,6 +81,11 @@ class Redfish:
         name = self._names[point.path, point.where]
         is_whole = point in chassis.whole
         inside = holder(chassis, every) if is_whole or not chassis.whole else chassis
+        inside = None if inside and is_around(inside, every) else inside
+        beside = [
+            c for outer in every if chassis in (inner := machines_in(outer, every)) for c in inner if c is not chassis
+        ]
+        scope: Scope = "enclosure" if machines_in(chassis, every) else "" if beside else "node"
         first = inside.whole[0] if inside else None
         # kWh in steps of a whole one say less than watts: where a chassis gives both, these count.
         return Sensor(
@@ -77,13 +96,20 @@ class Redfish:
             resolution=point.step,
             window=point.window,
             part_of=self._names[first.path, first.where] if first else "",
-            scope="node" if is_whole and chassis.box else point.scope,
+            scope=scope if is_whole and chassis.box else point.scope,
         )
 
 
 def _notes(service: Service, every: Sequence[Chassis]) -> Iterator[str]:
     for chassis in every:
-        if chassis.whole:
+        if machines := machines_in(chassis, every):
+            several = (
+                f" It contains {len(machines)}, and the service does not say which is this one."
+                if len(machines) > 1
+                else ""
+            )
+            yield f"{service.url}{chassis.path} is an enclosure of machines. Its power is not that of one machine.{several}"
+        elif chassis.whole:
             if chassis.problems:
                 yield f"Redfish reports only a part of {service.url}{chassis.path}: {chassis.problems[0]}."
             if not chassis.box and not holder(chassis, every):

@@ -13,9 +13,11 @@ from steelyard.telemetry.sensors import Found, Kind
 from steelyard.telemetry.sensors._programs import Program
 from steelyard.telemetry.sensors._words import number, slug
 
-_COMMAND = ("rocm-smi", "--showpower", "--showenergycounter", "--showtemp", "--showclocks", "--json")
+_COMMAND = ("rocm-smi", "--showbus", "--showpower", "--showenergycounter", "--showtemp", "--showclocks", "--json")
 _CARD = re.compile(r"card[0-9]{1,4}")
 _MOST_TRIES = 100  # braces at which the answer may begin
+_MEAN = "Average"  # a version that prints the mean and the momentary power prints both of one counter: the mean counts
+_BUS = "PCI Bus"
 # The keys change from version to version; the end of a sensor's name, the quantity, and the factor to its unit. The
 # accumulated energy is that since the driver was loaded.
 _KEYS: tuple[tuple[re.Pattern[str], str, Quantity, float], ...] = (
@@ -27,19 +29,23 @@ _KEYS: tuple[tuple[re.Pattern[str], str, Quantity, float], ...] = (
 
 
 def parse(text: str) -> dict[Sensor, float]:
-    """Reads one object for each GPU, such as 'card0', with values as text. 'N/A' and an energy of 0 are left out.
+    """Reads one object for each GPU, such as 'card0', with values as text. 'N/A' and an energy or a power of 0 are left out.
 
-    Warnings may come before and after the answer.
+    The second die of a card has these: the first one shows the power of both. Warnings may come before and after the answer.
     """
     readings: dict[Sensor, float] = {}
     for card, keys in _answer(text).items():
         if not _CARD.fullmatch(card) or not isinstance(keys, dict):
             continue
+        of_card: dict[str, tuple[Sensor, float]] = {}
         for key, printed in keys.items():
-            sensor, factor = _sensor(card, key)
+            sensor, factor = _sensor(card, key, str(keys.get(_BUS, "")).lower())
             value = number(str(printed).strip("()").removesuffix("Mhz"))
-            if sensor and value is not None and not (sensor.quantity == "energy" and value == 0):
-                readings[sensor] = value * factor
+            if not sensor or value is None or (sensor.quantity in ("energy", "power") and value == 0):
+                continue
+            if sensor.name not in of_card or key.startswith(_MEAN):
+                of_card[sensor.name] = sensor, value * factor
+        readings |= of_card.values()
     return dict(zip(_once([*readings]), readings.values(), strict=True))
 
 
@@ -63,12 +69,13 @@ def _once(sensors: list[Sensor]) -> list[Sensor]:
     return [replace(s, part_of=holder) if holder in names else s for s, holder in zip(sensors, holders, strict=True)]
 
 
-def _sensor(card: str, key: str) -> tuple[Sensor | None, float]:
+def _sensor(card: str, key: str, bus: str) -> tuple[Sensor | None, float]:
     for pattern, end, quantity, factor in _KEYS:
         match = pattern.fullmatch(key)
         if match:
             part = f"-{slug(match[1])}" if match.groups() else ""
-            return Sensor(f"rocm/{card}/{end}{part}", quantity, "ROCm (rocm-smi)", key, scope="accelerators"), factor
+            sensor = Sensor(f"rocm/{card}/{end}{part}", quantity, "ROCm (rocm-smi)", key, scope="accelerators")
+            return (replace(sensor, device=f"pci:{bus}") if bus else sensor), factor
     return None, 0.0
 
 
