@@ -166,8 +166,8 @@ def test_its_runs_have_their_energy_where_a_sensor_is_read(readings: str, tmp_pa
     # Whatever the program says of its time, what it cost is that of all of it.
     program = FILE.replace('(\\S+) s\'\nunit = "s"\n\n[[fig', '(\\S+) s\'\nunit = "ms"\n\n[[fig', 1)
     assert program != FILE
-    _, records, said = carried_out(tmp_path, "--sensor", f"command:run={sensor}", text=program, asleep=0.8)
-    assert "Each case lasts 5.0 s" in said  # and its runs end then, though each of them is shorter
+    _, records, said = carried_out(tmp_path, "--sensor", f"command:run={sensor},scope=node", text=program, asleep=0.8)
+    assert "Each case with an energy lasts 5.0 s" in said  # and its runs end then, though each of them is shorter
     assert len(records) >= 2, said
     assert all(r["error"] is None and len(r["samples"]) > 2 for r in records), said
     run = next((tmp_path / "runs").iterdir())

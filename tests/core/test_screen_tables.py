@@ -241,7 +241,7 @@ def test_main_figures_name_their_energy_and_a_model_is_called_so() -> None:
     assert of.power is not None
     assert modelled(of.power.traces)
     found = shown(of)
-    assert "  11.0 W, 1.54 J per operation, 6.50 Mflop/J\n" in found
+    assert "  node: 11.0 W, 1.54 J per operation, 6.50 Mflop/J\n" in found
     assert "Energy of the run (modelled)" in found
 
 

@@ -71,7 +71,7 @@ def planted(figure: Figure, case: OurCase, where: Machine, factor: float = 1.0) 
             parameters["device"] = where.devices[0].number
         else:
             parameters[name] = len(where.cpus) if value == our_case.ALL else value
-    values = {name: replace(v, value=v.value * factor) for name, v in theirs.metrics.items()}
+    values = {name: replace(v, value=v.value * factor, scope=("node",)) for name, v in theirs.metrics.items()}
     return replace(theirs, parameters=parameters, metrics=values, hosts=hosts, level="CLEAN", statistic="")
 
 
@@ -561,7 +561,8 @@ def planned(where: Machine, benchmarks: Collection[str]) -> list[SideCase]:
     slots = min((host.slots for host in where.hosts), default=0)
     for launch in made.launches:
         values = {
-            m.name: Value(1.0, m.unit, None, None, "higher") for m in (*known[launch.benchmark].metrics, *METRICS)
+            m.name: Value(1.0, m.unit, None, None, "higher", scope=("node",))
+            for m in (*known[launch.benchmark].metrics, *METRICS)
         }
         for case in launch.cases if launch.repetition == 1 else ():
             given = {**case.parameters, "toolchain": launch.toolchain}

@@ -13,7 +13,7 @@ from steelyard.model.sensor import Power, Sensor, Trace
 SECOND = 10**9
 START = 1_790_000_000
 GPU = Device(0, "Mali-T604", "GPU", 2 << 30, True)
-RAIL = Sensor("board/rail", "power", "BMC", window=0.1, update=0.1, resolution=0.01, error=0.02)
+RAIL = Sensor("board/rail", "power", "BMC", window=0.1, update=0.1, resolution=0.01, error=0.02, scope="node")
 IDLE = 5.3  # W, as the prototype of the third source
 IDLE_SECONDS, CASE_SECONDS, PAUSE_SECONDS = 6.0, 4.0, 0.5
 

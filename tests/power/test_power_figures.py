@@ -34,7 +34,7 @@ def test_each_mode_stands_against_the_same_kernel_on_one_thread(made: Evaluation
     part = only(made).against
     assert part
     assert part.modes == ("1 thread", "2 threads", "GPU 0 (OpenCL)", "2 threads and GPU 0 (OpenCL)")
-    assert part.figure.title == "Energy of an iteration divided by the energy with 1 thread"
+    assert part.figure.title == "Energy of an iteration (node) divided by the energy with 1 thread"
     for row in part.rows:
         joules = [seconds * watts for seconds, watts in power_fixture.KERNELS[row.name]]
         told = [float(cell.ratio) for cell in row.cells if cell]
@@ -60,7 +60,7 @@ def test_without_one_thread_the_first_mode_is_the_reference() -> None:
     results = [r for r in power_fixture.results() if (r.parameters["mode"], r.parameters["threads"]) != ("threads", 1)]
     part = only(power_fixture.evaluated(results)).against
     assert part
-    assert part.figure.title == "Energy of an iteration divided by the energy with 2 threads"
+    assert part.figure.title == "Energy of an iteration (node) divided by the energy with 2 threads"
 
 
 def test_a_kernel_in_one_mode_has_a_point_and_no_ratio() -> None:
@@ -110,8 +110,8 @@ def test_what_is_modelled_is_called_so_wherever_it_stands() -> None:
     guessed = power_fixture.evaluated(power_fixture.results(), sensor=GUESS)
     found = only(guessed)
     assert found.against
-    assert found.against.figure.title == "Modelled energy of an iteration divided by the energy with 1 thread"
-    assert found.times.title == "Modelled energy of an iteration against its time"
+    assert found.against.figure.title == "Modelled energy of an iteration (node) divided by the energy with 1 thread"
+    assert found.times.title == "Modelled energy of an iteration (node) against its time"
     assert "not measured" in found.against.figure.caption
     assert "not measured" in found.times.caption
     assert all(
@@ -123,7 +123,7 @@ def test_what_is_modelled_is_called_so_wherever_it_stands() -> None:
     page = data(guessed)
     assert page
     assert page.figure.title == "Modelled power against time"
-    assert page.figure.rows[0][0] == "a model of the load"
+    assert page.figure.rows[0][0] == "node, by a model of the load"
 
 
 def test_a_model_never_stands_for_what_was_measured(made: Evaluation) -> None:
@@ -137,7 +137,7 @@ def test_a_model_never_stands_for_what_was_measured(made: Evaluation) -> None:
     assert not [f for f in judged.findings if "modelled" in f.seen]
     page = data(judged)
     assert page
-    assert {row[0] for row in page.figure.rows} == {"BMC"}
+    assert {row[0] for row in page.figure.rows} == {"node, by BMC"}
 
 
 def test_the_report_shows_both_figures(made: Evaluation) -> None:
@@ -169,4 +169,4 @@ def test_of_one_kernel_the_stretches_are_called_by_their_modes() -> None:
     assert page
     notes = [note["text"] for note in json.loads(page.figure.plot)["layout"]["annotations"]]
     assert notes[:4] == ["1 thread", "2 threads", "GPU 0", "2 threads and GPU 0"]
-    assert notes[-1] == "idle (BMC)"
+    assert notes[-1] == "idle (node, by BMC)"

@@ -32,13 +32,13 @@ def steady(sensor: Sensor, watts: float) -> Trace:
 
 def told(*traces: Trace) -> list[str]:
     known = courses({trace.sensor.name: trace for trace in traces})
-    return disagreements([trace.sensor for trace in traces], cost(known, ALL).totals)
+    return disagreements([trace.sensor for trace in traces], cost(known, ALL).claims)
 
 
 def watts(sensors: Sequence[Sensor], each: float) -> dict[str, float]:
     """The mean power by source where every sensor says `each` watts."""
     known = courses({sensor.name: steady(sensor, each) for sensor in sensors})
-    return {source: spent.power for source, spent in cost(known, ALL).totals.items()}
+    return {source: spent.power for source, spent in cost(known, ALL).claims.items()}
 
 
 def added(found: Found) -> list[str]:
@@ -141,7 +141,7 @@ def test_what_measures_something_else_does_not_disagree(scope: Scope) -> None:
 def test_the_platform_of_rapl_is_not_compared_with_packages(tmp_path: Path) -> None:
     """Which holds what of a board its maker decides."""
     (psys,) = added_up([*sensors(powercap.find(tree(tmp_path, SOCKETS))).values()])
-    assert (psys.name, psys.scope) == ("rapl/psys", "")
+    assert (psys.name, psys.scope) == ("rapl/psys", "platform")
 
 
 def test_a_query_says_of_which_node_the_sensors_disagree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

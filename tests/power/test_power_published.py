@@ -109,7 +109,7 @@ def there(sensor: bool = True, share: float = 2.0) -> Evaluation:
 def test_the_energy_of_each_mode_stands_against_another_run(made: Evaluation) -> None:
     page = against(made, there())
     (part,) = page.energies
-    assert part.figure.title == "Energy of an iteration divided by the energy on other"
+    assert part.figure.title == "Energy of an iteration (node) divided by the energy on other"
     ratios = [float(cell.ratio) for row in part.rows for cell in row.cells if cell]
     assert len(ratios) == 20
     assert ratios == pytest.approx([0.5] * 20, rel=0.02)

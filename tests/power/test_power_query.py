@@ -135,7 +135,13 @@ def test_of_a_run_the_node_it_was_on(place: str, runs: Path, capsys: pytest.Capt
     assert (row["node"], row["source"], row["seconds"]) == ("cluster/n1", "RAPL", pytest.approx(seconds))
     assert row["energy"] == pytest.approx(100.0 * seconds)
     assert found["totals"] == [
-        {"source": "RAPL", "nodes": 1, "of": 1, **{name: row[name] for name in ("energy", "low", "high")}}
+        {
+            "source": "RAPL",
+            "scope": ["processors"],
+            "nodes": 1,
+            "of": 1,
+            **{name: row[name] for name in ("energy", "low", "high")},
+        }
     ]
     assert (found["from"], found["to"]) == (ns(20), ns(20 + seconds))
 
@@ -206,7 +212,7 @@ def test_of_a_job_each_node_and_all(
     assert command("power", "query", "--store", place, "--job", "12") == 0
     shown = capsys.readouterr().out
     assert "cluster/n2" in shown
-    assert "Total by RAPL: 15.0 kJ (14.6 kJ – 15.3 kJ), 2 of 3 nodes." in shown
+    assert "Total of the processors by RAPL: 15.0 kJ (14.6 kJ – 15.3 kJ), 2 of 3 nodes." in shown
 
 
 def test_a_modelled_node_is_not_added_to_a_measured_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,7 @@ from steelyard.run.sensing import Sensing, recorded
 
 SECOND = 10**9
 START = 1_790_000_000
-RAIL = Sensor("rail", "power", "BMC", window=0.01, update=0.01)
+RAIL = Sensor("rail", "power", "BMC", window=0.01, update=0.01, scope="node")
 SOCKET = Sensor("rapl/package-0", "energy", "RAPL", resolution=1e-6, range=262144.0)
 
 
@@ -270,8 +270,11 @@ def test_a_run_is_shown_with_its_energy(tmp_path: Path, monkeypatch: pytest.Monk
         powers = [r.metrics["power"] for r in judged.results if "power" in r.metrics]
         assert len(powers) > 10
         assert all(value.value == pytest.approx(80.0, rel=1e-3) for value in powers)
-    assert "mean power of the node while it ran" in report.render(judged)
+    assert "mean power while it ran (processors)" in report.render(judged)
     assert {row["metric"] for row in metric_rows(judged)} >= {"power", "energy", "energy_above_idle"}
+
+
+NODE = ("node",)
 
 
 def priced(watts: float, seconds: float, mode: str, **parameters: object) -> Result:
@@ -279,7 +282,9 @@ def priced(watts: float, seconds: float, mode: str, **parameters: object) -> Res
     told = builders.result("node.vector", "vector", {"mode": mode, "threads": 4, **parameters}, seconds, {"flops": 1e6})
     joules = watts * seconds
     values = {"power": (watts, "W"), "energy": (joules, "J")}
-    return replace(told, metrics={n: Value(v, unit, 0.99 * v, 1.01 * v, "lower") for n, (v, unit) in values.items()})
+    return replace(
+        told, metrics={n: Value(v, unit, 0.99 * v, 1.01 * v, "lower", scope=NODE) for n, (v, unit) in values.items()}
+    )
 
 
 def spoken(rule: str, results: Sequence[Result], power: Power | None = None) -> list[Finding]:
@@ -292,7 +297,7 @@ def test_a_device_must_be_faster_by_as_much_as_it_draws_more() -> None:
     assert saves.level == "good"
     assert "needs a speed-up above 1.38 (P2/P1) to save energy and has 2.00" in saves.evidence[0]
 
-    assert "draws 11.0 W instead of 8.00 W" in saves.evidence[0]
+    assert "The power of the node is then 11.0 W instead of 8.00 W" in saves.evidence[0]
     (costs,) = spoken("accelerator_energy", [threads, priced(11.0, 0.9e-3, "opencl", device=0)])
     assert costs.level == "notice"
     assert costs.effect == pytest.approx(1.375 / (1 / 0.9))
@@ -333,17 +338,21 @@ def together(seconds: float) -> Evaluation:
 def test_both_together_are_set_against_the_better_one_alone() -> None:
     (costs,) = findings.rule("together_energy").find(together(0.48e-3))
     assert costs.level == "notice"
-    assert costs.seen == "Threads and device together use more energy than the better one alone in 1 of 1 kernel."
+    assert (
+        costs.seen
+        == "Threads and device together use more energy than the better one alone in 1 of 1 kernel (energy of the node)."
+    )
     assert "together 5.28 mJ, the device alone 5.00 mJ: 1.06 times" in costs.evidence[0]
     assert "need a speed-up above 1.10 (P2/P1) and have 1.04" in costs.evidence[0]
     assert "vector with the device alone (--set mode=opencl)" in costs.remedy
     assert costs.effect == pytest.approx(1.056)
     (unsure,) = findings.rule("together_energy").find(together(0.457e-3))
     assert (unsure.level, unsure.remedy) == ("good", "")
-    assert "none of 1 kernel, as far as is certain: no certain difference in 1" in unsure.seen
+    assert "none of 1 kernel (energy of the node), as far as is certain: no certain difference in 1" in unsure.seen
     (saves,) = findings.rule("together_energy").find(together(0.3e-3))
     assert (
-        "use more energy than the better one alone in none of 1 kernel, as far as is certain: less in 1" in saves.seen
+        "use more energy than the better one alone in none of 1 kernel (energy of the node), as far as is certain: less in 1"
+        in saves.seen
     )
 
 
@@ -357,8 +366,8 @@ def test_energies_whose_intervals_are_not_known_are_not_compared() -> None:
 def drawing(result: Result, watts: float) -> Result:
     """With the energy that follows from its time at so many watts, ± 2 %."""
     joules = watts * evaluation_seconds(result)
-    told = {"power": Value(watts, "W", 0.98 * watts, 1.02 * watts, "lower")}
-    told["energy"] = Value(joules, "J", 0.98 * joules, 1.02 * joules, "lower")
+    told = {"power": Value(watts, "W", 0.98 * watts, 1.02 * watts, "lower", scope=NODE)}
+    told["energy"] = Value(joules, "J", 0.98 * joules, 1.02 * joules, "lower", scope=NODE)
     return replace(result, metrics={**result.metrics, **told})
 
 
@@ -372,7 +381,7 @@ def below_roofs(share: float, flops_per_byte: float = 0.1) -> Evaluation:
 def test_a_flop_and_a_byte_have_the_price_of_their_roof() -> None:
     (told,) = findings.rule("energy_roof").find(below_roofs(0.9))
     # 100 W over 40 Gflop/s, and over 12 GB/s that the Triad moves.
-    assert "a flop costs 2.50 nJ and a byte of the memory 8.33 nJ. Below 3.33 flop/B" in told.seen
+    assert "a flop costs 2.50 nJ and a byte of the memory 8.33 nJ (energy of the node). Below 3.33 flop/B" in told.seen
     assert "This holds for 1 of 1 kernel with data in memory" in told.seen
     assert told.evidence[0].startswith("400 Mflop/J: 2.50 nJ (2.45 nJ to 2.55 nJ) per flop, by core.peak peak")
     assert told.evidence[1].startswith("120 MB/J: 8.33 nJ")
@@ -425,11 +434,11 @@ def test_the_page_of_power_says_what_was_used() -> None:
     page = data(replace(made, benchmarks=known, power=told))
     assert page
     assert (
-        "According to BMC, the run used 4.80 kJ in 60.0 s. The mean power was 80.0 W, and the idle machine drew 80.0 W."
-        in page.sentences
+        "According to BMC, the node used 960 J (958 J – 960 J) from the first sample to the last, in 12.0 s. The mean power was "
+        "80.0 W, and the idle machine drew 80.0 W there." in page.sentences
     )
     assert [row.cells[:2] for row in page.rows] == [("1 of 1", "80.0 W")]
-    assert page.sensors == (("rail", "BMC", "mean power over 10.0 ms", "not stated"),)
+    assert page.sensors == (("rail", "node", "BMC", "mean power over 10.0 ms", "not stated"),)
     assert "Power against time" in report.render(replace(made, benchmarks=known, power=told))
     assert data(made) is None
 

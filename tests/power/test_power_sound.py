@@ -167,5 +167,5 @@ def test_a_loaded_machine_s_idle_power_is_no_finding_and_stands_marked_elsewhere
         "DISTURBED", "while other processes kept 2.0 cores busy",
     )  # fmt: skip
     assert loaded.power
-    sentences = [*page._sentences(loaded, courses(loaded.power.traces), Stretch("run", *idle), idle)]
+    sentences = [*page._sentences(loaded, courses(loaded.power.traces), None)]
     assert not_idle(Account(2.0, made.run.machine.processors, 1.0)) in sentences

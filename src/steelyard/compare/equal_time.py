@@ -16,6 +16,7 @@ from steelyard.errors import UsageError
 from steelyard.model import Equipment
 from steelyard.statistics.models.equal_time import Reached, solve_count
 from steelyard.statistics.models.scaling_models import Estimate
+from steelyard.telemetry.coverage import NODE, kinds, words
 from steelyard.words import joined
 
 Points = Mapping[int, Point]  # by the number of ranks or nodes: the fastest
@@ -256,22 +257,30 @@ def _notes(sides: Sequence[Side], points: Sequence[Mapping[Problem, Sequence[Poi
         )
     remarks = {(note, f"{problem.program} on {side.name}") for side, problem, p in every for note in p.notes}
     yield from (f"{where}: {note}." for note, where in sorted(remarks, key=lambda r: r[1]))
-    if any(p.power and p.nodes and p.nodes > 1 and p.level != "FOREIGN" for _, _, p in every):
-        yield (
-            "The power of a run is the sum of its sensors. Check that they cover all nodes of the run: "
-            "otherwise the energies are too low."
-        )
+    scopes = [(side, scope) for side in sides for scope in sorted(_scopes(side), key=sorted)]
+    if len({scope for _, scope in scopes}) > 1:
+        parts = joined(f"the {words(tuple(sorted(scope)))} of {side.name}" for side, scope in scopes)
+        yield f"No energy is compared, because the power meters cover different parts: {parts}."
+    elif scopes and scopes[0][1] != {NODE}:
+        yield f"Power and energy are those of the {words(tuple(sorted(scopes[0][1])))}, not of whole nodes."
 
 
 def _list_cases(sides: Sequence[Side]) -> Iterator[Sequence[SideCase]]:
     """Yields the cases of each side without those of variants.
 
-    A power that was calculated is left out, unless those of all sides were.
+    A power that was calculated is left out, unless those of all sides were. All are left out if the meters cover different parts.
     """
     guessed = [_is_modelled(side) for side in sides]
+    unequal = len({scope for side in sides for scope in _scopes(side)}) > 1
     for side, guess in zip(sides, guessed, strict=True):
         cases = list_plain(side)
-        yield list(map(_without_power, cases)) if guess and not all(guessed) else cases
+        yield list(map(_without_power, cases)) if unequal or (guess and not all(guessed)) else cases
+
+
+def _scopes(side: Side) -> set[frozenset[str]]:
+    """Returns the parts whose power the side has. Publications state the power of whole nodes."""
+    powers = [(case.level, case.metrics[POWER]) for case in list_plain(side) if POWER in case.metrics]
+    return {frozenset((NODE,)) if level == "FOREIGN" else kinds(power.scope) for level, power in powers}
 
 
 def _is_modelled(side: Side) -> bool:

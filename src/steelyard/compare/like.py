@@ -27,6 +27,7 @@ from steelyard.published.our_case import (
     UNIT,
 )
 from steelyard.statistics.validity.trust import ORDER
+from steelyard.telemetry import coverage
 
 # A parameter that a publication does not name has its usual value.
 USUAL: dict[str, Scalar] = {
@@ -67,7 +68,9 @@ def find_like(published: SideCase, run: SideRun) -> Like | None:
         and (spread or case.metrics[metric].unit == published.metrics[metric].unit)
         and is_like(published, case, run.machine)
     ]
-    alike = [] if run.modelled_power and metric in POWER else _largest(published, alike)
+    if metric in POWER:  # of whole nodes
+        alike = [case for case in alike if coverage.NODE in case.metrics[metric].scope and not run.modelled_power]
+    alike = _largest(published, alike)
     if not alike:
         return None
     if spread:

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from steelyard.evaluation.energy import POWER
+from steelyard.evaluation.energy import POWER, idle
 from steelyard.model import Evaluation, Level, Machine, Result, Value
 from steelyard.model.account import Account
 from steelyard.published import Published
 from steelyard.statistics.results import cases
 from steelyard.statistics.validity import trust
-from steelyard.telemetry.watched import Stretch, cost, courses, modelled, not_idle
+from steelyard.telemetry.coverage import NODE
+from steelyard.telemetry.watched import modelled, not_idle
 from steelyard.words import plural
 
 STENCIL = "node.stencil"  # the kernel of the publication
@@ -29,7 +30,7 @@ NONE = Drawn(None)
 
 
 def find_ours(evaluation: Evaluation, entry: Published) -> Drawn:
-    """Returns the power of the run. A modelled power is not compared with a measured one."""
+    """Returns the power of the node in the run. A modelled power, or one of some parts, is not compared with it."""
     if evaluation.power is None or modelled(evaluation.power.traces):
         return NONE
     state = str(entry.parameters.get("state", ""))
@@ -44,20 +45,24 @@ def find_ours(evaluation: Evaluation, entry: Published) -> Drawn:
 
 
 def _idle(evaluation: Evaluation) -> Drawn:
-    power = evaluation.power
-    totals = cost(courses(power.traces), Stretch("idle", *power.idle)).totals if power and power.idle else {}
-    spent = max(totals.values(), key=lambda energy: energy.joules, default=None)
-    if spent is None:
+    power, resting = evaluation.power, idle(evaluation)
+    if resting is None or NODE not in resting[0].scope:
         return NONE
+    counted, spent = resting
     load = Account.of(power.busy if power else None, evaluation.run.machine.processors, 1)
     remark = f"while other processes kept {load.cores:.1f} cores busy" if load and not_idle(load) else ""
-    value = Value(spent.power, "W", spent.low / spent.seconds, spent.high / spent.seconds, "lower")
+    low, high = spent.low / spent.seconds, spent.high / spent.seconds
+    value = Value(spent.power, "W", low, high, "lower", scope=counted.scope)
     return Drawn(value, "DISTURBED" if remark else "CLEAN", remark)
 
 
 def _in(results: Sequence[Result], state: str, machine: Machine) -> list[Result]:
     """Returns the results in that mode: one thread, all threads, a device (preferably a GPU), or both together."""
-    usable = [r for r in results if POWER.name in r.metrics and r.verdict.level != "INVALID"]
+    usable = [
+        r
+        for r in results
+        if POWER.name in r.metrics and NODE in r.metrics[POWER.name].scope and r.verdict.level != "INVALID"
+    ]
     sides = {"1 cpu": "threads", "2 cpu": "threads", "gpu": "opencl", "gpu+1 cpu": "mixed"}
     in_mode = [r for r in usable if r.parameters["mode"] == sides.get(state) and "model" not in r.parameters]
     if state == "1 cpu":

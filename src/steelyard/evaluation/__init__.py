@@ -61,7 +61,7 @@ def evaluate_run(
     condition = add_proofs(find_condition(run.records, map(best.shares, run.records)), run.records, run.machine)
     paces = paces_of(best, run.shown.slowest, is_virtual(run.machine))
     measured = results(run.records, benchmarks, paces)
-    with_energy, extended = energy.add_energy(measured, benchmarks, power)
+    with_energy, extended = energy.add_energy(measured, benchmarks, power, run.machine)
     return findings.judge(
         Evaluation(run=run, benchmarks=extended, results=with_energy, findings=(), power=power, condition=condition)
     )

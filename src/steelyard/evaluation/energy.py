@@ -1,15 +1,19 @@
 """Energy of the cases: each record joined by its time with what the sensors said meanwhile."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from steelyard.model import Benchmark, Metric, Record, Result, Value
-from steelyard.model.sensor import Power
+from steelyard.model import Benchmark, Evaluation, Machine, Metric, Record, Result, Value
+from steelyard.model.sensor import Parts, Power
+from steelyard.statistics.results import messages
 from steelyard.statistics.results.result import judge_case
 from steelyard.statistics.samples.launches import Spread, combine
+from steelyard.telemetry import coverage
+from steelyard.telemetry.coverage import Coverage
 from steelyard.telemetry.energy import Course, Energy
-from steelyard.telemetry.watched import Stretch, cost, courses, modelled
+from steelyard.telemetry.watched import Stretch, courses, modelled, total
+from steelyard.words import joined, plural
 
 WIDEST = 0.5  # half of the interval, relative: a wider one belongs to a case that is too short for its sensor
 
@@ -18,65 +22,122 @@ def _later(seconds: float, record: Record) -> None:
     """Returns nothing: the values follow from the sensors, not from the record."""
 
 
-POWER = Metric("power", "W", "lower", "mean power of the node while it ran", _later)
-ENERGY = Metric("energy", "J", "lower", "energy of an operation, including that of the idle machine", _later)
-BEYOND = Metric("energy_above_idle", "J", "lower", "energy of an operation above that of the idle machine", _later)
+POWER = Metric("power", "W", "lower", "mean power while it ran", _later)
+ENERGY = Metric("energy", "J", "lower", "energy of an operation, including that of the idle parts", _later)
+BEYOND = Metric("energy_above_idle", "J", "lower", "energy of an operation above that of the idle parts", _later)
 FLOPS = Metric("flops_per_joule", "flop/J", "higher", "floating-point operations per joule", _later)
 DELAY = Metric("energy_delay", "J s", "lower", "energy-delay product: energy × time of an operation", _later)
-MODELLED = " (modelled from the load, not measured)"
+MODELLED = ", modelled from the load and not measured"
 METRICS = (POWER, ENERGY, BEYOND, FLOPS, DELAY)
 
 
 def add_energy(
-    results: Sequence[Result], benchmarks: Mapping[str, Benchmark], power: Power
+    results: Sequence[Result], benchmarks: Mapping[str, Benchmark], power: Power, machine: Machine | None = None
 ) -> tuple[tuple[Result, ...], dict[str, Benchmark]]:
     """Returns the results with their metrics of energy, and the benchmarks that have these metrics.
 
-    The metrics come from the source whose sensors cover the largest part of the node. A model is used only if nothing was
-    measured, and its metrics are called modelled. A case that is too short for the sensor has none. An operation of a foreign
-    program is a run from its start to its end, whatever part of it the program timed.
+    The energy is that of the sensors that count (see `coverage`). A case has one only if they cover all parts that computed, on
+    all of its hosts, and if it is long enough for them. A model is used only if nothing was measured, and its metrics are
+    called modelled. An operation of a foreign program is a run from its start to its end, whatever part of it the program timed.
     """
     traces = courses(power.traces)
-    whole = spend(results, power)
-    if whole is None:
+    if not traces:
         return tuple(results), dict(benchmarks)
-    source, idle = whole.source, whole.idle
-    of_source = {name: course for name, course in traces.items() if course.sensor.source == source}
-    foreign = {name for name, course in benchmarks.items() if any(source.foreign for source in course.sources)}
-    extended_results = tuple(_with_energy(result, of_source, idle, result.benchmark in foreign) for result in results)
-    return extended_results, add_metrics(benchmarks, extended_results, power)
+    foreign = {name for name, item in benchmarks.items() if any(source.foreign for source in item.sources)}
+    resting: dict[Coverage, Energy | None] = {}
+    extended = list(results)
+    for place, (result, counted) in enumerate(zip(results, _counting(results, traces, machine), strict=True)):
+        if counted.scope and not coverage.missing(counted.scope, result.parameters, machine):
+            if counted not in resting:
+                resting[counted] = _idle(traces, counted, power)
+            is_foreign = result.benchmark in foreign
+            extended[place] = _with_energy(result, traces, counted, resting[counted], is_foreign)
+    return tuple(extended), add_metrics(benchmarks, extended, power)
+
+
+def _counting(results: Iterable[Result], traces: Mapping[str, Course], machine: Machine | None) -> Iterator[Coverage]:
+    """Yields for each result the sensors whose sum is the energy of its hosts."""
+    sensors = [item.sensor for item in traces.values()]
+    of_hosts: dict[tuple[str, ...], Coverage] = {}
+    for result in results:
+        hosts = () if messages.colocated(result) else tuple(dict.fromkeys(messages.hosts_of(result.records)))
+        if hosts not in of_hosts:
+            of_hosts[hosts] = coverage.of_hosts(sensors, machine, hosts)
+        yield of_hosts[hosts]
+
+
+def uncovered(evaluation: Evaluation) -> str:
+    """Returns the sentence on cases whose energy the sensors do not cover: which parts they lack; "" if there is none."""
+    lacks = lacking(evaluation, evaluation.results)
+    number, parts = sum(lacks.values()), joined(f"{part} ({count})" for part, count in lacks.items())
+    if not lacks:
+        return ""
+    return f"{number} of {plural(len(evaluation.results), 'case')} have no energy, because no sensor covers {parts}."
+
+
+def lacking(evaluation: Evaluation, results: Iterable[Result]) -> dict[str, int]:
+    """Returns the parts that compute in results without energy, and that no sensor covers, each with the number of results."""
+    power, machine = evaluation.power, evaluation.run.machine
+    traces = courses(power.traces) if power else {}
+    results = [r for r in results if r.metrics and POWER.name not in r.metrics] if traces else []
+    lacks: dict[str, int] = {}
+    for result, counted in zip(results, _counting(results, traces, machine), strict=True):
+        several = "all hosts" if not counted.sensors else ""
+        if part := several or coverage.missing(counted.scope, result.parameters, machine):
+            lacks[part] = lacks.get(part, 0) + 1
+    return lacks
 
 
 @dataclass(frozen=True)
 class Spent:
-    """The energy of the node from the first sample of a run to the last, by the source that covers most; `idle` before it."""
+    """The energy of a run from its first sample to its last, by the sensors that count, and that of the idle machine before."""
 
-    source: str
+    coverage: Coverage
+    stretch: tuple[int, int]  # ns since 1970
     energy: Energy
     idle: Energy | None
 
 
-def spend(results: Iterable[Result], power: Power) -> Spent | None:
-    """Returns the energy of the whole run; None without usable readings meanwhile."""
-    traces = courses(power.traces)
-    stretches = [s for r in results for record in r.records if (s := find_stretch(record))]
-    if not traces or not stretches:
+def spend(evaluation: Evaluation) -> Spent | None:
+    """Returns the energy of the whole run, and the idle power; None without usable readings of all of its hosts meanwhile."""
+    stretches = [s for r in evaluation.results for record in r.records if (s := find_stretch(record))]
+    traces, counted = _of_run(evaluation)
+    if not stretches:
         return None
     first, last = min(s.begin for s in stretches), max(s.end for s in stretches)
-    whole = cost(traces, Stretch("run", first, last)).totals
-    if not whole:
-        return None
-    source = max(whole, key=lambda name: whole[name].joules)
-    idle = cost(traces, Stretch("idle", *power.idle)).totals.get(source) if power.idle else None
-    return Spent(source, whole[source], idle)
+    spent = total(traces, counted, Stretch("run", first, last))
+    return Spent(counted, (first, last), spent, _idle(traces, counted, evaluation.power)) if spent else None
+
+
+def idle(evaluation: Evaluation) -> tuple[Coverage, Energy] | None:
+    """Returns the energy of the idle machine before the run, and the sensors that count; None without usable readings."""
+    traces, counted = _of_run(evaluation)
+    spent = _idle(traces, counted, evaluation.power)
+    return (counted, spent) if spent else None
+
+
+def _of_run(evaluation: Evaluation) -> tuple[Mapping[str, Course], Coverage]:
+    """Returns the courses, and the sensors whose sum is the energy of all hosts of the run."""
+    traces = courses(evaluation.power.traces) if evaluation.power else {}
+    remote = (r for r in evaluation.results if not messages.colocated(r))
+    hosts = dict.fromkeys(name for r in remote for name in messages.hosts_of(r.records))
+    return traces, coverage.of_hosts([item.sensor for item in traces.values()], evaluation.run.machine, hosts)
+
+
+def _idle(traces: Mapping[str, Course], counted: Coverage, power: Power | None) -> Energy | None:
+    return total(traces, counted, Stretch("idle", *power.idle)) if power and power.idle and counted.sensors else None
 
 
 def add_metrics(benchmarks: Mapping[str, Benchmark], results: Iterable[Result], power: Power) -> dict[str, Benchmark]:
-    """Returns the benchmarks, and adds the metrics of energy to those that have such results."""
-    names = {r.benchmark for r in results if POWER.name in r.metrics}
-    guess = modelled(power.traces)
-    metrics = tuple(replace(m, title=f"{m.title}{MODELLED}") for m in METRICS) if guess else METRICS
-    return {n: replace(b, metrics=(*b.metrics, *metrics)) if n in names else b for n, b in benchmarks.items()}
+    """Returns the benchmarks, and adds the metrics of energy to those that have such results. Their titles name the scope."""
+    scopes = {r.benchmark: r.metrics[POWER.name].scope for r in results if POWER.name in r.metrics}
+    guess = MODELLED if scopes and modelled(power.traces) else ""
+    extended = dict(benchmarks)
+    for name, scope in scopes.items():
+        about = f" ({coverage.words(scope)}{guess})"
+        metrics = (replace(metric, title=f"{metric.title}{about}") for metric in METRICS)
+        extended[name] = replace(benchmarks[name], metrics=(*benchmarks[name].metrics, *metrics))
+    return extended
 
 
 def find_stretch(record: Record) -> Stretch | None:
@@ -100,13 +161,15 @@ def find_runs(record: Record) -> list[Stretch]:
     ]
 
 
-def _with_energy(result: Result, traces: Mapping[str, Course], idle: Energy | None, foreign: bool) -> Result:
+def _with_energy(
+    result: Result, traces: Mapping[str, Course], counted: Coverage, idle: Energy | None, foreign: bool
+) -> Result:
     used, spread, _ = judge_case(result.records)
     if foreign:
-        energies = [spent for record in used if (spent := _spent_by_runs(record, traces))]
+        energies = [spent for record in used if (spent := _spent_by_runs(record, traces, counted))]
         spread = _whole(used)
     else:
-        energies = [spent for record in used if (spent := _spent(record, traces))]
+        energies = [spent for record in used if (spent := _spent(record, traces, counted))]
     if not energies or spread is None:
         return result
     power = _Range(
@@ -123,24 +186,23 @@ def _with_energy(result: Result, traces: Mapping[str, Course], idle: Energy | No
     flops = used[0].work.get("flops")
     if flops and energy.low:
         metrics[FLOPS] = energy.under(flops)
-    return replace(
-        result, metrics={**result.metrics, **{m.name: interval.stated(m) for m, interval in metrics.items()}}
-    )
+    values = {m.name: interval.stated(m, counted.scope) for m, interval in metrics.items()}
+    return replace(result, metrics={**result.metrics, **values})
 
 
-def _spent(record: Record, traces: Mapping[str, Course]) -> Energy | None:
+def _spent(record: Record, traces: Mapping[str, Course], counted: Coverage) -> Energy | None:
     when = find_stretch(record)
-    energy = _total(when, traces) if when else None
+    energy = total(traces, counted, when) if when else None
     return energy if energy and energy.width <= WIDEST else None
 
 
-def _spent_by_runs(record: Record, traces: Mapping[str, Course]) -> Energy | None:
+def _spent_by_runs(record: Record, traces: Mapping[str, Course], counted: Coverage) -> Energy | None:
     """Returns the energy of all runs of a foreign program; the energy with the time between them is the upper bound."""
     when = find_stretch(record)
-    energies = [energy for run in find_runs(record) if (energy := _total(run, traces))]
+    energies = [energy for run in find_runs(record) if (energy := total(traces, counted, run))]
     if not when or not energies:
         return None
-    whole = _total(when, traces)
+    whole = total(traces, counted, when)
     high = sum(e.high for e in energies)
     high = min(high, whole.high) if whole and len(energies) == len(find_runs(record)) else high
     joules, seconds = min(sum(e.joules for e in energies), high), sum(e.seconds for e in energies)
@@ -155,10 +217,6 @@ def _spent_by_runs(record: Record, traces: Mapping[str, Course]) -> Energy | Non
         missing=missing,
     )
     return energy if energy.width <= WIDEST else None
-
-
-def _total(when: Stretch, traces: Mapping[str, Course]) -> Energy | None:
-    return next(iter(cost(traces, when).totals.values()), None)
 
 
 def _whole(records: Sequence[Record]) -> Spread | None:
@@ -190,5 +248,5 @@ class _Range:
         low, high = (amount / end if end else None for end in (self.high, self.low))
         return _Range(amount / self.value, low, high)
 
-    def stated(self, metric: Metric) -> Value:
-        return Value(self.value, metric.unit, self.low, self.high, metric.better)
+    def stated(self, metric: Metric, scope: Parts) -> Value:
+        return Value(self.value, metric.unit, self.low, self.high, metric.better, scope=scope)

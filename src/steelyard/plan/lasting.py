@@ -1,5 +1,6 @@
 """Lengthens the cases of a plan for slow measurements beside them, such as those of a power sensor."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from steelyard.model import Case, Plan, Sampling
@@ -8,9 +9,13 @@ MANY = 100_000  # samples: enough to fill the time with a short operation; each 
 ENDS_AT = 4  # a case ends after this multiple of its seconds, even with fewer than the minimum of samples
 
 
-def lasting(plan: Plan, seconds: float) -> Plan:
-    """Returns the plan with cases of at least so many seconds. Longer cases stay as they are."""
-    launches = tuple(replace(x, cases=tuple(_longer(case, seconds) for case in x.cases)) for x in plan.launches)
+def lasting(plan: Plan, seconds: float, is_wanted: Callable[[Case], bool] = lambda case: True) -> Plan:
+    """Returns the plan in which the wanted cases last at least so many seconds. Longer cases stay as they are."""
+
+    def longer(case: Case) -> Case:
+        return _longer(case, seconds) if is_wanted(case) else case
+
+    launches = tuple(replace(x, cases=tuple(map(longer, x.cases))) for x in plan.launches)
     old, new = (sum(_expected(c.sampling) for x in part for c in x.cases) for part in (plan.launches, launches))
     return replace(plan, launches=launches, seconds=plan.seconds + new - old)
 

@@ -10,9 +10,9 @@ import numpy as np
 from steelyard.model.sensor import Values
 from steelyard.statistics.difference.peers import LEAST_PEERS, LEVEL, slow_ranks
 from steelyard.statistics.samples.interval import median_intervals
+from steelyard.telemetry.coverage import best_of_parts
 from steelyard.telemetry.energy import NANO, Course, Energy, energy, seconds_for
 from steelyard.telemetry.overlap import doubtful
-from steelyard.telemetry.sampler import added_up
 from steelyard.telemetry.watched import Stretch, totals
 from steelyard.units import significant
 
@@ -79,7 +79,7 @@ def _looks(members: Sequence[Member]) -> list[_Look]:
     """Returns the groups of equal nodes for each case and source: the same sensors over the same intervals."""
     groups: dict[tuple[tuple[Stretch, ...], str, tuple[str, ...]], list[Member]] = {}
     for member in members:
-        sensors = [s for s in added_up([course.sensor for course in member.of.values()]) if not s.modelled]
+        sensors = [s for s in best_of_parts([course.sensor for course in member.of.values()]) if not s.modelled]
         for source in dict.fromkeys(s.source for s in sensors):
             names = tuple(sorted(_kind(s.name) for s in sensors if s.source == source))
             for case in dict.fromkeys(stretch.name for stretch in member.stretches):
@@ -142,7 +142,7 @@ def _powers(member: Member, source: str, slices: Sequence[Stretch]) -> Values:
 def _spent(member: Member, source: str, stretch: Stretch, clock: float) -> Energy | None:
     chosen = {name: course for name, course in member.of.items() if course.sensor.source == source}
     parts = {n: used for n, item in chosen.items() if (used := energy(item, stretch.begin, stretch.end, clock))}
-    return totals([item.sensor for item in member.of.values()], parts, doubtful(member.of)).get(source)
+    return totals(best_of_parts([item.sensor for item in member.of.values()]), parts, doubtful(member.of)).get(source)
 
 
 def _over_all(look: _Look, index: int, clock: float, p: float, scatter: tuple[float, float]) -> Above | None:

@@ -18,6 +18,7 @@ from steelyard.report.lines import cut, one_line, pad, safe
 from steelyard.report.row_ranks import ranks
 from steelyard.report.verdict_marks import LAMPS, signed
 from steelyard.statistics.validity.trust import worst
+from steelyard.telemetry import coverage
 
 MOST_BENCHMARKS = 12  # of a run whose screen has tables: a group has no more
 KEPT_ROWS = 16  # of a table on the screen
@@ -41,7 +42,7 @@ class Row:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseTable:
     """The rows of a benchmark with one main metric. `limited`: a row has a limit. `marked`: the values have the signs of their
-    verdicts. `modelled`: its energies come from a model. `total`: its rows before it was shortened."""
+    verdicts. `scope` says what its energies contain; "" without energies. `total`: its rows before it was shortened."""
 
     benchmark: str
     title: str
@@ -49,7 +50,7 @@ class CaseTable:
     rows: tuple[Row, ...]
     limited: bool
     marked: bool
-    modelled: bool
+    scope: str
     total: Count
 
 
@@ -106,9 +107,15 @@ def of_results(
         rows=tuple(rows),
         limited=limited,
         marked=False,
-        modelled=any(m.name == POWER.name and m.title.endswith(MODELLED) for m in benchmark.metrics),
+        scope=energy_scope(results, modelled=any(MODELLED in m.title for m in benchmark.metrics)),
         total=len(results),
     )
+
+
+def energy_scope(results: Iterable[Result], modelled: bool) -> str:
+    """Returns the parts of the machine whose power the energies contain, in words; "" without energies."""
+    scope = next((r.metrics[POWER.name].scope for r in results if POWER.name in r.metrics), None)
+    return "" if scope is None else coverage.words(scope) + (MODELLED if modelled else "")
 
 
 def _by_metric(evaluation: Evaluation, benchmark: Benchmark, results: Sequence[Result]) -> CaseTable | None:
@@ -160,7 +167,7 @@ def _paired(
         rows=tuple(rows),
         limited=False,
         marked=True,
-        modelled=False,
+        scope="",
         total=len(rows),
     )
 

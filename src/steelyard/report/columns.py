@@ -17,7 +17,7 @@ TABLES: tuple[Table, ...] = ("metrics", "samples")
 METRICS = (
     "run VARCHAR, system VARCHAR, benchmark VARCHAR, kernel VARCHAR, parameters JSON, metric VARCHAR, value DOUBLE, "
     "unit VARCHAR, low DOUBLE, high DOUBLE, typical DOUBLE, best DOUBLE, best_seen DOUBLE, now_low DOUBLE, now_high DOUBLE, "
-    "later_low DOUBLE, later_high DOUBLE, undisturbed_low DOUBLE, undisturbed_high DOUBLE, statistic VARCHAR, "
+    "later_low DOUBLE, later_high DOUBLE, undisturbed_low DOUBLE, undisturbed_high DOUBLE, statistic VARCHAR, scope VARCHAR, "
     "better VARCHAR, verdict VARCHAR, evidence VARCHAR"
 )
 SAMPLES = (
@@ -65,6 +65,7 @@ def metric_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
                 "undisturbed_low": value.undisturbed[0] if value.undisturbed else None,
                 "undisturbed_high": value.undisturbed[1] if value.undisturbed else None,
                 "statistic": value.statistic,
+                "scope": ", ".join(value.scope),
                 "better": value.better,
                 "verdict": r.verdict.level,
                 "evidence": evidence,

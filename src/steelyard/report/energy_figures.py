@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from steelyard.evaluation.energy import ENERGY
+from steelyard.evaluation.energy import ENERGY, uncovered
 from steelyard.model import Evaluation, Level, Machine, Result, Value
 from steelyard.model.figure import Axis, Figure, Mark, Series
+from steelyard.model.sensor import Parts
 from steelyard.report import doubtful_values, drawing, figures, kernel_bars, side_traces, values
 from steelyard.report.axes import Json, text
 from steelyard.report.kernel_bars import Ends, Kernel, Measure, Part
@@ -14,6 +15,7 @@ from steelyard.report.names import slug
 from steelyard.report.node_modes import Measured, Mode, called, measured
 from steelyard.statistics.results.pareto_front import front
 from steelyard.statistics.validity.trust import is_marked
+from steelyard.telemetry.coverage import words
 from steelyard.telemetry.watched import modelled
 from steelyard.units import quantity
 
@@ -77,6 +79,12 @@ def known(result: Result) -> bool:
     return bounded and values.level(result) != "INVALID"
 
 
+def scope_of(result: Result) -> Parts:
+    """Returns the parts of the machine whose energy the result has; () without an energy."""
+    energy = result.metrics.get(ENERGY.name)
+    return energy.scope if energy else ()
+
+
 # --------------------------------------------------------------------------- over a reference
 
 
@@ -92,16 +100,17 @@ OF = Measure(ENERGY.name, ENERGY.unit, "energies", over)
 
 def _against(title: str, kernels: Sequence[Measured], evaluation: Evaluation) -> Part:
     machine, guess = evaluation.run.machine, is_guess(evaluation)
+    scope = _scope(kernels)
     first = {min(k.modes) for k in kernels}
     base = called(next(iter(first)), machine) if len(first) == 1 else "each kernel's first mode"
     figure = Figure(
         name="energy-against",
-        title=f"{_called('Energy of an iteration', guess)} divided by the energy with {base}{_of(title)}",
+        title=f"{_called('Energy of an iteration', guess)} ({scope}) divided by the energy with {base}{_of(title)}",
         kind="bars",
         x=Axis("kernel"),
         y=Axis(f"{_called('energy', guess)} / energy with {base}", log=True, ratio=True),
         marks=(Mark("y", 1.0, base),),
-        caption=(GUESS if guess else "") + BARS.format(reference=base),
+        caption=_about(evaluation) + BARS.format(reference=base),
     )
     rows = [
         Kernel(
@@ -118,6 +127,15 @@ def _against(title: str, kernels: Sequence[Measured], evaluation: Evaluation) ->
 def is_guess(evaluation: Evaluation) -> bool:
     """Whether its energies rest on a model."""
     return evaluation.power is not None and modelled(evaluation.power.traces)
+
+
+def _about(evaluation: Evaluation) -> str:
+    """Returns the sentences on a model, and on the cases whose energy no sensor covers."""
+    return "".join(f"{text.rstrip()} " for text in (GUESS * is_guess(evaluation), uncovered(evaluation)) if text)
+
+
+def _scope(kernels: Sequence[Measured]) -> str:
+    return words(next(scope_of(result) for kernel in kernels for result in kernel.modes.values()))
 
 
 def _called(what: str, guess: bool) -> str:
@@ -139,15 +157,15 @@ def _times(title: str, kernels: Sequence[Measured], evaluation: Evaluation) -> d
     modes = sorted({mode for k in kernels for mode in k.modes})
     points = {k.name: [_point(k, mode, evaluation.run.machine) for mode in sorted(k.modes)] for k in kernels}
     best = {name: front([(p.seconds.value, p.joules.value) for p in mine]) for name, mine in points.items()}
-    guess = is_guess(evaluation)
+    guess, scope = is_guess(evaluation), _scope(kernels)
     figure = Figure(
         name="time-energy",
-        title=f"{_called('Energy', guess)} of an iteration against its time{_of(title)}",
+        title=f"{_called('Energy', guess)} of an iteration ({scope}) against its time{_of(title)}",
         kind="lines",
         x=Axis("time of an iteration", "s", log=True),
-        y=Axis(_called("energy of an iteration", guess), "J", log=True),
+        y=Axis(f"{_called('energy of an iteration', guess)} ({scope})", "J", log=True),
         series=tuple(_series(name, mine) for name, mine in points.items()),
-        caption=(GUESS if guess else "") + POINTS + (NAMES if len(points) > figures.COLOURS else ""),
+        caption=_about(evaluation) + POINTS + (NAMES if len(points) > figures.COLOURS else ""),
     )
     every = [p for mine in points.values() for p in mine]
     plot = _plot(figure, points, best, [called(mode, evaluation.run.machine) for mode in modes])

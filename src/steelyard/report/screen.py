@@ -18,6 +18,7 @@ from steelyard.report.lines import COLUMNS, brief, cut, fold, listed, one_line, 
 from steelyard.report.summary import Figure, RunEnergy, Summary, summarised
 from steelyard.report.verdict_marks import COLOURS, LAMPS, LEGEND, SIGNS
 from steelyard.statistics.validity.trust import is_marked
+from steelyard.telemetry.coverage import words
 from steelyard.words import plural
 
 MARKS = {"serious": ("✕", "red"), "notice": ("!", "yellow"), "good": ("●", "green")}
@@ -228,7 +229,7 @@ def _figure(figure: Figure, left: int, columns: Mapping[str, int]) -> list[Text]
     if later:
         line = Text.assemble(line, " " * (width - line.cell_len), (later, "dim"))
     lines += [line] if line else []
-    return [*lines, *(Text(f"  {part}") for part in cut(energies, width - 2, 1) if part)]
+    return [*lines, *(Text(f"  {part}") for part in cut(energies, width - 2, 2) if part)]
 
 
 def _energy(spent: RunEnergy | None, width: int, columns: Mapping[str, int]) -> list[Text]:
@@ -242,9 +243,18 @@ def _energy(spent: RunEnergy | None, width: int, columns: Mapping[str, int]) -> 
     right = pad(value, sum(columns[n] for n in names[:at]), right=True) + pad(interval, columns[names[at]], right=True)
     title = "Energy of the run (modelled)" if spent.modelled else "Energy of the run"
     idle = f", idle {values.quantity(spent.idle, 'W')}" if spent.idle is not None else ""
-    note = f"mean power {values.quantity(spent.power, 'W')}{idle}, source: {spent.source}"
+    without = f" (without {spent.absent})" if spent.absent else ""
+    scope = f"{words(spent.energy.scope)}{without}"
+    note = f"{scope}: mean power {values.quantity(spent.power, 'W')}{idle}, source: {spent.source}"
     first = Text.assemble(pad(title, width - sum(columns.values())), (right, "bold"))
-    return [first, *(Text(f"  {line}", style="dim") for line in cut(note, width - 2, 1))]
+    return [
+        first,
+        *(
+            Text(f"  {line}", style="dim")
+            for line in (*cut(note, width - 2, 2), *cut(spent.uncovered, width - 2, 2))
+            if line
+        ),
+    ]
 
 
 # --------------------------------------------------------------------------- the findings

@@ -141,7 +141,7 @@ def _notes(table: CaseTable, width: int, known: Sequence[tuple[str, Scalar]]) ->
     more = table.total - len(table.rows)
     notes = (
         listed(f"In every row: {shared}", width, 2) if shared else "",
-        "Power and energy are modelled" if table.modelled else "",
+        f"Power and energy: {table.scope}" if table.scope else "",
         f"{plural(more, 'more row')} with --all" if more else "",
     )
     return "".join(f"{note}. " for note in notes if note)

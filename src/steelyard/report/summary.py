@@ -43,13 +43,18 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnergy:
-    """The energy of the node during the run (J), its mean power and that of the idle machine (W), and their source."""
+    """The energy of a run (J) with its scope, its mean power and that of the idle machine (W), and their source.
+
+    `absent` names the parts of the machine that no sensor covers, and `uncovered` the cases that have no energy for this reason.
+    """
 
     source: str
     modelled: bool
     energy: Value
     power: float
     idle: float | None
+    absent: str = ""
+    uncovered: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,19 +165,21 @@ def _figure(headline: "Headline") -> Figure:
 
 
 def _energy(evaluation: Evaluation) -> RunEnergy | None:
-    from steelyard.evaluation.energy import spend
-    from steelyard.telemetry.watched import modelled
+    from steelyard.evaluation.energy import spend, uncovered
+    from steelyard.telemetry.coverage import absent
 
-    spent = spend(evaluation.results, evaluation.power) if evaluation.power else None
-    if spent is None or evaluation.power is None:
+    spent = spend(evaluation)
+    if spent is None:
         return None
-    joules = spent.energy
+    joules, counted = spent.energy, spent.coverage
     return RunEnergy(
-        source=spent.source,
-        modelled=modelled(evaluation.power.traces),
-        energy=Value(joules.joules, "J", joules.low, joules.high, "lower"),
+        source=counted.source,
+        modelled=any(sensor.modelled for sensor in counted.sensors),
+        energy=Value(joules.joules, "J", joules.low, joules.high, "lower", scope=counted.scope),
         power=joules.power,
         idle=spent.idle.power if spent.idle else None,
+        absent=absent(counted.scope, evaluation.run.machine),
+        uncovered=uncovered(evaluation),
     )
 
 

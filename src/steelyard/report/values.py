@@ -28,6 +28,7 @@ from steelyard.statistics.results import main_figures
 from steelyard.statistics.results.result import WIDEST, rests_on, undisturbed
 from steelyard.statistics.validity.limits import is_above, share
 from steelyard.statistics.validity.trust import ORDER, is_marked, worst
+from steelyard.telemetry import coverage
 from steelyard.words import find_words, joined
 
 _BYTES = ("bytes", "working_set", "size")  # parameters whose names end so are sizes in bytes
@@ -213,9 +214,11 @@ def why(result: Result) -> str:
 
 
 def energies(given: Mapping[str, Value]) -> str:
-    """Returns for example '45.1 W, 2.31 J per operation, 1.42 Gflop/J' of metrics by their names; '' without any."""
+    """Returns for example 'node: 45.1 W, 2.31 J per operation, 1.42 Gflop/J' of metrics by their names; '' without any."""
     words = {ENERGY.name: "{} per operation"}
-    return ", ".join(words.get(n, "{}").format(quantity(v.value, v.unit)) for n, v in given.items())
+    scopes = dict.fromkeys(coverage.words(v.scope) for v in given.values())
+    amounts = ", ".join(words.get(n, "{}").format(quantity(v.value, v.unit)) for n, v in given.items())
+    return f"{'; '.join(scopes)}: {amounts}" if amounts else ""
 
 
 def level(result: Result) -> Level:

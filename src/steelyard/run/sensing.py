@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.machine.load import measure_load
+from steelyard.model import Machine, Plan
+from steelyard.plan.lasting import lasting
 from steelyard.records.power import PowerFile
 from steelyard.run.screen import Screen
 from steelyard.telemetry import sensors
+from steelyard.telemetry.coverage import Coverage, choose, missing, unscoped
 from steelyard.telemetry.energy import seconds_for
 from steelyard.telemetry.sampler import Sampler
 from steelyard.telemetry.sensors import Device
@@ -29,10 +32,20 @@ class Sensing:
     period: float = PERIOD
     wanted: bool = False
 
+    def coverage(self, machine: Machine | None = None) -> Coverage:
+        """Returns the sensors that count for the energy of a case, and what they cover."""
+        return choose((sensor for device in self.devices for sensor in device.sensors), machine)
+
     def seconds(self, width: float) -> float:
-        """Returns how long a case must last, in seconds, for its energy to be known to ± `width`."""
-        chosen = [s for device in self.devices for s in device.sensors if s.quantity in ("energy", "power")]
-        return max(seconds_for(sensor, width, self.period) for sensor in chosen)
+        """Returns how long a case must last, in seconds, for its energy to be known to ± `width` by the sensors that count."""
+        return max(seconds_for(sensor, width, self.period) for sensor in self.coverage().sensors)
+
+    def lengthen(self, plan: Plan, width: float, machine: Machine) -> Plan:
+        """Returns the plan in which each case whose energy the sensors cover lasts long enough for them."""
+        scope = self.coverage(machine).scope
+        return lasting(
+            plan, self.seconds(width), lambda case: bool(scope) and not missing(scope, case.parameters, machine)
+        )
 
 
 def asked(power: bool | None, words: Sequence[str], period: float, screen: Screen) -> Sensing | None:
@@ -52,6 +65,10 @@ def asked(power: bool | None, words: Sequence[str], period: float, screen: Scree
             screen.warn(sentence)
         if not devices:
             screen.warn(f"{sensors.NONE} The run goes on without.")
+    for name in unscoped(s for device in named for s in device.sensors):
+        screen.warn(
+            f"{name} does not say what it measures, so that no case has an energy by it. Add a scope, such as scope=node."
+        )
     return Sensing(devices, period, wanted=bool(power or named)) if devices else None
 
 
@@ -69,7 +86,7 @@ def recorded(sensing: Sensing | None, folder: Path, screen: Screen, afresh: bool
     try:
         with Sampler(sensing.devices, sensing.period, kept):
             if afresh:
-                windows = [sensor.window for device in sensing.devices for sensor in device.sensors]
+                windows = [sensor.window for sensor in sensing.coverage().sensors]
                 begin = time.time_ns()
                 with screen.working("Reading the sensors of the idle machine"):
                     busy = measure_load(max(IDLE, IDLE_WINDOWS * max(windows, default=0.0)))

@@ -19,7 +19,6 @@ from steelyard.machine.mpi_settings import describe, read_mpi_settings
 from steelyard.model import Machine, Plan, Run, Shown, Site
 from steelyard.model.plain import to_plain
 from steelyard.plan import catalogue, length, mpi_in_effect
-from steelyard.plan.lasting import lasting
 from steelyard.plan.second import Patience
 from steelyard.plan.variants import spell
 from steelyard.records import best_pace, remembered
@@ -48,7 +47,7 @@ def start(
         plan, here, warnings = setup.plan(request)
     if sensing and sensing.wanted:
         width = request.effort.sampling.width
-        plan = lasting(plan, sensing.seconds(width))
+        plan = sensing.lengthen(plan, width, here.machine)
         warnings = [*warnings, _how_long(plan, sensing.seconds(width), width)]
     for warning in warnings:
         screen.warn(warning)
@@ -102,7 +101,7 @@ def _named(here: Setup) -> Mapping[remembered.Word, Sequence[str]]:
 
 def _how_long(plan: Plan, seconds: float, width: float) -> str:
     return (
-        f"Each case lasts {duration(seconds)}, because the sensors need this time for an energy within ± {percent(width)}. "
+        f"Each case with an energy lasts {duration(seconds)}, because the sensors need this time for ± {percent(width)}. "
         "The run takes about "
         f"{duration(plan.seconds)}. Choose fewer cases with --only and --set, or read the sensors more often with --every."
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.model.sensor import Moments, Sensor, Trace, Values
+from steelyard.model.sensor import ONES, Moments, Sensor, Trace, Values
 
 Mask = NDArray[np.bool_]
 NANO = 1e-9
@@ -56,7 +56,7 @@ class Energy:
 class Overlap:
     """The sensor `holder` contains this sensor: both are the `same` counter, or it is part of a sum. Not `sure`: perhaps.
 
-    `more`: this sensor shows more than `holder`, although its maker says that `holder` contains it.
+    `more`: this sensor shows more than `holder`, although its maker says that `holder` contains it. `holder` does not count.
     """
 
     holder: str
@@ -92,6 +92,8 @@ class Course:
 def course(trace: Trace) -> Course | None:
     """Returns the course of a sensor of energy or power; None for fewer than two readings and for any other quantity."""
     usable = np.isfinite(trace.value)
+    if trace.sensor.scope == "node" and trace.sensor.quantity == "power":
+        usable &= (trace.value > 0) & (trace.value != ONES)  # other values are no power of a node
     at, value = trace.at[usable], trace.value[usable]
     if len(at) < 2 or trace.sensor.quantity not in ("energy", "power"):
         return None

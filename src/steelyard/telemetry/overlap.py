@@ -80,14 +80,22 @@ def resolved(courses: Mapping[str, Course]) -> dict[str, Course]:
 
 
 def _freed(courses: Mapping[str, Course]) -> dict[str, Course]:
-    """Returns the courses. A part that shows more than its whole is taken out of it and marked: one of the two is wrong."""
+    """Returns the courses. A whole that shows less than one of its parts is no meter of the whole: its parts count instead."""
     by_name = {course.sensor.name: course for course in courses.values()}
-    result = dict(courses)
-    for key, course in courses.items():
+    wrong: dict[str, str] = {}
+    for course in courses.values():
         whole = by_name.get(course.sensor.part_of)
         if whole and whole.sensor.source == course.sensor.source and _exceeds(course, whole):
-            overlap = Overlap(whole.sensor.name, False, False, more=True)
-            result[key] = replace(course, sensor=replace(course.sensor, part_of=whole.sensor.part_of), overlap=overlap)
+            wrong.setdefault(whole.sensor.name, course.sensor.name)
+    result = dict(courses)
+    for key, course in courses.items():
+        name, holder = course.sensor.name, course.sensor.part_of
+        if name in wrong:  # it counts nowhere
+            result[key] = replace(course, sensor=replace(course.sensor, part_of=wrong[name]))
+        elif holder in wrong:
+            freed = replace(course.sensor, part_of=by_name[holder].sensor.part_of)
+            more = Overlap(holder, False, True, more=True) if name == wrong[holder] else course.overlap
+            result[key] = replace(course, sensor=freed, overlap=more)
     return result
 
 
@@ -124,6 +132,11 @@ def doubtful(courses: Mapping[str, Course]) -> set[str]:
 
 def _sentence(of: Overlap, parts: Sequence[Sensor]) -> str:
     names, more = joined(sensor.name for sensor in parts), len(parts) > 1
+    if of.more:
+        return (
+            f"{names} uses more power than {of.holder}, which should include it. One of these sensors is wrong. The energy by "
+            f"{parts[0].source} does not include {of.holder}. Compare them with another meter."
+        )
     if of.sure and of.same:
         verb, rest = (
             ("repeat", "They are the same counter and count")
@@ -133,13 +146,6 @@ def _sentence(of: Overlap, parts: Sequence[Sensor]) -> str:
         return f"{names} {verb} the readings of {of.holder}. {rest} once."
     if of.sure:
         return f"{of.holder} is the sum of {names} in all readings. Totals include this sum, but not its parts."
-    if of.more:
-        claim = f"{names} use{'' if more else 's'} more power than {of.holder}, which should include {'them' if more else 'it'}."
-        return (
-            f"{claim} One of these sensors is wrong. The energy by {parts[0].source} includes all of them; its interval "
-            "begins at the "
-            f"energy without {names}. Compare them with another meter."
-        )
     claim = (
         f"{names} show{'' if more else 's'} the same values as {of.holder} and may be the same counter."
         if of.same

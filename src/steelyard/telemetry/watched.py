@@ -1,14 +1,15 @@
-"""The energy of an interval by each sensor, and in total by each source: of a command, its phases, or a case."""
+"""The energy of an interval by each sensor, by each source and in total: of a command, its phases, or a case."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import NamedTuple
 
 from steelyard.machine.load import QUIET
 from steelyard.model.account import Account
-from steelyard.model.sensor import Power, Scope, Sensor, Trace
+from steelyard.model.sensor import Parts, Power, Scope, Sensor, Trace
 from steelyard.telemetry import overlap
+from steelyard.telemetry.coverage import Coverage, by_source, choose
 from steelyard.telemetry.energy import Course, Energy, course, energy
 from steelyard.telemetry.sampler import added_up
 
@@ -26,12 +27,18 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Cost:
-    """The energy of a stretch of time. `parts` by the sensor's name; `totals` by source: of its sensors that are part of no
-    other."""
+    """The energy of a stretch of time. `parts` by the sensor's name, `claims` by source of its sensors that no other contains.
+
+    `totals` by source are of the sensors that are the best for their part of the machine, so that no part has two. If sources
+    add up, the last one is their sum. `scopes` has the parts that each of them covers. `whole` is the total of the machine.
+    """
 
     stretch: Stretch
     parts: Mapping[str, Energy]
+    claims: Mapping[str, Energy]
     totals: Mapping[str, Energy]
+    scopes: Mapping[str, Parts]
+    whole: Energy | None
 
 
 class _Claim(NamedTuple):
@@ -67,24 +74,45 @@ def cost(of: Mapping[str, Course], stretch: Stretch, clock: float = 0.0) -> Cost
     An interval without length (two phases that were marked at once) has no energy.
     """
     if stretch.end <= stretch.begin:
-        return Cost(stretch, {}, {})
+        return Cost(stretch, {}, {}, {}, {}, None)
+    sensors, unsure = [item.sensor for item in of.values()], overlap.doubtful(of)
     parts = {name: used for name, item in of.items() if (used := energy(item, stretch.begin, stretch.end, clock))}
-    return Cost(stretch, parts, totals([item.sensor for item in of.values()], parts, overlap.doubtful(of)))
+    sources = by_source(sensors)
+    spent = {name: add(chosen.sensors, parts, unsure) for name, chosen in sources.items()}
+    return Cost(
+        stretch,
+        parts,
+        claims=totals(added_up(sensors), parts, unsure),
+        totals={name: used for name, used in spent.items() if used},
+        scopes={name: chosen.scope for name, chosen in sources.items()},
+        whole=spent.get(choose(sensors).source),
+    )
 
 
-def totals(sensors: Sequence[Sensor], parts: Mapping[str, Energy], doubtful: Collection[str] = ()) -> dict[str, Energy]:
-    """Returns the total of each source over its sensors that may be added; a source with an unknown sensor is left out.
+def total(of: Mapping[str, Course], coverage: Coverage, stretch: Stretch) -> Energy | None:
+    """Returns the energy of an interval by the sensors that count; None if one of them has too few readings."""
+    names = {sensor.name for sensor in coverage.sensors}
+    parts = {n: used for n in names if (used := energy(of[n], stretch.begin, stretch.end))}
+    return add(coverage.sensors, parts, overlap.doubtful(of))
+
+
+def totals(sensors: Iterable[Sensor], parts: Mapping[str, Energy], doubtful: Collection[str] = ()) -> dict[str, Energy]:
+    """Returns the sum of each source over the sensors; a source with an unknown sensor is left out."""
+    sources: dict[str, list[Sensor]] = {}
+    for sensor in sensors:
+        sources.setdefault(sensor.source, []).append(sensor)
+    return {name: spent for name, members in sources.items() if (spent := add(members, parts, doubtful))}
+
+
+def add(sensors: Sequence[Sensor], parts: Mapping[str, Energy], doubtful: Collection[str] = ()) -> Energy | None:
+    """Returns the sum over the sensors; None if one of them is unknown.
 
     A `doubtful` sensor may be part of another one. The sum includes it, and the interval begins at the sum without it.
     """
-    sources: dict[str, list[str]] = {}
-    for sensor in added_up(sensors):
-        sources.setdefault(sensor.source, []).append(sensor.name)
-    return {
-        source: _sum([parts[name] for name in names], [parts[name] for name in names if name not in doubtful])
-        for source, names in sources.items()
-        if all(name in parts for name in names)
-    }
+    names = [sensor.name for sensor in sensors]
+    if not names or any(name not in parts for name in names):
+        return None
+    return _sum([parts[name] for name in names], [parts[name] for name in names if name not in doubtful])
 
 
 def _sum(parts: Sequence[Energy], sure: Sequence[Energy]) -> Energy:
@@ -120,20 +148,20 @@ def above(spent: Energy, idle: Energy) -> Energy:
     )  # fmt: skip
 
 
-def disagreements(sensors: Sequence[Sensor], totals: Mapping[str, Energy]) -> list[str]:
+def disagreements(sensors: Sequence[Sensor], claims: Mapping[str, Energy]) -> list[str]:
     """Returns a sentence for each two sources that contradict each other: both measure the same, or a part and its whole.
 
-    `totals` are of these sensors. The intervals include the errors that the makers state.
+    `claims` are the sums of these sensors by source. The intervals include the errors that the makers state.
     """
-    claims = []
-    longest = max((spent.seconds for spent in totals.values()), default=0.0)
-    for source, spent in totals.items():
+    compared = []
+    longest = max((spent.seconds for spent in claims.values()), default=0.0)
+    for source, spent in claims.items():
         usable = [sensor for sensor in added_up(sensors) if sensor.source == source]
         scopes, error = {sensor.scope for sensor in usable}, max(sensor.error or 0.0 for sensor in usable)
         if len(scopes) == 1 and spent.joules > 0 and spent.seconds > (1 - ALIKE) * longest:
             low, high = spent.low * (1 - error), spent.high * (1 + error)
-            claims.append(_Claim(source, usable[0].scope, spent.power, low / spent.seconds, high / spent.seconds))
-    return [sentence for pair in permutations(claims, 2) if (sentence := _disagreement(*pair))]
+            compared.append(_Claim(source, usable[0].scope, spent.power, low / spent.seconds, high / spent.seconds))
+    return [sentence for pair in permutations(compared, 2) if (sentence := _disagreement(*pair))]
 
 
 def _disagreement(one: _Claim, other: _Claim) -> str:

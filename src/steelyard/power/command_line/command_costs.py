@@ -15,6 +15,7 @@ from steelyard.model.account import Account
 from steelyard.model.sensor import Trace
 from steelyard.power.command_line import readings_output
 from steelyard.telemetry import overlap
+from steelyard.telemetry.coverage import words
 from steelyard.telemetry.energy import Energy
 from steelyard.telemetry.sampler import Sampler
 from steelyard.telemetry.watched import Cost, Stretch, above, cost, courses, disagreements, not_idle
@@ -48,7 +49,7 @@ def compute_costs(
         failures=dict(sampler.failures),
         disagreements=(
             *overlap.sentences(resolved),
-            *disagreements([course.sensor for course in resolved.values()], costs[0].totals),
+            *disagreements([course.sensor for course in resolved.values()], costs[0].claims),
         ),
         busy=busy,
     )
@@ -75,7 +76,7 @@ def print_costs(costs: Found, as_json: bool) -> None:
         _print_shortage(console, costs)
         return
     table = Table(title=f"Energy of {escape(whole.stretch.name)}")
-    for column in ("", "source"):
+    for column in ("", "source", "covers"):
         table.add_column(column)
     for column in ("time", "energy", "95 % interval", "mean", "greatest", "above idle"):
         table.add_column(column, justify="right")
@@ -106,6 +107,7 @@ def _list_rows(costs: Found) -> Iterator[tuple[str, ...]]:
             yield (
                 escape(part.stretch.name),
                 escape(source),
+                words(part.scopes[source]),
                 duration(spent.seconds),
                 quantity(spent.joules, "J"),
                 f"{quantity(spent.low, 'J')} – {quantity(spent.high, 'J')}",
@@ -133,7 +135,10 @@ def _plain_cost(part: Cost, idle: Cost | None) -> dict[str, Any]:
         "name": part.stretch.name,
         "begin": part.stretch.begin,
         "end": part.stretch.end,
-        "totals": {s: _plain_energy(e, idle.totals.get(s) if idle else None) for s, e in part.totals.items()},
+        "totals": {
+            s: {"scope": list(part.scopes[s]), **_plain_energy(e, idle.totals.get(s) if idle else None)}
+            for s, e in part.totals.items()
+        },
         "sensors": {s: _plain_energy(e, idle.parts.get(s) if idle else None) for s, e in part.parts.items()},
     }
 

@@ -5,14 +5,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from steelyard.model.sensor import Parts
 from steelyard.power.command_line.connections import say
 from steelyard.power.command_line.sensor_selection import Part
 from steelyard.power.command_line.store_tables import FIGURES, SHOWN, add_energies, format_figures, list_figures
 from steelyard.power.command_line.time_ranges import When
 from steelyard.power.peers import Above, Member, above_peers
 from steelyard.telemetry import overlap
+from steelyard.telemetry.coverage import best_of_parts, by_source, words
 from steelyard.telemetry.energy import Course, Energy
-from steelyard.telemetry.sampler import added_up
 from steelyard.telemetry.watched import Stretch, cost, courses, disagreements
 from steelyard.units import quantity
 
@@ -22,12 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Row:
-    """The energy of a node by one source while a case ran ("": all the time); None if there are too few readings."""
+    """The energy of a node by one source while a case ran ("": all the time); None if there are too few readings.
+
+    `scope` names the parts of the node that it contains.
+    """
 
     node: str
     case: str
     source: str
     spent: Energy | None
+    scope: Parts = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +40,7 @@ class Total:
     """The energy by one source of `nodes` nodes out of `of`; its bounds are the sums of the nodes' bounds."""
 
     source: str
+    scope: Parts
     nodes: int
     of: int
     joules: float
@@ -50,7 +56,7 @@ def list_rows(store: "Store", parts: Sequence[Part], when: When) -> tuple[list[R
     energies, nodes = [], []
     for part in parts:
         courses_by_name = courses({sensor.name: trace for sensor, trace in _select_usable(part).traces(store)})
-        silent = {s.source: s.name for s in added_up(part.sensors) if s.name not in courses_by_name}
+        silent = {s.source: s.name for s in best_of_parts(part.sensors) if s.name not in courses_by_name}
         for source, name in silent.items():
             say(f"{source} gives no energy for {part.node}: {name} has no readings in that time.")
         energies += list(_list_node_rows(part, courses_by_name, {*silent}, when.clock))
@@ -66,7 +72,7 @@ def _disagreements(part: Part, courses_by_name: dict[str, Course], clock: float)
         return []
     longest = max(part.stretches, key=lambda stretch: stretch.end - stretch.begin)
     return disagreements(
-        [course.sensor for course in courses_by_name.values()], cost(courses_by_name, longest, clock).totals
+        [course.sensor for course in courses_by_name.values()], cost(courses_by_name, longest, clock).claims
     )
 
 
@@ -75,32 +81,34 @@ def _select_usable(part: Part) -> Part:
 
 
 def _list_node_rows(part: Part, courses_by_name: dict[str, Course], silent: set[str], clock: float) -> Iterator[Row]:
-    usable = added_up([course.sensor for course in courses_by_name.values()])
-    kinds = {s.source: s.modelled for s in usable}
+    sources = by_source(course.sensor for course in courses_by_name.values())
     named: dict[str, list[Stretch]] = {}
     for stretch in part.stretches:
         named.setdefault(stretch.name, []).append(stretch)
     for case, stretches in named.items():
         costs = [cost(courses_by_name, stretch, clock).totals for stretch in stretches]
-        for source, modelled in kinds.items():
-            spent = None if source in silent else add_energies([totals.get(source) for totals in costs])
-            yield Row(part.node, case, f"{source}, modelled" if modelled else source, spent)
-        if not kinds:
+        for source, covered in sources.items():
+            is_silent = any(sensor.source in silent for sensor in covered.sensors)
+            spent = None if is_silent else add_energies([totals.get(source) for totals in costs])
+            is_modelled = any(sensor.modelled for sensor in covered.sensors)
+            called = f"{source}, modelled" if is_modelled else source
+            yield Row(part.node, case, called, spent, covered.scope)
+        if not sources:
             yield Row(part.node, case, "", None)
 
 
 def add_totals(energies: Sequence[Row], of: int) -> list[Total]:
     """Returns the total of each source over the nodes whose energies are all known."""
     made = []
-    for source in dict.fromkeys(row.source for row in energies if row.source):
+    for source, scope in dict.fromkeys((row.source, row.scope) for row in energies if row.source):
         nodes: dict[str, list[Energy | None]] = {}
         for row in energies:
-            if row.source == source:
+            if (row.source, row.scope) == (source, scope):
                 nodes.setdefault(row.node, []).append(row.spent)
         sums = [total for spent in nodes.values() if (total := add_energies(spent))]
         if sums:
             joules, low, high = (sum(getattr(e, name) for e in sums) for name in ("joules", "low", "high"))
-            made.append(Total(source=source, nodes=len(sums), of=of, joules=joules, low=low, high=high))
+            made.append(Total(source=source, scope=scope, nodes=len(sums), of=of, joules=joules, low=low, high=high))
     return made
 
 
@@ -114,10 +122,10 @@ def print_costs(
         print(json.dumps(_to_plain(energies, in_all, more, when), indent=1))
         return
     nodes, cases = len({row.node for row in energies}) > 1, any(row.case for row in energies)
-    columns = [*(["node"] if nodes or not cases else []), *(["case"] if cases else []), "source", *SHOWN[:-1]]
+    columns = [*(["node"] if nodes or not cases else []), *(["case"] if cases else []), "source", "covers", *SHOWN[:-1]]
     cells = []
     for row in energies:
-        named = {"node": row.node, "case": row.case, "source": row.source or "no sensor"}
+        named = {"node": row.node, "case": row.case, "source": row.source or "no sensor", "covers": words(row.scope)}
         named |= zip(SHOWN, format_figures(*_list_figures(row.spent), "W"), strict=True)
         cells.append([named[column] for column in columns])
     tables.print_narrow_table(when.called + ("" if "node" in columns else f" on {energies[0].node}"), columns, cells)
@@ -125,7 +133,7 @@ def print_costs(
         share = f"{total.nodes} of {total.of}" if total.nodes < total.of else str(total.nodes)
         bounds = f"{quantity(total.low, 'J')} – {quantity(total.high, 'J')}"
         what = f"{quantity(total.joules, 'J')} ({bounds}), {share} node{'' if total.of == 1 else 's'}"
-        print(f"Total by {total.source}: {what}.")
+        print(f"Total of the {words(total.scope)} by {total.source}: {what}.")
     for node_above in more:
         print(node_above.sentence)
 
@@ -144,6 +152,7 @@ def _to_plain(energies: Sequence[Row], in_all: Sequence[Total], more: Sequence[A
                 "node": row.node,
                 "case": row.case or None,
                 "source": row.source or None,
+                "scope": list(row.scope),
                 **dict(zip(FIGURES, list_figures(*_list_figures(row.spent)), strict=True)),
             }
             for row in energies
@@ -151,6 +160,7 @@ def _to_plain(energies: Sequence[Row], in_all: Sequence[Total], more: Sequence[A
         "totals": [
             {
                 "source": item.source,
+                "scope": list(item.scope),
                 "nodes": item.nodes,
                 "of": item.of,
                 "energy": item.joules,

@@ -16,6 +16,7 @@ from steelyard.power.command_line.time_ranges import When
 from steelyard.power.message import Gap
 from steelyard.telemetry import overlap
 from steelyard.telemetry.energy import NANO, Course, Energy, course, energy, reached
+from steelyard.telemetry.sampler import added_up
 from steelyard.units import duration, percent, quantity
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ def disagreements(rows: Sequence["Row"]) -> list[str]:
         by_sensor = overlap.resolved({row.sensor.name: row.course for row in of_this_node if row.course})
         sensors = [by_sensor[row.sensor.name].sensor if row.course else row.sensor for row in of_this_node]
         spent = {row.sensor.name: row.spent for row in of_this_node if row.spent}
-        totals = watched.totals(sensors, spent, overlap.doubtful(by_sensor))
-        of_node = (*overlap.sentences(by_sensor), *watched.disagreements(sensors, totals))
+        claims = watched.totals(added_up(sensors), spent, overlap.doubtful(by_sensor))
+        of_node = (*overlap.sentences(by_sensor), *watched.disagreements(sensors, claims))
         texts += [f"{node}: {sentence}" for sentence in of_node]
     return texts
 

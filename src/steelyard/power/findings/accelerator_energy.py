@@ -2,14 +2,18 @@
 
 from dataclasses import dataclass
 
+from steelyard.evaluation.energy import lacking
+from steelyard.findings.open_questions import undecided
 from steelyard.model import Evaluation, Finding, Result, Value
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.identity import Identity, identity
+from steelyard.telemetry.coverage import words
 from steelyard.telemetry.watched import basis
 from steelyard.units import quantity
-from steelyard.words import plural
+from steelyard.words import joined, plural
 
 NAMED = 12  # kernels that are listed
+UNCOVERED = "Parts that compute have no power sensor"
 
 
 @dataclass(frozen=True)
@@ -38,9 +42,21 @@ class Pair:
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all kernels that were measured with threads and with a device."""
-    usable = [r for r in evaluation.results if "mode" in r.parameters and "energy" in r.metrics]
-    pairs = _pairs(usable)
-    return [_finding(pairs, basis(evaluation.power))] if pairs else []
+    measured = [r for r in evaluation.results if "mode" in r.parameters and r.verdict.level != "INVALID"]
+    pairs = _pairs([r for r in measured if "energy" in r.metrics])
+    if pairs:
+        return [_finding(pairs, basis(evaluation.power))]
+    both = [r for pair in _pairs(measured) for r in (pair.threads, pair.other)]
+    return energy_questions(
+        "accelerator_energy", "The energy of threads and device cannot be compared", evaluation, both
+    )
+
+
+def energy_questions(rule: str, question: str, evaluation: Evaluation, results: list[Result]) -> list[Finding]:
+    """Returns the question as undecided if a part that computes in the results has no sensor; [] otherwise."""
+    parts = joined(lacking(evaluation, results))
+    remedy = f"Add a sensor of {parts}, or a meter of the node: steelyard power sensors lists those of this machine."
+    return [undecided(rule, f"{question}: no sensor covers {parts}.", (), UNCOVERED, remedy)] if parts else []
 
 
 def _pairs(results: list[Result]) -> list[Pair]:
@@ -53,6 +69,7 @@ def _pairs(results: list[Result]) -> list[Pair]:
 
 
 def _finding(pairs: list[Pair], by: str) -> Finding:
+    scope = words(pairs[0].other.metrics["energy"].scope)
     saves, costs = [p for p in pairs if p.saves], [p for p in pairs if p.saves is False]
     rest = len(pairs) - len(saves) - len(costs)
     parts = (
@@ -65,7 +82,7 @@ def _finding(pairs: list[Pair], by: str) -> Finding:
     return Finding(
         "accelerator_energy",
         "notice" if costs else "good",
-        f"{by}Compared with threads, the device {counts} of {plural(len(pairs), 'kernel')}.",
+        f"{by}Compared with threads, the device {counts} of {plural(len(pairs), 'kernel')} (energy of the {scope}).",
         tuple(_line(p) for p in ordered[:NAMED]),
         "Energy is power times time. A device that draws P2/P1 times the power must be more than P2/P1 times as fast.",
         f"To save energy, run {', '.join(p.threads.kernel for p in costs[:NAMED])} with threads: --set mode=threads."
@@ -78,9 +95,10 @@ def _finding(pairs: list[Pair], by: str) -> Finding:
 
 def _line(pair: Pair) -> str:
     needs = f"the device needs a speed-up above {pair.needed:.2f} (P2/P1) to save energy and has {pair.speedup:.2f}"
+    scope = words(pair.other.metrics["power"].scope)
     return (
-        f"{pair.other.benchmark} {pair.other.kernel}: {needs}. It draws {_quantity(pair.other.metrics['power'])} instead of "
-        f"{_quantity(pair.threads.metrics['power'])}, and an operation takes "
+        f"{pair.other.benchmark} {pair.other.kernel}: {needs}. The power of the {scope} is then "
+        f"{_quantity(pair.other.metrics['power'])} instead of {_quantity(pair.threads.metrics['power'])}, and an operation takes "
         f"{_quantity(pair.other.metrics['energy'])} instead of {_quantity(pair.threads.metrics['energy'])}."
         f"{cases.caution(pair.other, pair.threads)}"
     )

@@ -8,14 +8,19 @@ R. Fowler, R. Vuduc, A Roofline Model of Energy, IPDPS 2013.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from steelyard.findings.open_questions import undecided
 from steelyard.model import Evaluation, Finding, Result, Value
+from steelyard.model.sensor import Parts
+from steelyard.power.findings.accelerator_energy import UNCOVERED
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.roofline import Place, Roofline, rooflines
 from steelyard.statistics.results.roofs import MEMORY, VECTORS, Roof, record_with_work
+from steelyard.telemetry.coverage import has_memory, words
 from steelyard.telemetry.watched import basis
 from steelyard.units import percent, quantity, significant
 from steelyard.words import in_words, plural
 
+QUESTION = "The energy of a byte of the memory is unknown: no sensor covers the memory."
 NAMED = 8  # kernels in the list, ordered by the ratio of their energy to the energy at the roof
 MUCH = 2.0  # times the energy at the roofs: a kernel that reaches half of a roof at equal power
 
@@ -27,6 +32,10 @@ class Prices:
     flop: Value
     byte: Value
     results: tuple[Result, Result]
+
+    @property
+    def scope(self) -> Parts:
+        return self.results[0].metrics["energy"].scope
 
     @property
     def balance(self) -> float:
@@ -61,6 +70,12 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on the roofline with the most threads whose two roofs have an energy."""
     for line in reversed(rooflines(evaluation)):
         if prices := _prices(line):
+            if not has_memory(prices.scope):
+                return [
+                    undecided(
+                        "energy_roof", QUESTION, (), UNCOVERED, "Add a sensor of the memory, or a meter of the node."
+                    )
+                ]
             return [_finding(line, prices, list(_paid(line, prices)), basis(evaluation.power))]
     return []
 
@@ -99,7 +114,8 @@ def _finding(line: Roofline, prices: Prices, paid: list[Paid], by: str) -> Findi
     threads = in_words("threads", line.threads)
     parts = [
         f"At the roofs ({threads}), a flop costs {quantity(prices.flop.value, 'J')} and a byte of the memory "
-        f"{quantity(prices.byte.value, 'J')}. Below {significant(prices.balance)} flop/B, the bytes cost more than the flops"
+        f"{quantity(prices.byte.value, 'J')} (energy of the {words(prices.scope)}). "
+        f"Below {significant(prices.balance)} flop/B, the bytes cost more than the flops"
     ]
     if paid:
         bytes_first = sum(p.bytes > p.flops for p in paid)

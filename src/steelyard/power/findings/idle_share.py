@@ -2,34 +2,39 @@
 
 from statistics import median
 
+from steelyard.evaluation import energy
 from steelyard.model import Evaluation, Finding
 from steelyard.model.account import Account
-from steelyard.telemetry.watched import Stretch, cost, courses, modelled, not_idle
+from steelyard.telemetry.coverage import NODE, has_processors, words
+from steelyard.telemetry.watched import modelled, not_idle
 from steelyard.units import percent, quantity
 
 MUCH = 0.5  # of the power under load: above it, an idle second costs more than half of a busy second
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
+    """Returns the finding on the parts that the sensors cover, if the processors are among them."""
     power = evaluation.power
-    powers = [r.metrics["power"] for r in evaluation.results if "power" in r.metrics]
-    if not power or not power.idle or not powers:
+    load = Account.of(power.busy, evaluation.run.machine.processors, 1) if power else None
+    resting = energy.idle(evaluation) if power and not not_idle(load) else None
+    if not power or not resting or modelled(power.traces):  # the user sets both powers of a model
         return []
-    if not_idle(Account.of(power.busy, evaluation.run.machine.processors, 1)):
+    counted, idle = resting
+    scope = counted.scope
+    powers = [r.metrics["power"].value for r in evaluation.results if "power" in r.metrics]
+    if not powers or not has_processors(scope):
         return []
-    traces = courses(power.traces)
-    totals = cost(traces, Stretch("idle", *power.idle)).totals
-    if modelled(power.traces) or not totals:  # the user sets both powers of a model
-        return []
-    source = max(totals, key=lambda name: totals[name].joules)
-    idle, loaded = totals[source], median(value.value for value in powers)
+    loaded = median(powers)
     share = idle.power / loaded
+    who, whose = (
+        ("The idle machine draws", "its") if NODE in scope else (f"While idle, the {words(scope)} draw", "their")
+    )
     return [
         Finding(
             "idle_share",
             "notice" if share > MUCH else "good",
-            f"The idle machine draws {percent(share)} of its power under load ({quantity(idle.power, 'W')} of "
-            f"{quantity(loaded, 'W')}, by {source}).",
+            f"{who} {percent(share)} of {whose} power under load ({quantity(idle.power, 'W')} of {quantity(loaded, 'W')}, by "
+            f"{counted.source}).",
             (
                 f"Idle for {quantity(idle.seconds, 's')}: {quantity(idle.low / idle.seconds, 'W')} to "
                 f"{quantity(idle.high / idle.seconds, 'W')}. Median of {len(powers)} cases under load: {quantity(loaded, 'W')}.",

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Finding, Result
+from steelyard.power.findings.accelerator_energy import energy_questions
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.shared_work import Sides, sides
+from steelyard.telemetry.coverage import words
 from steelyard.telemetry.watched import basis
 from steelyard.units import quantity
 from steelyard.words import plural
@@ -29,9 +31,12 @@ class Energies:
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all kernels that were measured in mixed mode and with threads or device alone."""
-    usable = [r for r in evaluation.results if "mode" in r.parameters and _sure(r)]
-    energies = [_compare(one) for one in sides(usable) if one.threads or one.device]
-    return [_finding(energies, basis(evaluation.power))] if energies else []
+    measured = [r for r in evaluation.results if "mode" in r.parameters and r.verdict.level != "INVALID"]
+    energies = [_compare(one) for one in sides(filter(_sure, measured)) if one.threads or one.device]
+    if energies:
+        return [_finding(energies, basis(evaluation.power))]
+    both = [r for one in sides(measured) for r in (one.mixed, one.threads, one.device) if r]
+    return energy_questions("together_energy", "The energy of threads and device together is unknown", evaluation, both)
 
 
 def _sure(result: Result) -> bool:
@@ -49,7 +54,7 @@ def _compare(kernel: Sides) -> Energies:
 def _finding(energies: list[Energies], by: str) -> Finding:
     costs, saves = [s for s in energies if s.low > 1], [s for s in energies if s.high < 1]
     rest = len(energies) - len(costs) - len(saves)
-    many = plural(len(energies), "kernel")
+    many = f"{plural(len(energies), 'kernel')} (energy of the {words(energies[0].mixed.metrics['energy'].scope)})"
     others = [f"less in {len(saves)}"] if saves else []
     others += [f"no certain difference in {rest}"] if rest else []
     if costs:

@@ -24,6 +24,7 @@ from steelyard.report.exports._exported import (
     spell_verdict,
 )
 from steelyard.statistics.results.result import rests_on, undisturbed
+from steelyard.telemetry.coverage import words
 
 NS = 1e9
 USUAL = {("bandwidth", "B/s"): "bytes_per_second", ("rate", "1/s"): "items_per_second"}  # counters of the library
@@ -86,11 +87,12 @@ def _list_entries(evaluation: Evaluation, result: Result) -> Iterator[dict[str, 
     used = rests_on(result)
     times = _list_times(result, used)
     name = name_case(result) + "".join(f"/{name}:{make_word(value)}" for name, value in result.parameters.items())
+    scopes = dict.fromkeys(value.scope for value in result.metrics.values() if value.scope)
     common = {
         "run_name": name,
         "repetitions": len(times),
         "threads": result.parameters.get("threads", 1),
-        "label": spell_verdict(result),
+        "label": "; ".join((spell_verdict(result), *(f"energy of the {words(scope)}" for scope in scopes))),
         "time_unit": "ns",
     }
     benchmark = evaluation.benchmarks.get(result.benchmark)

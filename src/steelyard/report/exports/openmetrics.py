@@ -15,6 +15,7 @@ from steelyard.model import Evaluation, Result
 from steelyard.openmetrics import escape, head
 from steelyard.report import values
 from steelyard.report.exports._exported import find_start, list_measured
+from steelyard.telemetry.coverage import words
 
 _MANY = {
     "B": "bytes", "s": "seconds", "Hz": "hertz", "W": "watts", "J": "joules", "J s": "joule_seconds", "%": "ratio",
@@ -33,6 +34,7 @@ def parts(evaluation: Evaluation) -> Iterator[str]:
         common = _make_labels(evaluation, result)
         for name, value in result.metrics.items():
             labels = common + (f',statistic="{escape(value.statistic)}"' if value.statistic else "")
+            labels += f',scope="{escape(words(value.scope))}"' if value.scope else ""
             word = name_unit(value.unit)
             ends = {"": value.value, "_low": value.low, "_high": value.high}
             for end, number in ends.items():
@@ -71,7 +73,7 @@ def _make_labels(evaluation: Evaluation, result: Result) -> str:
         "verdict": values.level(result),
     }
     given: Mapping[str, object] = {
-        (name if name not in (*ours, "statistic") else f"parameter_{name}"): value
+        (name if name not in (*ours, "statistic", "scope") else f"parameter_{name}"): value
         for parameter, value in result.parameters.items()
         if (name := re.sub(r"^(?=[0-9])", "p", _make_name(parameter)))
     }

@@ -3,7 +3,8 @@
 https://reframe-hpc.readthedocs.io/en/stable/config_reference.html#the-filelog-log-handler
 
 The form is the one that ReFrame 3 writes, and ReFrame 4 with `perflog_compat`. Values are in SI units. A run has no reference
-value, so it is 0 without thresholds. The verdict, the 95 % interval and the statistic of another tool follow as further fields.
+value, so it is 0 without thresholds. The verdict, the 95 % interval, the statistic of another tool and the scope of an energy
+follow as further fields.
 """
 
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from steelyard.model import Evaluation, Result, Value
 from steelyard.report import values
 from steelyard.report.exports._exported import find_end, list_measured, make_word, name_case, name_writer, scale_percent
+from steelyard.telemetry.coverage import words
 
 VERSION = "4.8.0"  # of ReFrame, whose form this is
 
@@ -23,7 +25,8 @@ def parts(evaluation: Evaluation) -> Iterator[str]:
             reference = f"ref=0 (l=None, u=None)|{value.unit}"
             statistic = f"|statistic={value.statistic.replace('|', ' ')}" if value.statistic else ""
             printed = f"{name}={scale_percent(value.value, value.unit)!r}"
-            yield f"{before}|{printed}|{reference}|{after}{_write_interval(value)}{statistic}\n"
+            scope = f"|scope={words(value.scope)}" if value.scope else ""
+            yield f"{before}|{printed}|{reference}|{after}{_write_interval(value)}{statistic}{scope}\n"
 
 
 def name_test(result: Result) -> str:

@@ -110,4 +110,5 @@ def _make_case(evaluation: Evaluation, result: Result) -> dict[str, Any]:
             name: [scale_percent(end, value.unit) for end in (value.low, value.high)] for name, value in metrics.items()
         },
         "statistics": {name: value.statistic for name, value in metrics.items() if value.statistic},
+        "scopes": {name: list(value.scope) for name, value in metrics.items() if value.scope},
     }

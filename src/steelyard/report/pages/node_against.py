@@ -9,10 +9,11 @@ from steelyard.compare.stored_side import list_untimed
 from steelyard.model import Evaluation
 from steelyard.model.figure import Axis, Figure, Mark
 from steelyard.report import kernel_bars
-from steelyard.report.energy_figures import GUESS, OF, known
+from steelyard.report.energy_figures import GUESS, OF, known, scope_of
 from steelyard.report.kernel_bars import Kernel, Pair, Part
 from steelyard.report.names import slug
 from steelyard.report.sides_of_report import ReportSides
+from steelyard.telemetry.coverage import kinds, words
 
 PLACE, TITLE = 41, "Node kernels against {page.base}"
 SIDES = 2
@@ -69,7 +70,8 @@ def compare(evaluation: Evaluation, base: NodeRun) -> Page | None:
     parts = tuple(_part(one, name, len(tables) > 1, evaluation) for one in tables)
     guesses = {own.modelled_power, base.modelled_power}
     energies = _energies(tables, name, evaluation, guesses.pop()) if len(guesses) == 1 else ()
-    return Page(name, f"{base.machine.processor}, run {base.run}", parts, energies, left_out)
+    texts = " ".join(filter(None, (left_out, _unequal(own, base, name))))
+    return Page(name, f"{base.machine.processor}, run {base.run}", parts, energies, texts)
 
 
 def _name(own: NodeRun, base: NodeRun) -> str:
@@ -101,28 +103,38 @@ def _energies(tables: Sequence[Together], base: str, evaluation: Evaluation, gue
         rows = [Kernel(k.name, k.anchor, pairs) for k in _rows(one, evaluation) if (pairs := _with_energy(k))]
         modes = [mode for mode in one.modes if any(mode in k.pairs for k in rows)]
         if rows:
-            figure = _energy_figure(one, base, len(tables) > 1, guess)
+            scope = words(scope_of(next(iter(rows[0].pairs.values()))[0]))
+            figure = _energy_figure(one, base, len(tables) > 1, guess, scope)
             toolchain = one.toolchains[0]
             anchor = f"node-against-energy{f'-{slug(toolchain)}' if len(tables) > 1 else ''}"
             parts.append(kernel_bars.part("", anchor, figure, rows, modes, OF))
     return tuple(parts)
 
 
-def _energy_figure(table: Together, base: str, several: bool, guess: bool) -> Figure:
+def _energy_figure(table: Together, base: str, several: bool, guess: bool, scope: str) -> Figure:
     what = "Modelled energy" if guess else "Energy"
     return Figure(
         name="node-against-energy",
-        title=f"{what} of an iteration divided by the energy on {base}{_of(table, several)}",
+        title=f"{what} of an iteration ({scope}) divided by the energy on {base}{_of(table, several)}",
         kind="bars",
         x=Axis("kernel"),
-        y=Axis(f"{what[0].lower()}{what[1:]} / energy on {base}", log=True, ratio=True),
+        y=Axis(f"{what[0].lower()}{what[1:]} / energy on {base} ({scope})", log=True, ratio=True),
         marks=(Mark("y", 1.0, base),),
         caption=f"{GUESS if guess else ''}{ENERGY_NOTE} {_compiled(table)}",
     )
 
 
 def _with_energy(kernel: Kernel) -> dict[str, Pair]:
-    return {mode: pair for mode, pair in kernel.pairs.items() if all(known(result) for result in pair)}
+    pairs = {mode: pair for mode, pair in kernel.pairs.items() if all(known(result) for result in pair)}
+    return {mode: pair for mode, pair in pairs.items() if len({kinds(scope) for scope in map(scope_of, pair)}) == 1}
+
+
+def _unequal(own: NodeRun, base: NodeRun, name: str) -> str:
+    """Returns the sentence that the meters of both runs cover different parts; "" if they cover the same, or one has none."""
+    mine, other = (next((scope for r in side.results if (scope := scope_of(r))), ()) for side in (own, base))
+    if not mine or not other or kinds(mine) == kinds(other):
+        return ""
+    return f"The energies are not compared: here they are those of the {words(mine)}, on {name} those of the {words(other)}."
 
 
 def _rows(table: Together, evaluation: Evaluation) -> list[Kernel]:

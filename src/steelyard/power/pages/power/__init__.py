@@ -10,6 +10,7 @@ from steelyard.evaluation import energy
 from steelyard.model import Evaluation, Record, Result
 from steelyard.model.account import Account
 from steelyard.model.figure import Axis, Band, Figure, Mark, Series
+from steelyard.model.sensor import Trace, is_power_of_node
 from steelyard.power.pages.power.published_rows import Printed, beside
 from steelyard.power.pages.power.published_rows import lines as published_lines
 from steelyard.report import drawing, node_modes, values
@@ -17,10 +18,10 @@ from steelyard.report import figures as plots
 from steelyard.report.energy_figures import Energies, energies
 from steelyard.report.names import slug
 from steelyard.report.published_lines import systems
-from steelyard.telemetry import overlap
+from steelyard.telemetry import coverage, overlap
+from steelyard.telemetry.coverage import Coverage
 from steelyard.telemetry.energy import Course, seconds_for
-from steelyard.telemetry.sampler import added_up
-from steelyard.telemetry.watched import Stretch, cost, courses, disagreements, not_idle
+from steelyard.telemetry.watched import Stretch, cost, courses, disagreements, not_idle, total
 from steelyard.units import percent, quantity
 from steelyard.words import in_words
 
@@ -43,7 +44,7 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """The content of the page. `sensors`: rows of (name, source, reading, error). `printed`: a published system."""
+    """The content of the page. `sensors`: rows of (name, scope, source, reading, error). `printed`: a published system."""
 
     sentences: tuple[str, ...]
     figure: drawing.Drawn
@@ -61,13 +62,12 @@ def data(evaluation: Evaluation) -> Page | None:
         return None
     first = min(course.origin + round(course.at[0] / NANO) for course in resolved.values())
     last = max(course.origin + round(course.at[-1] / NANO) for course in resolved.values())
-    idle = evaluation.power.idle if evaluation.power else None
-    printed = beside(evaluation)
+    spent, printed = energy.spend(evaluation), beside(evaluation)
     return Page(
-        sentences=tuple(_sentences(evaluation, resolved, Stretch("run", first, last), idle)),
+        sentences=tuple(_sentences(evaluation, resolved, spent)),
         figure=_drawn(evaluation, resolved, timed, (first, last), printed is not None),
         energies=energies(evaluation),
-        rows=tuple(_rows(evaluation, resolved, timed)),
+        rows=tuple(_rows(evaluation, resolved, timed, spent)),
         sensors=tuple(_sensor(course) for course in resolved.values()),
         printed=printed,
     )
@@ -77,34 +77,55 @@ def has_figures(page: Page) -> bool:
     return True
 
 
-def _sentences(
-    evaluation: Evaluation, resolved: Mapping[str, Course], whole: Stretch, idle: tuple[int, int] | None
-) -> Iterable[str]:
+def _sentences(evaluation: Evaluation, resolved: Mapping[str, Course], spent: energy.Spent | None) -> Iterable[str]:
     if all(course.sensor.modelled for course in resolved.values()):
         yield "These values are computed from the load by a model. They are estimates, not measurements."
-    for source, spent in cost(resolved, whole).totals.items():
-        still = cost(resolved, Stretch("idle", *idle)).totals.get(source) if idle else None
-        resting = f", and the idle machine drew {quantity(still.power, 'W')}" if still else ""
+    if spent:
+        scope, joules = spent.coverage.scope, spent.energy
+        lacks = coverage.absent(scope, evaluation.run.machine)
+        resting = f", and the idle machine drew {quantity(spent.idle.power, 'W')} there" if spent.idle else ""
         yield (
-            f"According to {_called(source, resolved)}, the run used {quantity(spent.joules, 'J')} in "
-            f"{quantity(spent.seconds, 's')}. The mean power was {quantity(spent.power, 'W')}{resting}."
+            f"According to {_called(spent.coverage)}, the {coverage.words(scope)} used {quantity(joules.joules, 'J')} "
+            f"({quantity(joules.low, 'J')} – {quantity(joules.high, 'J')}) from the first sample to the last, in "
+            f"{quantity(joules.seconds, 's')}. The mean power was {quantity(joules.power, 'W')}{resting}."
         )
+        if lacks:
+            yield f"The energies of this page do not contain those of {lacks}, because no sensor measures these parts."
     busy = evaluation.power.busy if evaluation.power else None
-    if doubt := not_idle(Account.of(busy, evaluation.run.machine.processors, 1)):
-        yield doubt
+    load = Account.of(busy, evaluation.run.machine.processors, 1)
+    yield from filter(None, (energy.uncovered(evaluation), not_idle(load)))
     yield from overlap.sentences(resolved)
-    yield from disagreements([course.sensor for course in resolved.values()], cost(resolved, whole).totals)
+    if spent:
+        whole = Stretch("run", *spent.stretch)
+        yield from disagreements([course.sensor for course in resolved.values()], cost(resolved, whole).claims)
+    yield from (
+        _impossible(trace) for trace in (evaluation.power.traces if evaluation.power else {}).values() if _is_odd(trace)
+    )
     if lost := evaluation.power.unread if evaluation.power else ():
         more = f" The page Provenance lists {len(lost) - 1} more." if len(lost) > 1 else ""
         yield f"Some readings cannot be used: {lost[0]}.{more}"
     usable = [r for r in evaluation.results if r.metrics]
-    with_energy = [r for r in usable if energy.POWER.name in r.metrics]
-    if len(with_energy) < len(usable):
-        longest = max(seconds_for(c.sensor, 0.02, float(np.median(np.diff(c.at)))) for c in resolved.values())
+    short = sum(energy.POWER.name not in r.metrics for r in usable) - sum(energy.lacking(evaluation, usable).values())
+    if short and spent:
+        counted = [resolved[sensor.name] for sensor in spent.coverage.sensors]
+        longest = max(seconds_for(c.sensor, 0.02, float(np.median(np.diff(c.at)))) for c in counted)
         yield (
-            f"{len(usable) - len(with_energy)} of {len(usable)} cases were too short for the sensor and have no energy. For "
+            f"{short} of {len(usable)} cases were too short for the sensor and have no energy. For "
             f"an interval of ± 2 %, a case must last {quantity(longest, 's')}."
         )
+
+
+def _is_odd(trace: Trace) -> bool:
+    of_node = trace.sensor.scope == "node" and trace.sensor.quantity == "power"
+    return of_node and not all(map(is_power_of_node, trace.value))
+
+
+def _impossible(trace: Trace) -> str:
+    odd = [watts for watts in trace.value if not is_power_of_node(watts)]
+    return (
+        f"{trace.sensor.name} reported {odd[0]:.0f} W in {len(odd)} of {len(trace.value)} readings. No running machine draws "
+        "this power, so that these readings do not count."
+    )
 
 
 def _sensor(course: Course) -> tuple[str, ...]:
@@ -113,7 +134,13 @@ def _sensor(course: Course) -> tuple[str, ...]:
     if sensor.quantity == "power" and not sensor.window:
         what = "momentary power"
     error = "not stated" if sensor.error is None else f"± {percent(sensor.error, 1)}"
-    return sensor.name, sensor.source, f"{what}{', modelled' if sensor.modelled else ''}", error
+    return (
+        sensor.name,
+        coverage.words(coverage.choose([sensor]).scope),
+        sensor.source,
+        f"{what}{', modelled' if sensor.modelled else ''}",
+        error,
+    )
 
 
 def _drawn(
@@ -150,20 +177,19 @@ def _figure(
     with_published: bool,
 ) -> Figure:
     first, last = span
-    idle = evaluation.power.idle if evaluation.power else None
     edges = np.linspace(first, last, POINTS + 1).round().astype(np.int64)
     middle = tuple(float(x) for x in (edges[:-1] + np.diff(edges) / 2 - first) * NANO)
     lines = []
-    for source, members in _sources(resolved).items():
-        joules = sum(np.interp((edges - c.origin) * NANO, c.at, c.joules) for c in members)
-        lines.append(
-            Series(
-                _called(source, resolved), middle, tuple(float(x) for x in np.diff(joules) / (np.diff(edges) * NANO))
-            )
+    for covered in coverage.by_source(course.sensor for course in resolved.values()).values():
+        members = [resolved[sensor.name] for sensor in covered.sensors]
+        watts = np.diff(sum(np.interp((edges - c.origin) * NANO, c.at, c.joules) for c in members)) / (
+            np.diff(edges) * NANO
         )
+        lines.append(Series(_named(covered), middle, tuple(map(float, watts))))
+    spent = energy.spend(evaluation)
     marks = []
-    for source, spent in (cost(resolved, Stretch("idle", *idle)).totals if idle else {}).items():
-        marks.append(Mark("y", spent.power, f"idle ({_called(source, resolved)})"))
+    if spent and spent.idle:
+        marks.append(Mark("y", spent.idle.power, f"idle ({_named(spent.coverage)})"))
     bands = _bands(evaluation, timed, first)
     guess = all(course.sensor.modelled for course in resolved.values())
     title = "Modelled power against time" if guess else "Power against time"
@@ -176,16 +202,15 @@ def _figure(
     )  # fmt: skip
 
 
-def _called(source: str, resolved: Mapping[str, Course]) -> str:
-    guess = any(course.sensor.modelled for course in resolved.values() if course.sensor.source == source)
-    return ("a model of the load" if source == "model" else f"{source} (modelled)") if guess else source
+def _named(covered: Coverage) -> str:
+    """Returns 'processors, by RAPL (powercap)'."""
+    return f"{coverage.words(covered.scope)}, by {_called(covered)}"
 
 
-def _sources(resolved: Mapping[str, Course]) -> dict[str, list[Course]]:
-    by_source: dict[str, list[Course]] = {}
-    for sensor in added_up([course.sensor for course in resolved.values()]):
-        by_source.setdefault(sensor.source, []).append(resolved[sensor.name])
-    return by_source
+def _called(covered: Coverage) -> str:
+    if not any(sensor.modelled for sensor in covered.sensors):
+        return covered.source
+    return "a model of the load" if covered.source == "model" else f"{covered.source} (modelled)"
 
 
 def _bands(evaluation: Evaluation, timed: Sequence[tuple[Stretch, Record]], first: int) -> tuple[Band, ...]:
@@ -210,21 +235,25 @@ def _bands(evaluation: Evaluation, timed: Sequence[tuple[Stretch, Record]], firs
 
 
 def _rows(
-    evaluation: Evaluation, resolved: Mapping[str, Course], timed: Sequence[tuple[Stretch, Record]]
+    evaluation: Evaluation,
+    resolved: Mapping[str, Course],
+    timed: Sequence[tuple[Stretch, Record]],
+    spent: energy.Spent | None,
 ) -> Iterable[Row]:
+    counted = spent.coverage if spent else Coverage()
     whole = {name: [stretch for stretch, r in timed if r.benchmark == name] for name in evaluation.benchmarks}
     for name, stretches in whole.items():
         with_power = [r for r in evaluation.results if r.benchmark == name and energy.POWER.name in r.metrics]
         if not with_power:
             continue
-        spent = [max(t.joules for t in totals.values()) for s in stretches if (totals := cost(resolved, s).totals)]
+        joules = [used.joules for s in stretches if (used := total(resolved, counted, s))]
         yield Row(
             name,
             slug(name),
             (
                 f"{len(with_power)} of {sum(r.benchmark == name for r in evaluation.results)}",
                 _span(with_power, energy.POWER.name, "W"),
-                quantity(sum(spent), "J"),
+                quantity(sum(joules), "J"),
                 _span(with_power, energy.FLOPS.name, "flop/J"),
             ),
         )

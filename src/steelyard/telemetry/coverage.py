@@ -1,0 +1,256 @@
+"""The parts of a machine that its sensors cover: which sensors count, so that each joule counts once, and for which cases.
+
+One sensor counts for each part. A meter of the whole node is the total; without one, the meters of disjoint parts add up. The
+choice follows from the descriptions of the sensors alone, so that it does not depend on the load. A scope is a tuple of words:
+("node",), or the parts, such as ("processors", "accelerator nvidia/gpu0"); () if no sensor says what it covers.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from steelyard.model import Device, Machine, Parameters
+from steelyard.model.sensor import SUPERCHIP, Parts, Scope, Sensor, scope_of_rapl
+from steelyard.telemetry.sampler import added_up
+from steelyard.words import joined, plural
+
+NODE, PLATFORM, HOST, MODULE = "node", "platform", "host", "module"
+PROCESSORS, MEMORY, ACCELERATOR = "processors", "memory", "accelerator"
+EVERYTHING = (NODE, PLATFORM, HOST, MODULE)  # words of scopes that contain the processors and the memory
+SUMS = (
+    "node",
+    "platform",
+    "host",
+    "enclosure",
+    "",
+)  # scopes of which a source has several sensors that add up, such as supplies
+TYPICAL = 50.0  # W: converts the step of a counter to the seconds that it stands for
+COARSE = 60.0  # s: a counter with longer steps says less than a sampled power
+# Names that tell the maker of an accelerator, of sensors and of OpenCL devices.
+_MAKERS = {
+    "nvidia": re.compile(r"nvidia|nvml|tesla|geforce|quadro", re.I),
+    "amd": re.compile(r"\bamd|rocm|radeon|instinct|^gfx[0-9]", re.I),
+    "intel": re.compile(r"\bintel|\bxe\b|\bi915|\barc\b", re.I),
+}
+_TWO_DIES = re.compile(r"MI250", re.I)  # OpenCL lists both dies, and one counter measures both
+_SOCKET = re.compile(r"(?:package|socket)[-_ ]?([0-9]+)")
+_READING = re.compile(r"/[^/]*(?:energy|power)[^/]*$")
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The sensors whose sum is the energy, and the scope of this sum."""
+
+    sensors: tuple[Sensor, ...] = ()
+    scope: Parts = ()
+
+    @property
+    def source(self) -> str:
+        """Returns the sources of the sensors: 'RAPL (powercap) + NVML'."""
+        return " + ".join(dict.fromkeys(sensor.source for sensor in self.sensors))
+
+
+def best_of_parts(sensors: Iterable[Sensor]) -> list[Sensor]:
+    """Returns the best sensor for each part, in the given order: a part that two sources measure is listed once."""
+    usable = added_up(list(sensors))
+    groups: dict[tuple[str, str], list[Sensor]] = {}
+    for sensor in usable:
+        scope = _scope(sensor)
+        maker = _maker(f"{sensor.name} {sensor.source}") if scope in ("accelerators", "superchip") else ""
+        groups.setdefault(("accelerators" if maker else scope, maker), []).append(sensor)
+    if any(maker for _, maker in groups):  # accelerators without a maker may be the same ones
+        groups.pop(("accelerators", ""), None)
+    chosen = {s.name for (scope, _), members in groups.items() for s in _best(scope, members)}
+    return list({s.name: s for s in usable if s.name in chosen}.values())
+
+
+def choose(sensors: Iterable[Sensor], machine: Machine | None = None) -> Coverage:
+    """Returns the sensors of one host that count for the total, and their scope. `machine` tells how many sockets there are."""
+    every = list(sensors)
+    if {"platform", "processors", "accelerators"} <= {_scope(sensor) for sensor in every}:
+        every = [s for s in every if _scope(s) != "platform"]  # which may contain the accelerators, or not
+    by_scope: dict[Scope, list[Sensor]] = {}
+    for sensor in best_of_parts(every):
+        by_scope.setdefault(_scope(sensor), []).append(sensor)
+    if node := by_scope.get("node") or by_scope.get("platform") or by_scope.get("host"):
+        return Coverage(tuple(node), (_scope(node[0]),))
+    grace = machine is not None and any(SUPERCHIP.search(device.name) for device in machine.devices)
+    modules = by_scope.get("module", [])
+    accelerators = by_scope.get("accelerators", []) + by_scope.get("superchip", [])
+    doubtful = [s for s in accelerators if _scope(s) == "superchip" or (grace and _maker(s.name) in ("nvidia", "amd"))]
+    if modules:
+        accelerators = [s for s in accelerators if s not in doubtful]
+    inside = modules or doubtful  # the processors and their memory may be in these, too
+    processors = [] if inside else by_scope.get("processors", [])
+    memory = [] if inside else by_scope.get("memory", [])
+    rest = by_scope.get("rest", [])
+    scope = (
+        *([MODULE] if modules else []),
+        *_processors(processors, machine),
+        *([MEMORY] if memory else []),
+        *(f"{ACCELERATOR} {_READING.sub('', s.name)}{' or its module' if s in doubtful else ''}" for s in accelerators),
+        *(["rest"] if rest else []),
+    )
+    known = (*modules, *processors, *memory, *accelerators, *rest)
+    return Coverage(known, scope) if known else Coverage(tuple(by_scope.get("", ())))
+
+
+def by_source(sensors: Iterable[Sensor]) -> dict[str, Coverage]:
+    """Returns what each source covers, and last what the sensors that count cover: a source, or the sum of several."""
+    best = best_of_parts(sensors)
+    names = dict.fromkeys(sensor.source for sensor in best)
+    sources = {name: choose(sensor for sensor in best if sensor.source == name) for name in names}
+    counted = choose(best)
+    return sources | ({counted.source: counted} if counted.sensors else {})
+
+
+def of_hosts(sensors: Sequence[Sensor], machine: Machine | None, hosts: Iterable[str] = ()) -> Coverage:
+    """Returns the sensors of all `hosts` (none: this machine). Nothing if a host has none, or their scopes differ.
+
+    A sensor of another host has the name of this host in its own name, such as "slurm/node7/power".
+    """
+    every = dict.fromkeys(name.partition(".")[0] for name in hosts)
+    here = machine.host.partition(".")[0] if machine else ""
+    if set(every) <= {here, "localhost"}:
+        return choose(sensors, machine)
+    by_host: dict[str, list[Sensor]] = {name: [] for name in every}
+    for sensor in sensors:
+        words = {word.partition(".")[0] for word in sensor.name.split("/")}
+        by_host.get(next((name for name in every if name in words), here), []).append(sensor)
+    parts = [choose(members, machine) for members in by_host.values()]
+    scopes = {kinds(part.scope) for part in parts}
+    if len(scopes) > 1 or not all(part.scope for part in parts):
+        return Coverage()
+    return Coverage(tuple(s for part in parts for s in part.sensors), parts[0].scope)
+
+
+def unscoped(sensors: Iterable[Sensor]) -> list[str]:
+    """Returns the names of the sensors of which nobody says what they measure."""
+    return [s.name for s in added_up(list(sensors)) if not _scope(s)]
+
+
+def kinds(scope: Parts) -> frozenset[str]:
+    """Returns the kinds of the parts, without the names of one of several: two machines are compared by these."""
+    return frozenset(re.sub(r"^accelerator\b.*", ACCELERATOR, part) for part in scope)
+
+
+def words(scope: Parts) -> str:
+    """Returns the scope in words: 'node', 'processors, memory and 4 accelerators'; 'parts that no sensor names' if unknown."""
+    cards = [part for part in scope if part.startswith(ACCELERATOR)]
+    rest = [f"{part} without accelerators" if part == HOST else part for part in scope if part not in cards]
+    named = [re.sub(r" .*/", " ", part) for part in cards] if len(cards) < 2 else [plural(len(cards), ACCELERATOR)]
+    return joined((*rest, *named)) or "parts that no sensor names"
+
+
+def missing(scope: Parts, parameters: Parameters, machine: Machine | None) -> str:
+    """Returns the parts that compute in a case with these parameters and whose energy the scope lacks; "" for none."""
+    mode, devices = str(parameters.get("mode", "threads")), machine.devices if machine else ()
+    device = next((d for d in devices if d.number == parameters.get("device")), None)
+    lacks = []
+    if mode != "opencl" and not has_processors(scope):
+        lacks.append("the processors")
+    if mode in ("opencl", "mixed") and not _covers(scope, device, devices):
+        of_processors = device is not None and _is_of_processors(device)
+        lacks.append("the processors" if of_processors else f"the device {device.name}" if device else "the device")
+    return joined(dict.fromkeys(lacks))
+
+
+def absent(scope: Parts, machine: Machine) -> str:
+    """Returns the parts of the machine that the scope lacks: 'memory, fans and other parts'; "" for a meter of the node."""
+    if not scope or NODE in scope:
+        return ""
+    lacks = [*([] if has_processors(scope) else [PROCESSORS]), *([] if has_memory(scope) else [MEMORY])]
+    cards = [d for d in machine.devices if not _is_of_processors(d) and not _covers(scope, d, machine.devices)]
+    fans = [] if {HOST, PLATFORM} & {*scope} else ["fans", "other parts"]
+    return joined((*lacks, *(["accelerators"] if cards else []), *fans))
+
+
+def has_processors(scope: Parts) -> bool:
+    """Returns whether the scope contains all processors."""
+    return bool({*EVERYTHING, PROCESSORS} & {*scope})
+
+
+def has_memory(scope: Parts) -> bool:
+    """Returns whether the scope contains the memory."""
+    return bool({*EVERYTHING, MEMORY} & {*scope})
+
+
+# --------------------------------------------------------------------------- sensors
+
+
+def _scope(sensor: Sensor) -> Scope:
+    """Returns the scope; older descriptions had the same one for all domains of RAPL, and none for a model."""
+    if sensor.name.startswith("rapl/"):
+        return scope_of_rapl(sensor.name)
+    return "host" if sensor.modelled and not sensor.scope else sensor.scope
+
+
+def _unit(sensor: Sensor) -> str:
+    """Returns the device that the sensor measures, as one of several."""
+    return sensor.device or _READING.sub("", sensor.name)
+
+
+def _maker(text: str) -> str:
+    return next((maker for maker, pattern in _MAKERS.items() if pattern.search(text)), "")
+
+
+def _best(scope: str, sensors: Sequence[Sensor]) -> list[Sensor]:
+    """Returns the best sensor of each unit. Units with different systems of names may be the same ones: one system counts."""
+    systems: dict[str, dict[str, list[Sensor]]] = {}
+    for sensor in sensors:
+        unit = _unit(sensor)
+        # The meters of a node are its supplies or boards: those of one source add up.
+        system = sensor.source if scope in SUMS else _system(unit)
+        systems.setdefault(system, {}).setdefault(sensor.name if system == sensor.source else unit, []).append(sensor)
+    best = [[min(members, key=_rank) for members in units.values()] for units in systems.values()]
+    if not scope:
+        return [sensor for members in best for sensor in members]
+    return min(best, key=lambda members: (0 if scope in SUMS else -len(members), max(map(_rank, members))))
+
+
+def _system(unit: str) -> str:
+    return "pci" if unit.startswith("pci:") else re.sub(r"[0-9]+", "#", unit)
+
+
+def _rank(sensor: Sensor) -> tuple[int, float, str, str]:
+    """Sorts counters first, then means over a time, then momentary powers, the finer ones first."""
+    if sensor.quantity == "energy":
+        coarse = max(sensor.update, sensor.resolution / TYPICAL)
+        return (0 if coarse <= COARSE else 3), coarse, sensor.source, sensor.name
+    return (1 if sensor.window else 2), max(sensor.window, sensor.update), sensor.source, sensor.name
+
+
+def _processors(sensors: Sequence[Sensor], machine: Machine | None) -> list[str]:
+    """Returns the word for the processors, or the names of those that are read if not all sockets are."""
+    sockets = {core.socket for core in machine.cores} if machine else set()
+    read = {match[1] for sensor in sensors if (match := _SOCKET.search(_unit(sensor)))}
+    if not sensors or not read or len(read) >= len(sockets):
+        return [PROCESSORS] if sensors else []
+    return [f"processor {name}" for name in sorted(read)]
+
+
+# --------------------------------------------------------------------------- devices
+
+
+def _is_of_processors(device: Device) -> bool:
+    """Returns whether the processors compute the device's work, or it lies in their package."""
+    return device.kind == "CPU" or (device.shares_memory and _maker(device.name) in ("intel", "amd"))
+
+
+def _covers(scope: Parts, device: Device | None, devices: Sequence[Device]) -> bool:
+    """Returns whether the energy of a device is in the scope: of as many accelerators as its maker's devices, or the node's."""
+    if NODE in scope:
+        return True
+    if device is None:
+        return False
+    if _is_of_processors(device):
+        return has_processors(scope)
+    if MODULE in scope and SUPERCHIP.search(device.name):
+        return True
+    maker = _maker(device.name)
+    alike = [d for d in devices if not _is_of_processors(d) and _maker(d.name) == maker]
+    cards = [_maker(part) for part in scope if part.startswith(ACCELERATOR)]
+    dies = sum(0.5 if _TWO_DIES.search(d.name) else 1.0 for d in alike)
+    if any(cards):
+        return cards.count(maker) >= dies if maker else False
+    return len(cards) >= len([d for d in devices if not _is_of_processors(d)]) > 0
