@@ -130,7 +130,10 @@ def _idle(traces: Mapping[str, Course], counted: Coverage, power: Power | None) 
 
 def add_metrics(benchmarks: Mapping[str, Benchmark], results: Iterable[Result], power: Power) -> dict[str, Benchmark]:
     """Returns the benchmarks, and adds the metrics of energy to those that have such results. Their titles name the scope."""
-    scopes = {r.benchmark: r.metrics[POWER.name].scope for r in results if POWER.name in r.metrics}
+    powers = (
+        (r.benchmark, r.metrics[POWER.name]) for r in results if r.benchmark in benchmarks and POWER.name in r.metrics
+    )
+    scopes = {name: value.scope for name, value in powers}
     guess = MODELLED if scopes and modelled(power.traces) else ""
     extended = dict(benchmarks)
     for name, scope in scopes.items():

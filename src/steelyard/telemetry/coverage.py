@@ -25,6 +25,7 @@ SUMS = (
     "",
 )  # scopes of which a source has several sensors that add up, such as supplies
 TYPICAL = 50.0  # W: converts the step of a counter to the seconds that it stands for
+MOMENTARY = 2.0  # s: a momentary power says nothing about the time between two readings
 COARSE = 60.0  # s: a counter with longer steps says less than a sampled power
 # Names that tell the maker of an accelerator, of sensors and of OpenCL devices.
 _MAKERS = {
@@ -212,12 +213,12 @@ def _system(unit: str) -> str:
     return "pci" if unit.startswith("pci:") else re.sub(r"[0-9]+", "#", unit)
 
 
-def _rank(sensor: Sensor) -> tuple[int, float, str, str]:
-    """Sorts counters first, then means over a time, then momentary powers, the finer ones first."""
-    if sensor.quantity == "energy":
-        coarse = max(sensor.update, sensor.resolution / TYPICAL)
-        return (0 if coarse <= COARSE else 3), coarse, sensor.source, sensor.name
-    return (1 if sensor.window else 2), max(sensor.window, sensor.update), sensor.source, sensor.name
+def _rank(sensor: Sensor) -> tuple[bool, float, bool, str, str]:
+    """Sorts counters first, and then powers by the time for which a reading stands; of equal ones a mean is the first."""
+    counts = sensor.quantity == "energy"
+    moment = 0.0 if counts or sensor.window else MOMENTARY
+    coarse = max(sensor.update, sensor.window, moment, sensor.resolution / TYPICAL if counts else 0.0)
+    return not counts or coarse > COARSE, coarse, not sensor.window, sensor.source, sensor.name
 
 
 def _processors(sensors: Sequence[Sensor], machine: Machine | None) -> list[str]:

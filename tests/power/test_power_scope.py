@@ -1,0 +1,300 @@
+"""Which joules count: one sensor for each part, sums of separate parts, and none where no meter covers what computes."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import builders
+import power_fixture
+from steelyard import evaluation, findings
+from steelyard.evaluation import energy
+from steelyard.model import Device, Evaluation, Result, Value
+from steelyard.model.sensor import Power, Sensor, Trace
+from steelyard.plan import EFFORTS, catalogue, make
+from steelyard.power.pages.power import data
+from steelyard.report import export, summary
+from steelyard.report.columns import metric_rows
+from steelyard.run.sensing import Sensing
+from steelyard.telemetry.coverage import choose, missing, words
+
+SECOND, START = 10**9, 1_790_000_000
+MODES = ("threads", "opencl", "mixed")
+TIMES = {"threads": 0.1, "opencl": 0.02, "mixed": 0.018}  # s of an operation
+CASE, PAUSE, STEP = 10.0, 2.0, 0.1  # s
+H200 = Device(0, "NVIDIA H200", "GPU", 140 << 30, False)
+GH200 = Device(0, "NVIDIA GH200 480GB", "GPU", 96 << 30, False)
+INTEL = Device(1, "Intel(R) Data Center GPU Max 1550", "GPU", 128 << 30, False)
+POCL = Device(1, "cpu-skylake-Intel(R) Xeon(R)", "CPU", 4 << 30, True)
+MI250 = tuple(Device(n, "AMD Instinct MI250X", "GPU", 64 << 30, False) for n in (0, 1))
+
+Watts = tuple[float, float, float, float]  # idle, threads, OpenCL, mixed
+Meters = Mapping[Sensor, Watts]
+COUNTER: Sensor = Sensor("nvidia/gpu0/energy", "energy", "NVML", resolution=1e-3, scope="accelerators")
+SMI = Sensor("nvidia/gpu0/power", "power", "NVML (nvidia-smi)", resolution=0.01, window=1.0, scope="accelerators")
+RAPL = Sensor("rapl/package-0", "energy", "RAPL (powercap)", resolution=6e-5, update=1e-3, scope="processors")
+CORE = replace(RAPL, name="rapl/package-0/core", part_of="rapl/package-0")
+DRAM = replace(RAPL, name="rapl/package-0/dram")
+PSYS = replace(RAPL, name="rapl/psys", scope="")
+DCMI = Sensor("ipmi/dcmi-power", "power", "IPMI (DCMI)", resolution=1.0, scope="node")
+REDFISH = Sensor("redfish/bmc/1/power", "power", "Redfish", scope="node", window=1.0)
+PDU = Sensor("pdu/outlet-7", "power", "command", scope="node", window=1.0)
+BATTERY = Sensor("battery/bat0", "power", "battery", scope="node")
+MODULE = Sensor("hwmon/power_meter/module-power-socket-0/power1", "power", "hwmon", window=0.05, scope="module")
+GRACE = Sensor("hwmon/power_meter/grace-power-socket-0/power1", "power", "hwmon", window=0.05, scope="processors")
+CARD = Sensor("rocm/card0/energy", "energy", "ROCm (rocm-smi)", resolution=1e-5, scope="accelerators")
+GPU, CPU = (81.0, 81.0, 400.0, 400.0), (120.0, 350.0, 140.0, 360.0)
+NODE = (300.0, 600.0, 800.0, 950.0)
+
+
+def named(sensor: Sensor, name: str, **changed: object) -> Sensor:
+    return replace(sensor, name=name, **changed)
+
+
+def trace(sensor: Sensor, watts: Watts, shift: float = 0.0) -> Trace:
+    """The readings of a sensor before and during the cases, ten a second."""
+    ends = [CASE, *(CASE + (n + 1) * (CASE + PAUSE) for n in range(3 * len(MODES)))]
+    at = np.arange(0, ends[-1], STEP)
+    place = np.searchsorted(ends, at, side="right")
+    level = np.array([watts[0], *(watts[1 + n % len(MODES)] for n in range(3 * len(MODES)))])[place]
+    value = np.concatenate(([0.0], np.cumsum(level[:-1] * STEP))) if sensor.quantity == "energy" else level
+    return Trace(sensor, START * SECOND + np.round((at + shift) * SECOND).astype(np.int64), value)
+
+
+def power(meters: Meters) -> Power:
+    return Power({s.name: trace(s, w) for s, w in meters.items()}, (START * SECOND, (START + 9) * SECOND), 0.0)
+
+
+def results(hosts: Sequence[str] = ()) -> list[Result]:
+    """A kernel in three modes, each 10 s in three launches."""
+    made = []
+    for place, mode in enumerate(MODES):
+        parameters = {"mode": mode, "threads": 1 if mode == "opencl" else 16, "device": 0, "elements": 1 << 20}
+        result = builders.result("node.vector", "vector", parameters, TIMES[mode], {"flops": 1e9, "bytes": 1e9})
+        records = []
+        for launch, record in enumerate(result.records):
+            began = START + CASE + (launch * len(MODES) + place) * (CASE + PAUSE) + PAUSE
+            when = {"began": began, "ended": began + CASE - 1, "ranks": {"hosts": list(hosts)}}
+            records.append(replace(record, surroundings=builders.seen(record.surroundings, **when)))
+        metrics = {"time": Value(TIMES[mode], "s", None, None, "lower")}
+        made.append(replace(result, records=tuple(records), metrics=metrics))
+    return made
+
+
+def with_energy(
+    meters: Meters, devices: Sequence[Device] = (H200,), hosts: Sequence[str] = (), host: str = "bench"
+) -> Evaluation:
+    """The kernel with its energies by these meters, without verdicts and findings."""
+    here = builders.machine(cores=16, devices=tuple(devices), host=host)
+    made, _ = energy.add_energy(results(hosts), {}, power(meters), here)
+    return replace(builders.evaluation(made, here), power=power(meters))
+
+
+def evaluated(meters: Meters) -> Evaluation:
+    """The same as a run is judged."""
+    here = builders.machine(cores=16, devices=(H200,))
+    records = tuple(record for result in results() for record in result.records)
+    run = replace(builders.evaluation([], here).run, records=records)
+    return evaluation.evaluate_run(run, {"node.vector": builders.known()["node.vector"]}, power(meters))
+
+
+def joules(made: Evaluation) -> dict[str, float | None]:
+    of_mode = {str(r.parameters["mode"]): r.metrics.get("energy") for r in made.results}
+    return {mode: value.value if (value := of_mode[mode]) else None for mode in MODES}
+
+
+def sums(*watts: float | None) -> dict[str, object]:
+    return {mode: pytest.approx(w * TIMES[mode], rel=0.01) if w else None for mode, w in zip(MODES, watts, strict=True)}
+
+
+FOUR = {named(COUNTER, f"nvidia/gpu{n}/energy"): GPU if n == 0 else (81.0,) * 4 for n in range(4)}
+ALL = {RAPL: CPU, COUNTER: GPU}
+
+
+@pytest.mark.parametrize(
+    ("meters", "devices", "right"),
+    [
+        ({COUNTER: GPU}, (H200,), (None, 400, None)),
+        ({RAPL: CPU}, (H200,), (350, None, None)),
+        (ALL, (H200,), (431, 540, 760)),
+        (FOUR, (H200,), (None, 643, None)),
+        ({RAPL: CPU} | FOUR, (H200,), (674, 783, 1003)),
+        (ALL | {SMI: (90.0, 90.0, 410.0, 410.0)}, (H200,), (431, 540, 760)),
+        (ALL | {CORE: (50.0, 300.0, 60.0, 310.0)}, (H200,), (431, 540, 760)),
+        (ALL | {DRAM: (10.0, 30.0, 12.0, 32.0)}, (H200,), (461, 552, 792)),
+        ({RAPL: CPU, named(RAPL, "rapl/package-1"): CPU}, (), (700, None, None)),
+        # A meter of the node is the total, once.
+        (ALL | {DCMI: NODE}, (H200,), (600, 800, 950)),
+        ({RAPL: CPU, DCMI: NODE, REDFISH: NODE, PDU: NODE}, (H200,), (600, 800, 950)),
+        ({RAPL: CPU, BATTERY: NODE}, (H200,), (600, 800, 950)),
+        # Impossible values of a BMC: it has no reading.
+        (ALL | {DCMI: (65535.0,) * 4}, (H200,), (431, 540, 760)),
+        (ALL | {DCMI: (0.0,) * 4}, (H200,), (431, 540, 760)),
+        # The platform of RAPL has what its maker chose: beside a GPU's meter its parts count.
+        ({replace(RAPL, part_of="rapl/psys"): CPU, PSYS: NODE}, (), (600, None, None)),
+        ({replace(RAPL, part_of="rapl/psys"): CPU, PSYS: NODE, COUNTER: GPU}, (H200,), (431, 540, 760)),
+        # GH200: the GPU's counter may be that of the module, and is never added to the processors.
+        ({COUNTER: GPU}, (GH200,), (None, 400, None)),
+        ({COUNTER: GPU, GRACE: CPU}, (GH200,), (None, 400, None)),
+        ({COUNTER: GPU, replace(GRACE, part_of=MODULE.name): CPU, MODULE: NODE}, (GH200,), (600, 800, 950)),
+        # A card that lies beside a module is not in it.
+        ({COUNTER: GPU, MODULE: NODE}, (H200,), (681, 1200, 1350)),
+        # A GPU without a meter; two dies with one counter; a device that is the processors.
+        (ALL, (INTEL, replace(H200, number=1)), (431, None, None)),
+        (ALL, (H200, INTEL), (431, 540, 760)),
+        ({RAPL: CPU, CARD: GPU}, MI250, (431, 540, 760)),
+        ({RAPL: CPU}, (replace(POCL, number=0),), (350, 140, 360)),
+        ({COUNTER: GPU}, (replace(POCL, number=0), replace(H200, number=1)), (None, None, None)),
+        # One of two GPUs of a kind: which one, nobody says.
+        (ALL, (H200, replace(H200, number=1)), (431, None, None)),
+        # Nobody says what it measures.
+        ({Sensor("rail", "power", "command"): CPU}, (H200,), (None, None, None)),
+        # A model knows the load of the processors alone.
+        ({Sensor("model/node", "power", "model", modelled=True): NODE}, (H200,), (600, None, None)),
+    ],
+)  # fmt: skip
+def test_each_case_has_the_right_joules_or_none(
+    meters: Meters, devices: Sequence[Device], right: tuple[float | None, ...]
+) -> None:
+    made = with_energy(meters, devices)
+    assert joules(made) == sums(*right)
+    assert all(r.metrics["energy"].low <= r.metrics["energy"].value for r in made.results if "energy" in r.metrics)
+    if None in right:
+        assert "have no energy, because no sensor covers" in energy.uncovered(made)
+
+
+@pytest.mark.parametrize(
+    ("names", "right"),
+    [
+        (("rapl/package-0",), (None, None, None)),
+        (("n1/rapl/package-0", "n2/rapl/package-0"), (700, None, None)),
+        (("slurm/n2/energy",), (None, None, None)),
+    ],
+)
+def test_several_hosts_need_a_sensor_on_each(names: Sequence[str], right: tuple[float | None, ...]) -> None:
+    made = with_energy({named(RAPL, name): CPU for name in names}, hosts=("n1", "n2"), host="n1")
+    assert joules(made) == sums(*right)
+    assert (energy.spend(made) is None) == (right[0] is None)
+
+
+def test_a_case_on_another_host_has_no_energy_of_this_one() -> None:
+    assert joules(with_energy({RAPL: CPU}, hosts=("n2",), host="n1")) == sums(None, None, None)
+    assert joules(with_energy({RAPL: CPU}, hosts=("n1.example.org",), host="n1")) == sums(350, None, None)
+
+
+def test_of_two_sockets_one_counter_is_not_the_processors() -> None:
+    here = builders.machine(nodes=2, cores=4)
+    assert choose([RAPL], here).scope == ("processor 0",)
+    assert missing(("processor 0",), {}, here) == "the processors"
+    assert choose([RAPL, named(RAPL, "rapl/package-1")], here).scope == ("processors",)
+
+
+EVERY = [RAPL, CORE, DRAM, COUNTER, SMI, DCMI, REDFISH, PDU, BATTERY, CARD, MODULE, PSYS, *FOUR]
+
+
+@settings(max_examples=50)
+@given(st.sets(st.sampled_from(EVERY), min_size=1), st.data())
+def test_a_second_sensor_of_a_device_changes_nothing(sensors: set[Sensor], draw: st.DataObject) -> None:
+    """The same again by a slower source: neither the sensors that count, and so the totals, nor the length of a case differ."""
+    once = sorted(sensors, key=lambda sensor: sensor.name)
+    assume(choose(once).scope)
+    again = draw.draw(st.sampled_from(choose(once).sensors))
+    slower = {"quantity": "power", "window": 60.0, "source": f"{again.source} (again)"}
+    both = draw.draw(st.permutations([*once, replace(again, name=f"{again.name}-again", **slower)]))
+    assert {*choose(both).sensors} == {*choose(once).sensors}
+    assert sorted(choose(both).scope) == sorted(choose(once).scope)
+    assert Sensing((Meter(both),), 0.1).seconds(0.02) == Sensing((Meter(once),), 0.1).seconds(0.02)
+
+
+class Meter:
+    def __init__(self, sensors: Sequence[Sensor]) -> None:
+        self.sensors = sensors
+
+    def read(self) -> tuple[()]:
+        return ()
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_the_node_on_16_cores_with_a_gpu_takes_a_quarter_of_an_hour() -> None:
+    here = builders.machine(cores=16, devices=(replace(POCL, number=0), replace(H200, number=1)))
+    plan = make(catalogue.choose(catalogue.find(), ["node"]), here, EFFORTS["quick"], {}, ["gcc-12.2.0"])
+    for sensors, least, most in (((COUNTER, SMI), 60.0, 400.0), ((RAPL, COUNTER, SMI), 600.0, 900.0)):
+        sensing = Sensing((Meter(sensors),), 0.1, wanted=True)
+        assert sensing.seconds(0.02) == pytest.approx(5.0)
+        assert least < sensing.lengthen(plan, 0.02, here).seconds < most
+
+
+FIXTURES = {
+    "board": lambda: power_fixture.evaluated(power_fixture.results()),
+    "gpu": lambda: evaluated({COUNTER: GPU}),
+    "both": lambda: evaluated(ALL),
+    "node": lambda: evaluated(ALL | {DCMI: NODE}),
+    "model": lambda: evaluated({Sensor("model/node", "power", "model", modelled=True): NODE}),
+}
+
+
+@pytest.mark.parametrize("fixture", FIXTURES)
+def test_no_joule_leaves_a_result_without_its_scope(fixture: str) -> None:
+    made = FIXTURES[fixture]()
+    counted = [
+        (r, name, value)
+        for r in made.results
+        for name, value in r.metrics.items()
+        if "J" in value.unit or value.unit == "W"
+    ]
+    assert counted
+    assert all(value.scope for _, _, value in counted)
+    scope = words(counted[0][2].scope)
+    titles = [m.title for b in made.benchmarks.values() for m in b.metrics if "J" in m.unit or m.unit == "W"]
+    assert titles
+    assert all(f"({scope}" in title for title in titles)
+    exported = json.loads("".join(export.parts(made, "json")))
+    values = [v for r in exported["results"] for v in r["metrics"].values() if "J" in v["unit"] or v["unit"] == "W"]
+    assert len(values) == len(counted)
+    assert all(value["scope"] for value in values)
+    assert all(row["scope"] for row in metric_rows(made) if "J" in row["unit"] or row["unit"] == "W")
+    lines = [
+        line for line in "".join(export.parts(made, "openmetrics")).splitlines() if "_joule" in line and "{" in line
+    ]
+    assert lines
+    assert all(',scope="' in line for line in lines)
+    short = summary.as_json(summary.summarised(made))
+    assert short["energy"]["energy"]["scope"]
+    assert all(v["scope"] for figure in short["figures"] for v in figure["energy"].values())
+    text = data(made).sentences
+    assert any(f"the {scope} used" in sentence for sentence in text)
+
+
+def test_one_number_stands_for_the_idle_machine_and_for_the_run() -> None:
+    made = evaluated(ALL | {SMI: (87.3, 90.0, 410.0, 410.0)})
+    short = summary.as_json(summary.summarised(made))["energy"]
+    assert short["idle"] == pytest.approx(201.0, rel=0.01)
+    (found,) = findings.rule("idle_share").find(made)
+    assert "(201 W of 540 W, by RAPL (powercap) + NVML)" in found.seen
+    assert found.seen.startswith("While idle, the processors and accelerator gpu0 draw 37 % of their power under load")
+    (used,) = [s for s in data(made).sentences if "used" in s]
+    kilojoules = f"{short['energy']['value'] / 1000:.1f} kJ"
+    assert f"used {kilojoules}" in used
+    assert "the idle machine drew 201 W there" in used
+
+
+def test_findings_refuse_energies_that_lack_a_part() -> None:
+    for meters, part in (({COUNTER: GPU}, "the processors"), ({RAPL: CPU}, "the device NVIDIA H200")):
+        made = with_energy(meters)
+        for rule in ("accelerator_energy", "together_energy"):
+            (found,) = findings.rule(rule).find(made)
+            assert (found.level, f"no sensor covers {part}" in found.seen) == ("undecided", True)
+    assert findings.rule("idle_share").find(with_energy({COUNTER: GPU})) == []
+
+
+def test_impossible_readings_of_a_bmc_are_named() -> None:
+    sentences = data(with_energy(ALL | {DCMI: (65535.0,) * 4})).sentences
+    assert any(
+        s.startswith("ipmi/dcmi-power reported 65535 W in") and "No running machine draws" in s for s in sentences
+    )
