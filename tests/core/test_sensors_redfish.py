@@ -238,6 +238,28 @@ def test_a_chassis_that_another_one_says_it_contains_lies_within_it(asked: Any) 
     assert totals(asked(routes)) == {"Redfish": 1349.0}
 
 
+def enclosed(machines: int) -> Routes:
+    """An enclosure of 1,420 W with so many sleds of 310 W."""
+    box = chassis(EnvironmentMetrics={"PowerWatts": reading(1420.0)})
+    box[ONE] = {**box[ONE], "ChassisType": "Enclosure"}
+    paths = [f"{CHASSIS}/Sled{number}" for number in range(machines)]
+    for path in paths:
+        metrics = {"EnvironmentMetrics": link(f"{path}/EnvironmentMetrics")}
+        box[path] = {"ChassisType": "Sled", "Links": {"ContainedBy": link(ONE)}, **metrics}
+        box[f"{path}/EnvironmentMetrics"] = {"PowerWatts": reading(310.0)}
+    return {**box, CHASSIS: {"Members": [link(ONE), *map(link, paths)]}}
+
+
+def test_a_sled_is_the_machine_and_not_its_enclosure(asked: Any) -> None:
+    device = asked(enclosed(1))
+    assert totals(device) == {"Redfish": 310.0}
+    assert [sensor.scope for sensor in device.sensors] == ["node"]
+    assert notes([device])[0].endswith("is an enclosure of machines. Its power is not that of one machine.")
+    several = asked(enclosed(2))
+    assert [sensor.scope for sensor in several.sensors] == ["", ""]
+    assert "the service does not say which is this one" in notes([several])[0]
+
+
 def test_two_boxes_are_added(asked: Any) -> None:
     routes = two(
         chassis(EnvironmentMetrics={"PowerWatts": reading(300.0)}),

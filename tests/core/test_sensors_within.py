@@ -7,9 +7,12 @@ import pytest
 from test_sensors import cray, tree
 
 from folders import DATA
+from steelyard.errors import MachineFailed
 from steelyard.model.sensor import Sensor
+from steelyard.telemetry.coverage import choose
 from steelyard.telemetry.sampler import added_up
 from steelyard.telemetry.sensors import Found, hwmon, ipmi, pm_counters, powercap, rocm
+from steelyard.telemetry.sensors._programs import opened
 from steelyard.telemetry.sensors._supplies import feeding
 
 FIELD = DATA / "field"
@@ -219,3 +222,70 @@ def test_limits_and_peaks_of_supplies_feed_nothing() -> None:
 def test_what_feeds_the_board_is_of_the_whole_node() -> None:
     found: list[Sensor] = [*ipmi.parse_sensors("PSU1 Power In,120,Watts,ok\nCPU_Power,70,Watts,ok\n", "ipmi")]
     assert [(sensor.scope, sensor.part_of) for sensor in found] == [("node", ""), ("", "ipmi/psu1-power-in")]
+
+
+# What a meter covers
+
+
+def grace(root: Path, *modules: dict[str, int]) -> Found:
+    """NVIDIA Grace by ACPI: a chip for each meter, with the maker's words."""
+    meters = [
+        (f"{name} Power Socket {socket}", watts)
+        for socket, module in enumerate(modules)
+        for name, watts in module.items()
+    ]
+    for number, (text, watts) in enumerate(meters):
+        chip = {"name": "power_meter", "power1_average": f"{watts * 1_000_000}", "device/power1_oem_info": text}
+        tree(root, {f"{HWMON}/hwmon{number}/{file}": content for file, content in chip.items()})
+    return hwmon.find(root)
+
+
+def test_the_modules_of_grace_add_up_under_their_own_names(tmp_path: Path) -> None:
+    parts = {"Grace": 210, "CPU": 150, "SysIO": 30}
+    found = grace(tmp_path, {"Module": 480, **parts}, {"Module": 500, **parts})
+    assert total(found) == 980.0
+    covered = choose(sensor for device in found.devices for sensor in device.sensors)
+    assert covered.scope == ("module",)
+    assert covered.sensors[0].name == "hwmon/power_meter/module-power-socket-0/power1"
+
+
+def test_without_its_module_grace_is_the_processor(tmp_path: Path) -> None:
+    found = grace(tmp_path, {"Grace": 210, "CPU": 150, "SysIO": 30})
+    assert total(found) == 210.0
+    assert choose(sensor for device in found.devices for sensor in device.sensors).scope == ("processors",)
+
+
+def test_the_power_of_an_apu_contains_the_rails_of_its_processor(tmp_path: Path) -> None:
+    rails = ("zenpower", {"power1 SVI2_P_Core": 12, "power2 SVI2_P_SoC": 6})
+    assert total(chips(tmp_path / "apu", ("amdgpu", {"power1 PPT": 21}), rails)) == 21.0
+    card = tree(tmp_path / "card", {f"{HWMON}/hwmon0/power1_cap": "250000000"})
+    found = chips(card, ("amdgpu", {"power1 PPT": 200}), rails)
+    assert total(found) == 218.0
+    assert [s.scope for device in found.devices for s in device.sensors] == ["accelerators", "", ""]
+
+
+@pytest.mark.parametrize("watts", [0, 65535])
+def test_a_power_that_no_machine_draws_is_left_out_with_a_sentence(watts: int, tmp_path: Path) -> None:
+    text = (FIELD / "I01-dcmi-zero/dcmi.txt").read_text().replace(" 0 Watts", f" {watts} Watts")
+    assert ipmi.parse_dcmi(text, "ipmi") == {}
+    (tmp_path / "answer").write_text(text)
+    with pytest.raises(MachineFailed, match=f"reports {watts} W, which no running machine draws"):
+        opened(["cat", str(tmp_path / "answer")], lambda said: ipmi.parse_dcmi(said, "ipmi"), ipmi._explain_dcmi)
+
+
+def test_the_mean_of_an_amd_card_counts_and_not_its_momentary_power_too() -> None:
+    keys = {"Current Socket Graphics Package Power (W)": "61.0", "Average Graphics Package Power (W)": "58.0"}
+    for order in (keys, dict(reversed(keys.items()))):
+        assert [*rocm.parse(json.dumps({"card0": order})).values()] == [58.0]
+    second = {"card0": keys, "card1": {"Average Graphics Package Power (W)": "0.0"}}  # the second die of MI250
+    assert [sensor.name for sensor in rocm.parse(json.dumps(second))] == ["rocm/card0/power"]
+
+
+def test_one_card_by_two_ways_is_one_part(tmp_path: Path) -> None:
+    at = "0000:03:00.0"
+    by_rocm = rocm.parse(json.dumps({"card0": {"PCI Bus": at, "Accumulated Energy (uJ)": "5000000.0"}}))
+    root = tree(tmp_path, {f"{HWMON}/hwmon0/power1_cap": "1", f"devices/{at}/class": "0x038000"})
+    (root / HWMON / "hwmon0/device").symlink_to(root / "devices" / at)
+    by_kernel = chips(root, ("amdgpu", {"power1 PPT": 200}))
+    both = [*by_rocm, *(sensor for device in by_kernel.devices for sensor in device.sensors)]
+    assert [sensor.name for sensor in choose(both).sensors] == ["rocm/card0/energy"]

@@ -12,7 +12,7 @@ from steelyard.plan.lasting import lasting
 from steelyard.records.power import PowerFile
 from steelyard.run.screen import Screen
 from steelyard.telemetry import sensors
-from steelyard.telemetry.coverage import Coverage, choose, missing, unscoped
+from steelyard.telemetry.coverage import Coverage, choose, missing
 from steelyard.telemetry.energy import seconds_for
 from steelyard.telemetry.sampler import Sampler
 from steelyard.telemetry.sensors import Device
@@ -65,10 +65,11 @@ def asked(power: bool | None, words: Sequence[str], period: float, screen: Scree
             screen.warn(sentence)
         if not devices:
             screen.warn(f"{sensors.NONE} The run goes on without.")
-    for name in unscoped(s for device in named for s in device.sensors):
-        screen.warn(
-            f"{name} does not say what it measures, so that no case has an energy by it. Add a scope, such as scope=node."
-        )
+    for sensor in (s for device in named for s in device.sensors if s.quantity in ("energy", "power")):
+        if not choose([sensor]).scope:
+            screen.warn(
+                f"{sensor.name} does not say what it measures: no case has an energy by it. Add scope=node or another scope."
+            )
     return Sensing(devices, period, wanted=bool(power or named)) if devices else None
 
 

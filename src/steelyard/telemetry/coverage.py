@@ -16,14 +16,13 @@ from steelyard.words import joined, plural
 
 NODE, PLATFORM, HOST, MODULE = "node", "platform", "host", "module"
 PROCESSORS, MEMORY, ACCELERATOR = "processors", "memory", "accelerator"
-EVERYTHING = (NODE, PLATFORM, HOST, MODULE)  # words of scopes that contain the processors and the memory
 SUMS = (
     "node",
     "platform",
     "host",
     "enclosure",
     "",
-)  # scopes of which a source has several sensors that add up, such as supplies
+)  # scopes of which a source has several sensors that add up: supplies
 TYPICAL = 50.0  # W: converts the step of a counter to the seconds that it stands for
 MOMENTARY = 2.0  # s: a momentary power says nothing about the time between two readings
 COARSE = 60.0  # s: a counter with longer steps says less than a sampled power
@@ -76,24 +75,22 @@ def choose(sensors: Iterable[Sensor], machine: Machine | None = None) -> Coverag
     if node := by_scope.get("node") or by_scope.get("platform") or by_scope.get("host"):
         return Coverage(tuple(node), (_scope(node[0]),))
     grace = machine is not None and any(SUPERCHIP.search(device.name) for device in machine.devices)
-    modules = by_scope.get("module", [])
     accelerators = by_scope.get("accelerators", []) + by_scope.get("superchip", [])
     doubtful = [s for s in accelerators if _scope(s) == "superchip" or (grace and _maker(s.name) in ("nvidia", "amd"))]
-    if modules:
+    if "module" in by_scope:
         accelerators = [s for s in accelerators if s not in doubtful]
-    inside = modules or doubtful  # the processors and their memory may be in these, too
-    processors = [] if inside else by_scope.get("processors", [])
-    memory = [] if inside else by_scope.get("memory", [])
-    rest = by_scope.get("rest", [])
+    if "module" in by_scope or doubtful:  # which may contain these
+        by_scope |= {"processors": [], "memory": []}
     scope = (
-        *([MODULE] if modules else []),
-        *_processors(processors, machine),
-        *([MEMORY] if memory else []),
+        *([MODULE] if "module" in by_scope else []),
+        *_processors(by_scope.get("processors", []), machine),
+        *([MEMORY] if by_scope.get("memory") else []),
         *(f"{ACCELERATOR} {_READING.sub('', s.name)}{' or its module' if s in doubtful else ''}" for s in accelerators),
-        *(["rest"] if rest else []),
+        *(["rest"] if "rest" in by_scope else []),
     )
-    known = (*modules, *processors, *memory, *accelerators, *rest)
-    return Coverage(known, scope) if known else Coverage(tuple(by_scope.get("", ())))
+    by_scope["accelerators"] = accelerators
+    known = [s for part in ("module", "processors", "memory", "accelerators", "rest") for s in by_scope.get(part, ())]
+    return Coverage(tuple(known or by_scope.get("", ())), scope)
 
 
 def by_source(sensors: Iterable[Sensor]) -> dict[str, Coverage]:
@@ -125,11 +122,6 @@ def of_hosts(sensors: Sequence[Sensor], machine: Machine | None, hosts: Iterable
     return Coverage(tuple(s for part in parts for s in part.sensors), parts[0].scope)
 
 
-def unscoped(sensors: Iterable[Sensor]) -> list[str]:
-    """Returns the names of the sensors of which nobody says what they measure."""
-    return [s.name for s in added_up(list(sensors)) if not _scope(s)]
-
-
 def kinds(scope: Parts) -> frozenset[str]:
     """Returns the kinds of the parts, without the names of one of several: two machines are compared by these."""
     return frozenset(re.sub(r"^accelerator\b.*", ACCELERATOR, part) for part in scope)
@@ -148,7 +140,7 @@ def missing(scope: Parts, parameters: Parameters, machine: Machine | None) -> st
     mode, devices = str(parameters.get("mode", "threads")), machine.devices if machine else ()
     device = next((d for d in devices if d.number == parameters.get("device")), None)
     lacks = []
-    if mode != "opencl" and not has_processors(scope):
+    if mode != "opencl" and not contains(scope, PROCESSORS):
         lacks.append("the processors")
     if mode in ("opencl", "mixed") and not _covers(scope, device, devices):
         of_processors = device is not None and _is_of_processors(device)
@@ -160,20 +152,15 @@ def absent(scope: Parts, machine: Machine) -> str:
     """Returns the parts of the machine that the scope lacks: 'memory, fans and other parts'; "" for a meter of the node."""
     if not scope or NODE in scope:
         return ""
-    lacks = [*([] if has_processors(scope) else [PROCESSORS]), *([] if has_memory(scope) else [MEMORY])]
+    lacks = [part for part in (PROCESSORS, MEMORY) if not contains(scope, part)]
     cards = [d for d in machine.devices if not _is_of_processors(d) and not _covers(scope, d, machine.devices)]
     fans = [] if {HOST, PLATFORM} & {*scope} else ["fans", "other parts"]
     return joined((*lacks, *(["accelerators"] if cards else []), *fans))
 
 
-def has_processors(scope: Parts) -> bool:
-    """Returns whether the scope contains all processors."""
-    return bool({*EVERYTHING, PROCESSORS} & {*scope})
-
-
-def has_memory(scope: Parts) -> bool:
-    """Returns whether the scope contains the memory."""
-    return bool({*EVERYTHING, MEMORY} & {*scope})
+def contains(scope: Parts, part: str) -> bool:
+    """Returns whether the scope contains all `PROCESSORS`, or the `MEMORY`."""
+    return bool({NODE, PLATFORM, HOST, MODULE, part} & {*scope})
 
 
 # --------------------------------------------------------------------------- sensors
@@ -240,18 +227,15 @@ def _is_of_processors(device: Device) -> bool:
 
 def _covers(scope: Parts, device: Device | None, devices: Sequence[Device]) -> bool:
     """Returns whether the energy of a device is in the scope: of as many accelerators as its maker's devices, or the node's."""
-    if NODE in scope:
-        return True
-    if device is None:
-        return False
+    if NODE in scope or device is None:
+        return NODE in scope
     if _is_of_processors(device):
-        return has_processors(scope)
+        return contains(scope, PROCESSORS)
     if MODULE in scope and SUPERCHIP.search(device.name):
         return True
-    maker = _maker(device.name)
-    alike = [d for d in devices if not _is_of_processors(d) and _maker(d.name) == maker]
-    cards = [_maker(part) for part in scope if part.startswith(ACCELERATOR)]
-    dies = sum(0.5 if _TWO_DIES.search(d.name) else 1.0 for d in alike)
-    if any(cards):
-        return cards.count(maker) >= dies if maker else False
-    return len(cards) >= len([d for d in devices if not _is_of_processors(d)]) > 0
+    maker, cards = _maker(device.name), [_maker(part) for part in scope if part.startswith(ACCELERATOR)]
+    apart = [d for d in devices if not _is_of_processors(d)]
+    if not any(cards):
+        return len(cards) >= len(apart)
+    dies = sum(0.5 if _TWO_DIES.search(d.name) else 1.0 for d in apart if _maker(d.name) == maker)
+    return bool(maker) and cards.count(maker) >= dies

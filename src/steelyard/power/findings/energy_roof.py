@@ -15,7 +15,8 @@ from steelyard.power.findings.accelerator_energy import UNCOVERED
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.roofline import Place, Roofline, rooflines
 from steelyard.statistics.results.roofs import MEMORY, VECTORS, Roof, record_with_work
-from steelyard.telemetry.coverage import has_memory, words
+from steelyard.telemetry import coverage
+from steelyard.telemetry.coverage import contains, words
 from steelyard.telemetry.watched import basis
 from steelyard.units import percent, quantity, significant
 from steelyard.words import in_words, plural
@@ -70,7 +71,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on the roofline with the most threads whose two roofs have an energy."""
     for line in reversed(rooflines(evaluation)):
         if prices := _prices(line):
-            if not has_memory(prices.scope):
+            if not contains(prices.scope, coverage.MEMORY):
                 return [
                     undecided(
                         "energy_roof", QUESTION, (), UNCOVERED, "Add a sensor of the memory, or a meter of the node."

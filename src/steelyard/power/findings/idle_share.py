@@ -5,7 +5,7 @@ from statistics import median
 from steelyard.evaluation import energy
 from steelyard.model import Evaluation, Finding
 from steelyard.model.account import Account
-from steelyard.telemetry.coverage import NODE, has_processors, words
+from steelyard.telemetry.coverage import NODE, PROCESSORS, contains, words
 from steelyard.telemetry.watched import modelled, not_idle
 from steelyard.units import percent, quantity
 
@@ -22,7 +22,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     counted, idle = resting
     scope = counted.scope
     powers = [r.metrics["power"].value for r in evaluation.results if "power" in r.metrics]
-    if not powers or not has_processors(scope):
+    if not powers or not contains(scope, PROCESSORS):
         return []
     loaded = median(powers)
     share = idle.power / loaded
