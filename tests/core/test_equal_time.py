@@ -327,6 +327,25 @@ def test_a_power_that_was_calculated_is_not_compared_with_a_measured_one() -> No
     )
 
 
+def test_powers_of_different_parts_are_not_compared() -> None:
+    def covering(result: Result, *scope: str) -> Result:
+        return replace(
+            result,
+            metrics={name: replace(v, scope=scope if v.unit == "W" else ()) for name, v in result.metrics.items()},
+        )
+
+    node, part = covering(ran("qe", 10.0, 16, 1, 300.0), "node"), covering(ran("qe", 10.0, 16, 4, 100.0), "processors")
+    compared = compare_sides([side("a", node), side("b", part)])
+    assert (compared.rows[0].base.energy, compared.rows[0].energy, compared.ranks[0].energy) == (None, None, None)
+    assert (
+        "No energy is compared, because the power meters cover different parts: the node of a and the processors of b."
+        in compared.notes
+    )
+    alike = compare_sides([side("a", covering(node, "processors")), side("b", part)])
+    assert alike.rows[0].energy
+    assert "Power and energy are those of the processors, not of whole nodes." in alike.notes
+
+
 def test_a_doubtful_time_is_marked() -> None:
     level: Level = "DISTURBED"
     row = answer(series("one", {1: 7.0}), series("many", {1: 40.0, 8: 5.0}, level=level, evidence=("load: some.",)))

@@ -133,6 +133,21 @@ def test_a_modelled_energy_is_not_set_against_a_measured_one(made: Evaluation) -
     assert against(made, other).energies == ()
 
 
+def test_energies_of_different_parts_are_not_set_against_each_other(made: Evaluation) -> None:
+    other = there()
+    parts = [
+        replace(r, metrics={n: replace(v, scope=("processors",) if v.scope else ()) for n, v in r.metrics.items()})
+        for r in other.results
+    ]
+    page = against(made, replace(other, results=tuple(parts)))
+    assert page.energies == ()
+    assert page.parts
+    assert (
+        "The energies are not compared: here they are those of the node, on other those of the processors."
+        in page.left_out
+    )
+
+
 def test_a_value_without_watts_is_no_power(made: Evaluation) -> None:
     """A metric of that name from a benchmark of another's own is refused by its unit."""
     odd = [replace(r, metrics={**r.metrics, "power": Value(1.0, "dBm", 0.9, 1.1, "lower")}) for r in made.results]
