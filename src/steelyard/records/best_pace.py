@@ -17,7 +17,7 @@ from steelyard.errors import UsageError
 from steelyard.machine.mpi_settings import describe
 from steelyard.model import UNCHANGED, Machine, Parameters, Record, Run, Shown
 from steelyard.model.observed import Kind
-from steelyard.plan import cpus_of
+from steelyard.plan.possible import cpus_of
 from steelyard.records.writing import write_whole
 from steelyard.statistics.samples.plateau import Levels
 from steelyard.statistics.validity.pace import MEASURES, UNBOUNDED, Bounds, Measure, is_cached, readings_of, typicals
