@@ -179,6 +179,8 @@ def test_several_hosts_need_a_sensor_on_each(names: Sequence[str], right: tuple[
     made = with_energy({named(RAPL, name): CPU for name in names}, hosts=("n1", "n2"), host="n1")
     assert joules(made) == sums(*right)
     assert (energy.spend(made) is None) == (right[0] is None)
+    questions = [found.seen for found in findings.rule("idle_share").find(made) if found.level == "undecided"]
+    assert questions == ([] if right[0] else ["The power of the run is unknown: no sensor covers all hosts."])
 
 
 def test_a_case_on_another_host_has_no_energy_of_this_one() -> None:

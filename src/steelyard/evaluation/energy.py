@@ -6,6 +6,7 @@ from statistics import median
 
 from steelyard.model import Benchmark, Evaluation, Machine, Metric, Record, Result, Value
 from steelyard.model.sensor import Parts, Power
+from steelyard.once_per_object import once
 from steelyard.statistics.results import messages
 from steelyard.statistics.results.result import judge_case
 from steelyard.statistics.samples.launches import Spread, combine
@@ -77,8 +78,7 @@ def uncovered(evaluation: Evaluation) -> str:
 
 def lacking(evaluation: Evaluation, results: Iterable[Result]) -> dict[str, int]:
     """Returns the parts that compute in results without energy, and that no sensor covers, each with the number of results."""
-    power, machine = evaluation.power, evaluation.run.machine
-    traces = courses(power.traces) if power else {}
+    traces, machine = _of_run(evaluation)[0], evaluation.run.machine
     results = [r for r in results if r.metrics and POWER.name not in r.metrics] if traces else []
     lacks: dict[str, int] = {}
     for result, counted in zip(results, _counting(results, traces, machine), strict=True):
@@ -116,6 +116,7 @@ def idle(evaluation: Evaluation) -> tuple[Coverage, Energy] | None:
     return (counted, spent) if spent else None
 
 
+@once
 def _of_run(evaluation: Evaluation) -> tuple[Mapping[str, Course], Coverage]:
     """Returns the courses, and the sensors whose sum is the energy of all hosts of the run."""
     traces = courses(evaluation.power.traces) if evaluation.power else {}

@@ -76,13 +76,15 @@ def print_costs(costs: Found, as_json: bool) -> None:
         _print_shortage(console, costs)
         return
     table = Table(title=f"Energy of {escape(whole.stretch.name)}")
-    for column in ("", "source", "covers"):
+    for column in ("", "source"):
         table.add_column(column)
     for column in ("time", "energy", "95 % interval", "mean", "greatest", "above idle"):
         table.add_column(column, justify="right")
     for row in _list_rows(costs):
         table.add_row(*row)
     console.print(table)
+    for source in whole.totals:
+        console.print(escape(f"{source} covers: {words(whole.scopes[source])}."))
     for sentence in costs.disagreements:
         console.print(escape(sentence))
     if doubt := not_idle(costs.busy):
@@ -107,7 +109,6 @@ def _list_rows(costs: Found) -> Iterator[tuple[str, ...]]:
             yield (
                 escape(part.stretch.name),
                 escape(source),
-                words(part.scopes[source]),
                 duration(spent.seconds),
                 quantity(spent.joules, "J"),
                 f"{quantity(spent.low, 'J')} – {quantity(spent.high, 'J')}",

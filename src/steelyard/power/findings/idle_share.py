@@ -5,6 +5,7 @@ from statistics import median
 from steelyard.evaluation import energy
 from steelyard.model import Evaluation, Finding
 from steelyard.model.account import Account
+from steelyard.power.findings.accelerator_energy import energy_questions
 from steelyard.telemetry.coverage import NODE, PROCESSORS, contains, words
 from steelyard.telemetry.watched import modelled, not_idle
 from steelyard.units import percent, quantity
@@ -17,6 +18,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
     power = evaluation.power
     load = Account.of(power.busy, evaluation.run.machine.processors, 1) if power else None
     resting = energy.idle(evaluation) if power and not not_idle(load) else None
+    if power and power.idle and energy.idle(evaluation) is None:
+        return energy_questions("idle_share", "The power of the run is unknown", evaluation, list(evaluation.results))
     if not power or not resting or modelled(power.traces):  # the user sets both powers of a model
         return []
     counted, idle = resting

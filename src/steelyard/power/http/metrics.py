@@ -89,6 +89,7 @@ def _labels(node: str, sensor: Sensor) -> dict[str, str]:
         "node": name,
         "sensor": sensor.name,
         "source": sensor.source,
+        "scope": sensor.scope,
         "part_of": sensor.part_of,
         "modelled": "true" if sensor.modelled else "",
     }

@@ -31,7 +31,7 @@ def command(sensor: Sensors = None, json_: Json = False) -> None:
     if json_:
         tables.print_rows(list(rows[0]) if rows else [], [list(row.values()) for row in rows], json_)
     elif rows:
-        tables.print_rows(("sensor", "quantity", "now", "source"), [_short(row) for row in rows], json_)
+        tables.print_rows(("sensor", "quantity", "now", "covers", "source"), [_short(row) for row in rows], json_)
     else:
         print(NONE)
 
@@ -47,4 +47,10 @@ def _short(row: dict[str, Any]) -> tuple[str, ...]:
         if row["now"] is not None
         else "–"
     )
-    return row["name"], what, f"{now} (every {quantity(every, 's')})" if every else now, row["source"]
+    return (
+        row["name"],
+        what,
+        f"{now} (every {quantity(every, 's')})" if every else now,
+        row["scope"] or "–",
+        row["source"],
+    )

@@ -98,9 +98,7 @@ def _sentences(evaluation: Evaluation, resolved: Mapping[str, Course], spent: en
     if spent:
         whole = Stretch("run", *spent.stretch)
         yield from disagreements([course.sensor for course in resolved.values()], cost(resolved, whole).claims)
-    yield from (
-        _impossible(trace) for trace in (evaluation.power.traces if evaluation.power else {}).values() if _is_odd(trace)
-    )
+    yield from _impossible(evaluation.power.traces.values() if evaluation.power else ())
     if lost := evaluation.power.unread if evaluation.power else ():
         more = f" The page Provenance lists {len(lost) - 1} more." if len(lost) > 1 else ""
         yield f"Some readings cannot be used: {lost[0]}.{more}"
@@ -115,17 +113,14 @@ def _sentences(evaluation: Evaluation, resolved: Mapping[str, Course], spent: en
         )
 
 
-def _is_odd(trace: Trace) -> bool:
-    of_node = trace.sensor.scope == "node" and trace.sensor.quantity == "power"
-    return of_node and not all(map(is_power_of_node, trace.value))
-
-
-def _impossible(trace: Trace) -> str:
-    odd = [watts for watts in trace.value if not is_power_of_node(watts)]
-    return (
-        f"{trace.sensor.name} reported {odd[0]:.0f} W in {len(odd)} of {len(trace.value)} readings. No running machine draws "
-        "this power, so that these readings do not count."
-    )
+def _impossible(traces: Iterable[Trace]) -> Iterable[str]:
+    """Yields a sentence on each meter of the node with readings that cannot be right."""
+    for trace in (t for t in traces if t.sensor.scope == "node" and t.sensor.quantity == "power"):
+        if odd := [watts for watts in trace.value if not is_power_of_node(watts)]:
+            yield (
+                f"{trace.sensor.name} reported {odd[0]:.0f} W in {len(odd)} of {len(trace.value)} readings. No running machine "
+                "draws this power, so that these readings do not count."
+            )
 
 
 def _sensor(course: Course) -> tuple[str, ...]:
