@@ -61,10 +61,18 @@ def _counting(results: Iterable[Result], traces: Mapping[str, Course], machine: 
     sensors = [item.sensor for item in traces.values()]
     of_hosts: dict[tuple[str, ...], Coverage] = {}
     for result in results:
-        hosts = () if messages.colocated(result) else tuple(dict.fromkeys(messages.hosts_of(result.records)))
+        hosts = _hosts(result, machine)
         if hosts not in of_hosts:
             of_hosts[hosts] = coverage.of_hosts(sensors, machine, hosts)
         yield of_hosts[hosts]
+
+
+def _hosts(result: Result, machine: Machine | None) -> tuple[str, ...]:
+    """Returns the hosts that computed; () for this machine. Of ranks without a record of their hosts all those of the run."""
+    if messages.colocated(result):
+        return ()
+    every = machine.hosts if machine and "ranks" in result.parameters else ()
+    return tuple(dict.fromkeys(messages.hosts_of(result.records) or (host.name for host in every)))
 
 
 def uncovered(evaluation: Evaluation) -> str:
@@ -120,9 +128,9 @@ def idle(evaluation: Evaluation) -> tuple[Coverage, Energy] | None:
 def _of_run(evaluation: Evaluation) -> tuple[Mapping[str, Course], Coverage]:
     """Returns the courses, and the sensors whose sum is the energy of all hosts of the run."""
     traces = courses(evaluation.power.traces) if evaluation.power else {}
-    remote = (r for r in evaluation.results if not messages.colocated(r))
-    hosts = dict.fromkeys(name for r in remote for name in messages.hosts_of(r.records))
-    return traces, coverage.of_hosts([item.sensor for item in traces.values()], evaluation.run.machine, hosts)
+    machine = evaluation.run.machine
+    hosts = dict.fromkeys(name for result in evaluation.results for name in _hosts(result, machine))
+    return traces, coverage.of_hosts([item.sensor for item in traces.values()], machine, hosts)
 
 
 def _idle(traces: Mapping[str, Course], counted: Coverage, power: Power | None) -> Energy | None:

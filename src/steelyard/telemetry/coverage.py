@@ -25,7 +25,7 @@ SUMS = (
 )  # scopes of which a source has several sensors that add up: supplies
 TYPICAL = 50.0  # W: converts the step of a counter to the seconds that it stands for
 MOMENTARY = 2.0  # s: a momentary power says nothing about the time between two readings
-COARSE = 60.0  # s: a counter with longer steps says less than a sampled power
+COARSE = 5.0  # s: a counter with longer steps says less than a sampled power
 # Names that tell the maker of an accelerator, of sensors and of OpenCL devices.
 _MAKERS = {
     "nvidia": re.compile(r"nvidia|nvml|tesla|geforce|quadro", re.I),
