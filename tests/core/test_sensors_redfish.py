@@ -257,7 +257,7 @@ def test_a_sled_is_the_machine_and_not_its_enclosure(asked: Any) -> None:
     assert notes([device])[0].endswith("is an enclosure of machines. Its power is not that of one machine.")
     several = asked(enclosed(2))
     assert [sensor.scope for sensor in several.sensors] == ["", ""]
-    assert "the service does not say which is this one" in notes([several])[0]
+    assert "It contains 2 machines, and the service does not say which is this one." in notes([several])
 
 
 def test_two_boxes_are_added(asked: Any) -> None:

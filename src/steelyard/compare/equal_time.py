@@ -257,24 +257,24 @@ def _notes(sides: Sequence[Side], points: Sequence[Mapping[Problem, Sequence[Poi
         )
     remarks = {(note, f"{problem.program} on {side.name}") for side, problem, p in every for note in p.notes}
     yield from (f"{where}: {note}." for note, where in sorted(remarks, key=lambda r: r[1]))
-    scopes = [(side, scope) for side in sides for scope in sorted(_scopes(side), key=sorted)]
+    scopes = [(side.name, words(tuple(sorted(scope)))) for side in sides for scope in sorted(_scopes(side), key=sorted)]
     if len({scope for _, scope in scopes}) > 1:
-        parts = joined(f"the {words(tuple(sorted(scope)))} of {side.name}" for side, scope in scopes)
+        parts = joined(f"the {scope} of {name}" for name, scope in scopes)
         yield f"No energy is compared, because the power meters cover different parts: {parts}."
-    elif scopes and scopes[0][1] != {NODE}:
-        yield f"Power and energy are those of the {words(tuple(sorted(scopes[0][1])))}, not of whole nodes."
+    elif scopes and scopes[0][1] != NODE:
+        yield f"Power and energy are those of the {scopes[0][1]}, not of whole nodes."
 
 
 def _list_cases(sides: Sequence[Side]) -> Iterator[Sequence[SideCase]]:
     """Yields the cases of each side without those of variants.
 
-    A power that was calculated is left out, unless those of all sides were. All are left out if the meters cover different parts.
+    A power that was calculated is left out, unless all were; all are left out if the meters cover different parts.
     """
     guessed = [_is_modelled(side) for side in sides]
     unequal = len({scope for side in sides for scope in _scopes(side)}) > 1
     for side, guess in zip(sides, guessed, strict=True):
-        cases = list_plain(side)
-        yield list(map(_without_power, cases)) if unequal or (guess and not all(guessed)) else cases
+        left_out = (POWER,) if unequal or (guess and not all(guessed)) else ()
+        yield [replace(c, metrics={n: v for n, v in c.metrics.items() if n not in left_out}) for c in list_plain(side)]
 
 
 def _scopes(side: Side) -> set[frozenset[str]]:
@@ -285,10 +285,6 @@ def _scopes(side: Side) -> set[frozenset[str]]:
 
 def _is_modelled(side: Side) -> bool:
     return any(run.modelled_power for run in side.runs)
-
-
-def _without_power(case: SideCase) -> SideCase:
-    return replace(case, metrics={name: value for name, value in case.metrics.items() if name != POWER})
 
 
 def _nothing_common(sides: Sequence[Side], points: Sequence[Mapping[Problem, Sequence[Point]]]) -> str:

@@ -82,13 +82,11 @@ def resolved(courses: Mapping[str, Course]) -> dict[str, Course]:
 def _freed(courses: Mapping[str, Course]) -> dict[str, Course]:
     """Returns the courses. A whole that shows less than one of its parts is no meter of the whole: its parts count instead."""
     by_name = {course.sensor.name: course for course in courses.values()}
-    wrong: dict[str, str] = {}
-    for course in courses.values():
-        whole = by_name.get(course.sensor.part_of)
-        if whole and whole.sensor.source == course.sensor.source and _exceeds(course, whole):
-            wrong.setdefault(whole.sensor.name, course.sensor.name)
+    pairs = [(course, whole) for course in courses.values() if (whole := by_name.get(course.sensor.part_of))]
+    sources = ((part, whole) for part, whole in pairs if part.sensor.source == whole.sensor.source)
+    wrong = {whole.sensor.name: part.sensor.name for part, whole in sources if _exceeds(part, whole)}
     result = dict(courses)
-    for key, course in courses.items():
+    for key, course in courses.items() if wrong else ():
         name, holder = course.sensor.name, course.sensor.part_of
         if name in wrong:  # it counts nowhere
             result[key] = replace(course, sensor=replace(course.sensor, part_of=wrong[name]))
@@ -138,12 +136,8 @@ def _sentence(of: Overlap, parts: Sequence[Sensor]) -> str:
             f"{parts[0].source} does not include {of.holder}. Compare them with another meter."
         )
     if of.sure and of.same:
-        verb, rest = (
-            ("repeat", "They are the same counter and count")
-            if more
-            else ("repeats", "It is the same counter and counts")
-        )
-        return f"{names} {verb} the readings of {of.holder}. {rest} once."
+        rest = "They are the same counter and count" if more else "It is the same counter and counts"
+        return f"{names} repeat{'' if more else 's'} the readings of {of.holder}. {rest} once."
     if of.sure:
         return f"{of.holder} is the sum of {names} in all readings. Totals include this sum, but not its parts."
     claim = (

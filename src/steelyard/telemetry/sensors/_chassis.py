@@ -270,11 +270,8 @@ _SCHEMAS: tuple[tuple[str, Callable[[Service, Chassis, str], None]], ...] = (
 
 def machines_in(chassis: Chassis, every: Sequence[Chassis]) -> list[Chassis]:
     """Returns the machines in an enclosure or rack: sleds, blades and servers by themselves."""
-    return [
-        other
-        for other in every
-        if chassis.kind in _AROUND and other.kind in _MACHINES and chassis in _above(other, every)
-    ]
+    inside = (other for other in every if other.kind in _MACHINES and chassis in _above(other, every))
+    return [*inside] if chassis.kind in _AROUND else []
 
 
 def is_around(chassis: Chassis, every: Sequence[Chassis]) -> bool:

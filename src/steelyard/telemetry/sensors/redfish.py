@@ -82,10 +82,8 @@ class Redfish:
         is_whole = point in chassis.whole
         inside = holder(chassis, every) if is_whole or not chassis.whole else chassis
         inside = None if inside and is_around(inside, every) else inside
-        beside = [
-            c for outer in every if chassis in (inner := machines_in(outer, every)) for c in inner if c is not chassis
-        ]
-        scope: Scope = "enclosure" if machines_in(chassis, every) else "" if beside else "node"
+        others = any(chassis in (inner := machines_in(outer, every)) and len(inner) > 1 for outer in every)
+        scope: Scope = "enclosure" if machines_in(chassis, every) else "" if others else "node"
         first = inside.whole[0] if inside else None
         # kWh in steps of a whole one say less than watts: where a chassis gives both, these count.
         return Sensor(
@@ -103,12 +101,9 @@ class Redfish:
 def _notes(service: Service, every: Sequence[Chassis]) -> Iterator[str]:
     for chassis in every:
         if machines := machines_in(chassis, every):
-            several = (
-                f" It contains {len(machines)}, and the service does not say which is this one."
-                if len(machines) > 1
-                else ""
-            )
-            yield f"{service.url}{chassis.path} is an enclosure of machines. Its power is not that of one machine.{several}"
+            yield f"{service.url}{chassis.path} is an enclosure of machines. Its power is not that of one machine."
+            if len(machines) > 1:
+                yield f"It contains {len(machines)} machines, and the service does not say which is this one."
         elif chassis.whole:
             if chassis.problems:
                 yield f"Redfish reports only a part of {service.url}{chassis.path}: {chassis.problems[0]}."
