@@ -25,7 +25,7 @@ class Stretch:
     end: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Cost:
     """The energy of a stretch of time. `parts` by the sensor's name, `claims` by source of its sensors that no other contains.
 
@@ -74,14 +74,14 @@ def cost(of: Mapping[str, Course], stretch: Stretch, clock: float = 0.0) -> Cost
     An interval without length (two phases that were marked at once) has no energy.
     """
     if stretch.end <= stretch.begin:
-        return Cost(stretch, {}, {}, {}, {}, None)
+        return Cost(stretch=stretch, parts={}, claims={}, totals={}, scopes={}, whole=None)
     sensors, unsure = [item.sensor for item in of.values()], overlap.doubtful(of)
     parts = {name: used for name, item in of.items() if (used := energy(item, stretch.begin, stretch.end, clock))}
     sources = by_source(sensors)
     spent = {name: add(chosen.sensors, parts, unsure) for name, chosen in sources.items()}
     return Cost(
-        stretch,
-        parts,
+        stretch=stretch,
+        parts=parts,
         claims=totals(added_up(sensors), parts, unsure),
         totals={name: used for name, used in spent.items() if used},
         scopes={name: chosen.scope for name, chosen in sources.items()},
