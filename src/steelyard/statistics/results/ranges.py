@@ -20,7 +20,7 @@ from steelyard.model import Record
 from steelyard.model.observed import Kind
 from steelyard.model.record import Span
 from steelyard.statistics.samples.interval import Array, normal_quantile
-from steelyard.statistics.samples.launches import CONFIDENCE, add_run_spread
+from steelyard.statistics.samples.launches import CONFIDENCE, RUN_SPREAD, add_run_spread
 from steelyard.statistics.validity.pace import MEASURES
 
 SCATTER_FLOOR = 0.01  # added to the scatter of samples: launches differ by some percent even where samples do not
@@ -139,8 +139,9 @@ def _ranges(case: Launched, model: _Model, plain: float, paced: float, slowest: 
     `slowest` has the losses of pace that the machine is known to have, of each kind alone.
     """
     center, losses = float(case.logs.mean()), case.losses.mean(axis=0)
-    low = min(center - add_run_spread(plain), float(case.logs.min()))
-    high = max(center + add_run_spread(plain), float(case.logs.max()))
+    # Launches of one run share its level, so that their differences do not contain it: it is added as a whole.
+    reach = plain + normal_quantile(CONFIDENCE) * RUN_SPREAD
+    low, high = min(center - reach, float(case.logs.min())), max(center + reach, float(case.logs.max()))
     least = center - model.shift(losses, paced)
     slower = (np.maximum(0.0, row - losses) for row in np.diag(slowest))
     most = center + max((model.shift(row, paced) for row in slower), default=0.0)

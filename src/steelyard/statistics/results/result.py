@@ -308,5 +308,4 @@ def _undisturbed(spread: Spread, ranges: Ranges) -> Span | None:
     if not spread.low or not spread.high:
         return None
     down, up = ((spread.value / spread.low) ** math.sqrt(2), (spread.high / spread.value) ** math.sqrt(2))
-    low, high = max(spread.value / down, ranges.now[0]), min(spread.value * up, ranges.now[1])
-    return min(low, spread.low), max(high, spread.high)
+    return max(spread.value / down, ranges.now[0]), min(spread.value * up, ranges.now[1])

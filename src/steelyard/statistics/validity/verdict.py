@@ -23,6 +23,9 @@ CLOCK_NOTED, CLOCK_INVALID = 0.001, 0.01
 OF_ONE_PROCESSOR = ("of the time of the case (", "cores of the machine busy", "page faults (about")
 
 
+OF_PACE = {measure.cause for measure in pace.MEASURES.values()}
+
+
 @dataclass(frozen=True)
 class Judgement:
     """A verdict, and the places of the disturbed samples, which figures must not use.
@@ -89,19 +92,23 @@ def _judge(case: Measured, check: Check | None, bounds: pace.Bounds) -> Judgemen
 
 
 def judge_again(record: Record, bounds: pace.Bounds, processors: int | None = None) -> Record:
-    """Returns the record judged by these bounds; the same record if it is CLEAN with all samples, and stays so.
+    """Returns the record judged by these bounds; the same record if no bound concerned it before or does now.
 
     `processors` is the number of processors of the machine, which older records do not have. Their accounts were added over
     processors and judged as if they were of one.
     """
     around = _followed(record)
-    untouched = record.verdict.level == "CLEAN" and not record.aside and around is record.surroundings
+    untouched = not record.aside and not any(map(_depends, record.verdict.evidence)) and around is record.surroundings
     if around.machine_processors is None and processors:
         around = replace(around, machine_processors=processors)
-    untouched = untouched and record.error is None and not any(map(_lacks_processors, record.verdict.evidence))
     if untouched and record.samples and not pace.exceeded(around, bounds) and not pace.waiting(around):
         return record
     return _with(record, judgement(record.samples, around, record.check, record.error, bounds))
+
+
+def _depends(evidence: Evidence) -> bool:
+    """Returns whether evidence depends on the bounds, or is an account of an older record."""
+    return evidence.kind in OF_PACE or _lacks_processors(evidence)
 
 
 def _lacks_processors(evidence: Evidence) -> bool:

@@ -85,7 +85,7 @@ def course(run: Run) -> Course | None:
         seconds = _elapsed(record)
         end = max(end, when + seconds)
         bounds = best.bounds_of(record)
-        shares = best.shares(record)
+        shares = {kind: share for kind, share in best.shares(record).items() if kind in bounds.best}
         steps.append(
             Step(record=record, at=when - left_out, seconds=seconds, shares=shares, bounds=bounds, state=_state(record))
         )
