@@ -43,7 +43,7 @@ def foreign() -> Evaluation:
 
 
 def test_every_form_of_another_tool_is_a_format_of_the_export() -> None:
-    assert set(exports.FORMS) == {"osu", "reframe-log", "reframe-report", "google-benchmark", "openmetrics"}
+    assert set(exports.FORMS) == {"reframe-log", "reframe-report", "openmetrics"}
     assert set(exports.FORMS) < set(export.FORMATS)
 
 
@@ -54,7 +54,7 @@ def test_a_hostile_name_breaks_no_form(evaluation: Evaluation, form: str) -> Non
     run = replace(evaluation.run, machine=machine)
     text = written(replace(evaluation, run=run, results=(result,)), form)
     assert "\n# c" not in text
-    if form in ("reframe-report", "google-benchmark"):
+    if form == "reframe-report":
         json.loads(text)
     if form == "openmetrics":
         assert list(text_string_to_metric_families(text))
@@ -64,7 +64,6 @@ def test_a_hostile_name_breaks_no_form(evaluation: Evaluation, form: str) -> Non
 
 def test_an_undated_run_has_no_empty_place_for_its_date() -> None:
     undated = replace(foreign(), run=replace(foreign().run, started="", versions={}))
-    assert "\n# Run a on bench.\n" in written(undated, "osu")
     assert "Measured by Steelyard, run a." in written(undated, "markdown")
     assert '"time_start"' not in written(undated, "reframe-report")
 
@@ -74,58 +73,6 @@ def test_a_foreign_value_is_exported_with_the_statistic_of_its_tool(form: str) -
     text = written(foreign(), form)
     assert "FOREIGN" in text
     assert "mean of 9" in text
-
-
-# --------------------------------------------------------------------------- OSU
-
-
-def tables(text: str) -> dict[str, list[list[str]]]:
-    """The heading and the rows of each table by its first line, which is that of OSU."""
-    parts = re.split(r"^# OSU ", text, flags=re.M)[1:]
-    return {
-        part.splitlines()[1]: [re.split(r"\s{2,}", line.strip()) for line in part.splitlines() if is_table(line)]
-        for part in parts
-    }
-
-
-def is_table(line: str) -> bool:
-    return line.startswith("# Size") or line[:1].isdigit()
-
-
-def test_a_curve_is_a_table_of_osu(evaluation: Evaluation) -> None:
-    text = written(evaluation, "osu")
-    assert re.findall(r"^# OSU (.*) v", text, re.M) == [
-        "MPI Latency Test", "MPI Latency Test", "MPI Bandwidth Test", "MPI Multiple Bandwidth / Message Rate Test",
-        "MPI Allreduce Latency Test", "MPI_Put latency Test",
-    ]  # fmt: skip
-    found = tables(text)
-    (fresh,) = (rows for line, rows in found.items() if "buffers=fresh" in line)
-    assert fresh[0] == ["# Size", "Latency (us)"]
-    assert [row[0] for row in fresh[1:]] == ["0", "8", "4096", "1048576"]
-    assert fresh[1][1] == "0.4123"
-    (pairs,) = (rows for line, rows in found.items() if "pairs=4" in line)
-    assert pairs[0] == ["# Size", "MB/s", "Messages/s"]
-
-
-def test_a_collective_has_the_mean_least_and_greatest_time_over_the_ranks(evaluation: Evaluation) -> None:
-    (rows,) = (rows for line, rows in tables(written(evaluation, "osu")).items() if "allreduce" in line)
-    assert rows[0] == ["# Size", "Avg Latency(us)", "Min Latency(us)", "Max Latency(us)"]
-    whole = 5.43 + 0.008
-    assert [float(word) for word in rows[1][1:]] == pytest.approx([0.925 * whole, 0.8 * whole, whole], abs=6e-5)
-
-
-def test_each_row_of_osu_has_its_interval_and_verdict_in_a_comment(evaluation: Evaluation) -> None:
-    text = written(evaluation, "osu")
-    assert "# 0 B: Latency (us) 0.4082 to 0.4165, CLEAN\n" in text
-    assert "# 0 B: Latency (us) 0.4082 to 0.4165, UNSETTLED\n" in text
-    assert "# 16 B: INVALID, no value. The message | arrived twice.\n" in text
-    assert not re.search(r"^16 ", text, re.M)
-    assert "(us) 5.4380, 5.3292 to 5.5468, CLEAN" in text
-
-
-def test_a_run_that_osu_cannot_show_is_refused_with_what_it_can() -> None:
-    with pytest.raises(UsageError, match=r"network\.pingpong"):
-        written(report_fixture.evaluation(), "osu")
 
 
 # --------------------------------------------------------------------------- ReFrame
@@ -175,25 +122,6 @@ def test_an_invalid_result_is_a_failed_test_case_without_a_value(evaluation: Eva
     assert failed["perfvalues"] == {}
     assert failed["fail_reason"] == "The message | arrived twice."
     assert written_report["session_info"]["num_failures"] == 1
-
-
-# --------------------------------------------------------------------------- Google Benchmark
-
-
-def test_each_launch_is_a_repetition_and_the_value_is_the_median(evaluation: Evaluation) -> None:
-    entries = json.loads(written(evaluation, "google-benchmark"))["benchmarks"]
-    triad = [e for e in entries if e["run_name"].startswith("memory.stream.triad/")]
-    assert [e.get("aggregate_name", e["run_type"]) for e in triad] == [
-        "iteration", "iteration", "iteration", "mean", "median", "stddev", "cv",
-    ]  # fmt: skip
-    assert [e["repetition_index"] for e in triad[:3]] == [0, 1, 2]
-    times = [e["real_time"] for e in triad[:3]]
-    whole = triad[4]
-    assert min(times) <= whole["real_time"] <= max(times)
-    assert (whole["bytes_per_second"], whole["threads"], whole["label"]) == (12345678900.0, 2, "CLEAN")
-    assert whole["bytes_per_second_low"] < whole["bytes_per_second"] < whole["bytes_per_second_high"]
-    assert triad[0]["bytes_per_second"] == pytest.approx(24 * 16e6 / (times[0] * 1e-9))
-    assert all(e["cpu_time"] == e["real_time"] and e["time_unit"] == "ns" for e in entries)
 
 
 # --------------------------------------------------------------------------- OpenMetrics

@@ -26,8 +26,8 @@ def command(
             "--format",
             metavar="FORMAT",
             rich_help_panel=OUTPUT,
-            help="Format: json, csv, parquet, markdown, latex, osu, reframe-log, reframe-report, google-benchmark or "
-            "openmetrics; for a trace ti, goal, prv, perfetto or parquet.",
+            help="Format: json, csv, parquet, markdown, latex, reframe-log, reframe-report or openmetrics; for a trace "
+            "ti, goal, prv, perfetto or parquet.",
         ),
     ] = "json",
     output: Annotated[
@@ -64,7 +64,7 @@ def command(
     """Export a run for spreadsheets, data frames, scripts, papers and other tools, or a trace for other tools.
 
     Examples: **steelyard export --format csv > run.csv** · **steelyard export --format latex --main -o table.tex** ·
-    **steelyard export --format osu --only network.pingpong** · **steelyard export --format reframe-report -o report.json** ·
+    **steelyard export --format openmetrics --only memory.stream** · **steelyard export --format reframe-report -o report.json** ·
     **steelyard export cg --format goal -o cg.goal** · **steelyard export cg --format prv -o cg-paraver** ·
     **steelyard export cg --format parquet -o cg-table**
     """

@@ -13,7 +13,7 @@ FORMS = tuple(sorted(file.stem.replace("_", "-") for file in Path(__file__).pare
 
 
 def parts(evaluation: Evaluation, form: str) -> Iterator[str]:
-    """Yields the run in one of FORMS, piece by piece. UsageError if the form has no place for any of its results."""
+    """Yields the run in one of FORMS, piece by piece."""
     module = importlib.import_module(f"{__name__}.{form.replace('-', '_')}")
     written: Iterator[str] = module.parts(evaluation)
     return written

@@ -24,25 +24,19 @@ def make_word(text: object) -> str:
     return "-".join(str(text).replace("|", " ").split()) or "-"
 
 
-def make_line(text: str) -> str:
+def _make_line(text: str) -> str:
     """Returns the text without the ends of lines."""
     return " ".join(text.split())
 
 
-def spell_parameters(parameters: Parameters, but: tuple[str, ...] = ()) -> str:
+def spell_parameters(parameters: Parameters) -> str:
     """Returns the parameters on one line: 'threads=2, placement=same cache'."""
-    return ", ".join(f"{name}={make_line(str(value))}" for name, value in parameters.items() if name not in but)
+    return ", ".join(f"{name}={_make_line(str(value))}" for name, value in parameters.items())
 
 
 def spell_evidence(result: Result) -> str:
     """Returns the evidence for the verdict of a result on one line; "" without any."""
-    return make_line(sentences(result.verdict.evidence))
-
-
-def spell_verdict(result: Result) -> str:
-    """Returns the verdict; for values of another tool with its statistics: 'FOREIGN (latency: mean)'."""
-    statistics = [f"{name}: {value.statistic}" for name, value in result.metrics.items() if value.statistic]
-    return f"{values.level(result)} ({', '.join(statistics)})" if statistics else values.level(result)
+    return _make_line(sentences(result.verdict.evidence))
 
 
 def scale_percent(number: float | None, unit: str) -> float | None:
