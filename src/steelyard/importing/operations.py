@@ -10,22 +10,17 @@ from steelyard.model.foreign import ForeignValue
 
 WARM = "The same buffers are used for all messages, so large messages may stay in a cache."
 ONE_PLACE = f"All messages of a window use the same memory. {WARM}"
-BY_STEELYARD = "Steelyard measured this value and exported it in the form of another tool."
 OWN_START = "The time of each rank begins with its own start. In Steelyard, it is from the first start to the last end."
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """The meaning of a test: a benchmark and kernel with fixed parameters, those of Steelyard if the meaning is the same.
-
-    `statistic` is that of all values; "": it depends on the column.
-    """
+    """The meaning of a test: a benchmark and kernel with fixed parameters, those of Steelyard if the meaning is the same."""
 
     benchmark: str
     kernel: str
     parameters: Given = field(default_factory=dict)
     note: str = WARM
-    statistic: str = ""
 
 
 PAIR: Given = {"ranks": 2, "buffers": "reused"}
@@ -46,7 +41,6 @@ _MEANINGS = {
 }
 _COLLECTIVE = re.compile(r"i?(barrier|bcast|(all)?reduce|(all)?gatherv?|scatterv?|alltoallv?|(ex)?scan)")
 _CHECKS = {"Validation": "Pass|0", "defects": r"[0.]+", "#wrong": r"0|N/A", "error": r"[^*]+"}
-_EXPORTED = r"\s*# Steelyard (\S+) (\S+): (.*)"
 _LAUNCHED = r"^\s*(?:\[\d+\] )?MPI startup\(\): (\d+)\s+\d+\s+\S"
 
 
@@ -72,9 +66,6 @@ def read_rows(
 
     A row whose check failed (columns "Validation", "defects", "#wrong") becomes a problem.
     """
-    meaning = _find_exported(part) or meaning
-    if meaning.statistic:
-        columns = {name: (metric, unit, meaning.statistic) for name, (metric, unit, _) in columns.items()}
     for row in rows:
         with part.row(row.line):
             failed = [f"{n} is '{row[n]}'" for n, right in _CHECKS.items() if not re.fullmatch(right, row.get(n, "0"))]
@@ -86,13 +77,3 @@ def read_rows(
             for value in values:
                 expect_plausible(value)
             yield from values
-
-
-def _find_exported(part: Text) -> Meaning | None:
-    """Returns the case of Steelyard that a comment of its own export names; None for what another tool wrote."""
-    for match, _ in part.match(_EXPORTED):
-        pairs = (word.partition("=") for word in match[3].split(", "))
-        given = {n: int(v) if v.isdecimal() and len(v) < 16 else v for n, equals, v in pairs if equals}
-        over_ranks = match[1] == "network.collectives"
-        return Meaning(match[1], match[2], given, BY_STEELYARD, "" if over_ranks else "median")
-    return None
