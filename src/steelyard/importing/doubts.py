@@ -9,17 +9,17 @@ from steelyard.model.foreign import ForeignValue
 
 # By tool; a format may declare others. Details of a warning of IOR, and what concerns no value, are left out.
 DOUBTS = {
-    "IOR": r"^\s*(?:ior )?WARNING: (?!Expected|Stat\(\)|Using|unable to use realpath)(.+)",
+    "IOR": r"^[ \t]*+(?:ior )?WARNING: (?!Expected|Stat\(\)|Using|unable to use realpath)(.+)",
     "mdtest": r"^.*WARNING: (?!unable to use realpath)(.+)",
-    "hyperfine": r"^\s*Warning: (.+)",
-    "Google Benchmark": r"^\W*WARNING\W+(.+)|\"library_build_type\"\s*:\s*\"debug\"",
+    "hyperfine": r"^[ \t]*+Warning: (.+)",
+    "Google Benchmark": r"^[^\w\n]*+WARNING[^\w\n]+(.+)|\"library_build_type\"\s*:\s*\"debug\"",
     "netperf": r"^!!! (Desired confidence .+)",
-    "perftest": r"^\s*(Conflicting CPU frequency values detected.*)",
+    "perftest": r"^[ \t]*+(Conflicting CPU frequency values detected.*)",
     "Intel MLC": r"^\*\*\* (Unable to modify prefetchers.*)",
-    **dict.fromkeys(("likwid-bench", "likwid-perfctr"), r"^\s*WARN(?:ING)?[: -]+(.+)"),
+    **dict.fromkeys(("likwid-bench", "likwid-perfctr"), r"^[ \t]*+WARN(?:ING)?[: -]+(.+)"),
     "stress-ng": r"stress-ng: warn: +(?:\[\d+\] )?(.+)",
     "iperf3": r"^(?:iperf3: )?(?:warning|WARNING): (.+)",
-    "HPCG": r"^\s*WARNING: (.+)",
+    "HPCG": r"^[ \t]*+WARNING: (.+)",
 }
 WARNS = " warns: "  # in such a note
 _MOST, _LONGEST = 3, 120  # sentences of a run, and characters of each

@@ -13,7 +13,7 @@ IMB_RUN = r"\s*#\s+Intel ?\(R\) MPI Benchmark|(?!\s*#).*\b(?:mpirun|mpiexec|srun
 _SMALL = 0.2  # a number with two decimals, which is rounded by more than half the difference of MB and MiB
 
 
-UNREAD = r"\s*(?P<size>\d+)[\d\s]*(?P<why>out-of-|time-out|int-over)"  # rows of sizes that IMB did not measure
+UNREAD = r"\s*+(?P<size>\d++)[\d\s]*+(?P<why>out-of-|time-out|int-over)"  # rows of sizes that IMB did not measure
 _LIMITS = {"time-out": "time limit", "out-of-": "memory limit", "int-over": "greatest number"}
 
 
