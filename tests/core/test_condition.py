@@ -54,7 +54,7 @@ def test_a_run_with_disturbed_results_was_slowed_by_something() -> None:
     full = find_condition(records(), [FULL] * 20)
     (sentence,) = words.describe(full, disturbed=3)
     assert sentence == (
-        "Full speed: its cores in 100 % and its memory in 100 % of the launches, but 3 results are DISTURBED."
+        "The machine had its full speed: its cores in 100 % and its memory in 100 % of the launches, but 3 results are DISTURBED."
     )
 
 

@@ -217,7 +217,11 @@ def test_damaged_readings_are_left_out_in_words_and_the_rest_of_the_run_is_shown
 
 def without_ranges(metrics: Mapping[str, Value], but: set[str]) -> dict[str, Value]:
     """The ranges of another run follow from all cases of the run, of which a damaged run has fewer."""
-    return {name: replace(value, now=None, later=None) for name, value in metrics.items() if name not in but}
+    return {
+        name: replace(value, now=None, later=None, undisturbed=None)
+        for name, value in metrics.items()
+        if name not in but
+    }
 
 
 @pytest.mark.wings

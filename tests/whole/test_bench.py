@@ -275,7 +275,7 @@ def test_a_watch_whose_program_has_gone_lets_the_series_go_on() -> None:
 def test_how_many_measurements_are_set_aside_is_told_with_the_causes() -> None:
     series = [QUIET, SHARED, paced(core=0.5, chase=0.5), NOISY]
     assert pace.summary(series) == (
-        "3 of 4 measurements are set aside: core below 0.95 of the best in 2, chase below 0.88 of the best in 1, "
+        "3 of 4 measurements are set aside: core below 0.95 of the best in 2, chase below 0.92 of the best in 1, "
         "other load or steal in 1."
     )
     assert pace.summary([QUIET]) == "All 1 measurements were at the machine's full pace."

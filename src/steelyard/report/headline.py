@@ -198,7 +198,9 @@ def _steady(results: Sequence[Result], metric: str) -> Result:
     }
     lower = known[0].metrics[metric].better == "lower"
     best = (min if lower else max)(seen.values())
-    near = [r for r in known if (seen[id(r)] <= best / (1 - EQUAL) if lower else seen[id(r)] >= best * (1 - EQUAL))]
+    # Below 0 (of a damaged record), only the best one is near.
+    edge = best if best <= 0 else best / (1 - EQUAL) if lower else best * (1 - EQUAL)
+    near = [r for r in known if (seen[id(r)] <= edge if lower else seen[id(r)] >= edge)]
     return min(near, key=lambda r: sorted((name, str(value)) for name, value in r.parameters.items()))
 
 

@@ -112,7 +112,7 @@ def tables(
     if count < len(chosen) and whole:
         return []
     drawn = (_all(chosen[:count], most, width, known) for most in STEPS)
-    return next(lines for lines in drawn if len(lines) <= room)
+    return next((lines for lines in drawn if len(lines) <= room), [])  # main figures alone may need more than the room
 
 
 def _all(chosen: Sequence[CaseTable], most: int, width: int, known: Sequence[tuple[str, Scalar]]) -> list[Text]:
