@@ -1,10 +1,11 @@
 """Rule: checks whether an accelerator saves energy: its speed-up must be above the ratio of the powers."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from steelyard.evaluation.energy import lacking
 from steelyard.findings.open_questions import undecided
-from steelyard.model import Evaluation, Finding, Result, Value
+from steelyard.model import Evaluation, Finding, Machine, Result, Value
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.identity import Identity, identity
 from steelyard.telemetry.coverage import words
@@ -45,11 +46,18 @@ def find(evaluation: Evaluation) -> list[Finding]:
     measured = [r for r in evaluation.results if "mode" in r.parameters and r.verdict.level != "INVALID"]
     pairs = _pairs([r for r in measured if "energy" in r.metrics])
     if pairs:
-        return [_finding(pairs, basis(evaluation.power))]
+        return [_finding(pairs, basis(evaluation.power), name_device(evaluation.run.machine, [p.other for p in pairs]))]
     both = [r for pair in _pairs(measured) for r in (pair.threads, pair.other)]
     return energy_questions(
         "accelerator_energy", "The energy of threads and device cannot be compared", evaluation, both
     )
+
+
+def name_device(machine: Machine, results: Iterable[Result]) -> str:
+    """Returns the name of the device that all results used; "the device" for several or unknown ones."""
+    numbers = {cases.number(r, "device") for r in results}
+    names = [device.name for device in machine.devices if device.number in numbers]
+    return names[0] if len(numbers) == len(names) == 1 else "the device"
 
 
 def energy_questions(rule: str, question: str, evaluation: Evaluation, results: list[Result]) -> list[Finding]:
@@ -68,7 +76,7 @@ def _pairs(results: list[Result]) -> list[Pair]:
     return [Pair(r, best["opencl"][key]) for key, r in best["threads"].items() if key in best["opencl"]]
 
 
-def _finding(pairs: list[Pair], by: str) -> Finding:
+def _finding(pairs: list[Pair], by: str, device: str) -> Finding:
     scope = words(pairs[0].other.metrics["energy"].scope)
     saves, costs = [p for p in pairs if p.saves], [p for p in pairs if p.saves is False]
     rest = len(pairs) - len(saves) - len(costs)
@@ -82,8 +90,8 @@ def _finding(pairs: list[Pair], by: str) -> Finding:
     return Finding(
         "accelerator_energy",
         "notice" if costs else "good",
-        f"{by}Compared with threads, the device {counts} of {plural(len(pairs), 'kernel')} (energy of the {scope}).",
-        tuple(_line(p) for p in ordered[:NAMED]),
+        f"{by}Compared with threads, {device} {counts} of {plural(len(pairs), 'kernel')} (energy of the {scope}).",
+        tuple(_line(p, device) for p in ordered[:NAMED]),
         "Energy is power times time. A device that draws P2/P1 times the power must be more than P2/P1 times as fast.",
         f"To save energy, run {', '.join(p.threads.kernel for p in costs[:NAMED])} with threads: --set mode=threads."
         if costs
@@ -93,8 +101,8 @@ def _finding(pairs: list[Pair], by: str) -> Finding:
     )
 
 
-def _line(pair: Pair) -> str:
-    needs = f"the device needs a speed-up above {pair.needed:.2f} (P2/P1) to save energy and has {pair.speedup:.2f}"
+def _line(pair: Pair, device: str) -> str:
+    needs = f"{device} needs a speed-up above {pair.needed:.2f} (P2/P1) to save energy and has {pair.speedup:.2f}"
     scope = words(pair.other.metrics["power"].scope)
     return (
         f"{pair.other.benchmark} {pair.other.kernel}: {needs}. The power of the {scope} is then "
