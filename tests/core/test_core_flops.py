@@ -470,6 +470,19 @@ def task(share: float, ranks: int = 4) -> Result:
     return replace(one, kernel="task", records=records, metrics={**one.metrics, **told})
 
 
+def test_a_task_that_is_faster_than_ranks_that_do_not_communicate_is_not_good() -> None:
+    def told(times: float) -> Finding:
+        alone = working([1] * 4, HOSTS)
+        both = task(0.02)
+        flops = replace(alone.metrics["flops"], value=alone.metrics["flops"].value * times)
+        return only("task_communication", evaluation([alone, replace(both, metrics={**both.metrics, "flops": flops})]))
+
+    assert (told(0.9).level, told(1.11).level) == ("good", "notice")
+    assert "90 % of the speed of ranks" in told(0.9).seen
+    assert "were slower than this task" in told(1.11).seen
+    assert "111" not in told(1.11).seen
+
+
 def test_a_node_that_computes_slowly_is_named() -> None:
     hosts = [f"n{i}" for i in range(8)]
     told = only("slow_node", evaluation([working([1, 1, 1, 1.3, 1, 1, 1, 1], hosts)]))

@@ -8,6 +8,7 @@ from steelyard.words import plural
 BENCHMARK, TASK, INDEPENDENT = "cluster.flops", "task", "flops"
 NEEDED = {"flops", "time", "communication", "communication_share"}
 NOTABLE = 0.05  # of the time
+UNCERTAIN = 0.03  # of a ratio of two speeds: communication makes no task faster
 NAMED = 8  # results that are listed
 
 
@@ -25,13 +26,16 @@ def find(evaluation: Evaluation) -> list[Finding]:
         f"Communication takes {quantity(_share(most), '%', 2)} of the time of a parallel task on {_where(most)}: "
         f"{quantity(most.metrics['communication'].value, 's')} of {quantity(most.metrics['time'].value, 's')}."
     )
-    if beside:
-        speed, alone = (r.metrics["flops"].value for r in (most, beside))
-        claim += f" The task reaches {percent(speed / alone)} of the speed of ranks that do not communicate."
+    ratio = most.metrics["flops"].value / beside.metrics["flops"].value if beside else None
+    impossible = ratio is not None and ratio > 1 + UNCERTAIN
+    if impossible:
+        claim += " Ranks that do not communicate were slower than this task, so something else slowed them."
+    elif ratio is not None:
+        claim += f" The task reaches {percent(min(ratio, 1.0))} of the speed of ranks that do not communicate."
     return [
         Finding(
             "task_communication",
-            "notice" if _share(most) >= NOTABLE else "good",
+            "notice" if impossible or _share(most) >= NOTABLE else "good",
             claim + cases.caution(most),
             tuple(map(_line, sorted(shown, key=_ranks)[-NAMED:])),
             "Rank 0 sends each rank its part of the data and collects the results. Meanwhile, the ranks wait. Each further "
