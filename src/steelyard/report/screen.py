@@ -130,15 +130,20 @@ def _verdict(run: Summary, width: int) -> list[Text]:
     if run.mpi_settings != NONE:
         settings = brief(f"Settings of the user for the MPI: {run.mpi_settings}.", width, 2)
         lines += [Text(line, style="dim") for line in settings]
-    planned = total + sum(run.left_out.values())
     texts = (
         # What concerns most results, the condition of the machine says already.
         "" if run.condition.causes else _why(run, "DISTURBED", "Reasons for DISTURBED: {}."),
         "" if run.condition.causes else _why(run, "UNSETTLED", "Reasons for UNSETTLED: {}."),
-        "" if run.finished else f"The run is not finished: {total} of {plural(planned, 'case')} are measured.",
+        "" if run.finished else _unfinished(total, total + sum(run.left_out.values())),
     )
     sentence = " ".join(filter(None, texts))
     return [*top, *lines, *(Text(text, style="dim") for text in (brief(sentence, width, 2) if sentence else ()))]
+
+
+def _unfinished(measured: int, planned: int) -> str:
+    if measured < planned:
+        return f"The run is not finished: {measured} of {plural(planned, 'case')} are measured."
+    return "The run was ended early: each case has a value, but launches may be missing."
 
 
 def _why(run: Summary, level: Level, sentence: str) -> str:
@@ -210,6 +215,8 @@ def _figure(figure: Figure, left: int, columns: Mapping[str, int]) -> list[Text]
     cells = [(texts[name] or "–", size) for name, size in columns.items()]
     marked = f"{LAMPS[shown.level][0]}{f' ({figure.why})' if figure.why else ''}" if is_marked(shown.level) else ""
     doubt = "▲ ABOVE ITS LIMIT" if shown.above else "▲ IN DOUBT, see below" if figure.doubted else ""
+    if shown.undisturbed and shown.several:
+        marked = f"{SIGNS['CLEAN']} range if nothing disturbs"
     marked = ", ".join(filter(None, (marked, doubt)))
     right = "".join(pad(cut(text, size - 1, 1)[0], size, right=True) for text, size in cells)
     lines = [Text.assemble(pad(cut(figure.title, left - 1, 1)[0], left), (right, "bold"))]

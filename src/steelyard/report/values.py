@@ -54,7 +54,7 @@ class Shown:
     """A metric of a result, ready to be shown. `value` is "" if INVALID.
 
     `best`, `best_seen`, `typical`, `later` and `statistic` are those of `Value` as text; "" if unknown; `launches` replaces a
-    range. `now` is the range of another run, for a CLEAN result that of another undisturbed one.
+    range. `now` is the range of another run, for a CLEAN result that of another undisturbed one (`undisturbed`, if they differ).
     `share`: of the limit, 1.0 is all; `above`: certainly more than all. `level` is the verdict.
     """
 
@@ -70,6 +70,7 @@ class Shown:
     typical: str = ""
     now: str = ""
     later: str = ""
+    undisturbed: bool = False
     launches: str = ""
     statistic: str = ""
     above: bool = False
@@ -125,6 +126,7 @@ def shown(result: Result, metric: str, benchmark: Benchmark | None, machine: Mac
         best_seen="" if value.best_seen is None else quantity(value.best_seen, value.unit),
         typical="" if value.typical is None else quantity(value.typical, value.unit),
         now=span(_within(value.undisturbed or value.now, value, limit), value.unit),
+        undisturbed=value.undisturbed is not None and value.undisturbed != value.now,
         launches=_launches(result, benchmark, metric) if value.now is None and _interval(value) is None else "",
         later=span(_within(value.later, value, limit), value.unit),
         statistic=value.statistic,

@@ -159,7 +159,7 @@ def sentence(result: Look, waited: bool) -> str:
     proofs = result.seen.proofs
     why = explain(proofs)
     if find_cause(proofs) is Cause.MEMORY and any(one.steady for one in proofs.slow.values()):
-        free = " The cores are free." if "issued" not in proofs.slow else ""
+        free = " The cores had their full speed." if "issued" not in proofs.slow else ""
         if proofs.hypervisor in (None, "none"):
             return f"{why}{free} Waiting will not help: check the memory modules and the settings of the firmware."
     why += f" The machine is slower or in use {percent(1 - result.share)} of the time."

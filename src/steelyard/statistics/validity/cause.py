@@ -66,7 +66,8 @@ def explain(proofs: Proofs) -> str:
         whole = first + (total if proofs.largest_processors < 0.9 * (proofs.others or 0.0) else "")
     elif cause is Cause.CORES and not own and proofs.load_average is not None:
         whole = f"The load average of the last minute is {proofs.load_average:.2f}: check with top which programs run."
-    user = "Windows or its programs" if proofs.hypervisor == WSL else "Another user of the cores, probably a guest,"
+    other = "Another user of this host, probably another virtual machine,"
+    user = "Windows or its programs" if proofs.hypervisor == WSL else other
     words = {
         Cause.NONE: "",
         Cause.PROCESSES: whole,
@@ -91,7 +92,7 @@ def _figures(proofs: Proofs, *kinds: Kind, best: bool = False) -> str:
         return when
     measure = MEASURES[kind]
     slow = measure.words.format(measure.written(one.typical))
-    return f"{when}: in {percent(one.share)} of the readings, {slow} instead of {one.best * measure.scale:.3g}"
+    return f"{when}: in {percent(one.share)} of the readings, {slow} instead of {measure.written(one.best)}"
 
 
 def _named(proofs: Proofs) -> str:
