@@ -8,6 +8,7 @@ import pytest
 
 from steelyard import build
 from steelyard.errors import UsageError
+from steelyard.launch import local
 from steelyard.launch.program import Program
 from steelyard.model import Benchmark, Case, Device, Library, Machine, Sampling, Scalar
 from steelyard.plan import EFFORTS, catalogue, make
@@ -131,6 +132,7 @@ def test_programs_accept_each_case_of_random_settings(
 ) -> None:
     """The programs of threads, with at most two cases of each plan, made small where no setting gives a size."""
     chance = random.Random(count)
+    here = here if device else replace(here, devices=())
     groups = ("node",) if device else ("node", "core", "memory") if count < 1000 else ("",)
     names = [
         n
@@ -155,7 +157,7 @@ def test_programs_accept_each_case_of_random_settings(
             if any(n in LARGEST and v > LARGEST[n] for n, v in small.items()) or small.get("class", "S") not in "SW":
                 continue
             path = str(programs[build.program_name(name, launch.model)])
-            started[path] = started.get(path) or Program([path], {}, None)
+            started[path] = started.get(path) or Program([path], local.environment(here), None)
             one = replace(case, parameters={**small, "sample_seconds": 2e-5}, sampling=ONE)
             answer = started[path].ask(line(here, replace(launch, cases=(one,)), 0, one), 60)
             asked += 1

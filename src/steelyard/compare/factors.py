@@ -63,7 +63,7 @@ NATURES = (
     Nature("address randomisation", "setting", ("address_randomisation",)),
     Nature("compiler", "toolchain", ("toolchain",)),
     Nature("MPI", "MPI", ("mpi",)),
-    Nature("configuration of the MPI", "MPI", ("configuration of the MPI",)),
+    Nature("configuration of the MPI", "MPI", ("configuration of the MPI",), ("MPI",)),
     Nature("launcher", "MPI", ("launcher", "launcher options")),
     Nature("kernel", "kernel", ("kernel",)),
     Nature("operating system", "kernel", ("distribution", "libc")),

@@ -71,6 +71,11 @@ def _parameters(path: Path) -> Iterator[tuple[str, str]]:
             yield match[1], match[2]
 
 
+def is_of_user(setting: Setting) -> bool:
+    """Returns whether the user made the setting, and not the site or the package of the MPI in a file below etc."""
+    return "/etc/" not in setting.source
+
+
 def describe(settings: Iterable[Setting]) -> str:
     """Returns 'OMPI_MCA_btl=self,tcp, UCX_TLS=tcp'; "none" for no settings."""
     return ", ".join(f"{s.name}={s.value}" for s in settings) or NONE

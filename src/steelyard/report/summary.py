@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from steelyard.evidence import sentence
-from steelyard.machine.mpi_settings import describe
+from steelyard.machine.mpi_settings import describe, is_of_user
 from steelyard.model import Condition, Count, Evaluation, Finding, Level, Machine, Parameters, Result, Run, Value
 from steelyard.model.plain import to_plain
 from steelyard.plan import mpi_in_effect
@@ -113,7 +113,7 @@ def summarised(evaluation: Evaluation) -> Summary:
         toolchains=_in_order((launch.toolchain for launch in run.plan.launches), run.toolchains),
         mpis=tuple(dict.fromkeys(str(r.parameters["mpi"]) for r in results if "mpi" in r.parameters)),
         variants=meanings(run.site.variants),
-        mpi_settings=describe(mpi_in_effect.list_of_run(run) or ()),
+        mpi_settings=describe(filter(is_of_user, mpi_in_effect.list_of_run(run) or ())),
         cases=sum(len(launch.cases) for launch in run.plan.launches),
         measured=len({(r.launch, r.case) for r in run.records}),
         budget=run.budget,

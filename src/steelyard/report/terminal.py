@@ -28,7 +28,7 @@ def show(evaluation: Evaluation, console: Console) -> None:
     for line in sentences.sentences(evaluation):
         console.print(_safe(line))
     if settings := mpi_in_effect.list_of_run(evaluation.run):
-        console.print(_safe(f"Settings of the user for the MPI: {describe(settings)}."))
+        console.print(_safe(f"Settings for the MPI besides the plan: {describe(settings)}."))
     if evaluation.findings:
         console.print(Text("\nFindings", style="bold"))
         for finding in findings.decided(findings.ranked(evaluation.findings)):
