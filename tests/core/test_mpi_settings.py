@@ -223,7 +223,8 @@ def test_the_screen_of_a_run_shows_what_steered_its_mpi() -> None:
         screen.show(run_of(settings), console, None)
         terminal.show(run_of(settings), console)
         text = console.file.getvalue()  # type: ignore[attr-defined]
-        assert text.count("Settings of the user for the MPI: OMPI_MCA_btl=self,tcp.") == 2 * shown
+        assert text.count("Settings of the user for the MPI: OMPI_MCA_btl=self,tcp.") == shown
+        assert text.count("Settings for the MPI besides the plan: OMPI_MCA_btl=self,tcp.") == shown
 
 
 def test_slow_messages_name_the_setting_that_chooses_the_transport() -> None:
