@@ -183,7 +183,7 @@ def sensed(tmp_path_factory: pytest.TempPathFactory) -> Pair:
 
 def test_a_sound_run_with_power_has_its_energy(sensed: Pair) -> None:
     assert sensed.healthy.run.notes == ()
-    assert len([r for r in sensed.healthy.results if "energy" in r.metrics]) > 20  # of one host, without a device
+    assert len([r for r in sensed.healthy.results if "energy" in r.metrics]) >= 20  # of one host, without a device
     assert not [f.seen for f in sensed.healthy.findings if "cannot judge" in f.seen]
 
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import builders
 from native import linked
-from steelyard.applications.foreign import processor_accounts
 from steelyard.machine.cgroups import read_throttled
 from steelyard.machine.files import KernelFiles
 from steelyard.machine.load import Ticks
@@ -198,7 +197,10 @@ def test_an_older_record_of_one_thread_is_compared_with_the_processors_of_its_ma
 # --------------------------------------------------------------------------- other accounts
 
 
+@pytest.mark.wings
 def test_the_accounts_of_an_external_program_are_those_of_the_whole_machine() -> None:
+    from steelyard.applications.foreign import processor_accounts
+
     before = processor_accounts.Accounts(Ticks(0, 0, 0, 128), 0.0)
     after = processor_accounts.Accounts(Ticks(12_500, 256, 384, 128), 0.4)
     account: Any = processor_accounts.between(before, after, 122.0, 10.0, 4)
