@@ -24,7 +24,7 @@ from steelyard.statistics.samples.launches import CONFIDENCE, RUN_SPREAD, add_ru
 from steelyard.statistics.validity.pace import MEASURES
 
 SCATTER_FLOOR = 0.01  # added to the scatter of samples: launches differ by some percent even where samples do not
-EXTREME = 0.04  # by which the extreme launches of two runs differ (logarithm), where times have two modes
+EXTREME = 0.04  # by which the extreme launches of two runs differ at most (logarithm), where times have two modes
 OWN_SHARE = 0.5  # weight of the differences of the benchmark itself; the others are those of its whole group
 # Weight of the group in the variance of the launches of a case, in launches: few launches may agree by chance, above all if times
 # have two modes. With 2, simulated neighbours were held in 91 % of the cases, with 5 in 94 to 97 %.
@@ -142,8 +142,9 @@ def _ranges(case: Launched, model: _Model, plain: float, paced: float, slowest: 
     center, losses = float(case.logs.mean()), case.losses.mean(axis=0)
     # Launches of one run share its level, so that their differences do not contain it: it is added as a whole.
     reach = plain + normal_quantile(CONFIDENCE) * RUN_SPREAD
-    low = min(center - reach, float(case.logs.min()) - EXTREME)
-    high = max(center + reach, float(case.logs.max()) + EXTREME)
+    beyond = min(EXTREME, plain)
+    low = min(center - reach, float(case.logs.min()) - beyond)
+    high = max(center + reach, float(case.logs.max()) + beyond)
     least = center - model.shift(losses, paced)
     slower = (np.maximum(0.0, row - losses) for row in np.diag(slowest))
     most = center + max((model.shift(row, paced) for row in slower), default=0.0)
