@@ -12,6 +12,9 @@ from steelyard.model.record import Record, Result
 from steelyard.model.roles import Role
 from steelyard.model.scalars import Better, Parameters, Scalar
 
+# Conditions of a case, on all its parameters.
+Demands = Mapping[str, Callable[[Mapping[str, Any]], bool]]
+
 
 @dataclass(frozen=True, slots=True)
 class Metric:
@@ -83,8 +86,8 @@ class Benchmark:
     limit: Callable[[str, Result, Machine], Limit | None]  # of the named metric
     figures: Callable[[tuple[Result, ...], Machine], tuple[Figure, ...]]
     roles: tuple[Role, ...] = ()  # that it plays for the whole run
-    # What its programs refuse: conditions of a case (all its parameters), by the words that complete "… is not possible: …".
-    demands: Mapping[str, Callable[[Mapping[str, Any]], bool]] = field(default_factory=dict)
+    # Its programs refuse a case for which one of these is false. The name of a condition ends the sentence of the refusal.
+    demands: Demands = field(default_factory=dict)
     unread: tuple[str, ...] = ()  # parameters of every kernel (plan/refusal.py, GENERAL) that its kernels do not read
     heading: str = ""  # under which it stands if its group is none of Steelyard's; "": the name of the group
 

@@ -14,7 +14,7 @@ from steelyard.model import Host, Setting, Tool
 
 HOW_TO_INSTALL = "Install one: apt-get install libopenmpi-dev, or: steelyard mpi install openmpi"
 GROUP = "steelyard.mpi"  # the entry point by which another package adds a flavour
-# Variables of the launchers and of the libraries below MPI, which each MPI may read; not those that tell a job who it is.
+# Any MPI may read the variables of launchers and of the libraries below it. Those that identify a job are left out.
 _BELOW = r"(FI|UCX|PSM[23]?)_\w+|SLURM_MPI\w*|FLUX_(?!(URI|JOB|TASK|KVS|TERMINUS|ENCLOSING|PROXY)(_|$))\w+"
 _BELOW_TRANSPORT = r"UCX_(TLS|NET_DEVICES|POSIX\w*|SYSV\w*|SHM\w*)|FI_(PROVIDER|SHM\w*)"
 # Where an MPI or a compiler lies, what is printed, and who may start ranks, changes no message.

@@ -26,7 +26,7 @@ SUMS = (
 TYPICAL = 50.0  # W: converts the step of a counter to the seconds that it stands for
 MOMENTARY = 2.0  # s: a momentary power says nothing about the time between two readings
 COARSE = 5.0  # s: a counter with longer steps says less than a sampled power
-# Names that tell the maker of an accelerator, of sensors and of OpenCL devices.
+# The maker of an accelerator, from the names of sensors and of OpenCL devices.
 _MAKERS = {
     "nvidia": re.compile(r"nvidia|nvml|tesla|geforce|quadro", re.I),
     "amd": re.compile(r"\bamd|rocm|radeon|instinct|^gfx[0-9]", re.I),
@@ -65,7 +65,7 @@ def best_of_parts(sensors: Iterable[Sensor]) -> list[Sensor]:
 
 
 def choose(sensors: Iterable[Sensor], machine: Machine | None = None) -> Coverage:
-    """Returns the sensors of one host that count for the total, and their scope. `machine` tells how many sockets there are."""
+    """Returns the sensors of one host whose sum is the total, and their scope. `machine` has the number of sockets."""
     every = list(sensors)
     if {"platform", "processors", "accelerators"} <= {_scope(sensor) for sensor in every}:
         every = [s for s in every if _scope(s) != "platform"]  # which may contain the accelerators, or not

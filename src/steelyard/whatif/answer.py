@@ -131,10 +131,10 @@ def answer(
     by_point |= {p.point: p for p in _replayed(engine, missing)}
     seconds = sum(p.seconds for p in by_point.values())
     worst = max((p for p in predictions if p.point.random), key=lambda p: p.time, default=None)
-    told = worst if account and detail != "times" else None
+    explained = worst if account and detail != "times" else None
     # In words, the gains of the slowest prediction take their place.
-    asked = account.prediction if account and (detail == "whole" or not told) else None
-    sensitivities = _sensitivities(engine, question, asked, detail == "whole") if asked else ()
+    base = account.prediction if account and (detail == "whole" or not explained) else None
+    sensitivities = _sensitivities(engine, question, base, detail == "whole") if base else ()
     return Answer(
         predictions=tuple(predictions),
         undisturbed=tuple(by_point[p.undisturbed] for p in points),
@@ -144,8 +144,8 @@ def answer(
         path=account.path if account else None,
         sensitivities=sensitivities,
         base=account.prediction if account else None,
-        worst=told,
-        gains=_sensitivities(engine, question, told, False) if told else sensitivities,
+        worst=explained,
+        gains=_sensitivities(engine, question, explained, False) if explained else sensitivities,
         without={p: (by_point[p.without_loss].time, by_point[p.without_noise].time) for p in points},
         traced=engine.trace.traced,
         comparable=engine.trace.comparable,

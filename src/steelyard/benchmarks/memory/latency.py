@@ -79,7 +79,7 @@ def held_sets(machine: Machine) -> tuple[int, ...]:
     return tuple(sorted({*fitting, ladder[-1]}))
 
 
-demands = {"bytes must be from 1024 to below 2^38": lambda p: 1024 <= p["bytes"] < 1 << 38}
+demands = {"bytes must be from 1024 to below 2^38": lambda p: 1024 <= p.get("bytes", 1024) < 1 << 38}
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:

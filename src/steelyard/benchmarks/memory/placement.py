@@ -26,6 +26,7 @@ from collections.abc import Sequence
 
 from steelyard.benchmarks.cycles import cycles_of
 from steelyard.benchmarks.memory import placement_figures
+from steelyard.benchmarks.memory.latency import demands as demands_of_chains
 from steelyard.benchmarks.memory.latency import memory_bytes
 from steelyard.benchmarks.memory.nodes import (
     cpu_nodes,
@@ -74,7 +75,7 @@ def measured_nodes(machine: Machine, effort: Effort) -> tuple[NumaNode, ...]:
 
 
 demands = {
-    "bytes must be from 1024 to below 2^38": lambda p: 1024 <= p.get("bytes", 1024) < 1 << 38,
+    **demands_of_chains,
     "the loaded latency needs 2 threads or more": lambda p: p["kernel"] != "loaded" or p["threads"] >= 2,
     "the loaded latency needs 256 elements or more": lambda p: p["kernel"] != "loaded" or p["elements"] >= 256,
 }

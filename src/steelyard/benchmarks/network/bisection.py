@@ -26,7 +26,7 @@ from typing import Any
 
 from steelyard.benchmarks.figures import against, select
 from steelyard.benchmarks.network.pairs_tolerance import tolerance_figure
-from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, rank_counts
+from steelyard.benchmarks.network.sizes import BUFFERS, RANKS_FOR_PAIRS, message_sizes, rank_counts
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
 from steelyard.model.roles import PairsPoint
@@ -44,7 +44,7 @@ PAIRS_FOR_MORE_RANKS = 8  # planned also with fewer processors, for numbers of r
 MATCHINGS = {"quick": 5, "standard": 20, "full": 50}  # the error of the mean falls with the square root
 NAMES = ("pairs", "ranks", "buffers", "transport", "placement", "mpi", "toolchain")
 demands = {
-    "pairs must be at most half of the ranks": lambda p: 2 * p["pairs"] <= p["ranks"],
+    **RANKS_FOR_PAIRS,
     "matching must be 'halves' or a whole number": lambda p: (
         p["matching"] == "halves" or isinstance(p["matching"], int)
     ),

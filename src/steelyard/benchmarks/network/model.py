@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from steelyard.benchmarks.network.protocol import join_words, networks, places, sizes_of
-from steelyard.benchmarks.network.sizes import pairs
+from steelyard.benchmarks.network.sizes import TWO_RANKS, pairs
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
 from steelyard.statistics.models.hockney import regions
@@ -42,7 +42,7 @@ SHORT = (5e-6, 4096)  # (seconds, bytes): shorter delays do not cover the gaps o
 ANSWERED = 5e-4  # seconds after which the answer has certainly arrived, before the receive is timed
 PIECE = 1024  # bytes for which G is shown
 BOUNDS = {"delay": (0, 1)}
-demands = {"ranks must be 2 or more": lambda p: p["ranks"] >= 2}
+demands = TWO_RANKS
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 
 from steelyard.benchmarks.figures import against, select
 from steelyard.benchmarks.network.room import bytes_per_rank
-from steelyard.benchmarks.network.sizes import message_sizes, rank_counts
+from steelyard.benchmarks.network.sizes import TWO_RANKS, message_sizes, rank_counts
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Mark
 from steelyard.numbers import GREATEST
@@ -40,7 +40,7 @@ parallel = True
 LARGEST = 4 << 20  # bytes; larger messages exceed the caches many times, and chaos needs P of them
 OUTSTANDING = 256  # requests of one rank, two for each channel: with up to 128 ranks, all are in flight at once
 NAMES = ("topology", "direction", "outstanding", "transport", "placement", "mpi", "toolchain")
-demands = {"ranks must be 2 or more": lambda p: p["ranks"] >= 2}
+demands = TWO_RANKS
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:

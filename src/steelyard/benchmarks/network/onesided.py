@@ -25,7 +25,7 @@ with MPI_Win_allocate and flush.
 from statistics import median
 
 from steelyard.benchmarks.figures import against, cache_marks, select
-from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, pairs
+from steelyard.benchmarks.network.sizes import BUFFERS, TWO_RANKS, message_sizes, pairs
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure
 from steelyard.statistics.results.messages import rank_seconds
@@ -38,7 +38,7 @@ WINDOW = 64  # operations before a synchronisation, as in the OSU benchmarks
 WINDOW_BYTES = 4 << 20  # of all operations together: for larger sizes, one operation fills the link
 FRESH = (1 << 13, 1 << 17)  # bytes, in a quick run: fresh buffers need half a second of set-up
 demands = {
-    "ranks must be 2 or more": lambda p: p["ranks"] >= 2,
+    **TWO_RANKS,
     "buffers=fresh needs put or get": lambda p: p["buffers"] != "fresh" or p["kernel"] in ("put", "get"),
     "atomic operations need 8 bytes": lambda p: p["message_bytes"] == 8 or p["kernel"] not in ATOMIC,
     "accumulate needs a multiple of 8 bytes": lambda p: p["message_bytes"] % 8 == 0 or p["kernel"] != "accumulate",

@@ -17,7 +17,7 @@ effect of reused buffers: measurements of MPICH-MX on a Hitachi HA8000.
 
 from steelyard.benchmarks.figures import against, cache_marks, select
 from steelyard.benchmarks.network.protocol import hockney
-from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, pairs, reuse_bands
+from steelyard.benchmarks.network.sizes import BUFFERS, TWO_RANKS, message_sizes, pairs, reuse_bands
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure
 from steelyard.model.roles import Headline, Messages
@@ -25,7 +25,7 @@ from steelyard.published.printed_lines import draw_printed
 from steelyard.statistics.results import messages
 
 parallel = True
-demands = {"ranks must be 2 or more": lambda p: p["ranks"] >= 2}
+demands = TWO_RANKS
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:

@@ -21,7 +21,7 @@ window of 64 messages is that of OSU (IMB: 256 since version 2021.2).
 
 from steelyard.benchmarks.figures import against, cache_marks, select
 from steelyard.benchmarks.network.pairs_tolerance import tolerance_figure
-from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, rank_counts
+from steelyard.benchmarks.network.sizes import BUFFERS, RANKS_FOR_PAIRS, message_sizes, rank_counts
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling
 from steelyard.model.figure import Axis, Figure
 from steelyard.model.roles import PairsPoint
@@ -33,7 +33,7 @@ SHARE = 4  # the two buffers of all ranks use at most a quarter of the memory
 SMALL, LARGE = 8, 1 << 20  # bytes of the messages that are drawn against the pairs
 MOST_PAIRS = 64  # planned at least, for users who set more ranks than there are processors
 FACTORS = ("kernel", "pairs", "window", "places", "buffers", "transport", "mpi", "toolchain")
-demands = {"pairs must be at most half of the ranks": lambda p: 2 * p["pairs"] <= p["ranks"]}
+demands = RANKS_FOR_PAIRS
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:

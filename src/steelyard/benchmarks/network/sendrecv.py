@@ -19,7 +19,15 @@ on Sendrecv: measurements of MPICH-MX on a Hitachi HA8000.
 """
 
 from steelyard.benchmarks.figures import against, cache_marks, select
-from steelyard.benchmarks.network.sizes import BUFFERS, LARGEST, message_sizes, pairs, rank_counts, reuse_bands
+from steelyard.benchmarks.network.sizes import (
+    BUFFERS,
+    LARGEST,
+    TWO_RANKS,
+    message_sizes,
+    pairs,
+    rank_counts,
+    reuse_bands,
+)
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure
 from steelyard.model.roles import Messages
@@ -29,7 +37,7 @@ SHARE = 2  # the buffers of all ranks use at most half of the memory
 FACTORS = ("ranks", "placement", "transport", "buffers", "mpi", "toolchain")
 TITLES = {"sendrecv": "Sendrecv", "exchange": "Exchange"}
 OWN_BUFFERS = {"sendrecv": 2, "exchange": 4}  # of each rank: one to send and one to receive, for each neighbour
-demands = {"ranks must be 2 or more": lambda p: p["ranks"] >= 2}
+demands = TWO_RANKS
 
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:

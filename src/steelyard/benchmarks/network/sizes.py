@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from steelyard.machine.rank_placement import pair_placements
 from steelyard.model import Effort, Machine, Result
+from steelyard.model.benchmark import Demands
 from steelyard.model.figure import Band
 from steelyard.statistics.results.reuse import artefacts
 
@@ -15,6 +16,9 @@ HOLDS = {
 
 LARGEST = 64 << 20
 BUFFERS = ("reused", "fresh")
+# What several programs demand of a case.
+TWO_RANKS: Demands = {"ranks must be 2 or more": lambda p: p["ranks"] >= 2}
+RANKS_FOR_PAIRS: Demands = {"pairs must be at most half of the ranks": lambda p: 2 * p["pairs"] <= p["ranks"]}
 
 
 def message_sizes(effort: Effort, least: int = 0, largest: int = LARGEST) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ from statistics import median
 
 from steelyard import published as others
 from steelyard.benchmarks.figures import against, cache_marks, select
-from steelyard.benchmarks.network.sizes import BUFFERS, message_sizes, rank_counts
+from steelyard.benchmarks.network.sizes import BUFFERS, TWO_RANKS, message_sizes, rank_counts
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
 from steelyard.model.roles import Messages
@@ -61,7 +61,7 @@ def partners(ranks: int, most: int) -> tuple[int, ...]:
 
 
 demands = {
-    "ranks must be 2 or more": lambda p: p["ranks"] >= 2,
+    **TWO_RANKS,
     "partner must be below the ranks": lambda p: p.get("partner", 1) < p["ranks"],
     "these ranks have fewer rounds": lambda p: p.get("round", 0) < (p["ranks"] - 1 | 1),
 }

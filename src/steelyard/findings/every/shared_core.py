@@ -5,6 +5,7 @@ from statistics import median
 from steelyard.findings import disturbances, settings
 from steelyard.model import Evaluation, Finding
 from steelyard.records.best_pace import trusted
+from steelyard.statistics.results import cases
 from steelyard.statistics.samples.plateau import Levels
 from steelyard.statistics.validity.cause import explain
 from steelyard.statistics.validity.pace import MEASURES, typical
@@ -17,7 +18,7 @@ FEWEST = 10  # records that are needed to know how many additions the core can i
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on the results whose core issued clearly fewer additions than it can; a good one without any."""
     rates = [rate for record in evaluation.run.records if (rate := typical(record, "issued")) is not None]
-    measured = [result for result in evaluation.results if result.verdict.level != "INVALID"]
+    measured = cases.measured(evaluation.results)
     if len(rates) < FEWEST or not measured:
         return []
     shared = disturbances.count(measured)[KIND]

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from steelyard.benchmarks.axes import thread_counts, with_openmp
 from steelyard.benchmarks.figures import against
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.model.benchmark import Demands
 from steelyard.model.figure import Axis, Figure, Series
 from steelyard.statistics.results.applications import CLASSES, MODELS, PARALLEL, TOO_SMALL, phrase
 from steelyard.words import find_words
@@ -58,7 +58,7 @@ def axes_of(code: Code) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
     return axes
 
 
-def demands_of(code: Code, cut: tuple[str, ...] = ("ranks",)) -> dict[str, Callable[[Mapping[str, Any]], bool]]:
+def demands_of(code: Code, cut: tuple[str, ...] = ("ranks",)) -> Demands:
     """Returns what the programs demand of the parameters that cut the grid of a class."""
     words = f"this number of {' or '.join(cut)} cannot divide the problem of the class"
     return {words: lambda p: all(code.usable(p[name], p["class"]) for name in cut if name in p)}
