@@ -357,7 +357,10 @@ def test_the_samples_that_the_harness_counts_as_undisturbed_are_those_that_the_t
     assert all(0 <= sample <= len(samples) for sample in looks["sample"])
 
 
-@pytest.mark.parametrize("bound", ["least_clock=1e15", "least_issued=1e6", "least_stream=1e18", "most_chase=1e-15"])
+@pytest.mark.parametrize(
+    "bound",
+    ["least_clock=1e15", "least_issued=1e6", "least_issued=1e6 plant=unread", "least_stream=1e18", "most_chase=1e-15"],
+)
 def test_a_pace_that_no_processor_has_is_waited_for_in_vain(stream: Path, here: Machine, bound: str) -> None:
     # A stall of the machine longer than 4 * seconds ends a case before its least number of samples.
     line = ALONE.format(cpu=here.cpus[-1]).replace("seconds=0.3", "seconds=1").replace("most=2000", "most=6")

@@ -151,17 +151,11 @@ Bounds::Bounds(Params& p)
       most_chase(p.own_number("most_chase", INFINITY)),
       patience(p.own_number("patience", 0)) {}
 
-// Written so that what is unknown holds.
-bool Bounds::core_holds(const Pace& pace) const {
-  return !(pace.core_clock < least_clock) && !(pace.issued < least_issued);
-}
-bool Bounds::memory_holds(const Pace& pace) const {
-  return !(pace.stream < least_stream) && !(pace.chase > most_chase);
-}
-
 void Vigil::read(const Pace& pace) {
-  if (!std::isnan(pace.core_clock)) note(core_, bounds_->core_holds(pace));
-  if (!std::isnan(pace.stream)) note(memory_, bounds_->memory_holds(pace));
+  note(clock_, pace.core_clock, pace.core_clock >= bounds_->least_clock);
+  note(issued_, pace.issued, pace.issued >= bounds_->least_issued);
+  note(stream_, pace.stream, pace.stream >= bounds_->least_stream);
+  note(chase_, pace.chase, pace.chase <= bounds_->most_chase);
 }
 
 void Vigil::sampled(double seconds) {
@@ -170,12 +164,14 @@ void Vigil::sampled(double seconds) {
   spared_ += quiet();
 }
 
-void Vigil::note(Side& side, bool holds) {
-  for (std::size_t i = side.since; !holds && i < disturbed_.size(); ++i) {
+// A reading that was not taken says nothing: neither does it end a disturbance.
+void Vigil::note(Kind& kind, double reading, bool holds) {
+  if (std::isnan(reading)) return;
+  for (std::size_t i = kind.since; !holds && i < disturbed_.size(); ++i) {
     spared_ -= !disturbed_[i];
     disturbed_[i] = true;
   }
-  side = {holds, disturbed_.size()};
+  kind = {holds, disturbed_.size()};
 }
 
 std::vector<double> Vigil::undisturbed() const {

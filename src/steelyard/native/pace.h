@@ -43,8 +43,6 @@ struct Bounds {
   double patience;  // seconds, in all, to wait for it
   explicit Bounds(Params& p);
   void forget_memory();  // of a case whose arrays lie in private caches
-  bool core_holds(const Pace& pace) const;
-  bool memory_holds(const Pace& pace) const;
 };
 
 // Which samples were undisturbed: those between readings that hold, before and after them. Their own times are never
@@ -57,17 +55,17 @@ class Vigil {
   // In the order of time; those since the last reading are still taken for undisturbed.
   std::vector<double> undisturbed() const;
   std::size_t count() const { return spared_; }
-  bool quiet() const { return core_.holds && memory_.holds; }
+  bool quiet() const { return clock_.holds && issued_.holds && stream_.holds && chase_.holds; }
 
  private:
-  struct Side {
-    bool holds = true;      // the last reading
+  struct Kind {
+    bool holds = true;      // the last reading that was taken
     std::size_t since = 0;  // samples before it
   };
-  void note(Side& side, bool holds);
+  void note(Kind& kind, double reading, bool holds);
 
   const Bounds* bounds_;
-  Side core_, memory_;
+  Kind clock_, issued_, stream_, chase_;
   std::vector<double> seconds_;
   std::vector<bool> disturbed_;
   std::size_t spared_ = 0;

@@ -51,10 +51,11 @@ double Sampling::wanted_seconds() const {
       throw CaseError(join({"plant='", kind, ":", number, "' needs a number"}));
   }
   if (kind != "none" && kind != "skip" && kind != "delay" && kind != "turns" && kind != "work" && kind != "clock" &&
-      kind != "faults" && kind != "slow" && kind != "wrong" && kind != "shared" && kind != "visits" && kind != "memory")
+      kind != "faults" && kind != "slow" && kind != "wrong" && kind != "shared" && kind != "visits" && kind != "memory" &&
+      kind != "unread")
     throw CaseError(join({"plant='", kind,
                           "' is unknown: expected none, skip, delay:share, turns:share, work:share, clock:factor, "
-                          "faults:pages, slow:rank:share, shared:factor, visits:factor, memory:factor, wrong"}));
+                          "faults:pages, slow:rank:share, shared:factor, visits:factor, memory:factor, wrong, unread"}));
 }
 
 std::size_t Plant::enough(std::size_t operations) const {
@@ -333,6 +334,7 @@ class Sampler {
     return kind == "shared" || kind == "memory";
   }
   Pace planted(Pace pace) const {
+    if (plant_.kind == "unread" && turn_ % 2 == 1) pace.issued = unknown;
     if (!slowed()) return pace;
     if (plant_.kind == "clock") pace.core_clock *= plant_.amount;
     if (plant_.kind == "shared" || plant_.kind == "visits") pace.issued *= plant_.amount;
