@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+import builders
 from steelyard import build
 from steelyard.errors import UsageError
 from steelyard.launch import local
 from steelyard.launch.program import Program
-from steelyard.model import Benchmark, Case, Device, Library, Machine, Sampling, Scalar
+from steelyard.model import Benchmark, Case, Device, Host, Library, Machine, Sampling, Scalar
 from steelyard.plan import EFFORTS, catalogue, make
 from steelyard.plan.possible import Settings, describe_excluded, expected
 from steelyard.run.asking import line
@@ -175,3 +176,13 @@ def test_each_value_of_a_block_is_possible_for_that_block(with_devices: Machine)
         for block in benchmark.axes(with_devices, QUICK):
             for name, values in block.values.items():
                 assert [v for v in values if expected(name, v, [block])] == [], (benchmark.name, name)
+
+
+@pytest.mark.parametrize("slots", [(1, 1), (1, 1, 1), (2, 5), (64, 64)], ids=str)
+@pytest.mark.parametrize("cores", [2, 16])
+def test_what_a_benchmark_measures_by_itself_has_room_on_any_hosts(cores: int, slots: tuple[int, ...]) -> None:
+    hosts = tuple(Host(f"n{number}", count) for number, count in enumerate(slots))
+    machine = builders.machine(nodes=2, cores=cores, hosts=hosts)
+    planned = make(catalogue.find(), machine, EFFORTS["standard"], {}, ["gcc"], mpis=["mpich"])
+    ranks = [int(c.parameters.get("ranks", 1)) for launch in planned.launches for c in launch.cases]
+    assert 2 <= max(ranks) <= sum(slots)

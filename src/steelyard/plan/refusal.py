@@ -27,7 +27,9 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "transport": ("default", "no shared memory", "tcp"),
     "start": ("barrier", "clock"),
 }
-PLANTS = ("none", "skip", "delay", "turns", "work", "clock", "faults", "slow", "shared", "visits", "memory", "wrong", "unread")
+PLANTS = (
+    "none", "skip", "delay", "turns", "work", "clock", "faults", "slow", "shared", "visits", "memory", "wrong", "unread",
+)  # fmt: skip
 LEAST_BYTES = {
     "bytes": 1,
     "message_bytes": 1,

@@ -30,7 +30,7 @@ from dataclasses import replace
 
 from steelyard.applications.benchmarks.application import npb
 from steelyard.applications.benchmarks.application.molecular_dynamics.blocks import factors
-from steelyard.benchmarks.axes import thread_counts, with_openmp
+from steelyard.benchmarks.axes import with_openmp
 from steelyard.benchmarks.figures import against, select
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
@@ -52,16 +52,11 @@ demands = {"each rank needs 2 elements in each direction": lambda p: _is_cut(p["
 
 def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     """Axes for each model and kernel. The work of assembly and solver is proportional to the elements."""
-    quick = effort.name == "quick"
-    counts = thread_counts(machine)
-    counts = counts[-1:] if quick else counts
     sizes = {"quick": (QUICK,), "standard": (USUAL,)}.get(effort.name, (USUAL, MOST))
     fitting = tuple(n for n in sizes if n * BYTES <= MEMORY_SHARE * machine.memory) or sizes[:1]
     blocks = []
-    for model in MODELS:
-        workers: dict[str, tuple[Scalar, ...]] = {"threads": counts, "pinning": ("compact",)}
-        if model == "mpi":
-            workers = {"ranks": counts, "placement": ("compact",)}
+    loads = {m: npb.loads(m in parallel, lambda ranks: _is_cut(fitting[0], ranks), machine, effort) for m in MODELS}
+    for model, workers in [(m, workers) for m in MODELS for workers in loads[m]]:
         for kernel in ("program", "assembly", "solver"):
             steps: dict[str, tuple[Scalar, ...]] = {"iterations": (ITERATIONS,)} if kernel == "solver" else {}
             values = {"kernel": (kernel,), "model": (model,), "elements": fitting, **steps, **workers}
@@ -88,7 +83,7 @@ def _block(kernel: str, values: dict[str, tuple[Scalar, ...]], machine: Machine,
 def _expected(kernel: str, point: Parameters, machine: Machine, effort: Effort) -> tuple[Sampling, float]:
     """Returns the sampling of a case and the seconds of set-up and independent check."""
     elements = float(point["elements"])
-    shared = min(npb.workers_in(point), max(1, len(machine.cpus)))
+    shared = min(npb.workers_in(point), npb.cores_of(machine))
     whole = 2.7 * elements ** (1 / 3) * ITERATION + ASSEMBLY
     steps = float(point.get("iterations", 1))
     one = {"assembly": ASSEMBLY, "solver": steps * ITERATION}.get(kernel, whole)

@@ -78,8 +78,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
 def _expected(point: Parameters, machine: Machine, effort: Effort) -> tuple[Sampling, float]:
     """Returns the sampling of a case and the seconds of lattice and check, some tenths of a run on one core."""
     one = float(point["particles"]) * float(point.get("steps", STEPS)) / SPEED
-    cores = max(1, len(machine.cpus)) * max(1, len(machine.hosts))
-    seconds = one / min(npb.workers_in(point), cores)
+    seconds = one / min(npb.workers_in(point), npb.cores_of(machine))
     if effort.name == "quick":
         return Sampling(effort.sampling.width, max(0.2, 3 * seconds), 3, 5), 0.2 * one + 0.2
     return Sampling(effort.sampling.width, max(1.0, 2.5 * seconds), 2, 30), 0.2 * one + 0.2

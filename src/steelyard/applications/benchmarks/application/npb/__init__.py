@@ -99,12 +99,16 @@ def _doubled(most: int) -> tuple[int, ...]:
 def _expected(code: Code, point: Parameters, machine: Machine, effort: Effort) -> tuple[Sampling, float]:
     """Returns the sampling of a case and the seconds of set-up, NPB's untimed start and verification."""
     one = code.seconds.get(str(point["class"]), 1.0) * int(point.get("scale", 1))
-    cores = max(1, len(machine.cpus)) * max(1, len(machine.hosts))
-    run_seconds = one / min(workers_in(point), cores)
+    run_seconds = one / min(workers_in(point), cores_of(machine))
     if effort.name == "quick":
         seconds = max(QUICK_SECONDS, QUICK_SAMPLES * run_seconds)
         return Sampling(effort.sampling.width, seconds, QUICK_SAMPLES, 5), 1.2 * run_seconds + 0.2
     return Sampling(effort.sampling.width, max(1.0, 2.5 * run_seconds), 2, 30), run_seconds + 0.2
+
+
+def cores_of(machine: Machine) -> int:
+    """Returns the number of processors of all hosts, which are taken for equal ones."""
+    return max(1, len(machine.cpus)) * max(1, len(machine.hosts))
 
 
 def workers_in(point: Parameters) -> int:

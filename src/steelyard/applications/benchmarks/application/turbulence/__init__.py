@@ -73,8 +73,7 @@ def usable(points: int, ranks: int) -> bool:
 def _expected(point: Parameters, machine: Machine, effort: Effort) -> tuple[Sampling, float]:
     """Returns the sampling of a case and the seconds of set-up and check."""
     one = float(point["points"]) * float(point.get("steps", STEPS)) / SPEED
-    cores = max(1, len(machine.cpus)) * max(1, len(machine.hosts))
-    seconds = one / min(npb.workers_in(point), cores)
+    seconds = one / min(npb.workers_in(point), npb.cores_of(machine))
     if effort.name == "quick":
         return Sampling(effort.sampling.width, max(0.2, 3 * seconds), 3, 5), 0.1 * one + 0.1
     return Sampling(effort.sampling.width, max(1.0, 2.5 * seconds), 2, 30), 0.1 * one + 0.1
