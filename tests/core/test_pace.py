@@ -203,8 +203,8 @@ def test_a_record_whose_choice_stays_the_same_keeps_its_verdict():
     assert judge_again(slow, BOUNDS) is not slow
 
 
-def with_readings(issued, samples=None, launch=1, before=FULL, **changed):
-    parameters = {"threads": 1, "toolchain": "gcc"}
+def with_readings(issued, samples=None, launch=1, before=FULL, toolchain="gcc", **changed):
+    parameters = {"threads": 1, "toolchain": toolchain}
     row = tuple(samples or [1.0] * len(issued))
     seen = builders.seen(around(issued, before=before, after=before))
     record = Record(
@@ -317,10 +317,10 @@ def cache(tmp_path, monkeypatch):
     return tmp_path
 
 
-def learned(*rates):
+def learned(*rates, toolchain="gcc"):
     best = best_pace.Best({})
-    for rate in rates:
-        best.learn(with_readings([rate] * 5, before=rate))
+    for launch, rate in enumerate(rates):
+        best.learn(with_readings([rate] * 5, before=rate, launch=launch, toolchain=toolchain))
     return best
 
 
@@ -346,6 +346,21 @@ def test_the_best_of_all_runs_counts_and_old_or_many_runs_are_forgotten(cache):
     for _ in range(best_pace.KEPT_RUNS + 5):
         best_pace.save(machine, learned(2.2, 2.2, 2.2))
     assert best_pace.load(machine).runs == best_pace.KEPT_RUNS
+
+
+def test_runs_of_other_cases_do_not_push_out_what_a_whole_run_has_seen(cache):
+    machine = builders.machine()
+    best_pace.save(machine, learned(3.9, toolchain="clang"))
+    for _ in range(best_pace.KEPT_RUNS + 5):
+        best_pace.save(machine, learned(2.2))
+    assert best_pace.load(machine).best["issued clang"] == pytest.approx(3.9)
+
+
+def test_a_slow_hour_is_that_of_a_usual_run(cache):
+    machine = builders.machine()
+    for slow in (1.0, 2.0, 3.0):
+        best_pace.save(machine, learned(4.0, 4.0, slow))
+    assert best_pace.load(machine).slow["issued"] == pytest.approx(0.5)
 
 
 def test_what_an_older_rule_remembered_does_not_count(cache):

@@ -24,6 +24,7 @@ from steelyard.statistics.validity.pace import slowdown
 from steelyard.statistics.validity.verdict import judge_again
 
 NO_POWER = Power()
+KNOWN_RUNS = 5  # earlier runs that say how much of a virtual machine other guests take at another hour
 
 
 def evaluate(path: Path, paths: Sequence[Path] = ()) -> Evaluation:
@@ -59,7 +60,8 @@ def evaluate_run(
     best = best or best_pace.learned(run)
     run = replace(run, machine=add_limits(run.machine, run.records))
     condition = add_proofs(find_condition(run.records, map(best.shares, run.records)), run.records, run.machine)
-    paces = paces_of(best, run.shown.slowest, is_virtual(run.machine))
+    known = run.shown.runs >= KNOWN_RUNS and bool(run.shown.slow)
+    paces = paces_of(best, run.shown.slow, unknown=is_virtual(run.machine) and not known)
     measured = results(run.records, benchmarks, paces)
     with_energy, extended = energy.add_energy(measured, benchmarks, power, run.machine)
     return findings.judge(
@@ -67,13 +69,13 @@ def evaluate_run(
     )
 
 
-def paces_of(best: Best, slowest: Mapping[str, float] = MappingProxyType({}), virtual: bool = False) -> Paces:
-    """Returns the paces of a machine, with those of its slowest earlier run, and whether other guests may share it."""
+def paces_of(best: Best, slow: Mapping[str, float] = MappingProxyType({}), unknown: bool = False) -> Paces:
+    """Returns the paces of a machine, with the slow ones of earlier runs, and whether other guests take an unknown part of it."""
     return Paces(
         losses=lambda record: paces_lost(best.shares(record)),
         slowdown=lambda record: slowdown(record, best.bounds_of(record)),
-        slowest=paces_lost(slowest),
-        virtual=virtual,
+        slow=paces_lost(slow),
+        unknown=unknown,
     )
 
 

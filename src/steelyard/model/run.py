@@ -63,14 +63,14 @@ class Factors:
 class Shown:
     """The paces of the machine before a run: the best by key, the number of earlier runs, and the time of the first.
 
-    `slowest` has by kind the least share of the best that a launch of the slowest run had (5 % of its launches had less).
+    `slow` has by kind the share of the best that 5 % of the records of a usual run do not reach.
     `rule` says how the best was found: 1, the third best median of a record, grew with the number of readings, and is not used.
     """
 
     best: Mapping[str, float] = field(default_factory=dict)
     runs: int = 0
     since: str = ""
-    slowest: Mapping[str, float] = field(default_factory=dict)
+    slow: Mapping[str, float] = field(default_factory=dict)
     rule: int = 1
 
 

@@ -7,10 +7,12 @@ import hashlib
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
+from statistics import median
 from typing import cast
 
 from steelyard.errors import UsageError
@@ -22,7 +24,7 @@ from steelyard.records.writing import write_whole
 from steelyard.statistics.samples.plateau import Levels
 from steelyard.statistics.validity.pace import MEASURES, UNBOUNDED, Bounds, Measure, is_cached, readings_of, typicals
 
-KEPT_RUNS, KEPT_DAYS = 20, 90  # only the latest, since firmware, cooling and hosts change
+KEPT_RUNS, KEPT_DAYS = 20, 90  # only the latest of each key, since firmware, cooling and hosts change
 FORMAT = 2  # of the file, and the rule behind it; the first kept the third best median, which grows with the number of readings
 # An earlier plateau does not count if this run contradicts it: of at least MANY readings fewer than REACHED reach it, and yet
 # their plateau is so NEAR that no other load explains it: another thread on the core takes a fifth or more.
@@ -30,6 +32,7 @@ MANY, REACHED, NEAR = 100, 0.005, 0.85
 OF_MEMORY: frozenset[Kind] = frozenset({"stream", "chase"})
 
 _Case = tuple[str, ...]  # see `_case`
+_Seen = tuple[str, dict[str, float], dict[str, float]]  # time, best and slow paces of a run
 
 # Parameters that decide between which ranks messages go, and by which way.
 PLACED = ("threads", "ranks", "ranks_per_node", "pinning", "placement")  # what decides on the processors of a case
@@ -97,7 +100,7 @@ class Best:
         case, read = self._read.get((record.launch, record.case, record.attempt), (None, {}))
         return {} if case is None else self._shares(case, read)
 
-    def slowest(self) -> dict[Kind, float]:
+    def slow(self) -> dict[Kind, float]:
         """Returns by kind the share of the plateau that all but a twentieth of the records reached."""
         shares: dict[Kind, list[float]] = {}
         for case, read in self._read.values():
@@ -156,13 +159,14 @@ def load(machine: Machine) -> Shown:
     """Returns the best pace of this machine in earlier runs; empty if there were none."""
     runs = _read_runs(_file(machine))
     best: dict[str, float] = {}
-    slowest: dict[str, float] = {}
-    for _, shown, slow in runs:
+    slow: dict[str, list[float]] = {}
+    for _, shown, shares in runs:
         for key, value in shown.items():
             best[key] = _measure(key).best((best.get(key, value), value))
-        for kind, share in slow.items():
-            slowest[kind] = min(slowest.get(kind, 1.0), share)
-    return Shown(best, len(runs), runs[0][0] if runs else "", slowest, FORMAT)
+        for kind, share in shares.items():
+            slow.setdefault(kind, []).append(share)
+    usual = {kind: median(column) for kind, column in slow.items()}
+    return Shown(best, len(runs), runs[0][0] if runs else "", usual, FORMAT)
 
 
 def save(machine: Machine, best: Best) -> None:
@@ -172,9 +176,9 @@ def save(machine: Machine, best: Best) -> None:
         return
     from steelyard.user_cache import inside
 
-    now = datetime.now(UTC).isoformat(timespec="seconds"), paces, {str(k): share for k, share in best.slowest().items()}
-    runs = [*_read_runs(file), now][-KEPT_RUNS:]
-    written = {"format": FORMAT, "runs": [{"at": at, "best": shown, "slowest": slow} for at, shown, slow in runs]}
+    now = datetime.now(UTC).isoformat(timespec="seconds"), paces, {str(k): share for k, share in best.slow().items()}
+    runs = _latest([*_read_runs(file), now])
+    written = {"format": FORMAT, "runs": [{"at": at, "best": shown, "slow": slow} for at, shown, slow in runs]}
     try:
         inside("pace")
         write_whole(file, json.dumps(written, indent=1))
@@ -182,8 +186,19 @@ def save(machine: Machine, best: Best) -> None:
         return
 
 
-def _read_runs(file: Path) -> list[tuple[str, dict[str, float], dict[str, float]]]:
-    """Returns the time, the best and the slowest paces of each run in the file; [] if it cannot be read."""
+def _latest(runs: Sequence[_Seen]) -> list[_Seen]:
+    """Returns the runs without those of whose keys each has `KEPT_RUNS` later runs: short runs do not push out whole ones."""
+    later: Counter[str] = Counter()
+    kept = []
+    for run in reversed(runs):
+        if any(later[key] < KEPT_RUNS for key in run[1]):
+            kept.append(run)
+            later.update(run[1].keys())
+    return kept[::-1]
+
+
+def _read_runs(file: Path) -> list[_Seen]:
+    """Returns the runs in the file; [] if it cannot be read."""
     oldest = datetime.now(UTC) - timedelta(days=KEPT_DAYS)
     try:
         given = json.loads(file.read_text(encoding="utf-8"))
@@ -192,7 +207,7 @@ def _read_runs(file: Path) -> list[tuple[str, dict[str, float], dict[str, float]
             (
                 str(r["at"]),
                 _sound(r["best"]),
-                {kind: share for kind, share in _sound(r.get("slowest", {})).items() if share <= 1},
+                {kind: share for kind, share in _sound(r.get("slow", r.get("slowest", {}))).items() if share <= 1},
             )
             for r in runs
             if datetime.fromisoformat(r["at"]) >= oldest

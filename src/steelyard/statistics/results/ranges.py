@@ -5,8 +5,12 @@ the first and the second half of a run differ as two runs do. The differences of
 (from the scatter of its samples and of its launches), have one distribution for a group. No shape is assumed, since times have
 several modes on a shared machine: the range follows from a quantile of the differences that were observed.
 
+The value uses the clean launches of a case, if there are any. Another run differs from it as clean launches differ, unless that
+run has no clean launch of the case. As often as this happened in this run, it differs as disturbed launches differ from clean
+ones.
+
 At another hour the pace of cores and memory may be another one. How times follow the pace is estimated from launches of the same
-case at different paces. The range then extends from the full pace to the slowest one that this machine is known to have.
+case at different paces. The range then extends from the full pace to the slow one that earlier runs of this machine had.
 """
 
 import math
@@ -21,7 +25,7 @@ from steelyard.model.observed import Kind
 from steelyard.model.record import Span
 from steelyard.statistics.samples.interval import Array, normal_quantile
 from steelyard.statistics.samples.launches import CONFIDENCE, RUN_SPREAD, add_run_spread
-from steelyard.statistics.validity.pace import MEASURES
+from steelyard.statistics.validity.pace import MEASURES, Mask
 
 SCATTER_FLOOR = 0.01  # added to the scatter of samples: launches differ by some percent even where samples do not
 EXTREME = 0.04  # by which the extreme launches of two runs differ at most (logarithm), where times have two modes
@@ -43,13 +47,14 @@ class Paces:
     unknown or within the bound of an undisturbed reading.
 
     `slowdown(record)`: the greatest factor by which the pace beside the record explains a longer time.
-    `slowest` has the greatest loss of each kind in earlier runs. `virtual`: other guests may share the machine.
+    `slow` has the loss of each kind at a slow hour of earlier runs. `unknown`: other guests may share the machine, and too few
+    earlier runs say how much they take.
     """
 
     losses: Callable[[Record], Array]
     slowdown: Callable[[Record], float]
-    slowest: Array
-    virtual: bool
+    slow: Array
+    unknown: bool
 
 
 def paces_lost(shares: Mapping[Kind, float] | Mapping[str, float]) -> Array:
@@ -61,8 +66,8 @@ def paces_lost(shares: Mapping[Kind, float] | Mapping[str, float]) -> Array:
 UNKNOWN_PACES = Paces(
     losses=lambda record: np.zeros(len(MEASURES)),
     slowdown=lambda record: math.inf,
-    slowest=np.zeros(len(MEASURES)),
-    virtual=False,
+    slow=np.zeros(len(MEASURES)),
+    unknown=False,
 )
 
 
@@ -71,17 +76,29 @@ class Launched:
     """The launches of a case. `medians`: seconds of each; `scatter`: log of the ninth tenth of its samples over the first tenth.
 
     `losses` has a row for each launch and a column for each kind of pace (see `Paces`). `scatter` is None if its launches have
-    too few samples.
+    too few samples. `clean` says which launches nothing disturbed.
     """
 
     benchmark: str
     medians: Array
     scatter: float | None
     losses: Array
+    clean: Mask
+
+    @cached_property
+    def used(self) -> Mask:
+        """Returns the launches that the value uses: the clean ones, or all if none is."""
+        return self.clean if self.clean.any() else np.ones_like(self.clean)
 
     @cached_property
     def logs(self) -> Array:
-        return np.log(self.medians)
+        """Returns the logarithms of the medians of the launches that the value uses."""
+        return np.log(self.medians[self.used])
+
+    @cached_property
+    def lost(self) -> float | None:
+        """Returns by how much (log) the disturbed launches took longer than the clean ones; None without both."""
+        return None if self.used.all() else float(np.log(self.medians[~self.used]).mean() - self.logs.mean())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +114,7 @@ class _Model:
     """The launches of one benchmark: exponents of pace, and the differences between the halves of the run.
 
     `plain` are the differences as measured, `paced` those that the pace does not explain, both without sign and in scales.
+    `clean` says which of them are between clean launches. `lost` are those of disturbed launches from clean ones of a case.
     """
 
     cases: Sequence[int]
@@ -104,6 +122,12 @@ class _Model:
     covariance: Array  # of the exponents
     plain: Array
     paced: Array
+    clean: Mask
+    lost: Array
+
+    def of_kind(self, clean: bool) -> Array:
+        """Returns the differences as measured between clean launches, or between disturbed ones."""
+        return np.asarray(self.plain[self.clean == clean])
 
     def shift(self, losses: Array, half: float) -> float:
         """Returns how much longer (log) such losses of pace make a case at most, if it is known to `half` at a known pace."""
@@ -118,8 +142,8 @@ def find_ranges(cases: Sequence[Launched], paces: Paces) -> list[Ranges | None]:
     models = {
         name: _fit(cases, members, scales) for name, members in _group(cases, lambda case: case.benchmark).items()
     }
-    known = np.array([SHARED_CORE.get(kind, 0.0) if paces.virtual else 0.0 for kind in MEASURES])
-    slowest = np.maximum(known, paces.slowest)
+    feared = np.array([SHARED_CORE.get(kind, 0.0) if paces.unknown else 0.0 for kind in MEASURES])
+    slow = np.maximum(feared, paces.slow)
     found: list[Ranges | None] = [None] * len(cases)
     for name, model in models.items():
         family = [m for other, m in models.items() if _family(other) == _family(name)]
@@ -127,26 +151,64 @@ def find_ranges(cases: Sequence[Launched], paces: Paces) -> list[Ranges | None]:
             family = list(models.values())
         if not any(m.plain.size for m in family):
             continue
-        plain = _quantile(model.plain, np.concatenate([m.plain for m in family]))
         paced = _quantile(model.paced, np.concatenate([m.paced for m in family]))
+        disturbed = [not cases[i].clean.any() for m in family for i in m.cases]
+        share = (sum(disturbed) + 0.5) / (len(disturbed) + 1)
+        of_kind = {clean: _differences(model, family, clean, share) for clean in (True, False)}
         for i in model.cases:
-            found[i] = _ranges(cases[i], model, scales[i] * plain, scales[i] * paced, slowest)
+            plain = of_kind[bool(cases[i].clean.any())].ends(scales[i])
+            found[i] = _ranges(cases[i], model, plain, scales[i] * paced, slow)
     return found
 
 
-def _ranges(case: Launched, model: _Model, plain: float, paced: float, slowest: Array) -> Ranges:
-    """Returns the ranges of a case. `plain` and `paced` are half of their widths (log), as measured and at a known pace.
+@dataclass(frozen=True, kw_only=True)
+class _Differences:
+    """What another run differs by (log), with weights: `scaled` in scales of a case and with either sign, `lost` as it is."""
 
-    `slowest` has the losses of pace that the machine is known to have, of each kind alone.
+    scaled: Array
+    lost: Array
+    weights: Array  # of the scaled ones, slower; of these, faster; and of the lost ones
+
+    def ends(self, scale: float) -> Span:
+        """Returns by how much (log) another run of a case is faster and slower at most."""
+        values = np.concatenate([scale * self.scaled, -scale * self.scaled, self.lost])
+        low, high = _weighted_quantiles(values, self.weights, ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2))
+        return max(0.0, -low), max(0.0, high)
+
+
+def _differences(model: _Model, family: Sequence[_Model], clean: bool, disturbed: float) -> _Differences:
+    """Returns the differences for cases with clean launches, or for those without any.
+
+    `disturbed` is the share of the cases without a clean launch.
     """
-    center, losses = float(case.logs.mean()), case.losses.mean(axis=0)
+    own, pool = model.of_kind(clean), np.concatenate([m.of_kind(clean) for m in family])
+    if not pool.size:
+        own, pool = model.plain, np.concatenate([m.plain for m in family])
+    sign, other = (1, disturbed) if clean else (-1, 1 - disturbed)
+    lost, all_lost = sign * model.lost, sign * np.concatenate([m.lost for m in family])
+    if not all_lost.size:
+        other = 0.0
+    either = _weigh(own, pool, (1 - other) / 2)
+    return _Differences(
+        scaled=np.concatenate([own, pool]),
+        lost=np.concatenate([lost, all_lost]),
+        weights=np.concatenate([either, either, _weigh(lost, all_lost, other)]),
+    )
+
+
+def _ranges(case: Launched, model: _Model, plain: Span, paced: float, slow: Array) -> Ranges:
+    """Returns the ranges of a case (log). `plain`: how much faster and slower another run is, as measured; `paced` is half of the
+    width at a known pace.
+
+    `slow` has the losses of pace at a slow hour, of each kind alone.
+    """
+    center, losses = float(case.logs.mean()), case.losses[case.used].mean(axis=0)
     # Launches of one run share its level, so that their differences do not contain it: it is added as a whole.
-    reach = plain + normal_quantile(CONFIDENCE) * RUN_SPREAD
-    beyond = min(EXTREME, plain)
-    low = min(center - reach, float(case.logs.min()) - beyond)
-    high = max(center + reach, float(case.logs.max()) + beyond)
+    level = normal_quantile(CONFIDENCE) * RUN_SPREAD
+    low = min(center - plain[0] - level, float(case.logs.min()) - min(EXTREME, plain[0]))
+    high = max(center + plain[1] + level, float(case.logs.max()) + min(EXTREME, plain[1]))
     least = center - model.shift(losses, paced)
-    slower = (np.maximum(0.0, row - losses) for row in np.diag(slowest))
+    slower = (np.maximum(0.0, row - losses) for row in np.diag(slow))
     most = center + max((model.shift(row, paced) for row in slower), default=0.0)
     later = math.exp(min(least, low)), math.exp(max(most, high))
     return Ranges(now=(math.exp(low), math.exp(high)), later=later)
@@ -186,9 +248,10 @@ def _scales(cases: Sequence[Launched]) -> Array:
 
 
 def _fit(cases: Sequence[Launched], members: Sequence[int], scales: Array) -> _Model:
-    repeated = [i for i in members if len(cases[i].medians) > 1]
+    repeated = [i for i in members if len(cases[i].logs) > 1]
     logs = np.array([_second_half(cases[i].logs) - _second_half(cases[i].logs[::-1]) for i in repeated])
-    losses = np.array([_second_half(cases[i].losses) - _second_half(cases[i].losses[::-1]) for i in repeated])
+    used = [cases[i].losses[cases[i].used] for i in repeated]
+    losses = np.array([_second_half(rows) - _second_half(rows[::-1]) for rows in used])
     losses = losses.reshape(len(repeated), len(MEASURES))
     exponents, covariance = _exponents(logs, losses)
     return _Model(
@@ -197,6 +260,8 @@ def _fit(cases: Sequence[Launched], members: Sequence[int], scales: Array) -> _M
         covariance=covariance,
         plain=np.abs(logs) / scales[repeated],
         paced=np.abs(logs - losses @ exponents) / scales[repeated],
+        clean=np.array([bool(cases[i].clean.any()) for i in repeated], dtype=bool),
+        lost=np.array([lost for i in members if (lost := cases[i].lost) is not None]),
     )
 
 
@@ -218,9 +283,18 @@ def _exponents(logs: Array, losses: Array) -> tuple[Array, Array]:
 
 def _quantile(own: Array, pool: Array) -> float:
     """Returns the weighted quantile of the differences."""
-    values = np.concatenate([own, pool])
+    (found,) = _weighted_quantiles(np.concatenate([own, pool]), _weigh(own, pool, 1.0), (CONFIDENCE,))
+    return found
+
+
+def _weigh(own: Array, pool: Array, whole: float) -> Array:
+    """Returns the weights of the differences of the benchmark and of its group; `whole` is their sum."""
     share = OWN_SHARE if own.size else 0.0
-    weights = np.concatenate([np.full(own.size, share / max(1, own.size)), np.full(pool.size, (1 - share) / pool.size)])
+    parts = (own.size, share), (pool.size, 1 - share)
+    return whole * np.concatenate([np.full(size, part / max(1, size)) for size, part in parts])
+
+
+def _weighted_quantiles(values: Array, weights: Array, shares: Sequence[float]) -> list[float]:
     order = np.argsort(values)
-    place = np.searchsorted(np.cumsum(weights[order]), CONFIDENCE)
-    return float(values[order][min(int(place), len(values) - 1)])
+    places = np.searchsorted(np.cumsum(weights[order]), shares)
+    return [float(values[order][min(int(place), len(values) - 1)]) for place in places]

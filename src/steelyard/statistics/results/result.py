@@ -129,6 +129,7 @@ def _launched(measured: Sequence[Record], places: Sequence[Array], paces: Paces)
         medians=np.array([row[1] for row in places]),
         scatter=float(np.median([math.log(row[2] / row[0]) for row in many])) if many else None,
         losses=np.stack([paces.losses(r) for r in measured]),
+        clean=np.array([r.verdict.level == "CLEAN" for r in measured]),
     )
 
 
