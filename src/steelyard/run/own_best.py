@@ -1,18 +1,16 @@
 """Compares readings of the processors by turns with the best of the same processor or memory node."""
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.model.proofs import Slow
 from steelyard.statistics.samples.interval import Array
+from steelyard.statistics.samples.plateau import Levels
 from steelyard.statistics.validity.pace import Mask, Measure
 
 Places = NDArray[np.intp]
 
 STEADY = 0.9  # share of the readings that must be slow, and near each other, so that the slowness does not come and go
-FEW = 0.05  # share of the readings that a plateau needs, so that faulty ones are none
 DEVIATIONS = 4  # of a number of readings, and one reading: above this it is not chance that so many are slow
 ONE_PLACE = 0.1  # scatter within the processors relative to all scatter, below which the processors differ
 
@@ -30,7 +28,7 @@ def compare(readings: Array, measure: Measure, earlier: float | None, places: Pl
     if earlier:
         known = earlier if measure.higher else 1 / earlier
     while left.any():
-        level = max(_plateau(paces[left], measure.loss), known)
+        level = max(_plateau(paces[left], measure), known)
         times = np.bincount(whose[left], minlength=whose.max() + 1)
         within = np.bincount(whose[left & (paces >= level * (1 - measure.loss))], minlength=times.size)
         other_kind = left & _differ(within, times)[whose]
@@ -46,6 +44,12 @@ def compare(readings: Array, measure: Measure, earlier: float | None, places: Pl
     return ~slow, Slow(share=share, typical=figures[0], best=figures[1], steady=steady)
 
 
+def _plateau(paces: Array, measure: Measure) -> float:
+    levels = Levels()
+    levels.add(paces)
+    return levels.plateau(measure.scatter, higher=True) or 0.0
+
+
 def _differ(within: Places, times: Places) -> Mask:
     """Returns the places with too few of their readings within bounds for chance, compared with the best places."""
     rate = within / np.maximum(times, 1)
@@ -53,18 +57,6 @@ def _differ(within: Places, times: Places) -> Mask:
     usual = within[good].sum() / max(1, times[good].sum())
     missing, scatter = usual * times - within, np.sqrt(times * usual * (1 - usual))
     return np.asarray(missing > 1 + DEVIATIONS * scatter)
-
-
-def _plateau(paces: Array, loss: float) -> float:
-    """Returns the upper mode: the fastest pace around which readings are dense."""
-    falling = -np.sort(-paces)
-    start = np.arange(falling.size)
-    # The number of readings in a window below each.
-    dense = np.searchsorted(-falling, -falling * (1 - loss / 2), side="right") - start
-    at = int(np.argmax(dense >= min(max(3, math.ceil(FEW * falling.size)), dense.max())))
-    while (better := at + int(np.argmax(dense[at : at + dense[at]]))) != at:
-        at = better
-    return float(falling[at + dense[at] // 2])
 
 
 def find_places(paces: Array) -> Places:
