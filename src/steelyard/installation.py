@@ -3,27 +3,31 @@
 import importlib.util
 import re
 import shlex
-import shutil
 import sys
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
+from steelyard.starts import find_program, python_command
+
 
 def install_command(*packages: str, python: Path | None = None) -> str:
     """Returns a shell command that installs `packages` ('otf2>=3.1') for this Python, or for another `python`.
 
+    The command for another one is started by this package, so that it does not search in the current folder.
     It uses the pip of this Python, or else uv, or the pip of the Python that made this environment.
     """
     running = sys.executable
     into = str(python or running)
     if importlib.util.find_spec("pip"):
-        words = [running, "-m", "pip", *(["--python", into] if python else []), "install"]
-    elif uv := shutil.which("uv"):
+        words = (
+            [*python_command("-m", "pip", "--python", into), "install"] if python else [running, "-m", "pip", "install"]
+        )
+    elif uv := find_program("uv"):
         words = [uv, "pip", "install", "--python", into]
     else:
         base = str(Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info.minor}")
-        words = [base, "-m", "pip", "--python", into, "install"]
+        words = [base, *(["-I"] if python else []), "-m", "pip", "--python", into, "install"]
     return shlex.join([*words, *packages])
 
 

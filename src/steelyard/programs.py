@@ -15,6 +15,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from steelyard.starts import start_program
+
 SECONDS = 10.0  # such a program usually answers in 10 ms; on a slow network file system it may take a second or two
 MOST = 1 << 20  # bytes of an answer
 LOOK = 0.02  # seconds between two checks of the output
@@ -60,9 +62,7 @@ def ask(
         source.write(given.encode())
         source.seek(0)
         try:
-            process = subprocess.Popen(
-                command, stdin=source, stdout=out, stderr=err, env=environment, start_new_session=True
-            )
+            process = start_program(command, environment, stdin=source, stdout=out, stderr=err, start_new_session=True)
         except (OSError, ValueError) as problem:  # a zero byte in a word
             raise NoAnswer(f"cannot be started: {getattr(problem, 'strerror', None) or problem}") from None
         try:

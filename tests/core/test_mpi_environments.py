@@ -167,11 +167,3 @@ def test_both_packages_of_the_index_start_ranks(tmp_path: Path, monkeypatch: pyt
     (written,) = runs.glob("*/records.jsonl")
     measured = {json.loads(line)["parameters"]["mpi"] for line in written.read_text().splitlines()}
     assert {label.partition("-")[0] for label in measured} == {"mpich", "openmpi"}
-
-
-def test_the_installer_runs_no_module_of_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "strange.py").write_text("print('run')")
-    monkeypatch.chdir(tmp_path)
-    code, printed = mpi_environments._run([sys.executable, "-m", "strange"], lambda line: None)
-    assert code == 1
-    assert "No module named strange" in printed

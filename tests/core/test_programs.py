@@ -253,7 +253,7 @@ def test_lstopo_and_libraries_may_print_before_they_answer(tmp_path: Path, monke
     banners(tmp_path, "lstopo", '<?xml version="1.0"?>\n<topology><object type="Machine"/></topology>')
     banners(tmp_path, "python", 'found ["libblas.so.3", false]\nfound null')
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(shutil, "which", lambda name: str(tmp_path / name) if name == "lstopo" else None)
+    monkeypatch.setattr(shutil, "which", lambda name, path: str(tmp_path / name) if name == "lstopo" else None)
     xml = hwloc.ask_lstopo()
     assert xml is not None
     assert hwloc.read_hwloc(xml) == ((), (), ())

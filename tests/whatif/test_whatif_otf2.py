@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from subprocess import CompletedProcess
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -39,14 +38,14 @@ def _in_this_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     if "in_own_process" in request.fixturenames:
         return
 
-    def run(words: list[str], **_: object) -> CompletedProcess[str]:
+    def run(words: list[str], *_: object, **__: object) -> CompletedProcess[str]:
         *_, module, anchor, folder = words
         printed = io.StringIO()
         with redirect_stdout(printed):
             importlib.import_module(module).main(anchor, folder)
         return CompletedProcess(words, 0, printed.getvalue(), "")
 
-    monkeypatch.setattr("steelyard.whatif.otf2.subprocess", SimpleNamespace(run=run))
+    monkeypatch.setattr("steelyard.whatif.otf2.ask", run)
 
 
 def answers(trace: Path) -> list[dict[str, Any]]:

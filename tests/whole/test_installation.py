@@ -67,7 +67,7 @@ def test_each_message_prints_the_command_of_its_extra(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("uv", ["/opt/bin/uv", None])
 def test_an_environment_without_pip_gets_another_installer(uv: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    monkeypatch.setattr(shutil, "which", lambda name: uv)
+    monkeypatch.setattr(shutil, "which", lambda name, path: uv)
     monkeypatch.setattr(sys, "executable", "/home/a b/.venv/bin/python")
     python = "'/home/a b/.venv/bin/python'"
     base = f"{sys.base_prefix}/bin/python3.{sys.version_info.minor}"

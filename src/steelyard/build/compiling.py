@@ -5,7 +5,6 @@ import fcntl
 import os
 import re
 import shlex
-import shutil
 import signal
 import socket
 import subprocess
@@ -26,6 +25,7 @@ from steelyard.errors import MachineFailed
 from steelyard.installation import install_command
 from steelyard.machine.tools import mpi_flags
 from steelyard.model import Tool, Toolchain
+from steelyard.starts import find_program, start_program
 from steelyard.user_cache import cache, expect_executable, expect_unshared, inside
 
 # Ninja's words before each line of progress; anything else that it prints belongs to a failure.
@@ -221,13 +221,13 @@ def _run(command: list[str], edges: list[_Edge], show: Show) -> None:
     pace = Pace([edge.effort for edge in edges], outputs, show)
     environment = {**os.environ, "NINJA_STATUS": _STATUS, "LC_ALL": "C"}
     output: list[str] = []
-    with subprocess.Popen(
+    with start_program(
         command,
+        environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env=environment,
         umask=_umask() | 0o022,  # what others can write to is not executed
     ) as ninja:
         assert ninja.stdout
@@ -279,7 +279,7 @@ def _ninja() -> str:
     """The one from PyPI that came with this package, otherwise the site's."""
     import ninja
 
-    found = shutil.which("ninja", path=ninja.BIN_DIR) or shutil.which("ninja")
+    found = find_program("ninja", ninja.BIN_DIR) or find_program("ninja")
     if not found:
         raise MachineFailed(
             f"The program 'ninja', which Steelyard needs to compile, is missing. Install it: {install_command('ninja')}"

@@ -19,6 +19,7 @@ from steelyard.machine.tools import INSTALLED, ask_mpi, mpi_environments
 from steelyard.model import Tool
 from steelyard.mpi import flavours
 from steelyard.programs import NoAnswer
+from steelyard.starts import python_command, start_program
 
 _FULL = re.compile(r"No space left on device|Errno 28\b|Disk quota exceeded|Errno 122\b")
 # What pip and uv print where no index answers: no route, no name server, a proxy or a certificate that is refused.
@@ -30,7 +31,7 @@ _UNREACHABLE = re.compile(
 _VERSIONS = re.compile(r"from versions: ([^)]*)\)")
 _ODD = re.compile(r"[^\w/.+@=,-]")  # what the wrappers, shell scripts and lists of flags, do not quote
 # Settings of a user's own for pip that would lead the package past its environment.
-_ASTRAY = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PYTHONPATH", "PYTHONHOME")
+_ASTRAY = re.compile(r"PIP_(TARGET|PREFIX|ROOT)|PYTHON\w*")
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ def _alone() -> Iterator[None]:
 
 def _make(folder: Path, wanted: str, wheels: Path | None, show: Callable[[str], None]) -> None:
     """An environment without pip, into which this process's own pip, or uv, installs the package."""
-    code, printed = _run([sys.executable, "-I", "-m", "venv", "--without-pip", str(folder)], show)
+    code, printed = _run(python_command("-m", "venv", "--without-pip", str(folder)), show)
     if code:
         raise MachineFailed(_why(wanted, folder, printed, "the environment cannot be made"))
     command = shlex.split(install_command(python=folder / "bin" / "python"))
@@ -162,16 +163,19 @@ def _why(wanted: str, folder: Path, printed: str, cause: str) -> str:
 
 
 def _run(command: list[str], show: Callable[[str], None]) -> tuple[int, str]:
-    """(exit code, all that it printed); each line is shown when it comes. Ctrl-C ends the program, too."""
-    environment = {name: value for name, value in os.environ.items() if name not in _ASTRAY}
+    """(exit code, all that it printed); each line is shown when it comes. Ctrl-C ends the program, too.
+
+    The program runs in the cache: a uv.toml of the current folder could name another index of packages.
+    """
+    environment = {name: value for name, value in os.environ.items() if not _ASTRAY.fullmatch(name)}
     environment["PYTHONSAFEPATH"] = "1"  # a pip.py in the current folder is not run
     environment |= {"PIP_USER": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
     environment.setdefault("PIP_RETRIES", "1")  # pip's own five keep a user waiting for half a minute
     lines: list[str] = []
     try:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment,
-            text=True, errors="replace", umask=0o022,
+        process = start_program(
+            command, environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, errors="replace", umask=0o022, cwd=user_cache.inside("mpi"),
         )  # fmt: skip
     except OSError as error:
         return 127, f"{command[0]}: {error.strerror or error}: No module named pip"

@@ -2,13 +2,13 @@
 
 import os
 import re
-import shutil
 from pathlib import Path
 
 from steelyard.errors import UsageError
 from steelyard.machine.tools import MASKS, ask_compiler
 from steelyard.model import Machine, Tool
 from steelyard.programs import NoAnswer, ask, search
+from steelyard.starts import find_program
 
 # What the name of a C compiler becomes, in which a triple may stand before it and a version behind it.
 _PARTNERS = (
@@ -60,7 +60,7 @@ def find(wanted: str, machine: Machine) -> Tool | None:
 def _path(wanted: str) -> str | None:
     """Where the C++ compiler of that name is; None where nothing has that name."""
     typed = os.path.expanduser(wanted)
-    program = shutil.which(typed)
+    program = find_program(typed)
     if "/" in typed:
         if not os.path.exists(typed):
             raise _refused(wanted, "There is no such file")
@@ -71,7 +71,7 @@ def _path(wanted: str) -> str | None:
     if not match:
         return os.path.abspath(program) if program else None
     partner = f"{match[1] or ''}{dict(_PARTNERS)[match[2]]}{match[3] or ''}"
-    beside = shutil.which(partner, path=folder) if folder else shutil.which(partner)
+    beside = find_program(partner, folder or None)
     if beside is None and program:
         raise _refused(wanted, f"It is a C compiler, and its C++ compiler {partner} is missing. Install {partner}")
     return beside and os.path.abspath(beside)

@@ -3,7 +3,6 @@
 import os
 import re
 import shlex
-import shutil
 import sys
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from steelyard.machine.tools import MASKS, ask_mpi, has_header, mpi_environments
 from steelyard.model import Machine, Tool, Toolchain
 from steelyard.mpi import HOW_TO_INSTALL, flavours
 from steelyard.programs import Hangs
+from steelyard.starts import find_program
 
 # As users build for speed: all optimisation that keeps IEEE arithmetic, for the processor at hand.
 FLAGS = "-O3 -march=native"
@@ -154,7 +154,7 @@ def resolve_mpi(text: str, machine: Machine) -> Tool:
     for mpi in machine.mpis:
         if text in (mpi.name, mpi_name(mpi)):
             return mpi
-    path = shutil.which(os.path.expanduser(text))
+    path = find_program(os.path.expanduser(text))
     if path:
         return _asked_mpi(text, os.path.abspath(path))
     if "/" in text:

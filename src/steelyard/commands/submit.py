@@ -16,6 +16,7 @@ from steelyard.errors import MachineFailed, SteelyardError, UsageError
 from steelyard.launch import batch
 from steelyard.launch.batch import BatchSystem
 from steelyard.launch.scheduler import Request
+from steelyard.starts import module_command
 
 PLACE = 160
 
@@ -198,12 +199,7 @@ def _submit(request: Request, wait: bool, to: BatchSystem) -> int:
 
 def find_program() -> tuple[str, ...]:
     """Returns the command that starts this installation. The nodes must see it under the same path."""
-    script = Path(sys.executable).with_name("steelyard")
-    return (
-        (str(script),)
-        if script.exists()
-        else (sys.executable, "-P", "-c", "from steelyard.__main__ import main; main()")
-    )
+    return tuple(module_command("steelyard"))
 
 
 def _check_words(words: Sequence[str], resume: str | None, folder: Path) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from pathlib import Path
 from steelyard.errors import MachineFailed, ProgramFailed
 from steelyard.launch import scheduler
 from steelyard.launch.scheduler import FINAL, Ask, Batch, State
+from steelyard.starts import find_program
 
 PAUSES = (1.0, 10.0)  # seconds between two queries: soon after a change, and without changes
 PATIENCE = 600.0  # seconds without an answer of the scheduler, whose controller a site may restart under running jobs
@@ -57,7 +57,7 @@ def system(name: str | None, around: Around = Around()) -> BatchSystem:
 def require(to: BatchSystem) -> None:
     """Raises MachineFailed if the scheduler's commands are not installed."""
     for name in to.batch.commands:
-        if not shutil.which(name):
+        if not find_program(name):
             raise MachineFailed(
                 f"The command '{name}' is not in PATH, so this machine cannot submit jobs to {to.title}. Log in to a login "
                 f"node of the cluster (some clusters also need: module load {to.name}), or print the batch script with --dry-run."

@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.launch import keeper
+from steelyard.starts import start_program
 
 GRACE = 4.0  # seconds that a command has to end after Ctrl-C
 LAST_WORDS = 2000  # bytes of what a failed command printed
@@ -76,8 +77,8 @@ def _run(command: Sequence[str], kept: keeper.Kept, output: BinaryIO) -> Timing:
     environment = {**os.environ, **kept.environment}
     begin = time.perf_counter()
     try:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=output, env=environment
+        process = start_program(
+            command, environment, of_user=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=output
         )
     except OSError as error:
         raise UsageError(f"The command '{command[0]}' cannot be started: {error.strerror}.") from None

@@ -2,7 +2,6 @@
 
 import os
 import shlex
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,15 +15,24 @@ from steelyard.machine.network import fold_hosts, make_network
 from steelyard.model import Host, Machine, Network, Site
 from steelyard.mpi import Job
 from steelyard.programs import NoAnswer, ask
+from steelyard.starts import python_command
 
 SECONDS = 30.0  # until all hosts have answered; a launcher needs about 1 s, over many hosts some more
 _MOST = 64 << 20  # bytes of all answers
-# Python 3.8 or later: this one where the hosts see it, else that of the host. The folder stands last in the path, so that its
-# other files do not replace modules of the standard library.
+# Python 3.8 or later: this one where the hosts see it, else that of the host in an absolute folder of PATH. The folder of the
+# program stands last in the path, so that its other files do not replace modules of the standard library.
 _SCRIPT = """#!/bin/sh
+set -f
+folders=
+IFS=:
+for entry in $PATH; do
+  case $entry in /*) folders=${{folders:+$folders:}}$entry ;; esac
+done
+unset IFS
+PATH=${{folders:-/usr/bin:/bin}}
 for python in {python} python3; do
   command -v "$python" >/dev/null 2>&1 || continue
-  exec "$python" -B -c 'import sys; sys.path.append(sys.argv[1]); from host_network import program; program.main()' {folder}
+  exec "$python" -I -B -c 'import sys; sys.path.append(sys.argv[1]); from host_network import program; program.main()' {folder}
 done
 echo "{mark}-missing"
 """
@@ -80,7 +88,7 @@ def _start(site: Site, machine: Machine) -> str:
 def _script() -> Path:
     """Returns the file that the hosts start. It lies beside the programs of the benchmarks, which all hosts see."""
     folder = Path(machines.__file__).parent
-    text = _SCRIPT.format(python=shlex.quote(sys.executable), folder=shlex.quote(str(folder)), mark=program.MARK)
+    text = _SCRIPT.format(python=shlex.quote(python_command()[0]), folder=shlex.quote(str(folder)), mark=program.MARK)
     path = user_cache.inside("network") / "describe.sh"
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         written = path.with_suffix(f".{os.getpid()}")

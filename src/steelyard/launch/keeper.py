@@ -9,6 +9,8 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from steelyard.starts import start_program
+
 GONE = 5  # searches without a result: a process that calls exec has no environment for a moment
 KILLED = 5.0  # maximum seconds until a killed process is gone
 NAME = "STEELYARD_COMMAND"  # variable that marks all processes of a command
@@ -68,7 +70,7 @@ def start() -> Iterator[Kept]:
     command = ["/bin/sh", "-c", _KEEPER, f"{NAME}={processes.mark}"]
     quiet = subprocess.DEVNULL
     # In a new session neither Ctrl-C nor the end of the terminal reaches it.
-    keeper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, start_new_session=True)
+    keeper = start_program(command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, start_new_session=True)
     try:
         yield processes
     finally:

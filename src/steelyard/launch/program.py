@@ -15,6 +15,7 @@ from steelyard.errors import MachineFailed, ProgramFailed
 from steelyard.launch.causes import cause, presets
 from steelyard.launch.rank_errors import explain, remove_reports
 from steelyard.launch.start import format_command
+from steelyard.starts import start_program
 
 GRACE = 2.0  # seconds that a program is given to end by itself
 RANKS_GRACE = 5.0  # and a launcher, to end its ranks on all hosts: Open MPI 4 needs up to 4 s
@@ -41,9 +42,9 @@ class Program:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the program
         try:
             # A group of its own: Ctrl-C reaches the tool alone, which then ends the program in good order.
-            self._process = subprocess.Popen(
+            self._process = start_program(
                 command,
-                env=dict(environment),
+                environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,

@@ -2,7 +2,6 @@
 
 import os
 import queue
-import shutil
 import socket
 import threading
 import time
@@ -13,6 +12,7 @@ from steelyard.launch import scheduler
 from steelyard.launch.hosts import is_address
 from steelyard.model import Host
 from steelyard.programs import NoAnswer, ask
+from steelyard.starts import find_program
 
 SECONDS = 2.0  # until all hosts have answered
 MOST = 512  # hosts that are asked
@@ -101,7 +101,7 @@ def trouble(name: str) -> str:
 
 def _ssh(name: str) -> Mapping[str, str]:
     """Returns the settings of ssh for that name, by the user and the site; {} if there is no ssh."""
-    if not shutil.which("ssh"):
+    if not find_program("ssh"):
         return {}
     try:
         lines = ask(["ssh", "-G", name], SECONDS).stdout.splitlines()

@@ -1,6 +1,5 @@
 """Where ranks are started: the hosts, the MPIs and the launcher that a user names, or that the surroundings tell."""
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -11,6 +10,7 @@ from steelyard.launch.hosts import listed
 from steelyard.machine.tools import has_shmem
 from steelyard.model import Benchmark, Host, Machine, Site, Source
 from steelyard.mpi import HOW_TO_INSTALL
+from steelyard.starts import find_program
 
 
 def hosts(words: str | None) -> tuple[Host, ...]:
@@ -38,7 +38,7 @@ def _default_launcher() -> str:
     """The launcher of a run that names none: within an allocation that of its scheduler, where it is there."""
     within = scheduler.inside()
     launcher = within[0].launcher if within else None
-    return launcher.name if launcher and shutil.which(launcher.name) else "mpiexec"
+    return launcher.name if launcher and find_program(launcher.name) else "mpiexec"
 
 
 def possible(chosen: Mapping[str, Benchmark], where: Site, asked: Sequence[str]) -> dict[str, Benchmark]:

@@ -5,7 +5,6 @@ import itertools
 import os
 import select
 import signal
-import subprocess
 import tempfile
 import threading
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 from steelyard.errors import UsageError
 from steelyard.launch import keeper
 from steelyard.signals import handled
+from steelyard.starts import start_program
 from steelyard.telemetry.labels import line
 from steelyard.telemetry.watched import Stretch
 
@@ -38,17 +38,17 @@ class Outcome:
     ended: int = 0
 
 
-def carried_out(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Outcome:
+def carried_out(command: Sequence[str], environment: Mapping[str, str] | None = None, of_user: bool = True) -> Outcome:
     """Runs the command to its end, with `environment` besides the own one. UsageError where it cannot be started.
 
-    Ctrl-C goes to the command, which ends as it likes. SIGTERM and SIGHUP go to all that it has started, and what is left after
-    some seconds is killed. If this process is killed, so are they.
+    `of_user`: as in `starts.start_program`. Ctrl-C goes to the command, which ends as it likes. SIGTERM and SIGHUP go to all
+    that it has started, and what is left after some seconds is killed. If this process is killed, so are they.
     """
     with _marks() as (path, marks), keeper.start() as kept:
         begin = time.time_ns()
         variables = {**os.environ, **(environment or {}), PHASES: str(path), **kept.environment}
         try:
-            code, ended = _run_command(command, variables, kept)
+            code, ended = _run_command(command, variables, kept, of_user)
         except OSError as error:
             raise UsageError(f"The command '{command[0]}' cannot be started: {error.strerror}.") from None
         end = max(time.time_ns(), begin + 1)  # the clock may have been set back
@@ -60,7 +60,9 @@ class _Asked(BaseException):
     """This process is to end."""
 
 
-def _run_command(command: Sequence[str], environment: Mapping[str, str], kept: keeper.Kept) -> tuple[int, int]:
+def _run_command(
+    command: Sequence[str], environment: Mapping[str, str], kept: keeper.Kept, of_user: bool
+) -> tuple[int, int]:
     """Its exit code, and the signal by which this process is to end, or 0: then what it has started is ended, too."""
 
     def ask(number: int, frame: object) -> None:
@@ -70,7 +72,7 @@ def _run_command(command: Sequence[str], environment: Mapping[str, str], kept: k
     # From before the start, so that they find at any moment what it has started.
     with handled((signal.SIGTERM, signal.SIGHUP), ask) as heard:
         try:
-            process = subprocess.Popen(command, env=environment)
+            process = start_program(command, environment, of_user)
             while True:
                 try:
                     return process.wait(), 0

@@ -1,17 +1,19 @@
 """Finds the OpenCL devices of the machine in a separate process, since drivers may crash or hang."""
 
 import ctypes
-import ctypes.util
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from steelyard.model import Device
 from steelyard.programs import NoAnswer, ask, parsed
+from steelyard.starts import absolute_folders, module_command
 
 ANSWER_SECONDS = 20  # a driver that has not answered by then hangs
 # From the OpenCL specification: queries for a device, and the kinds of devices.
@@ -20,8 +22,18 @@ KINDS = {2: "CPU", 4: "GPU", 8: "accelerator"}
 
 
 def library() -> str | None:
-    """Returns the OpenCL library: $STEELYARD_OPENCL, or the system's; None if there is none."""
-    return os.environ.get("STEELYARD_OPENCL") or ctypes.util.find_library("OpenCL")
+    """Returns the OpenCL library: $STEELYARD_OPENCL, or that of LD_LIBRARY_PATH or the system; None if there is none."""
+    if named := os.environ.get("STEELYARD_OPENCL"):
+        return named
+    folders = absolute_folders(os.environ.get("LD_LIBRARY_PATH", ""), ":;")
+    paths = [path for folder in folders for path in sorted(Path(folder).glob("libOpenCL.so*"))]
+    if paths:
+        return str(paths[0])
+    try:
+        listed = re.search(r"libOpenCL\.so\S*", ask(["/sbin/ldconfig", "-p"]).stdout)
+    except NoAnswer:
+        return None
+    return listed and listed[0]
 
 
 @lru_cache
@@ -31,7 +43,7 @@ def find_devices() -> tuple[Device, ...]:
     if name is None:
         return ()
     try:
-        answer = ask([sys.executable, "-P", "-m", "steelyard.machine.devices", name], ANSWER_SECONDS)
+        answer = ask(module_command("steelyard.machine.devices", name), ANSWER_SECONDS)
         if answer.returncode != 0:
             return ()
         return tuple(Device(**fields) for fields in parsed(answer.stdout))

@@ -1,12 +1,12 @@
 """Reads hwloc's XML from `lstopo --of xml`, for machines whose kernel files are incomplete."""
 
 import re
-import shutil
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from steelyard.model import Cache, Core, NumaNode
 from steelyard.programs import NoAnswer, ask
+from steelyard.starts import find_program
 
 _CACHE_KINDS = {"0": "unified", "1": "data", "2": "instruction"}  # hwloc_obj_cache_type_t
 # The subtypes of a NUMANode that is not DRAM: hwloc's manual, "Heterogeneous memory".
@@ -21,7 +21,7 @@ _MOST = 64 << 20  # bytes; large machines have some megabytes
 
 def ask_lstopo() -> str | None:
     """Returns the XML of this machine, or None if lstopo is not installed, fails or hangs."""
-    program = shutil.which("lstopo-no-graphics") or shutil.which("lstopo")
+    program = find_program("lstopo-no-graphics") or find_program("lstopo")
     if program is None:
         return None
     try:

@@ -3,12 +3,12 @@
 import json
 import os
 import re
-import sys
 from dataclasses import dataclass
 from functools import lru_cache
 
 from steelyard.model import Library
 from steelyard.programs import NoAnswer, ask
+from steelyard.starts import python_command
 
 ANSWER_SECONDS = 20  # a library that is not loaded by then hangs
 
@@ -83,7 +83,7 @@ def find_libraries() -> tuple[Library, ...]:
 def _ask(files: tuple[tuple[str, ...], ...], path: str) -> tuple[tuple[str, bool] | None, ...]:
     """Returns (file, threads) or None for each kind of library. `path`, the loader's search path, is part of the cache's key."""
     questions = [(tried, wanted.function, wanted.threaded) for tried, wanted in zip(files, WANTED, strict=True)]
-    command = [sys.executable, "-I", "-S", "-c", _ASK, json.dumps(questions)]
+    command = python_command("-S", "-c", _ASK, json.dumps(questions))
     try:
         output = ask(command, ANSWER_SECONDS).stdout  # a library may print when it is loaded
     except NoAnswer:

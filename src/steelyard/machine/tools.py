@@ -14,6 +14,7 @@ from steelyard import mpi
 from steelyard.errors import MachineFailed
 from steelyard.model import Tool
 from steelyard.programs import Answer, Hangs, NoAnswer, ask, reason, remarks, search
+from steelyard.starts import program_folders
 from steelyard.user_cache import cache
 
 # Without a version or with one ("g++-12"). `c++` stands for one of the others, and counts where it is alone.
@@ -44,6 +45,10 @@ def find_tools(
     wrappers = _wrappers(folders, () if path is not None else mpi_environments()) if mpis else []
     with ThreadPoolExecutor(max_workers=16) as pool:
         problems: list[str] = []
+        if path is None and program_folders() != os.environ.get("PATH", os.defpath).split(os.pathsep):
+            problems.append(
+                "PATH has an empty or relative folder, such as '.'. Steelyard does not search for programs in it."
+            )
         printed: dict[str, list[str]] = {}
         asked = _noted(ask_compiler, problems, printed)
         kinds = [compilers] if mpis else [list(kind) for _, kind in itertools.groupby(compilers, _kind)]
@@ -128,7 +133,7 @@ def mpi_environments() -> list[Path]:
 
 
 def _search_path() -> str:
-    return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    return os.pathsep.join([str(Path(sys.executable).parent), *program_folders()])
 
 
 def _programs(folders: Iterable[str], pattern: re.Pattern[str], order: tuple[str, ...]) -> list[str]:

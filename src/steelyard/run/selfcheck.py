@@ -7,7 +7,6 @@ timed region, a delay of 2 %, and the coverage of its own intervals in simulatio
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +22,7 @@ from steelyard.machine.load import QUIET, measure_load, wait_until_quiet
 from steelyard.model import Record
 from steelyard.run.bench import IN_CACHE, IN_MEMORY, SAMPLE_SECONDS, SAMPLES, Bench
 from steelyard.run.screen import Screen
+from steelyard.starts import python_command, start_program
 from steelyard.statistics.results.result import undisturbed
 from steelyard.statistics.validity.verdict import name_disturbance
 from steelyard.units import percent
@@ -180,7 +180,7 @@ def _flagged_or_near(
 def neighbour(bench: Bench) -> Iterator[None]:
     """Another processor that streams through the memory by this tool's own kernel."""
     words = f"kernel=triad threads=1 cpus={bench.other} elements={IN_MEMORY} seconds=60 width=1e-9 most=1000000"
-    process = subprocess.Popen([bench.program], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    process = start_program([str(bench.program)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     try:
         assert process.stdin
         process.stdin.write(words.encode() + b"\n")
@@ -195,7 +195,7 @@ def neighbour(bench: Bench) -> Iterator[None]:
 @contextmanager
 def competitor(cpu: int, nice: int = 0) -> Iterator[subprocess.Popen[bytes]]:
     """A process that computes on `cpu` while it is not stopped; stopped at first."""
-    process = subprocess.Popen([sys.executable, "-I", "-c", f"import os; os.nice({nice})\nwhile True: pass"])
+    process = start_program(python_command("-c", f"import os; os.nice({nice})\nwhile True: pass"))
     try:
         os.sched_setaffinity(process.pid, {cpu})
         process.send_signal(signal.SIGSTOP)

@@ -69,7 +69,8 @@ def trace(folder: Path, machine: Machine) -> tracing.Made:
     case = f"case=1 kernel={KERNEL} class={SIZE} model=mpi ranks={ranks} least=1 most=1"
     words = ["sh", "-c", START, "sh", case, str(output), *starter.argv(job)]
     try:
-        made = tracing.record(words, folder, machine, mpi, starter.environment(job, local.environment(machine)))
+        environment = starter.environment(job, local.environment(machine))
+        made = tracing.record(words, folder, machine, mpi, environment, of_user=False)
         _expect_right(output, made)
     finally:
         output.unlink(missing_ok=True)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from steelyard.launch import watch
 from steelyard.machine.tools import mpiexec_of
 from steelyard.model import Machine, Tool
 from steelyard.mpi import HOW_TO_INSTALL
+from steelyard.starts import find_program
 
 SOURCE = Path(__file__).with_name("tracer") / "tracer.cpp"
 FOLDER = "STEELYARD_TRACE"  # environment variable with the folder for the ranks' files
@@ -38,7 +38,7 @@ def mpi_of(words: Sequence[str], named: str | None, machine: Machine) -> Tool:
     """Returns the named MPI, or the one whose mpiexec the command starts with, or the default one."""
     if named:
         return build.resolve_mpi(named, machine)
-    starter = shutil.which(words[0])
+    starter = find_program(words[0])
     for mpi in machine.mpis:
         launcher = mpiexec_of(mpi)
         if starter and launcher and Path(launcher).parent.resolve() / Path(launcher).name == _place(starter):
@@ -72,11 +72,16 @@ def expect_folder(folder: Path) -> None:
 
 
 def record(
-    words: Sequence[str], folder: Path, machine: Machine, mpi: Tool, environment: Mapping[str, str] | None = None
+    words: Sequence[str],
+    folder: Path,
+    machine: Machine,
+    mpi: Tool,
+    environment: Mapping[str, str] | None = None,
+    of_user: bool = True,
 ) -> Made:
     """Runs the command to its end, with the tracer in each of its processes; `environment` adds variables.
 
-    MachineFailed if no rank wrote a file.
+    `of_user`: as in `starts.start_program`. MachineFailed if no rank wrote a file.
     """
     expect_folder(folder)
     library = tracer(machine, mpi)
@@ -84,7 +89,8 @@ def record(
     before = os.environ.get("LD_PRELOAD")
     loaded = f"{library}:{before}" if before else str(library)
     try:
-        done = watch.carried_out(words, {**(environment or {}), "LD_PRELOAD": loaded, FOLDER: str(folder.absolute())})
+        loading = {"LD_PRELOAD": loaded, FOLDER: str(folder.absolute())}
+        done = watch.carried_out(words, {**(environment or {}), **loading}, of_user)
     finally:
         if not (ranks := sorted(folder.glob("rank-*.trace"))):
             folder.rmdir()

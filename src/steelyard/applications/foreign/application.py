@@ -3,7 +3,6 @@
 import contextlib
 import gzip
 import os
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -28,6 +27,7 @@ from steelyard.launch.scheduler import launcher
 from steelyard.launch.start import format_command, job, variant_environment
 from steelyard.model import Launch, Machine, Parameters, Site
 from steelyard.model.plain import scalar
+from steelyard.starts import find_program, start_program
 
 SCRATCH = "STEELYARD_SCRATCH"  # a folder that all hosts share, where ranks run on several
 GRACE = 5.0  # seconds in which a launcher may end its ranks
@@ -110,7 +110,7 @@ class Application:
 
     def _program(self, name: str) -> str:
         beside = self.path.parent / name
-        path = str(beside) if "/" in name and os.access(beside, os.X_OK) else shutil.which(name)
+        path = str(beside) if "/" in name and os.access(beside, os.X_OK) else find_program(name)
         if path is None:
             package = self.description.package
             install = f"Install it (Debian: apt-get install {package})" if package else "Install it"
@@ -238,9 +238,10 @@ class Application:
         """Returns the exit code (None: stopped at the time limit) and the resources of the process and its children."""
         process = None
         try:
-            process = subprocess.Popen(
+            process = start_program(
                 command,
-                env={**environment, **self._kept.environment},
+                {**environment, **self._kept.environment},
+                of_user=True,
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
                 stdout=streams[0],

@@ -2,12 +2,12 @@
 
 import os
 import re
-import shutil
 from functools import lru_cache
 from pathlib import Path
 
 from steelyard.model import Tool
 from steelyard.programs import NoAnswer, ask
+from steelyard.starts import find_program
 
 _LIBRARY = re.compile(r"^\s*(lib(?:mpi|mpich|mpi_usempif08|mpi_mpifh)\.so[.\d]*)\s*=>\s*(\S+)", re.MULTILINE)
 
@@ -33,7 +33,7 @@ def other_mpi(program: str, mpi: Tool) -> str:
 @lru_cache
 def _linked(program: str) -> tuple[str, str] | None:
     """Returns the MPI library that the loader uses; None for a script, a static binary, or without ldd."""
-    ldd = shutil.which("ldd")
+    ldd = find_program("ldd")
     match = _LIBRARY.search(_read_answer([ldd, program])) if ldd else None
     return (match[1], match[2]) if match else None
 

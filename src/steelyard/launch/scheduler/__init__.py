@@ -1,7 +1,6 @@
 """The supported batch schedulers, with one file each, which is found automatically. This file has the common types."""
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from steelyard.declarations import declared
 from steelyard.errors import UsageError, nearest
 from steelyard.model import Host
 from steelyard.mpi import Job
+from steelyard.starts import find_program
 
 GROUP = "steelyard.scheduler"  # the entry point by which another package adds a scheduler
 USUAL = "slurm"  # preferred if several are installed, since it has wrappers with PBS's names, and assumed if none is installed
@@ -195,7 +195,7 @@ def submitting(name: str | None) -> tuple[Scheduler, Batch]:
     if name is not None and name not in able:
         raise UsageError(f"There is no scheduler '{name}' (given by --scheduler). {nearest(name, able)}")
     order = sorted(able, key=lambda scheduler: scheduler != USUAL)
-    present = (scheduler for scheduler in order if all(map(shutil.which, able[scheduler][1].commands)))
+    present = (scheduler for scheduler in order if all(map(find_program, able[scheduler][1].commands)))
     return able[name or next(present, USUAL)]
 
 

@@ -4,7 +4,6 @@ Sources: flux-environment(7), flux-batch(1), flux-jobs(1), flux-run(1), flux-she
 """
 
 import shlex
-import shutil
 from collections import Counter
 from collections.abc import Mapping
 
@@ -16,6 +15,7 @@ from steelyard.machine import hostlist
 from steelyard.model import Host
 from steelyard.mpi import Job, places
 from steelyard.programs import parsed, search
+from steelyard.starts import find_program
 
 OUTPUTS = "flux-{job}.{kind}"
 STATES = {
@@ -71,7 +71,7 @@ def _places(job: Job) -> list[str]:
 
 def allocation(environ: Mapping[str, str]) -> Allocation | None:
     """Asks the instance, since Flux sets only FLUX_URI for a batch script. None for an instance that is not a job."""
-    if not environ.get("FLUX_URI") or not shutil.which("flux"):
+    if not environ.get("FLUX_URI") or not find_program("flux"):
         return None
     job = ask(["flux", "getattr", "jobid"])
     number = search(job, r"^\S+$")

@@ -2,13 +2,13 @@
 
 import os
 import re
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from steelyard.errors import UsageError
 from steelyard.model.sensor import Sensor, is_power_of_node
 from steelyard.numbers import whole
+from steelyard.starts import find_program
 from steelyard.telemetry.sensors import Device, Found, Kind
 from steelyard.telemetry.sensors._programs import Parser, Program, opened
 from steelyard.telemetry.sensors._supplies import feeding
@@ -102,7 +102,7 @@ def find(root: Path) -> Found:
     device = next((root / name for name in _LOCAL if (root / name).exists()), None)
     if device is None:
         return Found()
-    if not shutil.which("ipmitool"):
+    if not find_program("ipmitool"):
         return Found(
             (), (f"This machine has a BMC ({device}), but the program ipmitool is missing. Install ipmitool.",)
         )

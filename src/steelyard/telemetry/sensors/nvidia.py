@@ -1,10 +1,10 @@
 """NVIDIA's GPUs by nvidia-smi, which prints NVML's values as a table; their energy counters by NVML itself."""
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.model.sensor import Sensor
+from steelyard.starts import find_program
 from steelyard.telemetry.sensors import Device, Found, Kind
 from steelyard.telemetry.sensors._nvml import Counters
 from steelyard.telemetry.sensors._programs import Program
@@ -52,7 +52,7 @@ def find(root: Path) -> Found:
     """Returns the GPUs of this machine if NVIDIA's driver is loaded."""
     if not (root / "dev/nvidiactl").exists():
         return Found()
-    if not shutil.which("nvidia-smi"):
+    if not find_program("nvidia-smi"):
         return Found(
             (), ("NVIDIA's driver is loaded, but nvidia-smi is not in PATH. Install nvidia-smi to read the GPUs.",)
         )

@@ -2,13 +2,13 @@
 
 import json
 import re
-import shutil
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from steelyard.model.sensor import Quantity, Sensor
+from steelyard.starts import find_program
 from steelyard.telemetry.sensors import Found, Kind
 from steelyard.telemetry.sensors._programs import Program
 from steelyard.telemetry.sensors._words import number, slug
@@ -83,7 +83,7 @@ def find(root: Path) -> Found:
     """Returns the GPUs of this machine if AMD's driver for computing is loaded."""
     if not (root / "dev/kfd").exists():
         return Found()
-    if not shutil.which("rocm-smi"):
+    if not find_program("rocm-smi"):
         return Found(
             (), ("AMD's driver for GPUs is loaded, but rocm-smi is not in PATH. Install rocm-smi to read the GPUs.",)
         )

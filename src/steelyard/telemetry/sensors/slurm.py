@@ -2,13 +2,13 @@
 
 import os
 import re
-import shutil
 import socket
 from collections.abc import Mapping
 from pathlib import Path
 
 from steelyard.errors import MachineFailed
 from steelyard.model.sensor import Scope, Sensor
+from steelyard.starts import find_program
 from steelyard.telemetry.sensors import Device, Found, Kind
 from steelyard.telemetry.sensors._files import held, label, listed
 from steelyard.telemetry.sensors._programs import Program, answer
@@ -35,7 +35,7 @@ def find(root: Path) -> Found:
     """Returns the power of this node if slurmd runs and measures it; a sentence if it is configured but fails."""
     if not any(label(process / "comm") == "slurmd" for process in listed(root / "proc", "[0-9]*")):
         return Found()
-    if not shutil.which("scontrol"):
+    if not find_program("scontrol"):
         return Found(
             (), ("Slurm runs here, but scontrol is not in PATH. Add scontrol to PATH to read the node's power.",)
         )

@@ -2,15 +2,17 @@
 
 import importlib.util
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 from steelyard import files
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.installation import install_extra
 from steelyard.model import Machine
+from steelyard.programs import Answer, NoAnswer, ask
+from steelyard.starts import module_command
 from steelyard.whatif import program
+
+_MOST = 64 << 20  # bytes that the library may print
 
 
 def anchor_of(path: Path) -> Path | None:
@@ -32,11 +34,15 @@ def _expect() -> None:
         )
 
 
-def _read(anchor: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
+def _read(anchor: Path, folder: Path) -> Answer:
     """Reads the archive in a process of its own: OTF2's library may crash, and prints errors."""
     words = [str(path.absolute()) for path in (anchor, folder)]
-    line = [sys.executable, "-P", "-m", "steelyard.whatif.otf2.reading", *words]
-    return subprocess.run(line, capture_output=True, text=True, errors="replace", check=False)
+    try:
+        return ask(module_command("steelyard.whatif.otf2.reading", *words), program.LONGEST, most=_MOST)
+    except NoAnswer as problem:
+        raise MachineFailed(
+            f"The OTF2 archive '{anchor}' cannot be read: the process that reads it {problem}."
+        ) from None
 
 
 def _said(errors: str) -> str:

@@ -1,4 +1,4 @@
-"""Converts an OTF2 archive to a trace of ours, as a process: python -m steelyard.whatif.otf2.reading ANCHOR FOLDER.
+"""Converts an OTF2 archive to a trace of ours, as a process: isolated.py steelyard.whatif.otf2.reading ANCHOR FOLDER.
 
 The OTF2 library may end or crash the process if an archive is damaged. The answer is one line of JSON.
 """
