@@ -72,8 +72,10 @@ def _network(host: str, rank: int, answers: Mapping[int, object], why: str) -> N
 
 def _start(site: Site, machine: Machine) -> str:
     """Returns what one process on each host printed."""
+    script = _script()
     job = Job(
-        program=_script(),
+        program=script,
+        folder=script.parent,
         ranks=len(machine.hosts),
         mpi=next(iter(site.mpis.values())),
         hosts=machine.hosts,

@@ -49,8 +49,10 @@ def job(site: Site, machine: Machine, parameters: Parameters, program: Path) -> 
     per_node = ranks_per_node(parameters)
     variant = find(site.variants, parameters)
     options, environment = (variant.options, variant.environment) if variant else ((), {})
+    path = Path(os.path.abspath(program))
     return Job(
-        program=Path(os.path.abspath(program)),
+        program=path,
+        folder=path.parent,
         ranks=ranks,
         mpi=site.mpis[str(parameters["mpi"])],
         hosts=machine.hosts,

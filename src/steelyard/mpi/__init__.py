@@ -37,6 +37,8 @@ class Job:
     `hosts` empty: this machine alone. `ranks_per_node` is how many each host gets (None: its slots). `mapping`: the first ranks
     fill the first host ("block"), or go round the hosts ("cyclic"). `transport`: "no shared memory" takes the MPI's own switch,
     "tcp" also leaves every faster network aside. `cpus` are the processors of a host's local ranks 0, 1 …; empty: not pinned.
+    `folder` is where the ranks run on each host; None: in the current folder. Open MPI appends an empty entry to the
+    LD_LIBRARY_PATH of other hosts, so that ranks would load libraries of the current folder.
     """
 
     program: Path
@@ -49,6 +51,7 @@ class Job:
     cpus: tuple[int, ...] = ()
     extra: tuple[str, ...] = ()  # further words for the launcher, as the user gave them (--launcher-option)
     environment: Mapping[str, str] = field(default_factory=dict)  # what the ranks must find in theirs
+    folder: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,7 @@ class ParameterFile:
 
 _FILES_BELOW = (
     ParameterFile(
-        ("./ucx.conf", "$UCX_CONFIG_DIR/ucx.conf", "$HOME/ucx.conf", "$HOME/.ucx/ucx.conf", "$prefix/etc/ucx/ucx.conf",
-         "/etc/ucx/ucx.conf")
+        ("$UCX_CONFIG_DIR/ucx.conf", "$HOME/ucx.conf", "$HOME/.ucx/ucx.conf", "$prefix/etc/ucx/ucx.conf", "/etc/ucx/ucx.conf")
     ),
 )  # fmt: skip
 
@@ -187,6 +189,12 @@ def names(job: Job) -> tuple[str, ...]:
 def _own(job: Job) -> dict[str, str]:
     flavour = of(job.mpi)
     return {**flavour.environment, **flavour.transports.get(job.transport, {})}
+
+
+def within(job: Job, option: str) -> list[str]:
+    """Returns the launcher's words for the folder of the ranks; `option` is "--chdir=", or "-wdir" with a word of its own."""
+    words = [option + str(job.folder)] if option.endswith("=") else [option, str(job.folder)]
+    return words if job.folder else []
 
 
 def slots(job: Job) -> str:

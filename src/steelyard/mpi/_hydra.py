@@ -1,6 +1,6 @@
 """Hydra, the launcher of MPICH and of the MPIs that are based on it."""
 
-from steelyard.mpi import Job, names, slots
+from steelyard.mpi import Job, names, slots, within
 
 # NOLOCAL: ranks of one host talk as if they were on two; the network layers below have shared memory of their own.
 TCP = {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "UCX_TLS": "tcp,self"}
@@ -14,4 +14,14 @@ def words(job: Job) -> list[str]:
     """The command line after mpiexec."""
     hosts = ["-hosts", slots(job), *(["-ppn", "1"] if job.mapping == "cyclic" else [])] if job.hosts else []
     passed = ["-genvlist", ",".join(names(job))]
-    return ["-n", str(job.ranks), "-bind-to", "none", *hosts, *passed, *job.extra, str(job.program)]
+    return [
+        "-n",
+        str(job.ranks),
+        "-bind-to",
+        "none",
+        *hosts,
+        *within(job, "-wdir"),
+        *passed,
+        *job.extra,
+        str(job.program),
+    ]

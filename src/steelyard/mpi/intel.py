@@ -2,7 +2,7 @@
 
 from itertools import groupby
 
-from steelyard.mpi import Flavour, Job, names, places
+from steelyard.mpi import Flavour, Job, names, places, within
 
 
 def words(job: Job) -> list[str]:
@@ -12,7 +12,7 @@ def words(job: Job) -> list[str]:
     of a host (observed with 2021.18).
     """
     passed = ["-genvlist", ",".join(names(job))]
-    ending = [*job.extra, str(job.program)]
+    ending = [*within(job, "-wdir"), *job.extra, str(job.program)]
     if not job.hosts:
         return ["-n", str(job.ranks), *passed, *ending]
     room = {job.ranks_per_node or host.slots for host in job.hosts}

@@ -1,6 +1,6 @@
 """Open MPI, and what is made of it."""
 
-from steelyard.mpi import Flavour, Job, ParameterFile, names, slots
+from steelyard.mpi import Flavour, Job, ParameterFile, names, slots, within
 
 _TCP = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self"}
 
@@ -16,7 +16,7 @@ def words(job: Job) -> list[str]:
     major = job.mpi.version.partition(".")[0]
     prrte = int(major) >= 5 if major.isdigit() else True
     placed = ["--map-by", f"{order}:OVERSUBSCRIBE"] if prrte else ["--map-by", order, "--oversubscribe"]
-    hosts = ["--host", slots(job)] if job.hosts else []
+    hosts = [*(["--host", slots(job)] if job.hosts else []), *within(job, "-wdir")]
     passed = [word for name in names(job) for word in ("-x", name)]
     return ["-n", str(job.ranks), "--bind-to", "none", *placed, *hosts, *passed, *job.extra, str(job.program)]
 

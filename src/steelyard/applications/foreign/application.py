@@ -104,7 +104,7 @@ class Application:
         if wrong := other_mpi(program, asked.mpi):
             raise Unfit("another MPI", wrong)
         # The ranks are not pinned: the system places them, as in the runs of the program's users.
-        asked = replace(asked, cpus=(), environment=variables)
+        asked = replace(asked, cpus=(), environment=variables, folder=None)
         starter = launcher(self.site.launcher)
         return [*starter.argv(asked), *ready.command[1:]], {**starter.environment(asked, base), **variables}
 

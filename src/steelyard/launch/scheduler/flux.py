@@ -13,7 +13,7 @@ from steelyard.launch.scheduler import Allocation, Ask, Batch, Launcher, Request
 from steelyard.launch.scheduler._script import clock, script
 from steelyard.machine import hostlist
 from steelyard.model import Host
-from steelyard.mpi import Job, places
+from steelyard.mpi import Job, places, within
 from steelyard.programs import parsed, search
 from steelyard.starts import find_program
 
@@ -39,7 +39,7 @@ def argv(job: Job) -> list[str]:
     words = ["flux", "run", *_places(job), f"--taskmap={job.mapping}", *meets]
     # Only the first rank reads the cases. A rank that dies ends all, since the others would wait for ever.
     words += ["--input=0", "--unbuffered", "-oexit-on-error", "-ocpu-affinity=off"]
-    return [*words, *job.extra, str(job.program)]
+    return [*words, *within(job, "--cwd="), *job.extra, str(job.program)]
 
 
 def environment(job: Job, base: Mapping[str, str]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from steelyard.launch.scheduler._script import clock, script
 from steelyard.launch.scheduler._slurm_past import ran
 from steelyard.machine import hostlist
 from steelyard.model import Host
-from steelyard.mpi import Job, places
+from steelyard.mpi import Job, places, within
 
 # Variables of sbatch, salloc or the user for other steps, which srun would use for this one without an option.
 CLEARED = {
@@ -41,7 +41,7 @@ def argv(job: Job) -> list[str]:
     words = ["srun", *([f"--mpi={meets}"] if meets else []), *_places(job), f"--ntasks={job.ranks}"]
     # Only the first rank reads the cases. A rank that dies ends all, since the others would wait for ever.
     words += ["--input=0", "--unbuffered", "--kill-on-bad-exit=1", "--cpu-bind=none", "--export=ALL"]
-    return [*words, *job.extra, str(job.program)]
+    return [*words, *within(job, "--chdir="), *job.extra, str(job.program)]
 
 
 def environment(job: Job, base: Mapping[str, str]) -> dict[str, str]:
