@@ -6,16 +6,19 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import steelyard
-from steelyard import isolated, starts
+from steelyard import isolated, mpi, starts
 from steelyard.launch import host_networks
+from steelyard.launch.scheduler import launchers
 from steelyard.machine.host_network import program
 from steelyard.machine.tools import find_tools
+from steelyard.model import Host, Tool
 from steelyard.starts import clean_environment, find_program, module_command, python_command, start_program
 
 PACKAGE = Path(steelyard.__file__).parent
@@ -259,6 +262,24 @@ def test_a_module_runs_with_what_lies_beside_the_package_and_in_pythonpath(
     probe = str(place / "steelyard" / "probe.py")
     assert printed == f"{probe} {sys.modules['json'].__file__} {probe} a b\n"
     assert not (hostile / "mark").exists()
+
+
+RANKS = [
+    *(pytest.param(flavour.words, name, id=name) for name, flavour in mpi.flavours().items() if flavour.starters),
+    *(pytest.param(one.argv, "openmpi", id=name) for name, one in launchers().items() if name != "mpiexec"),
+]
+
+
+@pytest.mark.parametrize("hosts", [(), (Host("a", 2), Host("b", 1))])
+@pytest.mark.parametrize(("argv", "name"), RANKS)
+def test_each_launcher_starts_the_ranks_in_the_folder_that_is_asked_for(
+    argv: Callable[[mpi.Job], list[str]], name: str, hosts: tuple[Host, ...]
+) -> None:
+    tool = Tool(name, "/opt/bin/mpicxx", "5.0")
+    job = mpi.Job(Path("/programs/one"), 3, tool, hosts, folder=Path("/programs"))
+    added = [word for word in argv(job) if word not in argv(replace(job, folder=None))]
+    assert added
+    assert added[-1].endswith("/programs"), added
 
 
 def test_the_script_for_hosts_takes_the_python_of_an_absolute_folder(

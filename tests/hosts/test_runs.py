@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from cluster import Cluster
 
+from canaries import Canaries
 from patience import still
 from steelyard import records
 
@@ -113,6 +114,22 @@ def test_a_host_with_a_slow_network_is_named(four_hosts: Cluster, open_mpi: Path
     assert "host3" in told
     assert "256 KiB" in told
     assert not any(f"host{n}" in slow[0]["seen"] for n in (1, 2, 4)), slow[0]["seen"]
+
+
+def test_no_host_executes_what_lies_in_the_current_folder(
+    four_hosts: Cluster, open_mpi: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment(four_hosts).items():
+        monkeypatch.setenv(name, value)
+    canaries = Canaries(tmp_path)
+    words = command(four_hosts, tmp_path, open_mpi, "--only=network.pingpong", "--set=message_bytes=8", "--budget=10s")
+    at_host = four_hosts.enter("host1")
+    line = [*at_host, *canaries.command(*words[len(at_host) + 1 :])]
+    done = subprocess.run(line, cwd=canaries.folder, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    assert canaries.executed() == []
+    described = records.read(records.all_runs(tmp_path / "runs")[0]).machine.networks
+    assert {host for network in described if not network.reason for host in network.hosts} == {*four_hosts.hosts}
 
 
 def test_the_network_of_every_host_is_described_and_a_different_one_beside_the_others(

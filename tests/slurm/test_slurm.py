@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from rig import CPUS, NODES, Rig
 
+from canaries import Canaries
 from conftest import Installed  # type: ignore[attr-defined]  # of this folder
 from steelyard.errors import SteelyardError
 from steelyard.launch.scheduler import slurm as srun
@@ -322,3 +323,20 @@ def test_a_job_is_submitted_without_being_followed(slurm: Rig, tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     job = slurm.run(["squeue", "--noheader", "--format=%i"]).stdout.strip()
     assert done.stdout.startswith(f"Slurm job {job} is submitted")
+
+
+# --------------------------------------------------------------------------- whose folder it is
+
+
+def test_no_job_executes_what_lies_in_the_current_folder(
+    slurm: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in slurm.environment.items():
+        monkeypatch.setenv(name, value)
+    canaries = Canaries(tmp_path)
+    words = ["submit", "--nodes", "2", "--runs", str(tmp_path / "runs"), "--", *SHORT, "--only", "network.pingpong"]
+    line = canaries.command(*words, "--set", "message_bytes=8", "--preset", "quick", "--budget", "20s", "--quiet")
+    done = slurm.run(line, folder=canaries.folder)
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    assert canaries.executed() == []
+    assert len(all_runs(tmp_path / "runs")) == 1

@@ -134,42 +134,6 @@ def test_a_file_keeps_its_mode_and_stays_whole_after_a_failure(tmp_path: Path) -
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
 
 
-SHADOWED = ("json", "otf2", "struct", "ctypes", "subprocess", "re", "random", "tempfile")
-
-
-@pytest.fixture
-def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A current folder with modules that bear the names of others; the file that they leave when they are executed."""
-    for name in SHADOWED:
-        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'w').write({name!r})\n")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "executed"
-
-
-def test_modules_of_the_current_folder_are_not_executed_for_the_devices(
-    trap: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from steelyard.machine import devices
-
-    monkeypatch.setenv("STEELYARD_OPENCL", "libc.so.6")
-    devices.find_devices.cache_clear()
-    assert devices.find_devices() == (), "the C library has no devices"
-    assert not trap.exists()
-
-
-def test_every_interpreter_is_started_without_the_current_folder() -> None:
-    """The words of each start of Python stand in the source: `-P` or `-I` must be among them."""
-    package = Path(files.__file__).parent
-    starts = [
-        (path, number, line)
-        for path in package.rglob("*.py")
-        for number, line in enumerate(path.read_text().splitlines(), 1)
-        if "sys.executable," in line
-    ]
-    assert len(starts) >= 5
-    assert not [start for start in starts if '"-P"' not in start[2] and '"-I"' not in start[2]]
-
-
 # ---------------------------------------------------------------------- passwords and tokens
 
 
