@@ -7,7 +7,7 @@ PRESET ?= quick
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-all test-core test-machine test-long test-attack test-opencl test-fresh test-site test-numa test-hosts test-slurm test-applications test-telemetry test-fuzz test-browser packages selfcheck bench lint format docs clean
+.PHONY: help run test test-all test-core test-machine test-long test-attack test-opencl test-fresh test-site test-numa test-hosts test-slurm test-applications test-telemetry test-fuzz test-browser test-versions audit constraints packages selfcheck bench lint format docs clean
 
 help:  ## show the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "  make %-18s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -93,6 +93,17 @@ test-browser: $(VENV)/.test  ## every page of the report in a real browser (Chro
 	@command -v chromium >/dev/null || $(call get,chromium)
 	$(BIN)/python -m pytest tests/whole/test_report_browser.py
 
+test-versions: $(VENV)/.lint  ## the tests of what we call in other packages, with their lowest versions and with the newest (Python 3.11 and 3.14)
+	$(BIN)/python tests/versions/environments.py
+
+audit: $(VENV)/.lint  ## search for known vulnerabilities of the packages in constraints.txt
+	$(BIN)/python tests/versions/audit.py
+
+# What builds the package and what audits it stand in no extra.
+constraints: $(VENV)/.lint  ## renew constraints.txt: the newest versions within pyproject.toml; run `make test-all` before you commit it
+	printf '%s\n' hatchling editables pip-audit | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
+	  --all-extras --no-annotate --custom-compile-command "make constraints" --upgrade -o constraints.txt pyproject.toml -
+
 selfcheck: $(VENV)/.run  ## plant known disturbances and see whether each is found
 	$(BIN)/steelyard selfcheck
 
@@ -130,9 +141,9 @@ whole := $(shell [ ! -e '$(VENV)/.installing' ] && '$(BIN)/python' -c '' 2>/dev/
 setup = @PYTHON='$(PYTHON)' VENV='$(VENV)' sh environment.sh
 
 .PHONY: anew
-$(VENV)/.run: pyproject.toml $(if $(whole),,anew)
+$(VENV)/.run: pyproject.toml constraints.txt $(if $(whole),,anew)
 	$(setup) run
-$(VENV)/.test: pyproject.toml $(if $(whole),,anew)
+$(VENV)/.test: pyproject.toml constraints.txt $(if $(whole),,anew)
 	$(setup) test
-$(VENV)/.lint: pyproject.toml $(if $(whole),,anew)
+$(VENV)/.lint: pyproject.toml constraints.txt $(if $(whole),,anew)
 	$(setup) lint

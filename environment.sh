@@ -2,6 +2,8 @@
 # Makes the virtual environment, whole or not at all: PYTHON=python3 VENV=.venv sh environment.sh run|test|lint
 # The Makefile calls it. $VENV/.installing stands while packages are installed: found at the start, the last set-up was killed.
 set -eu
+# The versions that were tested, beside a site's own constraints. Newer pips read the second name for what builds the package.
+export PIP_CONSTRAINT="${PIP_CONSTRAINT:+$PIP_CONSTRAINT }constraints.txt" PIP_BUILD_CONSTRAINT=constraints.txt
 
 fail() {
   printf 'steelyard: %s\n' "$1" >&2
@@ -71,8 +73,8 @@ explain_disk() {
 
 explain_pip() {
   explain_disk "$said"
-  if has 'Failed to establish a new connection|name resolution|Name or service not known|Network is unreachable|Connection refused|Connection reset|timed out|ProxyError|SSLError|CERTIFICATE_VERIFY_FAILED|from versions: none'; then
-    fail "The packages that Steelyard needs cannot be fetched: pip does not reach its package index (pypi.org, or what PIP_INDEX_URL or pip.conf names). Connect this machine, or name what your site has: PIP_INDEX_URL=https://… or https_proxy=http://… before make"
+  if has 'Failed to establish a new connection|name resolution|Name or service not known|Network is unreachable|Connection refused|Connection reset|timed out|ProxyError|SSLError|CERTIFICATE_VERIFY_FAILED|from versions: none|requested \(constraint\)'; then
+    fail "The packages that Steelyard needs cannot be fetched: pip does not reach its package index (pypi.org, or what PIP_INDEX_URL or pip.conf names), or the index lacks a version in constraints.txt. Connect this machine, or name what your site has: PIP_INDEX_URL=https://… or https_proxy=http://… before make"
   fi
   printf '%s\n' "$said" | tail -n 30 >&2
   fail "pip could not install what Steelyard needs; its last words are above. Once that is mended, call make again"

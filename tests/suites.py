@@ -31,12 +31,14 @@ SHARED = (
     "test-hosts",
     "test-slurm",
     "test-attack",
+    "test-versions",
     "test-core",
     "test-site",
     "test-numa",
     "test-fuzz",
     "test-opencl",
     "test-browser",
+    "audit",
 )
 ALONE = ("test-machine",)
 LANES = 3  # on two processors: some suites wait most of the time, for networks, nodes that are lost, or a guest

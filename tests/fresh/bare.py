@@ -15,6 +15,7 @@ SUITE = "bookworm"
 PACKAGES = ("python3", "python3-venv", "g++", "make", "ca-certificates")
 VARIANT = "minbase"
 USER = "user:x:1000:1000::/home/user:/bin/sh\n"
+SCRIPTS = Path("/usr/share/debootstrap/scripts")
 USUAL_MIRROR = "http://deb.debian.org/debian"
 ROOM = 3 << 30  # bytes: the archive, the unpacked machine, and what the README's commands install
 
@@ -30,15 +31,15 @@ def cache() -> Path:
     return (Path(own) if own else usual) / "tests"
 
 
-def recipe() -> str:
+def recipe(suite: str) -> str:
     """Of all that the archive depends on: another recipe, another archive."""
-    words = (SUITE, VARIANT, *PACKAGES, USER, platform.machine())
+    words = (suite, VARIANT, *PACKAGES, USER, platform.machine())
     return hashlib.sha256("\n".join(words).encode()).hexdigest()[:12]
 
 
-def archive() -> Path:
+def archive(suite: str = SUITE) -> Path:
     """The archive of the bare machine; makes it where there is none. Raises Missing."""
-    kept = cache() / f"bare-{SUITE}-{recipe()}.tar"
+    kept = cache() / f"bare-{suite}-{recipe(suite)}.tar"
     if kept.exists():
         return kept
     cache().mkdir(parents=True, exist_ok=True)
@@ -47,7 +48,9 @@ def archive() -> Path:
     with tempfile.TemporaryDirectory(prefix="making-", dir=cache()) as folder:
         root, packed = Path(folder, "root"), Path(folder, "bare.tar")
         said = Path(folder, "debootstrap.log")
-        command = [_debootstrap(), f"--variant={VARIANT}", f"--include={','.join(PACKAGES)}", SUITE, root, mirror()]
+        options = [f"--variant={VARIANT}", f"--include={','.join(PACKAGES)}"]
+        # An older debootstrap does not know the name of a later suite. All are made as sid is.
+        command = [_debootstrap(), *options, suite, root, mirror(), SCRIPTS / "sid"]
         with said.open("w") as log:
             done = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False)
         if done.returncode != 0:
@@ -58,7 +61,7 @@ def archive() -> Path:
                 file.write(line)
         shutil.rmtree(root / "var/cache/apt/archives", ignore_errors=True)
         subprocess.run(["tar", "-C", root, "-cf", packed, "."], check=True)
-        for old in cache().glob("bare-*.tar"):
+        for old in cache().glob(f"bare-{suite}-*.tar"):
             old.unlink()
         packed.rename(kept)
     return kept

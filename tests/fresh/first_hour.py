@@ -64,11 +64,11 @@ def processor_seconds() -> float:
 
 
 @contextmanager
-def machine() -> Iterator[Path]:
+def machine(suite: str = bare.SUITE) -> Iterator[Path]:
     """A bare machine with the clone; gone afterwards."""
     bare.cache().mkdir(parents=True, exist_ok=True)
     with step("the bare machine's archive"):
-        packed = bare.archive()
+        packed = bare.archive(suite)
     remove_left_over()
     folder = Path(tempfile.mkdtemp(prefix="fresh-", dir=bare.cache()))
     try:

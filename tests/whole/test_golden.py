@@ -45,11 +45,20 @@ def without_what_was_added(exported: dict[str, Any]) -> dict[str, Any]:
     return exported
 
 
+def rounded(value: object) -> object:
+    """Returns the value with 12 digits of each number: quantiles of different versions of SciPy differ in the 15th."""
+    if isinstance(value, dict):
+        return {name: rounded(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [rounded(part) for part in value]
+    return float(f"{value:.12g}") if isinstance(value, float) else value
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_run_is_exported_as_ever(name: str) -> None:
     exported = as_json(evaluate(GOLDEN / name))
     expected = json.loads((GOLDEN / "run-format-1.export.json").read_text())
-    assert {name: exported[name] for name in expected} == expected
+    assert rounded({name: exported[name] for name in expected}) == rounded(expected)
 
 
 def test_a_run_of_format_1_is_written_as_it_was_read() -> None:

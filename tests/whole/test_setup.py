@@ -26,7 +26,7 @@ case "$*" in
     cp "$0" "$3/bin/python" ;;
   "-m pip --version") [ -z "$NO_PIP" ] ;;
   "-m pip "*)
-    echo "$*" >> "$ASKED"
+    echo "$* with $PIP_CONSTRAINT and $PIP_BUILD_CONSTRAINT" >> "$ASKED"
     [ -z "$PIP_WAITS" ] || exec sleep "$PIP_WAITS"
     [ -z "$PIP_SAYS" ] || { printf '%b\\n' "$PIP_SAYS"; exit 1; }
     printf '#!/bin/sh\\necho measured; exit ${RUN_ENDS:-0}\\n' > "$VENV/bin/steelyard"; chmod +x "$VENV/bin/steelyard" ;;
@@ -39,7 +39,7 @@ def checkout(tmp_path: Path) -> Path:
     """What `make run` reads before it starts Steelyard, and a stand-in for python3 and mpicxx."""
     folder = tmp_path / "checkout"
     folder.mkdir()
-    for name in ("Makefile", "environment.sh", "pyproject.toml"):
+    for name in ("Makefile", "environment.sh", "pyproject.toml", "constraints.txt"):
         shutil.copy(ROOT / name, folder / name)
     programs = tmp_path / "programs"
     programs.mkdir()
@@ -90,6 +90,12 @@ def test_a_set_up_is_made_once(checkout: Path) -> None:
         assert (answer.returncode, answer.stdout) == (0, "measured\n"), answer.stderr
     assert pips(checkout) == 1
     assert not (checkout / ".venv/.installing").exists()
+
+
+def test_pip_installs_the_tested_versions_beside_those_of_the_site(checkout: Path) -> None:
+    make(checkout, "run", PIP_CONSTRAINT="/site.txt")
+    asked = (checkout.parent / "asked").read_text()
+    assert "with /site.txt constraints.txt and constraints.txt" in asked
 
 
 def test_a_serious_finding_is_no_failure_of_make_and_other_codes_are_named(checkout: Path) -> None:

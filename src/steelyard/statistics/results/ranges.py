@@ -274,7 +274,9 @@ def _second_half(launches: Array) -> Array:
 def _exponents(logs: Array, losses: Array) -> tuple[Array, Array]:
     """Returns how the time follows each kind of pace, and the covariance of these exponents: Bayesian linear regression."""
     noise = (
-        float(np.mean((logs - losses @ np.linalg.lstsq(losses, logs)[0]) ** 2)) + SCATTER_FLOOR**2 if len(logs) else 1.0
+        float(np.mean((logs - losses @ np.linalg.lstsq(losses, logs, rcond=None)[0]) ** 2)) + SCATTER_FLOOR**2
+        if len(logs)
+        else 1.0
     )
     covariance = np.linalg.inv(np.diag(1 / DEVIATIONS**2) + losses.T @ losses / noise)
     exponents: Array = covariance @ (EXPONENTS / DEVIATIONS**2 + losses.T @ logs / noise)
