@@ -1,8 +1,12 @@
 """Exports in the forms of other tools: each value with its verdict and interval, as these tools read it."""
 
+import csv
+import io
 import json
+import random
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -175,3 +179,40 @@ def test_a_document_of_the_main_figures_is_one_table_that_explains_its_marks() -
     latex = "".join(export.parts(run, "latex", main=True))
     assert latex.count(r"\begin{longtable}") == 1
     assert r"{\footnotesize The interval is the 95 \% confidence interval" in latex
+
+
+def test_no_cell_of_a_csv_file_is_a_formula_and_numbers_stay_numbers() -> None:
+    chance = random.Random(7)
+    texts = [
+        "".join(chance.choices("=+-@\t\r\n\x00 ＝＋－＠|'\",;1.eE(x", k=chance.randint(0, 6))) for _ in range(20_000)
+    ]
+    numbers = ["-5", "+1.5e3", "-.5", "5", "1e-9"]
+    names = [f"column {index}" for index in range(25)]
+    rows = [dict(zip(names, [*texts[at : at + 24], -1.5], strict=True)) for at in range(0, len(texts) - 24, 24)]
+    written = list(csv.reader(io.StringIO("".join(export._csv(rows)), newline="")))[1:]
+    risky = re.compile(r"[\s\x00]*[=+@＝＋＠－-]|[\t\r\n]")
+    number = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+    changed = 0
+    for row, cells in zip(rows, written, strict=True):
+        assert cells[-1] == "-1.5"
+        for text, cell in zip(row.values(), cells[:-1], strict=False):
+            assert cell in (text, f"'{text}")
+            assert number.fullmatch(cell) or not risky.match(cell), cell
+            changed += cell != text
+    assert changed > 5_000
+    assert list(map(export.neutralize, numbers)) == numbers
+
+
+def test_every_writer_of_csv_is_known() -> None:
+    """A new one must neutralize formulas, as `export` does. The readings of `power` begin with a / or a number."""
+    writing = re.compile(r"csv\.(writer|DictWriter)|Sensor,Time,Value\\n|text/csv|FORMAT csv")
+    package = Path(export.__file__).parents[1]
+    found = {
+        str(p.relative_to(package)) for p in package.rglob("*.py") if writing.search(p.read_text(encoding="utf-8"))
+    }
+    assert found == {
+        "report/export.py",
+        "power/http/own.py",
+        "power/command_line/readings_output.py",
+        "whatif/table.py",
+    }

@@ -24,6 +24,9 @@ DOCUMENTS = ("markdown", "latex")
 FORMATS = ("json", "csv", "parquet", *DOCUMENTS, *exports.FORMS)
 WHAT = "The export"
 _OTHER = re.compile("[^\\x00-\\x7f]")
+# A spreadsheet computes a cell that begins so, or passes it to a program; also after spaces and with the wide forms of Asian keyboards.
+_FORMULA = re.compile("[\\s\\x00]*[=+@\\-\uff1d\uff0b\uff20\uff0d]|[\\t\\r\\n]")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
 def select(evaluation: Evaluation, only: Sequence[str], main: bool = False) -> Evaluation:
@@ -140,11 +143,16 @@ def write(evaluation: Evaluation, form: str, path: Path | None, main: bool = Fal
 
 def _csv(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     out = io.StringIO()
-    writer = csv.DictWriter(out, fieldnames=list(rows[0]) if rows else [])
-    if rows:
-        writer.writeheader()
-    for row in rows:
-        writer.writerow(row)
+    writer = csv.writer(out)
+    for cells in (*(row.keys() for row in rows[:1]), *(row.values() for row in rows)):
+        writer.writerow(map(neutralize, cells))
         yield out.getvalue()
         out.seek(0)
         out.truncate()
+
+
+def neutralize(cell: object) -> object:
+    """Returns a text that a spreadsheet would take for a formula with ' before it. A number in a text stays as it is."""
+    if isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell):
+        return f"'{cell}"
+    return cell
