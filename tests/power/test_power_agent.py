@@ -86,10 +86,13 @@ class Memory:
     described: dict[str, tuple[Sensor, ...]] = field(default_factory=dict)
     full: int = 0
     writes: int = 0
+    at_once: int = 1_000_000
+    failing: bool = False
 
     def write(self, batches: Sequence[Batch]) -> None:
         self.writes += 1
-        if self.full:
+        self.failing = self.full > 0
+        if self.failing:
             self.full -= 1
             raise MachineFailed("No space is left.")
         for batch in batches:
@@ -97,6 +100,10 @@ class Memory:
 
     def describe(self, node: str, sensors: Sequence[Sensor]) -> None:
         self.described[node] = tuple(sensors)
+
+    def probe(self, size: int) -> None:
+        if self.failing:
+            raise MachineFailed("No space is left.")
 
     @property
     def gaps(self) -> list[Gap]:

@@ -108,6 +108,7 @@ class Memory:
     batches: dict[tuple[UUID, int], Batch] = field(default_factory=dict)
     described: dict[str, tuple[Sensor, ...]] = field(default_factory=dict)
     twice: int = 0
+    at_once: int = 1_000_000
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def write(self, batches: Sequence[Batch]) -> None:
@@ -118,6 +119,9 @@ class Memory:
 
     def describe(self, node: str, sensors: Sequence[Sensor]) -> None:
         self.described[node] = tuple(sensors)
+
+    def probe(self, size: int) -> None:
+        pass
 
     @property
     def values(self) -> list[float]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.errors import UsageError
 from steelyard.model.sensor import Reading, Sensor
-from steelyard.power.message import MOST_SENSORS, Batch, Gap, is_name
+from steelyard.power.message import LATEST, MOST_SENSORS, Batch, Gap, is_name
 from steelyard.power.sender import Outlet
 from steelyard.telemetry.labels import line
 from steelyard.telemetry.sensors import Device
@@ -223,7 +223,7 @@ class Agent:
         failure.since = now
 
     def _add(self, reading: Reading) -> None:
-        if reading.sensor not in self._names or not math.isfinite(reading.value) or not 0 <= reading.at < 1 << 63:
+        if reading.sensor not in self._names or not math.isfinite(reading.value) or not 0 <= reading.at < LATEST:
             self.counts.senseless += 1
             return
         if not self._pending.at:

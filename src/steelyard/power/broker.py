@@ -26,6 +26,7 @@ KEEPALIVE = 20  # seconds: a broker that has vanished is noticed after one and a
 SESSION = 24 * 3600  # seconds that a broker keeps what came for a collector that is away
 MOST_WAITING = 3 * RECEIVE_MAXIMUM  # messages: of this connection, of the one before, and unacknowledged ones
 NO_ONE_LISTENS = 0x10  # MQTT 5, section 3.4.2.1
+FULL = 0.01  # seconds until a full queue is looked at again
 QUIT = 2.0  # seconds that a goodbye may take
 
 
@@ -192,12 +193,20 @@ class Subscriber(_End):
     def __init__(self, broker: Broker, name: str, subscriptions: Sequence[str]) -> None:
         self._waiting: queue.Queue[Received] = queue.Queue()
         self.overflowed = 0
+        self._closing = False
         super().__init__(broker, name, subscriptions, keeps=True)
 
+    def close(self) -> None:
+        self._closing = True
+        super().close()
+
     def take(self, most: int, linger: float) -> list[Received]:
-        """Waits up to a second for a message, and then for more until there are `most`, or `linger` seconds have passed."""
+        """Waits up to a second for a message, and then for more until there are `most`, or `linger` seconds have passed.
+
+        It does not wait at all if `linger` is 0.
+        """
         taken: list[Received] = []
-        end = time.monotonic() + 1
+        end = time.monotonic() + (1 if linger else 0)
         with contextlib.suppress(queue.Empty):
             while len(taken) < most:
                 taken.append(self._waiting.get(timeout=max(0.0, end - time.monotonic())))
@@ -220,13 +229,16 @@ class Subscriber(_End):
             topic = message.topic
         except UnicodeDecodeError:
             topic = ""  # no message of ours has it: it is refused and acknowledged as every other that is not sound
-        # What the broker wants acknowledged always finds room: left out, it would hold its place on the way here for good.
-        if self._waiting.qsize() >= (MOST_WAITING if message.qos else RECEIVE_MAXIMUM):
+        if not message.qos and self._waiting.qsize() >= RECEIVE_MAXIMUM:
             self.overflowed += 1
-            if not message.qos:
-                return
-            with contextlib.suppress(queue.Empty):
-                self._waiting.get_nowait()  # the oldest is of a connection before, and came again on this one
+            return
+        # What the broker wants acknowledged always finds room: left out, it would hold its place on the way here for good.
+        while self._waiting.qsize() >= MOST_WAITING and not self._closing:
+            with contextlib.suppress(IndexError, queue.Empty):
+                if self._waiting.queue[0].connection != self.connections:
+                    self._waiting.get_nowait()  # it came again on this connection
+                    continue
+            time.sleep(FULL)  # this broker sends more than it may (Mosquitto's max_inflight_messages 0): let it wait
         self._waiting.put(Received(topic, message.payload, message.qos, self.connections, message.mid))
 
 
@@ -248,6 +260,8 @@ def _client(broker: Broker, name: str) -> "Client":
     _expect_secrecy(broker)
     if broker.user:
         client.username_pw_set(broker.user, broker.password)
+    if broker.key and not broker.certificate:
+        raise UsageError(f"The key '{broker.key}' needs a certificate. Name both, with --key and --certificate.")
     if broker.ca or broker.certificate:
         _secure(client, broker)
     return client
@@ -255,8 +269,6 @@ def _client(broker: Broker, name: str) -> "Client":
 
 def _secure(client: "Client", broker: Broker) -> None:
     """Turns TLS on, with the certificate of the authority or those that the system trusts."""
-    if broker.key and not broker.certificate:
-        raise UsageError(f"The key '{broker.key}' needs a certificate. Name both, with --key and --certificate.")
     names = (broker.ca, broker.certificate, broker.key)
     for path in names:
         if path and not path.is_file():

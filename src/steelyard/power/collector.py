@@ -4,22 +4,38 @@ Several collectors share the load. Messages that are malformed, foreign or too l
 not come again. Memory does not grow with the number of topics or senders.
 """
 
-from collections import Counter
-from collections.abc import Sequence
-from typing import Protocol
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
-from steelyard.errors import SteelyardError
+import numpy as np
+
+from steelyard.power import sender
 from steelyard.power.agent import Clock, SystemClock
 from steelyard.power.broker import Received
-from steelyard.power.message import RECEIVE_MAXIMUM, Batch, Description, Refused
-from steelyard.power.sender import Store
+from steelyard.power.message import READING_BYTES, REASONS, RECEIVE_MAXIMUM, Batch, Description, Gap, Refused, selected
+from steelyard.power.stores import Unavailable
 from steelyard.power.topics import Topics, receipt
+from steelyard.telemetry.labels import line
 
+T = TypeVar("T")
+TURNS = 4  # parts of messages in one write of a store, at least
+LEAST = 100  # readings: the cost of a small message
+DESCRIPTION = 64 * 1024  # bytes: the cost of a description
 LINGER = 0.2  # seconds that the first message of a write waits for others: each write of a store has its own cost
 LONGEST_PAUSE = (
     60.0  # seconds until a store that fails is tried again; the first pause is a second, each is twice the last
 )
 GROUP = "steelyard"  # the collectors that share the load
+
+
+class Store(sender.Store, Protocol):
+    """The destination of messages (`stores.Store`)."""
+
+    at_once: int
+
+    def probe(self, size: int) -> None: ...
 
 
 class Inbox(Protocol):
@@ -40,17 +56,35 @@ def subscriptions(topics: Topics, foreign: Sequence[str] = ()) -> tuple[str, ...
     return (*shared, f"{topics.prefix}/+/+/sensors")
 
 
-class Collector:
-    """Moves messages from an inbox to a store.
+@dataclass(eq=False, slots=True)
+class _Message:
+    """A received message, and what of it is not written yet."""
 
-    `counts` has the number of messages by their result, and "readings". `trouble` says why the store refuses them now.
+    received: Received
+    node: str
+    batches: Sequence[Batch]  # none of a description
+    parts: deque[Batch | Description]
+    left: int = 0  # parts that are neither stored nor refused
+    refused: bool = False
+
+
+Part = tuple[_Message, Batch | Description]
+
+
+class Collector:
+    """Moves messages from an inbox to a store. Nodes have turns, so that the messages of one do not delay those of another.
+
+    `counts` has the number of messages by their result, and "readings". `trouble` says why the store cannot be written now,
+    `note` which messages were refused so far.
     """
 
     def __init__(self, inbox: Inbox, store: Store, topics: Topics, clock: Clock | None = None) -> None:
         self._inbox, self._store, self._topics = inbox, store, topics
         self._clock = clock or SystemClock()
+        self._waiting: dict[str, deque[_Message]] = {}  # by node; the next turn has the first one
+        self._order: deque[_Message] = deque()  # messages are acknowledged in the order in which they came
         self.counts: Counter[str] = Counter()
-        self.trouble = ""
+        self.trouble = self.note = ""
 
     def run(self) -> None:
         """Runs until it is interrupted. Messages without acknowledgement come again, to another collector or the next start."""
@@ -61,50 +95,143 @@ class Collector:
             self._inbox.close()
 
     def step(self) -> int:
-        """Takes the waiting messages, or waits briefly for one. Returns how many it took."""
-        received = self._inbox.take(RECEIVE_MAXIMUM, LINGER)
-        batches: list[Batch] = []
-        descriptions: list[Description] = []
+        """Takes messages, or waits briefly for one, and makes one write. Returns how many messages it took."""
+        received = self._inbox.take(RECEIVE_MAXIMUM - len(self._order), 0.0 if self._waiting else LINGER)
         for message in received:
-            try:
-                content = self._topics.received(message.topic, message.payload)
-            except Refused as refused:
-                self.counts[refused.reason] += 1
-                continue
-            if isinstance(content, Batch):
-                batches.append(content)
-            else:
-                descriptions.append(content)
-        self._keep(batches, descriptions)
-        for message in received:
-            self._inbox.acknowledge(message)
-        self._confirm(batches)
-        self.counts["batches"] += len(batches)
-        self.counts["descriptions"] += len(descriptions)
-        self.counts["readings"] += sum(len(batch.at) for batch in batches)
+            self._admit(message)
+        parts = self._next()
+        if parts:
+            self._keep(parts)
+        self._finish([message for message, _ in parts])
+        while self._order and not self._order[0].left:
+            self._inbox.acknowledge(self._order.popleft().received)
         return len(received)
 
-    def _keep(self, batches: Sequence[Batch], descriptions: Sequence[Description]) -> None:
-        """Returns when the store has them. If the store fails, it tries again after growing pauses; the broker keeps the rest."""
-        pause = 1.0
-        while True:
-            try:
-                for description in descriptions:
-                    self._store.describe(description.node, description.sensors)
-                if batches:
-                    self._store.write(batches)
-            except (SteelyardError, OSError) as error:
-                self.trouble = str(error)
+    def _admit(self, received: Received) -> None:
+        message = _Message(received, "", (), deque())
+        self._order.append(message)
+        try:
+            content = self._topics.received(received.topic, received.payload)
+        except Refused as refused:
+            self._refuse(message, refused.reason, REASONS[refused.reason])
+        except Exception as error:
+            self._refuse(message, "failed", f"{type(error).__name__} ({error})")
+        else:
+            if isinstance(content, Description):
+                message.node = content.node
+                message.parts.append(content)
+            else:
+                message.node, message.batches = content[0].node, content
+                message.parts.extend(part for batch in content for part in divided(batch, self._store.at_once // TURNS))
+            message.left = len(message.parts)
+            self._waiting.setdefault(message.node, deque()).append(message)
+
+    def _next(self) -> list[Part]:
+        """Returns what the store can write at once: one part of each node, then the next one of each."""
+        parts: list[Part] = []
+        room = self._store.at_once
+        while self._waiting and room > 0:
+            node = next(iter(self._waiting))
+            messages = self._waiting.pop(node)
+            part = messages[0].parts.popleft()
+            parts.append((messages[0], part))
+            if not messages[0].parts:
+                messages.popleft()
+            if messages:
+                self._waiting[node] = messages  # behind the others
+            room -= max(_size(part) // READING_BYTES, LEAST)
+        return parts
+
+    def _keep(self, parts: Sequence[Part]) -> None:
+        """Returns when the store has them. If the store fails, it tries again after growing pauses; the broker keeps the rest.
+
+        A store that fails with a message but takes other bytes refuses this message. Whatever its error is, it costs only this
+        message.
+        """
+        pause, tried = 1.0, False
+        while error := _failure(self._write, parts):
+            size = sum(_size(content) for _, content in parts)
+            fault = error if isinstance(error, Unavailable | OSError) else _failure(self._store.probe, size)
+            if fault:
+                self.trouble = str(fault)
                 self._clock.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
-            else:
-                self.trouble = ""
+            elif len(parts) > 1:
+                middle = len(parts) // 2
+                self._keep(parts[:middle])
+                self._keep(parts[middle:])
                 return
+            elif tried:
+                self._set_aside(*parts[0], error)
+                return
+            else:
+                tried = True
+        self.trouble = ""
+        for message, _ in parts:
+            message.left -= 1
 
-    def _confirm(self, batches: Sequence[Batch]) -> None:
-        """Sends a receipt to each node. Senders of foreign formats do not listen for one, and it does no harm."""
-        nodes: dict[str, list[Batch]] = {}
-        for batch in batches:
-            nodes.setdefault(batch.node, []).append(batch)
-        for node, theirs in nodes.items():
-            self._inbox.confirm(self._topics.stored(node), receipt((b.writer, b.sequence) for b in theirs))
+    def _write(self, parts: Sequence[Part]) -> None:
+        for _, content in parts:
+            if isinstance(content, Description):
+                self._store.describe(content.node, content.sensors)
+        if batches := [content for _, content in parts if isinstance(content, Batch)]:
+            self._store.write(batches)
+
+    def _set_aside(self, message: _Message, content: Batch | Description, error: Exception) -> None:
+        """Refuses a message that the store cannot keep. Its readings become a gap under its own number, if possible."""
+        self.trouble = ""
+        message.left -= 1
+        if not message.refused:
+            self._refuse(message, "failed", f"the store cannot keep it: {error}")
+        if isinstance(content, Batch) and len(content.at):
+            gap = Gap(
+                content.sensors, int(content.at.min()), int(content.at.max()), line(f"could not be stored: {error}")
+            )
+            _failure(self._store.write, [selected(content, slice(0), (gap,))])
+
+    def _refuse(self, message: _Message, reason: str, words: str) -> None:
+        message.refused = True
+        self.counts[reason] += 1
+        count = sum(self.counts[each] for each in (*REASONS, "failed"))
+        self.note = f"Messages that were refused: {count}. The last one has the topic '{line(message.received.topic)}': {words}."
+
+    def _finish(self, messages: Sequence[_Message]) -> None:
+        """Counts the messages of which nothing is left, and sends receipts. Senders of foreign formats do not listen for one."""
+        stored: dict[str, list[Batch]] = {}
+        for message in dict.fromkeys(messages):
+            if message.left:
+                continue
+            stored.setdefault(message.node, []).extend(message.batches)
+            if not message.refused:
+                self.counts["batches"] += bool(message.batches)
+                self.counts["descriptions"] += not message.batches
+                self.counts["readings"] += sum(len(batch.at) for batch in message.batches)
+        for node, batches in stored.items():
+            if batches:
+                self._inbox.confirm(self._topics.stored(node), receipt((b.writer, b.sequence) for b in batches))
+
+
+def divided(batch: Batch, most: int) -> Iterator[Batch]:
+    """Yields the batch, or its readings by sensor and time in parts of so many; the first part has the gaps."""
+    if len(batch.at) <= most:
+        yield batch
+        return
+    order = np.lexsort((batch.at, batch.number))
+    for first in range(0, len(order), most):
+        yield selected(batch, order[first : first + most], () if first else batch.gaps)
+
+
+def _size(content: Batch | Description) -> int:
+    """Returns the bytes that a store writes, about."""
+    if isinstance(content, Description):
+        return DESCRIPTION
+    return max(READING_BYTES * len(content.at), len(content.payload))
+
+
+def _failure(step: Callable[[T], object], of: T) -> Exception | None:
+    """Returns the error of a step, whatever it is."""
+    try:
+        step(of)
+    except Exception as error:
+        return error
+    return None

@@ -9,8 +9,8 @@ import math
 import struct
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 from uuid import UUID
 
 import msgspec
@@ -26,11 +26,22 @@ LARGEST = 512 * 1024
 RECEIVE_MAXIMUM = 128
 MOST_SENSORS = 1000  # of an agent and of a message; their names fit into one
 LONGEST_NAME = 128  # bytes, in UTF-8
+LATEST = 1 << 62  # ns since 1970 (in the year 2116): readings and gaps are before it
 _START = struct.Struct("<B3xII4xQ16s")
 _CHECKSUM = struct.Struct("<I")
 READING_BYTES = 8 + 8 + 2
+MOST_READINGS = (LARGEST - 4096) // READING_BYTES  # of one sensor: its batch with its name fits into a message
 
 Reason = Literal["size", "topic", "version", "checksum", "form", "limit", "value"]
+REASONS: dict[Reason, str] = {
+    "size": "its length is too large, or differs from the length of its content",
+    "topic": "the topic does not name a node and a sensor",
+    "version": "it has an unknown version",
+    "checksum": "its bytes were changed",
+    "form": "its content has an unknown form",
+    "limit": "it has too many names, or names that are not allowed",
+    "value": "it has a value or a time that no reading can have",
+}
 Numbers = NDArray[np.uint16]
 
 
@@ -56,7 +67,8 @@ class Gap:
 class Batch:
     """Readings of one node as columns of equal length: the number of the sensor in `sensors`, the moment and the value.
 
-    `node` is "SYSTEM/NODE". Batches with the same node, `writer` and `sequence` are the same batch.
+    `node` is "SYSTEM/NODE". Batches with the same node, `writer` and `sequence` are the same batch. `payload` is the message
+    that a batch was decoded from. Stores keep it as it is, because other bytes for the same batch could be too large.
     """
 
     node: str
@@ -67,6 +79,7 @@ class Batch:
     at: Moments
     value: Values
     gaps: tuple[Gap, ...] = ()
+    payload: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +143,15 @@ def decode(node: str, payload: bytes) -> Batch:
     at = np.frombuffer(payload, "<i8", readings, columns)
     value = np.frombuffer(payload, "<f8", readings, columns + 8 * readings)
     number = np.frombuffer(payload, "<u2", readings, columns + 16 * readings)
-    batch = Batch(node, UUID(bytes=writer), sequence, head.sensors, number, at, value, head.gaps)
+    batch = Batch(node, UUID(bytes=writer), sequence, head.sensors, number, at, value, head.gaps, payload)
     _check(batch)
     return batch
+
+
+def selected(batch: Batch, rows: NDArray[Any] | slice, gaps: tuple[Gap, ...] = ()) -> Batch:
+    """Returns these readings of a batch, with these gaps."""
+    columns = {name: getattr(batch, name)[rows] for name in ("number", "at", "value")}
+    return replace(batch, **columns, gaps=gaps, payload=b"")
 
 
 def identity(payload: bytes) -> tuple[UUID, int]:
@@ -185,13 +204,18 @@ def _check(batch: Batch) -> None:
         raise Refused("limit")
     for gap in batch.gaps:
         _check_names(gap.sensors)
-        if not (0 <= gap.start <= gap.end < 1 << 63 and is_text(gap.why)):
+        if not (0 <= gap.start <= gap.end < LATEST and is_text(gap.why)):
             raise Refused("value")
     if not len(batch.at) == len(batch.value) == len(batch.number):
         raise Refused("form")
-    if len(batch.at) and (
-        batch.number.max() >= len(batch.sensors) or batch.at.min() < 0 or not np.isfinite(batch.value).all()
-    ):
+    check_readings(batch.at, batch.value)
+    if len(batch.at) and batch.number.max() >= len(batch.sensors):
+        raise Refused("value")
+
+
+def check_readings(at: Moments, value: Values) -> None:
+    """Raises Refused for moments that no store keeps, and for values that are not finite."""
+    if len(at) and not (at.min() >= 0 and at.max() < LATEST and np.isfinite(value).all()):
         raise Refused("value")
 
 

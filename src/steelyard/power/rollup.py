@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.model.sensor import Moments, Rollup, Trace, Values
-from steelyard.telemetry.energy import NANO, Course, course
+from steelyard.telemetry.energy import FAR_OUT, NANO, Course, course
 
 NAMES = {"1s": 1, "1min": 60, "1h": 3600}  # seconds of a stretch
 LEVELS = tuple(NAMES.values())
@@ -37,6 +37,7 @@ def rolled(node: str, trace: Trace, level: int, start: int, end: int) -> Rollup:
     return each_level(node, trace, (level,), start, end)[0]
 
 
+@FAR_OUT
 def each_level(node: str, trace: Trace, levels: Sequence[int], start: int, end: int) -> list[Rollup]:
     """Returns the rollups of `rolled` for several levels."""
     if not len(trace.at):

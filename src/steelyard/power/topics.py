@@ -11,7 +11,7 @@
 
 import re
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from uuid import UUID, uuid5
@@ -19,13 +19,25 @@ from uuid import UUID, uuid5
 import numpy as np
 
 from steelyard.model.sensor import Moments, Values
-from steelyard.power.message import LARGEST, Batch, Description, Refused, decode, described, is_name
+from steelyard.power.message import (
+    LARGEST,
+    LATEST,
+    MOST_READINGS,
+    Batch,
+    Description,
+    Refused,
+    check_readings,
+    decode,
+    described,
+    is_name,
+)
 
 _RECEIPT = struct.Struct("<16sQ")
 # The namespace of the made-up writers of messages that name none; any fixed one does.
 _FOREIGN = UUID("5f1d3c0e-7a52-4c36-9d0b-0c8f6b0a9e11")
 _TEXT = re.compile(rb"(-?\d{1,20}(?:\.\d{1,20})?(?:[eE][-+]?\d{1,3})?);(\d{1,10})(?:\.(\d{1,9}))?\s{0,2}")
 _PAIR = 16  # bytes
+LONGEST_FILTER = 65_000  # bytes: MQTT has 65,535, and the collectors' group stands before it
 _EXAMON_PLACE = ("org", "cluster", "node")
 
 
@@ -45,8 +57,11 @@ class Topics:
     def stored(self, node: str) -> str:
         return f"{self.prefix}-stored/{node}"
 
-    def received(self, topic: str, payload: bytes) -> Batch | Description:
-        """Returns the content of a message. Refused if it has none of these forms or is not valid."""
+    def received(self, topic: str, payload: bytes) -> Sequence[Batch] | Description:
+        """Returns the content of a message. Refused if it has none of these forms or is not valid.
+
+        Pairs of DCDB that are too many for one batch become several batches.
+        """
         if len(payload) > LARGEST:
             raise Refused("size")
         if topic.startswith("/"):
@@ -56,10 +71,19 @@ class Topics:
         ours = topic.removeprefix(f"{self.prefix}/")
         node, sensor = _split(ours, 2)
         if sensor == "readings":
-            return decode(node, payload)
+            return (decode(node, payload),)
         if sensor == "sensors":
             return described(node, payload)
         return _dcdb(ours, 2, payload)
+
+
+def is_filter(text: str) -> bool:
+    """Returns whether MQTT allows it as a filter of topics: "+" is a whole level, "#" is the whole last level."""
+    *levels, last = text.split("/")
+    wrong = any("#" in level for level in levels) or any(
+        {*"+#"} & {*level} and len(level) > 1 for level in (*levels, last)
+    )
+    return bool(text) and text.isprintable() and len(text.encode()) <= LONGEST_FILTER and not wrong
 
 
 def receipt(batches: Iterable[tuple[UUID, int]]) -> bytes:
@@ -82,15 +106,23 @@ def _split(topic: str, levels: int) -> tuple[str, str]:
     return node, parts[levels]
 
 
-def _dcdb(topic: str, levels: int, payload: bytes) -> Batch:
+def _dcdb(topic: str, levels: int, payload: bytes) -> Sequence[Batch]:
     node, sensor = _split(topic, levels)
     if not payload or len(payload) % _PAIR:
         raise Refused("size")
     pairs = np.frombuffer(payload, "<i8").reshape(-1, 2)
+    check_readings(pairs[:, 1], pairs[:, 0].astype(np.float64))
+    most = MOST_READINGS * _PAIR
+    parts = (payload[first : first + most] for first in range(0, len(payload), most))
+    return [_pairs(node, sensor, part) for part in parts]
+
+
+def _pairs(node: str, sensor: str, payload: bytes) -> Batch:
+    pairs = np.frombuffer(payload, "<i8").reshape(-1, 2)
     return _foreign(node, sensor, pairs[:, 1], pairs[:, 0].astype(np.float64), payload)
 
 
-def _examon(topic: str, payload: bytes) -> Batch:
+def _examon(topic: str, payload: bytes) -> Sequence[Batch]:
     levels = topic.split("/")
     if not len(levels) % 2:
         raise Refused("topic")
@@ -105,16 +137,15 @@ def _examon(topic: str, payload: bytes) -> Batch:
     if not match:
         raise Refused("form")
     value, seconds, fraction = match.groups(b"")
-    at = int(seconds) * 1_000_000_000 + int(fraction.ljust(9, b"0"))
-    if at >= 1 << 63 or not np.isfinite(float(value)):
-        raise Refused("value")
-    return _foreign(node, sensor, np.array([at], np.int64), np.array([float(value)]), payload)
+    # Ten digits of seconds may be more than 63 bits of ns.
+    at = min(int(seconds) * 1_000_000_000 + int(fraction.ljust(9, b"0")), LATEST)
+    moment, number = np.array([at], np.int64), np.array([float(value)])
+    check_readings(moment, number)
+    return (_foreign(node, sensor, moment, number, payload),)
 
 
 def _foreign(node: str, sensor: str, at: Moments, value: Values, payload: bytes) -> Batch:
     """Returns a batch whose sender gives no number. A hash of its bytes is its number, so that a repeated one is recognised."""
-    if at.min() < 0:
-        raise Refused("value")
     number = np.zeros(len(at), np.uint16)
     sequence = int.from_bytes(blake2b(payload, digest_size=8).digest(), "little")
     return Batch(node, uuid5(_FOREIGN, f"{node}/{sensor}"), sequence, (sensor,), number, at, value)

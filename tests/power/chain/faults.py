@@ -37,9 +37,11 @@ def store_disk(world: World) -> Undo:
 
 
 def clock(world: World) -> Undo:
-    """Stepped forth or back, and at the end back or forth again."""
+    """Set forward (up to a day) or back (up to an hour or so), and at the end to the right time again."""
     whose = world.chance.choice((*AGENTS, "collectors"))
-    world.set_clock(whose, world.chance.choice((-1, 1)) * world.chance.uniform(5, 4000))
+    world.set_clock(
+        whose, world.chance.choice((86_400.0, -3600.0, world.chance.uniform(5, 4000), -world.chance.uniform(5, 4000)))
+    )
     return lambda: world.set_clock(whose, 0)
 
 

@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +14,7 @@ import typer
 
 from steelyard.errors import UsageError, spelled
 from steelyard.signals import handled
+from steelyard.telemetry.clock_jumps import ClockWatch
 
 if TYPE_CHECKING:
     from steelyard.power.broker import Broker
@@ -102,18 +103,26 @@ def broker(
         )
     number = whole(port or usual, "(given by --broker)", 1, 65535)
     password = secret(password_file, "password", insecure) if password_file else ""
+    if password and not user:
+        raise UsageError(f"The password in '{password_file}' needs a user. Name both, with --user and --password-file.")
     return Broker(host.strip("[]"), number, user, password, ca, certificate, key, insecure)
 
 
-def topics(prefix: str, levels: int = 2) -> "Topics":
-    """Returns the topics. UsageError for a prefix that no topic can have."""
+def topics(prefix: str, levels: int = 2, foreign: Sequence[str] = ()) -> "Topics":
+    """Returns the topics. UsageError for a prefix that no topic can have, and for an invalid filter of `foreign` ones."""
     from steelyard.power.message import is_name
-    from steelyard.power.topics import Topics
+    from steelyard.power.topics import Topics, is_filter
 
     if not is_name(prefix):
         raise UsageError(
             f"'{prefix}' (given by --prefix) cannot begin a topic. Expected words without +, # or quotes, such as steelyard."
         )
+    for words in foreign:
+        if not is_filter(words):
+            raise UsageError(
+                f"'{words}' (given by --foreign) is not a valid filter of topics. '+' must be a whole level and '#' the last "
+                "level, such as in '/#' or 'org/+/cluster/#'."
+            )
     return Topics(prefix, levels)
 
 
@@ -122,14 +131,17 @@ def interrupt() -> None:
 
 
 @contextlib.contextmanager
-def until_ended(trouble: Callable[[], str] = str, end: Callable[[], None] = interrupt) -> Iterator[None]:
-    """Ends the body cleanly on Ctrl-C or SIGTERM, the usual ways to stop it. Meanwhile, it prints each new `trouble`.
+def until_ended(
+    trouble: Callable[[], str] = str, end: Callable[[], None] = interrupt, note: Callable[[], str] = str
+) -> Iterator[None]:
+    """Ends the body cleanly on Ctrl-C or SIGTERM, the usual ways to stop it.
 
-    On a signal it calls `end`, which raises KeyboardInterrupt now or at a better moment.
+    On a signal it calls `end`, which raises KeyboardInterrupt now or at a better moment. Meanwhile, it prints each new `trouble`,
+    each new `note`, and that somebody set the clock.
     """
     ended = threading.Event()
     with handled((signal.SIGINT, signal.SIGTERM), lambda *_: end()):
-        threading.Thread(target=_watch, args=(trouble, ended), daemon=True).start()
+        threading.Thread(target=_watch, args=(trouble, note, ended), daemon=True).start()
         try:
             with contextlib.suppress(KeyboardInterrupt):
                 yield
@@ -166,10 +178,18 @@ def between_lines() -> Iterator[Callable[[float], bool]]:
             signal.signal(number, handler)
 
 
-def _watch(trouble: Callable[[], str], ended: threading.Event) -> None:
-    last = ""
-    while not ended.wait(LOOK):
-        if (now := trouble()) != last:
+def _watch(trouble: Callable[[], str], note: Callable[[], str], ended: threading.Event) -> None:
+    last = noted = ""
+    clock = ClockWatch()
+    over = False
+    while not over:
+        over = ended.wait(LOOK)
+        if (now := note()) != noted:
+            say(now)
+            noted = now
+        if jump := clock.jump():
+            say(f"{jump} Readings keep the times that they were given; none is lost.")
+        if not over and (now := trouble()) != last:
             say(now or "This problem is over.")
             last = now
 

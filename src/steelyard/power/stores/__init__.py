@@ -6,10 +6,14 @@ from typing import Protocol
 from steelyard.errors import MachineFailed
 from steelyard.installation import install_extra
 from steelyard.model.sensor import Reading, Rollup, Sensor, Trace
-from steelyard.power.message import Batch, Gap
+from steelyard.power.message import LATEST, Batch, Gap
 
-END = 1 << 62  # ns: later than any moment
+END = LATEST
 AHEAD = 86_400 * 10**9  # ns: a reading that is further ahead of this machine's clock is of a clock that is wrong
+
+
+class Unavailable(MachineFailed):
+    """Nothing can be written now: the disk is full, another process has the lock for too long, or no server answers."""
 
 
 class Store(Protocol):
@@ -19,12 +23,16 @@ class Store(Protocol):
     """
 
     notes: list[str]
+    at_once: int  # readings that one write takes in about a second, wherever they belong
 
     def describe(self, node: str, sensors: Sequence[Sensor]) -> None:
         """Sets the sensors of the node (\"SYSTEM/NODE\") from now on."""
 
     def write(self, batches: Sequence[Batch]) -> None:
         """Returns when the batches are on the disk. A repeated batch is stored once."""
+
+    def probe(self, size: int) -> None:
+        """Writes so many bytes and removes them. MachineFailed if this store cannot be written now."""
 
     def sensors(self) -> dict[str, tuple[Sensor, ...]]:
         """Returns the sensors of each node."""
@@ -47,8 +55,11 @@ class Store(Protocol):
     def count(self) -> int:
         """Returns the number of readings."""
 
-    def tidy(self, now: int) -> None:
-        """Makes the rollups of complete hours, and removes data that are too old. `now`: ns since 1970."""
+    def tidy(self, now: int, longest: float = float("inf")) -> None:
+        """Makes the rollups of complete hours, and removes data that are too old. `now`: ns since 1970.
+
+        It ends after about `longest` seconds; a note says if there is more to do.
+        """
 
     def keep(self, keeping: Mapping[str, float]) -> None:
         """Sets for how many seconds "readings" and the rollups "1s", "1min", "1h" are kept; the others stay unchanged."""

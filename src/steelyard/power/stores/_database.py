@@ -10,17 +10,19 @@ import sqlite3
 import stat
 import tempfile
 import threading
+import time
 import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.model.plain import visible
+from steelyard.power.stores import Unavailable
 
 FILE = "readings.sqlite"
 FORMAT = 2
 APPLICATION = 0x5374796C  # of SQLite's header: "Styl"
-PAGES = 10_000  # that are given back at once
+PAGES = 2_000  # that are given back at once
 WAIT = 60.0  # seconds that a writer waits for others
 LONGEST_VALUE = 64 << 20  # bytes of a text or a blob
 STEPS = 1_000_000  # steps of SQLite's machine between two looks at how many there were
@@ -44,6 +46,17 @@ SCHEMA = (
     "CREATE INDEX gaps_of_node on gaps (node)",
     "CREATE TABLE settings (name text primary key, value real)",
 )
+# Codes of SQLite that say nothing of what is written.
+MACHINE = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PROTOCOL,
+}
 # What a damaged value raises where it is read.
 DAMAGE = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError)
 
@@ -94,11 +107,11 @@ class Database:
         with self._transaction(what, "immediate") as base:
             yield base
 
-    def shrink(self) -> None:
-        """Returns free pages to the file system if there are many. Others may write in between."""
+    def shrink(self, until: float) -> None:
+        """Returns free pages to the file system if there are many, until this time. Others may write in between."""
         with self._turn, self._said("be tidied up"):
             before = self._number("page_count")
-            while self._number("freelist_count") * 4 > before:
+            while self._number("freelist_count") * 4 > before and time.monotonic() < until:
                 self._steps.begin()
                 self._base.execute(f"pragma incremental_vacuum({PAGES})").fetchall()
                 if (pages := self._number("page_count")) >= before:
@@ -178,7 +191,13 @@ class Database:
             yield
         except (OSError, sqlite3.Error, *DAMAGE) as error:
             why = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-            raise MachineFailed(f"The store '{self._folder}' cannot {what}: {visible(why)}.") from error
+            kind = Unavailable if _is_of_machine(error) else MachineFailed
+            raise kind(f"The store '{self._folder}' cannot {what}: {visible(why)}.") from error
+
+
+def _is_of_machine(error: Exception) -> bool:
+    """Returns whether the disk, the memory or another process caused an error, not what was read or written."""
+    return isinstance(error, OSError) or getattr(error, "sqlite_errorcode", 0) & 0xFF in MACHINE
 
 
 def _make(folder: Path) -> None:

@@ -66,7 +66,7 @@ class Snapshot:
         order = np.lexsort((value, at))
         at, value = at[order], value[order]
         wanted = (at >= start) & (at <= end)
-        wanted[1:] &= (np.diff(at) != 0) | (np.diff(value) != 0)
+        wanted[1:] &= (at[1:] != at[:-1]) | (value[1:] != value[:-1])
         return Trace(sensor, at[wanted], value[wanted])
 
     def parts(self, node: str, sensor: str, start: int, end: int) -> Iterator[tuple[Moments, Values]]:

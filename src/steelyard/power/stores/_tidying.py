@@ -1,24 +1,35 @@
 """Maintenance of an embedded store: parts of batches, rollups of complete hours, and retention."""
 
 import itertools
+import random
 import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from steelyard.model.sensor import Moments, Rollup, Values
-from steelyard.power.message import Batch, Refused, decode
+from steelyard.power.message import Batch, Refused, decode, encode, selected
 from steelyard.power.rollup import HOUR, LEVELS, MARGIN, NAMES, SECOND, each_level, joined
 from steelyard.power.stores import AHEAD
-from steelyard.power.stores._columns import columns
+from steelyard.power.stores._columns import Place, columns, placed, span
 from steelyard.power.stores._packing import FAST, SMALL, packed
 from steelyard.power.stores._snapshot import CHUNKS, Snapshot, chosen, chunk_body
 
 LATE = 900 * SECOND  # ns after an hour until it has rollups: what comes later costs making them anew
 MOST = 65536  # readings of a part
-AT_ONCE = 8 << 20  # bytes of batches that become parts in one transaction: others may write in between
-TURN = 0.5  # seconds of a transaction that makes rollups
+# Of one transaction, so that others can write in between:
+AT_ONCE = 4 << 20  # bytes of batches that become parts
+MOST_PARTS = 2000  # parts that are made
+MOST_ROWS = 20_000  # rows that are removed
+TURN = 0.5  # seconds in which rollups are made
+MOST_HOURS = 5000  # hours of sensors that are looked for at once
+# Each node that has batches: a step of the index for each, whatever the number of batches.
+NODES = (
+    "with recursive nodes(node) as (select min(node) from batches where node > '' union all "
+    "select (select min(node) from batches where batches.node > nodes.node) from nodes where node is not null) "
+    "select node from nodes where node is not null"
+)
 NUMBER = 1 << 63  # a sequence has 64 bits without a sign, a number of SQLite has a sign
 # A second's rollups are made again from the readings while these are there, and take more room than they.
 USUAL: Mapping[str, float] = {"1s": 7 * 86400.0}
@@ -44,41 +55,71 @@ def is_stored(base: sqlite3.Connection, of: Key) -> bool:
 
 
 def move(base: sqlite3.Connection, note: Note) -> bool:
-    """Makes parts of some batches. Returns whether there were any."""
-    keys: list[Key] = []
-    batches: list[Batch] = []
+    """Makes parts of some batches, about MOST_PARTS. Returns whether there were any."""
+    whole: list[Key] = []
+    parts: list[Batch] = []
     damaged: list[Key] = []
+    places: set[Place] = set()
     size = 0
-    for node, writer, sequence, body in base.execute(
-        "select node, writer, sequence, body from batches where readings >= 0 order by node, writer, sequence"
-    ):
-        try:
-            batches.append(decode(node, body))
-            keys.append((node, writer, sequence))
-        except (Refused, TypeError):
-            damaged.append((node, writer, sequence))
-        size += len(body)
-        if size > AT_ONCE:
-            break
     where = "where node = ? and writer = ? and sequence = ?"
+    for node, writer, sequence, body in _in_turn(base):
+        key = node, writer, sequence
+        try:
+            part, rest = _divided(decode(node, body), MOST_PARTS)
+        except (Refused, TypeError):
+            damaged.append(key)
+            continue
+        parts.append(part)
+        if len(rest.at):
+            row = (*span(rest), len(rest.at), encode(rest), *key)
+            base.execute(f"update batches set first = ?, last = ?, readings = ?, body = ? {where}", row)
+            break
+        whole.append(key)
+        places |= {*placed(part)[0]}
+        size += len(body)
+        if size > AT_ONCE or len(places) > MOST_PARTS:
+            break
     base.executemany(f"update batches set readings = -1 {where}", damaged)  # stays for somebody to look at
-    base.executemany(f"delete from batches {where}", keys)
-    _remember(base, keys)
-    _add_parts(base, [batch for batch in batches if len(batch.at)], Snapshot(base, note).removed)
-    return bool(keys)
+    base.executemany(f"delete from batches {where}", whole)
+    _remember(base, sorted(whole))
+    _add_parts(base, [batch for batch in parts if len(batch.at)], Snapshot(base, note).removed)
+    return bool(parts)
 
 
-def roll(base: sqlite3.Connection, note: Note, now: int) -> bool:
-    """Makes rollups of some complete hours, each of a sensor. Returns whether there were any."""
+def _in_turn(base: sqlite3.Connection) -> Iterator[tuple[str, bytes, int, bytes]]:
+    """Yields the batches that are no parts yet. Nodes are in random order, so that none waits for all batches of another."""
+    nodes = [node for (node,) in base.execute(NODES)]
+    for node in random.sample(nodes, len(nodes)):
+        yield from base.execute(
+            "select node, writer, sequence, body from batches where node = ? and readings >= 0 order by writer, sequence",
+            (node,),
+        )
+
+
+def _divided(batch: Batch, most: int) -> tuple[Batch, Batch]:
+    """Returns the readings of the first hours of sensors, at most so many hours, and the rest."""
+    _, number = placed(batch)
+    return selected(batch, number < most), selected(batch, number >= most)
+
+
+def waiting(base: sqlite3.Connection, now: int) -> list[Place]:
+    """Returns some complete hours of sensors without rollups, of each node in turn."""
+    turns = (
+        "select node, sensor, hour, row_number() over (partition by node order by hour) as turn from hours "
+        "where stale and hour < ?"
+    )
+    return base.execute(
+        f"select node, sensor, hour from ({turns}) order by turn limit ?", ((now - LATE) // HOUR, MOST_HOURS)
+    ).fetchall()
+
+
+def roll(base: sqlite3.Connection, note: Note, now: int, places: list[Place]) -> bool:
+    """Makes rollups of these hours of sensors for a TURN, and takes them off the list. Returns whether it has more."""
     snapshot, until = Snapshot(base, note), time.monotonic() + TURN
     known = {(node, sensor.name): sensor for node, sensors in snapshot.sensors().items() for sensor in sensors}
     keeping, newest = {**USUAL, **snapshot.settings()}, _newest(base, now)
-    rows = base.execute(
-        "select node, sensor, hour from hours where stale and hour < ? order by hour limit 1000",
-        ((now - LATE) // HOUR,),
-    ).fetchall()
-    for *of, hour in rows:
-        node, name = of
+    while places and time.monotonic() < until:
+        node, name, hour = places.pop()
         _merge(base, snapshot, node, name, hour)
         if sensor := known.get((node, name)):
             begin, end = hour * HOUR, (hour + 1) * HOUR
@@ -88,33 +129,38 @@ def roll(base: sqlite3.Connection, note: Note, now: int) -> bool:
                 if (hour // CHUNKS[level] + 1) * CHUNKS[level] * HOUR > newest - keeping.get(word, 1e12) * SECOND:
                     _keep(base, snapshot, (node, name), level, hour, made)
         base.execute("update hours set stale = 0 where node = ? and sensor = ? and hour = ?", (node, name, hour))
-        if time.monotonic() > until:
-            break
-    return bool(rows)
+    return bool(places)
 
 
-def retain(base: sqlite3.Connection, now: int) -> None:
-    """Removes data that are too old; readings only if their hours have rollups."""
+def retain(base: sqlite3.Connection, now: int) -> bool:
+    """Removes some data that are too old; readings only if their hours have rollups. Returns whether there may be more."""
     keeping = {**USUAL, **dict(base.execute("select name, value from settings"))}
     ahead, now = (now + AHEAD) // HOUR, _newest(base, now)
+    removed = 0
     if "readings" in keeping:
         before = now - round(keeping["readings"] * SECOND)
         old = (
-            "from parts where hour < ? and not exists (select 1 from hours h where h.node = parts.node "
-            "and h.sensor = parts.sensor and h.hour = parts.hour and h.stale)"
+            "select rowid, hour from parts where hour < ? and not exists (select 1 from hours h where h.node = parts.node "
+            "and h.sensor = parts.sensor and h.hour = parts.hour and h.stale) order by hour limit ?"
         )
-        last = base.execute(f"select max(hour) {old}", (before // HOUR,)).fetchone()[0]
-        if last is not None:
-            base.execute(f"delete {old}", (before // HOUR,))
-            base.execute(
-                "insert or replace into settings values ('removed', ?)", (max(last, keeping.get("removed", -1)),)
-            )
+        rows = base.execute(old, (before // HOUR, MOST_ROWS)).fetchall()
+        base.executemany("delete from parts where rowid = ?", [(row,) for row, _ in rows])
+        if rows:
+            last = max(rows[-1][1], keeping.get("removed", -1))
+            base.execute("insert or replace into settings values ('removed', ?)", (last,))
         # The moments of these say nothing of their age.
-        base.execute("delete from parts where hour > ? and stored < ?", (ahead, before))
+        removed = max(len(rows), _delete(base, "parts", "hour > ? and stored < ?", (ahead, before)))
     for word, level in NAMES.items():
         if word in keeping:
             hour = (now - round(keeping[word] * SECOND)) // HOUR
-            base.execute("delete from rollups where level = ? and chunk < ?", (level, hour // CHUNKS[level]))
+            removed = max(removed, _delete(base, "rollups", "level = ? and chunk < ?", (level, hour // CHUNKS[level])))
+    return removed == MOST_ROWS
+
+
+def _delete(base: sqlite3.Connection, table: str, where: str, of: tuple[int, int]) -> int:
+    """Deletes at most MOST_ROWS rows. Returns their number."""
+    rows = f"select rowid from {table} where {where} limit {MOST_ROWS}"
+    return base.execute(f"delete from {table} where rowid in ({rows})", of).rowcount
 
 
 def _newest(base: sqlite3.Connection, now: int) -> int:

@@ -6,7 +6,8 @@ kept for a limited time have that as their time to live, from when this was said
 """
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -14,16 +15,18 @@ import numpy as np
 
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.model.sensor import Reading, Rollup, Sensor, Trace
-from steelyard.power.message import Batch, Gap
+from steelyard.power.message import READING_BYTES, Batch, Gap
 from steelyard.power.rollup import HOUR, MARGIN, joined, rolled
-from steelyard.power.stores import END
-from steelyard.power.stores._columns import columns
+from steelyard.power.stores import END, Unavailable
+from steelyard.power.stores._columns import columns, placed
 from steelyard.power.stores._place import connected
 
 # A partition is an hour: at ten readings a second 36,000 rows.
 ROWS = 500  # of one statement, all of one partition: Cassandra limits those of several
 AT_ONCE = 64  # statements under way that write
 READING = 8  # those that read: an answer may be long
+MOST_WRITTEN = 500_000  # hours that are remembered
+MOST_NAMES = 400  # of sensors in a row of a gap
 TABLES = (
     "readings (node text, sensor text, hour int, moment bigint, value double, primary key ((node, sensor, hour), moment)) "
     "with compaction = {'class': 'TimeWindowCompactionStrategy', 'compaction_window_unit': 'DAYS', 'compaction_window_size': 1}",
@@ -43,6 +46,7 @@ class Cassandra:
     def __init__(self, place: str, make: bool = False) -> None:
         self._place = place
         self.notes: list[str] = []
+        self.at_once = 4000
         self._written: set[tuple[str, str, int]] = set()  # hours that stand in their table
         self._described: dict[str, tuple[Sensor, ...]] = {}
         with self._said("be reached"):
@@ -77,18 +81,24 @@ class Cassandra:
     def write(self, batches: Sequence[Batch]) -> None:
         """Returns when a server (as many as the keyspace's replication asks, by quorum) has the batches in its log."""
         with self._said("be written"):
-            hours = [h for batch in batches for h in _hours(batch) if h not in self._written]
-            self._all([(self._prepared["hour"], each) for each in dict.fromkeys(hours)], AT_ONCE)
-            self._all(self._groups(batches), AT_ONCE)
-            gaps = [
-                (self._prepared["gap"], (batch.node, gap.start, gap.end, gap.why, "\n".join(gap.sensors)))
-                for batch in batches
-                for gap in batch.gaps
-            ]
-            self._all(gaps, AT_ONCE)
+            hours = sorted({place for batch in batches for place in placed(batch)[0]} - self._written)
+            self._all(self._grouped("hour", hours, 2), AT_ONCE)
+            self._all(self._grouped("reading", _readings(batches), 3), AT_ONCE)
+            gaps = [(batch.node, *row) for batch in batches for gap in batch.gaps for row in _gap_rows(gap)]
+            self._all([(self._prepared["gap"], row) for row in gaps], AT_ONCE)
+            if len(self._written) > MOST_WRITTEN:
+                self._written.clear()
             self._written.update(hours)
 
-    def tidy(self, now: int) -> None:
+    def probe(self, size: int) -> None:
+        with self._said("be written"):
+            rows = (("", "", 0, at, 0.0) for at in range(size // READING_BYTES + 1))
+            self._all(self._grouped("reading", rows, 3), AT_ONCE)
+            self._session.execute(
+                f"delete from {self._tables['readings']} where node = '' and sensor = '' and hour = 0"
+            )
+
+    def tidy(self, now: int, longest: float = float("inf")) -> None:
         """Does nothing: Cassandra itself merges its files and removes expired rows."""
 
     def keep(self, keeping: Mapping[str, float]) -> None:
@@ -107,21 +117,15 @@ class Cassandra:
     def close(self) -> None:
         self._cluster.shutdown()
 
-    def _groups(self, batches: Sequence[Batch]) -> Iterator[tuple[Any, None]]:
-        """Statements of many rows of one partition each: a row by itself costs ten times as much."""
+    def _grouped(self, name: str, rows: Iterable[tuple[Any, ...]], columns: int) -> Iterator[tuple[Any, None]]:
+        """Statements of rows that agree in so many first columns, their partition: a row by itself costs ten times as much."""
         from cassandra.query import BatchStatement, BatchType
 
-        insert = self._prepared["reading"]
-        names, found = columns(batches)
-        hour = found["moment"] // HOUR
-        edges = np.flatnonzero((np.diff(found["id"]) != 0) | (np.diff(hour) != 0)) + 1
-        for begin, end in zip([0, *edges.tolist()], [*edges.tolist(), len(hour)], strict=True):
-            for first in range(begin, end, ROWS):
+        for _, same in itertools.groupby(rows, lambda row: row[:columns]):
+            while some := [*itertools.islice(same, ROWS)]:
                 group = BatchStatement(BatchType.UNLOGGED)
-                place = (*names[found["id"][first]], int(hour[first]))
-                some = slice(first, min(first + ROWS, end))
-                for at, value in zip(found["moment"][some].tolist(), found["value"][some].tolist(), strict=True):
-                    group.add(insert, (*place, at, value))
+                for row in some:
+                    group.add(self._prepared[name], row)
                 group.is_idempotent = True
                 yield group, None
 
@@ -201,7 +205,14 @@ class Cassandra:
 
     @contextlib.contextmanager
     def _said(self, what: str) -> Iterator[None]:
-        from cassandra import DriverException, OperationTimedOut, RequestExecutionException, UnresolvableContactPoints
+        from cassandra import (
+            DriverException,
+            OperationTimedOut,
+            RequestExecutionException,
+            Timeout,
+            UnresolvableContactPoints,
+        )
+        from cassandra import Unavailable as TooFewServers
         from cassandra.cluster import NoHostAvailable
 
         try:
@@ -210,14 +221,23 @@ class Cassandra:
             raise MachineFailed(f"The store '{self._place}' cannot {what}: its hosts have no address.") from error
         except NoHostAvailable as error:
             why = "; ".join(dict.fromkeys(str(e) for e in error.errors.values())) or "no server answers"
-            raise MachineFailed(f"The store '{self._place}' cannot {what}: {why}.") from error
-        except (DriverException, RequestExecutionException, OperationTimedOut, OSError) as error:
+            raise Unavailable(f"The store '{self._place}' cannot {what}: {why}.") from error
+        except (Timeout, TooFewServers, OperationTimedOut, OSError) as error:
+            raise Unavailable(f"The store '{self._place}' cannot {what}: {error}.") from error
+        except (DriverException, RequestExecutionException) as error:
             raise MachineFailed(f"The store '{self._place}' cannot {what}: {error}.") from error
 
 
-def _hours(batch: Batch) -> set[tuple[str, str, int]]:
-    places = np.unique(batch.number.astype(np.int64) << 32 | batch.at // HOUR)
-    return {(batch.node, batch.sensors[int(each) >> 32], int(each) & 0xFFFFFFFF) for each in places}
+def _readings(batches: Sequence[Batch]) -> Iterator[tuple[str, str, int, int, float]]:
+    names, found = columns(batches)
+    for number, at, value in zip(*(found[name].tolist() for name in ("id", "moment", "value")), strict=True):
+        yield *names[number], at // HOUR, at, value
+
+
+def _gap_rows(gap: Gap) -> Iterator[tuple[int, int, str, str]]:
+    """The sensors are part of the key, which has less than 64 KiB: those of a large gap are several rows."""
+    for first in range(0, max(len(gap.sensors), 1), MOST_NAMES):
+        yield gap.start, gap.end, gap.why, "\n".join(gap.sensors[first : first + MOST_NAMES])
 
 
 def _hour(moment: int) -> int:

@@ -16,11 +16,17 @@ from steelyard.model.sensor import Reading, Rollup, Sensor, Trace
 from steelyard.power.message import Batch, Gap, encode
 from steelyard.power.rollup import HOUR, joined
 from steelyard.power.stores import AHEAD, END, _tidying
+from steelyard.power.stores._columns import Place, span
 from steelyard.power.stores._database import Database
 from steelyard.power.stores._snapshot import Snapshot
 
 SELDOM = 60.0  # seconds between two looks for what is to be tidied up
-LONGEST = 10.0  # seconds that such a look takes, about
+SOON = 5.0  # seconds until the next one if there is more to do
+LONGEST = 2.0  # seconds that such a look takes, about: readings wait meanwhile
+BRIEF = 0.05  # seconds of a transaction after which others get their turn
+POLL = 0.12  # seconds: SQLite looks every 0.1 s whether it may write
+MOST_NODES = 5  # that a note names
+FORGET = "delete from batches where node = ''"
 
 
 class Embedded:
@@ -31,6 +37,8 @@ class Embedded:
         self.notes: list[str] = []
         self._database = Database(folder, make)
         self._tidied = time.monotonic()
+        self.at_once = 400_000
+        self._ahead = False
 
     # ------------------------------------------------------------------ writing
 
@@ -54,27 +62,34 @@ class Embedded:
                 key = _tidying.key(batch)
                 if _tidying.is_stored(base, key):
                     continue
-                first, last = (int(batch.at.min()), int(batch.at.max())) if len(batch.at) else (0, -1)
-                row = (*key, first, last, len(batch.at), encode(batch))
+                first, last = span(batch)
+                row = (*key, first, last, len(batch.at), batch.payload or encode(batch))
                 base.execute("insert into batches values (?, ?, ?, ?, ?, ?, ?)", row)
                 gaps = [(batch.node, to_json(gap).decode()) for gap in (*batch.gaps, *_late(batch, kept))]
                 base.executemany("insert into gaps values (?, ?)", gaps)
                 ahead |= {batch.node} if last > time.time_ns() + AHEAD else set()
-        if ahead:
+        if ahead and not self._ahead:
+            self._ahead = True  # said once: there may be very many nodes
             self._note(
-                f"Readings of {', '.join(sorted(ahead))} have times that are more than one day in the future. Check the clock "
-                "of this node."
+                f"Readings of {', '.join(sorted(ahead)[:MOST_NODES])} have times that are more than one day in the future. Check "
+                "the clock of this node."
             )
         if time.monotonic() - self._tidied > SELDOM:
+            done = True
             try:
-                self._tidy(time.time_ns(), LONGEST)
+                done = self._tidy(time.time_ns(), LONGEST)
             except MachineFailed as failed:  # the readings are stored: that is what counts here
                 self._note(str(failed))
-            self._tidied = time.monotonic()
+            self._tidied = time.monotonic() - (0 if done else SELDOM - SOON)
 
-    def tidy(self, now: int) -> None:
-        """Makes the rollups of complete hours, and removes data that are too old. `now`: ns since 1970."""
-        self._tidy(now)
+    def probe(self, size: int) -> None:
+        for statement in (f"insert or replace into batches values ('', '', 0, 0, -1, -1, zeroblob({size}))", FORGET):
+            with self._database.writing() as base:
+                base.execute(statement)
+
+    def tidy(self, now: int, longest: float = float("inf")) -> None:
+        if not self._tidy(now, longest):
+            self._note(f"Some readings are not summarized yet: {longest:g} s were not enough. Tidy the store again.")
 
     def keep(self, keeping: Mapping[str, float]) -> None:
         with self._database.writing() as base:
@@ -83,23 +98,35 @@ class Embedded:
     def close(self) -> None:
         self._database.close()
 
-    def _tidy(self, now: int, longest: float = float("inf")) -> None:
-        """For so many seconds, about: who collects has more to do."""
-        until = time.monotonic() + longest
-        steps: tuple[Callable[[sqlite3.Connection], bool], ...] = (
-            lambda base: _tidying.move(base, self._note),
-            lambda base: _tidying.roll(base, self._note, now),
-        )
-        for step in steps:
-            more = True
-            while more:
-                if time.monotonic() > until:
-                    return
-                with self._database.writing("be tidied up; nothing was removed") as base:
-                    more = step(base)
-        with self._database.writing("be tidied up") as base:
-            _tidying.retain(base, now)
-        self._database.shrink()
+    def _tidy(self, now: int, longest: float) -> bool:
+        """Returns whether all was done within so many seconds, about: each kind of work has at least a third of them."""
+        moved, rolled, end = (time.monotonic() + longest * part / 3 for part in (1, 2, 3))
+        what = "be tidied up; nothing was removed"
+        done = self._repeated(moved, what, lambda base: _tidying.move(base, self._note))
+        while places := self._waiting(now):
+            if not self._repeated(rolled, what, self._rolling(now, places)):
+                done = False
+                break
+        done &= self._repeated(end, "be tidied up", lambda base: _tidying.retain(base, now))
+        self._database.shrink(end)
+        return done
+
+    def _waiting(self, now: int) -> list[Place]:
+        with self._database.reading("be tidied up") as base:
+            return _tidying.waiting(base, now)
+
+    def _rolling(self, now: int, places: list[Place]) -> Callable[[sqlite3.Connection], bool]:
+        return lambda base: _tidying.roll(base, self._note, now, places)
+
+    def _repeated(self, until: float, what: str, step: Callable[[sqlite3.Connection], bool]) -> bool:
+        """Repeats a step while there is more to do. Returns whether it came to an end before this time."""
+        more = True
+        while more and (begin := time.monotonic()) < until:
+            with self._database.writing(what) as base:
+                more = step(base)
+            if more and time.monotonic() - begin > BRIEF:
+                time.sleep(POLL)
+        return not more
 
     def _note(self, text: str) -> None:
         if text not in self.notes:

@@ -80,6 +80,11 @@ def command(
 
     if (place is None) == (store is None):
         raise UsageError("The readings need one destination. Give either --broker HOST or --store PLACE.")
+    if store and (user or password_file or ca or certificate or key or insecure or buffer):
+        raise UsageError(
+            "--user, --password-file, --ca, --certificate, --key, --insecure and --buffer are for a broker. Remove them, or give "
+            "--broker HOST instead of --store."
+        )
     between = period(every)
     called = node or f"cluster/{platform.node().partition('.')[0]}"
     readable = device_options.open_devices(sensor)

@@ -70,13 +70,15 @@ def command(
     from steelyard.power.command_line import connections
     from steelyard.power.stores import opened
 
-    topics = connections.topics(prefix, levels)
+    topics = connections.topics(prefix, levels, foreign or ())
     kept = opened(store, make=True)
     to = connections.broker(place, user, password_file, ca, certificate, key, insecure)
     inbox = Subscriber(to, f"steelyard-collector-{name or platform.node()}", subscriptions(topics, foreign or ()))
     collector = Collector(inbox, kept, topics)
     connections.say(f"Receiving readings from {place} into {store}. Ctrl-C stops it.")
-    with connections.until_ended(lambda: inbox.trouble or collector.trouble or "".join(kept.notes[-1:])):
+    with connections.until_ended(
+        lambda: inbox.trouble or collector.trouble or "".join(kept.notes[-1:]), note=lambda: collector.note
+    ):
         collector.run()
     counted = ", ".join(f"{count} {what}" for what, count in sorted(collector.counts.items()))
     connections.say(f"Received: {counted}." if counted else "No message was received.")

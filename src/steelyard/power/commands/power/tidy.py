@@ -9,6 +9,7 @@ from steelyard.power.command_line.connections import StorePlace
 PLACE = 100
 
 FOREVER = 1e12  # seconds
+LONGEST = 120.0  # seconds
 
 
 def command(
@@ -34,13 +35,16 @@ def command(
     import contextlib
     import time
 
+    from steelyard.power.command_line.connections import say
     from steelyard.power.stores import opened
 
     asked = dict(_asked(words) for words in keep or ())
     with contextlib.closing(opened(store)) as kept:
         if asked:
             kept.keep(asked)
-        kept.tidy(time.time_ns())
+        kept.tidy(time.time_ns(), LONGEST)
+        for note in kept.notes:
+            say(note)
 
 
 def _asked(words: str) -> tuple[str, float]:
