@@ -92,6 +92,7 @@ class Chain:
     """A broker, a collector and its store."""
 
     folder: Path
+    port: int
     client: Client
     words: tuple[str, ...]
     collector: "subprocess.Popen[bytes]"
@@ -175,7 +176,7 @@ def chain(folder: Path, program: Sequence[str] = STEELYARD) -> Iterator[Chain]:
                     client = Client(port)
                     break
                 time.sleep(0.05)
-            made = Chain(folder, client, (*words, "--foreign", "/#", "--foreign", "org/#"), broker)
+            made = Chain(folder, port, client, (*words, "--foreign", "/#", "--foreign", "org/#"), broker)
             made.start()
             subscribed = batch("c/first", 0, [1])
             while not made.has([subscribed]):  # what comes before the collector has subscribed is dropped

@@ -21,6 +21,7 @@ from steelyard.telemetry.labels import line
 
 T = TypeVar("T")
 TURNS = 4  # parts of messages in one write of a store, at least
+CROWDED = RECEIVE_MAXIMUM // 2
 LEAST = 100  # readings: the cost of a small message
 DESCRIPTION = 64 * 1024  # bytes: the cost of a description
 LINGER = 0.2  # seconds that the first message of a write waits for others: each write of a store has its own cost
@@ -82,7 +83,7 @@ class Collector:
         self._inbox, self._store, self._topics = inbox, store, topics
         self._clock = clock or SystemClock()
         self._waiting: dict[str, deque[_Message]] = {}  # by node; the next turn has the first one
-        self._order: deque[_Message] = deque()  # messages are acknowledged in the order in which they came
+        self._order: list[_Message] = []  # not acknowledged yet
         self.counts: Counter[str] = Counter()
         self.trouble = self.note = ""
 
@@ -103,9 +104,16 @@ class Collector:
         if parts:
             self._keep(parts)
         self._finish([message for message, _ in parts])
-        while self._order and not self._order[0].left:
-            self._inbox.acknowledge(self._order.popleft().received)
+        self._acknowledge()
         return len(received)
+
+    def _acknowledge(self) -> None:
+        """Acknowledges messages in the order in which they came, as MQTT asks; in need of room, those behind a slow one, too."""
+        late = next((place for place, message in enumerate(self._order) if message.left), len(self._order))
+        crowded = len(self._order) > CROWDED
+        for message in [each for place, each in enumerate(self._order) if not each.left and (crowded or place < late)]:
+            self._inbox.acknowledge(message.received)
+            self._order.remove(message)
 
     def _admit(self, received: Received) -> None:
         message = _Message(received, "", (), deque())

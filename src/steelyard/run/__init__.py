@@ -23,6 +23,7 @@ from steelyard.run.asking import LOOKING, built_with, describe_end, failed_recor
 from steelyard.statistics.results.identity import identity
 from steelyard.statistics.validity.pace import Bounds, seconds_waited
 from steelyard.statistics.validity.verdict import name_disturbance
+from steelyard.telemetry.clock_jumps import ClockWatch
 from steelyard.words import plural
 
 ATTEMPTS = 3  # attempts for a case that a visible load disturbs, since the load may stay
@@ -126,6 +127,7 @@ class Evaluator:
     def begin(self) -> None:
         """Starts the clock. Needed by callers that carry out single launches, as for two runs in turn."""
         self._begin = self.around.now()
+        self._clock, self._jumps = ClockWatch(), list[str]()
         cases = [(x.number, i, c) for x in self.plan.launches for i, c in enumerate(x.cases)]
         self._further = {launch.number for launch in second.added(self.plan)}
         planned = [x for x in self.plan.launches if x.number not in self._further]
@@ -150,12 +152,12 @@ class Evaluator:
             self._left_out += len(open_cases) if self._spent() else self._launch(launch, open_cases)
 
     def notes(self) -> list[str]:
-        """Stops the clock and returns notes on cases that were left out."""
+        """Stops the clock and returns notes on cases that were left out, and on changes of the time of day."""
         self.seconds = self.around.now() - self._begin
         if not self._left_out:
-            return []
+            return self._jumps
         left_out = f"{plural(self._left_out, 'case')} {'was' if self._left_out == 1 else 'were'}"
-        return [f"{left_out} not measured, because the time limit of {self.budget:.0f} s was reached"]
+        return [f"{left_out} not measured, because the time limit of {self.budget:.0f} s was reached", *self._jumps]
 
     def _spent(self) -> bool:
         return self.budget is not None and self.around.now() - self._begin > self.budget
@@ -255,6 +257,10 @@ class Evaluator:
 
     def _keep(self, record: Record) -> None:
         self.folder.append(record)
+        if jump := self._clock.jump():
+            self._jumps.append(
+                f"{jump} The moments of later cases follow the new time; durations are measured by another clock"
+            )
         self._remember(record)
         self._last = record
 

@@ -24,7 +24,9 @@ COUNTED = 2.0**40  # steps: larger numbers are not exact enough
 COARSE = 1e-4  # of a step: allowed deviation of a value from a multiple
 DISTINCT = 6  # differences of values that prove a common step
 SURE = 2.0  # standard deviations: 95 %
-FAR_OUT = np.errstate(over="ignore", invalid="ignore")  # values near the greatest number have no energy, which is no warning
+FAR_OUT = np.errstate(
+    over="ignore", invalid="ignore"
+)  # values near the greatest number have no energy, which is no warning
 
 
 @dataclass(frozen=True, kw_only=True)

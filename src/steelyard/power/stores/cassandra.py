@@ -46,7 +46,7 @@ class Cassandra:
     def __init__(self, place: str, make: bool = False) -> None:
         self._place = place
         self.notes: list[str] = []
-        self.at_once = 4000
+        self.at_once = 2000
         self._written: set[tuple[str, str, int]] = set()  # hours that stand in their table
         self._described: dict[str, tuple[Sensor, ...]] = {}
         with self._said("be reached"):
