@@ -120,6 +120,13 @@ def test_a_wide_table_loses_no_column_on_a_screen_of_80_letters(
         (("agent", "--broker", "h:x", *MODEL), "'h:x' (given by --broker) is not an address of a broker"),
         (("agent", "--broker", "localhost", "--prefix", "#", *MODEL), "'#' (given by --prefix) cannot begin a topic"),
         (("collect", "--broker", "localhost", "--prefix", "a//b", "--store", "s"), "'a//b' (given by --prefix)"),
+        (
+            ("collect", "--broker", "localhost", "--foreign", "a/#/b", "--store", "s"),
+            "'a/#/b' (given by --foreign) is not",
+        ),
+        (("agent", "--broker", "localhost", "--key", "k", *MODEL), "The key 'k' needs a certificate"),
+        (("collect", "--broker", "localhost", "--key", "k", "--store", "s"), "The key 'k' needs a certificate"),
+        (("agent", "--store", "s", "--key", "k", *MODEL), "are for a broker"),
         (("agent", "--store", ".", *MODEL), "contains other files. Give the path of a new or empty folder."),
         (("agent", "--store", "s", "--every", "1e-30s", *MODEL), "expected 1 ms or more"),
         (("watch", "--every", "0.9ms", "--", "true"), "expected 1 ms or more"),

@@ -1,5 +1,7 @@
 """Readings as messages: what is sent is what comes, and anything else is refused by a reason that can be counted."""
 
+import itertools
+import re
 import struct
 import zlib
 from collections.abc import Sequence
@@ -14,7 +16,7 @@ from hypothesis.extra import numpy as arrays
 from steelyard.model.sensor import Sensor
 from steelyard.power import message
 from steelyard.power.message import Batch, Description, Gap, Refused
-from steelyard.power.topics import Topics, receipt, receipts
+from steelyard.power.topics import Topics, is_filter, receipt, receipts
 
 TOPICS = Topics()
 WRITER = UUID(int=7)
@@ -132,6 +134,16 @@ def test_what_is_beyond_the_limits_is_neither_sent_nor_taken(changed, reason):
     with pytest.raises(Refused) as refused:
         message.encode(batch(**changed))
     assert refused.value.reason == reason
+
+
+def test_filters_of_topics_are_those_of_mqtt():
+    """By section 4.7.1 of MQTT 5, for all filters of up to five letters."""
+    valid = re.compile(r"(?:(?:[^+#/]*|\+)/)*(?:[^+#/]*|\+|#)")
+    for length in range(6):
+        for letters in itertools.product("a/+#", repeat=length):
+            text = "".join(letters)
+            assert is_filter(text) == (bool(text) and valid.fullmatch(text) is not None), text
+    assert not any(map(is_filter, ("a\0", "a\nb", "\udc80", "a" * 70_000)))
 
 
 def test_a_message_that_is_too_large_is_refused_unread():

@@ -1,7 +1,8 @@
 """The collector: receives messages of agents, writes them to a store, and only then acknowledges them.
 
 Several collectors share the load. Messages that are malformed, foreign or too large are counted and acknowledged, so that they do
-not come again. Memory does not grow with the number of topics or senders.
+not come again. So is a message with which the store fails while it takes other bytes. Memory does not grow with the number of
+topics or senders.
 """
 
 from collections import Counter, deque
@@ -126,12 +127,11 @@ class Collector:
             self._refuse(message, "failed", f"{type(error).__name__} ({error})")
         else:
             if isinstance(content, Description):
-                message.node = content.node
                 message.parts.append(content)
             else:
-                message.node, message.batches = content[0].node, content
+                message.batches = content
                 message.parts.extend(part for batch in content for part in divided(batch, self._store.at_once // TURNS))
-            message.left = len(message.parts)
+            message.node, message.left = message.parts[0].node, len(message.parts)
             self._waiting.setdefault(message.node, deque()).append(message)
 
     def _next(self) -> list[Part]:
@@ -192,9 +192,8 @@ class Collector:
         if not message.refused:
             self._refuse(message, "failed", f"the store cannot keep it: {error}")
         if isinstance(content, Batch) and len(content.at):
-            gap = Gap(
-                content.sensors, int(content.at.min()), int(content.at.max()), line(f"could not be stored: {error}")
-            )
+            span = int(content.at.min()), int(content.at.max())
+            gap = Gap(content.sensors, *span, line(f"could not be stored: {error}"))
             _failure(self._store.write, [selected(content, slice(0), (gap,))])
 
     def _refuse(self, message: _Message, reason: str, words: str) -> None:

@@ -19,10 +19,10 @@ from uuid import UUID, uuid5
 import numpy as np
 
 from steelyard.model.sensor import Moments, Values
+from steelyard.power import message
 from steelyard.power.message import (
     LARGEST,
     LATEST,
-    MOST_READINGS,
     Batch,
     Description,
     Refused,
@@ -112,7 +112,7 @@ def _dcdb(topic: str, levels: int, payload: bytes) -> Sequence[Batch]:
         raise Refused("size")
     pairs = np.frombuffer(payload, "<i8").reshape(-1, 2)
     check_readings(pairs[:, 1], pairs[:, 0].astype(np.float64))
-    most = MOST_READINGS * _PAIR
+    most = message.MOST_READINGS * _PAIR
     parts = (payload[first : first + most] for first in range(0, len(payload), most))
     return [_pairs(node, sensor, part) for part in parts]
 

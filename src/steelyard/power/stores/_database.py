@@ -46,17 +46,8 @@ SCHEMA = (
     "CREATE INDEX gaps_of_node on gaps (node)",
     "CREATE TABLE settings (name text primary key, value real)",
 )
-# Codes of SQLite that say nothing of what is written.
-MACHINE = {
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_LOCKED,
-    sqlite3.SQLITE_NOMEM,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_PROTOCOL,
-}
+# Codes of SQLite that say nothing of what is written: BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL.
+MACHINE = (5, 6, 7, 8, 10, 13, 14, 15)
 # What a damaged value raises where it is read.
 DAMAGE = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError)
 
@@ -191,13 +182,9 @@ class Database:
             yield
         except (OSError, sqlite3.Error, *DAMAGE) as error:
             why = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-            kind = Unavailable if _is_of_machine(error) else MachineFailed
+            of_machine = isinstance(error, OSError) or getattr(error, "sqlite_errorcode", 0) & 0xFF in MACHINE
+            kind = Unavailable if of_machine else MachineFailed
             raise kind(f"The store '{self._folder}' cannot {what}: {visible(why)}.") from error
-
-
-def _is_of_machine(error: Exception) -> bool:
-    """Returns whether the disk, the memory or another process caused an error, not what was read or written."""
-    return isinstance(error, OSError) or getattr(error, "sqlite_errorcode", 0) & 0xFF in MACHINE
 
 
 def _make(folder: Path) -> None:

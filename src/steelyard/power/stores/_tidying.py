@@ -103,14 +103,11 @@ def _divided(batch: Batch, most: int) -> tuple[Batch, Batch]:
 
 
 def waiting(base: sqlite3.Connection, now: int) -> list[Place]:
-    """Returns some complete hours of sensors without rollups, of each node in turn."""
-    turns = (
-        "select node, sensor, hour, row_number() over (partition by node order by hour) as turn from hours "
-        "where stale and hour < ?"
-    )
-    return base.execute(
-        f"select node, sensor, hour from ({turns}) order by turn limit ?", ((now - LATE) // HOUR, MOST_HOURS)
-    ).fetchall()
+    """Returns some complete hours of sensors without rollups, of each node in turn; the last one comes first."""
+    number = "row_number() over (partition by node order by hour)"
+    turns = f"select node, sensor, hour, {number} as turn from hours where stale and hour < ?"
+    asked = f"select node, sensor, hour from ({turns}) order by turn limit ?"
+    return base.execute(asked, ((now - LATE) // HOUR, MOST_HOURS)).fetchall()[::-1]
 
 
 def roll(base: sqlite3.Connection, note: Note, now: int, places: list[Place]) -> bool:

@@ -205,26 +205,19 @@ class Cassandra:
 
     @contextlib.contextmanager
     def _said(self, what: str) -> Iterator[None]:
-        from cassandra import (
-            DriverException,
-            OperationTimedOut,
-            RequestExecutionException,
-            Timeout,
-            UnresolvableContactPoints,
-        )
-        from cassandra import Unavailable as TooFewServers
+        import cassandra
         from cassandra.cluster import NoHostAvailable
 
         try:
             yield
-        except UnresolvableContactPoints as error:
+        except cassandra.UnresolvableContactPoints as error:
             raise MachineFailed(f"The store '{self._place}' cannot {what}: its hosts have no address.") from error
         except NoHostAvailable as error:
             why = "; ".join(dict.fromkeys(str(e) for e in error.errors.values())) or "no server answers"
             raise Unavailable(f"The store '{self._place}' cannot {what}: {why}.") from error
-        except (Timeout, TooFewServers, OperationTimedOut, OSError) as error:
+        except (cassandra.Timeout, cassandra.Unavailable, cassandra.OperationTimedOut, OSError) as error:
             raise Unavailable(f"The store '{self._place}' cannot {what}: {error}.") from error
-        except (DriverException, RequestExecutionException) as error:
+        except cassandra.DriverException as error:
             raise MachineFailed(f"The store '{self._place}' cannot {what}: {error}.") from error
 
 

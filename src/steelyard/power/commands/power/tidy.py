@@ -28,7 +28,7 @@ def command(
 
     An agent or collector that writes into the store makes rollups from time to time. Use this command for older readings, and to
     change how long data are kept. By default, a store keeps rollups of 1s for a week and all other data forever. Readings are
-    deleted only after their averages (rollups) are stored.
+    deleted only after their averages (rollups) are stored. The command ends after two minutes and says if there is more to do.
 
     Example: **steelyard power tidy --store readings --keep readings=30d --keep 1min=1000d**
     """
