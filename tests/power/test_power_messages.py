@@ -165,6 +165,7 @@ def test_sensors_are_described_to_the_last_field():
         (Sensor("a//b", "power", "x"), "limit"),
         (Sensor("a", "power", "x" * 501), "limit"),
         (Sensor("a", "power", "x", update=-1.0), "value"),
+        (Sensor("a", "power", "x", window=1e308), "value"),
         (Sensor("a", "volume", "x"), "form"),  # type: ignore[arg-type]
     ],
 )

@@ -470,6 +470,27 @@ def test_readings_that_nobody_has_described_are_tidied_and_become_rollups_once_t
     same(rolled(Embedded(tmp_path / "store")), rolled(whole))
 
 
+def test_a_sensor_that_cannot_be_summarized_costs_no_other_its_rollups(store: Embedded, tmp_path: Path) -> None:
+    """Its window leads to moments that are no numbers."""
+    store.describe("cluster/bad", [replace(RAIL, window=1e308)])
+    store.write([batch(1, [1.0, 2.0], node="cluster/bad"), batch(1, [1.0, 2.0])])
+    store.tidy(START + 40 * HOUR)
+    (note,) = store.notes
+    assert note.startswith("Some readings of cluster/bad/rail cannot be summarized:")
+    rows = asked(
+        tmp_path / "store",
+        "select node, max(stale), (select count(*) from rollups r where r.node = h.node) from hours h group by 1",
+    )
+    assert [(node, stale, bool(rollups)) for node, stale, rollups in rows] == [
+        ("cluster/bad", -1, False),
+        (NODE, 0, True),
+    ]
+    assert store.trace("cluster/bad", "rail").value.tolist() == [1.0, 2.0]
+    store.describe("cluster/bad", [RAIL])
+    store.tidy(START + 40 * HOUR)
+    assert {stale for (stale,) in asked(tmp_path / "store", "select stale from hours")} == {0}
+
+
 def test_a_surprise_in_tidying_is_noted_and_ends_no_collection(
     store: Embedded, monkeypatch: pytest.MonkeyPatch
 ) -> None:

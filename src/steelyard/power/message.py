@@ -25,6 +25,7 @@ VERSION = 1
 LARGEST = 512 * 1024
 RECEIVE_MAXIMUM = 128
 MOST_SENSORS = 1000  # of an agent and of a message; their names fit into one
+LONGEST = 366 * 86400.0  # seconds between two values of a sensor, and that one value covers
 LONGEST_NAME = 128  # bytes, in UTF-8
 LATEST = 1 << 62  # ns since 1970 (in the year 2116): readings and gaps are before it
 _START = struct.Struct("<B3xII4xQ16s")
@@ -181,7 +182,10 @@ def described(node: str, payload: bytes) -> Description:
         figures = (sensor.resolution, sensor.update, sensor.window, sensor.range or 0.0, sensor.error or 0.0)
         if not all(is_text(text) for text in texts):
             raise Refused("limit")
-        if not all(math.isfinite(figure) and figure >= 0 for figure in figures):
+        if (
+            not all(math.isfinite(figure) and figure >= 0 for figure in figures)
+            or max(sensor.update, sensor.window) > LONGEST
+        ):
             raise Refused("value")
     return Description(node, content.sensors)
 

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from steelyard.model.sensor import Moments, Rollup, Values
+from steelyard.model.sensor import Moments, Rollup, Sensor, Values
 from steelyard.power.message import Batch, Refused, decode, encode, selected
 from steelyard.power.rollup import HOUR, LEVELS, MARGIN, NAMES, SECOND, each_level, joined
 from steelyard.power.stores import AHEAD
 from steelyard.power.stores._columns import Place, columns, placed, span
+from steelyard.power.stores._database import DAMAGE
 from steelyard.power.stores._packing import FAST, SMALL, packed
 from steelyard.power.stores._snapshot import CHUNKS, Snapshot, chosen, chunk_body
 
@@ -23,6 +24,7 @@ AT_ONCE = 4 << 20  # bytes of batches that become parts
 MOST_PARTS = 2000  # parts that are made
 MOST_ROWS = 20_000  # rows that are removed
 TURN = 0.5  # seconds in which rollups are made
+UNSOUND = -1  # `stale` of an hour that has no rollups and is not tried again until something about it changes
 MOST_HOURS = 5000  # hours of sensors that are looked for at once
 # Each node that has batches: a step of the index for each, whatever the number of batches.
 NODES = (
@@ -66,7 +68,7 @@ def move(base: sqlite3.Connection, note: Note) -> bool:
         key = node, writer, sequence
         try:
             part, rest = _divided(decode(node, body), MOST_PARTS)
-        except (Refused, TypeError):
+        except (Refused, *DAMAGE):
             damaged.append(key)
             continue
         parts.append(part)
@@ -105,7 +107,7 @@ def _divided(batch: Batch, most: int) -> tuple[Batch, Batch]:
 def waiting(base: sqlite3.Connection, now: int) -> list[Place]:
     """Returns some complete hours of sensors without rollups, of each node in turn; the last one comes first."""
     number = "row_number() over (partition by node order by hour)"
-    turns = f"select node, sensor, hour, {number} as turn from hours where stale and hour < ?"
+    turns = f"select node, sensor, hour, {number} as turn from hours where stale and stale > 0 and hour < ?"
     asked = f"select node, sensor, hour from ({turns}) order by turn limit ?"
     return base.execute(asked, ((now - LATE) // HOUR, MOST_HOURS)).fetchall()[::-1]
 
@@ -117,16 +119,29 @@ def roll(base: sqlite3.Connection, note: Note, now: int, places: list[Place]) ->
     keeping, newest = {**USUAL, **snapshot.settings()}, _newest(base, now)
     while places and time.monotonic() < until:
         node, name, hour = places.pop()
-        _merge(base, snapshot, node, name, hour)
-        if sensor := known.get((node, name)):
-            begin, end = hour * HOUR, (hour + 1) * HOUR
-            trace = snapshot.trace(node, sensor, max(begin - MARGIN, 0), end + MARGIN)
-            for (word, level), made in zip(NAMES.items(), each_level(node, trace, LEVELS, begin, end), strict=True):
+        base.execute("savepoint hour")
+        stale = 0
+        try:
+            _merge(base, snapshot, node, name, hour)
+            for word, level, made in _made(snapshot, known.get((node, name)), node, hour):
                 # A row that retention has removed must not come back with one hour only.
                 if (hour // CHUNKS[level] + 1) * CHUNKS[level] * HOUR > newest - keeping.get(word, 1e12) * SECOND:
                     _keep(base, snapshot, (node, name), level, hour, made)
-        base.execute("update hours set stale = 0 where node = ? and sensor = ? and hour = ?", (node, name, hour))
+        except DAMAGE as error:  # whatever it is, it costs this hour only
+            base.execute("rollback to hour")
+            note(f"Some readings of {node}/{name} cannot be summarized: {error}. Check the description of this sensor.")
+            stale = UNSOUND
+        base.execute("update hours set stale = ? where node = ? and sensor = ? and hour = ?", (stale, node, name, hour))
+        base.execute("release hour")
     return bool(places)
+
+
+def _made(snapshot: Snapshot, sensor: Sensor | None, node: str, hour: int) -> Iterator[tuple[str, int, Rollup]]:
+    """Yields the rollups of an hour with the name of their level and its seconds; none of a sensor that nobody described."""
+    if sensor:
+        begin, end = hour * HOUR, (hour + 1) * HOUR
+        trace = snapshot.trace(node, sensor, max(begin - MARGIN, 0), end + MARGIN)
+        yield from zip(NAMES, LEVELS, each_level(node, trace, LEVELS, begin, end), strict=True)
 
 
 def retain(base: sqlite3.Connection, now: int) -> bool:

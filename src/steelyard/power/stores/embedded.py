@@ -25,6 +25,7 @@ SOON = 5.0  # seconds until the next one if there is more to do
 LONGEST = 2.0  # seconds that such a look takes, about: readings wait meanwhile
 BRIEF = 0.05  # seconds of a transaction after which others get their turn
 POLL = 0.12  # seconds: SQLite looks every 0.1 s whether it may write
+MOST_NOTES = 100
 MOST_NODES = 5  # that a note names
 FORGET = "delete from batches where node = ''"
 
@@ -129,7 +130,7 @@ class Embedded:
         return not more
 
     def _note(self, text: str) -> None:
-        if text not in self.notes:
+        if text not in self.notes and len(self.notes) < MOST_NOTES:
             self.notes.append(text)
 
     # ------------------------------------------------------------------ reading
