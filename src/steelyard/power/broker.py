@@ -4,47 +4,27 @@ A thread of paho makes the connections. It makes them again after growing pauses
 """
 
 import contextlib
-import ipaddress
 import queue
-import ssl
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard.errors import UsageError
-from steelyard.installation import install_extra
+from steelyard.power.broker_client import Broker, made_client
 from steelyard.power.message import LARGEST, RECEIVE_MAXIMUM
 from steelyard.power.sender import Taken
 
 if TYPE_CHECKING:
     from paho.mqtt.client import Client
 
-PAUSES = (1, 60)  # seconds until a lost connection is tried again: the first, doubled up to the last
+__all__ = ["Broker", "Publisher", "Received", "Subscriber"]
+
 KEEPALIVE = 20  # seconds: a broker that has vanished is noticed after one and a half of these
 SESSION = 24 * 3600  # seconds that a broker keeps what came for a collector that is away
 MOST_WAITING = 3 * RECEIVE_MAXIMUM  # messages: of this connection, of the one before, and unacknowledged ones
 NO_ONE_LISTENS = 0x10  # MQTT 5, section 3.4.2.1
 FULL = 0.01  # seconds until a full queue is looked at again
 QUIT = 2.0  # seconds that a goodbye may take
-
-
-@dataclass(frozen=True, slots=True)
-class Broker:
-    """The address of a broker and the identity of the client: a user with a password, or a certificate with its key.
-
-    `ca` turns TLS on.
-    """
-
-    host: str
-    port: int = 8883
-    user: str = ""
-    password: str = ""
-    ca: Path | None = None
-    certificate: Path | None = None
-    key: Path | None = None
-    insecure: bool = False  # to another host without TLS
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +49,7 @@ class _End:
         self.subscribed = False  # by the broker's own answer, on this connection
         self.trouble = ""  # why there is no connection, as a sentence
         self._broker = broker
-        self._client = _client(broker, name)
+        self._client = made_client(broker, name)
         self._client.on_connect = self._connected
         self._client.on_connect_fail = self._failed
         self._client.on_disconnect = self._disconnected
@@ -82,6 +62,7 @@ class _End:
         end = time.monotonic() + QUIT
         while self.connected and self._client.want_write() and time.monotonic() < end:
             time.sleep(0.01)
+        self.connected = False  # so that a message does not wait for room any more
         self._client.disconnect()
         self._client.loop_stop()
 
@@ -193,12 +174,7 @@ class Subscriber(_End):
     def __init__(self, broker: Broker, name: str, subscriptions: Sequence[str]) -> None:
         self._waiting: queue.Queue[Received] = queue.Queue()
         self.overflowed = 0
-        self._closing = False
         super().__init__(broker, name, subscriptions, keeps=True)
-
-    def close(self) -> None:
-        self._closing = True
-        super().close()
 
     def take(self, most: int, linger: float) -> list[Received]:
         """Waits up to a second for a message, and then for more until there are `most`, or `linger` seconds have passed.
@@ -233,71 +209,13 @@ class Subscriber(_End):
             self.overflowed += 1
             return
         # What the broker wants acknowledged always finds room: left out, it would hold its place on the way here for good.
-        while self._waiting.qsize() >= MOST_WAITING and not self._closing:
+        while self._waiting.qsize() >= MOST_WAITING and self.connected:
             with contextlib.suppress(IndexError, queue.Empty):
                 if self._waiting.queue[0].connection != self.connections:
                     self._waiting.get_nowait()  # it came again on this connection
                     continue
             time.sleep(FULL)  # this broker sends more than it may (Mosquitto's max_inflight_messages 0): let it wait
         self._waiting.put(Received(topic, message.payload, message.qos, self.connections, message.mid))
-
-
-def _client(broker: Broker, name: str) -> "Client":
-    try:
-        from paho.mqtt.client import Client, MQTTv5
-        from paho.mqtt.enums import CallbackAPIVersion
-    except ImportError:
-        raise UsageError(
-            f"A broker needs the Python package paho-mqtt, which is not installed. Do: {install_extra('power')}"
-        ) from None
-    if not broker.host or not 0 < broker.port < 65536:
-        raise UsageError(
-            f"'{broker.host}:{broker.port}' is not an address of a broker. Expected a host and a port from 1 to 65535."
-        )
-    client = Client(CallbackAPIVersion.VERSION2, name, protocol=MQTTv5, manual_ack=True)
-    client.reconnect_delay_set(*PAUSES)
-    client.max_inflight_messages_set(RECEIVE_MAXIMUM)
-    _expect_secrecy(broker)
-    if broker.user:
-        client.username_pw_set(broker.user, broker.password)
-    if broker.key and not broker.certificate:
-        raise UsageError(f"The key '{broker.key}' needs a certificate. Name both, with --key and --certificate.")
-    if broker.ca or broker.certificate:
-        _secure(client, broker)
-    return client
-
-
-def _secure(client: "Client", broker: Broker) -> None:
-    """Turns TLS on, with the certificate of the authority or those that the system trusts."""
-    names = (broker.ca, broker.certificate, broker.key)
-    for path in names:
-        if path and not path.is_file():
-            raise UsageError(f"The certificate or key '{path}' does not exist. Name a file in PEM format.")
-    try:
-        ca, certificate, key = (str(path) if path else None for path in names)
-        client.tls_set(ca, certificate, key, tls_version=ssl.PROTOCOL_TLS_CLIENT)
-    except (OSError, ValueError) as error:
-        given = ", ".join(f"'{path}'" for path in names if path)
-        raise UsageError(f"{given} cannot be read as a certificate and its key in PEM format: {error}.") from None
-
-
-def _expect_secrecy(broker: Broker) -> None:
-    """Refuses to send a password over a network without TLS; and anything else, unless the user asked for that."""
-    if broker.ca or broker.certificate or broker.host == "localhost":
-        return
-    with contextlib.suppress(ValueError):
-        if ipaddress.ip_address(broker.host).is_loopback:
-            return
-    if broker.user:
-        raise UsageError(
-            f"Anyone on the network path could read the password for the broker '{broker.host}'. "
-            "Turn TLS on with the certificate of the broker's authority: --ca FILE."
-        )
-    if not broker.insecure:
-        raise UsageError(
-            f"The broker '{broker.host}' is on another host. Without TLS, anyone on the network path can read and change "
-            "the data. Turn TLS on with the certificate of the broker's authority: --ca FILE  (or continue without: --insecure)"
-        )
 
 
 def _options() -> Any:
