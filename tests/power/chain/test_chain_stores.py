@@ -8,12 +8,16 @@ from uuid import UUID
 import numpy as np
 import pytest
 from cassandra_server import Server
+from test_attack_messages import Inbox
 
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.model.sensor import Reading, Sensor, Trace
-from steelyard.power.message import Batch, Gap
+from steelyard.power.broker import Received
+from steelyard.power.collector import Collector
+from steelyard.power.message import Batch, Gap, encode
 from steelyard.power.rollup import LEVELS, SECOND, rolled
 from steelyard.power.stores import Store, opened
+from steelyard.power.topics import Topics
 
 HOUR = 3600 * SECOND
 START = 1_790_000_000 * SECOND // HOUR * HOUR
@@ -117,6 +121,44 @@ def test_gaps_are_kept_once(store: Store, place: str) -> None:
     assert other.gaps(NODE, START + 61 * SECOND) == [all_of_them]
     assert other.gaps("cluster/other") == []
     other.close()
+
+
+def test_a_gap_of_as_many_sensors_as_fit_into_a_message_is_kept(store: Store) -> None:
+    names = tuple(f"{number:03}/" + "n" * 124 for number in range(1000))
+    none = np.empty(0)
+    gap = Gap(names, START, START + SECOND, "é" * 500)
+    store.write([Batch(NODE, UUID(int=5), 9, (), none.astype(np.uint16), none.astype(np.int64), none, (gap,))])
+    found = store.gaps(NODE)
+    assert {name for each in found for name in each.sensors} == {*names}
+    assert {(each.start, each.end, each.why) for each in found} == {(gap.start, gap.end, gap.why)}
+
+
+def test_a_trial_write_leaves_nothing(store: Store) -> None:
+    store.write([batch(1, START, 10)])
+    for _ in range(2):
+        store.probe(500_000)
+    assert store.count() == 10
+    assert store.sensors().keys() == {NODE}
+
+
+def test_a_message_of_many_hours_delays_another_node_by_at_most_5_s(store: Store) -> None:
+    """Of the slow node, each reading is in an hour of its own; the other one sends a message when the first write is done."""
+    many = 8000
+    number, at = np.zeros(many, np.uint16), START - HOUR * np.arange(many)
+    heavy = Batch("cluster/heavy", UUID(int=6), 1, ("rail",), number, at, np.ones(many))
+    inbox = Inbox([Received(Topics().readings(heavy.node), encode(heavy), 1, 1, 1)])
+    collector = Collector(inbox, store, Topics())
+    collector.step()
+    sent = time.monotonic()
+    inbox.waiting.append(Received(Topics().readings(NODE), encode(batch(1, START, 10)), 1, 1, 2))
+    while not len(store.trace(NODE, "rail").at):
+        collector.step()
+    assert time.monotonic() - sent < 5
+    while len(inbox.acknowledged) < 2:
+        collector.step()
+    assert inbox.acknowledged == [1, 2]
+    store.describe(heavy.node, [RAIL])
+    assert len(store.trace(heavy.node, "rail").at) == many
 
 
 def test_a_sensor_that_is_not_there_is_a_sentence(store: Store) -> None:
