@@ -1,19 +1,23 @@
-"""The entry point. Ctrl-C ends it at once and without a traceback, also while the rest is still being imported."""
+"""The entry point. A signal ends it at once and without a traceback, also while the rest is still being imported."""
 
 import os
 import signal
 import sys
 
 
-def _gone(*_: object) -> None:
+def _gone(number: int, frame: object) -> None:
     os.write(2, b"steelyard: interrupted\n")
-    os._exit(130)  # nothing has started yet that needs a clean-up
+    os._exit(128 + number)  # nothing has started yet that needs a clean-up
 
 
-# Ctrl-C stays ignored where it is, as in processes that a script starts in the background.
-_wanted = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-if _wanted:
-    signal.signal(signal.SIGINT, _gone)
+# A signal stays ignored where it is: Ctrl-C in processes that a script starts in the background, SIGHUP under nohup.
+_SIGNALS = [
+    number
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler)
+]
+for _number in _SIGNALS:
+    signal.signal(_number, _gone)
 
 
 def main() -> None:
@@ -24,16 +28,13 @@ def main() -> None:
             b"steelyard: PYTHONOPTIMIZE=2 (or python -OO) removes help texts that Steelyard needs. Unset it, or use 1 (-O).\n",
         )
         sys.exit(2)
-    try:
-        from steelyard.command_line import cli
+    from steelyard.command_line import cli
 
-        if _wanted:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
         cli.main()
-    except KeyboardInterrupt:
-        _gone()
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # only the interpreter's shutdown is left
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_IGN)  # only the interpreter's shutdown is left
 
 
 if __name__ == "__main__":

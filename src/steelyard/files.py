@@ -236,10 +236,10 @@ def replacing(goal: Path) -> Iterator[Path]:
 
     The name is in a new folder. No other user can enter it, so no other user can have put a link there.
     """
-    import tempfile
+    from steelyard.keeper import temporary_folder
 
-    with tempfile.TemporaryDirectory(prefix=".steelyard-", dir=goal.parent) as folder:
-        making = Path(folder) / goal.name
+    with temporary_folder(goal.parent) as folder:
+        making = folder / goal.name
         yield making
         if goal.exists():
             shutil.copymode(goal, making)

@@ -54,8 +54,9 @@ class SecondProcess(Generic[T]):
 
 
 def _answer(work: Callable[[], object], answer: "Connection") -> None:
-    """Sends the result. Ends without one after an error, on Ctrl-C, and together with the other process."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Sends the result. Ends without one after an error, by a signal, and together with the other process."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
     Thread(target=_end_with_parent, daemon=True).start()
     try:
         answer.send(work())

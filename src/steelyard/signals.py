@@ -1,18 +1,130 @@
-"""Handles signals for the duration of a block."""
+"""Ends a command by a signal. The first one interrupts its work once, the second waits for the clean-up, the third does not."""
 
 import contextlib
+import os
 import signal
+import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # batch systems end jobs with the last two
+MOST = 3  # signals: the last one ends this process without its clean-up, and the keeper does the most of it
+AGAIN = 0.01  # seconds until an interruption is repeated that Python dropped
+TWICE = 2.0  # seconds between two Ctrl-C that are meant for this process, and not only for a command of the user
+
+
+@dataclass
+class _End:
+    """The signals that came to end this process, and whether they have interrupted its work."""
+
+    arrived: list[int] = field(default_factory=list)
+    held: int = 0  # blocks around the present work that hold signals back
+    raised: bool = False
+    shared: float = float("-inf")  # when the last Ctrl-C was left to a command of the user
+
+    def hear(self, number: int, frame: object) -> None:
+        self.arrived.append(number)
+        if len(self.arrived) == MOST:
+            os.write(2, b"steelyard: interrupted in the clean-up\n")
+            os._exit(128 + self.arrived[0])
+        self.interrupt()
+
+    def interrupt(self) -> None:
+        if self.arrived and not self.held and not self.raised:
+            self.raised = True
+            raise KeyboardInterrupt
+
+    def repeat(self, dropped: Any) -> None:
+        """Interrupts again after Python dropped the exception, as it does in `__del__` and in callbacks of a library."""
+        if not (self.raised and issubclass(dropped.exc_type, KeyboardInterrupt)):
+            sys.__unraisablehook__(dropped)
+            return
+        self.raised = False
+        threading.Timer(AGAIN, os.kill, (os.getpid(), self.arrived.pop())).start()
+
+
+_end = _End()
 
 
 @contextlib.contextmanager
-def handled(numbers: Sequence[int], handler: Callable[[int, Any], object]) -> Iterator[list[int]]:
-    """Calls `handler` for these signals within the block, except for ignored ones (nohup). Yields the handled numbers."""
+def handled(numbers: Sequence[int], handler: Callable[[int, Any], object]) -> Iterator[None]:
+    """Calls `handler` for these signals within the block, except for ignored ones (nohup)."""
     heard = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, handler) for number in heard}
     try:
-        yield heard
+        yield
     finally:
         for number, handler_before in before.items():
             signal.signal(number, handler_before)
+
+
+@contextlib.contextmanager
+def ending() -> Iterator[list[int]]:
+    """Raises KeyboardInterrupt in the block for the first signal that is to end this process, whichever it is.
+
+    It is raised once, so that nothing disturbs the clean-up. Yields the signals that came. Other threads have no signals.
+    """
+    global _end
+    if threading.current_thread() is not threading.main_thread():
+        yield []
+        return
+    before, _end = sys.unraisablehook, _End()
+    sys.unraisablehook = _end.repeat
+    try:
+        with handled(ENDING, _end.hear):
+            yield _end.arrived
+    finally:
+        sys.unraisablehook = before
+
+
+def arrived() -> Sequence[int]:
+    """Returns the signals that came to end this process."""
+    return _end.arrived
+
+
+@contextlib.contextmanager
+def held() -> Iterator[None]:
+    """Holds signals back in the block: they interrupt its end, or a `sleep` in it."""
+    _end.held += 1
+    try:
+        yield
+    finally:
+        _end.held -= 1
+        _end.interrupt()
+
+
+def sleep(seconds: float) -> None:
+    """Sleeps. A signal interrupts it, also if it came before in a block that holds signals back."""
+    held_before, _end.held = _end.held, 0
+    try:
+        _end.interrupt()
+        time.sleep(seconds)
+    finally:
+        _end.held = held_before
+
+
+def is_shared() -> bool:
+    """Returns whether the signal is a Ctrl-C of a terminal, which sent it to the user's command as well; then forgets it.
+
+    A second Ctrl-C soon after the first is for this process, too.
+    """
+    now = time.monotonic()
+    if [*_end.arrived] != [signal.SIGINT] or now - _end.shared < TWICE or not _has_keyboard():
+        return False
+    _end.arrived.clear()
+    _end.raised, _end.shared = False, now
+    return True
+
+
+def _has_keyboard() -> bool:
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    finally:
+        os.close(terminal)

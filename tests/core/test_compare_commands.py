@@ -1,10 +1,7 @@
 """Two commands of the user, measured in turn: steelyard compare -- A B."""
 
 import json
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,8 +10,6 @@ from steelyard.command_line import cli
 from steelyard.compare.commands import compare_timings
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.launch.commands_in_turn import Timing, Timings, time_in_turn
-
-STEELYARD = str(Path(sys.executable).with_name("steelyard"))
 
 
 def timings(*ratios: float) -> Timings:
@@ -74,21 +69,3 @@ def test_the_answer_is_the_first_line(capsys: pytest.CaptureFixture[str]) -> Non
     assert (found["pairs"], len(found["runs"]["second"])) == (10, 10)
     assert cli.run_and_explain(lambda: cli.app(["compare", "--", "true", "a 'b"])) == 2
     assert "Put the whole command into quotes" in capsys.readouterr().err
-
-
-def test_ctrl_c_keeps_the_pairs_that_are_complete(tmp_path: Path) -> None:
-    command = f"sh -c 'echo >> {tmp_path}/runs'"
-    process = subprocess.Popen(
-        [STEELYARD, "compare", "--rounds", "9999", "--json", "--", command, command],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    until = time.monotonic() + 60
-    runs = tmp_path / "runs"
-    while not runs.exists() or len(runs.read_text()) < 40:
-        assert time.monotonic() < until
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    out, said = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert 6 <= json.loads(out)["pairs"] < 9999
-    assert "interrupted after" in said

@@ -1,7 +1,6 @@
 """SIGTERM and SIGHUP end a run as Ctrl-C does: what was measured is kept, nothing stays behind, and it is gone on with."""
 
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -78,80 +77,18 @@ def test_a_signal_ends_a_run_in_good_order(
 
 def test_who_ignores_hangups_is_not_ended_by_them(tmp_path: Path) -> None:
     """As nohup does."""
-    code = "import signal, os; signal.signal(signal.SIGHUP, signal.SIG_IGN); from steelyard.command_line import cli; "
-    code += "cli._handle_end_signals(); os.kill(os.getpid(), signal.SIGHUP); print('alive')"
+    code = "import signal, os; signal.signal(signal.SIGHUP, signal.SIG_IGN); from steelyard import signals; "
+    code += "signals.ending().__enter__(); os.kill(os.getpid(), signal.SIGHUP); print('alive')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "alive\n"
 
 
 # ---------------------------------------------------------------------- a command of the user's
 
-# A shell with children: one in the background, at times one that ignores the signal, one in a session of its own.
-FAMILY = """
-echo begun > begun
-sleep 1000 &
-[ $((COUNT % 3)) = 0 ] && (trap '' TERM HUP; while :; do sleep 1; done) &
-setsid sleep 1000 &
-sleep 1000
-"""
-APPLICATION = """
-name = "family"
-title = "A family"
-summary = "Waits."
-reading = "r"
-caution = "c"
-source = "s"
-tried = "here"
-command = ["./family"]
-parallel = false
-[[checks]]
-title = "begun"
-pattern = 'begun'
-"""
 COMMANDS = {
     "watch": ["power", "watch", "--sensor", "model:idle=10,full=20", "--", "./family"],
     "trace": ["trace", "-o", "traced", "--", "./family"],
-    "app": ["run", "--app", "family.toml", "--quiet"],
 }
-TIMES = {"watch": 15, "trace": 15, "app": 4}  # with each signal: 102 in all; a run takes some seconds to begin
-
-
-@pytest.mark.attack
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
-@pytest.mark.parametrize("command", COMMANDS)
-def test_nothing_that_a_command_has_started_is_left(
-    tmp_path: Path, programs: dict[str, Path], monkeypatch: pytest.MonkeyPatch, command: str, number: int
-) -> None:
-    """Nor a temporary folder, but for kill -9: five seconds after the signal, which comes at any moment after the start."""
-    chance, temporary = random.Random(number), tmp_path / "temporary"
-    for time_ in range(TIMES[command]):
-        folder = tmp_path / str(time_)
-        for each in (folder, temporary):
-            each.mkdir(exist_ok=True)
-        (folder / "family").write_text(f"#!/bin/sh\ncd {folder}; COUNT={time_}\n{FAMILY}")
-        (folder / "family").chmod(0o755)
-        (folder / "family.toml").write_text(APPLICATION)
-        process = subprocess.Popen(
-            [STEELYARD, *COMMANDS[command]],
-            cwd=folder,
-            env={**os.environ, "TMPDIR": str(temporary)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        until = time.monotonic() + 60
-        while not (folder / "begun").exists() and process.poll() is None and time.monotonic() < until:
-            time.sleep(0.005)
-        assert process.poll() is None, process.stderr and process.stderr.read()
-        time.sleep(chance.uniform(0, 0.3))
-        process.send_signal(number)
-        _, said = process.communicate(timeout=60)
-        assert process.returncode in (128 + number, -number), said
-        assert "Traceback" not in said
-        left = still(partial(running, folder), 5)
-        assert not left, [Path(f"/proc/{each}/cmdline").read_bytes() for each in left]
-        if number != signal.SIGKILL:
-            assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.wings

@@ -519,7 +519,7 @@ def unfinished(runs: Path) -> Path:
 
 
 def attended(asked: Request, *answers: object, before: set[Path] | None = None) -> int:
-    return submit.attend("12", asked, before or set(), Fake(*answers).system)
+    return submit.attend(asked, before or set(), Fake("12\n", *answers).system)
 
 
 @pytest.mark.parametrize(
@@ -630,9 +630,9 @@ def test_ctrl_c_cancels_the_job_and_says_what_is_kept(tmp_path: Path, capsys: py
     def interrupted() -> str:
         raise KeyboardInterrupt
 
-    fake = Fake(state("RUNNING"), interrupted, "", state("CANCELLED"))
+    fake = Fake("12\n", state("RUNNING"), interrupted, "", state("CANCELLED"))
     with pytest.raises(KeyboardInterrupt):
-        submit.attend("12", request(tmp_path), set(), fake.system)
+        submit.attend(request(tmp_path), set(), fake.system)
     assert ["scancel", "12"] in fake.asked
     said = capsys.readouterr().err
     assert "cancelling Slurm job 12" in said

@@ -127,7 +127,7 @@ class Chain:
     def stopped(self) -> str:
         """Ends the collector. Returns what it said."""
         self.collector.send_signal(signal.SIGTERM)
-        assert self.collector.wait(60) == 0, self.said()
+        assert self.collector.wait(60) == 143, self.said()
         assert "Traceback" not in self.said()
         assert "Warning" not in self.said()
         return self.said()

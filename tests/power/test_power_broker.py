@@ -568,7 +568,7 @@ def collecting(mosquitto: Mosquitto, store: Path) -> Iterator[subprocess.Popen[s
             yield process
         finally:
             process.send_signal(signal.SIGTERM)
-            assert process.wait(120) == 0
+            assert process.wait(120) == 143
 
 
 def resident(process: subprocess.Popen[str]) -> int:

@@ -215,7 +215,7 @@ def test_from_an_agent_through_a_broker_to_two_collectors_and_the_store(
         for each in running:
             os.kill(each.pid, signal.SIGTERM)
     told = [each.communicate(timeout=120)[1] for each in running]
-    assert [each.returncode for each in running] == [0, 0]
+    assert [each.returncode for each in running] == [143, 143]
     assert any("batches" in each for each in told)
 
 
@@ -247,7 +247,7 @@ def test_an_agent_that_is_ended_keeps_the_reading_that_it_waits_for(number: int,
             time.sleep(0.01)
         os.kill(agent.pid, number)  # in the middle of the fourth answer
         _, said = agent.communicate(timeout=120)
-    assert agent.returncode == 0, said
+    assert agent.returncode == 128 + number, said
     given = log.stat().st_size
     values = Embedded(tmp_path / "store").trace("cluster/node1", "command/serial").value.tolist()
     assert values == [float(serial) for serial in range(2, given + 1)]

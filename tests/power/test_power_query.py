@@ -557,7 +557,7 @@ def test_tail_begins_with_the_last_ten_follows_and_ends_in_good_order(tmp_path: 
             process.send_signal(number)
             rest = process.stdout.read()
             assert process.stderr
-            assert (process.wait(30), process.stderr.read()) == (0, "")
+            assert (process.wait(30), process.stderr.read()) == (128 + number, "steelyard: interrupted\n")
         lines += [json.loads(line) for line in rest.splitlines()]
         kept = opened(live.place).trace("c/n1", SOCKET.name, lines[0]["time"], lines[-1]["time"])
     assert [each["time"] for each in lines] == kept.at.tolist()  # each once, none left out

@@ -118,7 +118,7 @@ class Served:
 def expect_good_end(found: Served, number: int) -> None:
     """Ends the server by this signal: a start of its own for that would cost a second."""
     found.process.send_signal(number)
-    assert found.process.wait(60) == 0
+    assert found.process.wait(60) == 128 + number
     assert found.process.stderr
     assert "Traceback" not in found.process.stderr.read()
 

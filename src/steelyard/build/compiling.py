@@ -8,7 +8,6 @@ import shlex
 import signal
 import socket
 import subprocess
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TextIO
 
+from steelyard import keeper
 from steelyard.build.failures import explain, explained
 from steelyard.build.program import NATIVE, Object, Program, harness_objects
 from steelyard.build.time_left import Pace, Progress, Show, guess
@@ -31,6 +31,7 @@ from steelyard.user_cache import cache, expect_executable, expect_unshared, insi
 # Ninja's words before each line of progress; anything else that it prints belongs to a failure.
 _STATUS = "steelyard:%f:"
 _LINK_EFFORT, _HEADER_EFFORT = 4_000.0, 50_000.0  # as Object.effort
+_PATIENCE = 3.0  # seconds that Ninja may take to end its compilers
 _LONGEST = 200  # letters of a lock's words
 _MANY = 6  # programs of a group, from which on compiling their header once saves more than it takes
 
@@ -179,34 +180,33 @@ def _shell(words: Iterable[str]) -> str:
 
 
 def _carry_out(programs: Sequence[Program], objects: Sequence[Object], show: Show) -> None:
-    with tempfile.TemporaryDirectory(dir=cache() / "build", prefix="making-") as folder:
-        edges = _edges(programs, objects, Path(folder))
+    with keeper.temporary_folder(cache() / "build") as folder:
+        edges = _edges(programs, objects, folder)
         if not edges:  # another build has made them meanwhile
             return
-        _write(edges, Path(folder) / "build.ninja")
+        _write(edges, folder / "build.ninja")
         try:
-            _run([_ninja(), "-C", folder, "-j", str(len(os.sched_getaffinity(0)))], edges, show)
+            _run([_ninja(), "-C", str(folder), "-j", str(len(os.sched_getaffinity(0)))], edges, show)
         finally:
-            for path in (path for edge in edges for path in edge.outputs):  # nothing half-made stays behind
-                Path(f"{path}.part").unlink(missing_ok=True)
+            for path in (path for edge in edges for path in edge.outputs):  # folders of what was not made
                 with contextlib.suppress(OSError):
                     path.parent.rmdir()
 
 
 def _write(edges: list[_Edge], path: Path) -> None:
     """Ninja's file. Its paths are values of variables, in which a dollar sign alone means something."""
-    # A result gets its name when it is complete: what was killed half-way is never taken for one.
-    compile_ = "$cxx $header $flags -c $source -o $object.part && mv $object.part $object"
-    link = "$cxx $link $object $objects -o $program.part $libraries && mv $program.part $program"
+    # A result gets its name when it is complete: what was killed half-way is never taken for one, and lies in this folder.
+    compile_ = "$cxx $header $flags -c $source -o $part.o && mv $part.o $object"
+    link = "$cxx $link $object $objects -o $part $libraries && mv $part $program"
     header = compile_.replace("-c $source", "-x c++-header $source")
     rules = {"header": header, "object": compile_, "program": link, "both": f"{compile_} && {link}"}
     lines = [f"rule {rule}\n  command = {command}" for rule, command in rules.items()]
     paths = {p: f"path{n}" for n, p in enumerate(dict.fromkeys(p for e in edges for p in (*e.outputs, *e.inputs)))}
     lines += [f"{variable} = {_value(_name(p, path.parent))}" for p, variable in paths.items()]
-    for edge in edges:
+    for number, edge in enumerate(edges):
         outputs, inputs = (" ".join(f"${{{paths[p]}}}" for p in some) for some in (edge.outputs, edge.inputs))
         lines.append(f"build {outputs}: {edge.rule} {inputs}")
-        lines += [f"  {name} = {_value(value)}" for name, value in edge.variables.items()]
+        lines += [f"  {name} = {_value(value)}" for name, value in (*edge.variables.items(), ("part", f"part{number}"))]
     path.write_text("\n".join([*lines, ""]), encoding="utf-8", errors="surrogateescape")
 
 
@@ -215,11 +215,11 @@ def _value(text: str) -> str:
 
 
 def _run(command: list[str], edges: list[_Edge], show: Show) -> None:
-    """Ninja, watched. Ctrl-C lets it clean up before it is passed on."""
+    """Ninja, watched. A signal ends it before the folder of its unfinished results is removed."""
     programs = [edge.outputs[0] for edge in edges if edge.rule in ("program", "both")]
     outputs = programs or [edge.outputs[0] for edge in edges]
     pace = Pace([edge.effort for edge in edges], outputs, show)
-    environment = {**os.environ, "NINJA_STATUS": _STATUS, "LC_ALL": "C"}
+    environment = {**os.environ, "NINJA_STATUS": _STATUS, "LC_ALL": "C", "TMPDIR": command[command.index("-C") + 1]}
     output: list[str] = []
     with start_program(
         command,
@@ -240,7 +240,8 @@ def _run(command: list[str], edges: list[_Edge], show: Show) -> None:
                     output.append(line)
         except KeyboardInterrupt:
             ninja.send_signal(signal.SIGINT)
-            ninja.wait()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                ninja.wait(_PATIENCE)
             raise
     if ninja.returncode != 0:
         explain("".join(output), ninja.returncode)

@@ -1,6 +1,5 @@
 """The command line. Each command is one file that reads its words, calls other packages, and prints the result."""
 
-import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard import __version__, doors
+from steelyard import __version__, doors, keeper, signals
 from steelyard.command_line import streams
 from steelyard.command_line.command_group import HELP, MARKUP, make_group
 from steelyard.errors import MachineFailed, SteelyardError, spelled
@@ -35,61 +34,50 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Runs the command line. Errors are explained without a traceback, and Ctrl-C keeps the finished measurements."""
+    """Runs the command line. Errors are explained without a traceback, and a signal keeps the finished measurements."""
     streams.prepare()
-    signals = _handle_end_signals()
-    code = run_and_explain(app)
-    code = run_and_explain(sys.stdout.flush) or code  # the last output may fail, too
-    sys.exit(128 + signals[0] if signals and code == 130 else code)
+    with keeper.started():
+        code = run_and_explain(app)
+        code = run_and_explain(sys.stdout.flush, code)  # the last output may fail, too
+    sys.exit(code)
 
 
-def _handle_end_signals() -> list[int]:
-    """Lets SIGTERM (batch systems end jobs with it) and SIGHUP act like Ctrl-C. Returns a list that will hold the signal."""
-    arrived: list[int] = []
+def run_and_explain(work: Callable[[], object], before: int = 0) -> int:
+    """Calls `work` and returns the exit code, or `before` instead of 0. Prints the reason if the code is not 0.
 
-    def end(received: int, frame: object) -> None:
-        for number in signals:
-            signal.signal(
-                number, signal.SIG_IGN
-            )  # a job often gets them twice, and the second must not stop the clean-up
-        arrived.append(received)
-        raise KeyboardInterrupt
-
-    # An ignored signal (nohup) stays ignored.
-    signals = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
-    for number in signals:
-        signal.signal(number, end)
-    return arrived
-
-
-def run_and_explain(work: Callable[[], object]) -> int:
-    """Calls `work` and returns the exit code. Prints the reason if the code is not 0."""
-    try:
-        work()
-    except SystemExit as ended:
-        if ended.code == 130:
+    After a signal, it is 128 + its number, whatever the work made of the interruption.
+    """
+    with signals.ending() as arrived:
+        try:
+            work()
+            code = 0
+        except BaseException as error:
+            code = 0 if arrived else _explain(error)
+        if arrived:
             print("steelyard: interrupted", file=sys.stderr)
-        return ended.code if isinstance(ended.code, int) else 1 if ended.code else 0
-    except SteelyardError as error:
+            code = 128 + arrived[0]
+    return code or before
+
+
+def _explain(error: BaseException) -> int:
+    """Prints why the work failed, and returns the exit code. Raises an error that nobody expects."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 1 if error.code else 0
+    if isinstance(error, SteelyardError):
         print(f"steelyard: {error.shown()}", file=sys.stderr)
         return error.exit_code
-    except KeyboardInterrupt:
-        print("steelyard: interrupted", file=sys.stderr)
-        return 130
-    except OSError as error:
+    if isinstance(error, OSError):
         where = f": '{spelled(str(error.filename))}'" if error.filename else ""
         print(f"steelyard: The operating system reports an error: {error.strerror or error}{where}.", file=sys.stderr)
         return MachineFailed.exit_code
-    except Exception as error:
-        why = _describe_shortage(error)
-        if not why:
-            raise
-        print(f"steelyard: {why}", file=sys.stderr)
-        return MachineFailed.exit_code
-    return 0
+    why = _describe_shortage(error)
+    if not why:
+        raise error
+    print(f"steelyard: {why}", file=sys.stderr)
+    return MachineFailed.exit_code
 
 
-def _describe_shortage(error: Exception) -> str:
+def _describe_shortage(error: BaseException) -> str:
     """Returns a sentence if a limit of memory or threads (from ulimit or a batch system) is the cause, else ""."""
     message = str(error)
     words = (

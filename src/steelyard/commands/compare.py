@@ -279,5 +279,4 @@ def _compare_commands(first: str, second: str, rounds: int, seed: int, as_json: 
     measures = compare_timings(timings)
     command_comparison.show(commands, measures, timings, as_json)
     if timings.interrupted:
-        print(f"steelyard: interrupted after {len(timings.first)} of {rounds} pairs of runs.", file=sys.stderr)
-        raise typer.Exit(130)
+        print(f"{len(timings.first)} of {rounds} pairs of runs were measured.", file=sys.stderr)

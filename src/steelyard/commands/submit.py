@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard import numbers
+from steelyard import numbers, signals
 from steelyard.command_line.job_end import conclude, find_outputs, find_run
 from steelyard.errors import MachineFailed, SteelyardError, UsageError
 from steelyard.launch import batch
@@ -48,12 +48,16 @@ def read_time_limit(text: str, to: BatchSystem) -> str:
     return to.batch.time(math.ceil(numbers.length_of_time(text, "--time")))
 
 
-def attend(job: str, request: Request, before: set[Path], to: BatchSystem) -> int:
-    """Follows a job to its end and prints how it ended. Ctrl-C cancels it. Returns the exit code."""
-    written = find_outputs(request.folder, job, to)
+def attend(request: Request, before: set[Path], to: BatchSystem) -> int:
+    """Submits a job, follows it to its end, and prints how it ended. A signal cancels it. Returns the exit code."""
+    job = ""
     try:
-        state = batch.follow(job, written, to)
+        with signals.held():
+            job = batch.submit(to.batch.script(request), to)
+        state = batch.follow(job, find_outputs(request.folder, job, to), to)
     except KeyboardInterrupt:
+        if not job:
+            raise
         print(f"\nsteelyard: cancelling {to.title} job {job}. Finished cases are kept.", file=sys.stderr, flush=True)
         batch.cancel(job, to)
         state = batch.follow(job, {}, to)
@@ -187,13 +191,14 @@ def _submit(request: Request, wait: bool, to: BatchSystem) -> int:
             f"The folder {request.folder} cannot be created: {error}. Choose another folder with --runs."
         ) from error
     before = set(records.all_runs(request.folder))
-    job = batch.submit(to.batch.script(request), to)
     if wait:
-        return attend(job, request, before, to)
-    print(f"{to.title} job {job} is submitted. It writes to {find_outputs(request.folder, job, to)['out']}")
-    print(
-        f"Watch it with: {to.batch.watch} {job}   Afterwards: steelyard show --runs {shlex.quote(str(request.folder))}"
-    )
+        return attend(request, before, to)
+    with signals.held():
+        job = batch.submit(to.batch.script(request), to)
+        print(f"{to.title} job {job} is submitted. It writes to {find_outputs(request.folder, job, to)['out']}")
+        print(
+            f"Watch it with: {to.batch.watch} {job}   Afterwards: steelyard show --runs {shlex.quote(str(request.folder))}"
+        )
     return 0
 
 

@@ -28,10 +28,12 @@ class Measure:
 def compare_timings(timings: Timings) -> list[Measure]:
     """Returns the wall-clock time, and the processor time if both commands used some.
 
-    UsageError if there are too few pairs for a 95 % interval.
+    UsageError if there are too few pairs for a 95 % interval; no measure if a signal is the reason.
     """
     pairs = len(timings.first)
     if pairs < FEWEST_PAIRS:
+        if timings.interrupted:
+            return []
         raise UsageError(
             f"Only {pairs} pairs of runs were measured, but an interval needs at least {FEWEST_PAIRS}. Measure more pairs."
         )

@@ -1,6 +1,5 @@
 """Writes the values of other tools as a run."""
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,7 +7,7 @@ from steelyard.machine.system_file import SystemFile
 from steelyard.model import Cluster, Equipment, Imported, Machine, Plan
 from steelyard.model.plain import to_json
 from steelyard.records import VALUES
-from steelyard.records.writing import RunFolder, write_whole
+from steelyard.records.writing import RunFolder
 
 PRESET = "imported"
 UNNAMED = "unnamed machine"
@@ -39,13 +38,8 @@ def write_run(
         "command": list(command),
         "imported": {"tools": dict(imported.tools), "files": dict(imported.files)},
     }
-    folder = RunFolder.create(runs, machine, Plan(preset=PRESET, seed=0, launches=(), seconds=0.0), about, name)
-    try:
-        write_whole(folder.path / VALUES, b"".join(to_json(value) + b"\n" for value in imported.values))
-        folder.finish({})
-    except BaseException:
-        shutil.rmtree(folder.path, ignore_errors=True)
-        raise
-    finally:
-        folder.close()
+    plan = Plan(preset=PRESET, seed=0, launches=(), seconds=0.0)
+    values = b"".join(to_json(value) + b"\n" for value in imported.values)
+    folder = RunFolder.create(runs, machine, plan, about, name, {VALUES: values, "finished.json": "{}"})
+    folder.close()
     return folder.path

@@ -2,18 +2,16 @@
 
 import re
 import shutil
-import signal
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from steelyard import files
+from steelyard import files, signals
 from steelyard.importing.collecting import Collection
 from steelyard.importing.grouping import Group
 from steelyard.importing.run_folder import describe_machine, write_run
 from steelyard.importing.streams import Unread
 from steelyard.machine.system_file import SystemFile
 from steelyard.model import Imported
-from steelyard.signals import handled
 
 UNREAD = "unread.txt"
 LONGEST = 80  # letters of the name of a run
@@ -38,14 +36,14 @@ def write_runs(
     A list of what was not read goes into the first run.
     """
     written: list[Path] = []
-    interrupts: list[int] = []
-    with handled((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), lambda number, frame: interrupts.append(number)):
+    interrupted = bool(signals.arrived())  # the reading, of which the values are kept
+    with signals.held():
         try:
             for group, name in zip(groups, names, strict=True):
                 imported = Imported(tools=group.tools, files=group.files, values=tuple(group.values))
                 machine = describe_machine(group.host, system)
                 written.append(write_run(runs, name, machine, group.started, imported, command))
-                if interrupts:
+                if signals.arrived() and not interrupted:
                     raise KeyboardInterrupt
             if collection.unread or collection.partly:
                 files.write(written[0] / UNREAD, "The list of files that were not read", list_unread(collection))

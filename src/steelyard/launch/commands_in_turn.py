@@ -2,7 +2,6 @@
 
 import os
 import random
-import signal
 import subprocess
 import tempfile
 import time
@@ -10,11 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
+from steelyard import keeper
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.launch import keeper
 from steelyard.starts import start_program
 
-GRACE = 4.0  # seconds that a command has to end after Ctrl-C
 LAST_WORDS = 2000  # bytes of what a failed command printed
 
 
@@ -45,7 +43,7 @@ def time_in_turn(
     """Returns the times of `rounds` pairs of runs, after one run of each that is not counted.
 
     A random draw decides which command of a pair runs first. `show` gets the pairs that are done and the seconds left.
-    Ctrl-C ends the running command and keeps the pairs that are complete. UsageError where a command cannot be started;
+    A signal ends the running command and keeps the pairs that are complete. UsageError where a command cannot be started;
     MachineFailed where one fails: the time of a failed run means nothing.
     """
     timings, chance, began = Timings(), random.Random(seed), 0.0
@@ -62,7 +60,6 @@ def time_in_turn(
                 timings.second.append(b)
                 show(done, (time.monotonic() - began) / done * (rounds - done))
         except KeyboardInterrupt:
-            kept.end(signal.SIGTERM, GRACE)
             timings.interrupted = True
     return timings
 

@@ -4,7 +4,6 @@ import contextlib
 import itertools
 import os
 import select
-import signal
 import tempfile
 import threading
 import time
@@ -12,9 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard import keeper, signals
 from steelyard.errors import UsageError
-from steelyard.launch import keeper
-from steelyard.signals import handled
 from steelyard.starts import start_program
 from steelyard.telemetry.labels import line
 from steelyard.telemetry.watched import Stretch
@@ -22,68 +20,51 @@ from steelyard.telemetry.watched import Stretch
 PHASES = "STEELYARD_PHASES"  # the environment's name for where the command marks its phases
 MOST_MARKS, LONGEST_MARK = 100_000, 1 << 16  # what comes beyond is left out; bytes of a line
 LAST = 1.0  # seconds in which what a command has left can still mark phases
-GRACE = 4.0  # seconds that a command has to end when this process is ended; batch systems give some ten
 
 
 @dataclass(frozen=True)
 class Outcome:
     """The exit code of a command (128 + signal if a signal ended it), its time, and the time of each phase.
 
-    `ended`: the signal that this process was sent meanwhile to end, 0 where none was.
+    `ended`: a signal that was to end this process ended it.
     """
 
     code: int
     whole: Stretch
     phases: tuple[Stretch, ...]
-    ended: int = 0
+    ended: bool = False
 
 
 def carried_out(command: Sequence[str], environment: Mapping[str, str] | None = None, of_user: bool = True) -> Outcome:
     """Runs the command to its end, with `environment` besides the own one. UsageError where it cannot be started.
 
-    `of_user`: as in `starts.start_program`. Ctrl-C goes to the command, which ends as it likes. SIGTERM and SIGHUP go to all
-    that it has started, and what is left after some seconds is killed. If this process is killed, so are they.
+    `of_user`: as in `starts.start_program`. Ctrl-C goes to the command, which ends as it likes. Another signal, or Ctrl-C twice,
+    ends all that it has started.
     """
     with _marks() as (path, marks), keeper.start() as kept:
         begin = time.time_ns()
         variables = {**os.environ, **(environment or {}), PHASES: str(path), **kept.environment}
         try:
-            code, ended = _run_command(command, variables, kept, of_user)
+            code = _run_command(command, variables, kept, of_user)
         except OSError as error:
             raise UsageError(f"The command '{command[0]}' cannot be started: {error.strerror}.") from None
         end = max(time.time_ns(), begin + 1)  # the clock may have been set back
     phases = tuple(_phases(marks, end))
-    return Outcome(code if code >= 0 else 128 - code, Stretch(line(command[0]), begin, end), phases, ended)
+    return Outcome(
+        code if code >= 0 else 128 - code, Stretch(line(command[0]), begin, end), phases, bool(signals.arrived())
+    )
 
 
-class _Asked(BaseException):
-    """This process is to end."""
-
-
-def _run_command(
-    command: Sequence[str], environment: Mapping[str, str], kept: keeper.Kept, of_user: bool
-) -> tuple[int, int]:
-    """Its exit code, and the signal by which this process is to end, or 0: then what it has started is ended, too."""
-
-    def ask(number: int, frame: object) -> None:
-        raise _Asked(number)
-
-    process = None
-    # From before the start, so that they find at any moment what it has started.
-    with handled((signal.SIGTERM, signal.SIGHUP), ask) as heard:
+def _run_command(command: Sequence[str], environment: Mapping[str, str], kept: keeper.Kept, of_user: bool) -> int:
+    with signals.held():
+        process = start_program(command, environment, of_user)
+    while True:
         try:
-            process = start_program(command, environment, of_user)
-            while True:
-                try:
-                    return process.wait(), 0
-                except KeyboardInterrupt:  # the terminal sent it to the command as well
-                    continue
-        except _Asked as asked:
-            for caught in heard:
-                signal.signal(caught, signal.SIG_IGN)
-            number = int(asked.args[0])
-            kept.end(number, GRACE)
-            return process.wait() if process else -number, number
+            return process.wait()
+        except KeyboardInterrupt:
+            if not signals.is_shared():
+                kept.end()
+                return process.wait()
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 
 import numpy as np
 
+from steelyard import signals
 from steelyard.errors import UsageError
 from steelyard.model.sensor import Reading, Sensor
 from steelyard.power.message import LATEST, MOST_SENSORS, Batch, Gap, is_name
@@ -51,31 +52,7 @@ class SystemClock:
         return time.time_ns()
 
     def sleep(self, seconds: float) -> None:
-        time.sleep(seconds)
-
-
-class EndedClock(SystemClock):
-    """The clocks of the machine, for an agent that a signal ends. The signal ends only a sleep, so that no reading is lost."""
-
-    def __init__(self) -> None:
-        self._asked = self._sleeps = self._said = False
-
-    def end(self) -> None:
-        """Raises KeyboardInterrupt in the current sleep, or else in the next one. A second call raises it at once."""
-        again, self._asked = self._asked, True
-        if again or self._sleeps:
-            self._said = True
-            raise KeyboardInterrupt
-
-    def sleep(self, seconds: float) -> None:
-        self._sleeps = True
-        try:
-            if self._asked and not self._said:
-                self._said = True
-                raise KeyboardInterrupt
-            time.sleep(seconds)
-        finally:
-            self._sleeps = False
+        signals.sleep(seconds)
 
 
 class Cost:

@@ -1,17 +1,20 @@
 """Writes a run. Each record is appended and forced to the disk at once, so that a killed run loses none."""
 
 import contextlib
+import errno
 import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.files import replacing
+from steelyard.keeper import temporary_folder
 from steelyard.model import Machine, Plan, Record
 from steelyard.model.plain import to_json, to_plain
 
@@ -34,25 +37,39 @@ class RunFolder:
             raise
 
     @classmethod
-    def create(cls, runs: Path, machine: Machine, plan: Plan, about: Mapping[str, Any], name: str = "") -> "RunFolder":
-        """Makes a new folder under `runs` with this name, or named after the time. Writes run.json completely or not at all."""
+    def create(
+        cls, runs: Path, machine: Machine, plan: Plan, about: Mapping[str, Any], name: str = "",
+        contents: Mapping[str, str | bytes] = MappingProxyType({}),
+    ) -> "RunFolder":  # fmt: skip
+        """Makes a new folder under `runs` with this name, or named after the time, completely or not at all.
+
+        It has run.json, no records, and the files of `contents`.
+        """
         path = runs
-        made: list[Path] = []  # folders to remove if the run cannot begin
+        missing = [folder for folder in (runs, *runs.parents) if not folder.exists()]
+        started = datetime.now().astimezone().isoformat(timespec="seconds")
+        whole = {**about, "machine": to_plain(machine), "plan": to_plain(plan)}
         try:
-            made, path = _new_folder(runs, name)
-            content = {
-                "format": FORMAT,
-                "id": path.name,
-                "started": datetime.now().astimezone().isoformat(timespec="seconds"),
-                **about,
-            }
-            write_whole(
-                path / "run.json",
-                json.dumps({**content, "machine": to_plain(machine), "plan": to_plain(plan)}, indent=1),
-            )
+            runs.mkdir(parents=True, exist_ok=True)
+            with temporary_folder(runs) as made:
+                making = made / "run"
+                making.mkdir()
+                for file, content in {"records.jsonl": "", **contents}.items():
+                    write_whole(making / file, content)
+                for path in _new_names(runs, name):
+                    named = {"format": FORMAT, "id": path.name, "started": started, **whole}
+                    write_whole(making / "run.json", json.dumps(named, indent=1))
+                    try:
+                        making.rename(path)
+                        break
+                    except OSError as error:
+                        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
+                            raise
             return cls(path)
         except BaseException as error:
-            _remove(made)
+            for folder in missing:
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
             if not isinstance(error, OSError):
                 raise
             raise MachineFailed(
@@ -149,35 +166,17 @@ def expect_new(runs: Path, name: str) -> None:
         )
 
 
-def _new_folder(runs: Path, name: str) -> tuple[list[Path], Path]:
-    """Makes a folder with the name ("": the time). Returns all folders that were made, the innermost first, and the folder."""
-    missing = [folder for folder in (runs, *runs.parents) if not folder.exists()]
-    runs.mkdir(parents=True, exist_ok=True)
+def _new_names(runs: Path, name: str) -> Iterator[Path]:
+    """Yields folders for a run of this name ("": the time) that do not exist yet. Another run may take one at the same time."""
     for attempt in range(1, 1000):
         stem = name or datetime.now().strftime("%Y%m%d-%H%M%S")
         path = runs / (stem if attempt == 1 else f"{stem}-{attempt}")
-        try:
-            path.mkdir()
-        except FileExistsError:
-            continue
-        except OSError:
-            _remove(missing)
-            raise
-        return [path, *missing], path
+        if not (path.exists() or path.is_symlink()):
+            yield path
     raise MachineFailed(
         f"'{runs}' already holds 1000 runs that started in this second. Wait a second and try again, or choose another folder "
         "with --runs."
     )
-
-
-def _remove(folders: list[Path]) -> None:
-    """Removes the first folder with its files, and the others if they are empty."""
-    for folder in folders[:1]:
-        for file in folder.glob("*"):
-            file.unlink(missing_ok=True)
-    for folder in folders:
-        with contextlib.suppress(OSError):
-            folder.rmdir()
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

@@ -32,6 +32,13 @@ def show(commands: Sequence[Sequence[str]], measures: Sequence[Measure], timings
         print(json.dumps(_plain(names, measures, timings), indent=1))
         return
     console = Console(highlight=False)
+    if not measures:
+        console.print("There are too few pairs of runs for a comparison. The times of the complete pairs are:")
+        for name, runs in zip(names, (timings.first, timings.second), strict=True):
+            console.print(
+                escape(f"{name}: {', '.join(quantity(run.seconds, 's') for run in runs) or 'none'}"), soft_wrap=True
+            )
+        return
     time = measures[0].comparison
     answer = ANSWERS[time.call].format(a=names[0], b=names[1], smallest=percent(SMALLEST, 1))
     console.print(escape(answer), style="bold", soft_wrap=True)

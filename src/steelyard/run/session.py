@@ -147,16 +147,16 @@ def go_on(
     path: Path, paths: Sequence[Path], screen: Screen, sensing: Sensing | None = None, trusted: bool = False
 ) -> Path:
     """Resumes a run that was interrupted, while sensors are read."""
-    run = records.read(path)
-    if run.in_turn:
+    if records.head(path).in_turn:
         raise UsageError(
             f"The run {path} was measured in turn with another run. If the missing cases were measured now, they would not "
             "alternate with those of the other run. Compare the cases that both runs have, or measure both again with: "
             "steelyard compare --in-turn"
         )
-    done = finished_cases(run)
-    folder = records.RunFolder(path)  # first: where nothing can be written, nothing need be built
+    folder = records.RunFolder(path)  # first: another process may be about to finish the run
     try:
+        run = records.read(path)
+        done = finished_cases(run)
         with screen.working("Examining the machine, its compilers and MPIs"):
             here = again(run, paths, setup.machine(), trusted)
         _expect_same_configuration(run, here.site)

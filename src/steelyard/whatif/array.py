@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from steelyard import files
+from steelyard import files, signals
 from steelyard.errors import MachineFailed
 from steelyard.launch import batch
 from steelyard.launch.batch import BatchSystem
@@ -50,9 +50,7 @@ def carry_out(folder: Path, task: int) -> None:
     with engine.engine(Path(work["trace"]), describe(), work["flops"], part) as running:
         lines = work["lines"][task :: work["tasks"]]
         answers = {line: running.ask(re.sub(r"\bthreads=\d+", f"threads={threads}", line)) for line in lines}
-    path = _answers(folder, task)
-    files.write(path.with_suffix(".part"), "The answers of a task", json.dumps(answers))
-    path.with_suffix(".part").rename(path)  # atomically, so that nobody reads half of the file
+    files.write(_answers(folder, task), "The answers of a task", json.dumps(answers))
 
 
 def request(folder: Path, program: tuple[str, ...], tasks: int, options: tuple[str, ...], to: BatchSystem) -> Request:
@@ -86,11 +84,14 @@ def run_array(
 ) -> dict[str, Any]:
     """Returns the answers to all lines. Ctrl-C cancels the job."""
     lay_out(folder, work)
-    job = batch.submit(to.batch.script(start), to)
+    job = ""
     try:
+        with signals.held():
+            job = batch.submit(to.batch.script(start), to)
         return gather(folder, job, work.tasks, to, show)
     except KeyboardInterrupt:
-        batch.cancel(job, to)
+        if job:
+            batch.cancel(job, to)
         raise
 
 

@@ -95,7 +95,7 @@ def record(
         if not (ranks := sorted(folder.glob("rank-*.trace"))):
             folder.rmdir()
     if not ranks and done.ended:
-        raise SystemExit(128 + done.ended)
+        raise KeyboardInterrupt
     if not ranks:
         raise MachineFailed(
             f"The command '{words[0]}' ended with exit code {done.code} and wrote no trace. No process called MPI_Init of "

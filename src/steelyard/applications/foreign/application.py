@@ -1,6 +1,5 @@
 """Runs an external program: each run is one sample, timed from outside, with processor accounts and the pace around it."""
 
-import contextlib
 import gzip
 import os
 import signal
@@ -14,7 +13,7 @@ from pathlib import Path
 from resource import struct_rusage
 from typing import Any, BinaryIO
 
-from steelyard import files
+from steelyard import files, keeper
 from steelyard.applications.foreign import Description, prepared, processor_accounts, read
 from steelyard.applications.foreign.benchmark import LEAST, Prepared, Unfit
 from steelyard.applications.foreign.foreign_record import Run, answer, failed
@@ -22,7 +21,7 @@ from steelyard.applications.foreign.linked_mpi import other_mpi
 from steelyard.applications.foreign.output import Said, Unmatched, tail
 from steelyard.applications.foreign.output import read as read_output
 from steelyard.applications.foreign.pace_readings import Looks, Reading
-from steelyard.launch import keeper, local
+from steelyard.launch import local
 from steelyard.launch.scheduler import launcher
 from steelyard.launch.start import format_command, job, variant_environment
 from steelyard.model import Launch, Machine, Parameters, Site
@@ -30,7 +29,6 @@ from steelyard.model.plain import scalar
 from steelyard.starts import find_program, start_program
 
 SCRATCH = "STEELYARD_SCRATCH"  # a folder that all hosts share, where ranks run on several
-GRACE = 5.0  # seconds in which a launcher may end its ranks
 MOST_INPUT, MOST_OUTPUT, BLOCK = 1 << 30, 256 << 20, 1 << 20  # bytes of an input file, of the output, of one read
 SPARED = 5.0  # seconds of a case's time that are reserved for the error message
 # Parameters that only Steelyard's own kernels obey, and what each controls.
@@ -56,8 +54,6 @@ class Application:
 
     def __post_init__(self) -> None:
         self.description = read(self.path)
-        self._closing = contextlib.ExitStack()
-        self._kept = self._closing.enter_context(keeper.start())
 
     def ask(self, line: str, seconds: float) -> dict[str, Any]:
         """Runs the case. Returns a record with the reason if the case cannot be run."""
@@ -75,8 +71,7 @@ class Application:
             return failed(reason)
 
     def close(self) -> None:
-        """Waits for each run, or ends it."""
-        self._closing.close()
+        """Nothing is left: `ask` waits for each run, or ends it."""
 
     def _refuse(self, parameters: Parameters, plant: str) -> None:
         name = self.description.name
@@ -198,18 +193,21 @@ class Application:
 
     def _once(self, ready: Prepared, command: list[str], environment: dict[str, str], start: float, end: float) -> Run:
         """Starts the program in a fresh folder with its input, and waits for its end."""
-        with tempfile.TemporaryDirectory(prefix="steelyard-", dir=os.environ.get(SCRATCH) or None) as folder:
+        place = Path(os.environ.get(SCRATCH) or tempfile.gettempdir())
+        with keeper.temporary_folder(place) as folder, keeper.start() as kept:
             for name, text in ready.files.items():
-                (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
-                (Path(folder) / name).write_text(text, encoding="utf-8")
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_text(text, encoding="utf-8")
             for name, path in self.description.copies.items():
-                self._copy(path, Path(folder) / name)
-            out, err = Path(folder) / ".steelyard-output", Path(folder) / ".steelyard-errors"
+                self._copy(path, folder / name)
+            out, err = folder / ".steelyard-output", folder / ".steelyard-errors"
             with out.open("wb") as output, err.open("wb") as errors:
                 begin = time.monotonic()
-                code, usage = self._waited(command, environment, folder, (output, errors), end)
+                code, usage = self._waited(
+                    command, {**environment, **kept.environment}, folder, (output, errors), end, kept
+                )
                 seconds = time.monotonic() - begin
-            chosen = Path(folder) / self.description.output if self.description.output else out
+            chosen = folder / self.description.output if self.description.output else out
             text = ""
             if chosen.is_file():
                 self._expect_readable(chosen.stat().st_size)
@@ -233,14 +231,14 @@ class Application:
             )
 
     def _waited(
-        self, command: list[str], environment: dict[str, str], folder: str, streams: tuple[Any, Any], end: float
-    ) -> tuple[int | None, struct_rusage]:
+        self, command: list[str], environment: dict[str, str], folder: Path, streams: tuple[Any, Any], end: float,
+        kept: keeper.Kept,
+    ) -> tuple[int | None, struct_rusage]:  # fmt: skip
         """Returns the exit code (None: stopped at the time limit) and the resources of the process and its children."""
-        process = None
         try:
             process = start_program(
                 command,
-                {**environment, **self._kept.environment},
+                environment,
                 of_user=True,
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
@@ -254,17 +252,14 @@ class Application:
                     process.returncode = os.waitstatus_to_exitcode(status)
                     return process.returncode, usage
                 if time.monotonic() > end:
-                    self._kept.end(signal.SIGTERM, GRACE)
+                    kept.end()
                     _, _, usage = os.wait4(process.pid, 0)
                     process.returncode = -signal.SIGKILL
                     return None, usage
                 self._expect_readable(max(os.fstat(stream.fileno()).st_size for stream in streams))
                 time.sleep(0.002)
-        except BaseException:  # Ctrl-C, also while it starts: before its folder is removed
-            if process is None or process.returncode is None:
-                self._kept.end(signal.SIGTERM, GRACE)
-            if process:
-                process.wait()
+        except BaseException:  # also while it starts: before its folder is removed
+            kept.end()
             raise
 
 

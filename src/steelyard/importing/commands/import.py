@@ -121,6 +121,6 @@ def command(
             "\nInterrupted. The values that were read are kept. Run the same command again to read the rest.",
             file=sys.stderr,
         )
-        sys.exit(130)
+        raise KeyboardInterrupt
     if not collection.files and not collection.known:
         raise UsageError("No file has a value that Steelyard can read. To add a format, see docs/import.md.")

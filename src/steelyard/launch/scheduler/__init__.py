@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from steelyard import programs
+from steelyard import keeper, programs
 from steelyard.declarations import declared
 from steelyard.errors import UsageError, nearest
 from steelyard.model import Host
@@ -210,6 +210,9 @@ def parse_state(done: Answer, read: Callable[[str], State]) -> tuple[State | Non
 def ask(words: Sequence[str], text: str = "") -> Answer:
     """Runs a command of a scheduler and waits for its answer."""
     try:
-        return programs.ask(words, _SECONDS, text, {**os.environ, "LC_ALL": "C"}, _MOST)
+        environment = {**os.environ, "LC_ALL": "C"}
+        if text:  # a batch script: its job is not a process of this command, also where it runs on this host
+            environment.pop(keeper.NAME, None)
+        return programs.ask(words, _SECONDS, text, environment, _MOST)
     except programs.NoAnswer as problem:
         return subprocess.CompletedProcess(words, 127, "", f"{words[0]} {problem}")

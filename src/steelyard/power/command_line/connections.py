@@ -2,18 +2,16 @@
 
 import contextlib
 import re
-import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from steelyard import signals
 from steelyard.errors import UsageError, spelled
-from steelyard.signals import handled
 from steelyard.telemetry.clock_jumps import ClockWatch
 
 if TYPE_CHECKING:
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from steelyard.power.topics import Topics
 
 LOOK = 5.0  # seconds between two looks for trouble
-SOON = 0.1  # seconds after which Ctrl-C is noticed
 
 BrokerPlace = Annotated[
     str | None,
@@ -126,56 +123,37 @@ def topics(prefix: str, levels: int = 2, foreign: Sequence[str] = ()) -> "Topics
     return Topics(prefix, levels)
 
 
-def interrupt() -> None:
-    raise KeyboardInterrupt
-
-
 @contextlib.contextmanager
-def until_ended(
-    trouble: Callable[[], str] = str, end: Callable[[], None] = interrupt, note: Callable[[], str] = str
-) -> Iterator[None]:
-    """Ends the body cleanly on Ctrl-C or SIGTERM, the usual ways to stop it.
+def until_ended(trouble: Callable[[], str] = str, note: Callable[[], str] = str) -> Iterator[None]:
+    """Lets a signal end the body, the usual way to stop it, and goes on.
 
-    On a signal it calls `end`, which raises KeyboardInterrupt now or at a better moment. Meanwhile, it prints each new `trouble`,
-    each new `note`, and that somebody set the clock.
+    Meanwhile, it prints each new `trouble`, each new `note`, and that somebody set the clock.
     """
     ended = threading.Event()
-    with handled((signal.SIGINT, signal.SIGTERM), lambda *_: end()):
-        threading.Thread(target=_watch, args=(trouble, note, ended), daemon=True).start()
-        try:
-            with contextlib.suppress(KeyboardInterrupt):
-                yield
-        finally:
-            ended.set()
+    threading.Thread(target=_watch, args=(trouble, note, ended), daemon=True).start()
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            yield
+    finally:
+        ended.set()
 
 
 @contextlib.contextmanager
 def between_lines() -> Iterator[Callable[[float], bool]]:
-    """Gives a function that waits some seconds and returns whether Ctrl-C or SIGTERM came. They do not interrupt printing.
+    """Gives a function that waits some seconds and returns whether a signal came. Signals do not interrupt printing.
 
-    An exception within a write would leave it unknown whether the bytes were written, and they would be written twice. A second
-    Ctrl-C ends a write that hangs.
+    An exception within a write would leave it unknown whether the bytes were written, and they would be written twice.
     """
-    came: list[int] = []
-
-    def end(number: int, frame: Any) -> None:
-        if came:
-            raise KeyboardInterrupt
-        came.append(number)
 
     def wait(seconds: float) -> bool:
-        until = time.monotonic() + seconds
-        while not came and (left := until - time.monotonic()) > 0:
-            time.sleep(min(left, SOON))
-        return bool(came)
+        try:
+            signals.sleep(seconds)
+        except KeyboardInterrupt:
+            return True
+        return bool(signals.arrived())
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        with contextlib.suppress(KeyboardInterrupt):
-            yield wait
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with contextlib.suppress(KeyboardInterrupt), signals.held():
+        yield wait
 
 
 def _watch(trouble: Callable[[], str], note: Callable[[], str], ended: threading.Event) -> None:

@@ -8,13 +8,13 @@ import contextlib
 import os
 import sqlite3
 import stat
-import tempfile
 import threading
 import time
 import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from steelyard import keeper, signals
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.model.plain import visible
 from steelyard.power.stores import Unavailable
@@ -181,6 +181,8 @@ class Database:
         try:
             yield
         except (OSError, sqlite3.Error, *DAMAGE) as error:
+            if signals.arrived():  # SQLite drops the interruption of a callback, and says "interrupted"
+                raise KeyboardInterrupt from None
             why = getattr(error, "strerror", None) or str(error).partition("\n")[0]
             of_machine = isinstance(error, OSError) or getattr(error, "sqlite_errorcode", 0) & 0xFF in MACHINE
             kind = Unavailable if of_machine else MachineFailed
@@ -197,8 +199,8 @@ def _make(folder: Path) -> None:
             f"'{folder}' is not a store of readings and contains other files. Give the path of a new or empty folder."
         )
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".steelyard-", dir=folder) as making:
-        path = Path(making) / FILE
+    with keeper.temporary_folder(folder) as making:
+        path = making / FILE
         base = sqlite3.connect(path, isolation_level=None)
         try:
             base.execute("pragma page_size = 8192")

@@ -67,10 +67,11 @@ def command(
     """
     import platform
 
+    from steelyard import signals
     from steelyard.build import inside
     from steelyard.errors import UsageError
     from steelyard.numbers import period
-    from steelyard.power.agent import Agent, Cost, EndedClock, expect_sensors
+    from steelyard.power.agent import Agent, Cost, expect_sensors
     from steelyard.power.broker import Publisher
     from steelyard.power.buffer import Buffer
     from steelyard.power.command_line import connections, device_options
@@ -104,9 +105,9 @@ def command(
         link = Publisher(to, f"steelyard-agent-{called.replace('/', '-')}", topics.stored(called))
         outlet = Sender(link, waiting, topics, called, sensors)
     connections.say(f"Reading {len(sensors)} sensors of {called} every {every} into {store or place}. Ctrl-C stops it.")
-    clock = EndedClock()
-    agent = Agent(called, devices, outlet, between, clock)
-    with connections.until_ended(lambda: link.trouble if link else "", clock.end):
+    agent = Agent(called, devices, outlet, between)
+    # A signal ends only a sleep, so that no reading is lost.
+    with connections.until_ended(lambda: link.trouble if link else ""), signals.held():
         agent.run(moments)
     counts = agent.counts
     connections.say(f"{counts.readings} readings at {counts.moments} moments; {counts.missed} moments were missed.")
