@@ -29,7 +29,7 @@ app = typer.Typer(
     help="Measures computers honestly, from a laptop to a cluster, and explains what it measured.",
     epilog="Begin with **steelyard run**, which ends with findings and an HTML report. Exit codes: 0 fine, also if other "
     "work disturbed the run; 1 a serious finding about the machine; 2 wrong usage, also compiler flags that make results wrong; "
-    "3 a wrong result; 4 a failure of the machine.",
+    "3 a wrong result; 4 a failure of the machine; 128 + N after signal N, such as 130 after Ctrl-C.",
 )
 
 
