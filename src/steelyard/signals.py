@@ -23,6 +23,7 @@ class _End:
     arrived: list[int] = field(default_factory=list)
     held: int = 0  # blocks around the present work that hold signals back
     raised: bool = False
+    listening: bool = False
     shared: float = float("-inf")  # when the last Ctrl-C was left to a command of the user
 
     def hear(self, number: int, frame: object) -> None:
@@ -61,23 +62,43 @@ def handled(numbers: Sequence[int], handler: Callable[[int, Any], object]) -> It
             signal.signal(number, handler_before)
 
 
-@contextlib.contextmanager
-def ending() -> Iterator[list[int]]:
-    """Raises KeyboardInterrupt in the block for the first signal that is to end this process, whichever it is.
+def listen() -> None:
+    """Notes the signals that are to end this process from now on, until `heard` lets the first of them interrupt its work."""
+    _end.listening, _end.held = True, 1
+    sys.unraisablehook = _end.repeat
+    for number in ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _end.hear)
 
-    It is raised once, so that nothing disturbs the clean-up. Yields the signals that came. Other threads have no signals.
-    """
+
+@contextlib.contextmanager
+def ending() -> Iterator[Sequence[int]]:
+    """Notes the signals during a block, as `listen` does, and yields those that came. Other threads have no signals."""
     global _end
-    if threading.current_thread() is not threading.main_thread():
-        yield []
+    if _end.listening or threading.current_thread() is not threading.main_thread():
+        yield _end.arrived
         return
     before, _end = sys.unraisablehook, _End()
-    sys.unraisablehook = _end.repeat
     try:
         with handled(ENDING, _end.hear):
+            listen()
             yield _end.arrived
     finally:
-        sys.unraisablehook = before
+        sys.unraisablehook, _end.listening = before, False
+
+
+@contextlib.contextmanager
+def heard() -> Iterator[None]:
+    """Raises KeyboardInterrupt in the block for the first signal, also if it came before.
+
+    It is raised once, so that nothing disturbs the clean-up.
+    """
+    before, _end.held = _end.held, 0
+    try:
+        _end.interrupt()
+        yield
+    finally:
+        _end.held = before
 
 
 def arrived() -> Sequence[int]:
@@ -97,13 +118,9 @@ def held() -> Iterator[None]:
 
 
 def sleep(seconds: float) -> None:
-    """Sleeps. A signal interrupts it, also if it came before in a block that holds signals back."""
-    held_before, _end.held = _end.held, 0
-    try:
-        _end.interrupt()
+    """Sleeps. A signal interrupts it, also in a block that holds signals back."""
+    with heard():
         time.sleep(seconds)
-    finally:
-        _end.held = held_before
 
 
 def is_shared() -> bool:

@@ -23,7 +23,7 @@ def held(steps: list[str]) -> None:
 
 def test_a_signal_interrupts_once_and_only_outside_of_a_held_block() -> None:
     steps: list[str] = []
-    with signals.ending() as arrived:
+    with signals.ending() as arrived, signals.heard():
         with pytest.raises(KeyboardInterrupt):
             held(steps)
         signal.raise_signal(signal.SIGINT)
@@ -33,7 +33,7 @@ def test_a_signal_interrupts_once_and_only_outside_of_a_held_block() -> None:
 
 
 def test_a_signal_ends_a_sleep_in_a_held_block() -> None:
-    with signals.ending(), signals.held():
+    with signals.ending(), signals.heard(), signals.held():
         signal.raise_signal(signal.SIGHUP)
         with pytest.raises(KeyboardInterrupt):
             signals.sleep(60)
@@ -52,7 +52,7 @@ def drop_and_sleep() -> None:
 
 
 def test_an_interruption_that_python_drops_comes_again() -> None:
-    with signals.ending() as arrived, pytest.raises(KeyboardInterrupt):
+    with signals.ending() as arrived, pytest.raises(KeyboardInterrupt), signals.heard():
         drop_and_sleep()
     assert arrived == [signal.SIGINT]
 
@@ -60,7 +60,7 @@ def test_an_interruption_that_python_drops_comes_again() -> None:
 def test_the_third_signal_does_not_wait_for_the_clean_up() -> None:
     code = (
         "import os, signal, time; from steelyard import signals\n"
-        "with signals.ending():\n"
+        "with signals.ending(), signals.heard():\n"
         "    try: os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)\n"
         "    finally: [os.kill(os.getpid(), signal.SIGINT) for _ in range(2)]; time.sleep(60)"
     )

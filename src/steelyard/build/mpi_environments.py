@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -168,6 +169,7 @@ def _run(command: list[str], show: Callable[[str], None]) -> tuple[int, str]:
     The program runs in the cache: a uv.toml of the current folder could name another index of packages.
     """
     environment = {name: value for name, value in os.environ.items() if not _ASTRAY.fullmatch(name)}
+    environment["TMPDIR"] = tempfile.gettempdir()  # of this process, since pip cannot clean up when it is killed
     environment["PYTHONSAFEPATH"] = "1"  # a pip.py in the current folder is not run
     environment |= {"PIP_USER": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
     environment.setdefault("PIP_RETRIES", "1")  # pip's own five keep a user waiting for half a minute

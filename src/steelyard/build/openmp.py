@@ -1,9 +1,9 @@
 """OpenMP by a compiler: what its programs are built with, and whether the runtime is there."""
 
+import os
 import tempfile
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
 
 from steelyard.build.toolchain import compiler_flags
 from steelyard.model import Toolchain
@@ -26,6 +26,7 @@ def has_openmp(toolchain: Toolchain) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         words = [toolchain.compiler, *compiler_flags(with_openmp(toolchain)), "-x", "c++", "-"]
         try:
-            return ask([*words, "-o", str(Path(folder) / "smallest")], _SECONDS, given=_SMALLEST).returncode == 0
+            environment = {**os.environ, "TMPDIR": folder}  # a compiler that is killed leaves files there
+            return ask([*words, "-o", f"{folder}/smallest"], _SECONDS, _SMALLEST, environment).returncode == 0
         except NoAnswer:
             return False

@@ -35,6 +35,7 @@ app = typer.Typer(
 
 def main() -> None:
     """Runs the command line. Errors are explained without a traceback, and a signal keeps the finished measurements."""
+    signals.listen()
     streams.prepare()
     with keeper.started():
         code = run_and_explain(app)
@@ -49,13 +50,15 @@ def run_and_explain(work: Callable[[], object], before: int = 0) -> int:
     """
     with signals.ending() as arrived:
         try:
-            work()
+            with signals.heard():
+                work()
             code = 0
         except BaseException as error:
             code = 0 if arrived else _explain(error)
         if arrived:
-            print("steelyard: interrupted", file=sys.stderr)
             code = 128 + arrived[0]
+            if code != before:
+                print("steelyard: interrupted", file=sys.stderr)
     return code or before
 
 

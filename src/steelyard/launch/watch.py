@@ -56,12 +56,16 @@ def carried_out(command: Sequence[str], environment: Mapping[str, str] | None = 
 
 
 def _run_command(command: Sequence[str], environment: Mapping[str, str], kept: keeper.Kept, of_user: bool) -> int:
-    with signals.held():
-        process = start_program(command, environment, of_user)
+    process = None
     while True:
         try:
+            if process is None:
+                with signals.held():
+                    process = start_program(command, environment, of_user)
             return process.wait()
         except KeyboardInterrupt:
+            if process is None:
+                raise
             if not signals.is_shared():
                 kept.end()
                 return process.wait()

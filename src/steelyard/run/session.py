@@ -153,7 +153,8 @@ def go_on(
             "alternate with those of the other run. Compare the cases that both runs have, or measure both again with: "
             "steelyard compare --in-turn"
         )
-    folder = records.RunFolder(path)  # first: another process may be about to finish the run
+    records.finished_cases(path)  # refuses records that cannot be read
+    folder = records.RunFolder(path)  # before they are read: another process may be about to finish the run
     try:
         run = records.read(path)
         done = finished_cases(run)
