@@ -18,6 +18,7 @@ PATIENCE = 10.0  # maximum seconds until the keeper ends: some processes cannot 
 # to end, and kills those that are left after some seconds. A process that calls exec has no environment for a moment, so it
 # searches several times.
 _KEEPER = """
+trap '' HUP INT TERM
 while IFS= read -r folder; do set -- "$@" "$folder"; done
 asked= gone=0 search=0
 while [ $gone -lt 4 ] && [ $search -lt 50 ]; do

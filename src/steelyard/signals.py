@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # batch systems end jobs with the last two
+# Exit codes of programs that such a signal ended, and s until it arrives here as well if it was sent to all processes.
+ENDED, AFTER = (*(-number for number in ENDING), *(128 + number for number in ENDING)), 1.0
 MOST = 3  # signals: the last one ends this process without its clean-up, and the keeper does the most of it
 AGAIN = 0.01  # seconds until an interruption is repeated that Python dropped
 TWICE = 2.0  # seconds between two Ctrl-C that are meant for this process, and not only for a command of the user

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from steelyard import records
-from steelyard.errors import MachineFailed, ProgramFailed
-from steelyard.model import Case, Launch, Machine, Plan, Sampling
+from steelyard.errors import MachineFailed, ProgramFailed, UsageError
+from steelyard.model import Case, Launch, Machine, Plan, Run, Sampling
 from steelyard.plan import EFFORTS
 from steelyard.plan.second import Patience
 from steelyard.records.best_pace import Best
-from steelyard.run import ATTEMPTS, Evaluator, Progress, Surroundings
+from steelyard.run import ATTEMPTS, Evaluator, Progress, Surroundings, session
+from steelyard.run.screen import Screen
 
 
 class Script:
@@ -347,3 +348,28 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(
     monkeypatch.undo()
     assert len(kept(e)) == 2
     assert (e.folder.path / "records.jsonl").read_bytes().endswith(b"\n")
+
+
+def test_records_that_come_before_the_lock_are_not_measured_again(
+    kept_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process writes its last record and ends, while this one is about to go on with the run."""
+    file = kept_run / "records.jsonl"
+    *others, last = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join(others))
+    real, counted = records.RunFolder, list[int]()
+
+    def locked(path: Path) -> records.RunFolder:
+        with file.open("ab") as opened:
+            opened.write(last)
+        return real(path)
+
+    def examined(run: Run, *_: object) -> None:
+        counted.append(len(run.records))
+        raise UsageError("enough")
+
+    monkeypatch.setattr(records, "RunFolder", locked)
+    monkeypatch.setattr(session, "again", examined)
+    with pytest.raises(UsageError, match="enough"):
+        session.go_on(kept_run, (), Screen())
+    assert counted == [len(others) + 1]

@@ -3,6 +3,7 @@
 STEELYARD_ATTACK=20 sends each command each of the signals at twenty moments.
 """
 
+import contextlib
 import os
 import random
 import shutil
@@ -141,12 +142,16 @@ class Shot:
         return any(path.stat().st_size for path in self.folder.glob(pattern))
 
     def _send(self, process: "subprocess.Popen[bytes]") -> float:
-        everyone = self.chance.random() < 0.3  # as a terminal or a batch system does
+        whom = self.chance.random()  # a terminal sends it to a group, a batch system to every process
         for number in FORMS[self.form]:
             if process.poll() is not None:
                 self.hit = number != FORMS[self.form][0]
                 break
-            os.killpg(process.pid, number) if everyone else process.send_signal(number)
+            for each in sorted(marked(self._mark), reverse=True) if whom < 0.2 and number != signal.SIGKILL else ():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(each, number)
+            if whom >= 0.2 or number == signal.SIGKILL:
+                os.killpg(process.pid, number) if whom < 0.4 else process.send_signal(number)
             if len(FORMS[self.form]) > 1:
                 time.sleep(self.chance.uniform(0, BETWEEN))
         return time.monotonic()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from steelyard import keeper
+from steelyard import keeper, signals
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.starts import start_program
 
@@ -82,6 +82,8 @@ def _run(command: Sequence[str], kept: keeper.Kept, output: BinaryIO) -> Timing:
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - begin
     process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode in signals.ENDED:
+        signals.sleep(signals.AFTER)
     if process.returncode:
         output.seek(max(0, output.seek(0, os.SEEK_END) - LAST_WORDS))
         words = output.read().decode("utf-8", "replace").strip()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from steelyard import doors
+from steelyard import doors, signals
 from steelyard.build import program_name
 from steelyard.errors import ProgramFailed
 from steelyard.launch.program import Conversation, Program
@@ -27,8 +27,6 @@ from steelyard.telemetry.clock_jumps import ClockWatch
 from steelyard.words import plural
 
 ATTEMPTS = 3  # attempts for a case that a visible load disturbs, since the load may stay
-# Exit codes of programs and launchers after SIGHUP, SIGINT or SIGTERM; seconds until such a signal also arrives here.
-ENDED, AFTER_SIGNAL = (-1, -2, -15, 129, 130, 143), 1.0
 REPEATING_SHARE = 0.1  # time for repetitions, as a share of the plan's time
 REPEATING_LEAST = 0.05  # the same, if the preset's promised length is used up
 SILENCE = 3.0  # seconds after the limit in which waiting ranks report that they wait, and a hanging rank does not
@@ -209,8 +207,8 @@ class Evaluator:
                 answer = program.ask(asked, limit + patience)
             except ProgramFailed as failure:
                 # The signal may also be for this process and arrive in a moment; then the case must not become a record.
-                if failure.code in ENDED:
-                    self.around.wait(AFTER_SIGNAL)
+                if failure.code in signals.ENDED:
+                    self.around.wait(signals.AFTER)
                 self._keep(failed_record(launch, index, case, attempt, str(failure), brief=describe_end(failure)))
                 return False
             record = record_of(launch, index, case, attempt, answer, self.best)

@@ -13,7 +13,7 @@ from pathlib import Path
 from resource import struct_rusage
 from typing import Any, BinaryIO
 
-from steelyard import files, keeper
+from steelyard import files, keeper, signals
 from steelyard.applications.foreign import Description, prepared, processor_accounts, read
 from steelyard.applications.foreign.benchmark import LEAST, Prepared, Unfit
 from steelyard.applications.foreign.foreign_record import Run, answer, failed
@@ -184,6 +184,8 @@ class Application:
                 "time",
                 f"{self.description.name} was stopped after {run.seconds:.1f} s: the time limit was reached.{words}",
             )
+        if run.code in signals.ENDED:
+            signals.sleep(signals.AFTER)
         if run.code:
             raise Unfit("exit", f"{self.description.name} ended with exit code {run.code}.{words}")
         try:
