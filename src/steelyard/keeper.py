@@ -108,20 +108,19 @@ def start() -> Iterator[Kept]:
 @contextlib.contextmanager
 def started() -> Iterator[None]:
     """Keeps all programs that this process starts in the block, and all its temporary files."""
-    with start() as kept:
-        before, folder = os.environ.get(NAME), tempfile.tempdir
-        os.environ.update(kept.environment)
-        _whole.append(kept)
-        try:
-            with contextlib.ExitStack() as stack:
-                with contextlib.suppress(OSError):  # no folder for temporary files: most commands need none
-                    tempfile.tempdir = str(stack.enter_context(temporary_folder(Path(tempfile.gettempdir()))))
-                yield
-        finally:
-            tempfile.tempdir = folder
-            _whole.clear()
-            os.environ.pop(NAME)
-            os.environ.update({NAME: before} if before else {})
+    before, folder = os.environ.get(NAME), tempfile.tempdir
+    try:
+        with contextlib.ExitStack() as stack:
+            with contextlib.suppress(OSError):  # no more processes, no temporary folder: most commands need neither
+                _whole.append(stack.enter_context(start()))
+                os.environ.update(_whole[0].environment)
+                tempfile.tempdir = str(stack.enter_context(temporary_folder(Path(tempfile.gettempdir()))))
+            yield
+    finally:
+        tempfile.tempdir = folder
+        _whole.clear()
+        os.environ.pop(NAME, None)
+        os.environ.update({NAME: before} if before else {})
 
 
 @contextlib.contextmanager
