@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from steelyard.importing.patterns import find_all
 from steelyard.importing.text import Text
 from steelyard.model.foreign import ForeignValue
 
@@ -37,6 +38,6 @@ def add_doubts(
 
 def find_doubts(tool: str, run: Text, doubts: str) -> str:
     """Returns a sentence with the first groups of the matches, or the whole ones, up to the end of a sentence; '' without any."""
-    words = (next(filter(None, match.groups()), match[0]) for match in re.finditer(doubts, run.whole, re.MULTILINE))
+    words = (next(filter(None, match.groups()), match[0]) for match in find_all(doubts, run.whole))
     quoted = dict.fromkeys(f"'{re.split(r'[.](?: |$)', word.strip())[0][:_LONGEST]}'" for word in words)
     return f"{tool}{WARNS}{', '.join([*quoted][:_MOST])}." if quoted else ""

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from steelyard.importing.dates import read_date
+from steelyard.importing.patterns import Match
 from steelyard.importing.text import Text
 from steelyard.importing.values import read_word, size
 
@@ -31,10 +32,10 @@ _UNITS = {"": "B", "K": "KiB", "M": "MiB", "G": "GiB"}
 _BLOCK = re.compile(r"(?P<number>\d+)(?:\.0+)?(?P<prefix>[kKmMgG]?)i?B?")
 
 
-def read_reports(text: Text) -> list[tuple[re.Match[str], Text]]:
+def read_reports(text: Text) -> list[tuple[Match, Text]]:
     """Returns the heading and the lines of each report."""
 
-    def begun() -> Iterator[tuple[object, float, tuple[re.Match[str], Text]]]:
+    def begun() -> Iterator[tuple[object, float, tuple[Match, Text]]]:
         for head, part in text.parts(rf"{JOB}|Run status"):
             ended, milliseconds = read_date(head["date"] or ""), part.integer(_RUNTIME)
             known = "T" in ended and milliseconds is not None
@@ -71,7 +72,7 @@ def find_setups(text: Text) -> Setups:
     return setups
 
 
-def last_setup(setups: Setups, head: re.Match[str], line: int) -> Setup:
+def last_setup(setups: Setups, head: Match, line: int) -> Setup:
     """Returns the setup of the job that the report in this line is about: the last one before the report."""
     return next((setup for at, setup in reversed(setups.get((head["job"], head["group"]), [])) if at < line), {})
 

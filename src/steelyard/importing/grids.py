@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from steelyard.importing.text import Row, Text, without_remark
 from steelyard.importing.values import NUMBER
@@ -16,7 +17,9 @@ def read_separated(text: Text, heading: str, separator: str = ",", *, wrapped: b
 
     A heading that is `wrapped` may go on in up to ten further lines. Rows that do not fit become problems.
     """
-    for match, place in text.match(heading):
+    heads = list(text.match(heading))
+    others = {match.string for match, _ in heads}
+    for match, place in heads:
         head, below = match.string, place - text.first + 1
         for line in text.lines[below : below + 10] if wrapped else ():
             if line.count(separator) == head.count(separator) or re.match(r"-?\d", line):
@@ -25,7 +28,7 @@ def read_separated(text: Text, heading: str, separator: str = ",", *, wrapped: b
         names = [" ".join(name.split()) for name in head.split(separator)]
         for at in range(below, len(text.lines)):
             words = [word.strip() for word in next(csv.reader([text.lines[at]], delimiter=separator), [])]
-            if len(words) < 2 or text.lines[at] == match.string or text.is_cut(at):
+            if len(words) < 2 or text.lines[at] in others or text.is_cut(at):
                 break
             if len(words) == len(names):
                 yield Row.of(names, words, text.first + at)
@@ -40,8 +43,9 @@ def read_stacked(text: Text, heading: str, row: str) -> Iterator[Row]:
     """
     for head, part in text.parts(heading):
         begins = [word.start() for word in re.finditer(r"\S+", head.string)]
+        above: Sequence[str] = ()
         for match, place in part.match(row):
-            above, words = part.lines[: place - part.first], match.string.split()
+            above, words = above or part.lines[: place - part.first], match.string.split()
             ends = [*begins[1:], None]
             names = [" ".join(line[a:b] for line in above).split() for a, b in zip(begins, ends, strict=True)]
             given = match.groupdict()
@@ -56,11 +60,14 @@ def read_cells(text: Text, heading: str) -> Iterator[tuple[int, int, str]]:
     "-" and "N/A" are no entries. A remark behind a row is left out. A row with another number of entries ends its matrix and
     becomes a problem.
     """
-    for match, place in text.match(heading):
+    heads = list(text.match(heading))
+    others = {place - text.first for _, place in heads}
+    for match, place in heads:
         columns = [int(word) for word in match.string.split() if _INDEX.fullmatch(word)]
         for at in range(place - text.first + 1, len(text.lines)):
             row, *words = text.lines[at].split() or [""]
-            if not _INDEX.fullmatch(row) or text.is_cut(at, text.lines[at - 1]):
+            again = at in others and at > place - text.first + 1  # a first row may look like a heading
+            if again or not _INDEX.fullmatch(row) or text.is_cut(at, text.lines[at - 1]):
                 break
             words = without_remark(words, len(columns))
             if len(words) != len(columns):
@@ -75,7 +82,7 @@ def read_aligned(text: Text, dashes: str, labels: int) -> Iterator[list[str]]:
     A word belongs to the column whose dashes it overlaps most. Behind the first `labels` columns are numbers; a letter there
     begins a remark, which is left out. An empty line ends a table. A row that does not fit becomes a problem.
     """
-    for match, place in text.match(dashes):
+    for match, place in islice(text.match(dashes), 1):
         columns = [dash.span() for dash in re.finditer("-+", match.string)]
         for at in range(place - text.first + 1, len(text.lines)):
             if not text.lines[at].strip() or text.is_cut(at, text.lines[at - 1]):

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Mapping
 
+from steelyard.importing.patterns import Match, match
 from steelyard.importing.text import Text
 from steelyard.importing.values import Given, read_word, size
 
-COMMAND = r"[$#>+].*?\b(?:ior|IOR)\S*(?= +-)"  # at a prompt, or printed by a shell
+COMMAND = r"[$#>+].*?\b(?:ior|IOR)\S*( +-)"  # at a prompt, or printed by a shell
 _LISTED = r"^\s*Command line(?: used)?\s*: *\S*\b(?:ior|IOR)\S*(.*)"
 _SAME = ("api", "access", "type", "segments", "nodes")
 _NAMES = {**dict(zip(_SAME, _SAME, strict=True)), "ordering in a file": "order", "tasks": "ranks", "clients": "ranks"}
@@ -18,11 +19,11 @@ _WITH_VALUES = "abdfijlostADGJMNOPQSTUX"  # a word that begins with one of these
 _UNIMPORTANT = "doif"  # options with names of files, and the number of repetitions
 
 
-def find_command(begin: re.Match[str] | None, part: Text, before: str) -> str:
+def find_command(begin: Match | None, part: Text, before: str) -> str:
     """Returns the options of the command of a part of a text: that of the part, else the one `before` it."""
-    typed = re.match(COMMAND, begin.string) if begin else None
+    typed = match(COMMAND, begin.string) if begin else None
     if begin and typed:
-        return begin.string[typed.end() :]
+        return begin.string[typed.start(1) :]
     return part.find(_LISTED, default="" if begin and "Coordinated" in begin[0] else before)
 
 

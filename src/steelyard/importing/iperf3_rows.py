@@ -1,9 +1,9 @@
 """Rows of iperf3 with the rates of streams and of their sum: which of them belong together."""
 
-import re
 from collections.abc import Iterator, Sequence
 from math import isclose
 
+from steelyard.importing.patterns import Match
 from steelyard.importing.values import UNITS, expect_near, number
 
 ROW = (
@@ -11,7 +11,7 @@ ROW = (
     r"(?P<moved>[\d.]+) (?P<amount>[KMGT]Bytes)\s+(?P<rate>[\d.]+) (?P<unit>[KMGT]?bits|[KMGT]Bytes)/sec(?P<rest>.*)"
 )
 SIDES = {"sender": "sent", "receiver": "received"}
-Found = tuple[re.Match[str], int]  # a row with the number of its line
+Found = tuple[Match, int]  # a row with the number of its line
 NEAR = 0.05  # three digits are printed
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
+from steelyard.importing.patterns import find_all
 from steelyard.importing.text import Text
 
 _COMMAND = r"likwid-bench .*?-t *(\w+)(.*)"
@@ -31,7 +32,7 @@ def read_command(text: Text, part: Text) -> tuple[str, int | None]:
 
     With several groups of threads, the number is None.
     """
-    commands = re.findall(_COMMAND, f"{text.before(part, 'Cycles per cacheline')}\n{part.lines[0]}")
-    test, options = commands[-1] if commands else ("unknown", "")
+    commands = find_all(_COMMAND, f"{text.before(part, 'Cycles per cacheline')}\n{part.lines[0]}")
+    test, options = [("unknown", ""), *(found.groups() for found in commands)][-1]
     threads = re.findall(r"-[wW] *\w+:\w+(?::(\d{1,6}))?", options)
     return test, int(threads[0]) if len(threads) == 1 and threads[0] else None

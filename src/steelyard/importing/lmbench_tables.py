@@ -2,6 +2,7 @@
 
 import re
 
+from steelyard.importing.patterns import search
 from steelyard.importing.text import Text
 
 # The first letters of the words of both lines of the heading, and the names of the columns. A "-" stands for a column that is
@@ -25,6 +26,6 @@ COLUMNS = {
 def name_columns(table: str, part: Text) -> list[str]:
     """Returns the names of the columns of a table; [] if its heading, the first one in `part`, is not the known one."""
     letters, *names = COLUMNS.get(table, "unknown").split()
-    heading = re.search(r"^Host +OS +(.*)\n(.*)", part.whole, re.MULTILINE)
+    heading = search(r"^Host +OS +(.*)\n(.*)", part.whole)
     found = "/".join("".join(word[0] for word in line.split()) for line in heading.groups()) if heading else ""
     return [name for name in names if name != "random" or "Rm" in found] if re.fullmatch(letters, found) else []

@@ -20,6 +20,7 @@ import msgspec
 
 import steelyard
 from steelyard.importing.doubts import find_doubts
+from steelyard.importing.patterns import Match, find_all
 from steelyard.importing.text import Text
 from steelyard.importing.values import UNITS, make, seconds
 from steelyard.model import Better, Scalar
@@ -166,12 +167,15 @@ def _origins(text: Text) -> tuple[list[int], list[tuple[str, str]]]:
     return sorted(origins), [("", ""), *(origins[place] for place in sorted(origins))]
 
 
-def _matches(log: Log, figure: Printed, run: Text, borders: Sequence[int]) -> Iterator[tuple[re.Match[str], int]]:
+def _matches(log: Log, figure: Printed, run: Text, borders: Sequence[int]) -> Iterator[tuple[Match, int]]:
     """Yields the matches that count, with their lines. `borders` are the lines between the outputs of a page."""
-    matches = [m for m in re.finditer(figure.pattern, run.whole, re.MULTILINE) if m[1] is not None]
+    placed, place, counted = list[tuple[Match, int]](), run.first, 0
+    for match in find_all(figure.pattern, run.whole):
+        if match[1] is not None:
+            place, counted = place + run.whole.count("\n", counted, match.start(1)), match.start(1)
+            placed.append((match, place))
     if log.once:
-        matches = list({match[1]: match for match in matches}.values())
-    placed = [(match, run.first + run.whole.count("\n", 0, match.start(1))) for match in matches]
+        placed = list({match[1]: (match, place) for match, place in placed}.values())
     if figure.last or log.last:
         placed = list({bisect_right(borders, place): (match, place) for match, place in placed}.values())
     yield from placed
@@ -197,7 +201,7 @@ def _value(log: Log, figure: Printed, word: str, about: dict[str, Scalar | None]
 
 def _places(pattern: str, run: Text) -> list[tuple[int, Scalar]]:
     """Returns where a parameter is printed, with its values."""
-    places = [(m.start(), m[m.lastindex or 0].strip()[:LONGEST]) for m in re.finditer(pattern, run.whole, re.MULTILINE)]
+    places = [(m.start(), m[m.lastindex or 0].strip()[:LONGEST]) for m in find_all(pattern, run.whole)]
     return [(at, int(word) if word.isascii() and word.isdigit() and len(word) < 19 else word) for at, word in places]
 
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from html import unescape
 
+from steelyard.importing.patterns import find_all
+
 # Colours of a terminal, and tags: "[1,0]<stdout>:" (Open MPI), "[0] " (MPICH, Intel MPI).
 _TAG = r"^\[(?:[\w.-]+@)?\d+,\d+\](?:<std\w+>)?:"
 _OTHER_TAGS = r"\x1b\[[0-9;]*[A-Za-z]|^\[\d+\] "
@@ -28,7 +30,7 @@ _LABELS = (
     re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}(?:\[[^]\s]*\])?<std\w+>: ?"),
     re.compile(r"<[a-z]+\d+>:(?:\s|$)"),
     re.compile(r"[a-z][\w.-]*[-_]\d+ +\|(?:\s|$)|\[pod/\S+\](?:\s|$)"),
-    re.compile(r"[a-z][\w.-]*\d[\w.-]* \d+:(?:\s|$)"),
+    re.compile(r"[a-z](?:[^\W\d]|[.-])*\d[\w.-]* \d+:(?:\s|$)"),
     re.compile(r"\s*\d+:(?:\s|$)"),
 )
 # Nothing else begins like these labels, which only some programs of a job may have.
@@ -42,7 +44,7 @@ _TIGHT_COMMENT = re.compile(r"\s{0,8}(?://+|#|[*+-] +(?=[A-Za-z]))")
 _ENCODED = re.compile(rb"^Content-Transfer-Encoding: quoted-printable\s*$", re.MULTILINE | re.IGNORECASE)
 _MARGIN = re.compile(r"\s{0,8}(?:> ?)+|\s{0,8}\d+:(?: |$)")
 _STRING = re.compile(r'\s*("(?:[^"\\]|\\.)*"),?\s*')  # a line of a notebook, or of a list of lines in JSON
-_ESCAPED = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"')  # a string of JSON, whose line ends are written as "\n"
+_ESCAPED = r'"(?:[^"\\\n]|\\[^\n])*"'  # a string of JSON, whose line ends are written as "\n"
 _SAME = re.compile(  # a bar, a host, the name of a program, or that of a file before lines that grep found
     r"\s*((?:[|!*;%]+|\[[^]\s]{1,64}\]|[^\s:|\[\"]{1,64}(?::|\s+\|))(?=\s|$)|(?=[^\s:]*[./])[\w./+=@%,-]{1,200}:)"
 )
@@ -123,7 +125,7 @@ def _read_string(line: str) -> str:
 def read_strings(content: str) -> list[str]:
     """Returns the strings in JSON that have several lines."""
     strings = []
-    for match in _ESCAPED.finditer(content):
+    for match in find_all(_ESCAPED, content):
         if "\\n" in match[0]:
             with suppress(ValueError):
                 strings.append(str(json.loads(match[0])))
@@ -137,7 +139,7 @@ def decode_mail(data: bytes) -> bytes:
 
 def remove_markup(line: str) -> str:
     """Returns a line of HTML as text. A blank replaces each tag, so no two numbers touch."""
-    return unescape(_MARKUP.sub(" ", line)).replace("\xa0", " ").strip()
+    return unescape(_MARKUP.sub(" ", line)).replace("\xa0", " ").replace("\n", " ").strip()
 
 
 def remove_indentation(lines: Sequence[str]) -> Iterator[str]:

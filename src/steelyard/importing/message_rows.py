@@ -1,15 +1,15 @@
 """Rows of tables on messages: what their figures show, and rows with the figures of two places."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from steelyard.importing.patterns import find_all
 from steelyard.importing.text import Row, Text
 from steelyard.importing.values import FITTING, NUMBER, expect_near, find_unit, number
 from steelyard.units import binary_size
 
 # What begins a run of IMB: its heading, or the command of a launcher.
-IMB_RUN = r"\s*#\s+Intel ?\(R\) MPI Benchmark|(?!\s*#).*\b(?:mpirun|mpiexec|srun|aprun)\b.*\bIMB-[A-Z]"
+IMB_RUN = r"\s*#\s+Intel ?\(R\) MPI Benchmark|\s*(?:[^\s#].*)?\b(?:mpirun|mpiexec|srun|aprun)\b.*\bIMB-[A-Z]"
 _SMALL = 0.2  # a number with two decimals, which is rounded by more than half the difference of MB and MiB
 
 
@@ -85,7 +85,7 @@ def split_places(table: Text, line: str) -> Iterator[Row]:
     before the times empty. A row whose bandwidth is not its bytes divided by its time becomes a problem. ValueError for units
     other than us and GB/s.
     """
-    if set(re.findall(r"\((\S+)\)", "".join(table.lines[1:2]))) - {"B", "elements", "us", "GB/s"}:
+    if {unit[1] for unit in find_all(r"\((\S+)\)", "".join(table.lines[1:2]))} - {"B", "elements", "us", "GB/s"}:
         raise ValueError(f"line {table.first + 1} has other units than us and GB/s")
     scale = 1e-3 if "size" in table.lines[0] else 1e-6  # from bytes/us, in the first generation from bytes/ms
     names = table.lines[0].lstrip(" #\t").split()[3:]

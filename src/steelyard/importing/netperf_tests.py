@@ -1,12 +1,14 @@
 """The tests of netperf: their titles, their commands and their names."""
 
-import re
-
+from steelyard.importing.patterns import Match
 from steelyard.importing.values import make_name
 
 KERNELS = {"REQUEST/RESPONSE": "rr", "Connect/Request/Response": "crr", "UNIDIRECTIONAL SEND": "stream"}
-# The title may be cut away; without -t, the test is TCP_STREAM.
-COMMAND = r".{0,200}\bnetperf(?: +-.{0,200}?)?(?: -t *(?P<kind>(?:TCP|UDP|SCTP|DCCP)_\w+|omni)\b|(?= -[a-zA-Z])(?!.{0,400} -t)).*"
+# The title may be cut away; without -t, which no word of the command begins with then, the test is TCP_STREAM.
+COMMAND = (
+    r".{0,200}\bnetperf(?:(?: +-.{0,200}?)? -t *(?P<kind>(?:TCP|UDP|SCTP|DCCP)_\w+|omni)\b.*"
+    r"| +-[a-su-zA-Z]\S*(?:\s+(?:[^-\s]\S*|-(?:[^t\s]\S*)?))*\s*$)"
+)
 TEST = (
     rf"(?:.* )?(?P<protocol>TCP|UDP|SCTP|DCCP) (?P<test>STREAM|MAERTS|SENDFILE|{'|'.join(KERNELS)}) TEST (?:from|to)\b"
     rf"|{COMMAND}"
@@ -23,7 +25,7 @@ LATENCIES = {  # of their names in capitals
 }  # fmt: skip
 
 
-def name_test(head: re.Match[str]) -> str:
+def name_test(head: Match) -> str:
     """Returns the name of the test that a title or a command names."""
     if head["protocol"]:
         return make_name(f"{head['protocol']} {KERNELS.get(head['test'], head['test'])}")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from steelyard.importing.patterns import find_all
 from steelyard.importing.text import Row, Text
 from steelyard.importing.values import Column, Given, expect_plausible, make_row
 from steelyard.model.foreign import ForeignValue
@@ -55,7 +56,7 @@ def find_meaning(name: str) -> Meaning | None:
 
 def count_ranks(before: str) -> dict[str, int]:
     """Returns the number of ranks in the list of ranks that Intel MPI prints before an output; empty without exactly one list."""
-    ranks = sorted(map(int, re.findall(_LAUNCHED, before, re.MULTILINE)))
+    ranks = sorted(int(found[1]) for found in find_all(_LAUNCHED, before))
     return {"ranks": len(ranks)} if ranks and ranks == list(range(len(ranks))) else {}
 
 

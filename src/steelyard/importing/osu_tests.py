@@ -3,6 +3,7 @@
 import re
 
 from steelyard.importing.operations import PAIR, Meaning, find_meaning
+from steelyard.importing.patterns import Match, find_all
 from steelyard.importing.text import Text
 
 HEAD = r"\s*(?:# |(?=OSU .* v\d))OSU (?:One Sided )?(?P<api>[A-Za-z_+]+)(?P<device>-[A-Z]+)? (?P<name>\S.*)"
@@ -12,12 +13,12 @@ _SHORT = {  # the names of the programs
     "_personalized_exchange": "", "alltoallw_latency": "alltoallw",
 }  # fmt: skip
 # Where the buffers are, at the end of a command; version 7 does not print it.
-_PLACES = r"\bosu_[a-z_]+\b.*[\s(]([DHM]) ([DHM])(?= ?[^\w\s]|\s*$)"
+_PLACES = r"\bosu_[a-z_]+\b.*[\s(]([DHM]) ([DHM])(?: ?[^\w\s]|\s*$)"
 _ONE_SIDED = ("put", "get", "accumulate", "fetch_and_op", "compare_and_swap")
 _SYNCHRONISATIONS = {"flush": "flush", "fence": "fence", "lock/unlock": "lock", "lock": "lock"}
 
 
-def find_test(head: re.Match[str], part: Text, command: str) -> Meaning:
+def find_test(head: Match, part: Text, command: str) -> Meaning:
     """Returns what the test with this heading means: in Steelyard, or under the name of its program if Steelyard lacks it.
 
     `command` is what stands before the heading.
@@ -25,7 +26,7 @@ def find_test(head: re.Match[str], part: Text, command: str) -> Meaning:
     api, device = head["api"], head["device"] or ""
     name = re.sub(r"( Test)?( v\d\S*| \(Version \S+\))?$", "", head["name"].strip())
     places = re.findall(r"\(([DHM])\)", part.find(r"# (?:Send Buffer|Rank 0 Memory) on .*"))
-    places = places or [place for pair in re.findall(_PLACES, command, re.MULTILINE)[-1:] for place in pair]
+    places = places or [place for found in [*find_all(_PLACES, command)][-1:] for place in found.groups()]
     synchronisation = part.find(r"(?i)synchroni[sz]ation: *(?:MPI_Win_)?([\w/]+)")
     ours = find_meaning(name) if api == "MPI" else _find_one_sided(api.removeprefix("MPI_"), name, synchronisation)
     if ours and (not device or places == ["H", "H"]):

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from steelyard.importing.operations import Meaning
+from steelyard.importing.patterns import Match
 from steelyard.importing.text import Text
 from steelyard.importing.values import Given
 
@@ -18,7 +19,7 @@ _WORDS = {"connection": r'Connection[ _]type[" ]*:[ "]*(\w+)', "link": r'Link[ _
 _COUNTS = {"queue_pairs": r'Number[ _]of[ _]qps[" ]*: *(\d+)', "mtu": r'Mtu[" ]*: *(\d+)'}
 
 
-def describe_test(head: re.Match[str] | None, part: Text) -> tuple[Meaning, Given]:
+def describe_test(head: Match | None, part: Text) -> tuple[Meaning, Given]:
     """Returns what a test with this heading (else with this command) means, and its parameters: of tables or of JSON."""
     words = f"{head['verb'].removeprefix('RDMA_')}{head['what']}" if head else part.find(COMMAND, "messages")
     name = re.sub(r"_lat$", "_latency", re.sub(r"\W+", "_", words.lower()))
@@ -37,4 +38,4 @@ def find_ends(part: Text) -> object:
 def split_sides(part: Text) -> Iterator[tuple[str | None, Text]]:
     """Yields the tables of a run with the side that each is of: None, or "local" or "remote" with --report-both."""
     for side, own in part.parts_or_whole(_SIDE):
-        yield side and side[1].lower(), own
+        yield side[1].lower() if side else None, own

@@ -28,6 +28,7 @@ from types import ModuleType
 
 from steelyard import doors
 from steelyard.errors import UsageError
+from steelyard.importing import patterns
 from steelyard.importing.doubts import DOUBTS, add_doubts
 from steelyard.importing.logs import find_logs
 from steelyard.importing.margins import decode_mail, read_strings
@@ -42,6 +43,8 @@ _DAMAGED_NUMBER = re.compile(rf"\d{_NO_TEXT}|{_NO_TEXT}\d")
 MOST_DAMAGED = 20  # sentences on them
 # Values: mails and pages hold shorter outputs, so no other form of the text is read where as many were found.
 LONG = 1000
+MOST = 500_000  # values of a file: some 200 MiB of memory
+TOO_MANY = f"it has more than {MOST:,} values, so the rest was not read. Divide the file"
 _LOADED = "steelyard_format_"  # begins the names of the modules of --path
 DAMAGED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
@@ -105,7 +108,10 @@ def read(data: bytes, formats: Sequence[ModuleType], file: str = "") -> Reading:
     if not matching:
         return Reading(problems=(NO_FORMAT if content.strip() else "it is empty",))
     forms = _forms(Text.of(content))
-    readings = [_read(module, _before_others(module, matching, forms), file) for module in matching]
+    readings = list[Reading]()
+    for module in matching:
+        if sum(len(reading.values) for reading in readings) < MOST:
+            readings.append(_read(module, _before_others(module, matching, forms), file))
     values = tuple(value for reading in readings for value in reading.values)
     problems = [f"line {line} has a damaged number" for line in damaged[:MOST_DAMAGED]]
     problems += [problem for reading in readings for problem in reading.problems]
@@ -144,24 +150,26 @@ def _before_others(
 
 def _read(module: ModuleType, forms: Sequence[tuple[Text, bool]], file: str) -> Reading:
     """Returns what the format finds in the form of the text in which it finds most: values, then parameters of values."""
-    readings: list[Reading] = []
+    best = Reading()
     for form, once in forms:
-        readings.append(_read_form(module, form, once=once))
-        if len(readings[-1].values) >= LONG and not readings[-1].problems:
+        best = max(best, reading := _read_form(module, form, once=once), key=_content)
+        if len(reading.values) >= LONG and not reading.problems:
             break
     bare, once = forms[0]
-    if not any(reading.values for reading in readings):
-        further = _further_forms(module, bare, refused=any(reading.problems for reading in readings))
+    if not best.values:
+        further = _further_forms(module, bare, refused=bool(best.problems))
         different = {form.lines: form for form in further if form.lines != bare.lines}
-        readings += [_read_form(module, form, once=once) for form in different.values()]
+        for form in different.values():
+            best = max(best, _read_form(module, form, once=once), key=_content)
     if "\\n" in bare.whole:
-        readings.append(_read_strings(module, bare))
-    most = max(len(reading.values) for reading in readings)
-    equal = [reading for reading in readings if len(reading.values) == most]
-    if not most:  # the reason why there is none
-        return max(equal, key=lambda r: bool(r.problems))
-    best = equal[0] if len(equal) == 1 else max(equal, key=lambda r: sum(len(v.parameters) for v in r.values))
+        best = max(best, _read_strings(module, bare), key=_content)
     return replace(best, values=tuple(_count_repetitions(best.values, module.TOOL, file)))
+
+
+def _content(reading: Reading) -> tuple[int, int]:
+    """Returns the number of values, and that of their parameters, or whether there is a reason why there is none."""
+    values = reading.values
+    return len(values), sum(len(value.parameters) for value in values) if values else bool(reading.problems)
 
 
 def _further_forms(module: ModuleType, bare: Text, *, refused: bool) -> list[Text]:
@@ -220,7 +228,7 @@ def _indented(pattern: str) -> str:
 def _date(text: Text, pattern: str) -> str:
     """Returns the first group, or "year-month-day time" of the groups of these names."""
     named = all(f"(?P<{name}>" in pattern for name in ("year", "month", "day", "time"))
-    match = re.search(pattern, text.whole, re.MULTILINE) if named else None
+    match = patterns.search(pattern, text.whole) if named else None
     return "{year}-{month}-{day} {time}".format(**match.groupdict()) if match else text.find(pattern)
 
 
@@ -244,6 +252,7 @@ def _match(content: str, formats: Sequence[ModuleType]) -> list[ModuleType]:
 def _values(module: ModuleType, text: Text, *, once: bool) -> Iterator[ForeignValue]:
     """Yields the plausible values; with `once`, equal values of a case count once."""
     quoted: set[tuple[tuple[object, ...], float]] = set()
+    count = 0
     try:
         doubts = getattr(module, "DOUBTS", DOUBTS.get(module.TOOL, "(?!)"))
         for value in add_doubts(module.TOOL, module.read, text, doubts, getattr(module, "OUTPUT", "(?!)")):
@@ -253,6 +262,10 @@ def _values(module: ModuleType, text: Text, *, once: bool) -> Iterator[ForeignVa
                 if found in quoted:
                     continue
                 quoted.add(found)
+            if count == MOST:
+                text.problems.append(TOO_MANY)
+                return
+            count += 1
             yield value
     except ValueError as error:
         text.problems.append(str(error))

@@ -2,6 +2,7 @@
 
 import math
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 from xml.etree.ElementTree import Element
 
+from steelyard.importing import patterns
 from steelyard.importing.json_and_xml import read_elements, read_objects
 from steelyard.importing.margins import (
     remove_comment,
@@ -22,6 +24,7 @@ from steelyard.importing.margins import (
     remove_wrapping,
     split_found,
 )
+from steelyard.importing.patterns import Match as Match  # noqa: PLC0414 - formats import it from here
 from steelyard.importing.values import NUMBER
 
 OTHER_LINES = rf"(?!\s*{NUMBER.pattern}(?:\s|$))"  # lines between the rows of a table: their first word is no number
@@ -126,11 +129,11 @@ class Text:
 
     def rewrite(self, pattern: str, by: str) -> "Text":
         """Returns the text with `by` instead of each match. "^" matches at each line. The number of lines must stay the same."""
-        return replace(self, lines=tuple(re.sub(pattern, by, self.whole, flags=re.MULTILINE).split("\n")))
+        return replace(self, lines=tuple(patterns.replace(pattern, by, self.whole).split("\n")))
 
     def refuse(self, pattern: str, sentence: str) -> None:
         """Adds a problem with the sentence, at the first line, if the pattern is found."""
-        if re.search(pattern, self.whole, re.MULTILINE):
+        if patterns.search(pattern, self.whole):
             self.problems.append(f"line {self.first}: {sentence}")
 
     @contextmanager
@@ -146,7 +149,7 @@ class Text:
 
         A match that ends with the last line may lack digits (`is_cut`), and is none then.
         """
-        match = re.search(pattern, self.whole, re.MULTILINE)
+        match = patterns.search(pattern, self.whole)
         if match and self.cut and match.end() == len(self.whole) and self.is_cut(len(self.lines) - 1):
             return default
         return next((group for group in match.groups() if group is not None), match[0]).strip() if match else default
@@ -166,14 +169,13 @@ class Text:
         present = {name: self.find(pattern) for name, pattern in patterns.items()}
         return {name: word for name, word in present.items() if word}
 
-    def match(self, pattern: str) -> Iterator[tuple[re.Match[str], int]]:
+    def match(self, pattern: str) -> Iterator[tuple[Match, int]]:
         """Yields the matches at the begin of lines, with the numbers of the lines, but none that may lack digits (`is_cut`)."""
-        wanted, before = re.compile(pattern), ""
-        for place, line in enumerate(self.lines, self.first):
-            match = wanted.match(line)
-            if match and not (match.end() == len(line) and self.is_cut(place - self.first, before)):
-                before = line
-                yield match, place
+        before = ""
+        for match, at in patterns.match_lines(pattern, self.lines, self.whole):
+            if not (match.end() == len(match.string) and self.is_cut(at, before)):
+                before = match.string
+                yield match, self.first + at
 
     def fit(self, names: Sequence[str], pattern: str, ending: str = "") -> Iterator[Row]:
         """Yields the lines that match as rows with these names; a line with another number of words becomes a problem.
@@ -196,7 +198,7 @@ class Text:
         """Says that a row does not fit the names of its columns."""
         self.problems.append(f"line {place} has {len(words)} columns, but its heading has {len(names)}")
 
-    def parts(self, heading: str) -> Iterator[tuple[re.Match[str], "Text"]]:
+    def parts(self, heading: str) -> Iterator[tuple[Match, "Text"]]:
         """Yields each heading, which begins a line, with the lines from it up to the next one."""
         heads = [(match, place - self.first) for match, place in self.match(heading)]
         ends = [*(at for _, at in heads[1:]), len(self.lines)]
@@ -204,7 +206,7 @@ class Text:
             cut = self.cut and end == len(self.lines)
             yield match, replace(self, lines=self.lines[at:end], first=self.first + at, cut=cut)
 
-    def parts_or_whole(self, heading: str) -> "list[tuple[re.Match[str] | None, Text]]":
+    def parts_or_whole(self, heading: str) -> "list[tuple[Match | None, Text]]":
         """Returns what stands before the first heading, the end of another run or the whole text, and what `parts` yields."""
         heads = [*self.parts(heading)]
         before = len(self.lines) if not heads else heads[0][1].first - self.first
@@ -222,9 +224,8 @@ class Text:
     def split_tables(self, heading: str, row: str) -> Iterator["Text"]:
         """Yields each table with the lines since the last row of the table before it, so that no parameters are inherited."""
         heads = [place - self.first for _, place in self.match(heading)]
-        ends = [
-            max(at for at in range(a, b) if at == a or re.match(row, self.lines[at])) + 1 for a, b in pairwise(heads)
-        ]
+        rows = [at for _, at in patterns.match_lines(row, self.lines, self.whole)]
+        ends = [max(a, *rows[bisect_left(rows, a) : bisect_left(rows, b)][-1:]) + 1 for a, b in pairwise(heads)]
         for start, end in pairwise([0, *ends, len(self.lines)]):
             cut = self.cut and end == len(self.lines)
             yield replace(self, lines=self.lines[start:end], first=self.first + start, cut=cut)
@@ -232,8 +233,8 @@ class Text:
     def before(self, part: "Text", after: str, most: int = 40) -> str:
         """Returns up to `most` lines before a part, without those up to the last match of `after`, which end another run."""
         lines = self.lines[max(0, part.first - self.first - most) : part.first - self.first]
-        ends = [at for at, line in enumerate(lines, 1) if re.search(after, line)]
-        return "\n".join(lines[ends[-1] if ends else 0 :])
+        ends = [at for _, at in patterns.match_lines(f".*(?:{after})", lines, "\n".join(lines))]
+        return "\n".join(lines[ends[-1] + 1 if ends else 0 :])
 
     def tables(
         self, heading: str, *, gap: bool = False, skip: str = "", row: str = NUMBER.pattern
@@ -250,21 +251,21 @@ class Text:
             if twice := [name for name, times in Counter(names).items() if times > 1]:
                 self.problems.append(f"line {part.first} names the column '{twice[0]}' twice")
                 continue
-            if rows := list(part._rows(names, skip, re.compile(row))):
+            if rows := list(part._rows(names, skip, row)):
                 yield rows
 
-    def _rows(self, names: list[str], skip: str, row: re.Pattern[str]) -> Iterator[Row]:
+    def _rows(self, names: list[str], skip: str, row: str) -> Iterator[Row]:
         before, last, gap = "", -math.inf, False
         double = len(self.lines) > 1 and not self.lines[1].strip()  # an empty line stands behind each line
         for at in range(1, len(self.lines)):
             empty = not self.lines[at].strip()
-            if (skip and re.match(skip, self.lines[at])) or (double and empty and self.lines[at - 1].strip()):
+            if (skip and patterns.match(skip, self.lines[at])) or (double and empty and self.lines[at - 1].strip()):
                 if self.others and self.others.search(self.lines[at]):
                     return
                 gap = gap or not empty
                 continue
             words = without_remark(self.lines[at].split(), len(names))
-            if not words or not row.fullmatch(words[0]) or self.is_cut(at, before):
+            if not words or not re.fullmatch(row, words[0]) or self.is_cut(at, before):
                 return
             if len(words) != len(names):
                 self.refuse_row(self.first + at, words, names)
@@ -282,9 +283,9 @@ class Text:
         """Returns names and values of lines of the form "name: value"; the first value of a name counts."""
         pairs: dict[str, str] = {}
         for at, line in enumerate(self.lines):
-            name, *rest = re.split(separator, line.strip(), maxsplit=1)
-            if rest and rest[0] and not self.is_cut(at):
-                pairs.setdefault(name.strip(), rest[0].strip())
+            between = patterns.search(separator, line := line.strip())
+            if between and between.end() < len(line) and not self.is_cut(at):
+                pairs.setdefault(line[: between.start()].strip(), line[between.end() :].strip())
         return pairs
 
     def xml(self, tag: str) -> Iterator[Element]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from steelyard.importing.formats.babelstream import COLUMNS, KERNELS, NAMES, read_row
 from steelyard.importing.grids import read_separated
 from steelyard.importing.grouping import NEUTRAL
+from steelyard.importing.patterns import search
 from steelyard.importing.text import Row, Text
 from steelyard.importing.values import make_name
 from steelyard.model.foreign import ForeignValue
@@ -22,12 +23,12 @@ KNOWN = rf"function|phase|num_times|n_elements|sizeof|runtime|{'|'.join(COLUMNS)
 def read(text: Text) -> Iterator[ForeignValue]:
     """Yields the best bandwidth of each kernel, and the mean, least and greatest time of its passes."""
     for _, part in text.parts(HEAD):
-        device = re.search(NAMES["device"], text.before(part, rf"^(?:{'|'.join(KERNELS)}),"))
+        device = search(NAMES["device"], text.before(part, rf"^(?:{'|'.join(KERNELS)}),"))
         for row in read_separated(part, HEAD):
             kernel = row.get("function") or row["phase"]
             sizes = {"elements": int(row["n_elements"]), "precision": "float" if row["sizeof"] == "4" else "double"}
             if kernel in KERNELS:
-                about = {"device": device and device[1].strip(), **sizes, **_added(row)}
+                about = {"device": device[1].strip() if device else None, **sizes, **_added(row)}
                 yield from read_row(kernel, row, row.get("num_times", "1"), about)
             else:
                 text.problems.append(f"line {row.line}: the kernel '{kernel}' is unknown")

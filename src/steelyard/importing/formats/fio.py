@@ -3,10 +3,10 @@
 https://fio.readthedocs.io
 """
 
-import re
 from collections.abc import Iterator
 
 from steelyard.importing.fio_reports import find_setups, last_setup, read_reports
+from steelyard.importing.patterns import find_all
 from steelyard.importing.text import Text
 from steelyard.importing.values import UNITS, Given, count, expect_near, make, number, percentile
 from steelyard.model.foreign import ForeignValue
@@ -51,5 +51,5 @@ def _values(row: dict[str, str], part: Text, about: Given) -> Iterator[ForeignVa
         for end, word in (("least", m["least"]), ("greatest", m["greatest"]), ("mean", m["mean"])):
             yield make("fio.job", m["sync"] or way, LATENCIES[m["name"]], count(word), m["unit"], end, about)
     for m, rows in part.parts(SHARES):
-        for share, word in re.findall(r"([\d.]+)th=\[ *(\d+)\]", "".join(rows.lines[1:12])):
+        for share, word in (found.groups() for found in find_all(r"([\d.]+)th=\[ *(\d+)\]", "".join(rows.lines[1:12]))):
             yield make("fio.job", m["sync"] or way, LATENCIES[m["name"]], word, m["unit"], percentile(share), about)

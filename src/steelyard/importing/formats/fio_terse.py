@@ -14,7 +14,7 @@ from steelyard.model.foreign import ForeignValue
 
 TOOL = "fio"
 MARKS = ("3;fio-", "4;fio-", "5;fio-")
-JOB = r".*?(?<!\S)[345];fio-[\w.-]+;(?P<job>[^;]*);\d+;(?P<error>\d+);(?P<rest>.*)"
+JOB = r"(?:.*?\s)?[345];fio-[\w.-]+;(?P<job>[^;]*);\d+;(?P<error>\d+);(?P<rest>.*)"
 WAY = r"((?:[\d.]+;){12}(?:[\d.]+%=\d+;){20}(?:[\d.]+;){6}[\d.]+%(?:;[\d.]+){2,8})"  # the fields of a direction
 WAYS = re.compile(rf"{WAY};{WAY};(?:{WAY};)?[\d.]+%;.*")  # of reading, of writing and, from version 4 on, of trimming
 LATENCIES = {4: "submission_latency", 8: "completion_latency", 32: "latency"}  # by the field of their least

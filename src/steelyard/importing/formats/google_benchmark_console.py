@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from steelyard.importing.benchmark_names import RATES, count_threads, find_programs, find_statistic
-from steelyard.importing.text import Text
+from steelyard.importing.text import Match, Text
 from steelyard.importing.values import Given, make
 from steelyard.model.foreign import ForeignValue
 
@@ -39,7 +39,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
                     yield from _values(row, name, statistic, columns, about)
 
 
-def _values(row: re.Match[str], name: str, way: str, columns: list[str], about: Given) -> Iterator[ForeignValue]:
+def _values(row: Match, name: str, way: str, columns: list[str], about: Given) -> Iterator[ForeignValue]:
     benchmark = f"google_benchmark.{name.partition('/')[0]}"
     words = row["rest"].split()
     if len(words) < len(columns):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from steelyard.importing.hpcc_names import ENDINGS, PAIRS, SIZES, find_rows
+from steelyard.importing.patterns import find_all
 from steelyard.importing.text import Text
 from steelyard.importing.values import Given, make
 from steelyard.model.foreign import ForeignValue
@@ -20,7 +21,9 @@ BETWEEN = "Pairs of all ranks, also of those on one node. The same buffers are u
 
 def read(text: Text) -> Iterator[ForeignValue]:
     """Yields each result of the summaries whose unit its name has. A test that did not run has the result -1."""
-    worlds = set(re.findall(r"^\s*CommWorldProcs(?:=|  +)(\d+)", text.whole, re.MULTILINE))  # HPCC appends to its file
+    worlds = {
+        found[1] for found in find_all(r"^\s*CommWorldProcs(?:=|  +)(\d+)", text.whole)
+    }  # HPCC appends to its file
     for run in text.ended().runs(r"This is the DARPA/DOE HPC Chall|Begin of Summary section"):
         rows = find_rows(run)
         if rows.get("Success", ("1",))[0] != "1":

@@ -3,9 +3,9 @@
 https://github.com/NVIDIA/nvidia-hpcg, https://github.com/ROCm/rocHPCG
 """
 
-import re
 from collections.abc import Iterator
 
+from steelyard.importing.patterns import find_all
 from steelyard.importing.text import Text
 from steelyard.importing.values import expect_near, make_row, number
 from steelyard.model.foreign import ForeignValue
@@ -25,7 +25,7 @@ UNCHECKED = "The screen does not say whether the result is valid. Its values hav
 
 def read(text: Text) -> Iterator[ForeignValue]:
     """Yields speed and bandwidth of the parts and of the whole. Where a report with the rating follows, it has the rating."""
-    rated = [float(word) for word in re.findall(r"HPCG result is VALID.* of[:=]?\s*(\d+\.?\d*)", text.whole)]
+    rated = [float(found[1]) for found in find_all(r"HPCG result is VALID.* of[:=]?\s*(\d+\.?\d*)", text.whole)]
     for run in text.ended().runs(RUN):
         grid, domain = next(run.match(GRID), None), next(run.match(DOMAIN), None)
         about: dict[str, int] = {}

@@ -3,11 +3,10 @@
 https://www.netlib.org/benchmark/hpl/
 """
 
-import re
 from collections.abc import Iterator
 
 from steelyard.importing.linpack import CHECK, UNCHECKED, describe_system
-from steelyard.importing.text import Text
+from steelyard.importing.text import Match, Text
 from steelyard.importing.values import expect_solved, make, number
 from steelyard.model.foreign import ForeignValue
 
@@ -29,7 +28,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
             yield from _values(row, part, refined)
 
 
-def _values(row: re.Match[str], part: Text, refined: bool) -> list[ForeignValue]:
+def _values(row: Match, part: Text, refined: bool) -> list[ForeignValue]:
     checks = {found[1] for found, _ in part.match(CHECK)}
     if "FAILED" in checks:
         raise ValueError(f"the check of the residual for N = {row['N']} failed")

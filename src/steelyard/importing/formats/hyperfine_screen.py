@@ -24,11 +24,11 @@ def read(text: Text) -> Iterator[ForeignValue]:
         for line, at in part.match(MEAN):
             with text.row(at):
                 if ends:  # each may have another unit
-                    words = [repr(_seconds(*pair)) for pair in (ends.group(3, 4), ends.group(1, 2), line.group(1, 2))]
+                    words = [repr(_seconds(m[at], m[at + 1])) for m, at in ((ends, 3), (ends, 1), (line, 1))]
                     yield from make_spread("hyperfine.command", "command", "time", words, "s", about)
                 else:
                     statistic = "mean" if "±" in line[0] else "one run"
-                    time = _seconds(*line.group(1, 2))
+                    time = _seconds(line[1], line[2])
                     yield make("hyperfine.command", "command", "time", time, "s", statistic, about)
                 for metric, place in (("user_time", 3), ("system_time", 5)):
                     if line[place]:

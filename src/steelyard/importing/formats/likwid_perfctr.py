@@ -6,6 +6,7 @@ https://github.com/RRZE-HPC/likwid
 import re
 from collections.abc import Iterator
 
+from steelyard.importing.patterns import match
 from steelyard.importing.text import Text
 from steelyard.importing.values import make, make_name, spell
 from steelyard.model.foreign import ForeignValue
@@ -32,7 +33,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
             if words[0] == "Metric" or (line.strip() and not re.match(r"\s*[|+]", line)):
                 names = words if all(re.fullmatch(COLUMN, word) for word in words[1:]) else []
                 threads = threads if set(names[1:]) & set(STATISTICS) else len(names[1:]) or threads
-            elif len(names) > 1 and (row := re.match(ROW, line)):
+            elif len(names) > 1 and (row := match(ROW, line)):
                 unit, metric = (
                     spell(row["unit"].replace("LOPS/s", "LOP/s").replace("FLOP/s", "flop/s")),
                     make_name(row["metric"]),

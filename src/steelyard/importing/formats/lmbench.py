@@ -29,7 +29,9 @@ def read(text: Text) -> Iterator[ForeignValue]:
     for line, _ in text.match(LINE):
         metric = "bandwidth" if line["unit"].endswith("B/sec") else "latency"
         ours = re.fullmatch(r"STREAM (copy|scale|add|triad) bandwidth", line["name"]) if alone else None
-        name = make_name(re.sub(r"(?<!\S)/\S+", "", line["name"]))  # without the path of a file
+        name = make_name(
+            " ".join(word for word in line["name"].split() if word[0] != "/")
+        )  # without the path of a file
         benchmark, kernel = ("memory.stream", ours[1]) if ours else ("lmbench.result", name)
         statistic = "best" if line["name"].startswith("STREAM") else "median"
         about, note = ({"threads": 1}, NOTE) if ours else ({}, "")

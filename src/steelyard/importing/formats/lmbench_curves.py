@@ -4,9 +4,9 @@ https://lmbench.sourceforge.net
 """
 
 import math
-import re
 from collections.abc import Iterator
 
+from steelyard.importing.patterns import Match, search
 from steelyard.importing.text import Text
 from steelyard.importing.values import make, make_name, number
 from steelyard.model.foreign import ForeignValue
@@ -25,7 +25,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
     """Yields the results of each curve. The programs print medians, and of the latency of memory the least of all passes."""
     random = False
     for head, part in text.parts(HEAD):
-        named = head["name"] == "Random load latency" or re.search(RANDOM, text.before(part, r"^\s*[\d.]+ [\d.]+\s*$"))
+        named = head["name"] == "Random load latency" or search(RANDOM, text.before(part, r"^\s*[\d.]+ [\d.]+\s*$"))
         random = bool(named or (random and head["stride"]))
         for place, row in enumerate(part.fit(("size", "word"), r"[\d.]+\s", "MB/sec"), part.first + 1):
             if row.line != place or head["name"].endswith("load latency"):
@@ -35,7 +35,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
         random = random and not part.find(r"^\s*\[\w")  # a line such as [date] ends the results of a machine
 
 
-def _read_row(head: re.Match[str], size: float, word: str, random: bool) -> Iterator[ForeignValue]:
+def _read_row(head: Match, size: float, word: str, random: bool) -> Iterator[ForeignValue]:
     if head["stride"]:
         amount = round(size * 2048) * 512  # of MiB with 5 digits; the sizes are multiples of 512
         chase = {"threads": 1, "chains": 1, "bytes": amount}

@@ -6,7 +6,7 @@ https://github.com/hpc/ior
 import re
 from collections.abc import Iterator
 
-from steelyard.importing.text import Text
+from steelyard.importing.text import Match, Text
 from steelyard.importing.values import Given, make, make_spread
 from steelyard.model.foreign import ForeignValue
 
@@ -38,7 +38,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
                     yield from _row(row, table, names, about, OLD if old and row[1] != "Tree" else "")
 
 
-def _row(row: re.Match[str], head: re.Match[str], names: list[str], about: Given, note: str) -> Iterator[ForeignValue]:
+def _row(row: Match, head: Match, names: list[str], about: Given, note: str) -> Iterator[ForeignValue]:
     kernel, words, times = f"{row[1]}_{row[2]}".lower(), row[3].split(), int(head["times"])
     metric, unit = ("phase_time", "s") if head["kind"] == "time" else ("rate", "/s")
     if len(words) != len(names) or not all(map(NUMBER.fullmatch, words)):

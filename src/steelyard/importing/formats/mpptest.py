@@ -34,7 +34,7 @@ NAMES = {"network.pingpong": {"time": "latency"}, "network.bisection": {"bandwid
 
 def read(text: Text) -> Iterator[ForeignValue]:
     """Yields the times and rates of each run. The rate counts the messages of all pairs, which shows their number."""
-    for _, run in text.rewrite(NARROW, r"\1\tmin\tmax").parts_or_whole(r"\s*set default\b"):
+    for _, run in text.rewrite(NARROW, "\\1\tmin\tmax").parts_or_whole(r"\s*set default\b"):
         kind = run.find(r"'type = ([^']+)'") or run.find(r'\) type ([^"]+)"')
         host, started = run.find(HOST), run.find(STARTED)
         run.refuse(r"#np time \(us\)", "the collective operations of -gop are not read")

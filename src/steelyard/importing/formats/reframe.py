@@ -3,10 +3,10 @@
 https://reframe-hpc.readthedocs.io
 """
 
-import re
 from collections.abc import Iterator, Mapping
 
 from steelyard.importing.grids import read_separated
+from steelyard.importing.patterns import replace, search
 from steelyard.importing.reframe_cases import KNOWN, make_case
 from steelyard.importing.text import Text
 from steelyard.model.foreign import ForeignValue
@@ -15,7 +15,7 @@ TOOL = "ReFrame"
 MARKS = ("reframe 2", "reframe 3", "reframe 4", "_unit|", "_unit,", "_unit;", "_unit\t")
 LINE = r"\s*(?:(?P<time>\d{4}-\d\d-\d\dT[^\s|,;]+)|None)\s*(?P<separator>[|,;\t])\s*reframe [\d.]+"
 TABLE = r"(?=.*_value\b)(?=.*(?:version|info|system|partition|jobid))(?:\| *)?\w+ *(?P<separator>[|,;\t])"
-EMPTY = r"null|None|[-:]*"  # the last one is the rule below the heading of a page's table
+EMPTY = ("", "null", "None")
 
 
 def read(text: Text) -> Iterator[ForeignValue]:
@@ -27,16 +27,16 @@ def read(text: Text) -> Iterator[ForeignValue]:
     for separator in separators:
         for row in read_separated(text, rf"{TABLE}(?<=\{separator})", separator):
             for name, word in row.items():
-                if name.endswith("_value") and not re.fullmatch(EMPTY, word):
+                if name.endswith("_value") and word.strip("-:") not in EMPTY:
                     with text.row(row.line):
                         yield _read_cell(row, name.removesuffix("_value"), word)
 
 
 def _read_line(time: str, rest: str, separator: str) -> ForeignValue:
     """Reads "test on system:partition using environment|jobid=1|variable=2.5|ref=0 (l=None, u=None)|MB/s" and its relatives."""
-    bounds = re.search(r"\(l=([^,)]*), *u=([^)]*)\)", rest)
-    fields = [field.strip() for field in re.sub(r"\([^()]*\)", "", rest).split(separator)]
-    place = next((i for i, field in enumerate(fields) if re.search(r"\S(?: on | ?@)\S+:", field)), -1)
+    bounds = search(r"\(l=([^,)]*), *u=([^)]*)\)", rest)
+    fields = [field.strip() for field in replace(r"\([^()]*\)", "", rest).split(separator)]
+    place = next((i for i, field in enumerate(fields) if search(r"\S(?: on | ?@)\S+:", field)), -1)
     others = fields[place + 1 :]
     pairs = {field.partition("=")[0]: field.partition("=")[2] for field in others}
     variable = next((name for name, word in pairs.items() if word and name not in KNOWN), "")

@@ -3,10 +3,10 @@
 https://github.com/ColinIanKing/stress-ng
 """
 
-import re
 from collections.abc import Iterator
 
 from steelyard.importing.formats.stress_ng import FAILED, STAMP
+from steelyard.importing.patterns import match
 from steelyard.importing.text import Text
 from steelyard.importing.values import make_name, make_printed, number
 from steelyard.model.foreign import ForeignValue
@@ -30,7 +30,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
     """Yields each metric of each stressor, without those that are zero. A run with a failure has none."""
     for part in text.ended().rewrite(*STAMP).runs(r".*stress-ng: .*dispatching hogs"):
         for line, _ in part.match(LINE) if not part.find(FAILED) else ():
-            matches = ((re.fullmatch(pattern, line["what"]), meaning) for pattern, meaning in MEANINGS.items())
+            matches = ((match(f"(?:{pattern})$", line["what"]), meaning) for pattern, meaning in MEANINGS.items())
             other = (line["what"], "value", line["what"])
             words, metric, unit = next(((m[1], *meaning) for m, meaning in matches if m), other)
             kernel, mean = make_name(f"{line['name']} {words}"), line["mean"] or "as printed"

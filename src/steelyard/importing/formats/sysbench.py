@@ -3,9 +3,9 @@
 https://github.com/akopytov/sysbench
 """
 
-import re
 from collections.abc import Iterator
 
+from steelyard.importing.patterns import find_all
 from steelyard.importing.sysbench_figures import FIGURES, KINDS
 from steelyard.importing.text import Text
 from steelyard.importing.values import make, number, size
@@ -22,8 +22,9 @@ STATISTICS = {"min": "least", "avg": "mean", "max": "greatest"}
 def read(text: Text) -> Iterator[ForeignValue]:
     """Yields the rates, the time and the latencies of each test in the file. Rates and latencies of zero are no results."""
     for part in text.runs(rf".*?(?:Running the test with following options|Threads fairness:)|.*{COMMAND}.* run\s*$"):
-        named = [*re.findall(COMMAND, f"{text.before(part, 'Threads fairness:', 10)}\n{part.lines[0]}"), ""]
-        kind = next((kind for kind, mark in KINDS.items() if part.find(mark)), named[-2:][0])
+        before = f"{text.before(part, 'Threads fairness:', 10)}\n{part.lines[0]}"
+        named = ["", *(found[1] for found in find_all(COMMAND, before))]
+        kind = next((kind for kind, mark in KINDS.items() if part.find(mark)), named[-1])
         idle = part.find(r"total number of events:\s+0(?:\s|$)")
         if not kind or idle:
             part.refuse("total time:|time elapsed:", "its test made no event" if idle else "it does not name its test")

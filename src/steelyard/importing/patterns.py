@@ -1,0 +1,159 @@
+"""Matches patterns in foreign texts in linear time, by RE2.
+
+`re` tries all ways in which a pattern may fit, so that 12 KB can need hours. Patterns are written for `re`, and "^" matches at
+each line. RE2 has no lookahead, no lookbehind and no references to groups; `re` matches a pattern with these. A test refuses such
+a pattern of Steelyard if `re` may need more than linear time. See docs/decisions/0033-linear-patterns.md.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+import re2
+
+# Characters that `re` calls blanks, and letters or digits. RE2 knows only those of ASCII.
+_SETS = {"s": r"\s\x0b\x1c-\x1f\x{85}\pZ", "w": r"\pL\pN_"}
+_NEVER = r"[^\x00-\x{10FFFF}]"
+# An escaped character, the begin or end of a set, a repeat that gives nothing back, or the pattern that matches nothing.
+_PART = re.compile(
+    r"\\(?P<escaped>.)|(?P<set>\[\^?\]?)|(?P<end>\])|(?<=[*+?}])(?P<possessive>\+)|(?P<never>\(\?!\))", re.DOTALL
+)
+_NO_CHARACTER = re.compile("[\ud800-\udfff]")  # a half of a character, which JSON may hold and UTF-8 may not
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A place where a pattern fits, like a match of `re`. `string` is the line or the text that was searched."""
+
+    string: str
+    spans: Sequence[tuple[int, int]]
+    names: Mapping[str, int]
+
+    def __getitem__(self, group: int | str) -> Any:
+        begin, end = self.spans[self.names[group] if isinstance(group, str) else group]
+        return self.string[begin:end] if begin >= 0 else None
+
+    def groups(self) -> tuple[Any, ...]:
+        return tuple(self[at] for at in range(1, len(self.spans)))
+
+    def groupdict(self) -> dict[str, Any]:
+        return {name: self[name] for name in self.names}
+
+    def start(self, group: int = 0) -> int:
+        return self.spans[group][0]
+
+    def end(self, group: int = 0) -> int:
+        return self.spans[group][1]
+
+    @property
+    def lastindex(self) -> int | None:
+        """The last group that took part, None without any."""
+        return next((at for at in range(len(self.spans) - 1, 0, -1) if self.spans[at][0] >= 0), None)
+
+
+class _Pattern:
+    """A pattern that RE2 matches, or `re` if RE2 cannot. With `line` a match begins a line and ends in it."""
+
+    def __init__(self, pattern: str, line: bool) -> None:
+        self.by_re2 = True
+        try:
+            options = re2.Options()
+            options.log_errors, options.never_nl = False, line
+            words = _translate(pattern)
+            self._pattern: Any = re2.compile(f"(?m)^(?:{words})" if line else f"(?m){words}", options)
+        except (re2.error, ValueError):
+            self.by_re2 = False
+            self._pattern = re.compile(pattern, re.MULTILINE)
+        self.names: Mapping[str, int] = self._pattern.groupindex
+        self._groups = range(self._pattern.groups + 1)
+
+    def find(self, text: str) -> Iterator[Match]:
+        """Yields the matches in the text."""
+        before = None
+        for match in self._pattern.finditer(_bytes(text) if self.by_re2 else text):
+            spans = [match.span(at) for at in self._groups]
+            if spans[0] != before:  # RE2 finds an empty match twice
+                yield Match(text, spans, self.names)
+            before = spans[0]
+
+    def begin(self, line: str) -> Match | None:
+        """Returns the match at the begin of the line."""
+        match = self._pattern.match(_bytes(line) if self.by_re2 else line)
+        return Match(line, [match.span(at) for at in self._groups], self.names) if match else None
+
+
+@lru_cache(maxsize=4096)
+def prepare(pattern: str, line: bool = False) -> _Pattern:
+    """Returns the pattern in the form in which it is matched. With `line` it is matched at the begin of lines."""
+    return _Pattern(pattern, line)
+
+
+def search(pattern: str, text: str) -> Match | None:
+    """Returns the first match in the text."""
+    return next(prepare(pattern).find(text), None)
+
+
+def find_all(pattern: str, text: str) -> Iterator[Match]:
+    """Yields the matches in the text."""
+    return prepare(pattern).find(text)
+
+
+def match(pattern: str, line: str) -> Match | None:
+    """Returns the match at the begin of the line."""
+    return prepare(pattern, True).begin(line)
+
+
+def match_lines(pattern: str, lines: Sequence[str], whole: str) -> Iterator[tuple[Match, int]]:
+    """Yields the matches at the begin of lines, with the indexes of the lines. `whole` has all lines."""
+    prepared = prepare(pattern, True)
+    if not prepared.by_re2:
+        yield from ((found, at) for at, line in enumerate(lines) if (found := prepared.begin(line)))
+        return
+    at = counted = 0
+    for found in prepared.find(whole):
+        begin = found.start()
+        at, counted = at + whole.count("\n", counted, begin), begin
+        spans = [(a - begin, b - begin) if a >= 0 else (a, b) for a, b in found.spans]
+        yield Match(lines[at], spans, found.names), at
+
+
+def replace(pattern: str, by: str, text: str) -> str:
+    """Returns the text with `by` instead of each match; "\\1" is its first group."""
+    parts, end = [], 0
+    for found in find_all(pattern, text):
+        parts += [text[end : found.start()], re.sub(r"\\(\d)", partial(_group, found), by)]
+        end = found.end()
+    return "".join([*parts, text[end:]])
+
+
+def _group(found: Match, number: re.Match[str]) -> str:
+    return found[int(number[1])] or ""
+
+
+def _bytes(text: str) -> bytes | str:
+    """Returns the text as RE2 takes it: bytes if they have the same places as the characters, which saves time."""
+    return text.encode() if text.isascii() else _NO_CHARACTER.sub("?", text)
+
+
+def _translate(pattern: str) -> str:
+    """Returns the pattern in the words of RE2. ValueError for one that has no such form."""
+    inside = False
+
+    def write(part: re.Match[str]) -> str:
+        nonlocal inside
+        if letter := part["escaped"]:
+            characters = _SETS.get(letter.lower())
+            if not characters:
+                return r"\z" if letter == "Z" else part[0]
+            if inside and letter.isupper():
+                raise ValueError("RE2 has no set without a set")
+            return characters if inside else f"[{'^' * letter.isupper()}{characters}]"
+        if inside:
+            inside = not part["end"]
+            return part[0]
+        inside = bool(part["set"])
+        return _NEVER if part["never"] else "" if part["possessive"] else part[0]
+
+    return _PART.sub(write, pattern)
