@@ -1,4 +1,7 @@
-"""Ends a command by a signal. The first one interrupts its work once, the second waits for the clean-up, the third does not."""
+"""Ends a command by a signal. The first one interrupts its work once, the second waits for the clean-up, the third does not.
+
+A timer is a signal, too: it limits the time of a block.
+"""
 
 import contextlib
 import os
@@ -147,3 +150,28 @@ def _has_keyboard() -> bool:
         return os.tcgetpgrp(terminal) == os.getpgrp()
     finally:
         os.close(terminal)
+
+
+class TimeOver(BaseException):
+    """A block took too long. It is no Exception, so that no reader takes it for damage of its file."""
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raises TimeOver within the block after this processor time, also while `re` matches.
+
+    Only the main thread receives signals; in other threads the block has no limit.
+    """
+
+    def end(*_: object) -> None:
+        raise TimeOver
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with handled((signal.SIGPROF,), end):
+        signal.setitimer(signal.ITIMER_PROF, seconds, 1.0)  # again, if a destructor loses the first one
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)

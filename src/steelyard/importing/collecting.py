@@ -1,4 +1,4 @@
-"""Reads all files that a user names, each content once."""
+"""Reads all files that a user names, each content once, with limits of time and of values."""
 
 import hashlib
 import time
@@ -14,9 +14,15 @@ from steelyard.importing import reading
 from steelyard.importing.reading import Reading
 from steelyard.importing.sources import Source, read_source
 from steelyard.importing.streams import Content, Unread
+from steelyard.signals import TimeOver, time_limit
 from steelyard.words import plural
 
 SOON = 1.0  # seconds after which the time left is known well enough
+# Seconds of a processor for a file: at least, for each MB, and that each file adds to what all others may use together. Ordinary
+# files need 0.2 to 2 s for each MB.
+LEAST, EACH_MB, EACH_FILE = 10.0, 10.0, 0.1
+MOST_VALUES = 1_000_000  # of an import: some 400 MiB of memory
+TOO_MANY = f"the files before it have {MOST_VALUES:,} values already. Import it on its own"
 
 Show = Callable[[str, float | None], object]  # shows the progress in words, and the expected seconds until the end
 
@@ -43,6 +49,9 @@ class Collection:
     known: dict[str, str] = field(default_factory=dict)
     equal: dict[str, str] = field(default_factory=dict)
     interrupted: bool = False
+    reasons: dict[str, str] = field(default_factory=dict)  # of contents without a value, by digest
+    values: int = 0
+    spare: float = LEAST  # seconds that all files may still use together, besides those of their own
 
     @property
     def count(self) -> int:
@@ -115,11 +124,32 @@ def _read(
         into.known[content.name] = known[digest]
     elif digest in digests:
         into.equal[content.name] = digests[digest]
+    elif digest in into.reasons:
+        into.unread.append(Unread(content.name, into.reasons[digest]))
+    elif into.values >= MOST_VALUES:
+        into.unread.append(Unread(content.name, TOO_MANY))
     else:
-        result = reading.read(content.data, formats, content.name)
+        result = _read_in_time(content, formats, into)
         if result.values:
             digests[digest] = content.name
+            into.values += len(result.values)
             into.files.append(ReadFile(name=content.name, digest=digest, reading=result))
             into.partly += [Unread(content.name, problem) for problem in result.problems]
         else:
-            into.unread.append(Unread(content.name, "; ".join(result.problems)))
+            into.reasons[digest] = "; ".join(result.problems)
+            into.unread.append(Unread(content.name, into.reasons[digest]))
+
+
+def _read_in_time(content: Content, formats: Sequence[ModuleType], into: Collection) -> Reading:
+    """Returns what the file has. A file that takes too long has nothing, and takes from the time that all files share."""
+    own = EACH_FILE + EACH_MB * len(content.data) / 1e6
+    most, began = own + max(0.0, min(LEAST, into.spare)), time.process_time()
+    try:
+        with time_limit(most):
+            return reading.read(content.data, formats, content.name)
+    except TimeOver:
+        return Reading(
+            problems=(f"reading it took longer than {most:.1f} s of a processor, which no sound output needs",)
+        )
+    finally:
+        into.spare += own - (time.process_time() - began)

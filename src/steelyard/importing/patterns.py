@@ -2,7 +2,7 @@
 
 `re` tries all ways in which a pattern may fit, so that 12 KB can need hours. Patterns are written for `re`, and "^" matches at
 each line. RE2 has no lookahead, no lookbehind and no references to groups; `re` matches a pattern with these. A test refuses such
-a pattern of Steelyard if `re` may need more than linear time. See docs/decisions/0033-linear-patterns.md.
+a pattern of Steelyard if `re` may need more than linear time. See docs/decisions/0034-linear-patterns.md.
 """
 
 import re

@@ -1,18 +1,15 @@
 """Reads figures of merit, phases and checks from a program's output by regular expressions."""
 
-import contextlib
 import math
 import re
-import signal
-import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from steelyard.applications.foreign.description import Check, Description, Timed
 from steelyard.applications.foreign.measures import si
-from steelyard.signals import handled
+from steelyard.signals import TimeOver, time_limit
 
-LONGEST = 10.0  # seconds for all patterns of one output
+LONGEST = 10.0  # seconds of a processor for all patterns of one output
 TAIL = 15  # last lines of the output that an error message repeats
 
 
@@ -36,28 +33,14 @@ def read(described: Description, text: str, spoiled: bool = False) -> Said:
 
     Unmatched if a pattern has no match, or if the patterns take too long.
     """
-    with _limited():
-        return _read(described, text, spoiled)
-
-
-@contextlib.contextmanager
-def _limited() -> Iterator[None]:
-    """Stops patterns that take too long. Only the main thread, which runs the programs, receives the signal."""
-
-    def end(*_: object) -> None:
-        raise Unmatched(
+    try:
+        with time_limit(LONGEST):
+            return _read(described, text, spoiled)
+    except TimeOver:
+        sentence = (
             f"The patterns took longer than {LONGEST:.0f} s. Write them without nested repetitions such as (a+)+."
         )
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    with handled((signal.SIGALRM,), end):
-        signal.setitimer(signal.ITIMER_REAL, LONGEST)
-        try:
-            yield
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+        raise Unmatched(sentence) from None
 
 
 def _read(described: Description, text: str, spoiled: bool) -> Said:

@@ -1,0 +1,72 @@
+"""No output of a tool takes more than linear time to read, whatever its format's own literals and patterns are repeated into.
+
+STEELYARD_ATTACK=50 tries fifty times as many texts, and measures up to 4 MB.
+"""
+
+import os
+import random
+from functools import cache
+from itertools import pairwise
+
+import pytest
+
+from slow_texts import OUTPUTS, Recipe, processor_seconds
+from steelyard.importing import reading
+from steelyard.signals import TimeOver, time_limit
+
+pytestmark = pytest.mark.attack
+
+TIMES = int(os.environ.get("STEELYARD_ATTACK", "1"))
+TEXTS = 10 * TIMES  # for each format
+FIRST = 32 << 10  # bytes, at which the slowest text is chosen
+SIZES = [64 << 10, 256 << 10, *((1 << 20, 4 << 20) if TIMES > 1 else ())]
+TOLERANCE, FLOOR = 1.3, 0.05  # of the growth, and seconds that other programs on this machine can add
+TRIES = 4  # before a text counts as slow
+MOST = 30.0  # seconds of a processor for a reading
+FORMATS = {module.__name__: module for module in reading.find_formats()}
+
+
+@cache
+def samples() -> dict[str, list[str]]:
+    """Returns the texts of the samples by the formats that find values in them."""
+    texts: dict[str, list[str]] = {}
+    for path in sorted(OUTPUTS.iterdir()):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        for module in FORMATS.values():
+            marked = len(text) < FIRST and any(mark in text for mark in module.MARKS)
+            if marked and reading.read(text.encode(), [module]).values:
+                texts.setdefault(module.__name__, []).append(text)
+    return texts
+
+
+def seconds(data: bytes) -> float:
+    def read() -> None:
+        with time_limit(MOST):
+            reading.read(data, list(FORMATS.values()))
+
+    try:
+        return processor_seconds(read)
+    except TimeOver:
+        return MOST * 100
+
+
+def excess(recipe: Recipe, small: int, large: int) -> float:
+    """Returns the time of the large text, in times of the small one in proportion to their sizes: the least of several tries."""
+    least = float("inf")
+    for _ in range(TRIES):
+        proportional = min(seconds(recipe.text(small)) for _ in range(2)) * large / small
+        least = min(least, (seconds(recipe.text(large)) - FLOOR) / proportional)
+        if least <= TOLERANCE:
+            break
+    return least
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_time_of_a_text_grows_with_its_size(name: str) -> None:
+    chance = random.Random(name)
+    recipes = [Recipe(FORMATS[name], chance.choice(samples()[name]), chance) for _ in range(TEXTS)]
+    slowest = max(recipes, key=lambda recipe: seconds(recipe.text(FIRST)))
+    for small, large in pairwise(SIZES):
+        assert (times := excess(slowest, small, large)) <= TOLERANCE, (
+            f"{times:.1f} times from {small} to {large}: {slowest}"
+        )
