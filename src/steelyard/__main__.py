@@ -20,8 +20,20 @@ for _number in _SIGNALS:
     signal.signal(_number, _gone)
 
 
+def _open_streams() -> None:
+    """Opens the null device for standard input, output and error that are closed, so that no other file takes their numbers."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
+
+
 def main() -> None:
     """Runs the command line."""
+    _open_streams()
     if sys.flags.optimize > 1:
         os.write(
             2,

@@ -10,11 +10,17 @@ LONGEST_WORD = 300  # letters: a longer word of a user is a mistake, and would f
 # Characters that could move a terminal's cursor, colour its text or reverse it; the end of a line and a tab are allowed.
 ACTING = "\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _ACTING = re.compile(f"[{ACTING}]")
+_BREAKING = re.compile("[\t\n\u2028\u2029]")
 
 
 def spelled(text: str) -> str:
     """Returns the text without characters that act on a terminal: an escape character becomes '\\x1b'."""
     return _ACTING.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def one_line(text: str) -> str:
+    """Returns a foreign name or word for one line of a terminal: the end of a line in it becomes '\\n', too."""
+    return _BREAKING.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), spelled(text))
 
 
 class SteelyardError(Exception):

@@ -20,7 +20,10 @@ LONG = "folder/" * 30 + "file.txt"  # longer than the header of a tar archive al
 def unpacked(data: bytes) -> dict[str, bytes | str]:
     """The content of each file in the archive A, or the reason why it was not read."""
     found = archives.unpack("A", io.BytesIO(data))
-    return {item.name: item.data if isinstance(item, Content) else item.reason for item in found}
+    return {
+        item.name: item.data if isinstance(item, Content) else item.reason if isinstance(item, Unread) else item.other
+        for item in found
+    }
 
 
 FILES = {"a.txt": b"one\n", LONG: b"two\n" * 1000}

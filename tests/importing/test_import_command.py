@@ -243,7 +243,7 @@ def test_names_that_act_on_a_terminal_or_are_no_text_are_printed_safely(capsys: 
     folder = write(there / "logs", {"a\x1b[31m\nb.txt": osu(1), "c.txt": osu(2), "d.sh\n": "x"})
     os.rename(bytes(folder / "c.txt"), bytes(folder) + b"/c\xff.txt")
     (run,) = imported(capsys, "logs", "--runs", "other")["runs"]
-    assert run["files"] == ["logs/a\x1b[31m\nb.txt", "logs/c\ufffd.txt"]
+    assert run["files"] == [r"logs/a\x1b[31m\nb.txt", "logs/c\ufffd.txt"]
     assert (there / "other" / "imported" / "unread.txt").read_text() == "logs/d.sh\\n\tno known tool wrote it\n"
     cli.run_words(["import", "logs", "--runs", "other"])
     assert "\x1b" not in capsys.readouterr().out

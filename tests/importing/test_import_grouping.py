@@ -134,6 +134,6 @@ def test_a_date_is_read_if_it_is_certain(printed: str, date: str) -> None:
 
 def test_runs_are_named_after_host_date_and_folders() -> None:
     groups = [Group(host="n1", date="2024-05-03", label="ib"), Group(host="", date=""), Group(host="ü/..", date="")]
-    assert name_runs(groups, "", None) == ["n1-20240503-ib", "imported", "imported"]
-    assert name_runs(groups, "old", None) == ["old-n1-20240503-ib", "old", "old"]
+    assert name_runs(groups, "", None) == ["n1-20240503-ib", "imported", "ü"]
+    assert name_runs(groups, "old", None) == ["old-n1-20240503-ib", "old", "old-ü"]
     assert name_runs(groups[:1], "old", None) == ["old"]

@@ -10,7 +10,7 @@ import typer
 from steelyard import __version__, doors, keeper, signals
 from steelyard.command_line import streams
 from steelyard.command_line.command_group import HELP, MARKUP, make_group
-from steelyard.errors import MachineFailed, SteelyardError, spelled
+from steelyard.errors import MachineFailed, SteelyardError, one_line
 
 
 def _find_packages() -> Iterator[Mapping[str, Path]]:
@@ -70,7 +70,7 @@ def _explain(error: BaseException) -> int:
         print(f"steelyard: {error.shown()}", file=sys.stderr)
         return error.exit_code
     if isinstance(error, OSError):
-        where = f": '{spelled(str(error.filename))}'" if error.filename else ""
+        where = f": '{one_line(str(error.filename))}'" if error.filename else ""
         print(f"steelyard: The operating system reports an error: {error.strerror or error}{where}.", file=sys.stderr)
         return MachineFailed.exit_code
     why = _describe_shortage(error)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from steelyard import files
 from steelyard.command_line import output_forms, stored_tables
 from steelyard.command_line.evaluated_run import read
-from steelyard.errors import UsageError, spelled
+from steelyard.errors import UsageError, one_line
 from steelyard.findings.every import wrong_result
 from steelyard.model import Evaluation
 
@@ -37,7 +37,7 @@ def conclude(
         report_path = write_report(evaluation, report)  # before the output, since its reader may stop early (| head)
     output_forms.show(evaluation, form, report_path)
     if form != "screen":
-        print(f"\nThe report: {spelled(str(report_path))}", file=sys.stdout if form == "all" else sys.stderr)
+        print(f"\nThe report: {one_line(str(report_path))}", file=sys.stdout if form == "all" else sys.stderr)
     if code := exit_code(evaluation, strict):
         sys.exit(code)
 

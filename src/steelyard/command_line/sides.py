@@ -16,7 +16,7 @@ from steelyard.command_line.stored_runs import find_side_run
 from steelyard.compare.published_side import find_side
 from steelyard.compare.run_names import Named, name_run, tell_apart
 from steelyard.compare.side import Side, SideRun
-from steelyard.errors import UsageError, nearest, spelled
+from steelyard.errors import UsageError, nearest, one_line
 from steelyard.published.system_library import suggest_system
 from steelyard.second_process import SecondProcess
 
@@ -184,7 +184,7 @@ def _find_group(text: str, runs: Path) -> _Unread:
     if not folders:
         raise UsageError(
             f"The group '{name}' is empty: no run matches '{pattern}'. "
-            f"List the runs with: steelyard list --runs {spelled(str(runs))}"
+            f"List the runs with: steelyard list --runs {one_line(str(runs))}"
         )
     return _Unread(name, folders)
 

@@ -18,7 +18,7 @@ from rich.table import Table
 from steelyard import build
 from steelyard.benchmarks.texts import Listed
 from steelyard.command_line import streams
-from steelyard.errors import SteelyardError, spelled
+from steelyard.errors import SteelyardError, one_line
 from steelyard.model import Launch, Plan
 from steelyard.model.plain import to_plain
 from steelyard.plan import length
@@ -122,7 +122,7 @@ def _describe_run(path: Path) -> dict[str, Any]:
                 short.finished,
             )
     except SteelyardError as error:
-        return {"run": spelled(path.name), "error": error.shown()}
+        return {"run": one_line(path.name), "error": error.shown()}
     names = ("run", "started", "system", "preset", "cases", "done", "finished")
     judged = {"verdicts": dict(short.verdicts), "figure": next(iter(figures_as_json(short)), None)} if short else {}
     return {**dict(zip(names, facts, strict=True)), "verdicts": None, "figure": None, **judged}
@@ -189,7 +189,7 @@ def _print_objects(columns: Sequence[str], parts: Iterable[Sequence[Sequence[Any
 
 
 def _format_cells(row: Sequence[Any]) -> list[str]:
-    return ["" if v is None else f"{v:.6g}" if isinstance(v, float) else spelled(str(v)) for v in row]
+    return ["" if v is None else f"{v:.6g}" if isinstance(v, float) else one_line(str(v)) for v in row]
 
 
 def _print_part(

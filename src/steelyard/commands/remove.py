@@ -28,7 +28,7 @@ def command(
     import sys
 
     from steelyard import records
-    from steelyard.errors import UsageError, spelled
+    from steelyard.errors import UsageError, one_line
     from steelyard.records import removing
 
     folders = [records.find(runs, name) for name in dict.fromkeys(names)]
@@ -39,9 +39,9 @@ def command(
             raise UsageError(
                 "Nothing was removed, because there is no terminal to ask for confirmation. Use --yes to remove without asking."
             )
-        listed = ", ".join(spelled(str(folder)) for folder in folders)
+        listed = ", ".join(one_line(str(folder)) for folder in folders)
         if not typer.confirm(f"Remove {listed} with all measurements?", err=True):
             raise typer.Exit(1)
     for folder in folders:
         removing.remove(folder)
-        print(f"removed {spelled(str(folder))}")
+        print(f"removed {one_line(str(folder))}")

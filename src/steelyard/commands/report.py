@@ -76,7 +76,7 @@ def command(
     """
     from steelyard import files, records
     from steelyard.command_line import conclusion
-    from steelyard.errors import UsageError, spelled
+    from steelyard.errors import UsageError, one_line
     from steelyard.garbage_collection import uncollected
     from steelyard.words import plural
 
@@ -96,9 +96,9 @@ def command(
             from steelyard.report import figure_files
 
             written = figure_files.write(evaluation, figures, form or "svg", sides)
-            print(f"{plural(len(written), 'figure')}: {spelled(str(figures))}")
+            print(f"{plural(len(written), 'figure')}: {one_line(str(figures))}")
         else:
-            print(spelled(str(conclusion.write_report(evaluation, output, sides))))
+            print(one_line(str(conclusion.write_report(evaluation, output, sides))))
 
 
 def _read(

@@ -5,6 +5,7 @@ tar, gzip, bzip2, xz and zip, also inside of each other. A small file that unpac
 
 import bz2
 import gzip
+import hashlib
 import io
 import lzma
 import struct
@@ -20,6 +21,7 @@ from steelyard.importing.streams import (
     OVERHEAD,
     Allowance,
     Content,
+    Equal,
     Item,
     Readable,
     Stream,
@@ -40,12 +42,27 @@ _DAMAGED = (
 )  # fmt: skip
 
 
-def unpack(name: str, file: BinaryIO) -> Iterator[Item]:
-    """Yields the file, or the files in it if it is an archive. `file` must be seekable. No content raises an error."""
+def unpack(name: str, file: BinaryIO, seen: dict[bytes, str] | None = None) -> Iterator[Item]:
+    """Yields the file, or the files in it if it is an archive. `file` must be seekable. No content raises an error.
+
+    `seen` keeps the contents of archives from call to call: an archive that is equal to another one is not unpacked.
+    """
     try:
-        yield from _unpack(name, file, Stream(file), Allowance(), 0)
+        yield from _unpack_once(name, file, Allowance(seen), 0)
     except TooMuchError:
         yield Unread(name, TOO_MUCH)
+
+
+def _unpack_once(name: str, file: BinaryIO, allowance: Allowance, depth: int) -> Iterator[Item]:
+    if _kind(file.read(tar_members.BLOCK)):
+        file.seek(0)
+        digest = hashlib.file_digest(file, "sha256").digest()  # type: ignore[arg-type]
+        other = allowance.seen.setdefault(digest, name)
+        if other != name:
+            yield Equal(name, other)
+            return
+    file.seek(0)
+    yield from _unpack(name, file, Stream(file), allowance, depth)
 
 
 def _unpack(name: str, seekable: BinaryIO | None, stream: Stream, allowance: Allowance, depth: int) -> Iterator[Item]:
@@ -72,11 +89,10 @@ def _unpack(name: str, seekable: BinaryIO | None, stream: Stream, allowance: All
 
 
 def _unpack_content(content: Content, allowance: Allowance, depth: int) -> Iterator[Item]:
-    if not _kind(content.data[: tar_members.BLOCK]):
+    if _kind(content.data[: tar_members.BLOCK]):
+        yield from _unpack_once(content.name, io.BytesIO(content.data), allowance, depth + 1)
+    else:
         yield content
-        return
-    file = io.BytesIO(content.data)
-    yield from _unpack(content.name, file, Stream(file), allowance, depth + 1)
 
 
 def _kind(head: bytes) -> str:

@@ -13,7 +13,7 @@ from steelyard.files import is_folder
 from steelyard.importing import reading
 from steelyard.importing.reading import Reading
 from steelyard.importing.sources import Source, read_source
-from steelyard.importing.streams import Content, Unread
+from steelyard.importing.streams import Content, Equal, Unread
 from steelyard.signals import TimeOver, time_limit
 from steelyard.words import plural
 
@@ -51,7 +51,7 @@ class Collection:
     interrupted: bool = False
     reasons: dict[str, str] = field(default_factory=dict)  # of contents without a value, by digest
     values: int = 0
-    spare: float = LEAST  # seconds that all files may still use together, besides those of their own
+    spare: float = field(default_factory=lambda: LEAST)  # seconds that all files may use besides their own
 
     @property
     def count(self) -> int:
@@ -98,12 +98,15 @@ def collect(
     """Reads the sources. Ctrl-C ends it early, and what was read is returned."""
     collection = Collection()
     digests = dict[str, str]()  # content → the first file that has it
+    archives = dict[bytes, str]()  # the same of archives
     whole, done, began = sum(source.size for source in sources), 0, time.monotonic()
     try:
         for source in sources:
-            for item, position in read_source(source):
+            for item, position in read_source(source, archives):
                 if isinstance(item, Unread):
                     collection.unread.append(item)
+                elif isinstance(item, Equal):
+                    collection.equal[item.name] = item.other
                 else:
                     _read(item, formats, known, digests, collection)
                 share = (done + position) / whole if whole else 0.0

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from steelyard.errors import spelled
+from steelyard.errors import one_line, spelled
 from steelyard.importing.collecting import Collection
 from steelyard.importing.doubts import WARNS
 from steelyard.importing.findings.imported_outliers import find_outliers
@@ -88,10 +88,10 @@ def _lines(collection: Collection, runs: Planned, written: bool) -> Iterator[str
         where = f"{runs[0][0]}/{UNREAD}" if runs and written else "the same command with --json"
         yield f"\nThe complete list of these files: {where}"
     notes = (v.note for file in collection.files for v in file.reading.values if WARNS in v.note)
-    yield from (f"\n{note}" for note in [*dict.fromkeys(notes)][:MOST_RUNS])
+    yield from (f"\n{one_line(note)}" for note in [*dict.fromkeys(notes)][:MOST_RUNS])
     for finding in find_outlying_hosts(runs):
-        yield f"\n{finding.seen}"
-        yield from (f"  {sentence}" for sentence in finding.evidence)
+        yield f"\n{one_line(finding.seen)}"
+        yield from (f"  {one_line(sentence)}" for sentence in finding.evidence)
     if runs and written:
         yield from _next_lines([shlex.quote(name) for name, _ in runs])
 
@@ -135,7 +135,7 @@ def _unread_lines(title: str, rows: Sequence[Unread]) -> Iterator[str]:
     names = len({row.name for row in rows})
     yield f"\n{plural(names, 'file')} {'was' if names == 1 else 'were'} {title}:"
     for group in sorted(reasons.values(), key=len, reverse=True)[:MOST_REASONS]:
-        yield f"  {len(group):,}: {group[0].reason}"
+        yield f"  {len(group):,}: {one_line(group[0].reason)}"
         yield from (f"     {row.name}" for row in group[:MOST_FILES])
         if len(group) > MOST_FILES:
             yield "     …"

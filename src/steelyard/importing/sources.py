@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from steelyard.errors import UsageError
+from steelyard.errors import UsageError, one_line
 from steelyard.files import ordinary
 from steelyard.importing import archives
 from steelyard.importing.streams import Item, Unread
@@ -92,14 +92,14 @@ def _walk(root: Path, sources: list[Source], skipped: list[Unread]) -> None:
         folders += reversed(below)
 
 
-def read_source(source: Source) -> Iterator[tuple[Item, int]]:
+def read_source(source: Source, seen: dict[bytes, str] | None = None) -> Iterator[tuple[Item, int]]:
     """Yields the content of the file, or of the files in it if it is an archive, and what cannot be read with the reason.
 
-    The second item is the number of bytes of the file that have been read.
+    The second item is the number of bytes of the file that have been read. `seen`: see `archives.unpack`.
     """
     try:
         with _opened(source) as file:
-            for item in archives.unpack(source.name, file):
+            for item in archives.unpack(source.name, file, seen):
                 yield _select(source, item), min(source.size, file.tell())
     except OSError as error:
         yield Unread(source.name, str(error.strerror or error)), source.size
@@ -126,5 +126,5 @@ def _select(source: Source, item: Item) -> Item:
 
 
 def _printable(name: str) -> str:
-    """Returns the name, shortened if it is absurd, with a replacement for bytes that are not text, which JSON does not allow."""
-    return name[:_LONGEST].encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    """Returns the name in one line, shortened if it is absurd, without bytes that are no text or act on a terminal."""
+    return one_line(name[:_LONGEST].encode("utf-8", "surrogateescape").decode("utf-8", "replace"))

@@ -26,7 +26,15 @@ class Unread:
     reason: str
 
 
-Item = Content | Unread
+@dataclass(frozen=True, slots=True)
+class Equal:
+    """An archive with the same content as another one, whose name is `other`."""
+
+    name: str
+    other: str
+
+
+Item = Content | Unread | Equal
 
 
 class TooMuchError(Exception):
@@ -40,10 +48,11 @@ class Readable(Protocol):
 
 
 class Allowance:
-    """The bytes that an archive may still unpack to, with all archives in it."""
+    """The bytes that an archive may still unpack to, with all archives in it; `seen` has the archives by their contents."""
 
-    def __init__(self, left: int = MOST) -> None:
+    def __init__(self, seen: dict[bytes, str] | None = None, left: int = MOST) -> None:
         self._left = left
+        self.seen = {} if seen is None else seen
 
     def spend(self, size: int) -> None:
         """Raises TooMuchError if nothing is left."""

@@ -1,11 +1,14 @@
 """Writes what was read as runs: all of them, or none."""
 
+import os
 import re
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from unicodedata import category, normalize
 
 from steelyard import files, signals
+from steelyard.errors import one_line
 from steelyard.importing.collecting import Collection
 from steelyard.importing.grouping import Group
 from steelyard.importing.run_folder import describe_machine, write_run
@@ -14,7 +17,7 @@ from steelyard.machine.system_file import SystemFile
 from steelyard.model import Imported
 
 UNREAD = "unread.txt"
-LONGEST = 80  # letters of the name of a run
+LONGEST = 80  # bytes of the name of a run, of which a file system allows 255
 
 
 def name_runs(groups: Sequence[Group], name: str, system: SystemFile | None) -> list[str]:
@@ -23,8 +26,18 @@ def name_runs(groups: Sequence[Group], name: str, system: SystemFile | None) -> 
     own = ["-".join(filter(None, (g.host or machine or "", g.date.replace("-", ""), g.label))) for g in groups]
     if name and len(groups) == 1:
         return [name]
-    plain = [re.sub(r"[^\w.-]+", "-", "-".join(filter(None, (name, text))), flags=re.ASCII) for text in own]
-    return [text.strip("-._")[:LONGEST] or "imported" for text in plain]
+    return [_name_folder("-".join(filter(None, (name, text)))) or "imported" for text in own]
+
+
+def _name_folder(words: str) -> str:
+    """Returns the words as the name of a folder, with letters of any script that the file system can write."""
+    letters = (c if c.isalnum() or c in "_.-" or category(c)[0] == "M" else " " for c in normalize("NFC", words))
+    plain = "-".join("".join(letters).split())
+    try:
+        os.fsencode(plain)
+    except UnicodeEncodeError:  # a locale without these letters
+        plain = re.sub(r"[^\w.-]+", "-", plain, flags=re.ASCII)
+    return plain.strip("-._").encode()[:LONGEST].decode(errors="ignore").rstrip("-._")
 
 
 def write_runs(
@@ -57,8 +70,4 @@ def write_runs(
 def list_unread(collection: Collection) -> str:
     """Returns a line for each file that was not read, or only in part: its name, a tab, and the reason."""
     rows: Iterable[Unread] = (*collection.unread, *collection.partly)
-    return "".join(f"{_one_line(row.name)}\t{_one_line(row.reason)}\n" for row in rows)
-
-
-def _one_line(text: str) -> str:
-    return re.sub(r"[\t\n\r]", lambda match: repr(match[0])[1:-1], text)
+    return "".join(f"{one_line(row.name)}\t{one_line(row.reason)}\n" for row in rows)

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import itertools
 import json
 import os
 import re
@@ -168,15 +169,11 @@ def expect_new(runs: Path, name: str) -> None:
 
 def _new_names(runs: Path, name: str) -> Iterator[Path]:
     """Yields folders for a run of this name ("": the time) that do not exist yet. Another run may take one at the same time."""
-    for attempt in range(1, 1000):
+    for attempt in itertools.count(1):
         stem = name or datetime.now().strftime("%Y%m%d-%H%M%S")
         path = runs / (stem if attempt == 1 else f"{stem}-{attempt}")
         if not (path.exists() or path.is_symlink()):
             yield path
-    raise MachineFailed(
-        f"'{runs}' already holds 1000 runs that started in this second. Wait a second and try again, or choose another folder "
-        "with --runs."
-    )
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

@@ -15,7 +15,7 @@ def command(json_: Json = False) -> None:
 
     from steelyard.build import mpi_name
     from steelyard.build.mpi_environments import installable
-    from steelyard.errors import spelled
+    from steelyard.errors import one_line
     from steelyard.machine.tools import find_tools, mpi_environments
 
     installed = {str(folder / "bin"): folder.name for folder in mpi_environments()}
@@ -26,7 +26,7 @@ def command(json_: Json = False) -> None:
         return
     for label, path, name in rows:
         print(
-            f"{label:<20}  {spelled(path)}{f'  (installed by Steelyard: steelyard mpi remove {name})' if name else ''}"
+            f"{label:<20}  {one_line(path)}{f'  (installed by Steelyard: steelyard mpi remove {name})' if name else ''}"
         )
     if not rows:
         print("This machine has no MPI with its headers.")

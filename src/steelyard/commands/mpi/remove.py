@@ -27,6 +27,6 @@ def command(
     Example: **steelyard mpi remove mpich**
     """
     from steelyard.build import mpi_environments
-    from steelyard.errors import spelled
+    from steelyard.errors import one_line
 
-    print(f"removed {spelled(str(mpi_environments.remove(name)))}")
+    print(f"removed {one_line(str(mpi_environments.remove(name)))}")
