@@ -29,7 +29,7 @@ _UNREACHABLE = re.compile(
     r"Temporary failure in name resolution|not a trusted or secure host|ProxyError|SSLError|"
     r"CERTIFICATE_VERIFY_FAILED|Failed to fetch|dns error|error sending request"
 )
-_VERSIONS = re.compile(r"from versions: ([^)]*)\)")
+_VERSIONS = re.compile(r"from versions: ([^()\n]*)\)")
 _ODD = re.compile(r"[^\w/.+@=,-]")  # what the wrappers, shell scripts and lists of flags, do not quote
 # Settings of a user's own for pip that would lead the package past its environment.
 _ASTRAY = re.compile(r"PIP_(TARGET|PREFIX|ROOT)|PYTHON\w*")

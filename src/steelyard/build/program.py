@@ -162,7 +162,7 @@ def included(source: Path) -> set[Path]:
 def _includes(path: Path, _changed: int) -> tuple[Path, ...]:
     """The headers of ours that one file names. Read once as long as it does not change."""
     headers = []
-    for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text("utf-8", "replace"), re.MULTILINE):
+    for name in re.findall(r'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"', path.read_text("utf-8", "replace"), re.MULTILINE):
         headers += [c.resolve() for c in (path.parent / name, NATIVE / name) if c.is_file()][:1]
     return tuple(headers)
 

@@ -40,7 +40,7 @@ _SHOWN = 3  # variables that a sentence names
 def cause(output: str) -> str:
     """Returns the sentence in an output that names the cause; "" if none is recognised."""
     blocks = [block for block in _RULE.split(output)[1:] if block.strip() and not _FOLLOWS.search(block)]
-    messages = [block for block in blocks if re.match(r"\s*[A-Za-z].*\w+ \w+", block) and not _STACK.search(block)]
+    messages = [block for block in blocks if re.match(r"\s*[A-Za-z].*\w \w", block) and not _STACK.search(block)]
     errors = [m for m in messages if not m.lstrip().startswith("WARNING")] or messages
     if errors:
         warned = next((m for m in messages if m.lstrip().startswith("WARNING") and m is not errors[0]), "")
@@ -56,7 +56,7 @@ def cause(output: str) -> str:
 
 def _sentence(block: str) -> str:
     """Returns the first sentence of a message, with the facts that follow in lines ("Component: nosuch")."""
-    first = re.split(r"\n\s*\n", block.strip(), maxsplit=1)[0]
+    first = re.split(r"\n[^\S\n]*\n", block.strip(), maxsplit=1)[0]
     words = " ".join(line.strip() for line in first.splitlines() if not _FACT.match(line))
     text = re.split(r"(?<=[.!])\s+(?=[A-Z*])", words, maxsplit=1)[0]
     facts = [f"{name}: {value.strip()}" for name, value in _facts(block)]

@@ -15,8 +15,8 @@ from steelyard.numbers import MOST_SLOTS, whole
 
 IPV6 = 6
 # A name, or an IPv6 address. A leading "-" is not allowed, since launchers would read an option.
-HOST = r"[A-Za-z0-9_][A-Za-z0-9_.-]*|(?=.*:.*:)[0-9A-Fa-f:]+[0-9A-Fa-f:.]*(?:%[A-Za-z0-9]+)?"
-_ADDRESS = re.compile(r"\[([^\[\]]*:[^\[\]]*:[^\[\]]*)\](?::0*([1-9][0-9]*))?")
+HOST = r"[A-Za-z0-9_][A-Za-z0-9_.-]*|(?=.*:.*:)[0-9A-Fa-f:][0-9A-Fa-f:.]*(?:%[A-Za-z0-9]+)?"
+_ADDRESS = re.compile(r"\[([^\[\]:]*:[^\[\]:]*:[^\[\]]*)\](?::0*([1-9][0-9]*))?")
 _NAMES = re.compile(r"(.*?)(?::0*([1-9][0-9]*))?")
 # Words of a line besides the host: Open MPI's words for slots, and other words of launchers.
 _COUNT = re.compile(r"(?<![\w-])(?:slots|cpus?|count)\s*=\s*0*([1-9][0-9]*)(?!\S)")
@@ -30,7 +30,7 @@ def listed(words: str) -> tuple[Host, ...]:
     ("a slots=4") or of Hydra ("a:4 binding=…"), or Grid Engine's ("a 4 queue …"). UsageError for anything else.
     """
     path = Path(words)
-    if "/" in re.sub(r"\[[^\]]*\]", "", words) or files.is_file(path):  # a bracket may have a step: n[1-9/2]
+    if "/" in re.sub(r"\[[^\[\]]*\]", "", words) or files.is_file(path):  # a bracket may have a step: n[1-9/2]
         return _read_file(path)
     where = f"in --hosts {words}"
     hosts = tuple(_read_list(words, where))
@@ -76,7 +76,7 @@ def _slots(rest: str, where: str) -> str:
 
 
 def _read_list(words: str, where: str, usual: str = "1") -> Iterator[Host]:
-    for word in filter(None, map(str.strip, re.split(hostlist.OUTSIDE, words))):
+    for word in filter(None, map(str.strip, hostlist.split(words))):
         names, slots = _names(word)
         if not names or not all(re.fullmatch(HOST, name) for name in names):
             raise _no_host(word, where)

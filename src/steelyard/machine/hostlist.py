@@ -9,8 +9,12 @@ from math import prod
 MOST_HOSTS = 1 << 16
 _NAME = re.compile(r"(?:[^\[\],\s]|\[[^\[\]\s]+\])+")
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?:/([1-9]\d{0,8}))?)?", re.ASCII)
-# A comma outside of brackets: no closing bracket follows before an opening one.
-OUTSIDE = r",(?![^\[]*\])"
+_WORD = re.compile(r"(?:[^\[,]|\[[^\]]*\]?)+")
+
+
+def split(text: str) -> list[str]:
+    """Returns the words between the commas that are outside of brackets."""
+    return _WORD.findall(text)
 
 
 def short_name(host: str) -> str:
@@ -30,12 +34,12 @@ def expand(text: str) -> tuple[str, ...]:
     writes it. An empty name between two commas is skipped. Raises ValueError for anything else.
     """
     names: list[str] = []
-    for name in filter(None, re.split(OUTSIDE, text)):
+    for name in split(text):
         if not _NAME.fullmatch(name):
             raise ValueError(f"'{name}' in '{text}' is neither a host name nor a list such as n[1-3,7]")
         choices = [
             _numbers(inside, text) if inside else [plain]
-            for inside, plain in re.findall(r"\[([^\]]+)\]|([^\[\]]+)", name)
+            for inside, plain in re.findall(r"\[([^\[\]]+)\]|([^\[\]]+)", name)
         ]
         if len(names) + prod(map(len, choices)) > MOST_HOSTS:
             raise ValueError(f"'{text}' names more than {MOST_HOSTS} hosts")

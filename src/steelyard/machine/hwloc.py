@@ -1,6 +1,5 @@
 """Reads hwloc's XML from `lstopo --of xml`, for machines whose kernel files are incomplete."""
 
-import re
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
@@ -28,8 +27,9 @@ def ask_lstopo() -> str | None:
         answer = ask([program, "--no-io", "--of", "xml"], _SECONDS, most=_MOST)
     except NoAnswer:
         return None
-    document = re.search(r"<\?xml.*</topology>", answer.stdout, re.DOTALL)  # plugins of lstopo may print before it
-    return document.group() if document and answer.returncode == 0 else None
+    document, end, _ = answer.stdout.rpartition("</topology>")
+    begin = document.find("<?xml")  # plugins of lstopo may print before it
+    return document[begin:] + end if begin >= 0 and answer.returncode == 0 else None
 
 
 def read_hwloc(xml_text: str) -> tuple[tuple[Core, ...], tuple[NumaNode, ...], tuple[Cache, ...]]:

@@ -14,7 +14,7 @@ from steelyard.mpi import ParameterFile
 
 ENVIRONMENT = "environment"  # the source of a setting that is a variable
 NONE = "none"  # no settings, in words
-_LINE = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(.*?)\s*")  # with Open MPI, a comment at its end is a part of the value
+_LINE = re.compile(r"\s*([A-Za-z_]\w*)\s*=(.*)")  # with Open MPI, a comment at its end is a part of the value
 _SECTION = re.compile(r"\s*\[")  # of UCX: what follows applies to some processors only
 
 
@@ -68,7 +68,7 @@ def _parameters(path: Path) -> Iterator[tuple[str, str]]:
         if _SECTION.match(line):
             return
         if match := _LINE.fullmatch(line):
-            yield match[1], match[2]
+            yield match[1], match[2].strip()
 
 
 def is_of_user(setting: Setting) -> bool:

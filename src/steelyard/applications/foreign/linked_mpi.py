@@ -9,7 +9,7 @@ from steelyard.model import Tool
 from steelyard.programs import NoAnswer, ask
 from steelyard.starts import find_program
 
-_LIBRARY = re.compile(r"^\s*(lib(?:mpi|mpich|mpi_usempif08|mpi_mpifh)\.so[.\d]*)\s*=>\s*(\S+)", re.MULTILINE)
+_LIBRARY = re.compile(r"^[ \t]*(lib(?:mpi|mpich|mpi_usempif08|mpi_mpifh)\.so[.\d]*)[ \t]*=>[ \t]*(\S+)", re.MULTILINE)
 
 
 def other_mpi(program: str, mpi: Tool) -> str:

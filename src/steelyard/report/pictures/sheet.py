@@ -94,7 +94,7 @@ def _width(character: str) -> int:
 
 def lines_of(text: str) -> list[str]:
     """The lines of a text as Plotly takes it, without its markup."""
-    return [html.unescape(re.sub(r"<[^>]*>", "", line)) for line in re.split(r"<br ?/?>", text)]
+    return [html.unescape(re.sub(r"<[^<>]*>", "", line)) for line in re.split(r"<br ?/?>", text)]
 
 
 def rectangle(box: Box, **style: object) -> Path:

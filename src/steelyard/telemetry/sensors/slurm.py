@@ -72,7 +72,7 @@ def _sensor(name: str, quantity: str, plugin: str, key: str, every: float) -> Se
 
 def _gathered(text: str) -> dict[str, float]:
     """Returns the sampled quantity of `scontrol show config` and its period in seconds (0: never)."""
-    said = dict(re.findall(r"^(\w+)\s*=\s*(.*?)\s*$", text, re.MULTILINE))
+    said = {name: value.strip() for name, value in re.findall(r"^(\w+)[ \t]*=(.*)$", text, re.MULTILINE)}
     kinds = {"AcctGather": said.get("AcctGatherEnergyType", ""), "ExtSensors": said.get("ExtSensorsType", "")}
     plugins = {name: kind.rpartition("/")[2] for name, kind in kinds.items()}
     seconds = {
