@@ -153,7 +153,7 @@ def _read(module: ModuleType, forms: Sequence[tuple[Text, bool]], file: str) -> 
     best = Reading()
     for form, once in forms:
         best = max(best, reading := _read_form(module, form, once=once), key=_content)
-        if len(reading.values) >= LONG and not reading.problems:
+        if len(reading.values) >= (MOST if reading.problems else LONG):
             break
     bare, once = forms[0]
     if not best.values:
