@@ -13,6 +13,8 @@ from steelyard.importing import collecting, reading
 from steelyard.importing.grouping import Group
 from steelyard.importing.write_runs import name_runs
 
+pytestmark = pytest.mark.attack
+
 SLOW = """
 TOOL = "slow"
 MARKS = ("slowly",)

@@ -5,7 +5,8 @@ STEELYARD_ATTACK=50 tries fifty times as many texts, and measures up to 4 MB.
 
 import os
 import random
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from itertools import pairwise
 
 import pytest
@@ -17,9 +18,10 @@ from steelyard.signals import TimeOver, time_limit
 pytestmark = pytest.mark.attack
 
 TIMES = int(os.environ.get("STEELYARD_ATTACK", "1"))
-TEXTS = 10 * TIMES  # for each format
-FIRST = 32 << 10  # bytes, at which the slowest text is chosen
-SIZES = [64 << 10, 256 << 10, *((1 << 20, 4 << 20) if TIMES > 1 else ())]
+TEXTS = 5 * TIMES  # for each format
+FIRST = 24 << 10  # bytes, at which the slowest text is chosen
+SIZES = [32 << 10, 128 << 10, *((1 << 20, 4 << 20) if TIMES > 1 else ())]
+REPEATED = (32 << 10, 128 << 10)  # bytes of a sample whose lines are repeated
 TOLERANCE, FLOOR = 1.3, 0.05  # of the growth, and seconds that other programs on this machine can add
 TRIES = 4  # before a text counts as slow
 MOST = 30.0  # seconds of a processor for a reading
@@ -50,12 +52,12 @@ def seconds(data: bytes) -> float:
         return MOST * 100
 
 
-def excess(recipe: Recipe, small: int, large: int) -> float:
+def excess(text: Callable[[int], bytes], small: int, large: int) -> float:
     """Returns the time of the large text, in times of the small one in proportion to their sizes: the least of several tries."""
-    least = float("inf")
+    first, second, least = text(small), text(large), float("inf")
     for _ in range(TRIES):
-        proportional = min(seconds(recipe.text(small)) for _ in range(2)) * large / small
-        least = min(least, (seconds(recipe.text(large)) - FLOOR) / proportional)
+        proportional = min(seconds(first) for _ in range(2)) * len(second) / len(first)
+        least = min(least, (seconds(second) - FLOOR) / proportional)
         if least <= TOLERANCE:
             break
     return least
@@ -67,6 +69,19 @@ def test_the_time_of_a_text_grows_with_its_size(name: str) -> None:
     recipes = [Recipe(FORMATS[name], chance.choice(samples()[name]), chance) for _ in range(TEXTS)]
     slowest = max(recipes, key=lambda recipe: seconds(recipe.text(FIRST)))
     for small, large in pairwise(SIZES):
-        assert (times := excess(slowest, small, large)) <= TOLERANCE, (
+        assert (times := excess(slowest.text, small, large)) <= TOLERANCE, (
             f"{times:.1f} times from {small} to {large}: {slowest}"
         )
+
+
+def repeat(lines: list[bytes], size: int) -> bytes:
+    """Returns each line as often as a text of this size can have it."""
+    return b"".join(line * (1 + size // sum(map(len, lines))) for line in lines)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_time_of_a_sample_with_repeated_lines_grows_with_its_size(name: str) -> None:
+    for sample in samples()[name] if TIMES > 1 else samples()[name][-1:]:
+        lines = [f"{line}\n".encode() for line in sample.splitlines()]
+        times = excess(partial(repeat, lines), *REPEATED)
+        assert times <= TOLERANCE, f"{times:.1f} times: {sample[:200]}"

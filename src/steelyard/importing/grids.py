@@ -3,7 +3,7 @@
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 
 from steelyard.importing.text import Row, Text, without_remark
 from steelyard.importing.values import NUMBER
@@ -43,14 +43,14 @@ def read_stacked(text: Text, heading: str, row: str) -> Iterator[Row]:
     """
     for head, part in text.parts(heading):
         begins = [word.start() for word in re.finditer(r"\S+", head.string)]
-        above: Sequence[str] = ()
+        columns, names = list(pairwise([*begins, None])), list[str]()
         for match, place in part.match(row):
-            above, words = above or part.lines[: place - part.first], match.string.split()
-            ends = [*begins[1:], None]
-            names = [" ".join(line[a:b] for line in above).split() for a, b in zip(begins, ends, strict=True)]
-            given = match.groupdict()
+            if not names:  # the lines above the first row
+                above = part.lines[: place - part.first]
+                names = [" ".join(" ".join(line[a:b] for line in above).split()) for a, b in columns]
+            given, words = match.groupdict(), match.string.split()
             if len(words) == len(names):
-                given = dict(zip(map(" ".join, names), words, strict=True))
+                given = dict(zip(names, words, strict=True))
             yield Row.of([*given], [*given.values()], place)
 
 

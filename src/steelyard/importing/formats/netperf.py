@@ -30,7 +30,8 @@ def read(text: Text) -> Iterator[ForeignValue]:
                     unit, sizes = UNITS[found["unit"]], dict[str, int]()
                     if (unit == "/s") != kernel.endswith(("rr", "cc")):
                         raise ValueError(f"{kernel} prints no table with the unit {unit}")
-                    below = [line.split() for line in part.lines[place - part.first + 1 :] if line.strip()]
+                    lines = map(part.lines.__getitem__, range(place - part.first + 1, len(part.lines)))
+                    below = (line.split() for line in lines if line.strip())
                     for words, (few, many, at, columns, operation) in zip(below, rows, strict=False):
                         if len(words) not in {few, many}:
                             raise ValueError(f"the table below has {len(words)} columns instead of {few}")
