@@ -24,7 +24,8 @@ DOCUMENTS = ("markdown", "latex")
 FORMATS = ("json", "csv", "parquet", *DOCUMENTS, *exports.FORMS)
 WHAT = "The export"
 _OTHER = re.compile("[^\\x00-\\x7f]")
-# A spreadsheet computes a cell that begins so, or passes it to a program; also after spaces and with the wide forms of Asian keyboards.
+# A spreadsheet computes a cell that begins so, or passes it to a program: also after spaces, and with the wide forms of Asian
+# keyboards.
 _FORMULA = re.compile("[\\s\\x00]*[=+@\\-\uff1d\uff0b\uff20\uff0d]|[\\t\\r\\n]")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
@@ -144,7 +145,7 @@ def write(evaluation: Evaluation, form: str, path: Path | None, main: bool = Fal
 def _csv(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     out = io.StringIO()
     writer = csv.writer(out)
-    for cells in (*(row.keys() for row in rows[:1]), *(row.values() for row in rows)):
+    for cells in (*map(list, rows[:1]), *(list(row.values()) for row in rows)):
         writer.writerow(map(neutralize, cells))
         yield out.getvalue()
         out.seek(0)
