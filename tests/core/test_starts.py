@@ -167,7 +167,7 @@ def test_no_other_part_of_the_package_starts_a_program() -> None:
 def test_no_native_program_starts_another_one() -> None:
     call = re.compile(r"(?<![\w.>:])(?:::)?(?:std::)?(system|popen|exec[lv]p?e?|posix_spawnp?|v?fork|clone)\s*\(")
     sources = [path for kind in ("*.cpp", "*.h", "*.c") for path in PACKAGE.rglob(kind)]
-    assert len(sources) > 200
+    assert len(sources) > 50
     assert [path for path in sources if call.search(path.read_text("utf-8"))] == []
 
 
