@@ -30,7 +30,7 @@ from steelyard.model.sensor import Sensor
 from steelyard.power.agent import SystemClock
 from steelyard.power.broker import Received
 from steelyard.power.collector import Collector
-from steelyard.power.message import REASONS, Batch, describe, encode
+from steelyard.power.message import LARGEST, REASONS, RECEIVE_MAXIMUM, Batch, describe, encode
 from steelyard.power.stores import _database
 from steelyard.power.stores._database import FILE
 from steelyard.power.stores._tidying import is_stored, key
@@ -244,6 +244,18 @@ def test_raw_bytes_are_stored_once_or_refused_once(tmp_path: Path) -> None:
         assert store.count() == expected.count + 1, "each batch is there once, and the first message of the chain"
         assert {node: {*store.gaps(node)} for node in expected.gaps} == expected.gaps
         assert store.notes == []
+
+
+def test_messages_that_are_too_large_are_refused_and_hold_no_place(tmp_path: Path) -> None:
+    """There are more of them than a broker has on its way to a collector."""
+    many = RECEIVE_MAXIMUM + 2
+    with chain(tmp_path) as made:
+        for _ in range(many):
+            made.client.publish(TOPICS.readings("c/n0"), bytes(LARGEST + 2000))
+        sound = batch("c/n0", 1, [2])
+        made.send(sound)
+        made.wait_for([sound], 30)
+        assert counted(made.stopped())["size"] == many
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,6 @@ class _End:
 
         properties = Properties(PacketTypes.CONNECT)
         properties.ReceiveMaximum = RECEIVE_MAXIMUM
-        properties.MaximumPacketSize = LARGEST + 1024  # the topic and the properties go beside the payload
         properties.SessionExpiryInterval = SESSION if keeps else 0
         self._client.connect_async(
             self._broker.host, self._broker.port, KEEPALIVE, clean_start=not keeps, properties=properties
@@ -215,7 +214,8 @@ class Subscriber(_End):
                     self._waiting.get_nowait()  # it came again on this connection
                     continue
             time.sleep(FULL)  # this broker sends more than it may (Mosquitto's max_inflight_messages 0): let it wait
-        self._waiting.put(Received(topic, message.payload, message.qos, self.connections, message.mid))
+        # No largest size is agreed with the broker: each larger message would cost Mosquitto a place on the way here for good.
+        self._waiting.put(Received(topic, message.payload[: LARGEST + 1], message.qos, self.connections, message.mid))
 
 
 def _options() -> Any:

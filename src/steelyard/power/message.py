@@ -21,7 +21,7 @@ from steelyard.model.sensor import Moments, Sensor, Values
 from steelyard.telemetry.labels import LONGEST_TEXT
 
 VERSION = 1
-# Bytes of a message. A collector holds at most RECEIVE_MAXIMUM of them: 64 MiB, whatever is sent.
+# Bytes of a message. A collector holds at most RECEIVE_MAXIMUM of them (64 MiB), and the one that is arriving.
 LARGEST = 512 * 1024
 RECEIVE_MAXIMUM = 128
 MOST_SENSORS = 1000  # of an agent and of a message; their names fit into one
