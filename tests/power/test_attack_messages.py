@@ -219,7 +219,7 @@ def test_raw_bytes_are_stored_once_or_refused_once(tmp_path: Path) -> None:
         assert tidied.returncode == 0
         assert tidied.stderr in (
             "",
-            "steelyard: Some readings are not summarized yet: 120 s were not enough. Tidy the store again.\n",
+            "steelyard: Some readings are not summarized yet, because there are very many. Tidy the store again.\n",
         )
         said = made.stopped()
         made.start()

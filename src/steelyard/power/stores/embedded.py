@@ -90,7 +90,7 @@ class Embedded:
 
     def tidy(self, now: int, longest: float = float("inf")) -> None:
         if not self._tidy(now, longest):
-            self._note(f"Some readings are not summarized yet: {longest:g} s were not enough. Tidy the store again.")
+            self._note("Some readings are not summarized yet, because there are very many. Tidy the store again.")
 
     def keep(self, keeping: Mapping[str, float]) -> None:
         with self._database.writing() as base:
