@@ -4,6 +4,8 @@ import os
 import signal
 import sys
 
+from steelyard import resource_limits
+
 
 def _gone(number: int, frame: object) -> None:
     os.write(2, b"steelyard: interrupted\n")
@@ -40,6 +42,10 @@ def main() -> None:
             b"steelyard: PYTHONOPTIMIZE=2 (or python -OO) removes help texts that Steelyard needs. Unset it, or use 1 (-O).\n",
         )
         sys.exit(2)
+    if shortage := resource_limits.find_shortage():
+        print(f"steelyard: {shortage}", file=sys.stderr)
+        sys.exit(4)
+    resource_limits.limit_threads()
     from steelyard.command_line import cli
 
     try:

@@ -16,6 +16,9 @@ _REASONS = (
     errno.ENOENT,
     errno.ENOTDIR,
     errno.EISDIR,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOMEM,
 )
 
 

@@ -125,7 +125,9 @@ def write(evaluation: Evaluation, table: Table, path: Path, flat: bool = False) 
         try:
             sql.copied(base, rows_out, path, "FORMAT parquet, COMPRESSION zstd")
         except duckdb.Error as error:
-            raise MachineFailed(f"The run {evaluation.run.id} cannot be written as a table: {error}") from error
+            raise MachineFailed(
+                f"The run {evaluation.run.id} cannot be written as a table: {str(error).splitlines()[0]}"
+            ) from error
 
 
 def load(base: Any, table: Table, files: Iterable[Path]) -> None:

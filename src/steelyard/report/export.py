@@ -24,8 +24,7 @@ DOCUMENTS = ("markdown", "latex")
 FORMATS = ("json", "csv", "parquet", *DOCUMENTS, *exports.FORMS)
 WHAT = "The export"
 _OTHER = re.compile("[^\\x00-\\x7f]")
-# A spreadsheet computes a cell that begins so, or passes it to a program: also after spaces, and with the wide forms of Asian
-# keyboards.
+# A spreadsheet computes a cell that begins so, also after spaces and with the wide forms of Asian keyboards.
 _FORMULA = re.compile("[\\s\\x00]*[=+@\\-\uff1d\uff0b\uff20\uff0d]|[\\t\\r\\n]")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
