@@ -58,7 +58,7 @@ def subscriptions(topics: Topics, foreign: Sequence[str] = ()) -> tuple[str, ...
     return (*shared, f"{topics.prefix}/+/+/sensors")
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, kw_only=True, slots=True)
 class _Message:
     """A received message, and what of it is not written yet."""
 
@@ -117,7 +117,7 @@ class Collector:
             self._order.remove(message)
 
     def _admit(self, received: Received) -> None:
-        message = _Message(received, "", (), deque())
+        message = _Message(received=received, node="", batches=(), parts=deque())
         self._order.append(message)
         try:
             content = self._topics.received(received.topic, received.payload)
