@@ -70,6 +70,14 @@ def called(process: int) -> str:
         return ""
 
 
+def treats(process: int, how: str, number: int) -> bool:
+    """Returns whether a process catches ("SigCgt") or ignores ("SigIgn") a signal."""
+    with contextlib.suppress(OSError):
+        mask = Path(f"/proc/{process}/status").read_text().partition(f"{how}:\t")[2][:16]
+        return bool(int(mask or "0", 16) >> (number - 1) & 1)
+    return False
+
+
 @dataclass
 class Shot:
     """A command that is started, and then ended by signals at a random moment."""
@@ -125,11 +133,8 @@ class Shot:
 
     def _wait(self, process: "subprocess.Popen[bytes]", lasting: Lasting) -> str:
         """Waits for a moment: of the whole time, or (more often) of the time when its work has begun."""
-        status = Path(f"/proc/{process.pid}/status")
         until = time.monotonic() + 60
-        while process.poll() is None and time.monotonic() < until:  # until it handles SIGTERM
-            if int(status.read_text().partition("SigCgt:\t")[2][:16] or "0", 16) >> (signal.SIGTERM - 1) & 1:
-                break
+        while process.poll() is None and time.monotonic() < until and not treats(process.pid, "SigCgt", signal.SIGTERM):
             time.sleep(0.001)
         begins = lasting.begun and self.chance.random() < 0.7
         while begins and process.poll() is None and time.monotonic() < until and not self._has_begun(lasting.begun):
@@ -144,7 +149,7 @@ class Shot:
     def _send(self, process: "subprocess.Popen[bytes]") -> float:
         whom = self.chance.random()  # a terminal sends it to a group, a batch system to every process
         for number in FORMS[self.form]:
-            if process.poll() is not None:
+            if process.poll() is not None or treats(process.pid, "SigIgn", number):  # its work is done
                 self.hit = number != FORMS[self.form][0]
                 break
             for each in sorted(marked(self._mark), reverse=True) if whom < 0.2 and number != signal.SIGKILL else ():

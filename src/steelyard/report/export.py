@@ -26,7 +26,7 @@ WHAT = "The export"
 _OTHER = re.compile("[^\\x00-\\x7f]")
 # A spreadsheet computes a cell that begins so, also after spaces and with the wide forms of Asian keyboards.
 _FORMULA = re.compile("[\\s\\x00]*[=+@\\-\uff1d\uff0b\uff20\uff0d]|[\\t\\r\\n]")
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 
 
 def select(evaluation: Evaluation, only: Sequence[str], main: bool = False) -> Evaluation:
