@@ -51,11 +51,12 @@ double Sampling::wanted_seconds() const {
       throw CaseError(join({"plant='", kind, ":", number, "' needs a number"}));
   }
   if (kind != "none" && kind != "skip" && kind != "delay" && kind != "turns" && kind != "work" && kind != "clock" &&
-      kind != "faults" && kind != "slow" && kind != "wrong" && kind != "shared" && kind != "visits" && kind != "memory" &&
-      kind != "unread")
-    throw CaseError(join({"plant='", kind,
-                          "' is unknown: expected none, skip, delay:share, turns:share, work:share, clock:factor, "
-                          "faults:pages, slow:rank:share, shared:factor, visits:factor, memory:factor, wrong, unread"}));
+      kind != "faults" && kind != "slow" && kind != "wrong" && kind != "shared" && kind != "visits" &&
+      kind != "memory" && kind != "unread")
+    throw CaseError(
+        join({"plant='", kind,
+              "' is unknown: expected none, skip, delay:share, turns:share, work:share, clock:factor, "
+              "faults:pages, slow:rank:share, shared:factor, visits:factor, memory:factor, wrong, unread"}));
 }
 
 std::size_t Plant::enough(std::size_t operations) const {

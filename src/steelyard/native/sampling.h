@@ -76,11 +76,12 @@ class Lengths {
 // A disturbance planted on purpose, by which the tool is tested (`steelyard selfcheck` and the contract of the
 // kernels).
 struct Plant {
-  std::string kind;  // "none", "skip" (run nothing), "delay", "turns" (a delay in every other sample), "work", "clock",
-                     // "faults", "slow" (one rank is slower by a share), "wrong" (one value of the result), "unread" (what the
-                     // core issues is not known in every other look); and
-                     // neighbours, which slow kernel and probes alike to a share: "shared" (on the core), "visits"
-                     // (the same, every other 30 ms), "memory"
+  std::string
+      kind;  // "none", "skip" (run nothing), "delay", "turns" (a delay in every other sample), "work", "clock",
+             // "faults", "slow" (one rank is slower by a share), "wrong" (one value of the result), "unread" (what the
+             // core issues is not known in every other look); and
+             // neighbours, which slow kernel and probes alike to a share: "shared" (on the core), "visits"
+             // (the same, every other 30 ms), "memory"
   double amount = 0;
   int rank = -1;  // of "slow"
   explicit Plant(Params& p);
