@@ -26,9 +26,7 @@ CROWDED = RECEIVE_MAXIMUM // 2
 LEAST = 100  # readings: the cost of a small message
 DESCRIPTION = 64 * 1024  # bytes: the cost of a description
 LINGER = 0.2  # seconds that the first message of a write waits for others: each write of a store has its own cost
-LONGEST_PAUSE = (
-    60.0  # seconds until a store that fails is tried again; the first pause is a second, each is twice the last
-)
+LONGEST_PAUSE = 60.0  # seconds until a store that fails is tried again; the first pause is 1 s, each is twice the last
 GROUP = "steelyard"  # the collectors that share the load
 
 
