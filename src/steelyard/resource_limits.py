@@ -27,14 +27,14 @@ def find_shortage() -> str:
             for _ in range(FILES):
                 stack.callback(os.close, os.open(os.devnull, os.O_RDONLY))
         except OSError:
-            return f"This process cannot open {FILES} more files. Raise the limit, for example: ulimit -n 1024"
+            return f"This process cannot have {FILES} more open files. Raise the limit of open files, for example: ulimit -n 1024"
         try:
             flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
             stack.enter_context(mmap.mmap(-1, MEMORY, flags=flags))
         except (OSError, MemoryError):
             return (
-                f"There is not enough memory: this process cannot get {MEMORY >> 20} MiB of address space. Raise the limit "
-                "(ulimit -v, or the memory of the job)."
+                f"There is not enough memory: this process cannot get the {MEMORY >> 20} MiB of address space that it needs. "
+                "Raise the limit (ulimit -v, or the memory limit of the job)."
             )
     if _can_start_threads():
         return ""

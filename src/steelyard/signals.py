@@ -34,7 +34,7 @@ class _End:
     def hear(self, number: int, frame: object) -> None:
         self.arrived.append(number)
         if len(self.arrived) == MOST:
-            os.write(2, b"steelyard: interrupted in the clean-up\n")
+            os.write(2, b"steelyard: interrupted during the clean-up, so temporary files may be left\n")
             os._exit(128 + self.arrived[0])
         self.interrupt()
 

@@ -207,7 +207,9 @@ def test_a_program_is_searched_for_in_absolute_folders_only(hostile: Path, monke
 
 def test_a_relative_folder_in_the_path_is_named(hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{hostile}:")
-    assert [note for note in find_tools(mpis=False)[2] if note.startswith("PATH has an empty or relative folder")]
+    assert [
+        note for note in find_tools(mpis=False)[2] if note.startswith("PATH has an empty entry or a relative folder")
+    ]
     monkeypatch.setenv("PATH", str(hostile))
     assert find_tools(mpis=False)[2] == ()
 

@@ -39,7 +39,7 @@ def test_a_pattern_that_takes_too_long_ends_and_the_next_file_is_read(
     write(there, {"formats/slow.py": SLOW, "logs/a.txt": f"slowly {'x' * 60}\n", "logs/b.txt": osu()})
     result = imported(capsys, "logs", "--path", "formats")
     assert [row["file"] for row in result["unread"]] == ["logs/a.txt"]
-    assert result["unread"][0]["reason"].startswith("reading it took longer than 0.3 s of a processor")
+    assert result["unread"][0]["reason"].startswith("reading it took longer than 0.3 s of processor time")
     assert result["runs"][0]["files"] == ["logs/b.txt"]
 
 

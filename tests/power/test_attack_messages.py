@@ -231,7 +231,7 @@ def test_raw_bytes_are_stored_once_or_refused_once(tmp_path: Path) -> None:
     assert first == {"batches": first["batches"], "readings": first["batches"]}
     assert 1 <= first["batches"] <= 100
     assert +(counted(said) - first) == +expected.counts
-    assert f"Messages that were refused: {refused}. The last one" in said
+    assert f"Messages that were refused and are not stored: {refused}. The last one" in said
     assert all(expected.counts[reason] for reason in REASONS), "each way to be refused was tried"
     assert all(sender.tried[kind] for kind in ("ours", "dcdb", "examon", "description", "noise", "damaged", "largest"))
     assert expected.counts["batches"] > MESSAGES / 2, "most are sound"
@@ -277,8 +277,8 @@ def test_any_exception_costs_only_the_message_that_causes_it(error: str, tmp_pat
     assert counted(said)["failed"] == 20
     assert counted(said)["batches"] > 80, "the sound ones, and the first message of the chain"
     assert (
-        "Messages that were refused: 20. The last one has the topic 'steelyard/c/n4/readings': the store cannot keep it"
-        in said
+        "Messages that were refused and are not stored: 20. The last one, with the topic 'steelyard/c/n4/readings': the store "
+        "cannot keep it" in said
     )
     with closing(Embedded(made.store)) as store:
         assert store.count() == 81

@@ -22,7 +22,9 @@ SOON = 1.0  # seconds after which the time left is known well enough
 # files need 0.2 to 2 s for each MB.
 LEAST, EACH_MB, EACH_FILE = 10.0, 10.0, 0.1
 MOST_VALUES = 1_000_000  # of an import: some 400 MiB of memory
-TOO_MANY = f"the files before it have {MOST_VALUES:,} values already. Import it on its own"
+TOO_MANY = (
+    f"the files before it, which were read, have {MOST_VALUES:,} values, the most of one import. Import it on its own"
+)
 
 Show = Callable[[str, float | None], object]  # shows the progress in words, and the expected seconds until the end
 
@@ -152,7 +154,7 @@ def _read_in_time(content: Content, formats: Sequence[ModuleType], into: Collect
             return reading.read(content.data, formats, content.name)
     except TimeOver:
         return Reading(
-            problems=(f"reading it took longer than {most:.1f} s of a processor, which no sound output needs",)
+            problems=(f"reading it took longer than {most:.1f} s of processor time, so nothing of it was read",)
         )
     finally:
         into.spare += own - (time.process_time() - began)

@@ -44,7 +44,7 @@ MOST_DAMAGED = 20  # sentences on them
 # Values: mails and pages hold shorter outputs, so no other form of the text is read where as many were found.
 LONG = 1000
 MOST = 500_000  # values of a file: some 200 MiB of memory
-TOO_MANY = f"it has more than {MOST:,} values, so the rest was not read. Divide the file"
+TOO_MANY = f"it has more than {MOST:,} values, so only the first ones were read. Split the file and import its parts"
 _LOADED = "steelyard_format_"  # begins the names of the modules of --path
 DAMAGED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 

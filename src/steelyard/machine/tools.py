@@ -47,7 +47,7 @@ def find_tools(
         problems: list[str] = []
         if path is None and program_folders() != os.environ.get("PATH", os.defpath).split(os.pathsep):
             problems.append(
-                "PATH has an empty or relative folder, such as '.'. Steelyard does not search for programs in it."
+                "PATH has an empty entry or a relative folder, such as '.'. Steelyard does not search for programs there."
             )
         printed: dict[str, list[str]] = {}
         asked = _noted(ask_compiler, problems, printed)

@@ -54,7 +54,7 @@ def made_client(broker: Broker, name: str) -> "Client":
     if broker.user:
         client.username_pw_set(broker.user, broker.password)
     if broker.key and not broker.certificate:
-        raise UsageError(f"The key '{broker.key}' needs a certificate. Name both, with --key and --certificate.")
+        raise UsageError(f"The key '{broker.key}' needs a certificate. Give both, with --key and --certificate.")
     if broker.ca or broker.certificate:
         _secure(client, broker)
     return client

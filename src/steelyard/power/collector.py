@@ -198,7 +198,10 @@ class Collector:
         message.refused = True
         self.counts[reason] += 1
         count = sum(self.counts[each] for each in (*REASONS, "failed"))
-        self.note = f"Messages that were refused: {count}. The last one has the topic '{line(message.received.topic)}': {words}."
+        topic = line(message.received.topic)
+        self.note = (
+            f"Messages that were refused and are not stored: {count}. The last one, with the topic '{topic}': {words}."
+        )
 
     def _finish(self, messages: Sequence[_Message]) -> None:
         """Counts the messages of which nothing is left, and sends receipts. Senders of foreign formats do not listen for one."""

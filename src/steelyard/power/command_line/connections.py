@@ -166,7 +166,7 @@ def _watch(trouble: Callable[[], str], note: Callable[[], str], ended: threading
             say(now)
             noted = now
         if jump := clock.jump():
-            say(f"{jump} Readings keep the times that they were given; none is lost.")
+            say(f"{jump} No reading is lost, but each keeps the time of the clock when it was measured.")
         if not over and (now := trouble()) != last:
             say(now or "This problem is over.")
             last = now

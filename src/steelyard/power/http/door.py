@@ -72,7 +72,7 @@ def secured(certificate: Path | None, key: Path | None) -> Secured | None:
     """Checks a certificate with its key and returns them; None without a certificate. UsageError if they cannot be used."""
     if certificate is None:
         if key:
-            raise UsageError(f"The key '{key}' needs a certificate. Name both, with --key and --certificate.")
+            raise UsageError(f"The key '{key}' needs a certificate. Give both, with --key and --certificate.")
         return None
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
