@@ -83,13 +83,13 @@ def ending() -> Iterator[Sequence[int]]:
     if _end.listening or threading.current_thread() is not threading.main_thread():
         yield _end.arrived
         return
-    before, _end = sys.unraisablehook, _End()
+    before, hook, _end = _end, sys.unraisablehook, _End()
     try:
         with handled(ENDING, _end.hear):
             listen()
             yield _end.arrived
     finally:
-        sys.unraisablehook, _end.listening = before, False
+        _end, sys.unraisablehook = before, hook
 
 
 @contextlib.contextmanager

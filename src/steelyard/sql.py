@@ -1,10 +1,23 @@
-"""Names of files in the SQL of DuckDB. In names of files that are read, * ? [ are wildcards; in written ones they are not."""
+"""DuckDB: connections that a signal ends in good order, and names of files in its SQL.
 
+An exception that a signal raises within DuckDB may be lost or abort the process. So signals are held back there, and another
+thread ends the statement that runs. In names of files that are read, * ? [ are wildcards; in written ones they are not.
+"""
+
+import contextlib
 import errno
 import os
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from steelyard import signals
+
+if TYPE_CHECKING:
+    import duckdb
+
+LOOK = 0.05  # seconds between two looks for a signal
 
 # Reasons why a file cannot be written; DuckDB's message contains the system's words for one of them.
 _REASONS = (
@@ -20,6 +33,35 @@ _REASONS = (
     errno.ENFILE,
     errno.ENOMEM,
 )
+
+
+@contextlib.contextmanager
+def connect(**settings: Any) -> Iterator["duckdb.DuckDBPyConnection"]:
+    """Opens a database in memory. A signal ends the statement that runs, and interrupts the end of the block."""
+    with signals.held():
+        import duckdb
+
+        with duckdb.connect(config=settings) as base, ended_by_signal(base.interrupt):
+            yield base
+
+
+@contextlib.contextmanager
+def ended_by_signal(interrupt: Callable[[], object]) -> Iterator[None]:
+    """Calls `interrupt` again and again after a signal, until the block ends."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(LOOK):
+            if signals.arrived():
+                interrupt()
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def text(value: Path | str) -> str:

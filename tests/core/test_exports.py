@@ -203,6 +203,7 @@ def test_no_cell_of_a_csv_file_is_a_formula_and_numbers_stay_numbers() -> None:
     assert list(map(export.neutralize, numbers)) == numbers
 
 
+@pytest.mark.wings
 def test_every_writer_of_csv_is_known() -> None:
     """A new one must neutralize formulas, as `export` does. The readings of `power` begin with a / or a number."""
     writing = re.compile(r"csv\.(writer|DictWriter)|Sensor,Time,Value\\n|text/csv|FORMAT csv")

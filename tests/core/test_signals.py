@@ -34,7 +34,7 @@ def test_a_signal_interrupts_once_and_only_outside_of_a_held_block() -> None:
 
 def test_a_signal_ends_a_sleep_in_a_held_block() -> None:
     with signals.ending(), signals.heard(), signals.held():
-        signal.raise_signal(signal.SIGHUP)
+        signal.raise_signal(signal.SIGTERM)
         with pytest.raises(KeyboardInterrupt):
             signals.sleep(60)
 

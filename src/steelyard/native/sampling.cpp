@@ -148,6 +148,7 @@ class Sampler {
   // Samples while they are undisturbed; else a wait, as long as patience lasts. False where they are too short.
   bool take(Measurement& m, Meters& meters, std::uint64_t begin) {
     const Clock& clock = Clock::get();
+    unread_ = 0;
     m.pace_before = look();
     vigil_.read(m.pace_before);
     wait(m, meters);
@@ -334,8 +335,8 @@ class Sampler {
     if (kind == "visits") return static_cast<long>(seconds_of(CLOCK_MONOTONIC_RAW) / 0.03) % 2 == 1;
     return kind == "shared" || kind == "memory";
   }
-  Pace planted(Pace pace) const {
-    if (plant_.kind == "unread" && turn_ % 2 == 1) pace.issued = unknown;
+  Pace planted(Pace pace) {
+    if (plant_.kind == "unread" && unread_++ % 2 == 1) pace.issued = unknown;
     if (!slowed()) return pace;
     if (plant_.kind == "clock") pace.core_clock *= plant_.amount;
     if (plant_.kind == "shared" || plant_.kind == "visits") pace.issued *= plant_.amount;
@@ -380,7 +381,7 @@ class Sampler {
   Lengths lengths_;
   ThreadWatch watch_;
   std::vector<View> views_;
-  std::size_t taken_ = 0, turn_ = 0;               // turn_: whose core is looked at next
+  std::size_t taken_ = 0, turn_ = 0, unread_ = 0;  // turn_: whose core is looked at next
   double length_ = 0;                              // of the last sample, in seconds
   std::uint64_t core_read_ = 0, memory_read_ = 0;  // when their pace was last read
 };

@@ -110,18 +110,18 @@ def write(evaluation: Evaluation, table: Table, path: Path, flat: bool = False) 
 
     Empty texts and numbers that are not finite become NULL. OSError; MachineFailed if a value does not fit its column.
     """
-    import duckdb
-
     rows = metric_rows(evaluation) if table == "metrics" else sample_lists(evaluation)
     names = [column.split(" ", 1) for column in _COLUMNS[table].split(", ")]
     kinds = ", ".join(f"{name}: '{kind.replace('JSON', 'VARCHAR')}'" for name, kind in names)
     chosen = ", ".join(f"nullif({n}, '')::{k} AS {n}" if k in ("VARCHAR", "JSON") else n for n, k in names)
-    with tempfile.NamedTemporaryFile("wb", suffix=".json") as file, duckdb.connect() as base:
+    with tempfile.NamedTemporaryFile("wb", suffix=".json") as file, sql.connect() as base:
         file.writelines(to_json(row) + b"\n" for row in rows)
         file.flush()
         read = f"read_json({sql.listed([Path(file.name)])}, format='newline_delimited', columns={{{kinds}}})"
         rows_out = f"(SELECT {chosen} FROM {read})"
         rows_out = f"({_FLAT.format(rows_out)})" if flat and table == "samples" else rows_out
+        import duckdb
+
         try:
             sql.copied(base, rows_out, path, "FORMAT parquet, COMPRESSION zstd")
         except duckdb.Error as error:

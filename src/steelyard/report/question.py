@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from steelyard import signals, sql
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.model import Evaluation
 from steelyard.report import columns
@@ -42,7 +43,8 @@ def query(
 
     MachineFailed beyond the limits. What DuckDB cannot be stopped in (to build one text of a gigabyte) ends the process then.
     """
-    import duckdb
+    with signals.held():
+        import duckdb
 
     try:
         if not duckdb.extract_statements(asked):
@@ -78,20 +80,20 @@ def _written(evaluations: Sequence[Evaluation]) -> Files:
 
 def _answered(files: Files, tables: Sequence[Table], asked: str, limits: Limits) -> Iterator[Row]:
     """Yields the names of the columns, then the rows."""
-    import duckdb
+    with signals.held():
+        import duckdb
 
     # It writes nowhere: what does not fit into the memory is refused.
     settings: dict[str, Any] = {"memory_limit": f"{limits.memory}B", "temp_directory": ""}
-    with (
-        _found(files, tables) as by_table,
-        _refused(limits),
-        duckdb.connect(config=settings) as base,
-        _Guard(limits, base.interrupt) as guard,
-    ):
-        for table, paths in by_table.items():
-            columns.load(base, table, paths)
-        base.execute("SET enable_external_access = false")
-        base.execute("SET lock_configuration = true")
+    with _found(files, tables) as by_table, _refused(limits), contextlib.ExitStack() as stack:
+        with signals.held():
+            base = stack.enter_context(duckdb.connect(config=settings))
+            guard = stack.enter_context(_Guard(limits, base.interrupt))
+            with sql.ended_by_signal(base.interrupt):
+                for table, paths in by_table.items():
+                    columns.load(base, table, paths)
+                base.execute("SET enable_external_access = false")
+                base.execute("SET lock_configuration = true")
         try:
             answer = guard.during(lambda: base.execute(asked))
         except duckdb.CatalogException:
@@ -140,7 +142,7 @@ def _too_large(limits: Limits) -> str:
 
 
 class _Guard:
-    """Checks the limits in a separate thread while DuckDB works, and interrupts it."""
+    """Checks the limits and signals in a separate thread while DuckDB works, and interrupts it."""
 
     def __init__(self, limits: Limits, interrupt: Callable[[], object]) -> None:
         self._limits, self._interrupt = limits, interrupt
@@ -157,12 +159,13 @@ class _Guard:
         self._ended.set()
 
     def during(self, work: Callable[[], Answer]) -> Answer:
-        self._began = time.monotonic()
-        try:
-            return work()
-        finally:
-            self._spent += time.monotonic() - self._began
-            self._began = None
+        with signals.held():
+            self._began = time.monotonic()
+            try:
+                return work()
+            finally:
+                self._spent += time.monotonic() - self._began
+                self._began = None
 
     def _watch(self) -> None:
         since: float | None = None
@@ -171,14 +174,15 @@ class _Guard:
             if began is None:
                 continue
             large = _resident() > self._most
-            if large or self._spent + now - began > self._limits.seconds:
+            came = signals.arrived()
+            if large or came or self._spent + now - began > self._limits.seconds:
                 self._interrupt()
                 since = since or now
                 if large or now - since > GRACE:
                     # Within one value DuckDB neither counts its memory nor hears of an interruption.
-                    why = _too_large(self._limits) if large else _too_long(self._limits)
+                    why = _too_large(self._limits) if large else "interrupted" if came else _too_long(self._limits)
                     os.write(2, f"steelyard: {why}\n".encode())
-                    os._exit(MachineFailed.exit_code)
+                    os._exit(MachineFailed.exit_code if large or not came else 128 + came[0])
 
 
 def _resident() -> int:

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from steelyard import files, sql
+from steelyard import files, signals, sql
 from steelyard.errors import UsageError
 from steelyard.model import Machine
 from steelyard.whatif import program
@@ -28,14 +28,12 @@ def is_table(path: Path) -> bool:
 
 def export(trace: Path, output: Path, machine: Machine) -> dict[str, Any]:
     """Writes a trace of ours as a folder of Parquet files."""
-    import duckdb
-
     with tempfile.TemporaryDirectory(prefix="steelyard-") as name:
         folder = Path(name)
         answer = program.ask_exporter([str(trace), "1e9", "table", str(folder)], machine)
         output.mkdir(exist_ok=True)
         rows = [line.split(",", len(_RANKS) - 1) for line in _lines(folder / "ranks.csv")]
-        with duckdb.connect() as base:
+        with sql.connect() as base:
             base.execute(f"CREATE TABLE ranks ({', '.join(f'{n} {_type(n)}' for n in _RANKS)})")
             base.executemany(f"INSERT INTO ranks VALUES ({', '.join('?' * len(_RANKS))})", rows)
             sql.copied(base, "ranks", output / RANKS)
@@ -51,10 +49,11 @@ def export(trace: Path, output: Path, machine: Machine) -> dict[str, Any]:
 
 def rebuild(table: Path, folder: Path, machine: Machine) -> None:
     """Writes the ranks' files of a table into `folder`. UsageError if the table cannot be read."""
-    import duckdb
+    with signals.held():
+        import duckdb
 
     try:
-        with duckdb.connect() as base:
+        with sql.connect() as base:
             ranks = base.execute(
                 f"SELECT {', '.join(_RANKS)} FROM read_parquet({sql.listed([table / RANKS])}) ORDER BY rank"
             ).fetchall()

@@ -139,11 +139,9 @@ def write_file(store: "Store", parts: Iterable[Part], form: str, every: str | No
 
 
 def _write_parquet(store: "Store", parts: Iterable[Part], every: str | None, path: Path) -> None:
-    import duckdb
-
     from steelyard import sql
 
-    with duckdb.connect() as base:
+    with sql.connect() as base:
         base.execute(f"create table made ({ROLLUPS if every else READINGS})")
         for name, columns in _read_columns(store, parts, every):
             base.register("come", columns)
