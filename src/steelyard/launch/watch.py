@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import os
 import select
+import subprocess
 import tempfile
 import threading
 import time
@@ -62,13 +63,21 @@ def _run_command(command: Sequence[str], environment: Mapping[str, str], kept: k
             if process is None:
                 with signals.held():
                     process = start_program(command, environment, of_user)
-            return process.wait()
+            return _wait(process)
         except KeyboardInterrupt:
             if process is None:
                 raise
             if not signals.is_shared():
                 kept.end()
                 return process.wait()
+
+
+def _wait(process: "subprocess.Popen[bytes]") -> int:
+    """Returns the exit code, which a signal between its arrival and its note would replace by 0."""
+    if process.returncode is None:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    with signals.held():
+        return process.wait()
 
 
 @contextlib.contextmanager
