@@ -1,4 +1,4 @@
-"""The start of programs. No other part of the package starts one by itself, so that nothing in the current folder is executed.
+"""Starts programs. The whole package starts them here, so that nothing in the current folder is executed.
 
 An empty or relative entry of a search list, as in PATH=.:/usr/bin, names the current folder, where others may have put programs,
 libraries and modules. Such entries are left out wherever a program is searched for or started.

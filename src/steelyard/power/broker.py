@@ -207,7 +207,7 @@ class Subscriber(_End):
         if not message.qos and self._waiting.qsize() >= RECEIVE_MAXIMUM:
             self.overflowed += 1
             return
-        # What the broker wants acknowledged always finds room: left out, it would hold its place on the way here for good.
+        # A message that needs an acknowledgement always gets room. Without one, the broker would count it as under way for ever.
         while self._waiting.qsize() >= MOST_WAITING and self.connected:
             with contextlib.suppress(IndexError, queue.Empty):
                 if self._waiting.queue[0].connection != self.connections:

@@ -9,7 +9,7 @@ DOUBT = 0.1  # seconds between the readings of both clocks: with more, a process
 
 
 class ClockWatch:
-    """Compares the time of day with the time since the start of the machine, which nobody can set."""
+    """Compares the time of day with the time since the machine started. Nobody can set the second one."""
 
     def __init__(self) -> None:
         self._ahead = _ahead()

@@ -19,7 +19,7 @@ from steelyard.power.stores._snapshot import CHUNKS, Snapshot, chosen, chunk_bod
 
 LATE = 900 * SECOND  # ns after an hour until it has rollups: what comes later costs making them anew
 MOST = 65536  # readings of a part
-# Of one transaction, so that others can write in between:
+# Limits of one transaction. Others can write after it:
 AT_ONCE = 4 << 20  # bytes of batches that become parts
 MOST_PARTS = 2000  # parts that are made
 MOST_ROWS = 20_000  # rows that are removed

@@ -118,7 +118,10 @@ class Cassandra:
         self._cluster.shutdown()
 
     def _grouped(self, name: str, rows: Iterable[tuple[Any, ...]], columns: int) -> Iterator[tuple[Any, None]]:
-        """Statements of rows that agree in so many first columns, their partition: a row by itself costs ten times as much."""
+        """Yields statements with the rows of one partition each, which is the first `columns` columns.
+
+        A statement for each row costs ten times as much.
+        """
         from cassandra.query import BatchStatement, BatchType
 
         for _, same in itertools.groupby(rows, lambda row: row[:columns]):

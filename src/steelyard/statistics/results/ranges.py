@@ -86,9 +86,14 @@ class Launched:
     clean: Mask
 
     @cached_property
+    def has_clean(self) -> bool:
+        """Returns whether nothing disturbed at least one launch."""
+        return bool(self.clean.any())
+
+    @cached_property
     def used(self) -> Mask:
         """Returns the launches that the value uses: the clean ones, or all if none is."""
-        return self.clean if self.clean.any() else np.ones_like(self.clean)
+        return self.clean if self.has_clean else np.ones_like(self.clean)
 
     @cached_property
     def logs(self) -> Array:
@@ -152,18 +157,18 @@ def find_ranges(cases: Sequence[Launched], paces: Paces) -> list[Ranges | None]:
         if not any(m.plain.size for m in family):
             continue
         paced = _quantile(model.paced, np.concatenate([m.paced for m in family]))
-        disturbed = [not cases[i].clean.any() for m in family for i in m.cases]
+        disturbed = [not cases[i].has_clean for m in family for i in m.cases]
         share = (sum(disturbed) + 0.5) / (len(disturbed) + 1)
         of_kind = {clean: _differences(model, family, clean, share) for clean in (True, False)}
         for i in model.cases:
-            plain = of_kind[bool(cases[i].clean.any())].ends(scales[i])
+            plain = of_kind[cases[i].has_clean].ends(scales[i])
             found[i] = _ranges(cases[i], model, plain, scales[i] * paced, slow)
     return found
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Differences:
-    """What another run differs by (log), with weights: `scaled` in scales of a case and with either sign, `lost` as it is."""
+    """The differences of another run (log), with weights. `scaled` are in scales of a case, and count with both signs."""
 
     scaled: Array
     lost: Array
@@ -260,7 +265,7 @@ def _fit(cases: Sequence[Launched], members: Sequence[int], scales: Array) -> _M
         covariance=covariance,
         plain=np.abs(logs) / scales[repeated],
         paced=np.abs(logs - losses @ exponents) / scales[repeated],
-        clean=np.array([bool(cases[i].clean.any()) for i in repeated], dtype=bool),
+        clean=np.array([cases[i].has_clean for i in repeated], dtype=bool),
         lost=np.array([lost for i in members if (lost := cases[i].lost) is not None]),
     )
 
