@@ -83,7 +83,7 @@ def npb(
 
 def _invalid(made: Result) -> Result:
     verdict = builders.verdict_of("INVALID", "the check failed")
-    return replace(made, verdict=verdict, records=tuple(replace(r, verdict=verdict) for r in made.records))
+    return builders.measured(made, verdict=verdict, records=tuple(replace(r, verdict=verdict) for r in made.records))
 
 
 def quantity(name: str, published: float, error: float | None) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def test_of_all_launches_the_farthest_quantity_is_told() -> None:
     records = list(made.records)
     far = {"tolerance": 1e-10, "quantities": [quantity("zeta", 17.13, 5e-11)]}
     records[1] = replace(records[1], surroundings=seen({"details": {"verification": far}}))
-    (found,) = npb_results.quantities(replace(made, records=tuple(records)))
+    (found,) = npb_results.quantities(builders.measured(made, records=tuple(records)))
     assert (found.error, found.passed) == (5e-11, True)
 
 
@@ -493,7 +493,7 @@ def test_the_page_takes_records_that_tell_nothing() -> None:
         )
         for r in npb(1.0).records[:1]
     ]
-    made = [replace(npb(1.0), records=(record,)) for record in odd]
+    made = [builders.measured(npb(1.0), records=(record,)) for record in odd]
     assert page.data(evaluation(made)) is not None
     assert [applications.phases(m) for m in made] == [{}, {}, {}]
 
@@ -523,7 +523,7 @@ def on_openmp(seconds: float, threads: int = 4, **changed: Any) -> Evaluation:
     theirs = npb(seconds, workers=threads, **changed)
     parameters = {**theirs.parameters, "model": "openmp", "wait_policy": "passive"}
     records = tuple(replace(r, parameters=parameters) for r in theirs.records)
-    theirs = replace(theirs, parameters=parameters, records=records)
+    theirs = builders.measured(theirs, parameters=parameters, records=records)
     return evaluation([npb(1.0, workers=threads), theirs], machine(cores=4))
 
 

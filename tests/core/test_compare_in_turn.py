@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from builders import evaluation, machine, triad, verdict_of
+from builders import evaluation, machine, measured, triad, verdict_of
 from steelyard import evaluation as evaluating
 from steelyard import records
 from steelyard.command_line import cli
@@ -367,7 +367,7 @@ def side(slowdown: float, numbers: Sequence[int], **changed: Any) -> Evaluation:
         kept = [
             replace(r, samples=tuple(s * paces[r.launch] for s in r.samples)) for r in case.records if r.launch in paces
         ]
-        results.append(replace(case, records=tuple(kept)))
+        results.append(measured(case, records=tuple(kept)))
     found = evaluation(results)
     launch = found.run.plan.launches[0]
     plan = replace(found.run.plan, launches=tuple(replace(launch, number=n, repetition=n) for n in range(1, 100)))
@@ -420,7 +420,7 @@ def test_disturbed_launches_count_since_a_neighbour_hits_both_sides_alike() -> N
     shaken = verdict_of("DISTURBED", "shared core: seen")
     for level in range(2):
         some = [
-            replace(r, records=tuple(replace(x, verdict=shaken) if x.launch % 5 else x for x in r.records))
+            measured(r, records=tuple(replace(x, verdict=shaken) if x.launch % 5 else x for x in r.records))
             for r in (a, b)[level].results
         ]
         a, b = (replace(a, results=tuple(some)), b) if level == 0 else (a, replace(b, results=tuple(some)))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from builders import chase, evaluation, gather, machine, message, result, samples, seen, triad
+from builders import chase, evaluation, gather, machine, measured, message, result, samples, seen, triad
 from steelyard import published
 from steelyard.benchmarks.memory import placement
 from steelyard.command_line import cli
@@ -32,7 +32,7 @@ def run(results: Sequence[Result], **changed: object) -> Evaluation:
 def shifted(results: Sequence[Result], seed: int, spread: float = 0.002) -> list[Result]:
     """The same cases with other samples: what another run of the same machine would give."""
     return [
-        replace(r, records=tuple(
+        measured(r, records=tuple(
             replace(x, samples=samples(
                 sum(x.samples) / len(x.samples), seed=seed * 100 + 10 * i + x.launch, spread=spread
             ))
@@ -392,7 +392,7 @@ def paced(results: Sequence[Result], *issued: float) -> list[Result]:
         return seen({"samples": {"issued": [issued[i % len(issued)]], "core_clock": [2.5e9]}})
 
     return [
-        replace(r, records=tuple(replace(x, surroundings=around(i + n)) for n, x in enumerate(r.records)))
+        measured(r, records=tuple(replace(x, surroundings=around(i + n)) for n, x in enumerate(r.records)))
         for i, r in enumerate(results)
     ]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from builders import chase, evaluation, machine, message, result, seen, triad
+from builders import chase, evaluation, machine, measured, message, result, seen, triad
 from steelyard.compare.classes import find_class
 from steelyard.compare.pace import REMEDY
 from steelyard.compare.restriction import restrict, restrict_plan
@@ -165,7 +165,7 @@ def launched(
     """The results with launches at these seconds, each so many times as long; a slow launch has a low pace of its core."""
 
     def record(x: Result) -> Result:
-        return replace(x, records=tuple(
+        return measured(x, records=tuple(
             replace(
                 r, samples=tuple(s * factors[n] for s in r.samples),
                 surroundings=seen({

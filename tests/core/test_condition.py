@@ -44,7 +44,7 @@ def test_a_clock_that_drops_from_heat_makes_no_shared_machine() -> None:
 def test_a_value_has_the_verdict_of_its_result_on_every_machine() -> None:
     (result, *_) = report_fixture.evaluation().results
     disturbed = replace(result, verdict=report_fixture.DISTURBED)
-    shown = values.shown(disturbed, next(iter(disturbed.metrics)), None, builders.machine())
+    shown = values.shown(disturbed, next(iter(disturbed.metrics)))
     assert shown is not None
     assert shown.level == "DISTURBED"
     assert shown.marked.endswith("DISTURBED")
@@ -75,8 +75,8 @@ def test_other_load_is_named_beside_the_pace() -> None:
 def test_an_interval_that_says_nothing_is_replaced_by_the_launches() -> None:
     wide = builders.triad(2e10, launches=2)
     value = replace(builders.bandwidth(2e10), low=1e9, high=3e11)
-    benchmark = builders.known()["memory.stream"]
-    shown = values.shown(replace(wide, metrics={"bandwidth": value}), "bandwidth", benchmark, builders.machine())
+    launches = {"bandwidth": (1.9e10, 2.1e10)}
+    shown = values.shown(replace(wide, metrics={"bandwidth": value}, launches=launches), "bandwidth")
     assert shown is not None
     assert shown.interval == ""
     assert shown.range.startswith("2 launches: ")

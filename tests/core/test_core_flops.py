@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from builders import evaluation, machine, message, result, seen
+from builders import evaluation, machine, measured, message, result, seen
 from native import linked
 from steelyard import build, findings
 from steelyard.benchmarks.cluster import flops as cluster
@@ -305,7 +305,7 @@ def test_there_is_no_limit_where_the_pipes_or_the_clock_are_unknown() -> None:
     assert peak.limit("flops", one, known(fma_width=None, fma_units=None)) is None
     assert peak.limit("flops", one, known(fma_width=4)) is None, "no pipe is so wide"
     assert peak.limit("clock", one, known()) is None
-    blind = replace(one, records=tuple(replace(r, surroundings=seen({})) for r in one.records))
+    blind = measured(one, records=tuple(replace(r, surroundings=seen({})) for r in one.records))
     assert peak.limit("flops", blind, known()) is None
 
 
@@ -415,7 +415,7 @@ def test_a_peak_of_unknown_pipes_asks_for_a_system_file() -> None:
     assert "cannot compute" in told.seen
     assert told.evidence == ("The execution units of the processor 'X' are unknown.",)
     blind = [replace(r, surroundings=seen({})) for r in burning("widest").records]
-    told = only("peak", evaluation([replace(burning("widest"), records=tuple(blind))], known()))
+    told = only("peak", evaluation([measured(burning("widest"), records=tuple(blind))], known()))
     assert told.evidence == ("The clock under this load was not measured.",)
     assert "--system FILE.toml" in told.remedy
 
@@ -455,7 +455,7 @@ def working(factors: Sequence[float], hosts: Sequence[str], launches: int = 3, s
         records.append(replace(record, parameters=parameters, surroundings=around, work={"flops": 4.7e8, "bytes": 0.0}))
     speed = 4.7e8 / (1e-2 * max(factors))
     metrics = {"flops": Value(speed, "flop/s", speed, speed, "higher")}
-    return replace(one, parameters=parameters, records=tuple(records), metrics=metrics)
+    return measured(one, parameters=parameters, records=tuple(records), metrics=metrics)
 
 
 def task(share: float, ranks: int = 4) -> Result:
@@ -467,7 +467,7 @@ def task(share: float, ranks: int = 4) -> Result:
         "time": Value(1e-2, "s", None, None, "lower"),
     }
     records = tuple(replace(record, kernel="task") for record in one.records)
-    return replace(one, kernel="task", records=records, metrics={**one.metrics, **told})
+    return measured(one, kernel="task", records=records, metrics={**one.metrics, **told})
 
 
 def test_a_task_that_is_faster_than_ranks_that_do_not_communicate_is_not_good() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from builders import evaluation, result, triad
+from builders import evaluation, measured, result, triad
 from steelyard.command_line.conclusion import exit_code
 from steelyard.model import Check, Evaluation, Finding, Toolchain
 
@@ -59,7 +59,7 @@ def test_flags_of_the_user_that_always_fail_are_wrong_usage(flags: str, second: 
     made = evaluation([triad(1e9, toolchain="gcc-12.2.0", check=Check(False, "wrong"))])
     (one,) = made.results
     first, *rest = one.records
-    one = replace(one, records=(first, *(replace(r, check=Check(second)) for r in rest)))
+    one = measured(one, records=(first, *(replace(r, check=Check(second)) for r in rest)))
     run = replace(made.run, toolchains={"gcc-12.2.0": Toolchain("gcc-12.2.0", "/usr/bin/g++", "12.2.0", flags)})
     assert len(one.records) > 1
     assert exit_code(replace(made, run=run, results=(one,))) == code

@@ -15,6 +15,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 import builders
 import exported_run
 import report_fixture
+from builders import measured
 from steelyard.errors import UsageError
 from steelyard.model import Evaluation, Value
 from steelyard.report import export, exports
@@ -42,7 +43,7 @@ def foreign() -> Evaluation:
         )
     }
     one = builders.result("osu.allreduce", "allreduce", {"message_bytes": 8, "api": "MPI"}, 1.0, {}, metrics=latency)
-    imported = replace(one, records=(), verdict=builders.verdict_of("FOREIGN", "OSU measured it."))
+    imported = measured(one, records=(), verdict=builders.verdict_of("FOREIGN", "OSU measured it."))
     return replace(builders.evaluation([imported]), results=(imported,), benchmarks={})
 
 

@@ -9,6 +9,7 @@ import test_core_flops as flops
 import test_roofline as roofline
 from rich.console import Console
 
+import builders
 from builders import evaluation, machine, triad
 from steelyard import findings
 from steelyard.compare.side import Side, reduce_run
@@ -61,7 +62,7 @@ def test_a_bandwidth_above_its_limit_is_never_good(share: float) -> None:
 
 def test_a_peak_above_its_limit_is_never_good() -> None:
     of = evaluation(flops.widths(0.99, 0.99, 0.99, 1.11), flops.known())
-    of = replace(of, benchmarks={"core.peak": catalogue.find()["core.peak"]})
+    of = builders.with_limits(of, {"core.peak": catalogue.find()["core.peak"]})
     assert [(f.rule, f.level) for f in all_findings(of)] == [("above_limit", "notice")]
 
 

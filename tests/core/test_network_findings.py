@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from builders import evaluation, machine, message, result, seen, verdict_of
+from builders import evaluation, machine, measured, message, result, seen, verdict_of
 from steelyard import findings, plan
 from steelyard.benchmarks.network.pairs_tolerance import tolerance_figure
 from steelyard.findings.network import _nodes, _peer_groups
@@ -101,7 +101,7 @@ def all_pairs(
                 whole = 2e-3 * factor * (1 + chance.gauss(0, spread))
                 seconds[a] = seconds[b] = [whole] * len(record.samples)
             records.append(with_ranks(record, seconds=seconds))
-        told.append(replace(one, records=tuple(records)))
+        told.append(measured(one, records=tuple(records)))
     return told
 
 
@@ -123,7 +123,7 @@ def streams(factors: Sequence[float], hosts: Sequence[str], launches: int = 3, *
         with_ranks(r, seconds=[[1e-2 * f * (1 + chance.gauss(0, 0.002)) for _ in r.samples] for f in factors])
         for r in one.records
     ]
-    return [replace(one, records=tuple(records))]
+    return [measured(one, records=tuple(records))]
 
 
 def quanta(detour: float, period: float | None = 4e-3, level: Any = "CLEAN", wall: float = 1.0) -> Result:
@@ -173,7 +173,7 @@ def waiting(one: Result, share: float) -> Result:
     """Ranks waited for a processor for that share of each sample."""
     samples = {"seconds": [1.0, 1.0], "waited": [share, share]}
     records = tuple(replace(r, surroundings=seen(r.surroundings, samples=samples)) for r in one.records)
-    return replace(one, records=records)
+    return measured(one, records=records)
 
 
 def partners(*latencies: float) -> list[Result]:
@@ -420,11 +420,11 @@ def test_the_table_of_nodes_has_the_rate_of_each_beside_the_median() -> None:
     hosts = ("a", "a", "b", "b", "c", "c")
     (stream,) = streams((1, 1, 1, 1, 2, 2), hosts)
     records = tuple(replace(r, work={"bytes": 24e6}, operations=1) for r in stream.records)
-    (triad,) = node_table.node_columns([replace(stream, records=records)])
+    (triad,) = node_table.node_columns([measured(stream, records=records)])
     assert (triad.title, triad.unit) == ("Triad", "B/s")
     # Each of six ranks moves 4 MB in 10 ms, those of c in 20 ms.
     assert triad.values == pytest.approx({"a": 8e8, "b": 8e8, "c": 4e8}, rel=0.01)
-    shown = machine_page.data(evaluation([replace(stream, records=records)]))
+    shown = machine_page.data(evaluation([measured(stream, records=records)]))
     assert shown.host_columns == ("Triad",)
     assert [row[0] for row in shown.hosts] == ["a", "b", "c"]
     assert shown.hosts[2][1].endswith("(-50 %)")
@@ -436,7 +436,7 @@ def test_the_table_of_nodes_has_the_memory_of_each_and_its_latency() -> None:
     (stream,) = streams((1,) * 6, hosts)
     # One rank of each node reads the latency. A module of b is missing.
     told = {"memory": [64e9] * 2 + [48e9] * 2 + [64e9] * 2, "chase": [9e-8, None, 9e-8, None, 1.35e-7, None]}
-    made = [replace(stream, records=tuple(with_ranks(r, **told) for r in stream.records))]
+    made = [measured(stream, records=tuple(with_ranks(r, **told) for r in stream.records))]
     size, latency = node_table.node_columns(made)
     assert (size.title, size.unit, size.values) == ("memory", "B", {"a": 64e9, "b": 48e9, "c": 64e9})
     assert (latency.title, latency.values) == ("memory latency", {"a": 9e-8, "b": 9e-8, "c": 1.35e-7})
@@ -468,7 +468,7 @@ ONE_HOST = ("bench",) * 8
 
 def beside(results: Sequence[Result], issued: Sequence[float]) -> list[Result]:
     """The results with what the core of each rank issued beside the samples."""
-    return [replace(r, records=tuple(with_ranks(x, issued=list(issued)) for x in r.records)) for r in results]
+    return [measured(r, records=tuple(with_ranks(x, issued=list(issued)) for x in r.records)) for r in results]
 
 
 @pytest.mark.parametrize(
@@ -709,7 +709,7 @@ UNSHAKEN = {"ranks_oversubscribed", "busy_waiting", "colocated", "common_clock"}
 def test_results_that_were_disturbed_are_told_with_care(rule: str) -> None:
     def shaken(one: Result) -> Result:
         verdict = verdict_of("DISTURBED", "competing load: in 9 of 30 samples a thread waited.")
-        return replace(one, verdict=verdict, records=tuple(replace(r, verdict=verdict) for r in one.records))
+        return measured(one, verdict=verdict, records=tuple(replace(r, verdict=verdict) for r in one.records))
 
     told = found(rule, evaluation([shaken(r) for r in SPEAKS[rule]().results]))
     assert any("take this with care" in text for f in told for text in (f.seen, *f.evidence))
@@ -804,9 +804,9 @@ def odd() -> list[Result]:
                 metric = Value((math.nan, 0.0, 1e9)[i % 3], "B/s", None, None, "higher")
                 metrics = {"bandwidth": metric, "throughput": metric, "latency": metric} if i % 2 else {}
                 told.append(
-                    replace(one, records=(bad,), metrics=metrics, parameters={**one.parameters, parameter: value})
+                    measured(one, records=(bad,), metrics=metrics, parameters={**one.parameters, parameter: value})
                 )
-    return [*told, *(replace(told[0], records=()) for _ in range(2))]
+    return [*told, *(measured(told[0], records=()) for _ in range(2))]
 
 
 @cache

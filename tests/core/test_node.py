@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from builders import evaluation, machine, result
+from builders import evaluation, machine, measured, result
 from native import linked
 from side_fixture import against, beside
 from steelyard import build, findings
@@ -322,7 +322,7 @@ def on_openmp(kernel: str, ours: float, theirs: float, policy: str = "default") 
     other = in_modes(kernel, theirs, 1.0, 1.0)[0]
     parameters = {**other.parameters, "model": "openmp", "wait_policy": policy}
     records = tuple(replace(r, parameters=parameters) for r in other.records)
-    return [own, replace(other, parameters=parameters, records=records)]
+    return [own, measured(other, parameters=parameters, records=records)]
 
 
 @pytest.mark.wings

@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 
 import builders
 from folders import DATA
-from steelyard import evaluation
+from steelyard.evaluation import judging
 from steelyard.evidence import sentence
 from steelyard.model import Check, Host, Record, Setting, Shown, Verdict
 from steelyard.records import best_pace
 from steelyard.run import selfcheck
 from steelyard.statistics.results.identity import identity
-from steelyard.statistics.results.result import SETTLED_WIDTH, judge_case, results, undisturbed
+from steelyard.statistics.results.result import SETTLED_WIDTH, judge_case, results
+from steelyard.statistics.results.usable_samples import undisturbed
 from steelyard.statistics.samples.launches import RUN_SPREAD, combine, over_runs
 from steelyard.statistics.samples.plateau import Levels
 from steelyard.statistics.samples.summary import median_interval
@@ -274,8 +275,8 @@ def test_launches_whose_best_samples_differ_without_a_cause_are_unsettled():
 
     def verdict(other):
         best = best_pace.learned(builders.evaluation((), records=(fast, other)).run)
-        records = [replace(evaluation.rejudge_record(r, best), work={"bytes": 1.0}) for r in (fast, other)]
-        paces = evaluation.paces_of(best)
+        records = [replace(judging.rejudge_record(r, best), work={"bytes": 1.0}) for r in (fast, other)]
+        paces = judging.paces_of(best)
         (result,) = results(records, {"a.b": benchmark}, paces)
         return result.verdict
 
@@ -525,7 +526,7 @@ def _results(records, best, each):
         cases.setdefault(identity(record), []).append(record)
     found = {}
     for name in sorted(cases, key=str)[::each]:
-        members = [evaluation.rejudge_record(record, best) for record in cases[name]]
+        members = [judging.rejudge_record(record, best) for record in cases[name]]
         _, spread, verdict = judge_case(members)
         if spread:
             found[name] = (verdict.level, spread)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from builders import evaluation, result, triad
+from builders import evaluation, measured, result, triad
 from damage import ESCAPES
 from steelyard.command_line import tables
 from steelyard.errors import MachineFailed, UsageError
@@ -134,6 +134,6 @@ def test_no_cell_acts_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> Non
 def test_samples_that_no_figure_rests_on_are_marked() -> None:
     made = result("memory.stream", "triad", {}, 1.0, {"bytes": 1.0}, launches=1)
     (record,) = made.records
-    run = evaluation([replace(made, records=(replace(record, samples=(1.0, 2.0, 3.0), aside=(0, 2)),))])
+    run = evaluation([measured(made, records=(replace(record, samples=(1.0, 2.0, 3.0), aside=(0, 2)),))])
     _, rows = query([run], "select sample, seconds, aside from samples order by sample")
     assert list(rows) == [(1, 1.0, True), (2, 2.0, False), (3, 3.0, True)]

@@ -213,7 +213,7 @@ def test_launches_that_differ_without_measure_have_no_range_and_are_named() -> N
     value = result.metrics["bandwidth"]
     assert (value.now, value.later) == (None, None)
     bare = replace(result, metrics={"bandwidth": replace(value, low=None, high=None)})
-    found = values.shown(bare, "bandwidth", builders.known()["memory.stream"], builders.machine())
+    found = values.shown(bare, "bandwidth")
     assert found is not None
     assert found.range.startswith("2 launches: ")
 
@@ -222,7 +222,7 @@ def test_a_printed_range_ends_at_the_limit() -> None:
     (result,) = triads((1.0, 1.4), level="DISTURBED")
     value = result.metrics["bandwidth"]
     limit = Limit(value.value * 1.01, "B/s", "the modules")
-    found = values.shown(result, "bandwidth", builders.benchmark("memory.stream", limit), builders.machine())
+    found = values.shown(replace(result, limits={"bandwidth": limit}), "bandwidth")
     assert found is not None
     assert value.now is not None
     assert value.now[1] > limit.value

@@ -13,10 +13,11 @@ from rich.console import Console
 
 import builders
 import report_fixture
+from builders import measured
 from steelyard import published, report
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.evidence import sentence
-from steelyard.model import Evaluation, Finding, Level, Result, Scalar, Setting
+from steelyard.model import Evaluation, Finding, Level, Record, Result, Scalar, Setting
 from steelyard.model.figure import Axis, Band, Figure, Point, Series
 from steelyard.report import (
     doubtful_values,
@@ -228,7 +229,7 @@ def test_unsettled_values_are_counted_below_a_figure_on_their_own(html: str) -> 
 def test_what_did_not_matter_is_no_reason_for_an_unsettled_result() -> None:
     harmless = builders.verdict_of("CLEAN", "interrupts: 3 in all; too few to move the median.")
     seen = builders.triad(1e10, level="UNSETTLED")
-    bare = replace(seen, records=tuple(replace(r, verdict=harmless) for r in seen.records))
+    bare = measured(seen, records=tuple(replace(r, verdict=harmless) for r in seen.records))
     assert values.why(bare) == "Too little is known to rely on it. The record gives no reason."
     assert values.evidence(replace(bare, verdict=report_fixture.UNSETTLED)) == report_fixture.UNSETTLED.evidence
 
@@ -724,15 +725,18 @@ def test_the_time_of_a_run_is_accounted_for_where_the_records_tell_it(evaluation
     assert found.rows[0] == ("memory.stream", "7.2 s (20 %)", "25 s (70 %)", "3.6 s (10 %)", "36 s")
     assert found.rows[-1][0] == "All"
     assert (found.again, found.partial) == ("", "")
+
+    def of_records(*records: Record) -> Evaluation:
+        results = (builders.measured(evaluation.results[0], records),)
+        return replace(evaluation, run=replace(evaluation.run, records=records), results=results)
+
     first, *others = evaluation.run.records
     second = replace(first, attempt=2, launch=99)
     silent = replace(first, launch=100, surroundings=builders.seen({}))
-    more = replace(evaluation.run, records=(replace(first, launch=99), second, silent, *others))
-    told = time_account.data(replace(evaluation, run=more))
+    told = time_account.data(of_records(replace(first, launch=99), second, silent, *others))
     assert told
     assert (
         told.again == "1.0 s of this time went into 1 attempt that was disturbed. Steelyard measured these cases again."
     )
     assert told.partial.startswith("1 of ")
-    old = replace(evaluation.run, records=(silent,))
-    assert time_account.data(replace(evaluation, run=old)) is None
+    assert time_account.data(of_records(silent)) is None

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import builders
-from steelyard import evaluation, report
+from steelyard import report
+from steelyard.evaluation import judging
 from steelyard.model import Case, Check, Evaluation, Evidence, Launch, Level, Plan, Record, Shown, Verdict
 from steelyard.plan import second
 from steelyard.records import best_pace
@@ -49,7 +50,7 @@ def judged(records: Sequence[Record], plan: Plan | None = None, shown: Shown | N
     """A run of these records, read back."""
     whole = builders.evaluation((), records=tuple(records), shown=shown or Shown())
     run = replace(whole.run, plan=plan or whole.run.plan)
-    run = evaluation.rejudge_run(run, best_pace.learned(run))
+    run = judging.rejudge_run(run, best_pace.learned(run))
     names = sorted({r.benchmark for r in records})
     benchmarks = {name: builders.benchmark(name) for name in names}
     return Evaluation(run=run, benchmarks=benchmarks, results=results(run.records, benchmarks), findings=())

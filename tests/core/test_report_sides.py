@@ -4,7 +4,6 @@ import base64
 import gzip
 import json
 import math
-import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -17,6 +16,7 @@ import numpy as np
 import pytest
 
 import report_fixture
+from builders import measured
 from side_fixture import beside
 from steelyard import report
 from steelyard.command_line.sides import put_first
@@ -24,15 +24,12 @@ from steelyard.compare.published_side import find_side
 from steelyard.errors import UsageError
 from steelyard.model import Benchmark, Evaluation, Result
 from steelyard.model.figure import Axis, Figure, Mark, Series
-from steelyard.model.plain import other
 from steelyard.report import drawing, figures, side_table, side_traces
 from steelyard.report.changes import write_smallest
-from steelyard.report.derived import numbers_in
-from steelyard.report.doubtful_values import Doubtful, level_of
 from steelyard.report.joined_figures import SideFigures, join
 from steelyard.report.pages import sides as sides_page
 from steelyard.report.pictures import marks
-from steelyard.report.run_figures import StoredFigure, make, reduce_figures, restore
+from steelyard.report.run_figures import draw_run
 from steelyard.report.sides_of_report import ReportSides
 
 PUBLISHED = "4x AMD 8350 Barcelona"
@@ -47,7 +44,7 @@ def scaled(evaluation: Evaluation, factor: float, name: str) -> Evaluation:
             for n, v in result.metrics.items()
         }
         records = tuple(replace(r, samples=tuple(s / factor for s in r.samples)) for r in result.records)
-        return replace(result, metrics=values, records=records)
+        return measured(result, metrics=values, records=records)
 
     def higher(figure: Figure) -> Figure:
         return replace(figure, marks=tuple(replace(m, at=m.at * factor) if m.axis == "y" else m for m in figure.marks))
@@ -174,7 +171,7 @@ def test_each_side_has_a_map_and_equal_values_have_equal_colours(first: Evaluati
 
 
 def test_a_group_is_the_median_of_its_runs_with_a_band_from_the_least_to_the_greatest(first: Evaluation) -> None:
-    runs = tuple(restore(reduce_figures(scaled(first, factor, f"r{factor}"))) for factor in (1.0, 4.0, 2.0))
+    runs = tuple(draw_run(scaled(first, factor, f"r{factor}")) for factor in (1.0, 4.0, 2.0))
     sides = SideFigures(names=("all",), own=0, runs=(runs,))
     own = next(iter(runs[0]["memory.stream"]))
     (joined, _) = join("memory.stream", runs[0]["memory.stream"], sides)
@@ -235,27 +232,6 @@ def test_sides_beyond_the_first_seven_wait_for_the_reader() -> None:
     assert len(looks) == count, "a colour that comes again has another mark"
 
 
-def test_stored_figures_are_those_of_the_run(first: Evaluation) -> None:
-    stored = reduce_figures(first)
-    packed = msgspec.msgpack.encode(stored, enc_hook=other)
-    kept = restore(msgspec.msgpack.decode(packed, type=tuple[StoredFigure, ...]))
-    for name, benchmark in first.benchmarks.items():
-        results = tuple(r for r in first.results if r.benchmark == name)
-        made = make(benchmark, results, first.run.machine)
-        for figure, again in zip(made, kept[name], strict=True):
-            own = replace(figure, series=tuple(s for s in figure.series if not s.published))
-            assert [(n, level_of(n)) for n in numbers_in(own)] == [(n, level_of(n)) for n in numbers_in(again)]
-    assert any(isinstance(n, Doubtful) for figures_ in kept.values() for f in figures_ for n in numbers_in(f))
-
-
-def test_a_place_with_a_verdict_is_stored_too() -> None:
-    place = Doubtful(1.5, "DISTURBED")
-    figure = Figure("f", "F", "lines", Axis("x"), Axis("y"), (Series("l", (place,), (2.0,), (place,), (3.0,)),))
-    packed = msgspec.msgpack.encode((StoredFigure(benchmark="b", figure=figure),), enc_hook=other)
-    (again,) = restore(msgspec.msgpack.decode(packed, type=tuple[StoredFigure, ...]))["b"]
-    assert again == figure
-
-
 # --------------------------------------------------------------------------- the page and the report
 
 
@@ -312,19 +288,6 @@ def test_the_report_of_two_sides_has_both_names_everywhere(first: Evaluation, bo
     assert re.findall(r'data-name="([^"]*)" checked', text) == [one.name for one in both.sides]
     assert '<section class="page" id="sides">' in text
     assert 'class="beside maps"' in text
-
-
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) == 1, reason="needs two processors")
-def test_figures_of_many_sides_are_drawn_in_a_second_process_with_the_same_page(
-    first: Evaluation, both: ReportSides, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    alone = report.render(first, both)
-    here: list[str] = []
-    monkeypatch.setattr(report, "MANY_SIDES", 1)
-    monkeypatch.setattr(drawing, "figures", count_calls(drawing.figures, here))
-    beside_this = report.render(first, both)
-    assert here == []
-    assert beside_this == alone
 
 
 def count_calls(work: Callable[..., Any], called: list[str]) -> Callable[..., Any]:

@@ -8,6 +8,7 @@ from typing import Any, get_args
 import pytest
 
 import builders
+from builders import measured
 from folders import ROOT
 from steelyard import findings
 from steelyard.benchmarks.memory.nodes import placements
@@ -86,7 +87,7 @@ def with_pump(pump: Benchmark, results: Sequence[Result], where: Machine | None 
 def lift(rate: float, **changed: Any) -> Result:
     """So many bytes lifted a second; other parameters by name."""
     lifted = replace(builders.triad(rate, **changed), benchmark="well.pump", kernel="lift")
-    return replace(lifted, records=tuple(replace(r, benchmark="well.pump", kernel="lift") for r in lifted.records))
+    return measured(lifted, records=tuple(replace(r, benchmark="well.pump", kernel="lift") for r in lifted.records))
 
 
 def told(rule: str, of: Evaluation) -> Finding:
@@ -100,7 +101,7 @@ def sent(seconds: float, size: int, kernel: str = "send", **changed: Any) -> Res
 
 def test_a_benchmark_from_outside_is_a_main_figure_and_a_roof(pump: Benchmark) -> None:
     lifted = lift(18e9)
-    lifted = replace(lifted, records=tuple(replace(r, work={"bytes": 1e9}) for r in lifted.records))
+    lifted = measured(lifted, records=tuple(replace(r, work={"bytes": 1e9}) for r in lifted.records))
     peak = replace(builders.triad(1e9, threads=1), benchmark="core.peak", kernel="peak")
     peak = replace(peak, metrics={"flops": replace(peak.metrics["bandwidth"], value=1e10, unit="flop/s")})
     of = with_pump(pump, [lifted, peak])
@@ -141,7 +142,7 @@ def test_a_slow_node_shows_where_its_ranks_all_do_the_same(pump: Benchmark) -> N
                 surroundings=builders.seen(r.surroundings, ranks={**r.surroundings.ranks.given(), "seconds": seconds}),
             )
         )
-    finding = told("slow_node", with_pump(pump, [replace(one, records=tuple(records))]))
+    finding = told("slow_node", with_pump(pump, [measured(one, records=tuple(records))]))
     assert finding.level == "serious"
     assert "Node n4 (rank 4) is slow" in finding.seen
 

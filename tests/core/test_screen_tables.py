@@ -9,7 +9,6 @@ from test_screen import crowded, fits, text
 import builders
 import power_fixture
 import report_fixture
-from steelyard import evaluation as evaluating
 from steelyard import report
 from steelyard.findings.every import compilers
 from steelyard.findings.network import mpi_compared
@@ -187,7 +186,7 @@ def test_two_mpis_have_columns_and_what_has_no_mpi_stands_below() -> None:
 
 
 def _judged(of: Evaluation, result: Result) -> Result:
-    return next(iter(evaluating.evaluate_run(replace(of.run, records=result.records), of.benchmarks).results))
+    return next(iter(judging.evaluate_run(replace(of.run, records=result.records), of.benchmarks).results))
 
 
 def test_names_too_long_for_a_column_become_letters() -> None:

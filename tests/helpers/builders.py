@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from steelyard.evaluation.judging import add_result_limits
 from steelyard.model import (
     Benchmark,
     Cache,
@@ -34,6 +35,8 @@ from steelyard.model.observed import Observed, remove_null_parts
 from steelyard.model.plain import from_plain, to_plain
 from steelyard.model.roles import Role
 from steelyard.plan import catalogue
+from steelyard.statistics.results.attempts import reduce_records
+from steelyard.statistics.results.result import judge_case
 
 CLOCK = 2.5e9
 
@@ -141,7 +144,17 @@ def result(
         for launch in range(1, launches + 1)
     )
     told = {} if level == "INVALID" else dict(metrics or {})
-    return Result(benchmark=benchmark, kernel=kernel, parameters=case, records=records, metrics=told, verdict=verdict)
+    return measured(
+        Result(benchmark=benchmark, kernel=kernel, parameters=case, records=records, metrics=told, verdict=verdict)
+    )
+
+
+def measured(of: Result, records: Iterable[Record] | None = None, **changed: Any) -> Result:
+    """The result of these records (None: of its own), with all that follows from them but its metrics and its verdict."""
+    found = tuple(of.records if records is None else records)
+    _, spread, _ = judge_case(found)
+    seconds = Value(spread.value, "s", spread.low, spread.high, "lower") if spread else None
+    return replace(of, records=found, attempts=reduce_records(found), seconds=seconds, **changed)
 
 
 def bandwidth(value: float, half_width: float = 0.01) -> Value:
@@ -229,7 +242,7 @@ def message(seconds: float, size: int = 8, **changed: Any) -> Result:
     found = result(
         name, kernel, parameters, 2 * seconds, {"messages": 2.0, "bytes": 2.0 * size}, metrics=metrics, **arguments
     )
-    return replace(found, records=tuple(_of_ranks(r, changed) for r in found.records))
+    return measured(found, records=tuple(_of_ranks(r, changed) for r in found.records))
 
 
 def _of_ranks(record: Record, told: Mapping[str, Any]) -> Record:
@@ -285,9 +298,7 @@ def roles(name: str) -> tuple[Role, ...]:
 def evaluation(results: Iterable[Result], where: Machine | None = None, **changed: Any) -> Evaluation:
     """A finished run that holds these results; `changed` are fields of the Run."""
     # Each result is a case of its own in every launch.
-    found = tuple(
-        replace(r, records=tuple(replace(record, case=i) for record in r.records)) for i, r in enumerate(results)
-    )
+    found = tuple(measured(r, (replace(record, case=i) for record in r.records)) for i, r in enumerate(results))
     here = where or machine()
     names = sorted({r.benchmark for r in found})
     plan = Plan(
@@ -310,4 +321,11 @@ def evaluation(results: Iterable[Result], where: Machine | None = None, **change
     }
     run = Run(**{**fields, **changed})
     declared = {n: benchmark(n, here.limits.get("memory_bandwidth")) for n in names}
-    return Evaluation(run=run, benchmarks=declared, results=found, findings=())
+    return with_limits(Evaluation(run=run, benchmarks=declared, results=found, findings=()))
+
+
+def with_limits(of: Evaluation, benchmarks: Mapping[str, Benchmark] | None = None) -> Evaluation:
+    """The evaluation with the limits that its benchmarks, or these, give its results."""
+    given = {**of.benchmarks, **(benchmarks or {})}
+    limited = tuple(add_result_limits(r, given, of.run.machine) for r in of.results)
+    return replace(of, benchmarks=given, results=limited)

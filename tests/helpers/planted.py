@@ -9,7 +9,7 @@ from typing import Any
 import builders
 from folders import ROOT
 from steelyard import published
-from steelyard.evaluation import add_limits, evaluate_run
+from steelyard.evaluation.judging import add_limits, evaluate_run
 from steelyard.model import Benchmark, Evaluation, Machine, Result, Scalar
 from steelyard.model.figure import Figure, Series
 from steelyard.published import Published
@@ -60,7 +60,7 @@ def judged(
         return evaluate_run(recorded, benchmarks, best=Best({}))
     recorded = replace(recorded, machine=add_limits(recorded.machine, recorded.records))
     measured = results(recorded.records, benchmarks)
-    return Evaluation(run=recorded, benchmarks=benchmarks, results=measured, findings=())
+    return builders.with_limits(Evaluation(run=recorded, benchmarks=benchmarks, results=measured, findings=()))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 import builders
-from steelyard import evaluation
+from steelyard.evaluation import judging
 from steelyard.model import Device, Evaluation, Machine, Record, Result, Value
 from steelyard.model.sensor import Power, Sensor, Trace
 
@@ -77,7 +77,7 @@ def evaluated(
     idle = (START * SECOND + SECOND, round((START + IDLE_SECONDS - 1) * SECOND))
     run = replace(builders.evaluation(made, machine()).run, records=tuple(told))
     benchmarks = {r.benchmark: builders.known()[r.benchmark] for r in made}
-    return evaluation.evaluate_run(run, benchmarks, Power({sensor.name: Trace(sensor, at, watts)}, idle))
+    return judging.evaluate_run(run, benchmarks, Power({sensor.name: Trace(sensor, at, watts)}, idle))
 
 
 def made() -> Evaluation:
@@ -88,4 +88,4 @@ def made() -> Evaluation:
 def judge_again(found: Evaluation, power: Power) -> Evaluation:
     """The same run with other readings."""
     benchmarks = {name: builders.known()[name] for name in found.benchmarks}
-    return evaluation.evaluate_run(found.run, benchmarks, power)
+    return judging.evaluate_run(found.run, benchmarks, power)

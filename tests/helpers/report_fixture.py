@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import builders
 from builders import verdict_of
+from steelyard.evaluation.judging import add_result_limits
 from steelyard.model import (
     Benchmark,
     Cache,
@@ -121,7 +122,9 @@ def result(
         for launch in (1, 2, 3)
     )  # fmt: skip
     values = {n: Value(v, unit, v * 0.99, v * 1.01, better) for n, (v, unit, better) in metrics.items()}
-    return Result(benchmark=benchmark, kernel=kernel, parameters=case, records=records, metrics=values, verdict=verdict)
+    return builders.measured(
+        Result(benchmark=benchmark, kernel=kernel, parameters=case, records=records, metrics=values, verdict=verdict)
+    )
 
 
 def long_bars() -> Figure:
@@ -401,7 +404,8 @@ def evaluation() -> Evaluation:
         finished=True,
         notes=("The last line of the records was torn and was left out.",),
     )
-    return Evaluation(run=run, benchmarks=benchmarks(), results=results, findings=findings())
+    limited = tuple(add_result_limits(r, benchmarks(), run.machine) for r in results)
+    return Evaluation(run=run, benchmarks=benchmarks(), results=limited, findings=findings())
 
 
 def empty() -> Evaluation:

@@ -1,4 +1,4 @@
-"""The sides of a report from runs in memory, as the command makes them from folders and the cache."""
+"""The sides of a report from runs in memory, as the command makes them from folders."""
 
 from steelyard.compare.modes import select_node
 from steelyard.compare.published_side import find_side
@@ -6,7 +6,7 @@ from steelyard.compare.side import Side, reduce_run
 from steelyard.model import Evaluation
 from steelyard.report.joined_figures import SideFigures
 from steelyard.report.pages import node_against
-from steelyard.report.run_figures import reduce_figures, restore
+from steelyard.report.run_figures import draw_run
 from steelyard.report.sides_of_report import ReportSides
 
 
@@ -20,7 +20,7 @@ def beside(own: Evaluation, *others: Evaluation, published: str = "") -> ReportS
     """The sides of a report of `own`, the baseline, with other runs and a published system."""
     every = (own, *others)
     named = tuple(side(one) for one in every)
-    figures = tuple((restore(reduce_figures(one)),) if n else () for n, one in enumerate(every))
+    figures = tuple((draw_run(one),) if n else () for n, one in enumerate(every))
     if published:
         named, figures = (*named, find_side(published)), (*figures, ())
     return ReportSides(

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import builders
 import damage
+from builders import measured
 from steelyard import evaluation, findings, report
 from steelyard.evaluation import energy
 from steelyard.model import Benchmark, Evaluation, Finding, Result, Source, Value
@@ -119,7 +120,7 @@ def timed(result: Result, began: float, seconds: float, **work: float) -> Result
                 surroundings=builders.seen(record.surroundings, began=begins, ended=begins + seconds),
             )
         )
-    return replace(result, records=tuple(records))
+    return measured(result, records=tuple(records))
 
 
 def steady(watts: float, sensor: Sensor = RAIL, seconds: int = 60) -> Trace:
@@ -163,7 +164,7 @@ def in_runs(result: Result, lengths: Sequence[float], pause: float) -> Result:
                 surroundings=builders.seen(record.surroundings, **around, samples=columns),
             )
         )
-    return replace(result, records=tuple(records))
+    return measured(result, records=tuple(records))
 
 
 def foreign(results: Sequence[Result]) -> dict[str, Benchmark]:
@@ -213,7 +214,7 @@ def test_runs_too_short_for_the_sensor_have_no_energy_unless_all_of_them_bound_i
 def test_a_program_of_others_that_does_not_say_when_it_ran_has_no_energy(lost: str) -> None:
     result = in_runs(builders.triad(20e9), [3.0, 3.0], pause=1.0)
     records = [replace(r, surroundings=builders.seen(r.surroundings, **{lost: None})) for r in result.records]
-    result = replace(result, records=tuple(records))
+    result = measured(result, records=tuple(records))
     (found,), _ = energy.add_energy([result], foreign([result]), Power({"rail": steady(80.0)}))
     assert "energy" not in found.metrics
 

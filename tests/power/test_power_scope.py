@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import builders
 import power_fixture
-from steelyard import evaluation, findings
-from steelyard.evaluation import energy
+from builders import measured
+from steelyard import findings
+from steelyard.evaluation import energy, judging
 from steelyard.model import Device, Evaluation, Result, Value
 from steelyard.model.sensor import Power, Sensor, Trace
 from steelyard.plan import EFFORTS, catalogue, make
@@ -81,7 +82,7 @@ def results(hosts: Sequence[str] = ()) -> list[Result]:
             when = {"began": began, "ended": began + CASE - 1, "ranks": {"hosts": list(hosts)}}
             records.append(replace(record, surroundings=builders.seen(record.surroundings, **when)))
         metrics = {"time": Value(TIMES[mode], "s", None, None, "lower")}
-        made.append(replace(result, records=tuple(records), metrics=metrics))
+        made.append(measured(result, records=tuple(records), metrics=metrics))
     return made
 
 
@@ -99,7 +100,7 @@ def evaluated(meters: Meters) -> Evaluation:
     here = builders.machine(cores=16, devices=(H200,))
     records = tuple(record for result in results() for record in result.records)
     run = replace(builders.evaluation([], here).run, records=records)
-    return evaluation.evaluate_run(run, {"node.vector": builders.known()["node.vector"]}, power(meters))
+    return judging.evaluate_run(run, {"node.vector": builders.known()["node.vector"]}, power(meters))
 
 
 def joules(made: Evaluation) -> dict[str, float | None]:

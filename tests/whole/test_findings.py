@@ -19,7 +19,7 @@ import test_scaling as scaling
 
 import builders
 import report_fixture
-from builders import bandwidth, chase, evaluation, gather, machine, result, triad
+from builders import bandwidth, chase, evaluation, gather, machine, measured, result, triad
 from steelyard import findings
 from steelyard.model import Check, Evaluation, Finding, Limit, Record, Result, Scalar, Setting
 from steelyard.report import lines, sentences
@@ -106,7 +106,7 @@ def limited(rate: float) -> Evaluation:
     bound = report_fixture.benchmark("example.fill", "Fill", (), None)
     bound = replace(bound, limit=lambda metric, result, machine: Limit(5e9, "B/s", "2 channels"))
     told = result("example.fill", "fill", {"threads": 1}, 1e-3, {"bytes": 1e6}, metrics={"bandwidth": bandwidth(rate)})
-    return replace(evaluation([told]), benchmarks={"example.fill": bound})
+    return builders.with_limits(evaluation([told]), {"example.fill": bound})
 
 
 SPEAKS: dict[str, Callable[[], Evaluation]] = {
@@ -394,7 +394,7 @@ def test_pages_that_were_the_same_after_all_are_not_compared() -> None:
             replace(r, surroundings=builders.seen(r.surroundings, pages={"nodes": {"0": 1}, "huge": 0.0}))
             for r in refused.records
         )
-        return replace(refused, records=records)
+        return measured(refused, records=records)
 
     assert found("huge_pages", evaluation([pages("4k", 1.5e-8), pages("transparent", 1e-8)])) == []
 
@@ -440,7 +440,7 @@ def test_stops_by_a_quota_of_less_than_a_hundredth_of_the_time_are_no_finding() 
 
 def test_a_speed_up_with_a_wide_interval_is_not_judged() -> None:
     wild = [gather(4e-8, launches=1, spread=0.8), gather(2e-8, threads=4, launches=1, spread=0.8)]
-    safe = [replace(r, records=tuple(_positive(x) for x in r.records)) for r in wild]
+    safe = [measured(r, records=tuple(_positive(x) for x in r.records)) for r in wild]
     assert "cannot decide" in found("tolerance", evaluation(safe))[0].seen
 
 
@@ -560,8 +560,8 @@ def odd() -> list[Result]:
                 )  # fmt: skip
                 metric = builders.Value((math.nan, 0.0, 1e9)[i % 3], "B/s", None, None, "higher")
                 told = {"bandwidth": metric, "latency": metric, "cycles": metric} if i % 2 else {}
-                found_.append(replace(one, records=(bad,), metrics=told))
-    return [*found_, replace(found_[0], records=())]
+                found_.append(measured(one, records=(bad,), metrics=told))
+    return [*found_, measured(found_[0], records=())]
 
 
 @cache
@@ -592,6 +592,6 @@ def test_a_program_that_failed_is_named_by_its_end_and_its_first_words() -> None
     for number, (failure, brief) in enumerate(zip(failures, words, strict=True)):
         made = triad(1e10, threads=number + 1, error=str(failure), level="INVALID")
         verdict = builders.verdict_of("INVALID", f"error: {brief}")
-        results.append(replace(made, records=tuple(replace(r, verdict=verdict) for r in made.records)))
+        results.append(measured(made, records=tuple(replace(r, verdict=verdict) for r in made.records)))
     (one,) = found("failed", evaluation(results))
     assert one.seen == f"2 of 2 cases of memory.stream could not be measured: {words[0]}"

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from builders import evaluation, triad
-from steelyard import evaluation as evaluating
+from steelyard import findings
 from steelyard.benchmarks import texts
-from steelyard.command_line import cli, stored_tables
+from steelyard.command_line import cli
 from steelyard.model import Benchmark, Evidence, Verdict
 from steelyard.plan import catalogue
 from steelyard.report import export, summary
@@ -27,7 +27,7 @@ def test_show_prints_a_summary_and_with_samples_the_whole_export(
     whole = said(capsys, "show", kept_run, "--json", "--samples")
     assert whole == said(capsys, "export", kept_run)
     first = said(capsys, "show", kept_run, "--json")
-    monkeypatch.setattr(evaluating, "evaluate", None)  # what is kept needs no evaluation
+    monkeypatch.setattr(findings, "judge", None)  # what is in the table need not be judged again
     short = said(capsys, "show", kept_run, "--json")
     assert short == first
     levels = [result["verdict"]["level"] for result in whole["results"]]
@@ -52,21 +52,6 @@ def test_samples_without_json_are_refused(kept_run: Path, capsys: pytest.Capture
     assert "--samples adds every case, record and sample to the output of --json" in capsys.readouterr().err
 
 
-def test_a_kept_summary_names_the_folder_as_the_user_does(kept_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert stored_tables.find_summary(kept_run, []).path == str(kept_run)
-    monkeypatch.chdir(kept_run.parent)
-    assert stored_tables.find_summary(Path(kept_run.name), []).path == kept_run.name
-
-
-def test_texts_and_numbers_of_all_kinds_can_be_kept(kept_run: Path) -> None:
-    judged = evaluating.evaluate(kept_run)
-    odd = replace(judged.findings[0], seen="not \ud800 UTF-8", effect=float("nan"))
-    stored_tables.keep(kept_run, [], replace(judged, findings=(odd,)))
-    (kept,) = stored_tables.find_summary(kept_run, []).findings
-    assert kept.seen == "not \\ud800 UTF-8"
-    assert kept.effect != kept.effect
-
-
 def test_the_list_of_runs_has_verdicts_and_a_main_figure(kept_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (listed,) = said(capsys, "list", "--json", "--runs", kept_run.parent)["runs"]
     short = said(capsys, "show", kept_run, "--json")
@@ -83,7 +68,7 @@ def test_a_run_that_is_not_finished_is_listed_without_being_judged(
     kept_run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (kept_run / "finished.json").unlink()
-    monkeypatch.setattr(evaluating, "evaluate", None)
+    monkeypatch.setattr(findings, "judge", None)
     (listed,) = said(capsys, "list", "--json", "--runs", kept_run.parent)["runs"]
     assert (listed["verdicts"], listed["figure"], listed["finished"]) == (None, None, False)
     assert listed["done"] > 0

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard import files
-from steelyard.command_line import output_forms, stored_tables
+from steelyard.command_line import output_forms
 from steelyard.command_line.evaluated_run import read
 from steelyard.errors import UsageError, one_line
 from steelyard.findings.every import wrong_result
@@ -32,7 +32,6 @@ def conclude(
     """Writes the report of a run, prints its findings and the path of the report, and exits with the code of `exit_code`."""
     with working("Evaluating the run"):
         evaluation = read(path, paths)
-        stored_tables.keep(path, paths, evaluation)
     with working("Writing the report"):
         report_path = write_report(evaluation, report)  # before the output, since its reader may stop early (| head)
     output_forms.show(evaluation, form, report_path)
@@ -51,7 +50,7 @@ def exit_code(evaluation: Evaluation, strict: bool = False) -> int:
     wrong = wrong_result.select_wrong(evaluation.results)
     if wrong:
         return 2 if all(wrong_result.is_by_flags(evaluation.run, result) for result in wrong) else 3
-    if any(r.error for result in evaluation.results for r in result.records):
+    if any(r.error for result in evaluation.results for r in result.attempts):
         return 4
     return int(any(f.level == "serious" and (strict or f.about == "machine") for f in evaluation.findings))
 

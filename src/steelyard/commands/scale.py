@@ -158,7 +158,7 @@ def _conclude(evaluation: Evaluation, report_path: Path, form: Form, strict: boo
         )
     if not measured_sweeps:
         print("steelyard: Fewer than two counts gave results, so there is nothing to compare.", file=sys.stderr)
-    for reason in dict.fromkeys(r.error for result in evaluation.results for r in result.records if r.error):
+    for reason in dict.fromkeys(r.error for result in evaluation.results for r in result.attempts if r.error):
         print(f"steelyard: {reason}", file=sys.stderr)
     if form != "screen":
         print(f"\nThe report: {report_path}", file=sys.stderr if form == "json" else sys.stdout)

@@ -9,8 +9,10 @@ import numpy as np
 from steelyard.compare.matching import Match
 from steelyard.evidence import sentence
 from steelyard.model import Result, Verdict
+from steelyard.statistics.results.attempts import reduce_records
 from steelyard.statistics.results.cost import launches_by_number
-from steelyard.statistics.results.result import rests_on, undisturbed
+from steelyard.statistics.results.result import rests_on
+from steelyard.statistics.results.usable_samples import undisturbed
 from steelyard.statistics.samples.interval import Array
 
 Launches = Mapping[int, Array]  # number of the launch → seconds
@@ -40,8 +42,8 @@ def pair_with_disturbed_launches(pair: Match[Result]) -> Match[Result]:
 def with_disturbed_launches(result: Result) -> Result:
     """Returns the result with its disturbed launches as CLEAN."""
     clean = Verdict("CLEAN")
-    records = (replace(r, verdict=clean) if r.verdict.level == "DISTURBED" else r for r in result.records)
-    return replace(result, records=tuple(records))
+    records = tuple(replace(r, verdict=clean) if r.verdict.level == "DISTURBED" else r for r in result.records)
+    return replace(result, records=records, attempts=reduce_records(records))
 
 
 def seconds_by_launch(result: Result) -> Launches:

@@ -51,7 +51,9 @@ def select_node(evaluation: Evaluation) -> NodeRun:
         run=evaluation.run.id,
         machine=evaluation.run.machine,
         results=tuple(
-            r for r in results if "model" not in r.parameters and r.verdict.level != "INVALID" and messages.seconds(r)
+            r
+            for r in results
+            if "model" not in r.parameters and r.verdict.level != "INVALID" and messages.launch_seconds(r)
         ),
         modelled_power=evaluation.power is not None and modelled(evaluation.power.traces),
     )

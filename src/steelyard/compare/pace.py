@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.model import Record, Result
+from steelyard.model import Result
 from steelyard.statistics.difference.compare import Comparison, mark_unclear
-from steelyard.statistics.results.result import rests_on
+from steelyard.statistics.results.result import used_attempts
 from steelyard.statistics.samples.interval import Array
-from steelyard.statistics.validity.pace import typical
 from steelyard.units import percent
 
 # Relative. A step of a turbo clock is 3 %, and another thread on the core takes up to half; the readings scatter by less.
@@ -20,7 +19,6 @@ UNLIKE_MEMORY = 0.15
 # Relative, between the slow and the fast tenth of the records of a run. Above it, the pace of the machine is not constant.
 UNSTEADY = 0.10
 DECILES = 10
-MOST_WAITED = 0.99
 OTHER_PROGRAMS = "other programs that use it"
 CAUSES = "the clock, other hardware threads on them, or other programs"
 REMEDY = "So the cause of the difference is not clear. Measure both in turn (--in-turn)."
@@ -36,8 +34,9 @@ class Readings:
 
 def read_pace(results: Iterable[Result]) -> Readings:
     """Returns the readings of the records that the values of the results use."""
-    used = [record for result in results for record in rests_on(result)]
-    rates, streams = (np.array(list(filter(None, map(read, used)))) for read in (rate, stream))
+    used = [attempt for result in results for attempt in used_attempts(result)]
+    rates = np.array([attempt.rate for attempt in used if attempt.rate])
+    streams = np.array([attempt.stream for attempt in used if attempt.stream])
     return Readings(rates, streams)
 
 
@@ -96,21 +95,3 @@ def find_other_pace(a: Readings, b: Readings) -> OtherPace | None:
             )
             return OtherPace(ratio, f"{words.format(change)} in the second run ({causes})")
     return None
-
-
-def rate(record: Record) -> float | None:
-    """Returns the additions per second that the cores gave the threads, less the time for which these waited; None: not read."""
-    issued, clock = typical(record, "issued"), typical(record, "core_clock")
-    return issued * clock * (1 - _waited(record)) if issued and clock else None
-
-
-def _waited(record: Record) -> float:
-    """Returns the share of the samples for which a thread waited for its processor, because other programs had it."""
-    samples = record.surroundings.samples
-    waited, seconds = (sum(x for x in column or () if x is not None) for column in (samples.waited, samples.seconds))
-    return min(waited / seconds, MOST_WAITED) if waited > 0 and 0 < seconds < math.inf else 0.0
-
-
-def stream(record: Record) -> float | None:
-    """Returns the bandwidth that readings of the memory reached beside the samples, in B/s; None: not read."""
-    return typical(record, "stream")

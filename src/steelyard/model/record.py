@@ -1,8 +1,9 @@
 """Measurements: a record, its verdict, and the result of several records."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from steelyard.model.machine import Limit
 from steelyard.model.observed import Observed
 from steelyard.model.scalars import Better, Count, Level, Parameters, Whole
 
@@ -63,6 +64,33 @@ class Record:
     aside: tuple[Count, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """What a record says without its samples: all that most readers of a result need.
+
+    `count` is the number of samples, `seconds` the median of those that figures use (None without a possible one). `rate` and
+    `stream` are the pace beside them, in additions per second and B/s. `surroundings` has no columns of samples, ranks or
+    threads. All other fields are those of the record.
+    """
+
+    launch: Count
+    case: Count
+    attempt: Count
+    count: Count
+    seconds: float | None
+    operations: Whole
+    work: Mapping[str, float]
+    check: Check
+    verdict: Verdict
+    surroundings: Observed
+    error: str | None = None
+    aside: tuple[Count, ...] = ()
+    rate: float | None = None
+    stream: float | None = None
+
+
+Attempted = Record | Attempt  # for readers of what both say
+
 Span = tuple[float, float]  # least and greatest
 
 
@@ -93,13 +121,22 @@ class Value:
     scope: tuple[str, ...] = field(default=(), kw_only=True)
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """The summary of all records of one case over its launches. `parameters` include `toolchain`."""
+    """The summary of all records of one case over its launches. `parameters` include `toolchain`.
+
+    The records of a stored result are read from the disk when one is asked for; `attempts` has what they say without samples.
+    `seconds` is the median time of one operation; None without usable records. By metric, `launches` has the values of the
+    launches that the value uses, and `limits` the physical limit, if one is known.
+    """
 
     benchmark: str
     kernel: str
     parameters: Parameters
-    records: tuple[Record, ...]
+    records: Sequence[Record]
     metrics: Mapping[str, Value]
     verdict: Verdict
+    attempts: Sequence[Attempt] = ()
+    seconds: Value | None = None
+    launches: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    limits: Mapping[str, Limit] = field(default_factory=dict)

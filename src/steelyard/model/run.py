@@ -1,6 +1,6 @@
 """A run as in its folder, its findings, and its evaluation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -92,7 +92,7 @@ class Run:
     started: str
     machine: Machine
     plan: Plan
-    records: tuple[Record, ...]
+    records: Sequence[Record]  # of a stored evaluation they are read from the disk when one is asked for
     finished: bool
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # problems of the folder's files
@@ -141,7 +141,7 @@ DEDICATED = Condition(shared=False, had={}, load=0.0, causes=())
 FOREIGN = Condition(shared=False, had={}, load=0.0, causes=(), foreign=True)
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)  # weak references: see once_per_object.py
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
     """A run with its results and findings, as the report, the terminal and the exports show them."""
 

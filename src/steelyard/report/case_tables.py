@@ -89,7 +89,7 @@ def of_results(
     ranked: Sequence[int] = (),
 ) -> CaseTable:
     """Returns the table of these results of a benchmark with that main metric."""
-    shown = [values.shown(r, metric.name, benchmark, evaluation.run.machine) if metric else None for r in results]
+    shown = [values.shown(r, metric.name) if metric else None for r in results]
     limited = any(s is not None and s.share is not None for s in shown)
     energies = [name for name in ENERGIES if any(name in r.metrics for r in results)]
     headings = [metric.title if metric else "value", values.range_heading(shown), *([LIMIT] if limited else [])]

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable
 
-from steelyard.model import Evaluation, Record, Result
+from steelyard.model import Attempt, Evaluation, Result
 from steelyard.report import values
+from steelyard.statistics.results.attempts import list_attempts
 from steelyard.statistics.results.counters import Counted, counted, reasons, sources
 from steelyard.units import significant
 
@@ -30,7 +31,7 @@ def cells(result: Result, titles: Iterable[str]) -> tuple[str, ...]:
     return tuple(text[title](counts) if counts else "" for title in titles)
 
 
-def how(records: list[Record], results: Iterable[Result]) -> str:
+def how(records: list[Attempt], results: Iterable[Result]) -> str:
     """Returns how the counters were read, or "" without counters: then the page of the machine states the reason."""
     counts = [c for result in results if (c := counted(result))]
     if not counts:
@@ -52,7 +53,7 @@ def how(records: list[Record], results: Iterable[Result]) -> str:
 
 def missing(evaluation: Evaluation) -> tuple[str, ...]:
     """Returns a sentence for each reason why cases of the run have no counters."""
-    reported = reasons(evaluation.run.records)
+    reported = reasons(list_attempts(evaluation.results))
     return tuple(f"Instructions, cycles and cache misses were not counted: {reason}." for reason in reported)
 
 

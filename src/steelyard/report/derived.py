@@ -9,11 +9,12 @@ from dataclasses import replace
 from itertools import islice, zip_longest
 from typing import Any
 
-from steelyard.model import Level, Record, Result, Value
+from steelyard.model import Attempt, Level, Record, Result, Value
 from steelyard.model.figure import Figure, Series
 from steelyard.report import values
 from steelyard.report.doubtful_values import Doubtful, among, graded, level_of
 from steelyard.report.verdict_marks import signed
+from steelyard.results.deferred import Deferred
 from steelyard.statistics.validity.trust import worst
 
 PART = 1e-7  # of each value; small enough to change no choice, and far above the rounding of doubles
@@ -60,10 +61,17 @@ def with_signs(figure: Figure) -> Figure:
 def _moved(result: Result, number: int) -> Result:
     """Returns the result with its times and metrics multiplied by a factor close to 1 that no other result has."""
     factor = 1 + PART * (1 + number * _GOLDEN % 1)
-    records = tuple(_longer(record, factor) for record in result.records)
     return replace(
-        result, records=records, metrics={name: _scaled(value, factor) for name, value in result.metrics.items()}
+        result,
+        records=Deferred(len(result.records), lambda: [_longer(record, factor) for record in result.records]),
+        attempts=Deferred(len(result.attempts), lambda: [_longer_attempt(a, factor) for a in result.attempts]),
+        metrics={name: _scaled(value, factor) for name, value in result.metrics.items()},
+        seconds=_scaled(result.seconds, factor) if result.seconds else None,
     )
+
+
+def _longer_attempt(attempt: Attempt, factor: float) -> Attempt:
+    return replace(attempt, seconds=None if attempt.seconds is None else attempt.seconds * factor)
 
 
 def _longer(record: Record, factor: float) -> Record:

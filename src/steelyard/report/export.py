@@ -106,8 +106,8 @@ def _result(result: Result) -> dict[str, Any]:
         "benchmark": result.benchmark,
         "kernel": result.kernel,
         "parameters": dict(result.parameters),
-        "launches": len({r.launch for r in result.records}),
-        "samples": sum(len(r.samples) for r in result.records),
+        "launches": len({r.launch for r in result.attempts}),
+        "samples": sum(r.count for r in result.attempts),
         "verdict": _verdict(result.verdict),
         "metrics": result.metrics,
     }

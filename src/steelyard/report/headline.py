@@ -133,8 +133,7 @@ def _usual_one(evaluation: Evaluation, name: str) -> Headline | None:
 def _made(
     evaluation: Evaluation, role: roles_.Headline, candidates: Sequence[Result], metric: str, reported: Sequence[str]
 ) -> Headline | None:
-    benchmark = evaluation.benchmarks.get(candidates[0].benchmark)
-    every = {id(r): values.shown(r, metric, benchmark, evaluation.run.machine) for r in candidates}
+    every = {id(r): values.shown(r, metric) for r in candidates}
     # A value above its limit, or the limit, is wrong: it stands for nothing while there is another one.
     sound = [r for r in candidates if (one := every[id(r)]) is not None and not one.above]
     result = _steady(sound or candidates, metric)

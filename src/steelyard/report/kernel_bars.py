@@ -118,7 +118,7 @@ def part(
 
 def usable(result: Result) -> bool:
     """Whether the result has times that may be believed."""
-    return values.level(result) != "INVALID" and bool(messages.seconds(result))
+    return values.level(result) != "INVALID" and bool(messages.launch_seconds(result))
 
 
 def _ratio(result: Result, reference: Result, of: Measure) -> _Ratio:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from statistics import median
 from typing import Protocol
 
 from steelyard import units
@@ -16,7 +15,6 @@ from steelyard.model import (
     Evidence,
     Level,
     Limit,
-    Machine,
     Metric,
     Parameters,
     Result,
@@ -25,7 +23,7 @@ from steelyard.model import (
 )
 from steelyard.model.record import Span
 from steelyard.statistics.results import main_figures
-from steelyard.statistics.results.result import WIDEST, rests_on, undisturbed
+from steelyard.statistics.results.result import WIDEST
 from steelyard.statistics.validity.limits import is_above, share
 from steelyard.statistics.validity.trust import ORDER, is_marked, worst
 from steelyard.telemetry import coverage
@@ -96,11 +94,11 @@ class Shown:
         return " ".join(part for part in (self.value, self.level if is_marked(self.level) else "") if part)
 
 
-def shown(result: Result, metric: str, benchmark: Benchmark | None, machine: Machine) -> Shown | None:
+def shown(result: Result, metric: str) -> Shown | None:
     """Returns the metric of that name as text, or None if the result has no such metric and no error."""
     value = result.metrics.get(metric)
     level = result.verdict.level
-    if level == "INVALID" or (value is None and any(record.error for record in result.records)):
+    if level == "INVALID" or (value is None and any(attempt.error for attempt in result.attempts)):
         return Shown(
             value="",
             interval="",
@@ -112,7 +110,7 @@ def shown(result: Result, metric: str, benchmark: Benchmark | None, machine: Mac
         )
     if value is None:
         return None
-    limit = benchmark.known_limit(metric, result, machine) if benchmark else None
+    limit = result.limits.get(metric)
     return Shown(
         value=quantity(value.value, value.unit),
         interval="" if value.statistic else span(_within(_interval(value), value, limit), value.unit),
@@ -127,7 +125,7 @@ def shown(result: Result, metric: str, benchmark: Benchmark | None, machine: Mac
         typical="" if value.typical is None else quantity(value.typical, value.unit),
         now=span(_within(value.undisturbed or value.now, value, limit), value.unit),
         undisturbed=value.undisturbed is not None and value.undisturbed != value.now,
-        launches=_launches(result, benchmark, metric) if value.now is None and _interval(value) is None else "",
+        launches=_launches(result, metric) if value.now is None and _interval(value) is None else "",
         later=span(_within(value.later, value, limit), value.unit),
         statistic=value.statistic,
     )
@@ -141,14 +139,12 @@ def range_heading(all_shown: Iterable[Shown | None]) -> str:
     return RANGE if any(one.now for one in shown_ones) else INTERVAL
 
 
-def _launches(result: Result, benchmark: Benchmark | None, name: str) -> str:
+def _launches(result: Result, metric: str) -> str:
     """Returns what the launches measured, where no range can be stated: '2 launches: 0.4 and 2.6 µs'."""
-    metric = next((m for m in benchmark.metrics if m.name == name), None) if benchmark else None
-    used = rests_on(result) if metric and len(result.records) > 1 else []
-    found = [x for r in used if metric and (x := metric.of(median(undisturbed(r)), r)) is not None]
-    if len(found) < 2 or len(found) > 3 or metric is None:
+    found, unit = result.launches.get(metric, ()), result.metrics[metric].unit
+    if len(found) < 2 or len(found) > 3:
         return ""
-    return f"{len(found)} launches: {joined(quantity(x, metric.unit) for x in found)}"
+    return f"{len(found)} launches: {joined(quantity(x, unit) for x in found)}"
 
 
 def quantity(value: float | None, unit: str, digits: int = 3) -> str:
@@ -197,13 +193,13 @@ def _within(ends: Span | None, value: Value, limit: Limit | None) -> Span | None
 
 def evidence(result: Result) -> tuple[Evidence, ...]:
     """Returns each reason why a result is not CLEAN: its evidence or that of its records, and their errors."""
-    if result.verdict.level == "CLEAN" and not any(record.error for record in result.records):
+    if result.verdict.level == "CLEAN" and not any(attempt.error for attempt in result.attempts):
         return ()
-    errors = [Evidence("", r.error) for r in result.records if r.error]
-    failed = [Evidence("", r.check.detail) for r in result.records if not r.check.passed and r.check.detail]
+    errors = [Evidence("", r.error) for r in result.attempts if r.error]
+    failed = [Evidence("", r.check.detail) for r in result.attempts if not r.check.passed and r.check.detail]
     # What a CLEAN record has as evidence did not matter: it is no reason why the result is UNSETTLED.
     record_evidence = (
-        () if result.verdict.level == "UNSETTLED" else chain(*(r.verdict.evidence for r in result.records))
+        () if result.verdict.level == "UNSETTLED" else chain(*(r.verdict.evidence for r in result.attempts))
     )
     chosen = result.verdict.evidence or tuple(record_evidence)
     reasons = distinct((*chosen, *errors, *(failed if not chosen else ())))
@@ -225,7 +221,7 @@ def energies(given: Mapping[str, Value]) -> str:
 
 def level(result: Result) -> Level:
     """Returns the verdict of the result; INVALID if every record failed."""
-    if result.records and all(record.error for record in result.records):
+    if result.attempts and all(record.error for record in result.attempts):
         return "INVALID"
     return result.verdict.level
 

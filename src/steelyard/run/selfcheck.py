@@ -23,7 +23,7 @@ from steelyard.model import Record
 from steelyard.run.bench import IN_CACHE, IN_MEMORY, SAMPLE_SECONDS, SAMPLES, Bench
 from steelyard.run.screen import Screen
 from steelyard.starts import python_command, start_program
-from steelyard.statistics.results.result import undisturbed
+from steelyard.statistics.results.usable_samples import undisturbed
 from steelyard.statistics.validity.verdict import name_disturbance
 from steelyard.units import percent
 

@@ -63,7 +63,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 def _memory_bound(result: Result, evaluation: Evaluation) -> Near | None:
     """Returns None unless the rate of its bytes is near the Triad bandwidth with the same number of threads."""
-    seconds, record = applications.seconds(result), result.records[0]
+    seconds, record = applications.seconds(result), result.attempts[0]
     moved = record.work.get("bytes_moved") or record.work.get("bytes")
     if not seconds or not moved or messages.apart(result):
         return None

@@ -48,7 +48,7 @@ def _case(result: Result) -> object:
 
 def _kernel_timed(result: Result) -> bool:
     """Returns whether a node kernel has times; it does not name Steelyard's own threads as its model."""
-    return result.verdict.level != "INVALID" and bool(messages.seconds(result))
+    return result.verdict.level != "INVALID" and bool(messages.launch_seconds(result))
 
 
 def _crowded(result: Result, evaluation: Evaluation) -> bool:

@@ -102,7 +102,7 @@ def _key(result: Result, *but: str) -> tuple[Identity, int, int]:
 
 
 def _nodes(result: Result) -> int:
-    return len(set(messages.hosts_of(result.records))) or 1
+    return len(set(messages.hosts_of(result.attempts))) or 1
 
 
 def _cut(result: Result) -> tuple[int, int]:

@@ -191,7 +191,7 @@ def _beside_printed(described: Description, results: Sequence[Result], names: Se
 
 def _why(result: Result) -> str:
     """Says whether the last record's result is right, or why the record has no result."""
-    last = result.records[-1]
+    last = result.attempts[-1]
     if last.error is not None:
         failure = (last.surroundings.details or {}).get("failure", "failed")
         return str(failure)

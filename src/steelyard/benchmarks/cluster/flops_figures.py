@@ -220,4 +220,4 @@ def _rates_by_rank(record: Record) -> dict[str, float]:
 
 def nodes_of(result: Result) -> int:
     """Returns the number of nodes by the records; 1 if it is not recorded."""
-    return max((len(set(messages.hosts(record))) for record in result.records), default=1) or 1
+    return max((len(set(messages.hosts(record))) for record in result.attempts), default=1) or 1

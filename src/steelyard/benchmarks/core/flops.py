@@ -149,7 +149,7 @@ def _errors(name: str, members: dict[int, Result]) -> Series:
 
 def _error(result: Result) -> float | None:
     """Returns the absolute relative error; None if it is zero or not recorded."""
-    for record in result.records:
+    for record in result.attempts:
         details = record.surroundings.details or {}
         if details.get("exact") and isinstance(details.get("error"), int | float):
             return abs(details["error"] / details["exact"]) or None

@@ -76,7 +76,7 @@ def _resolution(result: Result) -> float:
     """Returns the timer's resolution for one pass, in seconds; a sample has many passes. 0 if it is unknown."""
     resolutions = [
         resolution / r.operations
-        for r in result.records
+        for r in result.attempts
         if r.operations and (resolution := r.surroundings.clock.resolution)
     ]
     return float(max(resolutions, default=0.0))

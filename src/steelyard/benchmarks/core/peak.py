@@ -146,7 +146,7 @@ def lanes(result: Result) -> int | None:
         return 1 if bits else None
     if width.isdigit():
         return int(width) // bits
-    counts = ((r.surroundings.details or {}).get("lanes") for r in result.records)
+    counts = ((r.surroundings.details or {}).get("lanes") for r in result.attempts)
     return next((lanes for lanes in counts if isinstance(lanes, int)), None)
 
 
@@ -183,7 +183,7 @@ def cores_of(result: Result, machine: Machine) -> float:
     """Returns the number of cores of a case's threads: fewer if threads share a core or a control group allows fewer."""
     threads = int(result.parameters.get("threads", 1))
     core = {cpu: (c.socket, c.number) for c in machine.cores for cpu in c.cpus}
-    cpus = next((pinned for r in result.records if (pinned := r.surroundings.cpus)), None)
+    cpus = next((pinned for r in result.attempts if (pinned := r.surroundings.cpus)), None)
     used = len({core.get(cpu, (-1, cpu)) for cpu in cpus}) if cpus else threads
     cores = min(threads, used, len(machine.cores) or threads)
     return min(cores, machine.cpu_quota) if machine.cpu_quota is not None else cores

@@ -121,7 +121,7 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
 
     Each host sends at most B. A round trip has one message in flight, so a pair adds at most B; head to head, 2 B.
     """
-    link, hosts, met = machine.limits.get("network_bandwidth"), hosts_of(result.records), pairs_of(result)
+    link, hosts, met = machine.limits.get("network_bandwidth"), hosts_of(result.attempts), pairs_of(result)
     if metric not in ("rate", "rank0_rate") or link is None or not hosts or not met:
         return None
     if any(hosts[a] == hosts[b] for a, b in met):
@@ -136,7 +136,7 @@ def pairs_of(result: Result) -> tuple[tuple[int, int], ...]:
     if result.parameters.get("matching", "halves") == "halves":
         half = int(result.parameters["ranks"]) // 2
         return tuple((i, i + half) for i in range(int(result.parameters["pairs"])))
-    details: dict[str, Any] = next((d for r in result.records if (d := r.surroundings.details)), {})
+    details: dict[str, Any] = next((d for r in result.attempts if (d := r.surroundings.details)), {})
     return tuple((int(a), int(b)) for a, b in details.get("pairs", ()))
 
 

@@ -193,7 +193,7 @@ def _maps(results: Sequence[Result], kernel: str) -> list[Figure]:
 
 def overlap(result: Result, formula: str) -> float | None:
     """Returns the hidden share of the operation's time by "imb" or "osu": mean over the launches; None if not measured."""
-    shares = [_details(r).get(formula) for r in result.records]
+    shares = [(r.surroundings.details or {}).get(formula) for r in result.attempts]
     measured = [float(share) for share in shares if share is not None]
     return fmean(measured) if measured else None
 

@@ -111,7 +111,7 @@ def bound(topology: str, ranks: int, link: float) -> float:
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
     """Returns the bound by the link rate of a system file, if each rank has its own host."""
-    link, hosts = machine.limits.get("network_bandwidth"), hosts_of(result.records)
+    link, hosts = machine.limits.get("network_bandwidth"), hosts_of(result.attempts)
     ranks = int(result.parameters.get("ranks", 0))
     if metric != "throughput" or link is None or ranks < 2 or len(set(hosts)) != ranks:
         return None
@@ -132,7 +132,7 @@ def link_of(results: Sequence[Result], machine: Machine, spread: bool) -> tuple[
     pairs = [
         r.metrics["throughput"].value
         for r in select(results, ranks=2, direction="one-way")
-        if "throughput" in r.metrics and (len(set(hosts_of(r.records))) > 1) == spread
+        if "throughput" in r.metrics and (len(set(hosts_of(r.attempts))) > 1) == spread
     ]
     return (max(pairs), "the best one-way throughput of two ranks in this run") if pairs else None
 
@@ -146,7 +146,7 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
 
 def _draw_sizes(results: tuple[Result, ...], machine: Machine, ranks: int) -> Figure:
     shown = select(results, ranks=ranks)
-    link = link_of(results, machine, any(len(set(hosts_of(r.records))) > 1 for r in shown))
+    link = link_of(results, machine, any(len(set(hosts_of(r.attempts))) > 1 for r in shown))
     origin = (
         f" B = {quantity(link[0], 'B/s')}: {link[1]}."
         if link

@@ -64,7 +64,7 @@ def _is_beside(result: Result, task: Result) -> bool:
 
 
 def _where(result: Result) -> str:
-    ranks, hosts = plural(_ranks(result), "rank"), len(set(messages.hosts_of(result.records)))
+    ranks, hosts = plural(_ranks(result), "rank"), len(set(messages.hosts_of(result.attempts)))
     return f"{plural(hosts, 'node')} ({ranks})" if hosts > 1 else ranks
 
 

@@ -33,8 +33,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 def _find_excess(evaluation: Evaluation, result: Result) -> Excess | None:
     """Returns the first metric above its limit; None if there is none."""
     for metric, value in result.metrics.items():
-        benchmark = evaluation.benchmarks.get(result.benchmark)
-        limit = benchmark.known_limit(metric, result, evaluation.run.machine) if benchmark else None
+        limit = result.limits.get(metric)
         if limit and is_above(value, limit):
             return Excess(result, value, limit, share(value, limit) or 1.0)
     return None

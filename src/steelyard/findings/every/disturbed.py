@@ -6,7 +6,7 @@ from steelyard.evidence import sentence
 from steelyard.findings import disturbances
 from steelyard.model import Evaluation, Finding, Machine, Result
 from steelyard.statistics.results import cases
-from steelyard.statistics.results.result import rests_on
+from steelyard.statistics.results.result import used_attempts
 from steelyard.statistics.validity.cause import explain
 from steelyard.units import percent
 
@@ -56,7 +56,7 @@ def _advice(kinds: Counter[str], machine: Machine) -> str:
 
 def _quiet(evaluation: Evaluation, measured: list[Result]) -> Finding:
     repeated = sum(1 for r in evaluation.run.records if r.attempt > 1)
-    left_out = sum(1 for r in measured if len(rests_on(r)) < len({x.launch for x in r.records}))
+    left_out = sum(1 for r in measured if len(used_attempts(r)) < len({x.launch for x in r.attempts}))
     unsettled = sum(1 for r in measured if r.verdict.level == "UNSETTLED")
     evidence = [f"Steelyard repeated {repeated} disturbed launches or attempts."] if repeated else []
     if left_out:

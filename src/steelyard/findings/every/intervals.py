@@ -93,4 +93,4 @@ def _widest(half_widths: list[tuple[Result, float, float]]) -> tuple[str, ...]:
 
 
 def _launches(evaluation: Evaluation) -> int:
-    return max((len({x.launch for x in r.records}) for r in evaluation.results), default=0)
+    return max((len({x.launch for x in r.attempts}) for r in evaluation.results), default=0)

@@ -106,7 +106,7 @@ def why(place: Place, line: Roofline) -> str:
     # A kernel below a tenth of the scalar peak waits for something else.
     if compute and scalar and 0.1 * scalar.value < place.speed.value <= NEAR_SCALAR * scalar.value:
         return SLOW_LOOP
-    work = result.records[0].work
+    work = result.attempts[0].work
     if (
         place.level == MEMORY
         and not compute

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from steelyard.build import FLAGS
-from steelyard.model import Evaluation, Finding, Record, Result, Run
+from steelyard.model import Attempted, Evaluation, Finding, Result, Run
 from steelyard.statistics.results import cases
 
 EVERY_VARIANT = True
@@ -12,13 +12,13 @@ NAMED = 8  # cases that are listed
 
 def select_wrong(results: Iterable[Result]) -> list[Result]:
     """Returns the results with a record whose check failed."""
-    return [result for result in results if any(map(_is_wrong, result.records))]
+    return [result for result in results if any(map(_is_wrong, result.attempts))]
 
 
 def is_by_flags(run: Run, result: Result) -> bool:
     """Returns whether compiler flags of the user explain a wrong result: the check failed in all launches with these flags."""
     toolchain = run.toolchains.get(str(result.parameters.get("toolchain")))
-    ended = [record for record in result.records if record.error is None]
+    ended = [record for record in result.attempts if record.error is None]
     return toolchain is not None and toolchain.flags != FLAGS and all(map(_is_wrong, ended))
 
 
@@ -28,14 +28,14 @@ def find(evaluation: Evaluation) -> list[Finding]:
     return [_finding(evaluation, name, wrong) for name in sorted({result.benchmark for result in wrong})]
 
 
-def _is_wrong(record: Record) -> bool:
+def _is_wrong(record: Attempted) -> bool:
     return record.error is None and not record.check.passed
 
 
 def _finding(evaluation: Evaluation, name: str, all_wrong: list[Result]) -> Finding:
     wrong = [result for result in all_wrong if result.benchmark == name]
-    records = [(result, record) for result in wrong for record in result.records if _is_wrong(record)]
-    total = sum(len(r.records) for r in evaluation.results if r.benchmark == name)
+    records = [(result, record) for result in wrong for record in result.attempts if _is_wrong(record)]
+    total = sum(len(r.attempts) for r in evaluation.results if r.benchmark == name)
     lines = dict.fromkeys(
         f"{cases.describe(result)}, launch {record.launch}: {record.check.detail or 'no detail was given'}"
         for result, record in records

@@ -55,7 +55,7 @@ def _differ(small: Result, huge: Result) -> bool:
 
 
 def _huge_share(result: Result) -> float | None:
-    pages = (r.surroundings.pages for r in result.records)
+    pages = (r.surroundings.pages for r in result.attempts)
     shares = [float(page.huge) for page in pages if page and page.huge is not None]
     return fmean(shares) if shares else None
 

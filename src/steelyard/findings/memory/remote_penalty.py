@@ -69,7 +69,7 @@ def _cpu_node(result: Result, machine: Machine) -> int | None:
     given = cases.number(result, "cpu_node")
     if given is not None:
         return int(given)
-    used = next((c for r in result.records if (c := r.surroundings.cpus) is not None), ())
+    used = next((c for r in result.attempts if (c := r.surroundings.cpus) is not None), ())
     nodes = {n.number for n in machine.nodes if set(n.cpus) & set(used)}
     return nodes.pop() if len(nodes) == 1 else None
 
@@ -81,7 +81,7 @@ def _memory_node(result: Result) -> int | None:
     word, _, number = str(result.parameters.get("memory_policy", "")).partition(":")
     if word == "bind" and number.isdigit():
         return int(number)
-    for record in result.records:  # the measured placement of the pages
+    for record in result.attempts:  # the measured placement of the pages
         pages = record.surroundings.pages
         for node, share in ((pages and pages.nodes) or {}).items():
             if share is not None and share >= ALL_ON_ONE and node.isdigit():

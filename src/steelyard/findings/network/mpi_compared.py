@@ -25,7 +25,7 @@ class Pair(NamedTuple):
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding for each pair of MPIs; results with more ranks than processors are left out."""
-    timed = [r for r in evaluation.results if "mpi" in r.parameters and messages.seconds(r)]
+    timed = [r for r in evaluation.results if "mpi" in r.parameters and messages.launch_seconds(r)]
     usable = [r for r in timed if r.verdict.level != "INVALID" and not messages.oversubscribed(r)]
     mpis = list(dict.fromkeys(str(r.parameters["mpi"]) for r in usable))
     findings: list[Finding] = []

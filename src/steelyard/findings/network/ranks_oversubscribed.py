@@ -41,7 +41,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 def _processors(result: Result) -> str:
     """Returns the number of processors that the ranks used, if the record has it; a shared machine counts once."""
-    for record in result.records:
+    for record in result.attempts:
         shared = record.surroundings.ranks.colocated
         placed = zip(messages.hosts(record), messages.processors(record), strict=False)
         used = {("" if shared else host, cpu) for host, cpu in placed if cpu >= 0}

@@ -38,7 +38,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding for each device and toolchain on the kernels that were measured in all three modes."""
     usable = [r for r in evaluation.results if "mode" in r.parameters and r.verdict.level != "INVALID"]
     groups: dict[Identity, list[tuple[Result, Result, Result]]] = {}
-    for three in _threes([r for r in usable if messages.seconds(r)]):
+    for three in _threes([r for r in usable if messages.launch_seconds(r)]):
         parameters = three[0].parameters
         groups.setdefault((parameters.get("device"), parameters.get("toolchain")), []).append(three)
     findings = []
@@ -136,7 +136,7 @@ def _line(modes: Modes) -> str:
 
 def _share(result: Result) -> str:
     """Returns a phrase on the device's share of the work, the median of the launches."""
-    details = ((r.surroundings.details or {}).get("share") for r in result.records)
+    details = ((r.surroundings.details or {}).get("share") for r in result.attempts)
     shares = [share for share in details if isinstance(share, int | float)]
     if not shares:
         return "the share of the device is unknown"

@@ -113,7 +113,7 @@ def read_run_period(runs: Path, name: str, cases: Sequence[str]) -> When:
     chosen = [(number, record) for number, record in enumerate(run.records, 1) if _is_chosen(number, record, cases)]
     if not chosen:
         raise UsageError(_describe_missing_case(run, cases))
-    timed = [(number, record, when) for number, record in chosen if (when := find_stretch(record))]
+    timed = [(number, record, when) for number, record in chosen if (when := find_stretch(record, record.benchmark))]
     if not timed:
         raise UsageError(
             f"The records of the run {run.id} have no times, because an older Steelyard made them. Measure again."

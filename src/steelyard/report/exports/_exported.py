@@ -59,7 +59,7 @@ def find_start(evaluation: Evaluation) -> datetime | None:
 
 def find_end(evaluation: Evaluation, result: Result) -> datetime | None:
     """Returns the moment of the last sample of a result; without one, the moment at which the run began."""
-    moments = [float(r.surroundings.ended) for r in result.records if r.surroundings.ended]
+    moments = [float(r.surroundings.ended) for r in result.attempts if r.surroundings.ended]
     with suppress(ValueError, OverflowError, OSError):
         return datetime.fromtimestamp(max(moments), UTC)
     return find_start(evaluation)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from steelyard.model import Evaluation, Level
 from steelyard.report import values
 from steelyard.report.verdict_marks import MEANINGS
+from steelyard.statistics.results.attempts import list_attempts
 
 PLACE, TITLE = 120, "Method"
 
@@ -90,7 +91,7 @@ def _answers(evaluation: Evaluation) -> tuple[str, ...]:
     valued = [v for r in results for v in r.metrics.values()]
     stated = sum(v.low is not None and v.high is not None for v in valued)
     silent = sum(setting.value is None for setting in run.machine.settings)
-    failed = sum(record.error is not None for record in run.records)
+    failed = sum(attempt.error is not None for attempt in list_attempts(results))
     limited = _limited(evaluation)
     return (
         _base(evaluation),
@@ -136,10 +137,4 @@ def _base(evaluation: Evaluation) -> str:
 
 
 def _limited(evaluation: Evaluation) -> int:
-    machine = evaluation.run.machine
-    total = 0
-    for result in evaluation.results:
-        benchmark = evaluation.benchmarks.get(result.benchmark)
-        if benchmark and any(benchmark.known_limit(name, result, machine) for name in result.metrics):
-            total += 1
-    return total
+    return sum(bool(result.limits) for result in evaluation.results)

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from statistics import median
 from typing import Any
 
-from steelyard.model import Record, Result, Scalar
+from steelyard.model import Attempted, Record, Result, Scalar
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.identity import Identity, identity
-from steelyard.statistics.results.result import rests_on, undisturbed
+from steelyard.statistics.results.result import used_attempts
 from steelyard.words import in_words
 
 CLASSES = ("S", "W", "A", "B", "C", "D")
@@ -74,7 +74,7 @@ def problem(result: Result, *but: str) -> Identity:
 
 def verified(result: Result) -> bool:
     """Returns whether every record has a result and every result agrees with the published one."""
-    return bool(result.records) and all(r.error is None and r.check.passed for r in result.records)
+    return bool(result.attempts) and all(r.error is None and r.check.passed for r in result.attempts)
 
 
 def size(result: Result) -> str:
@@ -85,13 +85,13 @@ def size(result: Result) -> str:
 
 def failed(result: Result) -> str:
     """Returns the reason why no launch ran; "" if one did."""
-    errors = [r.error for r in result.records if r.error]
-    return errors[0] if errors and len(errors) == len(result.records) else ""
+    errors = [r.error for r in result.attempts if r.error]
+    return errors[0] if errors and len(errors) == len(result.attempts) else ""
 
 
 def checked(result: Result) -> str:
     """Returns the detail of its check, of a failed launch if there is one, or the reason why it did not run."""
-    details = [r.check.detail for r in sorted(result.records, key=lambda r: r.check.passed) if r.check.detail]
+    details = [r.check.detail for r in sorted(result.attempts, key=lambda r: r.check.passed) if r.check.detail]
     return failed(result) or next(iter(details), "nothing was computed")
 
 
@@ -102,14 +102,14 @@ def large_enough(result: Result) -> bool:
 
 def seconds(result: Result) -> float | None:
     """Returns the median time of the timed region over its launches, verified or not; None without times."""
-    rows = [median(undisturbed(r)) for r in rests_on(result) or result.records if r.samples]
+    rows = [r.seconds for r in used_attempts(result) or result.attempts if r.seconds is not None]
     return median(rows) if rows else None
 
 
 def timed(result: Result) -> bool:
     """Returns whether its time is valid for a speed: usable, verified, and long enough."""
     usable = result.verdict.level != "INVALID" and verified(result) and large_enough(result)
-    return usable and bool(messages.seconds(result)) and (seconds(result) or 0.0) >= LEAST_SECONDS
+    return usable and bool(messages.launch_seconds(result)) and (seconds(result) or 0.0) >= LEAST_SECONDS
 
 
 def timed_alone(result: Result) -> bool:
@@ -120,7 +120,7 @@ def timed_alone(result: Result) -> bool:
 def phases(result: Result) -> dict[str, float]:
     """Returns the seconds of each phase in the timed region, the median over the launches; empty without phases."""
     times: dict[str, list[float]] = {}
-    for record in result.records:
+    for record in result.attempts:
         phase_times = details(record).get("phases")
         for name, value in phase_times.items() if isinstance(phase_times, Mapping) else ():
             if number(value) is not None:
@@ -142,7 +142,7 @@ def describe_parameters(result: Result, but: Iterable[str] = ()) -> str:
     return ", ".join(phrase(name, value) for name, value in shown.items())
 
 
-def details(record: Record) -> Mapping[str, Any]:
+def details(record: Attempted) -> Mapping[str, Any]:
     return record.surroundings.details or {}
 
 

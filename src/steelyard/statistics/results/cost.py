@@ -7,12 +7,11 @@ from statistics import median
 
 import numpy as np
 
-from steelyard.model import Record, Result
-from steelyard.once_per_object import once
+from steelyard.model import Attempted, Result
 from steelyard.statistics.difference.compare import compare
-from steelyard.statistics.results.result import rests_on, undisturbed
+from steelyard.statistics.results.result import rests_on, used_attempts
+from steelyard.statistics.results.usable_samples import undisturbed
 from steelyard.statistics.samples.interval import Array
-from steelyard.statistics.samples.summary import medians
 
 # bandwidth is reported for.
 # The first of these that a kernel counts is its unit: an access for a latency, a byte for a bandwidth.
@@ -50,24 +49,28 @@ def launches(result: Result) -> list[Array]:
     return list(launches_by_number(result).values())
 
 
-@once
+def launch_costs(result: Result) -> Mapping[int, float]:
+    """Returns the median seconds per unit of work of each launch that the result uses, by its number."""
+    costs = ((attempt, find_work(attempt)) for attempt in used_attempts(result))
+    return {attempt.launch: attempt.seconds / part[0] for attempt, part in costs if part and attempt.seconds}
+
+
 def launches_by_number(result: Result) -> Mapping[int, Array]:
     """Returns `launches` by the number of the launch, without launches that have a sample that is not a positive time."""
     rows: dict[int, Array] = {}
     for record in rests_on(result):
-        part = _work(record)
+        part = find_work(record)
         samples = undisturbed(record)
         if part and samples and ((row := np.array(samples)) > 0).all() and (row < math.inf).all():
             rows[record.launch] = row / part[0]
     return rows
 
 
-@once
 def cost(result: Result) -> Cost | None:
     """Returns the median of the launches' medians; None without usable measurements."""
-    unit = next((part[1] for record in result.records if (part := _work(record))), None)
-    rows = launches(result)
-    return Cost(median(medians(rows).tolist()), unit) if rows and unit else None
+    unit = next((part[1] for attempt in result.attempts if (part := find_work(attempt))), None)
+    costs = launch_costs(result)
+    return Cost(median(costs.values()), unit) if costs and unit else None
 
 
 def ratio(a: Result, b: Result) -> Ratio | None:
@@ -79,7 +82,8 @@ def ratio(a: Result, b: Result) -> Ratio | None:
     return Ratio(comparison.ratio, comparison.low, comparison.high)
 
 
-def _work(record: Record) -> tuple[float, str] | None:
+def find_work(record: Attempted) -> tuple[float, str] | None:
+    """Returns the work of one operation, and its unit; None if the kernel counts none."""
     for name, unit in UNITS.items():
         count = record.work.get(name)
         if count is not None and LEAST < count < MOST:

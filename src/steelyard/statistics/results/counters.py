@@ -4,10 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
-from steelyard.model import Record, Result
+from steelyard.model import Attempted, Result
 from steelyard.model.scalars import Number
-from steelyard.once_per_object import once
-from steelyard.statistics.results.result import rests_on
+from steelyard.statistics.results.result import used_attempts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,10 +30,9 @@ class Counted:
         return self.instructions / self.cycles if self.instructions is not None and self.cycles else None
 
 
-@once
 def counted(result: Result) -> Counted | None:
     """Returns the medians over the records that the result uses; None if none has counts."""
-    parts = [record.surroundings.counters for record in rests_on(result)]
+    parts = [record.surroundings.counters for record in used_attempts(result)]
     counts = Counted(
         instructions=_median(part.instructions for part in parts),
         cycles=_median(part.cycles for part in parts),
@@ -46,12 +44,12 @@ def counted(result: Result) -> Counted | None:
     return counts if any(value is not None for value in (counts.instructions, counts.cycles, counts.energy)) else None
 
 
-def reasons(records: Iterable[Record]) -> tuple[str, ...]:
+def reasons(records: Iterable[Attempted]) -> tuple[str, ...]:
     """Returns the reasons for missing counters, each once; empty if all records have counts or no reason."""
     return tuple(dict.fromkeys(reason for r in records if (reason := r.surroundings.counters.reason)))
 
 
-def sources(records: Iterable[Record]) -> tuple[str, ...]:
+def sources(records: Iterable[Attempted]) -> tuple[str, ...]:
     """Returns the energy meters of the records, each once."""
     return tuple(dict.fromkeys(source for r in records if (source := r.surroundings.counters.energy_source)))
 

@@ -6,14 +6,13 @@ from statistics import median
 
 import numpy as np
 
-from steelyard.model import Machine, Record, Result
-from steelyard.once_per_object import once
+from steelyard.model import Attempted, Machine, Record, Result
 from steelyard.statistics.models.artefact import Caches, Point
 from steelyard.statistics.results import cases
-from steelyard.statistics.results.cost import launches
-from steelyard.statistics.results.result import rests_on, undisturbed
+from steelyard.statistics.results.cost import launch_costs
+from steelyard.statistics.results.result import rests_on, used_attempts
+from steelyard.statistics.results.usable_samples import undisturbed
 from steelyard.statistics.samples.interval import Array
-from steelyard.statistics.samples.summary import medians
 from steelyard.units import binary_size
 from steelyard.words import in_words
 
@@ -41,20 +40,23 @@ def points(curve: Iterable[Result], metric: str) -> list[Point]:
 
 def times(curve: Iterable[Result]) -> list[tuple[float, float]]:
     """Returns the bytes and the seconds of a message: the median of each launch."""
-    return [(float(size(result)), float(middle)) for result in curve for middle in medians(launches(result))]
+    return [(float(size(result)), middle) for result in curve for middle in launch_costs(result).values()]
 
 
-@once
 def seconds(result: Result) -> list[Array]:
     """Returns the samples (s per operation) of each launch that the result uses, without impossible times."""
     rows = (np.array(undisturbed(r)) for r in rests_on(result))
     return [sound for row in rows if (sound := row[(row > 0) & (row < math.inf)]).size]
 
 
+def launch_seconds(result: Result) -> list[float]:
+    """Returns the median time of each launch that the result uses."""
+    return [attempt.seconds for attempt in used_attempts(result) if attempt.seconds]
+
+
 def operation(result: Result) -> float:
     """Returns the seconds of an operation: the median of the launches' medians; 0 without any."""
-    rows = seconds(result)
-    return median(medians(rows).tolist()) if rows else 0.0
+    return median(launch_seconds(result) or (0.0,))
 
 
 def transport(result: Result) -> str:
@@ -78,19 +80,19 @@ def rank_rates(record: Record, work: str) -> tuple[float | None, ...]:
     return tuple(share / median(samples) if samples else None for samples in times)
 
 
-def hosts(record: Record) -> tuple[str, ...]:
+def hosts(record: Attempted) -> tuple[str, ...]:
     """Returns the host of each rank; empty if the record has none."""
     return tuple(record.surroundings.ranks.hosts or ())
 
 
-def hosts_of(records: Iterable[Record]) -> tuple[str, ...]:
+def hosts_of(records: Iterable[Attempted]) -> tuple[str, ...]:
     """Returns the host of each rank from the first record that has it."""
     return next(filter(None, map(hosts, records)), ())
 
 
 def apart(result: Result) -> bool:
     """Returns whether the ranks were on several hosts."""
-    return any(len(set(hosts(record))) > 1 for record in result.records)
+    return any(len(set(hosts(record))) > 1 for record in result.attempts)
 
 
 def over_a_network(result: Result) -> bool:
@@ -100,17 +102,17 @@ def over_a_network(result: Result) -> bool:
 
 def colocated(result: Result) -> bool:
     """Returns whether the ranks were on several hosts that are the same machine, so that no network was used."""
-    return any(record.surroundings.ranks.colocated for record in result.records)
+    return any(record.surroundings.ranks.colocated for record in result.attempts)
 
 
-def processors(record: Record) -> tuple[int, ...]:
+def processors(record: Attempted) -> tuple[int, ...]:
     """Returns the processor of each rank, −1 if it was not pinned; empty if the record has none."""
     return tuple(record.surroundings.ranks.cpus or ())
 
 
 def oversubscribed(result: Result) -> bool:
     """Returns whether a record that the result uses had more ranks than processors."""
-    return any(r.surroundings.oversubscribed for r in rests_on(result))
+    return any(r.surroundings.oversubscribed for r in used_attempts(result))
 
 
 def caches(machine: Machine, result: Result) -> Caches:
@@ -118,7 +120,7 @@ def caches(machine: Machine, result: Result) -> Caches:
 
     Where ranks share a core, each has its part of the core's cache.
     """
-    record = next(iter(result.records), None)
+    record = next(iter(result.attempts), None)
     names, cpus = (hosts(record), processors(record)) if record else ((), ())
     placed = [(host, cpu) for host, cpu in zip(names, cpus, strict=False) if cpu in machine.cpus]
     levels = sorted({c.level for c in machine.caches if c.kind != "instruction"})

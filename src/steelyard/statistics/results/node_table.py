@@ -29,7 +29,7 @@ def node_columns(results: Iterable[Result]) -> list[Column]:
     its latency (read beside the samples, by one rank of a node) are medians. The message latency is that of the shortest
     message from rank 0, so the node of rank 0 has none.
     """
-    over_network = [r for r in cases.usable(results) if len(set(messages.hosts_of(r.records))) > 1]
+    over_network = [r for r in cases.usable(results) if len(set(messages.hosts_of(r.attempts))) > 1]
     from_first = _latencies(over_network)
     columns = [
         Column(
@@ -105,7 +105,7 @@ def _latencies(results: Iterable[Result]) -> Mapping[str, float]:
     least = min((messages.size(r) for r in timed), default=0)
     least_of: dict[str, float] = {}
     for result in timed:
-        hosts, partner = messages.hosts_of(result.records), cases.number(result, "partner")
+        hosts, partner = messages.hosts_of(result.attempts), cases.number(result, "partner")
         if messages.size(result) == least and partner is not None and int(partner) < len(hosts):
             host = hosts[int(partner)]
             if host != hosts[0]:

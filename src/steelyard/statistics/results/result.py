@@ -1,23 +1,24 @@
 """Results from records: the launches of each case combined, with metrics and their intervals."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import compress
 from statistics import median
+from typing import TypeVar
 
 import numpy as np
 
 from steelyard.evidence import distinct, noted
-from steelyard.model import Benchmark, Evidence, Level, Metric, Record, Result, Value, Verdict
+from steelyard.model import Attempt, Benchmark, Evidence, Level, Metric, Record, Result, Value, Verdict
 from steelyard.model.record import Span
-from steelyard.once_per_object import once
+from steelyard.statistics.results.attempts import reduce_records
 from steelyard.statistics.results.identity import identity
 from steelyard.statistics.results.ranges import UNKNOWN_PACES, Launched, Paces, Ranges, find_ranges
+from steelyard.statistics.results.usable_samples import are_possible, is_measured, undisturbed
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.launches import Spread, combine, combined, over_runs
 from steelyard.statistics.samples.summary import quantiles, summarise_all
-from steelyard.statistics.validity.observations import LONGEST, SHORTEST
 from steelyard.statistics.validity.verdict import name_disturbance
 from steelyard.units import percent
 
@@ -35,6 +36,8 @@ WIDEST = 20  # largest ratio of the ends of a range; a wider one tells nobody an
 SAMPLES_FOR_SCATTER = 5  # fewer do not show it
 # Kinds of evidence of lost time: how much of it a sample lost, no reading of the pace says.
 TIME_LOST = ("competing load", "steal", "throttled", "page faults", "oversubscribed", "interrupts")
+
+A = TypeVar("A", Record, Attempt)
 
 
 def results(
@@ -57,34 +60,21 @@ def results(
         spread = over_runs(combined([next(summaries) for _ in used])) if used else None
         settled = _add_doubt(members, used, spread, verdict, paces)
         result = _result(members, used, spread, settled, benchmarks[members[0].benchmark], expected)
-        rests_on.keep(result, used)
-        spread_of.keep(result, spread)
         all_results.append(result)
     return tuple(all_results)
 
 
-def undisturbed(record: Record) -> tuple[float, ...]:
-    """Returns the samples that figures use: all but those that were left out as disturbed."""
-    if not record.aside:
-        return record.samples
-    kept = [True] * len(record.samples)
-    for place in record.aside:
-        if place < len(kept):  # of a damaged record
-            kept[place] = False
-    return tuple(compress(record.samples, kept))
-
-
-def believed(records: Sequence[Record]) -> tuple[list[Record], Verdict]:
+def believed(records: Sequence[A]) -> tuple[list[A], Verdict]:
     """Returns the records that the value uses, and the verdict of all together.
 
     The last attempt of each launch counts. If there are clean records, only they are used. Otherwise the disturbed ones
     are used, and the result is called disturbed. The evidence says how many launches were left out.
     """
-    last = _last_attempts(records)
-    groups: dict[str, list[Record]] = {"CLEAN": [], "DISTURBED": [], "INVALID": []}
+    last = last_attempts(records)
+    groups: dict[str, list[A]] = {"CLEAN": [], "DISTURBED": [], "INVALID": []}
     for record in last:
         level = record.verdict.level
-        groups[level if level in groups and _is_measured(record) else "INVALID"].append(record)
+        groups[level if level in groups and is_measured(record) else "INVALID"].append(record)
     invalid = groups["INVALID"]
     if groups["CLEAN"]:
         left = len(last) - len(groups["CLEAN"])
@@ -98,7 +88,8 @@ def believed(records: Sequence[Record]) -> tuple[list[Record], Verdict]:
     return [], Verdict("INVALID", distinct(e for r in invalid for e in r.verdict.evidence))
 
 
-def _last_attempts(records: Iterable[Record]) -> list[Record]:
+def last_attempts(records: Iterable[A]) -> list[A]:
+    """Returns the last attempt of each launch."""
     return list({r.launch: r for r in sorted(records, key=lambda r: r.attempt)}.values())
 
 
@@ -111,8 +102,8 @@ class _Expected:
 
 
 def _expect(cases: Iterable[Sequence[Record]], paces: Paces) -> list[_Expected]:
-    launches = [[r for r in _last_attempts(c) if r.verdict.level != "INVALID" and _is_measured(r)] for c in cases]
-    samples = [r.samples if _are_possible(r.samples) else undisturbed(r) for measured in launches for r in measured]
+    launches = [[r for r in last_attempts(c) if r.verdict.level != "INVALID" and is_measured(r)] for c in cases]
+    samples = [r.samples if are_possible(r.samples) else undisturbed(r) for measured in launches for r in measured]
     places = iter(quantiles([np.asarray(row) for row in samples], (0.1, 0.5, 0.9)))
     launched = [_launched(measured, [next(places) for _ in measured], paces) for measured in launches]
     ranges = iter(find_ranges([one for one in launched if one], paces))
@@ -133,30 +124,18 @@ def _launched(measured: Sequence[Record], places: Sequence[Array], paces: Paces)
     )
 
 
-@once
 def rests_on(result: Result) -> list[Record]:
     """Returns the records that the value of the result uses (see `believed`)."""
     return believed(result.records)[0]
 
 
-@once
-def spread_of(result: Result) -> Spread | None:
-    """Returns the spread of the seconds of those records; None without any."""
-    used = rests_on(result)
-    return over_runs(combine([undisturbed(r) for r in used])) if used else None
+def used_attempts(result: Result) -> list[Attempt]:
+    """Returns those records without their samples."""
+    return believed(result.attempts)[0]
 
 
 def _add_launch(launch: int, evidence: Evidence) -> Evidence:
     return replace(evidence, numbers={**evidence.numbers, "launch": launch})
-
-
-def _is_measured(record: Record) -> bool:
-    """Returns whether it has possible times; a damaged record may be CLEAN without any."""
-    return _are_possible(undisturbed(record))
-
-
-def _are_possible(samples: Sequence[float]) -> bool:
-    return bool(samples) and min(samples) > SHORTEST and max(samples) < LONGEST and not math.isnan(sum(samples))
 
 
 def judge_case(records: Sequence[Record]) -> tuple[list[Record], Spread | None, Verdict]:
@@ -209,7 +188,7 @@ def _unexplained(records: Sequence[Record], paces: Paces) -> Evidence | None:
 
     Such launches had another state that no reading shows: the place of their memory, or the way of their messages.
     """
-    launches = [r for r in _last_attempts(records) if r.verdict.level != "INVALID" and _are_possible(r.samples)]
+    launches = [r for r in last_attempts(records) if r.verdict.level != "INVALID" and are_possible(r.samples)]
     launches = [r for r in launches if name_disturbance(r.verdict) not in TIME_LOST]
     if len(launches) < 2:
         return None
@@ -237,10 +216,11 @@ def _result(
 ) -> Result:
     first = records[0]
     metrics: dict[str, Value] = {}
+    launches: dict[str, tuple[float, ...]] = {}
     if spread:
         # The record nearest to the value stands for what differs between launches besides the time, as the core clock.
         nearest = min(used, key=lambda r: abs(median(undisturbed(r)) - spread.value)) if len(used) > 1 else used[0]
-        fastest = min((r for r in records if _are_possible(r.samples)), key=lambda r: min(r.samples), default=None)
+        fastest = min((r for r in records if are_possible(r.samples)), key=lambda r: min(r.samples), default=None)
         for metric in benchmark.metrics:
             try:
                 value = _value(metric, nearest, spread, expected, verdict.level)
@@ -254,6 +234,7 @@ def _result(
                 continue
             if value is not None:
                 metrics[metric.name] = value
+                launches[metric.name] = tuple(_list_values(metric, used))
     return Result(
         benchmark=first.benchmark,
         kernel=first.kernel,
@@ -261,7 +242,18 @@ def _result(
         records=tuple(records),
         metrics=metrics,
         verdict=verdict,
+        attempts=reduce_records(records),
+        seconds=Value(spread.value, "s", spread.low, spread.high, "lower") if spread else None,
+        launches=launches,
     )
+
+
+def _list_values(metric: Metric, used: Iterable[Record]) -> Iterator[float]:
+    """Yields the value of the metric in each launch; not of a launch whose record lacks what the metric needs."""
+    for record in used:
+        with suppress(ArithmeticError, LookupError, TypeError, ValueError):
+            if (value := metric.of(median(undisturbed(record)), record)) is not None:
+                yield value
 
 
 def _stated(seconds: Span, spread: Spread, level: Level) -> Span | None:

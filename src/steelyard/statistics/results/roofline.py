@@ -9,9 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Limit, Machine, Result, Value
-from steelyard.once_per_object import once
 from steelyard.statistics.results import cases
-from steelyard.statistics.results.result import rests_on, spread_of
+from steelyard.statistics.results.result import used_attempts
 from steelyard.statistics.results.roofs import (
     FIRST,
     MEMORY,
@@ -93,7 +92,6 @@ class Roofline:
         return next((roof for roof in self.roofs if roof.name == name), None)
 
 
-@once
 def rooflines(evaluation: Evaluation) -> tuple[Roofline, ...]:
     """Returns the rooflines of one thread and of all processors that have a peak and a bandwidth."""
     machine = evaluation.run.machine
@@ -109,15 +107,15 @@ def rooflines(evaluation: Evaluation) -> tuple[Roofline, ...]:
 
 def speed_of(result: Result) -> Value | None:
     """Returns the flop/s from the median time of an operation; None without usable times or without flops."""
-    used = rests_on(result)
+    used = used_attempts(result)
     flops = used[0].work.get("flops") if used else None
     if not flops or not usable(result):
         return None
-    spread = spread_of(result)
-    if not spread or not spread.value > 0:
+    seconds = result.seconds
+    if not seconds or not seconds.value > 0:
         return None
-    low, high = (flops / end if end else None for end in (spread.high, spread.low))
-    return Value(flops / spread.value, "flop/s", low, high, "higher")
+    low, high = (flops / end if end else None for end in (seconds.high, seconds.low))
+    return Value(flops / seconds.value, "flop/s", low, high, "higher")
 
 
 def _place_under_roof(result: Result, threads: int, roofs: Sequence[Roof], machine: Machine) -> Place | None:

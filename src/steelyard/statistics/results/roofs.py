@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from steelyard.machine.caches import cache_levels
-from steelyard.model import Evaluation, Machine, Record, Result, Scalar
+from steelyard.model import Attempt, Evaluation, Machine, Result, Scalar
 from steelyard.model.roles import Bandwidth, Peak
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.benchmark_roles import playing
@@ -136,6 +136,6 @@ def usable(result: Result) -> bool:
     return result.verdict.level != "INVALID"
 
 
-def record_with_work(result: Result) -> Record | None:
-    """Returns the first record with work; None if every case failed."""
-    return next((record for record in result.records if record.error is None and record.work), None)
+def record_with_work(result: Result) -> Attempt | None:
+    """Returns the first attempt with work; None if every case failed."""
+    return next((record for record in result.attempts if record.error is None and record.work), None)

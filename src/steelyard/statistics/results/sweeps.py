@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Literal
 
 from steelyard.model import Evaluation, Level, Result, Scalar
 from steelyard.statistics.models.scaling import Scaling, scaling
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.identity import Identity, identity
-from steelyard.statistics.results.result import rests_on, undisturbed
+from steelyard.statistics.results.result import used_attempts
 
 Over = Literal["threads", "ranks", "nodes", "ranks_per_node"]
 # Benchmarks that more processors do not make faster: messages have a partner, and noise has a quantum per processor.
@@ -55,7 +54,7 @@ def sweeps(
     """
     usable: dict[tuple[str, str], list[Result]] = {}
     for result in evaluation.results:
-        measured = result.verdict.level != "INVALID" and messages.seconds(result)
+        measured = result.verdict.level != "INVALID" and messages.launch_seconds(result)
         named = is_wanted(result.benchmark) and not result.benchmark.startswith(WITHOUT)
         if named and measured and "plant" not in result.parameters:
             usable.setdefault((result.benchmark, result.kernel), []).append(result)
@@ -129,7 +128,7 @@ def _sweep(over: Over, counted: Mapping[int, Result], cpus: int, least: float) -
 def _threads_of_a_node(result: Result) -> float:
     """Returns the threads on a node; 0 if the case has no such parameter."""
     threads, ranks = (cases.number(result, name) for name in ("threads", "ranks"))
-    return (threads or 0) * (ranks or 1) / (len(set(messages.hosts_of(result.records))) or 1)
+    return (threads or 0) * (ranks or 1) / (len(set(messages.hosts_of(result.attempts))) or 1)
 
 
 def _counted(line: Sequence[Result], name: str) -> tuple[Over, dict[int, Result]]:
@@ -146,7 +145,7 @@ def _counted(line: Sequence[Result], name: str) -> tuple[Over, dict[int, Result]
 
 def _work(counted: Mapping[int, Result]) -> tuple[Literal["strong", "weak"] | None, str, Mapping[int, float] | None]:
     """Returns whether the work of an operation is constant or grows with the count, its unit, and its amount."""
-    work_of = {count: rests_on(result)[0].work for count, result in counted.items()}
+    work_of = {count: used_attempts(result)[0].work for count, result in counted.items()}
     unit = next((u for u in WORK if all(work.get(u, 0) > 0 for work in work_of.values())), None)
     if unit is None:
         return ("strong", "", None) if not any(any(work.values()) for work in work_of.values()) else (None, "", None)
@@ -159,4 +158,4 @@ def _work(counted: Mapping[int, Result]) -> tuple[Literal["strong", "weak"] | No
 
 def _length(result: Result) -> float:
     """Returns the median length (s) of a sample with all its operations."""
-    return min(median(undisturbed(r)) * r.operations for r in rests_on(result) if r.samples)
+    return min(r.seconds * r.operations for r in used_attempts(result) if r.seconds is not None)

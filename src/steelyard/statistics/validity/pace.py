@@ -92,6 +92,9 @@ MEASURES = {
 # fmt: on
 
 
+MOST_WAITED = 0.99  # share of the time of a thread
+
+
 @dataclass(frozen=True)
 class Bounds:
     """The plateau of each kind of the machine for such a case; missing kinds have no bound."""
@@ -111,6 +114,24 @@ Beyond = Sequence[tuple[Measure, float]]  # kinds of which a reading lies beyond
 def typical(record: Record, kind: Kind) -> float | None:
     """Returns the median of the readings beside the samples of a record; None without readings."""
     return _median(record.surroundings.samples.of(kind))
+
+
+def rate(record: Record) -> float | None:
+    """Returns the additions per second that the cores gave the threads, less the time for which these waited; None: not read."""
+    issued, clock = typical(record, "issued"), typical(record, "core_clock")
+    return issued * clock * (1 - _waited_share(record)) if issued and clock else None
+
+
+def _waited_share(record: Record) -> float:
+    """Returns the share of the samples for which a thread waited for its processor, because other programs had it."""
+    samples = record.surroundings.samples
+    waited, seconds = (sum(x for x in column or () if x is not None) for column in (samples.waited, samples.seconds))
+    return min(waited / seconds, MOST_WAITED) if waited > 0 and 0 < seconds < math.inf else 0.0
+
+
+def stream(record: Record) -> float | None:
+    """Returns the bandwidth that readings of the memory reached beside the samples, in B/s; None: not read."""
+    return typical(record, "stream")
 
 
 def typicals(record: Record) -> dict[Kind, float]:

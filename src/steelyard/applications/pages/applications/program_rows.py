@@ -54,7 +54,6 @@ def program_rows(evaluation: Evaluation) -> tuple[Program, ...]:
 def _program(result: Result, evaluation: Evaluation, alike: set[str]) -> Program:
     declared = evaluation.benchmarks.get(result.benchmark)
     name, what = _merit(result, declared)
-    machine = evaluation.run.machine
     problem = {name for name in result.parameters if name not in applications.WHO}
     return Program(
         title=declared.title if declared else result.benchmark.removeprefix(applications.EVERY),
@@ -62,8 +61,8 @@ def _program(result: Result, evaluation: Evaluation, alike: set[str]) -> Program
         part="" if result.benchmark.endswith(result.kernel) or _is_only(result, evaluation) else result.kernel,
         problem=applications.describe_parameters(result, {*applications.WHO, "kernel"}),
         who=applications.describe_parameters(result, problem | alike),
-        time=values.shown(result, "time", declared, machine),
-        merit=values.shown(result, name, declared, machine) if name else None,
+        time=values.shown(result, "time"),
+        merit=values.shown(result, name) if name else None,
         meaning=what,
         checked=applications.checked(result),
         passed=applications.verified(result),

@@ -57,8 +57,9 @@ class Page:
 def data(evaluation: Evaluation) -> Page | None:
     """Returns the page; None for a run without readings of power or energy."""
     resolved = courses(evaluation.power.traces) if evaluation.power else {}
-    timed = [(stretch, r) for r in evaluation.run.records if (stretch := energy.find_stretch(r))]
-    if not resolved or not timed:
+    records = evaluation.run.records if resolved else ()
+    timed = [(stretch, r) for r in records if (stretch := energy.find_stretch(r, r.benchmark))]
+    if not timed:
         return None
     first = min(course.origin + round(course.at[0] / NANO) for course in resolved.values())
     last = max(course.origin + round(course.at[-1] / NANO) for course in resolved.values())

@@ -81,7 +81,7 @@ class _Shape:
     counted: tuple[str, ...]  # titles of what hardware counters tell
 
     def shown(self, result: Result) -> values.Shown | None:
-        return values.shown(result, self.main.name, self.benchmark, self.machine) if self.main else None
+        return values.shown(result, self.main.name) if self.main else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from steelyard import units
-from steelyard.model import Evaluation, Record, Result
+from steelyard.model import Attempt, Evaluation, Result
 from steelyard.model.observed import TimerClock
 from steelyard.plan.variants import meanings
 from steelyard.report import counter_columns, values
@@ -16,7 +16,7 @@ _WORDED = {"pinning", "memory_policy", "page_size", "mpi"}  # factors of the mea
 
 def how(evaluation: Evaluation, results: tuple[Result, ...]) -> tuple[tuple[str, str], ...]:
     """Pairs of what and how, each only where the records tell it."""
-    records = [record for result in results for record in result.records]
+    records = [record for result in results for record in result.attempts]
     if not records:
         return ()
     facts = (
@@ -45,12 +45,12 @@ def _span(numbers: Iterable[int]) -> str:
 
 
 def _launches(results: tuple[Result, ...]) -> str:
-    counts = [len({record.launch for record in result.records}) for result in results if result.records]
+    counts = [len({record.launch for record in result.attempts}) for result in results if result.attempts]
     return f"{_span(counts)} for each case, in random order"
 
 
-def _samples(records: list[Record]) -> str:
-    counted = [len(record.samples) for record in records if record.samples]
+def _samples(records: list[Attempt]) -> str:
+    counted = [record.count for record in records if record.count]
     if not counted:
         return ""
     total = f"{sum(counted):,}".replace(",", "\u202f")
@@ -70,12 +70,12 @@ def _sampling(evaluation: Evaluation, benchmarks: set[str]) -> str:
     return f"until the interval of the median is within {'; '.join(goals)}"
 
 
-def _repeated(records: list[Record]) -> str:
+def _repeated(records: list[Attempt]) -> str:
     again = sum(record.attempt > 1 for record in records)
     return f"{plural(again, 'disturbed case')} {'was' if again == 1 else 'were'} measured again later" if again else ""
 
 
-def _clock(records: list[Record]) -> str:
+def _clock(records: list[Attempt]) -> str:
     clocks = (record.surroundings.clock for record in records)
     return next((f"{clock.source}{_precision(clock)}" for clock in clocks if clock.source), "")
 
@@ -86,7 +86,7 @@ def _precision(clock: TimerClock) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _core_clock(records: list[Record]) -> str:
+def _core_clock(records: list[Attempt]) -> str:
     """The least and greatest core clock in hertz that a dependent chain showed around the samples."""
     clocks: list[float] = []
     for record in records:

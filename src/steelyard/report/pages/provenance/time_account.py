@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from steelyard.model import Evaluation, Record
+from steelyard.model import Attempt, Attempted, Evaluation
 from steelyard.report import values
 
 PHASES = ("setup", "sampling", "check")
@@ -20,13 +20,14 @@ class Times:
 
 def data(evaluation: Evaluation) -> Times | None:
     """The seconds of the phases by benchmark; None where no record tells them."""
-    timed = [(record, times) for record in evaluation.run.records if (times := phases(record))]
+    by_name: dict[str, list[tuple[Attempt, dict[str, float]]]] = {}
+    for result in evaluation.results:
+        timed_here = [(attempt, times) for attempt in result.attempts if (times := phases(attempt))]
+        by_name.setdefault(result.benchmark, []).extend(timed_here)
+    timed = [pair for pairs in by_name.values() for pair in pairs]
     if not timed:
         return None
-    by_name: dict[str, list[dict[str, float]]] = {}
-    for record, times in timed:
-        by_name.setdefault(record.benchmark, []).append(times)
-    rows = [_row(name, durations) for name, durations in by_name.items()]
+    rows = [_row(name, (times for _, times in pairs)) for name, pairs in by_name.items() if pairs]
     if len(by_name) > 1:
         rows.append(_row("All", (times for _, times in timed)))
     silent = len(evaluation.run.records) - len(timed)
@@ -37,7 +38,7 @@ def data(evaluation: Evaluation) -> Times | None:
     )
 
 
-def phases(record: Record) -> dict[str, float]:
+def phases(record: Attempted) -> dict[str, float]:
     """Seconds of the record's phases; empty where it does not tell all three."""
     given = record.surroundings.phases or {}
     times = {name: float(s) for name in PHASES if (s := given.get(name)) is not None and s >= 0}
@@ -58,7 +59,7 @@ def _share(part: float) -> str:
     return "< 1 %" if 0 < part < 0.01 else f"{100 * part:.0f} %"
 
 
-def _again(timed: list[tuple[Record, dict[str, float]]]) -> str:
+def _again(timed: list[tuple[Attempt, dict[str, float]]]) -> str:
     """What attempts took that were measured again: all but the last of each case."""
     last: dict[tuple[int, int], int] = {}
     for record, _ in timed:

@@ -134,7 +134,7 @@ def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
     if metric == "bandwidth":
         last = max((c.level for c in machine.caches), default=0)
         caches = sum(c.size for c in machine.caches if c.level == last)
-        sizes = [record.work.get("working_set", 0) for record in result.records if record.work]
+        sizes = [record.work.get("working_set", 0) for record in result.attempts if record.work]
         return machine.limits.get("memory_bandwidth") if sizes and min(sizes) > CACHED * caches else None
     return machine.limits.get("flops") if metric == "flops" else None
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from steelyard.model import Record, Result
+from steelyard.model import Attempted, Result
 from steelyard.statistics.results.applications import NPB, details, number, select_programs
 
 FLOATING = ("cg", "ft", "lu", "mg", "ua")  # benchmarks whose counted operations are floating-point operations
@@ -34,7 +34,7 @@ def of(results: Iterable[Result]) -> tuple[Result, ...]:
 
 def carried_out(result: Result) -> float | None:
     """Returns the executed share of NPB's operations if it is below `FEW`, by a better algorithm; else None."""
-    work = next((r.work for r in result.records if r.work.get("operations") and r.work.get("flops")), None)
+    work = next((r.work for r in result.attempts if r.work.get("operations") and r.work.get("flops")), None)
     share = work["flops"] / work["operations"] if work else 1.0
     return share if share < FEW and result.kernel in FLOATING else None
 
@@ -42,7 +42,7 @@ def carried_out(result: Result) -> float | None:
 def quantities(result: Result) -> tuple[Quantity, ...]:
     """Returns each verified quantity once, from the launch with its greatest error."""
     worst: dict[str, Quantity] = {}
-    for record in result.records:
+    for record in result.attempts:
         for quantity in _quantities(record):
             if quantity.name not in worst or _size(quantity) > _size(worst[quantity.name]):
                 worst[quantity.name] = quantity
@@ -54,7 +54,7 @@ def farthest(quantities: Iterable[Quantity]) -> Quantity | None:
     return max(quantities, key=_size, default=None)
 
 
-def _quantities(record: Record) -> list[Quantity]:
+def _quantities(record: Attempted) -> list[Quantity]:
     verification = details(record).get("verification")
     if not isinstance(verification, Mapping):
         return []
