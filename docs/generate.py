@@ -36,6 +36,11 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
     "formats.md": {
         "evidence": evidence.tables,
         "stored": partial(fields.described, "Machine", "Plan", "Record", "ForeignValue"),
+        "table": partial(
+            fields.described_apart,
+            ("Head", "Row", "Attempt"),
+            ("Machine", "Plan", "Record", "ForeignValue", "Value", "Finding"),
+        ),
         "exported": partial(fields.described, "Value", "Finding"),
         "forms": export_forms.sections,
     },

@@ -6,9 +6,13 @@ import re
 from collections.abc import Iterable
 
 from sources.tables import table
-from steelyard.model import benchmark, foreign, machine, plan, record, run
+from steelyard.model import benchmark, foreign, machine, plan, proofs, record, run
+from steelyard.results import basis
+from steelyard.results import table as results
 
-_SOURCE = "\n".join(inspect.getsource(file) for file in (machine, plan, record, benchmark, run, foreign))
+_SOURCE = "\n".join(
+    inspect.getsource(file) for file in (machine, plan, record, benchmark, proofs, run, foreign, basis, results)
+)
 
 _PLAIN = {
     "str": "text",
@@ -31,6 +35,12 @@ _PLURAL = {"text": "texts", "whole number": "whole numbers", "number": "numbers"
 def described(*roots: str) -> str:
     """Returns the fields of the dataclasses `roots` and of all dataclasses in them, in the order of the files of `model`."""
     return "\n".join(_described(node) for node in _closure(roots))
+
+
+def described_apart(roots: Iterable[str], elsewhere: Iterable[str]) -> str:
+    """Returns the same without the dataclasses that `described` returns for `elsewhere`."""
+    known = {node.name for node in _closure(elsewhere)}
+    return "\n".join(_described(node) for node in _closure(roots) if node.name not in known)
 
 
 def _closure(roots: Iterable[str]) -> list[ast.ClassDef]:

@@ -289,7 +289,7 @@ def test_the_readme_and_the_makefile_name_the_same_targets() -> None:
 
 def test_the_readme_shows_every_command_but_the_small_ones() -> None:
     shown = {told.split()[1] for _, told in shell_lines() if told.startswith("steelyard ")}
-    assert set(COMMANDS) - shown <= {"list", "report", "build", "remove", "machine"}
+    assert set(COMMANDS) - shown <= {"list", "report", "build", "remove", "machine", "judge"}
 
 
 @pytest.fixture(scope="module")

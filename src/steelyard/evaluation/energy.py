@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from steelyard.model import Benchmark, Evaluation, Machine, Metric, Record, Result, Value
+from steelyard.model import Attempt, Attempted, Benchmark, Evaluation, Machine, Metric, Record, Result, Value
 from steelyard.model.sensor import Parts, Power
-from steelyard.once_per_object import once
 from steelyard.statistics.results import messages
 from steelyard.statistics.results.result import judge_case
 from steelyard.statistics.samples.launches import Spread, combine
@@ -72,7 +71,7 @@ def _hosts(result: Result, machine: Machine | None) -> tuple[str, ...]:
     if messages.colocated(result):
         return ()
     every = machine.hosts if machine and "ranks" in result.parameters else ()
-    return tuple(dict.fromkeys(messages.hosts_of(result.records) or (host.name for host in every)))
+    return tuple(dict.fromkeys(messages.hosts_of(result.attempts) or (host.name for host in every)))
 
 
 def uncovered(evaluation: Evaluation) -> str:
@@ -108,8 +107,10 @@ class Spent:
 
 def spend(evaluation: Evaluation) -> Spent | None:
     """Returns the energy of the whole run, and the idle power; None without usable readings of all of its hosts meanwhile."""
-    stretches = [s for r in evaluation.results for record in r.records if (s := find_stretch(record))]
     traces, counted = _of_run(evaluation)
+    if not traces:
+        return None
+    stretches = [s for r in evaluation.results for attempt in r.attempts if (s := find_stretch(attempt, r.benchmark))]
     if not stretches:
         return None
     first, last = min(s.begin for s in stretches), max(s.end for s in stretches)
@@ -124,7 +125,6 @@ def idle(evaluation: Evaluation) -> tuple[Coverage, Energy] | None:
     return (counted, spent) if spent else None
 
 
-@once
 def _of_run(evaluation: Evaluation) -> tuple[Mapping[str, Course], Coverage]:
     """Returns the courses, and the sensors whose sum is the energy of all hosts of the run."""
     traces = courses(evaluation.power.traces) if evaluation.power else {}
@@ -152,12 +152,13 @@ def add_metrics(benchmarks: Mapping[str, Benchmark], results: Iterable[Result], 
     return extended
 
 
-def find_stretch(record: Record) -> Stretch | None:
+def find_stretch(record: Attempted, benchmark: str) -> Stretch | None:
     """Returns the time from the first sample to the last, or None if the record does not hold it."""
     began, ended = record.surroundings.began, record.surroundings.ended
-    if not began or not ended or ended <= began or not record.samples:
+    count = record.count if isinstance(record, Attempt) else len(record.samples)
+    if not began or not ended or ended <= began or not count:
         return None
-    return Stretch(record.benchmark, round(began * 1e9), round(ended * 1e9))
+    return Stretch(benchmark, round(began * 1e9), round(ended * 1e9))
 
 
 def find_runs(record: Record) -> list[Stretch]:
@@ -203,14 +204,14 @@ def _with_energy(
 
 
 def _spent(record: Record, traces: Mapping[str, Course], counted: Coverage) -> Energy | None:
-    when = find_stretch(record)
+    when = find_stretch(record, record.benchmark)
     energy = total(traces, counted, when) if when else None
     return energy if energy and energy.width <= WIDEST else None
 
 
 def _spent_by_runs(record: Record, traces: Mapping[str, Course], counted: Coverage) -> Energy | None:
     """Returns the energy of all runs of a foreign program; the energy with the time between them is the upper bound."""
-    when = find_stretch(record)
+    when = find_stretch(record, record.benchmark)
     energies = [energy for run in find_runs(record) if (energy := total(traces, counted, run))]
     if not when or not energies:
         return None

@@ -12,7 +12,6 @@ import msgspec
 from steelyard.errors import MachineFailed, UsageError, nearest
 from steelyard.evidence import KINDS
 from steelyard.files import LINE, is_folder, lines, ordinary
-from steelyard.garbage_collection import uncollected
 from steelyard.model import Count, ForeignValue, Record, Run
 from steelyard.model.observed import remove_null_parts
 from steelyard.model.plain import from_json, from_plain, suspect
@@ -30,14 +29,13 @@ MOST_NOTES = 1000  # invalid lines, after which the rest of the file is not read
 def read(path: Path) -> Run:
     """Reads a run from its folder. UsageError if it is not a run, MachineFailed if it cannot be read; bad lines become notes."""
     run = head(path)
-    with uncollected():
-        if run.imported:
-            values, notes = _read_values(path)
-            imported = replace(run.imported, values=tuple(values))
-            return replace(run, imported=imported, notes=(*notes, *run.notes))
-        with _opened(path, "records.jsonl") as file:
-            records, notes = _read_records(lines(file))
-        return replace(run, records=tuple(records), notes=(*notes, *run.notes))
+    if run.imported:
+        values, notes = _read_values(path)
+        imported = replace(run.imported, values=tuple(values))
+        return replace(run, imported=imported, notes=(*notes, *run.notes))
+    with _opened(path, "records.jsonl") as file:
+        records, notes = _read_records(lines(file))
+    return replace(run, records=tuple(records), notes=(*notes, *run.notes))
 
 
 def head(path: Path) -> Run:

@@ -4,17 +4,23 @@ import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from steelyard import user_cache
 from steelyard.files import is_file, is_folder
-from steelyard.model import Run
 
 # Words of a command, besides folders, that can start any program.
 Word = Literal["compiler", "flags", "mpi", "launcher", "variant"]
 
 
-def folders(run: Run, paths: Sequence[Path]) -> list[Path]:
+class HasPaths(Protocol):
+    """A run, or what a table of results says of it."""
+
+    @property
+    def paths(self) -> tuple[str, ...]: ...
+
+
+def folders(run: HasPaths, paths: Sequence[Path]) -> list[Path]:
     """Returns `paths` and the run's own folders of benchmarks that still exist and that this user has measured with.
 
     A declaration is a program: folders that only another user's run names are not trusted.
@@ -23,7 +29,7 @@ def folders(run: Run, paths: Sequence[Path]) -> list[Path]:
     return [*paths, *(p for p in _further(run, paths) if str(p.resolve()) in trusted)]
 
 
-def unread(run: Run, paths: Sequence[Path]) -> tuple[str, ...]:
+def unread(run: HasPaths, paths: Sequence[Path]) -> tuple[str, ...]:
     """Returns a sentence for each existing folder that the run names and `folders` leaves out."""
     trusted = _trusted()
     return tuple(
@@ -54,7 +60,7 @@ def _line(kind: Word, text: str) -> str:
     return f"{kind} {json.dumps(text)}"  # folders begin with "/"
 
 
-def _further(run: Run, paths: Sequence[Path]) -> list[Path]:
+def _further(run: HasPaths, paths: Sequence[Path]) -> list[Path]:
     return [p for p in map(Path, run.paths) if (is_folder(p) or is_file(p)) and p not in paths]
 
 

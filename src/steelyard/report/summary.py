@@ -16,6 +16,7 @@ from steelyard.report import values
 from steelyard.report.case_tables import CaseTable
 from steelyard.report.compared_figures import Alternative
 from steelyard.report.values import Shown
+from steelyard.statistics.results.attempts import list_attempts
 
 if TYPE_CHECKING:
     from steelyard.report.headline import Headline
@@ -115,7 +116,7 @@ def summarised(evaluation: Evaluation) -> Summary:
         variants=meanings(run.site.variants),
         mpi_settings=describe(filter(is_of_user, mpi_in_effect.list_of_run(run) or ())),
         cases=sum(len(launch.cases) for launch in run.plan.launches),
-        measured=len({(r.launch, r.case) for r in run.records}),
+        measured=len(run.records) - sum(attempt.attempt > 1 for attempt in list_attempts(results)),
         budget=run.budget,
         left_out=_left_out(run, results),
         verdicts=values.counts(results),
