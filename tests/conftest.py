@@ -15,7 +15,6 @@ from steelyard.launch import site
 from steelyard.machine import describe
 from steelyard.model import Benchmark, Cache, Core, Finding, Machine, NumaNode
 from steelyard.plan import catalogue
-from steelyard.records import result_cache
 
 # A busy machine makes a test slow, not red.
 settings.register_profile("whenever", deadline=None)
@@ -24,8 +23,6 @@ settings.load_profile("whenever")
 # Started in the background of a script, the tests would hand an ignored Ctrl-C down to the programs that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-
-CACHE_FOLDER = result_cache._folder
 
 # Marks of tests that another guest of a shared host can spoil. A guest stays for seconds to minutes.
 SENSITIVE = ("alone", "opencl", "hosts")
@@ -48,17 +45,9 @@ def stumbling(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(findings, "_failed_rule", fail)
 
 
-@pytest.fixture(autouse=True)
-def judged_apart(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What tests judge in this process does not push the user's own runs out of his cache."""
-    folder = tmp_path_factory.getbasetemp() / "judged"
-    monkeypatch.setattr(result_cache, "_folder", lambda: folder)
-
-
 @pytest.fixture
-def kept_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, judged_apart: None) -> Path:
-    """A small run in a folder of runs. What is made of it is kept in a cache of its own."""
-    monkeypatch.setattr(result_cache, "_folder", CACHE_FOLDER)
+def kept_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small run in a folder of runs, and a cache of its own."""
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
     return unpack(tmp_path / "runs")
 

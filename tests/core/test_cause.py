@@ -236,7 +236,7 @@ def test_the_conditions_of_a_group_are_those_of_all_its_runs() -> None:
 
 
 def test_a_side_without_recorded_conditions_has_no_cause() -> None:
-    run = SideRun(run="x", path="", started="", finished=True, machine=None, facts={}, round_seconds={}, cases=())
+    run = SideRun(run="x", path="", started="", finished=True, machine=None, facts={}, cases=())
     published = Side(name="4x AMD 8350 Barcelona", kind="published", runs=(run,))
     cause = find_cause(published, as_side("new", Conditions(recorded_machine(HERE))), ["memory.stream"])
     assert cause.kind == "unknown"

@@ -2,10 +2,8 @@
 
 import json
 import math
-import os
 import random
 import shutil
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +15,7 @@ from scipy import stats
 from builders import evaluation, message, triad
 from folders import GOLDEN
 from steelyard.command_line import cli
-from steelyard.command_line import sides as reading
 from steelyard.command_line.sides import read_sides
-from steelyard.command_line.stored_runs import find_side_run
 from steelyard.compare.compared_sides import NOT_JUDGED, OtherSide, SidesComparison, list_slower
 from steelyard.compare.runs import compare
 from steelyard.compare.side import LaunchTime, Side, SideCase, SideRun, reduce_run
@@ -47,7 +43,7 @@ def side_case(benchmark: str, logs: Sequence[float], **parameters: Scalar) -> Si
 def side_run(name: str, cases: Sequence[SideCase], version: str = "1") -> SideRun:
     return SideRun(
         run=name, path=f"runs/{name}", started="2026-11-20T12:00:00+00:00", finished=True, machine=None,
-        facts={"version": {"steelyard": version}}, round_seconds={}, cases=tuple(cases),
+        facts={"version": {"steelyard": version}}, cases=tuple(cases),
     )  # fmt: skip
 
 
@@ -336,30 +332,6 @@ def test_runs_of_one_name_have_the_names_of_their_hosts_or_those_that_were_typed
     assert (compared.a, compared.b) == (f"{made.run.id} on {made.run.machine.host}", f"{made.run.id} on n2")
     with pytest.raises(UsageError, match="is given twice"):
         read_sides([a, f"{tmp_path}/b/../a/same"], [], tmp_path, [])
-
-
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) == 1, reason="needs two processors")
-def test_a_second_process_reads_runs_that_the_cache_lacks(
-    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here, until = os.getpid(), time.monotonic() + 60
-    first_elsewhere = tmp_path / "r4 elsewhere"
-
-    def read(path: Path, number: int) -> SideRun:
-        (tmp_path / f"{path.name} {'here' if os.getpid() == here else 'elsewhere'}").touch()
-        time.sleep(0.2)
-        # A busy machine may start the other process late.
-        while number == 2 and not first_elsewhere.exists() and time.monotonic() < until:
-            time.sleep(0.01)
-        return find_side_run(path, [])
-
-    names = [f"r{number}" for number in range(5)]
-    alone = read_sides(names, [], runs, [])
-    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(reading, "SLOW", 0.1)
-    assert read_sides(names, [], runs, [], read) == alone
-    assert first_elsewhere.exists()
-    assert {f"{name} here" for name in names} <= {path.name for path in tmp_path.iterdir()}
 
 
 def test_a_run_alone_stands_beside_the_nearest_systems(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

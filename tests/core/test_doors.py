@@ -11,8 +11,8 @@ from steelyard import doors, findings, report
 from steelyard.command_line import cli
 from steelyard.command_line.request import find_program
 from steelyard.errors import UsageError
-from steelyard.evaluation import evaluation_cache
 from steelyard.plan import catalogue
+from steelyard.results.basis import find_rules
 
 Install = Callable[[dict[str, str]], None]
 
@@ -167,11 +167,11 @@ def test_each_trace_is_read_by_the_reader_that_knows_it(wing: None, tmp_path: Pa
     assert reader is None or reader.__name__.startswith("steelyard.")
 
 
-def test_a_run_is_judged_anew_when_an_installed_rule_changes(install_wing: Install, tmp_path: Path) -> None:
-    keys = [evaluation_cache.make_key(tmp_path, "run", {})]
+def test_a_run_is_judged_anew_when_an_installed_rule_changes(install_wing: Install) -> None:
+    keys = [find_rules({})]
     for rule in (FINDING, f"{FINDING}# changed"):
         install_wing({"findings/rain.py": rule})
-        keys.append(evaluation_cache.make_key(tmp_path, "run", {}))
+        keys.append(find_rules({}))
     assert len(set(keys)) == 3
 
 

@@ -10,6 +10,7 @@ import builders
 import power_fixture
 import report_fixture
 from steelyard import report
+from steelyard.evaluation import judging
 from steelyard.findings.every import compilers
 from steelyard.findings.network import mpi_compared
 from steelyard.model import Evaluation, Metric, Result, Source, Tool, Value

@@ -8,8 +8,6 @@ import pytest
 
 import report_fixture
 from steelyard.command_line.sides import read_sides
-from steelyard.compare import stored_side
-from steelyard.compare.launch_table import make_table
 from steelyard.compare.side import reduce_run
 from steelyard.errors import UsageError
 from steelyard.statistics.results.cost import launches_by_number
@@ -30,16 +28,6 @@ def test_a_reduced_run_keeps_values_and_launch_times_of_each_case() -> None:
                 {n: math.log(seconds) for n, seconds in medians.items()}
             )
     assert side.cases
-
-
-def test_a_stored_run_is_equal_and_its_launch_times_need_no_decoding() -> None:
-    run = reduce_run(report_fixture.evaluation())
-    stored = stored_side.unpack(stored_side.pack(run))
-    table, made = stored_side.find_table(stored), make_table(run.cases)
-    assert "_cases" not in vars(stored.cases)
-    assert table.log_seconds.tolist() == made.log_seconds.tolist()
-    assert (list(table.keys), len(stored.cases)) == (list(made.keys), len(run.cases))
-    assert stored == run
 
 
 def test_a_published_system_is_a_side_without_samples() -> None:

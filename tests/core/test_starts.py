@@ -44,10 +44,6 @@ STARTERS: dict[str, tuple[str, ...]] = {
 ROOMS: dict[str, tuple[str, ...]] = {
     "starts.py": ("subprocess.Popen", "shutil.which", "sys.executable"),  # the one place
     "isolated.py": ("runpy", "runpy.run_module"),  # the other end of `module_command`, within the Python that it starts
-    "second_process.py": (
-        "multiprocessing",
-        "multiprocessing.connection",
-    ),  # a copy of this process, which starts no program
     "machine/tools.py": ("sys.executable",),  # its folder, into which wheels put mpicxx
     "build/toolchain.py": ("sys.executable",),  # the same folder
     "build/mpi_environments.py": (

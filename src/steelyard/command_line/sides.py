@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from glob import glob
@@ -11,14 +10,13 @@ from pathlib import Path
 from time import monotonic
 
 from steelyard import records
+from steelyard.command_line.evaluated_run import read
 from steelyard.command_line.progress_line import Line
-from steelyard.command_line.stored_runs import find_side_run
 from steelyard.compare.published_side import find_side
 from steelyard.compare.run_names import Named, name_run, tell_apart
-from steelyard.compare.side import Side, SideRun
+from steelyard.compare.side import Side, SideRun, reduce_run
 from steelyard.errors import UsageError, nearest, one_line
 from steelyard.published.system_library import suggest_system
-from steelyard.second_process import SecondProcess
 
 GROUP = "--group"
 SLOW = 0.5  # seconds of reading after which a second process helps
@@ -29,16 +27,16 @@ def read_sides(
     groups: Sequence[str],
     runs: Path,
     paths: Sequence[Path],
-    read: Callable[[Path, int], SideRun] | None = None,
+    read_as: Callable[[Path, int], SideRun] | None = None,
 ) -> tuple[Side, ...]:
     """Returns the sides in the order of their names, then the groups ("old=runs/2025*"). UsageError for an unknown one.
 
-    `read` reads the run in a folder for the side of that number (None: from the user's cache if it was reduced before).
+    `read_as` reads the run in a folder for the side of that number (None: as `read_side_run` does).
     """
     named = [_Unread(name, find_named(name, runs)) for name in names] + [_find_group(text, runs) for text in groups]
     _expect_apart(named)
     reads = [
-        partial(read, folder, number) if read else partial(find_side_run, folder, paths)
+        partial(read_as, folder, number) if read_as else partial(read_side_run, folder, paths)
         for number, one in enumerate(named)
         for folder in one.folders
     ]
@@ -85,31 +83,24 @@ class _Unread:
 
 
 def _read_all(reads: Sequence[Callable[[], SideRun]]) -> list[SideRun]:
-    """Reads the runs in their order, with progress.
-
-    Runs that the cache lacks take seconds each. So a second process puts them into the cache in the opposite order, until both
-    meet.
-    """
+    """Reads the runs in their order, with progress."""
     done: list[SideRun] = []
-    began, helped = monotonic(), False
-    with Line(quiet=False) as line, ExitStack() as ending:
+    began = monotonic()
+    with Line(quiet=False) as line:
         for number, read in enumerate(reads):
-            words, further = f"Reading run {number + 1} of {len(reads)}", reads[number + 1 :]
+            words = f"Reading run {number + 1} of {len(reads)}"
             seconds = monotonic() - began
             if number == 0 or seconds < SLOW:
                 line.begin(words)
             else:
-                line.show(words, seconds / number * (len(further) + 1) / 2)
-                if further and not helped:
-                    helped = True
-                    ending.callback(SecondProcess(partial(_read_backwards, further)).stop)
+                line.show(words, seconds / number * (len(reads) - number))
             done.append(read())
     return done
 
 
-def _read_backwards(reads: Sequence[Callable[[], SideRun]]) -> None:
-    for read in reversed(reads):
-        read()
+def read_side_run(path: Path, paths: Sequence[Path]) -> SideRun:
+    """Returns a run as a side of a comparison. SteelyardError."""
+    return reduce_run(read(path, paths))
 
 
 def _name(side: Side) -> Named:

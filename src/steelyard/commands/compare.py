@@ -159,21 +159,19 @@ def _compare_sides(
     from steelyard.compare.compared_sides import list_slower
     from steelyard.compare.nearest import find_nearest
     from steelyard.compare.sides import compare_sides, restrict_sides
-    from steelyard.garbage_collection import uncollected
     from steelyard.report import sides_screen, sides_tables
 
-    with uncollected():
-        sides = read_sides(names, groups, runs, paths)
-        published = next((side.name for side in sides if side.is_foreign), None)
-        if fail_on_slower and published:
-            raise UsageError(
-                f"--fail-on-slower needs runs, but Steelyard did not measure '{published}'. Omit it, or omit --fail-on-slower."
-            )
-        baseline = name_baseline(sides, names, baseline)
-        restricted = restrict_sides(sides, only)
-        if len(restricted) == 1 and restricted[0].kind != "published":
-            restricted += tuple(find_nearest(restricted[0].runs[-1]))
-        compared = compare_sides(restricted, baseline, with_rows=form != "screen", with_mix=form != "screen")
+    sides = read_sides(names, groups, runs, paths)
+    published = next((side.name for side in sides if side.is_foreign), None)
+    if fail_on_slower and published:
+        raise UsageError(
+            f"--fail-on-slower needs runs, but Steelyard did not measure '{published}'. Omit it, or omit --fail-on-slower."
+        )
+    baseline = name_baseline(sides, names, baseline)
+    restricted = restrict_sides(sides, only)
+    if len(restricted) == 1 and restricted[0].kind != "published":
+        restricted += tuple(find_nearest(restricted[0].runs[-1]))
+    compared = compare_sides(restricted, baseline, with_rows=form != "screen", with_mix=form != "screen")
     if form == "screen":
         sides_screen.show(compared)
     else:

@@ -62,16 +62,25 @@ def command(
 
 def _find_files(runs: Sequence[Path], paths: Sequence[Path]) -> "Files":
     """Returns the tables of all runs that can be read. For each other run it prints the reason once."""
-    from steelyard.command_line import stored_tables
+    from steelyard.command_line.evaluated_run import read
+    from steelyard.evaluation import find_table
+    from steelyard.report.question import write_source
+    from steelyard.results.table import RESULTS
+
+    def find(path: Path, table: "Table", spare: Path) -> Path:
+        if table == "samples":
+            return write_source(read(path, paths), table, spare)
+        spare.mkdir()
+        return find_table(path, paths, spare) / RESULTS
 
     unreadable: set[Path] = set()
 
     def files(table: "Table", folder: Path) -> Iterator[Path]:
-        for path in runs:
+        for number, path in enumerate(runs):
             if path in unreadable:
                 continue
             try:
-                yield stored_tables.find_table(path, paths, table, folder)
+                yield find(path, table, folder / f"{table}-{number}")
             except SteelyardError as error:
                 unreadable.add(path)
                 print(f"steelyard: left out: {error.shown()}", file=sys.stderr)

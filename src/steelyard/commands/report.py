@@ -77,7 +77,6 @@ def command(
     from steelyard import files, records
     from steelyard.command_line import conclusion
     from steelyard.errors import UsageError, one_line
-    from steelyard.garbage_collection import uncollected
     from steelyard.words import plural
 
     if form and not figures:
@@ -90,15 +89,14 @@ def command(
         files.expect_output(output, "The report")
     if against:
         names = [*(names or [str(records.find(runs, None))]), *against]
-    with uncollected():
-        evaluation, sides = _read(names or [], groups or [], baseline, runs, paths or [], traces or [])
-        if figures:
-            from steelyard.report import figure_files
+    evaluation, sides = _read(names or [], groups or [], baseline, runs, paths or [], traces or [])
+    if figures:
+        from steelyard.report import figure_files
 
-            written = figure_files.write(evaluation, figures, form or "svg", sides)
-            print(f"{plural(len(written), 'figure')}: {one_line(str(figures))}")
-        else:
-            print(one_line(str(conclusion.write_report(evaluation, output, sides))))
+        written = figure_files.write(evaluation, figures, form or "svg", sides)
+        print(f"{plural(len(written), 'figure')}: {one_line(str(figures))}")
+    else:
+        print(one_line(str(conclusion.write_report(evaluation, output, sides))))
 
 
 def _read(

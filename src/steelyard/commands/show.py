@@ -34,7 +34,6 @@ def command(
     Examples: **steelyard show** (the newest run) · **steelyard show --all | less -R**
     """
     from steelyard import records
-    from steelyard.command_line import stored_tables
 
     if samples and not json_:
         raise UsageError("--samples adds every case, record and sample to the output of --json. Add --json.")
@@ -43,15 +42,10 @@ def command(
     path = records.find(runs, name)
     report = path / "report.html"
     where = report if report.is_file() else None
-    if output_forms.is_short(form):
-        output_forms.show_short(stored_tables.find_summary(path, paths or []), form, where)
-        if not strict:
-            return
     from steelyard.command_line.evaluated_run import read
 
     evaluation = read(path, paths or [])
-    if not output_forms.is_short(form):
-        output_forms.show(evaluation, form, where)
+    output_forms.show(evaluation, form, where)
     if strict:
         from steelyard.command_line.conclusion import exit_code
 

@@ -20,7 +20,6 @@ from steelyard.compare.factors import (
 from steelyard.compare.matching import find_factors
 from steelyard.compare.placement_names import name_placements
 from steelyard.compare.side import Side
-from steelyard.compare.stored_side import list_untimed
 from steelyard.compare.surroundings import ABSENT, MPI, Difference, Facts, list_facts
 from steelyard.model import Evaluation, Scalar
 from steelyard.statistics.results.identity import Case
@@ -81,7 +80,7 @@ def find_cause(
     """
     if "imported" in (a.kind, b.kind):
         cases = ((), ())  # a tool prints only some of the parameters, and the pairs agree in these
-    of_a, of_b = cases or tuple([c for run in side.runs for c in list_untimed(run)] for side in (a, b))
+    of_a, of_b = cases or tuple([c for run in side.runs for c in run.cases] for side in (a, b))
     return _find(
         _Known(a.name, [run.facts for run in a.runs], of_a), _Known(b.name, [run.facts for run in b.runs], of_b), common
     )

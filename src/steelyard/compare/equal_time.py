@@ -10,8 +10,7 @@ from statistics import fmean
 
 from steelyard.compare.needs import Needs, measured_needs, ratio_of, solved_needs
 from steelyard.compare.program_points import POWER, Point, Problem, find_points, log_error
-from steelyard.compare.side import Side, SideCase
-from steelyard.compare.stored_side import list_plain
+from steelyard.compare.side import Side, SideCase, list_plain
 from steelyard.errors import UsageError
 from steelyard.model import Equipment
 from steelyard.statistics.models.equal_time import Reached, solve_count

@@ -12,7 +12,6 @@ from steelyard.compare.like import find_like
 from steelyard.compare.like_with_like import say_nothing_common
 from steelyard.compare.side import SideCase
 from steelyard.compare.side_view import SideView, average
-from steelyard.compare.stored_side import list_untimed
 from steelyard.model import Value
 
 Key = tuple[str, str, str, str, tuple[tuple[str, str], ...]]  # benchmark, kernel, metric, unit, parameters
@@ -42,7 +41,7 @@ def list_figures(views: Sequence[SideView]) -> list[Figures]:
 
 def _list_published(view: SideView) -> Figures:
     values: dict[Key, list[tuple[SideCase, Value]]] = {}
-    for case in (case for run in view.side.runs for case in list_untimed(run)):
+    for case in (case for run in view.side.runs for case in run.cases):
         rest = tuple(sorted((name, str(text)) for name, text in case.parameters.items()))
         for metric, value in case.metrics.items():
             values.setdefault((case.benchmark, case.kernel, metric, value.unit, rest), []).append((case, value))

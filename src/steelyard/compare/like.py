@@ -7,7 +7,6 @@ from statistics import median
 
 from steelyard.benchmarks.memory.nodes import memory_nodes
 from steelyard.compare.side import SideCase, SideRun
-from steelyard.compare.stored_side import list_untimed
 from steelyard.model import UNCHANGED, Machine, Scalar, Value
 from steelyard.model.roles import SIZES
 from steelyard.published.our_case import (
@@ -58,7 +57,7 @@ def find_like(published: SideCase, run: SideRun) -> Like | None:
     spread = published.statistic.startswith(SPREAD)
     main = next(iter(published.metrics))
     metric = main.removesuffix(SPREAD_ENDING) if spread else main
-    pool = list_data_sheet(run.machine) if published.benchmark == MACHINE else list_untimed(run)
+    pool = list_data_sheet(run.machine) if published.benchmark == MACHINE else run.cases
     alike = [
         case
         for case in pool

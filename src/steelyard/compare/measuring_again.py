@@ -27,10 +27,11 @@ def add_measurements(wholes: Iterable[Whole], a: Run, b: Run, rounds: int | None
 
 def add_side_measurements(wholes: Iterable[Whole], a: SideRun, b: SideRun) -> tuple[Whole, ...]:
     """Returns UNCLEAR classes and benchmarks with the measurement in turn of both runs, which takes the mean of their rounds."""
-    if not _are_alike(a.machine, b.machine):
-        return tuple(wholes)
-    both = a.round_seconds.keys() & b.round_seconds.keys()
-    seconds = {name: (a.round_seconds[name] + b.round_seconds[name]) / 2 for name in both}
+    wholes = tuple(wholes)
+    if not (a.plan and b.plan and _are_alike(a.machine, b.machine) and any(w.call == "UNCLEAR" for w in wholes)):
+        return wholes
+    of_a, of_b = (in_turn_seconds(plan, plan) for plan in (a.plan, b.plan))
+    seconds = {name: (of_a[name] + of_b[name]) / 2 for name in of_a.keys() & of_b.keys()}
     return tuple(_add(w, seconds, None) if w.call == "UNCLEAR" else w for w in wholes)
 
 

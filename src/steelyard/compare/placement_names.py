@@ -15,7 +15,6 @@ from steelyard.benchmarks.memory.nodes import (
 from steelyard.machine.cpulist import format_cpu_list
 from steelyard.model import Evaluation, Machine, NumaNode, Result
 from steelyard.model.roles import Placed
-from steelyard.once_per_object import once
 from steelyard.statistics.results.benchmark_roles import playing
 from steelyard.statistics.results.identity import Case
 
@@ -24,7 +23,6 @@ HALF = Fraction(1, 2)
 SPELT = ("pinning", "memory_policy", "threads")
 
 
-@once
 def name_placements(evaluation: Evaluation) -> tuple[Result, ...]:
     """Returns the results, with a parameter `placement` for benchmarks that are placed on memory nodes.
 

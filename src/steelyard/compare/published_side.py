@@ -45,7 +45,6 @@ def make_side(system: System) -> Side:
         finished=True,
         machine=None,
         facts={},
-        round_seconds={},
         cases=tuple(make_case(figure, case) for figure in system.figures for case in figure.cases),
         notes=tuple(notes),
     )

@@ -1,21 +1,19 @@
 """The sides of a comparison as values of cases without samples: runs, groups of runs of one system, and published systems.
 
-A comparison of a hundred runs must not read their records. So a run is reduced once to a `SideRun`, which the cache keeps.
+A comparison of a hundred runs must not read their records, so it has only what their tables of results hold.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 from steelyard.compare.classes import Class, find_class, find_class_of
-from steelyard.compare.launch_times import seconds_by_launch, with_disturbed_launches
-from steelyard.compare.pace import rate, stream
 from steelyard.compare.placement_names import name_placements
-from steelyard.compare.schedule import in_turn_seconds
 from steelyard.compare.surroundings import Facts, list_facts
 from steelyard.evaluation.foreign_results import group_cases, summarise
 from steelyard.model import (
+    Attempt,
     Benchmark,
     Count,
     Evaluation,
@@ -25,13 +23,14 @@ from steelyard.model import (
     Limit,
     Machine,
     Parameters,
-    Record,
+    Plan,
     Result,
     Value,
 )
 from steelyard.statistics.results import applications, messages
-from steelyard.statistics.results.cost import UNITS, launches_by_number
-from steelyard.statistics.samples.summary import medians
+from steelyard.statistics.results.cost import find_work
+from steelyard.statistics.results.result import last_attempts
+from steelyard.statistics.results.variants import select_plain
 from steelyard.telemetry.watched import modelled
 
 Kind = Literal["run", "group", "published", "imported"]
@@ -88,8 +87,8 @@ class SideCase:
 class SideRun:
     """One run of a side. `facts` are its conditions by group and name (see `surroundings.list_facts`).
 
-    `round_seconds` has by benchmark the expected seconds of one round of a measurement in turn. `machine` is None for a
-    published system. `modelled_power`: its power was calculated and not measured. `imported`: other tools measured the values.
+    `machine` and `plan` are None for a published system. `modelled_power`: its power was calculated and not measured.
+    `imported`: other tools measured the values.
     """
 
     run: str
@@ -98,14 +97,14 @@ class SideRun:
     finished: bool
     machine: Machine | None
     facts: Facts
-    round_seconds: Mapping[str, float]
-    cases: Sequence[SideCase]
+    cases: tuple[SideCase, ...]
+    plan: Plan | None = None
     notes: tuple[str, ...] = ()
     modelled_power: bool = False
     imported: bool = False
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
     """One side of a comparison, under the name that the user reads. Only a group and an imported side may have several runs."""
 
@@ -119,6 +118,11 @@ class Side:
         return self.kind in FOREIGN
 
 
+def list_plain(side: Side) -> tuple[SideCase, ...]:
+    """Returns the cases of all runs of a side without those of variants (see `select_plain`)."""
+    return select_plain([case for run in side.runs for case in run.cases])
+
+
 def reduce_run(evaluation: Evaluation, with_times: bool = True) -> SideRun:
     """Returns the run as a side of a comparison. INVALID results are omitted. `with_times`: the times of the launches, too."""
     run = evaluation.run
@@ -129,7 +133,7 @@ def reduce_run(evaluation: Evaluation, with_times: bool = True) -> SideRun:
         finished=run.finished,
         machine=run.machine,
         facts={} if run.imported else list_facts(run),
-        round_seconds=in_turn_seconds(run.plan, run.plan),
+        plan=run.plan,
         cases=tuple(_imported_cases(evaluation, run.imported) if run.imported else _cases(evaluation, with_times)),
         notes=run.notes,
         imported=run.imported is not None,
@@ -140,24 +144,21 @@ def reduce_run(evaluation: Evaluation, with_times: bool = True) -> SideRun:
 def _cases(evaluation: Evaluation, with_times: bool) -> Iterator[SideCase]:
     for result in name_placements(evaluation):
         if result.metrics and result.verdict.level != "INVALID":
-            benchmark = evaluation.benchmarks.get(result.benchmark)
-            case = reduce_result(result, benchmark, with_times)
-            limit = (
-                benchmark.known_limit(next(iter(case.metrics)), result, evaluation.run.machine) if benchmark else None
-            )
-            yield replace(case, limit=limit)
+            yield reduce_result(result, evaluation.benchmarks.get(result.benchmark), with_times)
 
 
 def reduce_result(result: Result, benchmark: Benchmark | None = None, with_times: bool = True) -> SideCase:
     """Returns a result as a case of a side. An INVALID result has no times."""
     work, times = _times(result) if with_times else ("", ())
+    metrics = _main_first(result, benchmark)
     return SideCase(
         benchmark=result.benchmark,
         kernel=result.kernel,
         parameters=result.parameters,
         kind=find_class(result),
-        metrics=_main_first(result, benchmark),
+        metrics=metrics,
         level=result.verdict.level,
+        limit=result.limits.get(next(iter(metrics), "")),
         hosts=_hosts(result),
         work=work,
         times=times,
@@ -169,7 +170,7 @@ def _hosts(result: Result) -> int:
     """Returns the number of machines that the ranks were on; hosts that are one machine count once."""
     if messages.colocated(result):
         return 1
-    return len(set(messages.hosts_of(result.records)))
+    return len(set(messages.hosts_of(result.attempts)))
 
 
 def _main_first(result: Result, benchmark: Benchmark | None) -> dict[str, Value]:
@@ -180,32 +181,29 @@ def _main_first(result: Result, benchmark: Benchmark | None) -> dict[str, Value]
 
 def _times(result: Result) -> tuple[str, tuple[LaunchTime, ...]]:
     """Returns the unit of work and the times of all launches, also of the disturbed ones."""
-    every = with_disturbed_launches(result)
-    launches, work = launches_by_number(every), _unit(result)
-    if not launches:
-        launches, work = seconds_by_launch(every), SECOND
-    last = {r.launch: r for r in sorted(result.records, key=lambda r: r.attempt)}
+    measured = [attempt for attempt in last_attempts(result.attempts) if attempt.verdict.level != "INVALID"]
+    timed = [(attempt, attempt.seconds, find_work(attempt)) for attempt in measured if attempt.seconds]
+    works = [work for *_, work in timed if work]
     began: dict[int, float] = {}  # the first attempt of each launch
-    for r in result.records:
-        if r.surroundings.began is not None:
-            began[r.launch] = min(r.surroundings.began, began.get(r.launch, math.inf))
-    middles = medians(list(launches.values())).tolist() if launches else []
-    return work, tuple(_time(last[n], began.get(n), middle) for n, middle in zip(launches, middles, strict=True))
-
-
-def _time(record: Record, began: float | None, seconds: float) -> LaunchTime:
-    return LaunchTime(
-        launch=record.launch,
-        began=began,
-        log_seconds=math.log(seconds),
-        disturbed=record.verdict.level == "DISTURBED",
-        rate=rate(record),
-        stream=stream(record),
+    for attempt in result.attempts:
+        if attempt.surroundings.began is not None:
+            began[attempt.launch] = min(attempt.surroundings.began, began.get(attempt.launch, math.inf))
+    return works[0][1] if works else SECOND, tuple(
+        _time(attempt, began.get(attempt.launch), seconds / (work[0] if work else 1.0))
+        for attempt, seconds, work in timed
+        if work or not works
     )
 
 
-def _unit(result: Result) -> str:
-    return next((unit for record in result.records for name, unit in UNITS.items() if record.work.get(name)), SECOND)
+def _time(attempt: Attempt, began: float | None, seconds: float) -> LaunchTime:
+    return LaunchTime(
+        launch=attempt.launch,
+        began=began,
+        log_seconds=math.log(seconds),
+        disturbed=attempt.verdict.level == "DISTURBED",
+        rate=attempt.rate,
+        stream=attempt.stream,
+    )
 
 
 def _imported_cases(evaluation: Evaluation, imported: Imported) -> Iterator[SideCase]:

@@ -12,6 +12,7 @@ from steelyard.compare.launch_table import (
     Indexes,
     LaunchTable,
     Pairs,
+    make_table,
     merge_tables,
     pair_tables,
     read_table,
@@ -20,7 +21,6 @@ from steelyard.compare.launch_table import (
 from steelyard.compare.matching import Match, match
 from steelyard.compare.pace import Readings
 from steelyard.compare.side import Side, SideCase
-from steelyard.compare.stored_side import find_table, list_untimed
 from steelyard.compare.surroundings import Facts
 from steelyard.model import Level, Value
 from steelyard.statistics.difference.case_estimates import CaseSums, sum_launches
@@ -30,34 +30,34 @@ from steelyard.statistics.samples.launches import CONFIDENCE
 
 @dataclass(frozen=True, eq=False)
 class SideView:
-    """A side and its launch times. `where` has for each case of the table the first run that has it, and its place there."""
+    """A side and its launch times. `keys` has the keys of the cases of each run.
+
+    `where` has for each case of the table the first run that has it, and its place there.
+    """
 
     side: Side
+    keys: Sequence[Sequence[str]]
     table: LaunchTable
     where: Sequence[tuple[int, int]]
 
     def case(self, index: int) -> SideCase:
         """Returns a case of the table, of the first run that has it."""
         run, place = self.where[index]
-        return list_untimed(self.side.runs[run])[place]
+        return self.side.runs[run].cases[place]
 
     def value(self, index: int, metric: str) -> Value | None:
         """Returns the value of a case: of a group the mean of its runs, whose interval follows from their spread."""
         if not self.table.is_group:
             return self.case(index).metrics.get(metric)
         key = self.table.keys[index]
-        cases = [
-            list_untimed(run)[place[key]]
-            for run, place in zip(self.side.runs, self._places, strict=True)
-            if key in place
-        ]
+        cases = [run.cases[place[key]] for run, place in zip(self.side.runs, self._places, strict=True) if key in place]
         return average([value for case in cases if (value := case.metrics.get(metric))])
 
     def list_values(self, indexes: Sequence[int], metrics: Sequence[str]) -> list[Value | None]:
         """Returns the value of each of these cases, each with its own metric."""
         if self.table.is_group:
             return [self.value(index, metric) for index, metric in zip(indexes, metrics, strict=True)]
-        cases = list_untimed(self.side.runs[0])
+        cases = self.side.runs[0].cases
         return [cases[index].metrics.get(metric) for index, metric in zip(indexes, metrics, strict=True)]
 
     def level(self, index: int) -> Level:
@@ -68,7 +68,7 @@ class SideView:
     def levels(self) -> list[Level]:
         """The verdicts of all cases (see `level`)."""
         hit = self.table.disturbed_cases.tolist()
-        runs = [list_untimed(run) for run in self.side.runs]
+        runs = [run.cases for run in self.side.runs]
         return ["DISTURBED" if hit[n] else runs[run][place].level for n, (run, place) in enumerate(self.where)]
 
     @cached_property
@@ -88,7 +88,7 @@ class SideView:
 
     @cached_property
     def _places(self) -> list[dict[str, int]]:
-        return [{key: i for i, key in enumerate(find_table(run).keys)} for run in self.side.runs]
+        return [{key: i for i, key in enumerate(keys)} for keys in self.keys]
 
     @cached_property
     def sums(self) -> CaseSums:
@@ -109,10 +109,11 @@ class SideView:
 
 def make_view(side: Side) -> SideView:
     """Returns the side with its launch times. A group of one run is like that run."""
-    tables = [find_table(run) for run in side.runs]
+    tables = [make_table(run.cases) for run in side.runs]
+    keys = [table.keys for table in tables]
     if len(tables) == 1:
-        return SideView(side, tables[0], [(0, i) for i in range(len(tables[0].keys))])
-    return SideView(side, *merge_tables(tables))
+        return SideView(side, keys, tables[0], [(0, i) for i in range(len(tables[0].keys))])
+    return SideView(side, keys, *merge_tables(tables))
 
 
 def average(values: Sequence[Value]) -> Value | None:

@@ -21,7 +21,6 @@ from steelyard.compare.measuring_again import add_side_measurements, write_comma
 from steelyard.compare.pace import OtherPace, find_other_pace
 from steelyard.compare.side import Side, SideCase
 from steelyard.compare.side_view import Common, SideView, find_common, make_view
-from steelyard.compare.stored_side import list_untimed
 from steelyard.compare.wholes import Comparable, Tables, Whole, estimate_wholes, judge_wholes
 from steelyard.errors import UsageError, nearest
 from steelyard.statistics.difference.blocks import CALLS
@@ -233,7 +232,7 @@ def restrict_sides(sides: Sequence[Side], only: Sequence[str]) -> tuple[Side, ..
 
     if not only:
         return tuple(sides)
-    having = {case.benchmark for side in sides for run in side.runs for case in list_untimed(run)}
+    having = {case.benchmark for side in sides for run in side.runs for case in run.cases}
     names = choose(having, only, "No side has a")
     return tuple(
         replace(

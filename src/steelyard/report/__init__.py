@@ -4,6 +4,7 @@ import base64
 import functools
 import gzip
 import importlib.util
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,19 +12,15 @@ from steelyard import files
 from steelyard.errors import MachineFailed
 from steelyard.installation import install_command
 from steelyard.model import Evaluation
-from steelyard.records import result_cache
 
 # The screen and the tables need none of what draws pages: that is imported where it is used, half a second later.
 if TYPE_CHECKING:
     from jinja2 import Environment
 
     from steelyard.report.drawing import Drawn
-    from steelyard.report.pages import Page
     from steelyard.report.sides_of_report import ReportSides
 
 _HERE = Path(__file__).parent
-PACKED = "packed"
-MANY_SIDES = 10  # more sides than these take longer than to start a process
 SCRIPTS = ("numbers.js", "sides.js", "figures.js", "script.js")
 
 
@@ -39,19 +36,13 @@ def render(evaluation: Evaluation | None, sides: "ReportSides | None" = None) ->
 
     Without a run, the report has only the pages that compare.
     """
-    from steelyard.garbage_collection import uncollected
     from steelyard.report import pages, paper
     from steelyard.report.pages import BENCHMARKS, LATER, benchmark, overview
     from steelyard.report.side_traces import MOST_SHOWN
-    from steelyard.second_process import SecondProcess
 
-    with uncollected():
-        work = functools.partial(_make_apart, evaluation, sides)
-        finish = SecondProcess(work).result if sides and len(sides.sides) > MANY_SIDES else work
-        compared = pages.make(evaluation, sides, compares=True)
-        others, figures = finish()
-        whole = pages.in_order((*others, *compared))
-        benchmarks = tuple(benchmark.data(evaluation, *each) for each in figures) if evaluation else ()
+    whole = pages.pages(evaluation, sides)
+    figures = _draw_benchmarks(evaluation, sides) if evaluation else ()
+    benchmarks = tuple(benchmark.data(evaluation, *each) for each in figures) if evaluation else ()
     drawn = any(page.drawn for page in whole) or any(f for page in benchmarks for f in page.figures if not f.error)
     return fill(
         _HERE / "layout.html",
@@ -68,23 +59,14 @@ def render(evaluation: Evaluation | None, sides: "ReportSides | None" = None) ->
     )
 
 
-def _make_apart(
-    evaluation: Evaluation | None, sides: "ReportSides | None"
-) -> tuple[list["Page"], list[tuple[str, tuple["Drawn", ...]]]]:
-    """Returns what needs no comparison of all cases: pages, and the name and the figures of each benchmark in its order.
-
-    All of it is picklable.
-    """
-    from steelyard.report import pages
+def _draw_benchmarks(evaluation: Evaluation, sides: "ReportSides | None") -> Iterator[tuple[str, tuple["Drawn", ...]]]:
+    """Yields the name and the figures of each benchmark in its order."""
     from steelyard.report.names import grouped
     from steelyard.report.pages import benchmark
 
-    others = pages.make(evaluation, sides, compares=False)
-    if not evaluation:
-        return others, []
     joined = sides.figures if sides else None
-    names = [name for group in grouped(evaluation.benchmarks).values() for name in group]
-    return others, [(name, benchmark.figures(evaluation, name, joined)) for name in names]
+    for name in (name for group in grouped(evaluation.benchmarks).values() for name in group):
+        yield name, benchmark.figures(evaluation, name, joined)
 
 
 def fill(template: Path, drawn: bool, **data: Any) -> str:
@@ -132,16 +114,6 @@ def _asset(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
 
 
-def _packed(script: Path) -> str:
-    """Returns a file as base64 of gzip, from the user's cache if possible: to compress it takes a fifth of a second."""
-    name = result_cache.digest(script).hex()
-    if kept := result_cache.find(name, PACKED):
-        return kept.read_text(encoding="ascii")
-    packed = base64.b64encode(gzip.compress(script.read_bytes(), 9, mtime=0))
-    result_cache.save(name, PACKED, packed)
-    return packed.decode("ascii")
-
-
 @functools.cache
 def plotly() -> str:
     """Returns plotly.js as base64 of gzip: 2 MB instead of 5. MachineFailed if the package lacks it."""
@@ -151,7 +123,7 @@ def plotly() -> str:
     for folder in folders:
         script = Path(folder, "package_data", "plotly.min.js")
         if script.is_file():
-            return _packed(script)
+            return base64.b64encode(gzip.compress(script.read_bytes(), 6, mtime=0)).decode("ascii")
     raise MachineFailed(
         f"The package 'plotly' or its plotly.min.js is missing. Install it: {install_command('plotly>=6')}"
     )

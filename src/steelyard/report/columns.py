@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,6 +34,36 @@ _FLAT = (
     "unnest(range(first, first + len(seconds)))::INTEGER AS sample, unnest(seconds) AS seconds, unnest(aside) AS aside, verdict "
     "FROM {}"
 )
+# Lines of tables of results (see `results.table`): the first of each file has the run, the others have its cases.
+_SPAN, _VERDICT = (
+    "DOUBLE[]",
+    "STRUCT(level VARCHAR, evidence STRUCT(kind VARCHAR, text VARCHAR, numbers STRUCT(launch DOUBLE))[])",
+)
+_VALUE = (
+    "STRUCT(value DOUBLE, unit VARCHAR, low DOUBLE, high DOUBLE, better VARCHAR, typical DOUBLE, best DOUBLE, "
+    f"best_seen DOUBLE, now {_SPAN}, later {_SPAN}, undisturbed {_SPAN}, statistic VARCHAR, scope VARCHAR[])"
+)
+_LINE_KINDS = {
+    "run": "VARCHAR",
+    "machine": "STRUCT(system VARCHAR)",
+    "benchmark": "VARCHAR",
+    "kernel": "VARCHAR",
+    "parameters": "JSON",
+    "metrics": f"MAP(VARCHAR, {_VALUE})",
+    "verdict": _VERDICT,
+}
+_LINES = ", ".join(f"{name} {kind}" for name, kind in {**_LINE_KINDS, "filename": "VARCHAR"}.items())
+_METRICS_OF_LINES = """
+    SELECT run, system, benchmark, kernel, parameters, metric, v.value, v.unit, v.low, v.high, v.typical, v.best, v.best_seen,
+      v.now[1], v.now[2], v.later[1], v.later[2], v.undisturbed[1], v.undisturbed[2], nullif(v.statistic, ''),
+      nullif(array_to_string(v.scope, ', '), ''), v.better, level, nullif(array_to_string(evidence, '; '), '')
+    FROM (
+      SELECT filename, benchmark, kernel, parameters, entry.key AS metric, entry.value AS v, verdict.level AS level,
+        [if(e.numbers.launch IS NULL, '', 'launch ' || e.numbers.launch::INTEGER || ': ') ||
+          if(e.kind = '', '', e.kind || ': ') || e.text for e in verdict.evidence] AS evidence
+      FROM (SELECT *, unnest(map_entries(metrics)) AS entry FROM parts.lines WHERE run IS NULL)
+    ) JOIN (SELECT filename, run, machine.system AS system FROM parts.lines WHERE run IS NOT NULL) USING (filename)
+"""
 _COLUMNS: dict[Table, str] = {"metrics": METRICS, "samples": _LISTS}
 AT_ONCE = 4096  # samples in a row
 
@@ -131,11 +161,22 @@ def write(evaluation: Evaluation, table: Table, path: Path, flat: bool = False) 
 
 
 def load(base: Any, table: Table, files: Iterable[Path]) -> None:
-    """Creates the table of a DuckDB connection from the files that `write` wrote."""
+    """Creates the table of a DuckDB connection: metrics from tables of results, samples from files that `write` wrote."""
     base.execute("CREATE SCHEMA IF NOT EXISTS parts")
-    place = table if table == "metrics" else "parts.samples"
-    base.execute(f"CREATE TABLE {place} ({_COLUMNS[table]})")
+    place, columns = ("parts.lines", _LINES) if table == "metrics" else ("parts.samples", _LISTS)
+    base.execute(f"CREATE TABLE {place} ({columns})")
     if listed := list(files):
-        base.execute(f"INSERT INTO {place} SELECT * FROM read_parquet({sql.listed(listed)})")
+        base.execute(f"INSERT INTO {place} SELECT * FROM {_read(table, listed)}")
     if table == "samples":
         base.execute(f"CREATE VIEW samples AS {_FLAT.format(place)}")
+    else:
+        base.execute(f"CREATE TABLE metrics ({METRICS})")
+        base.execute(f"INSERT INTO metrics {_METRICS_OF_LINES}")
+        base.execute(f"DROP TABLE {place}")
+
+
+def _read(table: Table, files: Sequence[Path]) -> str:
+    if table == "samples":
+        return f"read_parquet({sql.listed(files)})"
+    kinds = ", ".join(f"{name}: '{kind}'" for name, kind in _LINE_KINDS.items())
+    return f"read_json({sql.listed(files)}, format='newline_delimited', columns={{{kinds}}}, filename=true)"

@@ -7,7 +7,6 @@ from steelyard.evaluation.energy import ENERGY
 from steelyard.findings.every import compilers, variant_effects
 from steelyard.findings.network import mpi_compared
 from steelyard.model import Evaluation, Result, Value
-from steelyard.once_per_object import once
 from steelyard.plan import variants
 from steelyard.report import values
 from steelyard.report.ratios import with_interval
@@ -109,7 +108,6 @@ def _has(result: Result, metric: str) -> bool:
     return metric in result.metrics or values.level(result) == "INVALID"
 
 
-@once
 def _comparisons(evaluation: Evaluation) -> dict[int, Comparison]:
     """Returns the comparison of each result with that of the first compiler, MPI or variant, by its identity.
 
@@ -131,7 +129,7 @@ def _comparisons(evaluation: Evaluation) -> dict[int, Comparison]:
 def _alternative(
     evaluation: Evaluation, result: Result, metric: str, name: str, comparison: Comparison | None
 ) -> Alternative:
-    shown = values.shown(result, metric, evaluation.benchmarks.get(result.benchmark), evaluation.run.machine)
+    shown = values.shown(result, metric)
     assert shown is not None  # it has the metric, or is INVALID
     return Alternative(
         name=name,

@@ -8,7 +8,6 @@ from markupsafe import Markup
 
 from steelyard import files
 from steelyard.errors import UsageError, nearest
-from steelyard.garbage_collection import uncollected
 from steelyard.model import Evaluation
 from steelyard.report import pages, pictures
 from steelyard.report.drawing import Drawn, has_plot
@@ -25,14 +24,13 @@ def write(evaluation: Evaluation | None, folder: Path, form: str, sides: ReportS
     """
     if form not in pictures.FORMATS:
         raise UsageError(f"There is no format '{form}' for figures. {nearest(form, pictures.FORMATS)}")
-    with uncollected():
-        whole = pages.pages(evaluation, sides)
-        by_anchor = {figure.anchor: figure for page in whole for figure in drawn(page.data)}
-        records = next((page.data.records for page in whole if hasattr(page.data, "records")), Markup("{}"))
-        if evaluation:
-            for name in evaluation.benchmarks:
-                figures = benchmark.figures(evaluation, name, sides.figures if sides else None)
-                by_anchor |= {figure.anchor: figure for figure in drawn(figures)}
+    whole = pages.pages(evaluation, sides)
+    by_anchor = {figure.anchor: figure for page in whole for figure in drawn(page.data)}
+    records = next((page.data.records for page in whole if hasattr(page.data, "records")), Markup("{}"))
+    if evaluation:
+        for name in evaluation.benchmarks:
+            figures = benchmark.figures(evaluation, name, sides.figures if sides else None)
+            by_anchor |= {figure.anchor: figure for figure in drawn(figures)}
     files.expect_folder(folder, WHAT, "--figures")
     folder.mkdir(parents=True, exist_ok=True)
     plotted = [figure for figure in by_anchor.values() if has_plot(figure)]

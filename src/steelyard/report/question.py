@@ -12,9 +12,11 @@ from typing import Any, TypeVar
 
 from steelyard import signals, sql
 from steelyard.errors import MachineFailed, UsageError
+from steelyard.evaluation import NO_BASIS
 from steelyard.model import Evaluation
 from steelyard.report import columns
 from steelyard.report.columns import METRICS, SAMPLES, Table
+from steelyard.results.table import RESULTS, write_table
 from steelyard.units import binary_size, duration
 
 AT_ONCE = 1000  # rows
@@ -71,11 +73,19 @@ def _begun(rows: Iterator[Row]) -> tuple[list[str], Iterator[Row]]:
 def _written(evaluations: Sequence[Evaluation]) -> Files:
     def files(table: Table, folder: Path) -> Iterator[Path]:
         for number, evaluation in enumerate(evaluations):
-            path = folder / f"{number}-{table}.parquet"
-            columns.write(evaluation, table, path)
-            yield path
+            yield write_source(evaluation, table, folder / f"{number}-{table}")
 
     return files
+
+
+def write_source(evaluation: Evaluation, table: Table, folder: Path) -> Path:
+    """Writes what the table of a run is loaded from into a new folder, and returns the file."""
+    folder.mkdir()
+    if table == "metrics":
+        write_table(folder, evaluation, NO_BASIS)
+        return folder / RESULTS
+    columns.write(evaluation, table, folder / "samples.parquet")
+    return folder / "samples.parquet"
 
 
 def _answered(files: Files, tables: Sequence[Table], asked: str, limits: Limits) -> Iterator[Row]:

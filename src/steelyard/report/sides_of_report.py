@@ -8,7 +8,6 @@ from steelyard.compare.modes import NodeRun, select_node
 from steelyard.compare.side import Side, SideRun, reduce_run
 from steelyard.compare.sides import JudgedSides, judge_sides
 from steelyard.model import Evaluation
-from steelyard.once_per_object import once
 from steelyard.report.joined_figures import SideFigures
 
 
@@ -37,7 +36,6 @@ class ReportSides:
         return next(others, None)
 
 
-@once
 def alone(evaluation: Evaluation) -> ReportSides:
     """Returns the only side of a report of one run. Nothing is compared, so it needs no times of launches."""
     run = reduce_run(evaluation, with_times=False)

@@ -5,8 +5,7 @@ from statistics import geometric_mean
 
 from steelyard.compare.classes import PROGRAMS
 from steelyard.compare.program_points import worst_level
-from steelyard.compare.side import Side, SideCase
-from steelyard.compare.stored_side import list_plain
+from steelyard.compare.side import Side, SideCase, list_plain
 from steelyard.compare.verdict.quantities import Reading, find_span
 from steelyard.model import Value
 from steelyard.words import plural

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 
 from steelyard.compare.like import list_data_sheet
 from steelyard.compare.side import Side, SideCase
-from steelyard.compare.stored_side import list_untimed
 from steelyard.model import Level, Limit, Parameters, Scalar, Value
 from steelyard.model.record import Span
 from steelyard.model.roles import SIZES
@@ -203,7 +202,7 @@ QUANTITIES = (
 def read(side: Side) -> dict[str, Reading]:
     """Returns the quantities that the side has, by name. Of a group of runs, the middle one stands for the group."""
     readings: dict[str, Reading] = {}
-    runs = [_by_benchmark((*select_plain(list_untimed(run)), *list_data_sheet(run.machine))) for run in side.runs]
+    runs = [_by_benchmark((*select_plain(run.cases), *list_data_sheet(run.machine))) for run in side.runs]
     for one in QUANTITIES:
         of_runs = [reading for cases in runs if (reading := _read(one, cases))]
         if of_runs:

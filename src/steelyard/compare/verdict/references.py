@@ -6,7 +6,6 @@ from steelyard.compare.published_side import make_side
 from steelyard.compare.verdict.quantities import Readings
 from steelyard.compare.verdict.subject import read
 from steelyard.errors import UsageError
-from steelyard.once_per_object import once
 from steelyard.published.system import System
 from steelyard.published.system_library import list_shipped, list_systems
 
@@ -20,6 +19,5 @@ def read_references(without: Collection[str]) -> Mapping[str, Readings]:
     return {f"{s.name} ({s.year})" if s.year else s.name: _read(s) for s in systems if s.name not in without}
 
 
-@once
 def _read(system: System) -> Readings:
     return read(make_side(system))

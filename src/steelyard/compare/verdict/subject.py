@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
 
-from steelyard.compare.side import Side, SideCase
-from steelyard.compare.stored_side import list_plain, list_untimed
+from steelyard.compare.side import Side, SideCase, list_plain
 from steelyard.compare.verdict import quantities
 from steelyard.compare.verdict.derived import derive
 from steelyard.compare.verdict.growth import Growth, find_growth, read_growth
@@ -89,7 +88,7 @@ def read(side: Side) -> dict[str, Reading]:
 
 def count_results(side: Side) -> str:
     """Returns the number of results and of reliable ones: '312 of 753 CLEAN', '12 printed'."""
-    levels = [case.level for run in side.runs for case in list_untimed(run)]
+    levels = [case.level for run in side.runs for case in run.cases]
     if side.is_foreign:
         return f"{len(levels)} {'printed' if side.kind == 'published' else 'imported'}"
     return f"{sum(level == 'CLEAN' for level in levels)} of {len(levels)} CLEAN"

@@ -88,7 +88,6 @@ def command(
     from steelyard import files
     from steelyard.command_line.progress_line import Line
     from steelyard.errors import UsageError
-    from steelyard.garbage_collection import uncollected
     from steelyard.importing import collecting, grouping, printed_import, sources, write_runs
     from steelyard.importing.dates import read_date
     from steelyard.machine.system_file import find_system, load_system
@@ -104,7 +103,7 @@ def command(
         if name:
             expect_new(runs, name)
     inputs, skipped = sources.find_sources(paths)
-    with uncollected(), Line(quiet) as line:
+    with Line(quiet) as line:
         collection = collecting.collect(inputs, chosen, collecting.find_known(runs), line.show)
     collection.unread += skipped
     hosts = [host for enclosure in described.enclosures for host in enclosure.hosts] if described else []

@@ -9,15 +9,13 @@ stand beside the title.
 A page that compares has `SIDES`, the least number of sides that it needs, and `data(evaluation, sides)` with `ReportSides`.
 `evaluation` is then None if the report has published systems only.
 
-A page with `COMPARES_CASES` needs the calls of all cases, which take as long as all other pages together if there are many sides.
-
 A page with `IMPORTED` also shows an imported run, which has no records. A page with `UNCHANGED` gets only the results of the
 start without changes (see `plan.variants`).
 """
 
 import importlib
 import pkgutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -47,21 +45,10 @@ class Page:
 
 def pages(evaluation: Evaluation | None, sides: ReportSides | None = None) -> tuple[Page, ...]:
     """Returns the pages that the run and its sides have something for, in their order."""
-    return in_order([*make(evaluation, sides, compares=False), *make(evaluation, sides, compares=True)])
-
-
-def make(evaluation: Evaluation | None, sides: ReportSides | None, compares: bool) -> list[Page]:
-    """Returns the pages with `COMPARES_CASES`, or those without."""
     unchanged = plain(evaluation) if evaluation else None
     sides = sides or (alone(evaluation) if evaluation else None)
-    modules = [module for module in _modules() if hasattr(module, "COMPARES_CASES") == compares]
-    made = (_page(m, unchanged if hasattr(m, "UNCHANGED") else evaluation, sides) for m in modules)
-    return [page for page in made if page]
-
-
-def in_order(made: Iterable[Page]) -> tuple[Page, ...]:
-    """Returns the pages in the order of the report."""
-    return tuple(sorted(made, key=lambda page: (page.place, page.anchor)))
+    made = (_page(m, unchanged if hasattr(m, "UNCHANGED") else evaluation, sides) for m in _modules())
+    return tuple(sorted((page for page in made if page), key=lambda page: (page.place, page.anchor)))
 
 
 def folders() -> tuple[Path, ...]:

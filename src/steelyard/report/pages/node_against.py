@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from steelyard.compare.modes import NodeRun, Together, list_unpaired, pair_modes, select_node
 from steelyard.compare.side import Side
-from steelyard.compare.stored_side import list_untimed
 from steelyard.model import Evaluation
 from steelyard.model.figure import Axis, Figure, Mark
 from steelyard.report import kernel_bars
@@ -51,7 +50,7 @@ def data(evaluation: Evaluation | None, sides: ReportSides) -> Page | None:
 
 
 def _has_node(side: Side) -> bool:
-    return any(case.benchmark.startswith("node.") for run in side.runs for case in list_untimed(run))
+    return any(case.benchmark.startswith("node.") for run in side.runs for case in run.cases)
 
 
 def compare(evaluation: Evaluation, base: NodeRun) -> Page | None:

@@ -12,7 +12,6 @@ from steelyard.words import plural
 
 PLACE, TITLE = 14, "Sides"
 SIDES = 2
-COMPARES_CASES = True
 KINDS = {"run": "run", "group": "group", "published": "published system", "imported": "imported run"}
 
 

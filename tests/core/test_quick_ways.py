@@ -1,6 +1,5 @@
-"""What is worked out once, columns as arrays, and records that are told to be calm: quicker, and the same."""
+"""Columns as arrays, and records that are told to be calm: quicker, and the same."""
 
-import gc
 from dataclasses import replace
 
 import numpy as np
@@ -9,39 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import builders
-from steelyard.garbage_collection import uncollected
-from steelyard.model import Result, Verdict
 from steelyard.model.observed import Samples
 from steelyard.model.plain import to_plain
-from steelyard.once_per_object import once
 from steelyard.records.compact import LONG, shortened
 from steelyard.statistics.samples.interval import middle, quantile_of
 from steelyard.statistics.validity.observations import Measured
 from steelyard.statistics.validity.pace import Bounds, choose, exceeded, waiting
-
-
-def result() -> Result:
-    return Result(benchmark="a.b", kernel="c", parameters={}, records=(), metrics={}, verdict=Verdict("CLEAN"))
-
-
-def test_an_object_is_looked_at_once_and_one_that_equals_it_again() -> None:
-    looked: list[int] = []
-
-    @once
-    def look(of: Result) -> int:
-        looked.append(id(of))
-        return len(looked)
-
-    first, second = result(), result()
-    assert [look(first), look(first), look(second), look(first)] == [1, 1, 2, 1]
-    place = id(first)
-    del first
-    gc.collect()
-    others = [result() for _ in range(1000)]  # one of them may lie where the first one lay
-    assert look(others[0]) == 3
-    assert place in looked
-    assert all(look(other) > 2 for other in others)
-
 
 numbers = st.one_of(st.integers(-(2**70), 2**70), st.floats(allow_nan=False, allow_infinity=False), st.none())
 columns = st.one_of(st.lists(numbers, max_size=6), st.lists(st.floats(0, 1), max_size=6), st.lists(st.integers(0, 9)))
@@ -82,25 +54,3 @@ def test_medians_and_quantiles_are_numpys(row: list[float], share: float) -> Non
     array = np.array(row)
     assert middle(array) == pytest.approx(float(np.median(array)), rel=1e-12, abs=1e-300)
     assert quantile_of(np.sort(array), share) == pytest.approx(float(np.quantile(array, share)), rel=1e-9, abs=1e-6)
-
-
-def test_the_collector_works_again_afterwards() -> None:
-    def work() -> None:
-        with uncollected():
-            assert not gc.isenabled()
-            raise ValueError("within")
-
-    with pytest.raises(ValueError, match="within"):
-        work()
-    assert gc.isenabled()
-
-
-def test_an_answer_that_was_worked_out_with_others_is_kept() -> None:
-    @once
-    def look(of: Result) -> str:
-        """Looks."""
-        raise AssertionError(of)
-
-    first = result()
-    look.keep(first, "seen")
-    assert (look(first), look.__doc__, look.__name__) == ("seen", "Looks.", "look")  # type: ignore[attr-defined]
