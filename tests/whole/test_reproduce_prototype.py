@@ -61,16 +61,17 @@ def test_003_figures_1_to_4() -> set[str]:
     given = load_system(find_system("mont-blanc"))
     whole = replace(prototype(), enclosures=given.enclosures, cluster=given.cluster)
     page = machine_page.data(judged(peaks(), whole))
+    table = "\n".join(" | ".join(row) for row in page.cluster)
     for part in (
-        "1,080 nodes",
-        "2 × rack: 540 nodes each",
-        "4 × chassis: 135 nodes each",
-        "9 × blade: 15 nodes each",
+        "node | 1,080",
+        "rack | 2 | 540 nodes each",
+        "chassis | 8 | 135 nodes each; 4 in each rack",
+        "blade | 72 | 15 nodes each; 9 in each chassis",
         "1 Gbit/s to each node",
-        "2 × 10 Gbit/s from each blade switch",
+        "2 × 10 Gbit/s to top-of-rack switch",
         "4 × 40 Gbit/s to each other",
     ):
-        assert part in page.cluster, part
+        assert part in table, part
     ((node,),) = (socket.nodes for socket in page.sockets)
     assert [core.number for group in node.groups for core in group.cores] == [0, 1]
     facts = dict(page.facts)

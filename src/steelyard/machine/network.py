@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.machine import host_network
-from steelyard.machine.hostlist import short_name
 from steelyard.model import Interface, Machine, Network
 from steelyard.model.plain import from_plain, visible
 from steelyard.units import nominal
@@ -38,11 +37,6 @@ def fold_hosts(networks: Iterable[Network]) -> tuple[Network, ...]:
         earlier = folded.get(key)
         folded[key] = replace(network, hosts=(*earlier.hosts, *network.hosts)) if earlier else network
     return tuple(folded.values())
-
-
-def networks_by_host(machine: Machine) -> dict[str, Network]:
-    """Returns the network of each described host by its short name."""
-    return {short_name(host): network for network in machine.networks for host in network.hosts}
 
 
 def rate_text(rate: float | None) -> str:

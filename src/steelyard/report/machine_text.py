@@ -12,6 +12,7 @@ from rich.tree import Tree
 from steelyard.machine.cpulist import format_cpu_list
 from steelyard.report.pages.machine import CoreBox, MachinePage, SocketBox
 
+CLUSTER = ("part", "number", "description", "links")
 CACHES = ("cache", "kind", "instances", "size", "line", "shared by", "inclusive")
 MEMORIES = ("node", "kind", "memory", "processors", "used for")
 MODULES = ("slot", "size", "kind", "rate", "channel")
@@ -35,6 +36,7 @@ def show(page: MachinePage) -> None:
     if page.unusable:
         console.print("* This process is not allowed to use these cores.", style="dim")
     for title, columns, rows in (
+        ("Cluster", CLUSTER, page.cluster),
         ("Caches", CACHES, page.caches),
         ("Memory nodes", MEMORIES, page.memories),
         ("Memory modules", MODULES, page.modules),
@@ -44,7 +46,7 @@ def show(page: MachinePage) -> None:
     ):
         if rows:
             console.print(Group(Text(f"\n{title}", "bold"), _table(columns, rows)))
-    for note in (*page.network_notes, *page.omitted, *page.notes):
+    for note in (*page.cluster_notes, *page.network_notes, *page.notes):
         console.print(f"\n{escape(note)}", style="dim")
 
 

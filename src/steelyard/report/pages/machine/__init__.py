@@ -4,14 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from statistics import median
 
-from markupsafe import Markup
-
 from steelyard import units
 from steelyard.machine.cpulist import format_cpu_list
 from steelyard.machine.limits import limiting_quota
 from steelyard.machine.memory_nodes import main_nodes
 from steelyard.model import Cache, Core, Device, Evaluation, Machine, NumaNode, Tool
-from steelyard.report import cluster_drawing, counter_columns
+from steelyard.report import cluster_table, counter_columns
 from steelyard.report.pages.machine import network_tables
 from steelyard.report.pages.machine.settings import SettingGroup, Unread, groups, unread
 from steelyard.statistics.results.node_table import Column, node_columns
@@ -79,8 +77,8 @@ class MachinePage:
     notes: tuple[str, ...]
     host_columns: tuple[str, ...] = ()  # of several nodes, what each of them reached
     hosts: tuple[tuple[str, ...], ...] = ()
-    cluster: Markup | None = None  # the drawing
-    omitted: tuple[str, ...] = ()  # parts of the cluster that it does not show
+    cluster: tuple[cluster_table.Row, ...] = ()
+    cluster_notes: tuple[str, ...] = ()
     interfaces: tuple[tuple[str, ...], ...] = ()
     network_settings: tuple[tuple[str, str, str], ...] = ()  # hosts ("": all of them), name, value
     network_notes: tuple[str, ...] = ()
@@ -107,7 +105,6 @@ def _beside(column: Column, host: str) -> str:
 
 def page(machine: Machine, notes: Iterable[str] = ()) -> MachinePage:
     """Returns the page of a machine with its own notes and further ones."""
-    cluster = cluster_drawing.draw(machine)
     return MachinePage(
         facts=_facts(machine),
         described=described(machine),
@@ -126,8 +123,8 @@ def page(machine: Machine, notes: Iterable[str] = ()) -> MachinePage:
             for name, limit in machine.limits.items()
         ),
         notes=(*machine.notes, *notes),
-        cluster=Markup(cluster.svg) if cluster else None,
-        omitted=cluster.omitted if cluster else (),
+        cluster=cluster_table.list_parts(machine),
+        cluster_notes=cluster_table.list_notes(machine),
         interfaces=network_tables.list_interfaces(machine.networks),
         network_settings=network_tables.list_settings(machine.networks),
         network_notes=network_tables.list_notes(machine.networks),

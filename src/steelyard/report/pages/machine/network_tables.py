@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from steelyard.machine.network import UNKNOWN, interrupts_text, offloads_text, rate_text, time_text
 from steelyard.model import Interface, Network
-from steelyard.report.cluster_tree import describe_hosts
+from steelyard.report.cluster_table import describe_hosts
 
 MOST_COUNTED = 3  # hosts that a reader counts at a glance
 _FACTS = {"link_rate": "link rate", "offloads": "offloads", "interrupts": "interrupt moderation"}
