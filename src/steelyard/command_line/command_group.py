@@ -4,8 +4,9 @@ import importlib
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, cached_property
+from inspect import Parameter, Signature, getdoc, signature
 from pathlib import Path
 from typing import Any, Literal
 
@@ -183,5 +184,26 @@ def _import_command(module_name: str, name: str) -> Any:
     if hasattr(module, "app"):
         return typer.main.get_command(module.app)
     alone = typer.Typer(add_completion=False, rich_markup_mode=MARKUP)
-    alone.command(name, cls=_Strict, context_settings=HELP)(module.command)
+    alone.command(name, cls=_Strict, context_settings=HELP)(unfold(module.command))
     return typer.main.get_command(alone)
+
+
+def unfold(command: Callable[..., None]) -> Callable[..., None]:
+    """Returns the command with the fields of each class of options that it takes as parameters, which Typer understands."""
+    parameters = signature(command).parameters
+    classes: dict[str, Any] = {name: p.annotation for name, p in parameters.items() if is_dataclass(p.annotation)}
+    if not classes:
+        return command
+    flat: list[Parameter] = []
+    for name, p in parameters.items():
+        of_class = fields(classes[name]) if name in classes else ()
+        flat += [Parameter(f.name, p.KEYWORD_ONLY, default=f.default, annotation=f.type) for f in of_class]
+        flat += [] if name in classes else [p.replace(kind=p.KEYWORD_ONLY)]
+
+    def unfolded(**given: Any) -> None:
+        made = {name: kind(**{f.name: given.pop(f.name) for f in fields(kind)}) for name, kind in classes.items()}
+        command(**given, **made)
+
+    unfolded.__signature__ = Signature(flat)  # type: ignore[attr-defined]
+    unfolded.__doc__, unfolded.__module__ = getdoc(command), command.__module__
+    return unfolded

@@ -6,50 +6,43 @@ from dataclasses import replace
 from pathlib import Path
 
 from steelyard import doors, numbers
+from steelyard.command_line.options import PlanOptions, PowerOptions
 from steelyard.errors import UsageError, nearest
 from steelyard.files import is_file
 from steelyard.model import Effort, Scalar
 from steelyard.plan import EFFORTS
 from steelyard.plan.variants import read_variants
+from steelyard.run import sensing
+from steelyard.run.screen import Screen
+from steelyard.run.sensing import Sensing
 from steelyard.run.setup import Request
 
 PHRASES = ("placement", "transport", "variant")  # parameters whose values may contain spaces: programs do not read them
 
 
-def read_request(
-    *,
-    preset: str,
-    only: Sequence[str] | None = None,
-    settings: Sequence[str] | None = None,
-    toolchains: Sequence[str] | None = None,
-    budget: str | None = None,
-    wait: str | None = None,
-    system: str | None = None,
-    mpis: Sequence[str] | None = None,
-    hosts: str | None = None,
-    launcher: str | None = None,
-    launcher_words: Sequence[str] | None = None,
-    variants: Sequence[str] | None = None,
-    seed: int = 1,
-    paths: Sequence[Path] | None = None,
-) -> Request:
+def read_request(asked: PlanOptions, only: Sequence[str] | None, wait: str | None = None) -> Request:
     """Returns the request that these options describe. UsageError for a word that has no meaning."""
     return Request(
-        effort=find_effort(preset),
+        effort=find_effort(asked.preset),
         only=only or (),
-        settings=read_settings(settings or ()),
-        toolchains=toolchains or (),
-        mpis=mpis or (),
-        budget=numbers.length_of_time(budget, "--budget") if budget else None,
+        settings=read_settings(asked.settings or ()),
+        toolchains=asked.toolchains or (),
+        mpis=asked.mpis or (),
+        budget=numbers.length_of_time(asked.budget, "--budget") if asked.budget else None,
         wait=numbers.length_of_time(wait, "--wait") if wait else 0.0,
-        system=system,
-        hosts=hosts,
-        launcher=launcher,
-        launcher_words=launcher_words or (),
-        variants=read_variants(variants or ()),
-        seed=seed,
-        paths=paths or (),
+        system=asked.system,
+        hosts=asked.hosts,
+        launcher=asked.launcher,
+        launcher_words=asked.launcher_words or (),
+        variants=read_variants(asked.variants or ()),
+        seed=asked.seed,
+        paths=asked.paths or (),
     )
+
+
+def open_sensors(asked: PowerOptions, screen: Screen) -> Sensing | None:
+    """Returns the sensors that are read during a run; None for none. UsageError for words that name no sensor."""
+    return sensing.asked(asked.power, asked.sensor or [], numbers.period(asked.every), screen)
 
 
 def add_programs(asked: Request, apps: Sequence[str]) -> tuple[Request, list[Path]]:

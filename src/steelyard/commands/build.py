@@ -1,6 +1,6 @@
 """`steelyard build`."""
 
-from steelyard.command_line.options import Compilers, Mpis, Only, Paths, Quiet
+from steelyard.command_line.options import Compilers, Mpis, Only, Paths, PlanOptions, Quiet
 
 PLACE = 140
 
@@ -16,6 +16,6 @@ def command(
     from steelyard.command_line.request import read_request
     from steelyard.run import setup
 
-    asked = read_request(preset="quick", only=only, toolchains=toolchains, mpis=mpis, paths=paths)
+    asked = read_request(PlanOptions(toolchains=toolchains, mpis=mpis, paths=paths), only)
     for (name, toolchain), program in setup.resolve(asked).programs(Console(quiet)).items():
         print(f"{name} {toolchain} {program}")

@@ -1,65 +1,18 @@
 """`steelyard run`."""
 
-from pathlib import Path
-
-from steelyard.command_line import output_forms
-from steelyard.command_line.options import (
-    All,
-    Apps,
-    Budget,
-    Compilers,
-    Every,
-    Hosts,
-    Json,
-    LauncherName,
-    LauncherWords,
-    Mpis,
-    Name,
-    Only,
-    Paths,
-    Power,
-    Preset,
-    Quiet,
-    Report,
-    Runs,
-    Seed,
-    Sensors,
-    Settings,
-    Strict,
-    System,
-    Variants,
-    Wait,
-)
+from steelyard.command_line.options import Apps, Only, OutputOptions, PlanOptions, PowerOptions, RunOptions
 
 PLACE = 10
 
 
 def command(
-    preset: Preset = "quick",
+    *,
     only: Only = None,
     apps: Apps = None,
-    settings: Settings = None,
-    toolchains: Compilers = None,
-    budget: Budget = None,
-    wait: Wait = None,
-    system: System = None,
-    mpis: Mpis = None,
-    hosts: Hosts = None,
-    launcher: LauncherName = None,
-    launcher_words: LauncherWords = None,
-    variants: Variants = None,
-    seed: Seed = 1,
-    runs: Runs = Path("runs"),
-    paths: Paths = None,
-    power: Power = None,
-    sensor: Sensors = None,
-    every: Every = "100ms",
-    name: Name = None,
-    report: Report = None,
-    all_: All = False,
-    json_: Json = False,
-    strict: Strict = False,
-    quiet: Quiet = False,
+    asked: PlanOptions,
+    sensing: PowerOptions,
+    new: RunOptions,
+    output: OutputOptions,
 ) -> None:
     """Measure this machine and show the result: verdict, main figures and the most important findings, and an HTML report.
 
@@ -72,30 +25,11 @@ def command(
     """
     from steelyard.command_line import conclusion
     from steelyard.command_line.progress import Console
-    from steelyard.command_line.request import add_programs, read_request
-    from steelyard.numbers import period
-    from steelyard.run import sensing, session
+    from steelyard.command_line.request import add_programs, open_sensors, read_request
+    from steelyard.run import session
 
-    form = output_forms.choose_form(all_, json_)
-    between = period(every)
-    screen = Console(quiet)
-    watched = sensing.asked(power, sensor or [], between, screen)
-    asked = read_request(
-        preset=preset,
-        only=only,
-        settings=settings,
-        toolchains=toolchains,
-        budget=budget,
-        wait=wait,
-        system=system,
-        mpis=mpis,
-        hosts=hosts,
-        launcher=launcher,
-        launcher_words=launcher_words,
-        variants=variants,
-        seed=seed,
-        paths=paths,
-    )
-    asked, further = add_programs(asked, apps or [])
-    path = session.start(asked, runs, screen, watched, name)
-    conclusion.conclude(path, further, report, form, strict, screen.working)
+    form, screen = output.form, Console(output.quiet)
+    sensors = open_sensors(sensing, screen)
+    request, further = add_programs(read_request(asked, only, new.wait), apps or [])
+    path = session.start(request, new.runs, screen, sensors, new.name)
+    conclusion.conclude(path, further, new.report, form, output.strict, screen.working)

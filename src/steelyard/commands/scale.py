@@ -8,30 +8,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.command_line import output_forms
-from steelyard.command_line.options import (
-    WORK,
-    All,
-    Budget,
-    Compilers,
-    Hosts,
-    Json,
-    LauncherName,
-    LauncherWords,
-    Mpis,
-    Name,
-    Paths,
-    Preset,
-    Quiet,
-    Report,
-    Runs,
-    Seed,
-    Settings,
-    Strict,
-    System,
-    Variants,
-    Wait,
-)
+from steelyard.command_line.options import WORK, OutputOptions, PlanOptions, RunOptions
 from steelyard.command_line.output_forms import Form
 from steelyard.model import Evaluation
 
@@ -39,6 +16,7 @@ PLACE = 20
 
 
 def command(
+    *,
     benchmark: Annotated[
         str, typer.Argument(metavar="BENCHMARK", help="Benchmark to measure, such as application.npb_cg.")
     ],
@@ -69,26 +47,9 @@ def command(
             rich_help_panel=WORK,
         ),
     ] = False,
-    preset: Preset = "quick",
-    settings: Settings = None,
-    toolchains: Compilers = None,
-    budget: Budget = None,
-    wait: Wait = None,
-    system: System = None,
-    mpis: Mpis = None,
-    hosts: Hosts = None,
-    launcher: LauncherName = None,
-    launcher_words: LauncherWords = None,
-    variants: Variants = None,
-    seed: Seed = 1,
-    runs: Runs = Path("runs"),
-    paths: Paths = None,
-    name: Name = None,
-    report: Report = None,
-    all_: All = False,
-    json_: Json = False,
-    strict: Strict = False,
-    quiet: Quiet = False,
+    asked: PlanOptions,
+    new: RunOptions,
+    output: OutputOptions,
 ) -> None:
     """Measure how a benchmark scales: speed-up, efficiency, serial fraction, scaling laws, and how many cores are worth it.
 
@@ -105,31 +66,14 @@ def command(
     from steelyard.plan import sweep
     from steelyard.run import session
 
-    form = output_forms.choose_form(all_, json_)
-    wanted = sweep.wanted(benchmark, over, counts, weak, paths or [])
-    asked = read_request(
-        preset=preset,
-        only=[benchmark],
-        settings=settings,
-        toolchains=toolchains,
-        budget=budget,
-        wait=wait,
-        system=system,
-        mpis=mpis,
-        hosts=hosts,
-        launcher=launcher,
-        launcher_words=launcher_words,
-        variants=variants,
-        seed=seed,
-        paths=paths,
-    )
-    asked = replace(asked, shape=sweep.shape(wanted, paths or []))
-    screen = Console(quiet)
-    path = session.start(asked, runs, screen, name=name)
+    form, screen, paths = output.form, Console(output.quiet), asked.paths or []
+    wanted = sweep.wanted(benchmark, over, counts, weak, paths)
+    request = replace(read_request(asked, [benchmark], new.wait), shape=sweep.shape(wanted, paths))
+    path = session.start(request, new.runs, screen, name=new.name)
     with screen.working("Evaluating the run and writing the report"):
-        evaluation = conclusion.read(path, paths or [])
-        report_path = reports.write(evaluation, report or path / "report.html")
-    _conclude(evaluation, report_path, form, strict)
+        evaluation = conclusion.read(path, paths)
+        report_path = reports.write(evaluation, new.report or path / "report.html")
+    _conclude(evaluation, report_path, form, output.strict)
 
 
 def _conclude(evaluation: Evaluation, report_path: Path, form: Form, strict: bool) -> None:
