@@ -28,18 +28,18 @@ class Answers:
 
 
 def look(known=KNOWN, **columns):
-    return quiet.at(Answers(**columns), builders.machine(), "gcc", known, 1.5, lambda: None)
+    return quiet.look_at(Answers(**columns), builders.machine(), "gcc", known, 1.5, lambda: None)
 
 
 def test_each_processor_is_looked_at_in_turn():
     program = Answers(issued=[4.0])
-    quiet.at(program, builders.machine(cores=4), "gcc", KNOWN, 1.5, lambda: None)
+    quiet.look_at(program, builders.machine(cores=4), "gcc", KNOWN, 1.5, lambda: None)
     assert program.asked == "look=1.5 threads=4 cpus=0,1,2,3"
 
 
 def test_a_look_at_many_processors_is_long_enough_to_read_each_twice():
     program = Answers(issued=[4.0])
-    quiet.at(program, builders.machine(cores=400), "gcc", KNOWN, 1.5, lambda: None)
+    quiet.look_at(program, builders.machine(cores=400), "gcc", KNOWN, 1.5, lambda: None)
     assert program.asked.startswith("look=6 threads=400 ")
 
 
@@ -63,7 +63,7 @@ def test_where_no_pace_can_be_read_nothing_is_held_against_the_machine(columns):
 
 
 def of_share(share):
-    return quiet.Look(quiet.Seen(share, Proofs(processors=2, others=2 * (1 - share))))
+    return quiet.Look(share, Proofs(processors=2, others=2 * (1 - share)))
 
 
 def looks(*shares):

@@ -87,7 +87,7 @@ class Simulated:
     def look(self):
         columns = Looks(core_clock=self.clock, issued=self.issued, stream=self.stream, chase=self.chase)
         proofs = Proofs(processors=self.count, others=self.used, steal=self.stolen)
-        return quiet.Look(quiet._share(columns, {}, range(self.count), self.nodes, proofs))
+        return quiet.judge(columns, {}, range(self.count), self.nodes, proofs)
 
 
 QUIET = "quiet"
@@ -113,7 +113,7 @@ def test_the_right_cause_is_named_on_machines_of_every_size(scenario):
             getattr(machine, scenario)()
             look = machine.look()
             for system, counter in named.items():
-                cause = find_cause(replace(look.seen.proofs, hypervisor=system))
+                cause = find_cause(replace(look.proofs, hypervisor=system))
                 counter[QUIET if look.quiet else cause] += 1
         for system, counter in named.items():
             assert counter[RIGHT[scenario][system]] >= 0.95 * SEEDS, (count, system, counter)
@@ -127,7 +127,7 @@ def share(columns, earlier=None):
 
     usual = {"issued": 4.0, "stream": 1e10, "chase": 1e-7, **columns}
     scatter = {"issued": 0.005, "stream": 0.01, "chase": 0.01}
-    return quiet.Look(quiet._share(Looks(**{k: column(v, scatter[k]) for k, v in usual.items()}), earlier or {}))
+    return quiet.judge(Looks(**{k: column(v, scatter[k]) for k, v in usual.items()}), earlier or {})
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_a_load_that_lasts_for_a_part_of_the_look_is_no_slower_processor():
 
 def test_a_memory_slower_than_in_earlier_runs_is_named_alone():
     look = share({"chase": 1.2e-7}, {"issued": 4.0, "stream": 1e10, "chase": 1e-7})
-    since = quiet.Look(replace(look.seen, proofs=replace(look.seen.proofs, since="2026-01-02T10:00:00")))
+    since = replace(look, proofs=replace(look.proofs, since="2026-01-02T10:00:00"))
     words = quiet.sentence(since, False)
     assert words.startswith("The memory was slower than in earlier runs since 2026-01-02: in 100 % of the readings, ")
     assert "took 120 ns instead of 100 ns. The cores had their full speed. Waiting will not help" in words

@@ -25,7 +25,7 @@ from steelyard.evaluation.energy import METRICS
 from steelyard.model import Device, Host, Limit, Machine, Result, Scalar, Value
 from steelyard.model.figure import Series
 from steelyard.plan import EFFORTS, catalogue, make
-from steelyard.plan.parameters import parameter_values
+from steelyard.plan.catalogue import parameter_values
 from steelyard.published import our_case, system_library
 from steelyard.published.our_case import MACHINE, OurCase
 from steelyard.published.printed_lines import draw_printed

@@ -16,7 +16,7 @@ from steelyard.command_line import cli, command_group, help_page
 from steelyard.commands import mpi as mpi_commands
 from steelyard.machine import describe
 from steelyard.plan import EFFORTS, catalogue
-from steelyard.plan.parameters import parameter_values
+from steelyard.plan.catalogue import parameter_values
 from steelyard.power.commands import power as power_commands
 
 STEELYARD = str(Path(sys.executable).with_name("steelyard"))

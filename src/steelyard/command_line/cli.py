@@ -83,11 +83,8 @@ def _explain(error: BaseException) -> int:
 def _describe_shortage(error: BaseException) -> str:
     """Returns a sentence if a limit of memory or threads (from ulimit or a batch system) is the cause, else ""."""
     message = str(error)
-    words = (
-        "failed to map segment",
-        "annot allocate memory",
-        "Out of Memory Error",
-    )  # of the loader, the operating system, DuckDB
+    # Of the loader, the operating system, DuckDB.
+    words = ("failed to map segment", "annot allocate memory", "Out of Memory Error")
     if isinstance(error, MemoryError) or any(word in message for word in words):
         return "There is not enough memory for this command. Reduce the size of its data, or stop other programs that use memory."
     if "can't start new thread" in message:

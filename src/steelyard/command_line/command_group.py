@@ -18,9 +18,8 @@ from steelyard.errors import UsageError, nearest
 MARKUP: Literal["markdown"] = "markdown"
 MISUSE: Any = typer.BadParameter.__mro__[1]  # Typer's (earlier Click's) UsageError, which it does not export
 MISUSE_CODE = 2
-HELP = {
-    "help_option_names": ["-h", "--help"]
-}  # settings of the context of each command, also of a command without a group
+# Settings of the context of each command, also of a command without a group.
+HELP = {"help_option_names": ["-h", "--help"]}
 DASHES = "steelyard.dashes"  # key in the `meta` of a context: whether the words contain "--", which precedes commands of the user
 PLACE = re.compile(r"^PLACE = (\d+)", re.MULTILINE)  # position in the list of commands of the help
 LAST = 1000  # position of a command without `PLACE`

@@ -24,7 +24,7 @@ def complete_setting(context: typer.Context, incomplete: str) -> Iterator[str]:
     """Yields NAME= for each parameter of the chosen benchmarks; after the sign NAME=VALUE for the values of the quick preset."""
     from steelyard import machine
     from steelyard.plan import EFFORTS, catalogue
-    from steelyard.plan.parameters import parameter_values
+    from steelyard.plan.catalogue import parameter_values
 
     try:
         chosen = catalogue.choose(catalogue.find(), context.params.get("only") or ())

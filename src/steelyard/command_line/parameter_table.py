@@ -10,7 +10,7 @@ from rich.table import Table
 
 from steelyard.model import Benchmark, Machine, Scalar
 from steelyard.plan import EFFORTS
-from steelyard.plan.parameters import parameter_values
+from steelyard.plan.catalogue import parameter_values
 
 MOST_VALUES = 8  # values of a parameter in a table; --json prints all
 SHOWN = ("quick", "full")

@@ -76,9 +76,8 @@ def is_reader_gone() -> bool:
         return True
     try:
         watched = select.poll()
-        watched.register(
-            sys.stdout.fileno(), 0
-        )  # no events but POLLERR, which poll always delivers: the other end is closed
+        # No events but POLLERR, which poll always delivers: the other end is closed.
+        watched.register(sys.stdout.fileno(), 0)
         return any(event & select.POLLERR for _, event in watched.poll(0))
     except (OSError, ValueError, io.UnsupportedOperation):  # no descriptor: Python runs within another program
         return False
@@ -92,9 +91,8 @@ def _discard(descriptor: int) -> None:
 
 def prepare() -> None:
     """Replaces both streams. Streams that another program or a test has replaced stay unchanged."""
-    while (
-        descriptor := os.open(os.devnull, os.O_RDWR)
-    ) <= 2:  # the caller closed this descriptor (>&-), and another file must not get its number
+    # The caller may have closed a descriptor (>&-), and another file must not get its number.
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         continue
     os.close(descriptor)
     codecs.register_error("steelyard", spell_missing)

@@ -5,7 +5,7 @@ import random
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -52,7 +52,8 @@ def time_in_turn(
             for command in (first, second):
                 _run(command, kept, output)
             began = time.monotonic()
-            for done, first_leads in enumerate(_orders(chance, rounds), 1):
+            for done in range(1, rounds + 1):
+                first_leads = chance.random() < 0.5
                 pair = (first, second) if first_leads else (second, first)
                 measured = [_run(command, kept, output) for command in pair]
                 a, b = measured if first_leads else reversed(measured)
@@ -62,10 +63,6 @@ def time_in_turn(
         except KeyboardInterrupt:
             timings.interrupted = True
     return timings
-
-
-def _orders(chance: random.Random, rounds: int) -> Iterator[bool]:
-    return (chance.random() < 0.5 for _ in range(rounds))
 
 
 def _run(command: Sequence[str], kept: keeper.Kept, output: BinaryIO) -> Timing:

@@ -32,7 +32,10 @@ def explain(output: str, ranks: int | None, over_time: bool) -> str:
         return f"{_ranks(missing)} of {ranks} did not start. The other ranks started on {places}."
     if crashed := [t for t in reports if t.what == "crashed"]:
         return f"Rank {crashed[0].rank} on {crashed[0].host} (process {crashed[0].process}) crashed."
-    return _silence(reports, here) if over_time else _death(output, reports, here)
+    if over_time:
+        return _silence(reports, here)
+    dead = _dead(output, reports, here)
+    return f"Rank {dead.rank} on {dead.host} (process {dead.process}) died." if dead else ""
 
 
 def _silence(reports: list[Report], here: dict[int, Report]) -> str:
@@ -50,11 +53,6 @@ def _silence(reports: list[Report], here: dict[int, Report]) -> str:
             "time limit."
         )
     return ""
-
-
-def _death(output: str, reports: list[Report], here: dict[int, Report]) -> str:
-    dead = _dead(output, reports, here)
-    return f"Rank {dead.rank} on {dead.host} (process {dead.process}) died." if dead else ""
 
 
 def remove_reports(output: str) -> str:

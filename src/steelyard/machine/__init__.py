@@ -31,14 +31,8 @@ __all__ = ["describe"]
 
 # Placeholders of makers in the firmware's fields.
 _NO_NAMES = (
-    "",
-    "default string",
-    "system product name",
-    "system manufacturer",
-    "to be filled by o.e.m.",
-    "none",
-    "o.e.m.",
-)
+    "", "default string", "system product name", "system manufacturer", "to be filled by o.e.m.", "none", "o.e.m.",
+)  # fmt: skip
 
 
 def describe(root: Path = Path("/"), system_file: Path | None = None, whole: bool = True) -> Machine:
@@ -66,7 +60,7 @@ def describe(root: Path = Path("/"), system_file: Path | None = None, whole: boo
             f"This description comes from recorded files below {root}. Steelyard did not search for compilers, MPIs, "
             "libraries and OpenCL devices."
         )
-    host = _host(files)
+    host = files.text("/proc/sys/kernel/hostname") or (socket.gethostname() if files.live else "") or "unknown"
     cpus = _cpus(files, topology, allowance)
     machine = Machine(
         system=(given and given.name) or _product(files) or host,
@@ -157,10 +151,6 @@ def _memory(files: KernelFiles, topology: Topology, allowance: Allowance) -> tup
     memory = min(bound for bound in bounds if bound is not None)
     left = allowance.memory_left
     return memory, min(available, memory, memory if left is None else left), []
-
-
-def _host(files: KernelFiles) -> str:
-    return files.text("/proc/sys/kernel/hostname") or (socket.gethostname() if files.live else "") or "unknown"
 
 
 def _product(files: KernelFiles) -> str:

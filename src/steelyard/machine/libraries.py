@@ -64,13 +64,8 @@ def find_libraries() -> tuple[Library, ...]:
     """Returns the libraries that the programs will load. A file that a variable names is always included: a case that cannot
     load it reports an error."""
     named = [os.environ.get(wanted.variable, "") for wanted in WANTED]
-    answers = _ask(
-        tuple(
-            (library_file and (library_file,)) or wanted.files
-            for library_file, wanted in zip(named, WANTED, strict=True)
-        ),
-        os.environ.get("LD_LIBRARY_PATH", ""),
-    )
+    files = tuple((file,) if file else wanted.files for file, wanted in zip(named, WANTED, strict=True))
+    answers = _ask(files, os.environ.get("LD_LIBRARY_PATH", ""))
     libraries = []
     for wanted, library_file, answer in zip(WANTED, named, answers, strict=True):
         if answer or library_file:

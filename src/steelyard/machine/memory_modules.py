@@ -29,24 +29,16 @@ def read_modules(files: KernelFiles) -> tuple[tuple[MemoryModule, ...], Setting,
     table, reason = files.read_bytes(path)
     if table is None:
         described = Setting(name, FOR_ROOT, path) if files.exists(path) else Setting(name, None, path, reason)
-        return (
-            (),
-            described,
-            (f"The memory modules are unknown ({reason}). Give the memory bandwidth in a system file.",),
-        )
+        note = f"The memory modules are unknown ({reason}). Give the memory bandwidth in a system file."
+        return (), described, (note,)
     modules, unsized = parse_modules(table)
     described = Setting(name, str(len(modules)) if modules else NONE, path)
+    note = ""
     if unsized:
-        return (
-            modules,
-            described,
-            (
-                f"The firmware does not report the size of the module in {', '.join(unsized)}. Steelyard ignores this module.",
-            ),
-        )
-    if not modules:
-        return (), described, ("The tables of the firmware do not describe any memory module.",)
-    return modules, described, ()
+        note = f"The firmware does not report the size of the module in {', '.join(unsized)}. Steelyard ignores this module."
+    elif not modules:
+        note = "The tables of the firmware do not describe any memory module."
+    return modules, described, (note,) if note else ()
 
 
 def parse_modules(table: bytes) -> tuple[tuple[MemoryModule, ...], tuple[str, ...]]:

@@ -14,10 +14,8 @@ _CXL = "/sys/bus/cxl/devices"
 _NVIDIA = "/proc/driver/nvidia/gpus"
 _TREE = "/sys/firmware/devicetree/base"
 _TIERS = "/sys/devices/virtual/memory_tiering"
-_LOCAL, _REMOTE = (
-    10,
-    20,
-)  # the distance of a node to itself (ACPI 6, SLIT), and the kernel's for others where firmware is silent
+# The distance of a node to itself (ACPI 6, SLIT), and the kernel's for others where firmware is silent.
+_LOCAL, _REMOTE = 10, 20
 # The kernel puts DRAM into tier 4 (include/linux/memory-tiers.h: an abstract distance of 576, 128 a tier).
 _DRAM_TIER = 4
 # HMAT's bandwidth of HBM is 2 to 5 times that of DRAM beside it; sockets and channels of one kind differ by less than this.
@@ -123,9 +121,8 @@ def _node_memory(files: KernelFiles, number: int, wanted: str) -> int | None:
 class _Evidence:
     """Facts of the kernel on a node without processors, or on one made of specific-purpose memory."""
 
-    named: (
-        str  # "GPU", "CXL", "persistent" by a driver or the firmware; "special": for a purpose that is not told; or ""
-    )
+    # "GPU", "CXL", "persistent" by a driver or the firmware; "special": for a purpose that is not told; or "".
+    named: str
     faster: bool  # than the memory beside processors
     slower: bool
     added: bool  # while the system ran, as memory that can be taken away: it is in no zone for the kernel's own data
@@ -206,11 +203,8 @@ def _find_gpu_nodes(files: KernelFiles) -> dict[int, str]:
             kinds[node] = "GPU"
     for name in (entry for entry in files.names(_TREE) if entry.startswith("memory@")):
         associativity, _ = files.read_bytes(f"{_TREE}/{name}/ibm,associativity")
-        if (
-            associativity
-            and len(associativity) >= 4
-            and "coherent-device" in (files.text(f"{_TREE}/{name}/compatible") or "")
-        ):
+        is_of_gpu = "coherent-device" in (files.text(f"{_TREE}/{name}/compatible") or "")
+        if is_of_gpu and associativity and len(associativity) >= 4:
             kinds[struct.unpack(">I", associativity[-4:])[0]] = "GPU"
     return kinds
 

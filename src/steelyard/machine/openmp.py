@@ -6,11 +6,8 @@ from steelyard.machine.placement import place
 from steelyard.model import Machine, Parameters
 
 ALIKE = ("threads", "pinning", "wait_policy")  # cases that differ in one of these need a start of their own
-POLICIES = (
-    "default",
-    "active",
-    "passive",
-)  # the runtime's own choice; to turn, or to sleep, where there is nothing to do
+# The runtime's own choice; to turn, or to sleep, where there is nothing to do.
+POLICIES = ("default", "active", "passive")
 # Variables that are set for each case, or removed: also the runtimes' own words for what is said in OpenMP's.
 _OTHERS = ("GOMP_CPU_AFFINITY", "KMP_AFFINITY", "OMP_PLACES", "OMP_PROC_BIND", "OMP_WAIT_POLICY", "OMP_DYNAMIC")
 SET = ("OMP_NUM_THREADS", *_OTHERS)

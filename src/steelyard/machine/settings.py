@@ -25,20 +25,8 @@ def _switch(text: str) -> str:
     return {"0": "off", "1": "on"}.get(text, text)
 
 
-def _reversed_switch(text: str) -> str:
-    return {"1": "off", "0": "on"}.get(text, text)
-
-
 def _or_none(text: str) -> str:
     return "none" if text in ("", "(null)") else text
-
-
-def _no_zeros(text: str) -> str:
-    return text.strip("\0")
-
-
-def _load(text: str) -> str:
-    return " ".join(text.split()[:3])
 
 
 # name → the files that may tell it (the first that can be read does), and how to read them.
@@ -63,9 +51,9 @@ _FILES: dict[str, tuple[tuple[str, ...], Callable[[str], str]]] = {
     "clock_sources_offered": ((f"{_CLOCK}/available_clocksource",), str),
     "perf_event_paranoid": (("/proc/sys/kernel/perf_event_paranoid",), str),
     "address_randomisation": (("/proc/sys/kernel/randomize_va_space",), str),
-    "load_average": (("/proc/loadavg",), _load),
+    "load_average": (("/proc/loadavg",), lambda text: " ".join(text.split()[:3])),
     "firmware": (("/sys/class/dmi/id/bios_version",), str),
-    "product": (("/sys/class/dmi/id/product_name", "/sys/firmware/devicetree/base/model"), _no_zeros),
+    "product": (("/sys/class/dmi/id/product_name", "/sys/firmware/devicetree/base/model"), lambda text: text.strip("\0")),
 }  # fmt: skip
 
 
@@ -100,7 +88,7 @@ def _read_setting(files: KernelFiles, name: str, paths: tuple[str, ...], read: C
 
 def _turbo(files: KernelFiles) -> Setting:
     for path, read in (
-        (f"{_CPU}/intel_pstate/no_turbo", _reversed_switch),
+        (f"{_CPU}/intel_pstate/no_turbo", lambda text: {"1": "off", "0": "on"}.get(text, text)),
         (f"{_CPU}/cpufreq/boost", _switch),
         (f"{_CPU}/cpufreq/policy0/boost", _switch),
     ):
@@ -203,10 +191,7 @@ def _swap(files: KernelFiles) -> list[Setting]:
         reason = f"{source} does not state it"
         return [Setting("swap", None, source, reason), Setting("swap_used", None, source, reason)]
     used = "none" if total == free else binary_size(total - free)
-    return [
-        Setting("swap", binary_size(total) if total else "none", source),
-        Setting("swap_used", used, source),
-    ]
+    return [Setting("swap", binary_size(total) if total else "none", source), Setting("swap_used", used, source)]
 
 
 def _microcode(files: KernelFiles, cpuinfo: Mapping[str, str]) -> Setting:

@@ -102,21 +102,13 @@ class Flavour:
     transport_variables: str = ""
     files: tuple[ParameterFile, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
-    as_root: Mapping[str, str] = field(
-        default_factory=dict
-    )  # what its mpiexec wants to see before root may start ranks
+    # What its mpiexec wants to see before root may start ranks.
+    as_root: Mapping[str, str] = field(default_factory=dict)
     wrappers: tuple[str, ...] = ("mpicxx",)  # names of the C++ wrapper
-    starters: tuple[str, ...] = (
-        "mpiexec",
-        "mpirun",
-    )  # beside the wrapper, the first that is there; (): a scheduler's only
+    starters: tuple[str, ...] = ("mpiexec", "mpirun")  # beside the wrapper, the first that is there; (): a scheduler's
     shows: tuple[str, ...] = ("-show",)  # asked each of these words, the wrapper prints what it adds to a command line
-    meets: str = (
-        ""  # how its ranks find each other where a scheduler starts them: "pmix", "pmi2"; "": the site's default
-    )
-    package: str = (
-        ""  # the Python package that brings wrapper, headers and mpiexec, as a requirement; "": there is none
-    )
+    meets: str = ""  # how its ranks find each other where a scheduler starts them: "pmix", "pmi2"; "": as the site does
+    package: str = ""  # the Python package that brings wrapper, headers and mpiexec, as a requirement; "": none
     shmem: bool = False  # whether it may bring OpenSHMEM along
     # Advice, parts of a sentence; "": nothing is known.
     eager: str = ""  # what moves the size up to which it sends at once

@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from steelyard.model import Benchmark, Case, Launch, Machine, Result, Verdict
 from steelyard.model.roles import Headline
@@ -69,17 +70,8 @@ _Group = tuple[Program, str, list[Case]]
 
 def _split(benchmark: Benchmark, cases: Sequence[Case]) -> tuple[list[Case], list[Case], list[Case]]:
     """Returns the cases of the main figures, the typical ones of a benchmark without main figures, and the rest."""
-    as_results = [
-        Result(
-            benchmark=c.benchmark,
-            kernel=c.kernel,
-            parameters=c.parameters,
-            records=(),
-            metrics={},
-            verdict=Verdict("CLEAN"),
-        )
-        for c in cases
-    ]
+    unmeasured: dict[str, Any] = {"records": (), "metrics": {}, "verdict": Verdict("CLEAN")}
+    as_results = [Result(benchmark=c.benchmark, kernel=c.kernel, parameters=c.parameters, **unmeasured) for c in cases]
     case_of = {id(r): c for r, c in zip(as_results, cases, strict=True)}
     roles = [role for role in benchmark.roles if isinstance(role, Headline)]
     main = {id(r) for role in roles for r in main_figures.candidates(role, as_results)}

@@ -13,7 +13,7 @@ from steelyard import doors
 from steelyard.benchmarks import texts
 from steelyard.errors import UsageError, nearest
 from steelyard.files import is_folder
-from steelyard.model import Benchmark, Source
+from steelyard.model import Benchmark, Effort, Machine, Scalar, Source
 
 DECLARED = ("axes", "metrics", "limit", "figures")
 
@@ -91,6 +91,15 @@ def choose(
             raise UsageError(f"There is no benchmark '{wanted}'{given}. {nearest(wanted, catalogue)}")
         names |= matching
     return {name: b for name, b in catalogue.items() if not names or name in names}
+
+
+def parameter_values(benchmark: Benchmark, machine: Machine, effort: Effort) -> dict[str, tuple[Scalar, ...]]:
+    """Returns the values of each parameter in the order of the benchmark's axes, with parameters that only --set can use."""
+    values: dict[str, dict[Scalar, None]] = {}
+    for block in benchmark.axes(machine, effort):
+        for name in (*block.values, *block.further):
+            values.setdefault(name, {}).update(dict.fromkeys(block.values.get(name, ())))
+    return {name: tuple(axis) for name, axis in values.items()}
 
 
 def _own(package: str, path: Path) -> Benchmark:

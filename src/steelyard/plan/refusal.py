@@ -30,11 +30,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 PLANTS = (
     "none", "skip", "delay", "turns", "work", "clock", "faults", "slow", "shared", "visits", "memory", "wrong", "unread",
 )  # fmt: skip
-LEAST_BYTES = {
-    "bytes": 1,
-    "message_bytes": 1,
-    "elements": 4,
-}  # bytes of memory for each; an element has 4 or 8, often in several arrays
+# Bytes of memory for each; an element has 4 or 8, often in several arrays.
+LEAST_BYTES = {"bytes": 1, "message_bytes": 1, "elements": 4}
 OF_MACHINE = ("mode", "device", "vector_width")  # their values depend on the devices and vectors of the machine
 CROWDED = 4  # ranks per processor from which a warning is given
 

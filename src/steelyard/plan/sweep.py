@@ -209,9 +209,8 @@ def _swept(block: Axes, usual: Sequence[Axes], asked: Wanted, machine: Machine, 
             continue
         fixed: dict[str, tuple[Scalar, ...]] = {name: (value,) for name, value in point.items()}
         if asked.weak and block.weak:
-            least = values.get(block.weak) or settings.get(
-                block.weak, (1,)
-            )  # a factor of 1 for a size that is not declared
+            # A factor of 1 for a size that is not declared.
+            least = values.get(block.weak) or settings.get(block.weak, (1,))
             fixed[block.weak] = tuple(_times(block.weak, v, count) for v in least)
         made.append(replace(block, values={**values, **fixed}))
     return made if len(made) > 1 else []
@@ -242,9 +241,8 @@ def _points(
     slots = min(host.slots for host in hosts)
     loads = sorted({int(v) for b in usual for v in b.values.get("ranks_per_node", ())}) or list(doubled(slots))
     if asked.over == "ranks_per_node":
-        loads = (
-            loads if len(loads) > 1 else list(doubled(slots))
-        )  # one load is no sweep: it was declared for another purpose
+        # One load is no sweep: it was declared for another purpose.
+        loads = loads if len(loads) > 1 else list(doubled(slots))
         return [(c, {"ranks": c * len(hosts), "ranks_per_node": c}) for c in asked.counts or sorted({1, *loads})]
     given = [int(v) for v in settings.get("ranks_per_node", loads[-1:])]
     counts = asked.counts or doubled(len(hosts))

@@ -21,16 +21,10 @@ from steelyard.run.screen import Screen
 from steelyard.units import duration
 from steelyard.words import plural
 
-LEAST_ROUNDS = (
-    10  # with fewer pairs, p after correction for the number of cases cannot show a difference, even if all pairs agree
-)
-NOT_BROUGHT_BACK = (
-    "machine",
-    "setting",
-    "network",
-    "MPI",
-    "version",
-)  # groups of differences between runs that a plan does not include
+# With fewer pairs, p after correction for the number of cases cannot show a difference, even if all pairs agree.
+LEAST_ROUNDS = 10
+# Groups of differences between runs that a plan does not include.
+NOT_BROUGHT_BACK = ("machine", "setting", "network", "MPI", "version")
 
 
 def measure(

@@ -36,22 +36,11 @@ TWICE = 0.015  # seconds in which each processor is read twice: one slow reading
 
 
 @dataclass(frozen=True)
-class Seen:
+class Look:
     """Share of the time in which processors and memory were free and had their best pace, and what proves the cause."""
 
-    free: float
+    share: float
     proofs: Proofs = NO_PROOFS
-
-
-@dataclass(frozen=True)
-class Look:
-    """The result of one measurement."""
-
-    seen: Seen
-
-    @property
-    def share(self) -> float:
-        return self.seen.free
 
     @property
     def quiet(self) -> bool:
@@ -71,14 +60,14 @@ def looking(program: Path, machine: Machine, toolchain: str, paces: Shown) -> Lo
     def look(seconds: float) -> Look:
         running = Program(local.argv(program), local.environment(machine))
         try:
-            return at(running, machine, toolchain, paces, seconds)
+            return look_at(running, machine, toolchain, paces, seconds)
         finally:
             running.close()
 
     return look
 
 
-def at(
+def look_at(
     program: Conversation,
     machine: Machine,
     toolchain: str,
@@ -101,7 +90,7 @@ def at(
     nodes = [node_of.get(cpu, 0) for cpu in cpus]
     each = range(len(cpus))
     cores, memory = [0] if _is_uniform(machine) else each, nodes if len({*nodes}) > 1 else each
-    return Look(_share(from_plain(Looks, answer), earlier, cores, memory, proofs))
+    return judge(from_plain(Looks, answer), earlier, cores, memory, proofs)
 
 
 def _is_uniform(machine: Machine) -> bool:
@@ -110,13 +99,13 @@ def _is_uniform(machine: Machine) -> bool:
     return machine.fma_width is not None and not several
 
 
-def _share(
+def judge(
     looks: Looks,
     earlier: Mapping[Kind, float],
     cores: Sequence[int] = (),
     memory: Sequence[int] = (),
     proofs: Proofs | None = None,
-) -> Seen:
+) -> Look:
     """Judges the readings, which come from the processors by turns. Without `proofs`, only the load average is known.
 
     `cores` and `memory` have a number for each processor: processors with the same number have equal cores, or the same memory.
@@ -135,7 +124,7 @@ def _share(
     mean = 1.0 if inside is None else float(inside.mean())
     others = (proofs.others or 0.0) / max(1, proofs.processors)
     free = min(mean, 1 - others, 1 - (proofs.steal or 0.0))
-    return Seen(free, replace(proofs, slow={kind: one for kind, one in slow.items() if one.share}))
+    return Look(free, replace(proofs, slow={kind: one for kind, one in slow.items() if one.share}))
 
 
 def prepare(look: Looking, wait: float, usual: float, say: Callable[[str], None]) -> Look:
@@ -156,7 +145,7 @@ def prepare(look: Looking, wait: float, usual: float, say: Callable[[str], None]
 
 def sentence(result: Look, waited: bool) -> str:
     """Returns the message for the user before a run on a machine that is not quiet: the cause, and what follows."""
-    proofs = result.seen.proofs
+    proofs = result.proofs
     why = explain(proofs)
     if find_cause(proofs) is Cause.MEMORY and any(one.steady for one in proofs.slow.values()):
         free = " The cores had their full speed." if "issued" not in proofs.slow else ""

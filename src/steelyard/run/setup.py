@@ -66,9 +66,8 @@ class Setup:
     def wanted(self) -> dict[tuple[str, str], Program]:
         """Returns the programs of the benchmarks with each toolchain, in the cache or not."""
         wanted: dict[tuple[str, str], Program] = {}
-        further = (
-            [catalogue.find()[LOOKING]] if self._described() else []
-        )  # it measures the pace between runs of foreign programs
+        # It measures the pace between runs of foreign programs.
+        further = [catalogue.find()[LOOKING]] if self._described() else []
         for t in self.toolchains.values():
             wanted.update({(p.name, t.name): p for p in build.programs(further, t)})
             wanted.update({(p.name, t.name): p for p in build.programs(self.benchmarks.values(), t)})
@@ -143,19 +142,11 @@ def plan(request: Request) -> tuple[Plan, Setup, list[str]]:
     chosen, settings = setup.benchmarks, request.settings
     if request.shape:
         chosen, settings = request.shape(chosen, setup.machine, request.effort, settings)
-    names = list(setup.toolchains), list(setup.site.mpis)
     _expect_openmp(settings, setup.toolchains.values())
     made = planning.make(
-        chosen,
-        setup.machine,
-        request.effort,
-        settings,
-        names[0],
-        request.budget,
-        request.seed,
-        names[1],
-        request.variants,
-    )
+        chosen, setup.machine, request.effort, settings, list(setup.toolchains),
+        request.budget, request.seed, list(setup.site.mpis), request.variants,
+    )  # fmt: skip
     warnings = refusal.warnings(made, setup.machine)
     if excluded := possible.describe_excluded(chosen, setup.machine, request.effort, settings):
         warnings.append(f"The run leaves out combinations that are not possible: {excluded}.")

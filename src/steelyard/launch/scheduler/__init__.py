@@ -87,11 +87,6 @@ class State:
     took: str = ""  # hours:minutes:seconds
 
 
-def no_nodes(nodes: str, ask: Ask) -> list[str]:
-    """Returns no nodes, for schedulers without a query for nodes that are down."""
-    return []
-
-
 @dataclass(frozen=True)
 class Ran:
     """The time of a job on a host, in whole seconds since 1970; `end` of a running job is now."""
@@ -124,12 +119,11 @@ class Batch:
     outputs: str  # where the script's output goes, below the folder: "{job}" is the number, "{kind}" is "out" or "err"
     cancel: tuple[str, ...]  # the number follows
     watch: str  # the command that a user sees the job with; the number follows
-    state: Callable[
-        [str, Ask], tuple[State | None, str]
-    ]  # of a job; None, and why, where the scheduler does not tell just now
+    # The state of a job; None, and why, where the scheduler does not tell just now.
+    state: Callable[[str, Ask], tuple[State | None, str]]
     time: Callable[[float], str]  # seconds as a time limit in the scheduler's form
     times: str  # a regular expression for time limits that are in that form already
-    lost: Callable[[str, Ask], list[str]] = no_nodes  # those of a job's nodes that are down or silent now
+    lost: Callable[[str, Ask], list[str]] = lambda nodes, ask: []  # those of a job's nodes that are down or silent now
     # When and where a job ran, asked at a moment (seconds since 1970); None: the scheduler is not asked for that.
     ran: Callable[[str, float, Ask], tuple[Ran, ...]] | None = None
     array: Array | None = None
