@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import builders
 from steelyard.command_line import cli
-from steelyard.machine import hostlist
 from steelyard.machine.system_file import find_system, load_system
 from steelyard.model import Cluster, Enclosure, Host, Interface, Machine, Network, Switch
 from steelyard.report.cluster_table import UNDESCRIBED, describe_hosts, list_notes, list_parts
@@ -70,11 +69,6 @@ def test_the_names_of_many_hosts_leave_out_the_one_that_is_missing() -> None:
     nodes = [f"mb-{i}" for i in range(1, 16) if i != 7]
     assert describe_hosts(nodes) == "mb-[1-6,8-15]"
     assert describe_hosts([f"{i * i}x{i}" for i in range(30)]) == "0x0 … 841x29"
-
-
-@given(hosts=st.lists(st.from_regex(r"[a-z][a-z-]{0,3}[0-9]{0,4}", fullmatch=True), unique=True, max_size=30))
-def test_a_short_list_of_hosts_is_read_back(hosts: list[str]) -> None:
-    assert list(hostlist.expand(hostlist.compress(hosts))) == hosts
 
 
 def test_a_run_without_a_system_file_says_that_the_switches_are_unknown() -> None:

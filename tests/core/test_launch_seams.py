@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import mpis
+from scripts import write_script
 from steelyard import build, mpi
 from steelyard.build.program import programs as programs_of
 from steelyard.command_line.cli import app
@@ -124,13 +125,6 @@ example = example_scheduler:scheduler
 """
 
 
-def program(folder: Path, name: str, script: str) -> Path:
-    folder.mkdir(exist_ok=True)
-    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
-    (folder / name).chmod(0o755)
-    return folder / name
-
-
 @pytest.fixture
 def added(tmp_path: Path) -> Path:
     """A folder with packages as pip installs them."""
@@ -166,8 +160,8 @@ def test_the_files_of_the_package_are_found_by_themselves() -> None:
 
 
 def test_a_flavour_is_one_file(known: Path, two_sockets: Machine) -> None:
-    wrapper = program(known / "bin", "examplecxx", '[ "$1" = --who ] && echo "This is Example MPI 7.1"; exit 0')
-    start_program = program(known / "bin", "example-start", "true")
+    wrapper = write_script(known / "bin" / "examplecxx", '[ "$1" = --who ] && echo "This is Example MPI 7.1"; exit 0')
+    start_program = write_script(known / "bin" / "example-start", "true")
     tool = ask_mpi(str(wrapper))
     assert tool == Tool("example", str(wrapper), "7.1")
     assert mpiexec_of(tool) == str(start_program)
@@ -263,7 +257,7 @@ def test_ranks_of_an_added_mpi_are_started_by_an_added_launcher(
         build_before(benchmarks, here, own, other, added / "cache")
         monkeypatch.setenv("STEELYARD_CACHE", str(added / "cache"))
     tools = added / "bin"
-    program(tools, "examplecxx", f'[ "$1" = --who ] && echo "Example MPI 7.1" || exec {own.path} "$@"')
+    write_script(tools / "examplecxx", f'[ "$1" = --who ] && echo "Example MPI 7.1" || exec {own.path} "$@"')
     # The variables of Open MPI are taken away: where its number stands a rank learns from the flavour alone.
     rank = (
         "EXAMPLE_RANK=$OMPI_COMM_WORLD_RANK EXAMPLE_LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK; "
@@ -271,8 +265,8 @@ def test_ranks_of_an_added_mpi_are_started_by_an_added_launcher(
     )
     as_root = "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
     words = f'{mpiexec_of(own)} -n "$2" --bind-to none --oversubscribe sh -c \'{rank}\' "$5"'
-    program(tools, "example-start", f"{as_root}\nexec {words}")
-    program(tools, "example-run", 'touch started; exec "$@"')
+    write_script(tools / "example-start", f"{as_root}\nexec {words}")
+    write_script(tools / "example-run", 'touch started; exec "$@"')
     done = steelyard(
         added, "run", "--only", "network.pingpong", "--mpi", str(tools / "examplecxx"), "--launcher", "example-run",
         "--set", "ranks=2", "--set", "message_bytes=8", "--set", "transport=default", "--budget", "2s", "--quiet",
@@ -291,8 +285,8 @@ def test_ranks_of_an_added_mpi_are_started_by_an_added_launcher(
 
 def test_a_run_is_submitted_to_an_added_scheduler_and_ends_with_its_report(added: Path) -> None:
     tools = added / "bin"
-    program(tools, "example-submit", "cat >script; (sh script; echo $? >code) >/dev/null 2>&1 & echo job 7")
-    program(tools, "example-code", "cat code 2>/dev/null")
+    write_script(tools / "example-submit", "cat >script; (sh script; echo $? >code) >/dev/null 2>&1 & echo job 7")
+    write_script(tools / "example-code", "cat code 2>/dev/null")
     done = steelyard(added, "submit", "--scheduler", "example", "--", *SMALL, "--budget", "2s")
     assert done.returncode in (0, 1), done.stdout + done.stderr
     assert "steelyard: Example job 7 is running on here" in done.stderr

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scripts import write_script
 from steelyard.errors import UsageError
 from steelyard.machine import describe
 from steelyard.machine.caches import cache_levels, reachable_cache
@@ -811,23 +812,16 @@ def test_a_malformed_topology_of_hwloc_is_a_value_error(text: str) -> None:
 # --------------------------------------------------------------------------- tools
 
 
-def program(path: Path, says: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{says}\n")
-    path.chmod(0o755)
-    return path
-
-
 def test_each_compiler_is_listed_once_under_its_plainest_name(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
-    real = program(one / "g++-12", "echo 'g++ (Debian) 12.2.0'; echo more")
+    real = write_script(one / "g++-12", "echo 'g++ (Debian) 12.2.0'; echo more")
     (one / "g++").symlink_to(real)
     (one / "c++").symlink_to(real)
-    program(one / "g++-9", "echo 'g++ 9.5.0'")
-    program(one / "clang++-19", "echo 'clang version 19.1.0'")
-    program(one / "clang++-14", "exit 1")
-    program(one / "gcc", "echo not asked for")
-    program(two / "g++", "echo 'g++ 7, hidden by the first folder'")
+    write_script(one / "g++-9", "echo 'g++ 9.5.0'")
+    write_script(one / "clang++-19", "echo 'clang version 19.1.0'")
+    write_script(one / "clang++-14", "exit 1")
+    write_script(one / "gcc", "echo not asked for")
+    write_script(two / "g++", "echo 'g++ 7, hidden by the first folder'")
     (two / "icpx").write_text("no program")
     compilers, mpis, _ = find_tools(f"{one}{os.pathsep}{two}{os.pathsep}/nonexistent")
     assert [(tool.name, tool.version) for tool in compilers] == [
@@ -840,20 +834,20 @@ def test_each_compiler_is_listed_once_under_its_plainest_name(tmp_path: Path) ->
 
 
 def test_who_needs_any_compiler_asks_one_kind_alone(tmp_path: Path) -> None:
-    program(tmp_path / "g++", "echo 'g++ 4.8.5'")
-    program(tmp_path / "g++-11", "echo 'g++ 11.2.1'")
-    program(tmp_path / "clang++", f"touch {tmp_path}/asked; echo 'clang version 19.1.0'")
-    program(tmp_path / "mpicxx", f"touch {tmp_path}/asked")
+    write_script(tmp_path / "g++", "echo 'g++ 4.8.5'")
+    write_script(tmp_path / "g++-11", "echo 'g++ 11.2.1'")
+    write_script(tmp_path / "clang++", f"touch {tmp_path}/asked; echo 'clang version 19.1.0'")
+    write_script(tmp_path / "mpicxx", f"touch {tmp_path}/asked")
     compilers, mpis, _ = find_tools(str(tmp_path), mpis=False)
     assert ([tool.name for tool in compilers], mpis) == (["g++", "g++-11"], ())
     assert not (tmp_path / "asked").exists()
     for name in ("g++", "g++-11"):
-        program(tmp_path / name, "exit 1")
+        write_script(tmp_path / name, "exit 1")
     assert [tool.name for tool in find_tools(str(tmp_path), mpis=False)[0]] == ["clang++"]
 
 
 def test_compilers_behind_a_cache_are_told_apart(tmp_path: Path) -> None:
-    mask = program(tmp_path / "ccache", 'echo "$(basename "$0") behind a cache"')
+    mask = write_script(tmp_path / "ccache", 'echo "$(basename "$0") behind a cache"')
     (tmp_path / "g++").symlink_to(mask)
     (tmp_path / "clang++").symlink_to(mask)
     compilers, _, _ = find_tools(str(tmp_path) + os.pathsep + os.environ["PATH"])
@@ -865,15 +859,17 @@ def test_compilers_behind_a_cache_are_told_apart(tmp_path: Path) -> None:
 def test_mpi_flavours_are_recognised_with_their_starters(tmp_path: Path) -> None:
     openmpi, mpich = tmp_path / "o", tmp_path / "m"
     # Each finds <mpi.h> when it is asked to preprocess (-E); a third has lost its headers.
-    program(openmpi / "mpicxx", '[ "$1" = --showme:version ] && echo "mpicxx: Open MPI 5.0.11 (Language: C++)"; exit 0')
-    program(tmp_path / "x" / "mpicxx.x", '[ "$1" = --showme:version ] && echo "mpicxx: Open MPI 4.1.4" || exit 1')
-    program(openmpi / "mpiexec", "true")
-    program(
+    write_script(
+        openmpi / "mpicxx", '[ "$1" = --showme:version ] && echo "mpicxx: Open MPI 5.0.11 (Language: C++)"; exit 0'
+    )
+    write_script(tmp_path / "x" / "mpicxx.x", '[ "$1" = --showme:version ] && echo "mpicxx: Open MPI 4.1.4" || exit 1')
+    write_script(openmpi / "mpiexec", "true")
+    write_script(
         mpich / "mpicxx.mpich",
         '[ "$1" = -v ] && echo "mpicxx for MPICH version 4.0.2" || echo "c++: unrecognized option" >&2',
     )
-    program(mpich / "mpiexec.mpich", "true")
-    program(mpich / "mpiexec", "true")
+    write_script(mpich / "mpiexec.mpich", "true")
+    write_script(mpich / "mpiexec", "true")
     path = os.pathsep.join([str(openmpi), str(mpich), str(tmp_path / "x"), os.environ["PATH"]])
     mpis = [tool for tool in find_tools(path)[1] if tool.path.startswith(str(tmp_path))]
     assert [(tool.name, tool.version) for tool in mpis] == [("openmpi", "5.0.11"), ("mpich", "4.0.2")]

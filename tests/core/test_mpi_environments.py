@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts import write_script
 from steelyard.build import default_mpi, mpi_environments, resolve_mpi
 from steelyard.command_line.cli import run_and_explain, run_words
 from steelyard.errors import MachineFailed, UsageError
@@ -103,9 +104,7 @@ def test_a_package_that_compiles_nothing_is_not_kept(tmp_path: Path) -> None:
 def test_a_failed_installation_names_its_cause(
     printed: str, error: type[Exception], expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fails = tmp_path / "fails"
-    fails.write_text(f"#!/bin/sh\ncat <<'EOF'\n{printed}\nEOF\nexit 1\n")
-    fails.chmod(0o755)
+    fails = write_script(tmp_path / "fails", f"cat <<'EOF'\n{printed}\nEOF\nexit 1")
     monkeypatch.setattr(mpi_environments, "install_command", lambda python: str(fails))
     monkeypatch.setattr(sys, "executable", "/bin/true")
     shown: list[str] = []

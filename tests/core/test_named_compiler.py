@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts import write_script
 from steelyard import build
 from steelyard.build.toolchain import compiler_flags
 from steelyard.errors import MachineFailed, UsageError
@@ -27,10 +28,7 @@ MACROS = {
 
 
 def compiler(path: Path, version: str, macros: str = MACROS["gcc"]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\n[ \"$1\" = --version ] && echo '{version}' && exit\necho '{macros}'\n")
-    path.chmod(0o755)
-    return path
+    return write_script(path, f"[ \"$1\" = --version ] && echo '{version}' && exit\necho '{macros}'")
 
 
 @pytest.fixture
@@ -207,11 +205,9 @@ def test_a_users_flags_stand_in_place_of_ours_of_their_kind_alone(
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="there is no g++")
 def test_a_wrapper_script_off_the_path_builds(here: Machine, tmp_path: Path) -> None:
-    script = tmp_path / "my tools" / "CC"
-    script.parent.mkdir()
     version = "Cray clang version 18.0.0  (0e4696aa65fa)"
-    script.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo \'{version}\' && exit\nexec g++ "$@"\n')
-    script.chmod(0o755)
+    answer = f'[ "$1" = --version ] && echo \'{version}\' && exit\nexec g++ "$@"'
+    script = write_script(tmp_path / "my tools" / "CC", answer)
     found = build.resolve(f"'{script}'", here, named=True)
     assert found.name == "cray-18.0.0"
     (tmp_path / "a.cpp").write_text("int main() {}\n")
@@ -229,8 +225,7 @@ def test_a_wrapper_script_off_the_path_builds(here: Machine, tmp_path: Path) -> 
 def test_a_wrapper_of_no_known_mpi_says_what_it_lacks(
     answer: str, parts: tuple[str, ...], here: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "CC").write_text(f"#!/bin/sh\n{answer}\n")
-    (tmp_path / "CC").chmod(0o755)
+    write_script(tmp_path / "CC", answer)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
     for named in ("CC", "./CC", str(tmp_path / "CC")):
@@ -242,11 +237,8 @@ def test_a_wrapper_of_no_known_mpi_says_what_it_lacks(
 def test_an_mpi_is_named_by_its_wrapper_s_name_or_path(
     here: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wrapper = tmp_path / "mpicxx.mine"
-    wrapper.write_text(
-        "#!/bin/sh\n[ \"$1\" = --showme:version ] && echo 'mpicxx: Open MPI 5.0.1 (Language: C++)'\nexit 0\n"
-    )
-    wrapper.chmod(0o755)
+    answer = "[ \"$1\" = --showme:version ] && echo 'mpicxx: Open MPI 5.0.1 (Language: C++)'\nexit 0"
+    wrapper = write_script(tmp_path / "mpicxx.mine", answer)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
     for named in ("mpicxx.mine", "./mpicxx.mine", str(wrapper)):

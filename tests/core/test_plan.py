@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import builders
 from builders import result
 from steelyard.errors import UsageError
-from steelyard.model import Axes, Benchmark, Effort, Machine, Metric, Parameters, Plan, Sampling, Source
+from steelyard.model import Axes, Benchmark, Effort, Machine, Parameters, Plan, Sampling, Source
 from steelyard.model.roles import Headline
 from steelyard.plan import EFFORTS, MEMORY, catalogue, length, make, needed, second
 from steelyard.plan.refusal import left_out, refuse
@@ -22,19 +23,7 @@ def benchmark(name: str = "group.one", *blocks: Axes) -> Benchmark:
     found = blocks or (
         Axes({"kernel": ("a", "b"), "threads": (1, 2), "size": (10, 20)}, Sampling(0.02, 1.0, 5, 50), 0.5),
     )
-    return Benchmark(
-        name=name,
-        title="T",
-        summary="s",
-        reading="r",
-        caution="c",
-        source="s",
-        sources=(Source("x.cpp"),),
-        axes=lambda m, e: found,
-        metrics=(Metric("m", "s", "lower", "m", lambda s, r: s),),
-        limit=lambda m, r, x: None,
-        figures=lambda r, m: (),
-    )
+    return replace(builders.benchmark(name), sources=(Source("x.cpp"),), axes=lambda m, e: found)
 
 
 def plan_of(machine: Machine, settings: dict | None = None, toolchains: tuple = ("gcc",), **more):  # type: ignore[no-untyped-def]
@@ -258,7 +247,7 @@ def test_the_length_of_a_run_follows_from_plan_preset_budget_and_the_load_of_oth
 
 @given(seed=st.integers(0, 10_000))
 def test_shuffling_keeps_cases_of_the_same_memory_together(seed: int) -> None:
-    machine = _MACHINE
+    machine = builders.machine()
     for launch in make(
         {"group.one": benchmark()}, machine, Effort("quick", 2, Sampling()), {}, ["gcc"], seed=seed
     ).launches:
@@ -321,32 +310,3 @@ def test_a_case_is_one_line_of_words(two_sockets: Machine) -> None:
     assert line(two_sockets, made.launches[0], 0, made.launches[0].cases[0]) == (
         "case=0 kernel=a threads=2 size=10 pinning=scatter width=0.02 seconds=1.0 least=5 most=50 cpus=0,2"
     )
-
-
-def _machine() -> Machine:
-    from steelyard.model import Core, NumaNode
-
-    cores = tuple(Core(i, 0, 0, (i,)) for i in range(4))
-    return Machine(
-        system="x",
-        host="x",
-        processor="x",
-        vendor="x",
-        architecture="x",
-        cores=cores,
-        nodes=(NumaNode(0, (0, 1, 2, 3), 1 << 30, (10,)),),
-        caches=(),
-        cpus=(0, 1, 2, 3),
-        cpu_quota=None,
-        memory=1 << 30,
-        memory_available=1 << 30,
-        modules=(),
-        fma_width=None,
-        fma_units=None,
-        settings=(),
-        compilers=(),
-        mpis=(),
-    )
-
-
-_MACHINE = _machine()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from patience import still
+from scripts import write_script
 from steelyard import machine
 from steelyard.build.toolchain import resolve
 from steelyard.launch import scheduler
@@ -78,9 +79,7 @@ def test_a_compiler_that_hangs_is_named_and_left_out(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also one that hangs in a process of its own, which keeps its output open."""
-    program = tmp_path / name
-    program.write_text("#!/bin/sh\nsleep 1000 &\nwait\n")
-    program.chmod(0o755)
+    program = write_script(tmp_path / name, "sleep 1000 &\nwait")
     monkeypatch.setattr(ask, "__defaults__", (1.0, *ask.__defaults__[1:]))
     began = time.monotonic()
     compilers, mpis, hanging = find_tools(str(tmp_path))
@@ -128,12 +127,9 @@ BANNERS = (
 
 def banners(folder: Path, name: str, answer: str, question: str = "", on: str = "&1", then: str = "&1") -> Path:
     """A program that prints all banners on one channel, then answers its question on another."""
-    path = folder / name
     lines = "\n".join(BANNERS)
     asked = f'[ "$1" = {question} ] || [ "$1" = -show ] || exit 0\n' if question else ""
-    path.write_text(f"#!/bin/sh\n{asked}cat >{on} <<'END'\n{lines}\nEND\ncat >{then} <<'END'\n{answer}\nEND\n")
-    path.chmod(0o755)
-    return path
+    return write_script(folder / name, f"{asked}cat >{on} <<'END'\n{lines}\nEND\ncat >{then} <<'END'\n{answer}\nEND")
 
 
 CHANNELS = [("&1", "&1"), ("&2", "&1"), ("&1", "&2"), ("&2", "&2")]
@@ -201,9 +197,7 @@ def test_a_preloaded_library_that_is_missing_changes_no_tool(monkeypatch: pytest
     "said", ["exit 1", "echo 'g++: error while loading shared libraries: libmpc.so.3' >&2; exit 127"]
 )
 def test_a_compiler_that_fails_is_none_and_says_why(said: str, tmp_path: Path) -> None:
-    program = tmp_path / "g++"
-    program.write_text(f'#!/bin/sh\necho "{PRELOAD}" >&2\n{said}\n')
-    program.chmod(0o755)
+    write_script(tmp_path / "g++", f'echo "{PRELOAD}" >&2\n{said}')
     compilers, _, notes = find_tools(str(tmp_path))
     assert compilers == ()
     assert len(notes) == 1

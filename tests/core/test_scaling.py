@@ -4,10 +4,6 @@ import contextlib
 import json
 import math
 import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import StringIO
@@ -914,7 +910,6 @@ def test_several_sweeps_of_a_benchmark_are_one_finding() -> None:
 
 # --------------------------------------------------------------------------- end to end
 
-STEELYARD = [str(Path(sys.executable).with_name("steelyard"))]
 SMALL = ["scale", "node.vector", "--counts", "1,2", "--set", "elements=65536", "--quiet"]
 two_processors = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
 
@@ -944,32 +939,3 @@ def test_the_command_measures_and_tells_how_a_benchmark_scales(tmp_path: Path) -
     run = read(all_runs(tmp_path / "runs")[0])
     assert {r.parameters["threads"] for r in run.records} == {1, 2}
     assert run.finished
-
-
-@two_processors
-def test_ctrl_c_keeps_a_sweep_and_resume_goes_on(tmp_path: Path) -> None:
-    words = [*STEELYARD, *SMALL[:4], "--set", "elements=65536,131072", "--quiet"]
-    process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while process.poll() is None:
-        if any(p.read_bytes().count(b"\n") >= 2 for p in (tmp_path / "runs").glob("*/records.jsonl")):
-            break
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 130, said
-    assert not read(all_runs(tmp_path / "runs")[0]).finished
-    done = steelyard(tmp_path, "resume", "--quiet")
-    assert done.exit_code in (0, 1), done.output
-    run = read(all_runs(tmp_path / "runs")[0])
-    assert run.finished
-    assert 'id="scaling"' in Path(run.path, "report.html").read_text(encoding="utf-8")
-    assert sum(len(x.cases) for x in run.plan.launches) == len({(r.launch, r.case) for r in run.records})
-
-
-def test_bad_input_leaves_no_run_behind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with contextlib.chdir(tmp_path):
-        assert cli.run_and_explain(lambda: cli.app(["scale", "node.vectr"])) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("steelyard: ")
-    assert "Did you mean 'node.vector'" in said
-    assert not (tmp_path / "runs").exists()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts import write_script
 from steelyard.commands.submit import Printed, read_time_limit
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.launch import batch
@@ -39,11 +40,6 @@ def request(*words: str, **more: object) -> Request:
 def says(out: str, error: str = "", code: int = 0) -> Ask:
     """A scheduler that answers so, whatever it is asked."""
     return lambda words, told: Answer(words, code, out, error)
-
-
-def program(folder: Path, name: str, script: str) -> None:
-    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
-    (folder / name).chmod(0o755)
 
 
 def system(name: str) -> batch.BatchSystem:
@@ -300,17 +296,19 @@ esac"""
 
 def test_an_allocation_of_flux_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    program(tmp_path, "flux", INSTANCE)
+    write_script(tmp_path / "flux", INSTANCE)
     told = {"FLUX_URI": "local:///run/flux/local"}
     assert flux.allocation(told) == Allocation("ƒiFkbMhFM", (Host("n3", 4), Host("n4", 4)))
     by_us = flux.allocation({**told, "STEELYARD_RANKS_PER_NODE": "2"})
     assert by_us
     assert by_us.hosts == (Host("n3", 2), Host("n4", 2))
     assert flux.allocation({}) is None
-    program(tmp_path, "flux", '[ "$*" = "getattr jobid" ] && echo ƒiFkbMhFM && exit; echo "no service" >&2; exit 1')
+    write_script(
+        tmp_path / "flux", '[ "$*" = "getattr jobid" ] && echo ƒiFkbMhFM && exit; echo "no service" >&2; exit 1'
+    )
     with pytest.raises(MachineFailed, match="(?s)flux getattr hostlist.*no service.*--hosts A:N"):
         flux.allocation(told)
-    program(tmp_path, "flux", "exit 1")  # the instance of a whole system is no job
+    write_script(tmp_path / "flux", "exit 1")  # the instance of a whole system is no job
     assert flux.allocation(told) is None
 
 
@@ -382,7 +380,7 @@ def test_a_job_that_flux_has_forgotten_or_does_not_tell_of() -> None:
 @pytest.mark.parametrize(
     ("name", "said", "number"),
     [
-        ("slurm", "12;cluster\n", "12"),
+        ("slurm", "Welcome to the site\n12;cluster\n", "12"),
         ("pbs", "Welcome to the site\n1234.server.site\n", "1234.server.site"),
         ("lsf", "Job <55> is submitted to queue <normal>.\n", "55"),
         ("flux", "91088924704768\n", "91088924704768"),
@@ -393,7 +391,7 @@ def test_the_number_of_a_submitted_job_is_read(
 ) -> None:
     to = system(name)
     # A program of the scheduler's first word, which keeps what it is told.
-    program(tmp_path, to.batch.submit[0], f"cat >{tmp_path}/told; cat {tmp_path}/said")
+    write_script(tmp_path / to.batch.submit[0], f"cat >{tmp_path}/told; cat {tmp_path}/said")
     (tmp_path / "said").write_text(said)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     assert batch.submit("#!/bin/sh\nexec true\n", to) == number
@@ -403,7 +401,7 @@ def test_the_number_of_a_submitted_job_is_read(
 def test_a_sites_remarks_on_a_job_are_passed_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    program(tmp_path, "sbatch", 'cat >/dev/null; echo "Your project has 3 hours left." >&2; echo 12')
+    write_script(tmp_path / "sbatch", 'cat >/dev/null; echo "Your project has 3 hours left." >&2; echo 12')
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     assert batch.submit("", system("slurm")) == "12"
     assert capsys.readouterr() == ("", "")
@@ -412,9 +410,8 @@ def test_a_sites_remarks_on_a_job_are_passed_on(
 
 
 def test_the_number_of_a_job_of_flux_is_asked_for_in_digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program(
-        tmp_path,
-        "flux",
+    write_script(
+        tmp_path / "flux",
         '[ "$1" = batch ] && cat >/dev/null && echo ƒiFkbMhFM || { [ "$4" = ƒiFkbMhFM ] && echo 910; }',
     )
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
@@ -424,7 +421,7 @@ def test_the_number_of_a_job_of_flux_is_asked_for_in_digits(tmp_path: Path, monk
 @pytest.mark.parametrize(
     ("name", "limits"),
     [
-        ("slurm", {"90m": "01:30:00", "2-12": "2-12"}),
+        ("slurm", {"90s": "00:01:30", "36h": "36:00:00", "0.5s": "00:00:01", "30:00": "30:00", "2-12": "2-12"}),
         ("pbs", {"90m": "01:30:00", "1:30:00": "1:30:00"}),
         ("lsf", {"90s": "00:02", "36h": "36:00", "1:30": "1:30"}),
         ("flux", {"90m": "5400s", "0.5s": "1s", "2d": "2d"}),
@@ -447,10 +444,10 @@ def test_the_scheduler_that_is_there_is_submitted_to(tmp_path: Path, monkeypatch
     monkeypatch.setenv("PATH", str(tmp_path))
     assert submitting(None)[0].name == "slurm"  # which then is said to be missing
     for name in ("qsub", "qstat", "qdel"):
-        program(tmp_path, name, "true")
+        write_script(tmp_path / name, "true")
     assert submitting(None)[0].name == "pbs"
     for name in ("sbatch", "scontrol", "scancel"):
-        program(tmp_path, name, "true")
+        write_script(tmp_path / name, "true")
     assert submitting(None)[0].name == "slurm"  # it brings programs of PBS's names along
     assert submitting("lsf")[0].name == "lsf"
     with pytest.raises(UsageError, match="no scheduler 'pps'.*Did you mean 'pbs'"):

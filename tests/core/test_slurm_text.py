@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -140,30 +140,6 @@ def test_every_rank_has_a_place_and_no_host_more_than_its_share(
 # --------------------------------------------------------------------------- the allocation
 
 
-def brackets(names: Sequence[str]) -> Iterator[str]:
-    """The names as Slurm writes them: neighbours that differ in their last number share a bracket."""
-    pending: list[tuple[str, str]] = []
-    for name in [*names, ""]:
-        match = re.fullmatch(r"(.*?)(\d+)", name)
-        head, number = (match[1], match[2]) if match else (name, "")
-        if pending and (not number or pending[0][0] != head):
-            yield f"{pending[0][0]}[{','.join(ranges([digits for _, digits in pending]))}]"
-            pending = []
-        if number:
-            pending.append((head, number))
-        elif name:
-            yield name
-
-
-def ranges(numbers: list[str]) -> Iterator[str]:
-    """['01', '02', '7'] → '01-02', '7'."""
-    runs: list[list[str]] = []
-    for number in numbers:
-        follows = runs and number == str(int(runs[-1][-1]) + 1).zfill(len(runs[-1][0]))
-        runs[-1].append(number) if follows else runs.append([number])  # type: ignore[func-returns-value]
-    return (run[0] if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
-
-
 NAMES = st.from_regex(r"[a-z][a-z._-]{0,3}([0-9]{1,4})?", fullmatch=True)
 
 
@@ -171,7 +147,7 @@ NAMES = st.from_regex(r"[a-z][a-z._-]{0,3}([0-9]{1,4})?", fullmatch=True)
 @example(["n8", "n9", "n10", "n11"])
 @example(["n08", "n09", "n10", "x", "n098", "n099", "n100"])
 def test_a_list_of_hosts_is_read_as_slurm_writes_it(names: list[str]) -> None:
-    assert hostlist.expand(",".join(brackets(names))) == tuple(names)
+    assert hostlist.expand(hostlist.compress(names)) == tuple(names)
     assert hostlist.expand(",".join(names)) == tuple(names)
 
 
@@ -310,28 +286,6 @@ def test_what_is_not_asked_is_not_in_the_script() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "limit"),
-    [
-        ("90s", "00:01:30"),
-        ("90m", "01:30:00"),
-        ("36h", "36:00:00"),
-        ("0.5s", "00:00:01"),
-        ("1:30:00", "1:30:00"),
-        ("30:00", "30:00"),
-        ("2-12", "2-12"),
-    ],
-)
-def test_a_time_limit_is_written_as_slurm_reads_it(text: str, limit: str) -> None:
-    assert submit.read_time_limit(text, TO) == limit
-
-
-@pytest.mark.parametrize(("text", "expected"), [("30", "'30m'"), ("soon", "'soon'"), ("-1h", "'-1h'"), ("1:", "'1:'")])
-def test_a_time_limit_that_is_none_is_refused(text: str, expected: str) -> None:
-    with pytest.raises(UsageError, match=expected):
-        submit.read_time_limit(text, TO)
-
-
 # --------------------------------------------------------------------------- the command
 
 
@@ -361,14 +315,8 @@ def test_a_run_is_gone_on_with_in_a_job(elsewhere: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--time", "30"], "'30m'"),
-        (["--option", "qos=high"], "'qos=high' (given by --option)"),
         (["--option", "--comment=a\nb"], "a line break"),
         (["--partition", "a\nb"], "a line break"),
-        (["--resume", "nothing"], "There is no run 'nothing'"),
-        (["--", "--only", "memory.latncy"], "Did you mean 'memory.latency'"),
-        (["--", "--set", "threads"], "NAME=VALUE"),
-        (["--", "--runs", "elsewhere"], "before the dashes"),
     ],
 )
 def test_wrong_words_are_refused_before_anything_is_submitted(words: list[str], expected: str, elsewhere: Path) -> None:
@@ -376,12 +324,6 @@ def test_wrong_words_are_refused_before_anything_is_submitted(words: list[str], 
         submitted(*words)
     assert expected in str(caught.value)
     assert not (elsewhere / "runs").exists()
-
-
-def test_wrong_words_for_the_run_are_answered_as_its_own_are(elsewhere: Path) -> None:
-    assert "No such option: --onyl" in submitted("--dry-run", "--", "--onyl", "memory")
-    with pytest.raises(UsageError, match=r"'0' \(given by --nodes\) is not valid: expected a whole number from 1"):
-        submitted("--nodes", "0", "--dry-run")
 
 
 def test_a_machine_without_slurm_is_an_explained_failure(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -490,11 +432,6 @@ def test_a_refusal_of_sbatch_is_shown_whole() -> None:
     assert "exec true" in str(caught.value)
     assert "sbatch: error: invalid partition" in str(caught.value)
     assert caught.value.exit_code == 4
-
-
-@pytest.mark.parametrize("said", ["12\n", "12;cluster\n", "Welcome to the site\n12\n"])
-def test_the_number_of_the_job_is_read(said: str) -> None:
-    assert batch.submit("", Fake(said).system) == "12"
 
 
 # --------------------------------------------------------------------------- what became of it

@@ -10,6 +10,7 @@ import pytest
 from test_plan import benchmark
 
 import builders
+from scripts import write_script
 from steelyard import findings, published
 from steelyard.command_line import cli
 from steelyard.compare.cause import find_cause_of_runs
@@ -206,10 +207,8 @@ def started(
 @pytest.fixture
 def wrapper(tmp_path: Path) -> Path:
     """An mpicxx with an mpiexec beside it."""
-    for name in ("mpicxx", "mpiexec"):
-        (tmp_path / name).write_text("#!/bin/sh\n")
-        (tmp_path / name).chmod(0o755)
-    return tmp_path / "mpicxx"
+    write_script(tmp_path / "mpiexec", "")
+    return write_script(tmp_path / "mpicxx", "")
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
