@@ -72,7 +72,7 @@ def ours(program: Path, machine: Machine, stores: str, threads: int, elements: i
     line = " ".join(f"{name}={value}" for name, value in words.items())
 
     def measure() -> Rates:
-        conversation = Program(local.argv(program), local.environment(machine))
+        conversation = Program([str(program)], local.environment(machine))
         try:
             return our_rates(conversation.ask(line, LIMIT))
         finally:

@@ -113,7 +113,7 @@ def rate(entry: Entry, machine: Machine, programs: dict[str, Path]) -> float:
     """Of an entry in a fresh process: the median of its samples."""
     name, model, words = ENTRIES[entry.name]
     cpus = ",".join(map(str, place(machine, entry.threads, "compact") or ()))
-    program = Program(local.argv(programs[build.program_name(name, model)]), local.environment(machine))
+    program = Program([str(programs[build.program_name(name, model)])], local.environment(machine))
     try:
         answer = program.ask(f"case=0 {words} threads={entry.threads} cpus={cpus}", 600)
     finally:

@@ -137,7 +137,7 @@ def seconds(entry: Entry, machine: Machine, programs: Executables) -> float:
         around = openmp.environment(machine, {"threads": entry.threads}, around)
     cpus = ",".join(map(str, place(machine, entry.threads, "compact") or ()))
     words = f"kernel={entry.code} class={CODES[entry.code]} model={entry.model} least=3 most=3 threads={entry.threads}"
-    program = Program(local.argv(programs[entry.toolchain, name]), around)
+    program = Program([str(programs[entry.toolchain, name])], around)
     try:
         answer = program.ask(f"case=0 {words} cpus={cpus}", 600)
     finally:

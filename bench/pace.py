@@ -251,7 +251,7 @@ def watching(machine: Machine, toolchain: build.Toolchain) -> Iterator[Watch]:
     """A watch by one of the kernel programs: any of threads tells the pace, this one of two cores as well."""
     benchmark = catalogue.find()["memory.cores"]
     program = build.build([benchmark], toolchain)[benchmark.name]
-    conversation = Program(local.argv(program), local.environment(machine))
+    conversation = Program([str(program)], local.environment(machine))
     try:
         yield Watch(conversation, machine.cpus)
     finally:

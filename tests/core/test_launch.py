@@ -31,7 +31,7 @@ def wrapper(tmp_path: Path) -> str:
 
 def words(wrapper: str, flavour: str, version: str = "4.1.4", **more: object) -> str:
     """The command line without the folder of the MPI."""
-    asked = Job(Path("/cache/pingpong"), 4, Tool(flavour, wrapper, version), **more)  # type: ignore[arg-type]
+    asked = Job(Path("/cache/pingpong"), 4, Tool(flavour, wrapper, version), **more)
     return " ".join(mpiexec.argv(asked)).replace(str(Path(wrapper).parent) + "/", "")
 
 

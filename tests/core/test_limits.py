@@ -71,7 +71,6 @@ def test_a_kernel_above_its_roof_is_never_good_and_its_share_says_so() -> None:
     of = roofline.judged(fast)
     assert [f.level for f in findings.rule("roof").find(of)] == ["notice"]
     made = page.data(of)
-    assert made is not None
     assert [row.share for row in made.parts[0].rows if "above" in row.share] == ["208 % (above its limit)"]
 
 

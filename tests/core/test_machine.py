@@ -453,14 +453,12 @@ def module(slot: str, channel: str | None = None, rate: float | None = 3.2e9, ki
 def test_two_modules_of_a_channel_count_once_and_at_the_slower_rate() -> None:
     modules = (module("A1", "A"), module("A2", "A", 2.4e9), module("B1", "B"))
     limit, _ = bandwidth_limit(modules)
-    assert limit is not None
     assert limit.value == (2.4e9 + 3.2e9) * 8
     assert limit.source == "2 channels × 2400 and 3200 MT/s × 8 B (SMBIOS)"
 
 
 def test_modules_without_channels_are_counted_and_the_source_says_so() -> None:
     limit, _ = bandwidth_limit((module("A1"), module("A2")))
-    assert limit is not None
     assert limit.value == 2 * 3.2e9 * 8
     assert "each counted as one channel" in limit.source
     assert "too high if modules share a channel" in limit.source

@@ -22,7 +22,7 @@ PROGRAM = Path("/cache/pingpong")
 
 def words(flavour: str, ranks: int = 4, **more: object) -> str:
     """The command line after mpiexec."""
-    asked = Job(PROGRAM, ranks, Tool(flavour, "/opt/bin/mpicxx", "1"), **more)  # type: ignore[arg-type]
+    asked = Job(PROGRAM, ranks, Tool(flavour, "/opt/bin/mpicxx", "1"), **more)
     return " ".join(flavours()[flavour].words(asked))
 
 

@@ -164,7 +164,7 @@ def test_only_what_a_user_types_is_looked_for_by_its_path(site: Machine, tmp_pat
 def test_two_compilers_of_one_name_are_refused(site: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = compiler(tmp_path / "conda" / "g++", GCC)
     monkeypatch.setattr(setup, "machine", lambda system: site)
-    asked = Request(effort=None, only=["memory.stream"], toolchains=["gcc", str(other)])  # type: ignore[arg-type]
+    asked = Request(effort=None, only=["memory.stream"], toolchains=["gcc", str(other)])
     with pytest.raises(UsageError, match="conda/g[+][+] are both gcc-12.2.0"):
         setup.resolve(asked)
 

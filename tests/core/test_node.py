@@ -363,7 +363,6 @@ def test_openmps_threads_have_a_column_beside_our_own_and_stand_for_neither_in_c
 def test_the_page_sets_every_mode_against_all_threads() -> None:
     both = in_modes("vector", 1e-3, 2e-3, 0.5e-3, one=4e-3) + in_modes("nbody", 3e-3, 1.5e-3, 1e-3, one=3e-3)
     page = node_kernels.data(with_device(both))
-    assert page is not None
     assert page.reference == "4 threads"
     (part,) = page.parts
     assert part.modes == ("1 thread", "4 threads", "GPU 0 (OpenCL)", "4 threads and GPU 0 (OpenCL)")
@@ -379,7 +378,6 @@ def test_the_page_sets_every_mode_against_all_threads() -> None:
 def test_a_mode_that_not_all_kernels_have_is_summed_over_those_that_have_it() -> None:
     both = in_modes("vector", 1e-3, 2e-3, 0.5e-3) + in_modes("nbody", 3e-3, 1.5e-3, 1e-3)[:1]
     page = node_kernels.data(with_device(both))
-    assert page is not None
     assert page.parts[0].sums[1] == "2.00 ms (2.00 times, 1 of 2 kernels)"
     assert page.parts[0].means[1].endswith("(1 of 2 kernels)")
     assert page.parts[0].rows[0].cells[1] is None
@@ -396,7 +394,6 @@ def test_invalid_results_are_counted_and_disturbed_ones_marked() -> None:
     both += in_modes("nbody", 3e-3, 1.5e-3, 1e-3, level="UNSETTLED")[2:]
     both += in_modes("stencil", 3e-3, 1.5e-3, 1e-3, level="INVALID")[:1]
     page = node_kernels.data(with_device(both))
-    assert page is not None
     assert page.left_out == "1 INVALID result is left out."
     unsettled, disturbed = page.parts[0].figure.notes
     assert disturbed == "2 of 4 ratios are DISTURBED. Hatched bars show them."
@@ -459,7 +456,7 @@ def test_kernels_stand_against_the_same_mode_of_another_system() -> None:
     )  # fmt: skip
     assert [row.name for row in part.rows] == ["nbody", "vector"]
     assert [float(c.ratio) for c in part.rows[1].cells if c] == pytest.approx([0.5, 2, 0.25, 1], rel=0.01)
-    low, high = (float(end) for end in part.rows[1].cells[0].interval.split(" – "))  # type: ignore[union-attr]
+    low, high = (float(end) for end in part.rows[1].cells[0].interval.split(" – "))
     assert low < 0.5 < high
     # Ratios 2 and 2; times 3 + 1 ms over 1.5 + 0.5 ms.
     assert float(part.means[1]) == pytest.approx(2, rel=0.01)

@@ -26,7 +26,7 @@ def benchmark(name: str = "group.one", *blocks: Axes) -> Benchmark:
     return replace(builders.benchmark(name), sources=(Source("x.cpp"),), axes=lambda m, e: found)
 
 
-def plan_of(machine: Machine, settings: dict | None = None, toolchains: tuple = ("gcc",), **more):  # type: ignore[no-untyped-def]
+def plan_of(machine: Machine, settings: dict | None = None, toolchains: tuple = ("gcc",), **more):
     return make({"group.one": benchmark()}, machine, EFFORTS["quick"], settings or {}, toolchains, **more)
 
 
@@ -159,7 +159,7 @@ def test_a_small_budget_lessens_launches_first_and_then_the_time_of_each_case(tw
     assert tenth.seconds <= whole.seconds / 20
 
 
-def whole_suite(machine: Machine, **more):  # type: ignore[no-untyped-def]
+def whole_suite(machine: Machine, **more):
     return make(catalogue.find(), machine, EFFORTS["quick"], {}, ["gcc"], mpis=["openmpi"], **more)
 
 

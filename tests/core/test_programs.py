@@ -238,7 +238,6 @@ def test_an_answer_without_json_is_a_value_error(text: str) -> None:
 def test_standard_output_is_searched_before_standard_error() -> None:
     done = Answer([], 0, "x 2\n", "x 1\n")
     found = search(done, r"x (\d)")
-    assert found is not None
     assert found[1] == "2"
     assert remarks(Answer([], 0, PRELOAD, f"{PRELOAD}\nx 1")) == [PRELOAD]
 
@@ -280,11 +279,9 @@ def test_schedulers_may_print_before_they_answer(tmp_path: Path, monkeypatch: py
     record = '{"COMMAND":"bjobs","JOBS":1,"RECORDS":[{"JOBID":"7","STAT":"RUN","EXEC_HOST":"4*a:4*b"}]}'
     banners(tmp_path, "bjobs", record)
     state, _ = lsf.state("7", scheduler.ask)
-    assert state is not None
     assert (state.name, state.nodes) == ("RUNNING", "a b")
     banners(tmp_path, "flux", "n3")
     found = flux.allocation({"FLUX_URI": "local:///x", "STEELYARD_RANKS_PER_NODE": "2"})
-    assert found is not None
     assert [(host.name, host.slots) for host in found.hosts] == [("n3", 2)]
 
 

@@ -100,7 +100,6 @@ def test_exact_usl_data_give_the_parameters_and_the_peak(a: float, b: float) -> 
     if at > 64:
         assert fit.peak is None, "beyond what the law may be followed to"
     else:
-        assert fit.peak is not None
         assert fit.peak.value == pytest.approx(max(1.0, at), rel=1e-4)
 
 
@@ -218,7 +217,6 @@ def test_counts_without_a_processor_for_each_are_shown_and_in_no_fit() -> None:
     assert [p.count for p in found.points if p.crowded] == [8, 16]
     assert fitted(found, "Amdahl").counts == (1, 2, 3, 4)
     assert fitted(found, "Amdahl").parameters["s"].value == pytest.approx(0.1)
-    assert found.stop is not None
     assert found.stop.count <= 4
     assert all(p.step is None for p in found.points if p.crowded)
 
@@ -244,37 +242,31 @@ def test_the_formula_of_a_law_is_what_is_drawn() -> None:
 
 def test_one_stops_where_a_further_core_adds_less_than_half() -> None:
     stop = exact(amdahl(0.05)).stop
-    assert stop is not None
     # From 8 to 16 the speed-up of 1/(0.05 + 0.95/p) grows by 3.22: 0.40 for each of eight.
     assert (stop.count, stop.certain) == (8, True)
-    assert stop.beyond is not None
     assert stop.beyond.adds.value == pytest.approx((9.142857 - 5.925926) / 8, rel=1e-5)
     assert stop.beyond.call == "not worth"
 
 
 def test_there_is_no_reason_to_stop_where_every_core_adds_its_worth() -> None:
     stop = exact(amdahl(0.0)).stop
-    assert stop is not None
     assert (stop.count, stop.beyond, stop.certain) == (32, None, True)
 
 
 def test_a_program_that_gains_nothing_stops_at_once() -> None:
     stop = exact(amdahl(1.0)).stop
-    assert stop is not None
     assert (stop.count, stop.into, stop.certain) == (1, None, True)
 
 
 def test_a_step_near_half_is_not_told_apart() -> None:
     # From 1 to 2 the speed-up grows by 0.5 exactly.
     stop = exact(lambda p: {1: 1.0, 2: 1 / 1.5, 4: 1 / 1.6}[p], (1, 2, 4)).stop
-    assert stop is not None
     assert not stop.certain
 
 
 def test_one_slow_count_does_not_hide_what_pays_beyond_it() -> None:
     times = {1: 1.0, 2: 0.5, 3: 0.49, 4: 0.26, 8: 0.2}
     stop = exact(lambda p: times[p], times).stop
-    assert stop is not None
     assert stop.count == 4
 
 
@@ -479,7 +471,6 @@ def test_each_place_shows_the_verdict_that_the_result_has_on_a_shared_machine() 
     shared = Condition(shared=True, had={}, load=0.0, causes=("steal",))
     of_run = replace(seen(counts), condition=shared)
     made = page.data(of_run)
-    assert made is not None
     (brief,) = made.briefs
     assert brief.level == "DISTURBED", "every speed-up rests on the result with 1 thread"
     (note,) = made.brief_notes
@@ -542,7 +533,7 @@ def test_the_work_grows_with_the_count_where_it_is_asked_to() -> None:
     assert not any("scale" in c.parameters for c in planned("application.npb_mg", counts="1,2"))
     flops = planned("cluster.flops", {"kernel": ["flops"]}, weak=True, counts="1,2")
     (_, one), (_, two) = of(flops, "ranks", "intervals")
-    assert two == 2 * int(one)  # type: ignore[arg-type]
+    assert two == 2 * int(one)
     # Each rank has vectors of its own: nothing needs to grow.
     assert len({c.parameters["elements"] for c in planned("cluster.stream", weak=True)}) == 1
 
@@ -622,7 +613,6 @@ def test_applications_are_shown_in_full_and_others_in_one_table() -> None:
         ]
     )
     found = page.data(run)
-    assert found is not None
     assert [s.name for s in found.sections] == ["application.npb_cg"]
     assert [b.benchmark for b in found.briefs] == ["node.vector"]
     assert "This page shows figures and tables for applications only" in found.choice
@@ -636,14 +626,12 @@ def test_a_run_of_the_command_is_shown_in_full_whatever_the_benchmark() -> None:
     command = ("steelyard", "scale", "memory.stream")
     run = evaluation(line(amdahl(0.1), benchmark="memory.stream"), machine(cores=64), command=command)
     found = page.data(run)
-    assert found is not None
     assert [s.name for s in found.sections] == ["memory.stream"]
     assert (found.choice, found.briefs) == ("", ())
 
 
 def test_a_sweep_without_processors_for_any_count_has_no_figure() -> None:
     found = page.data(seen(line(amdahl(0.05), (4, 8, 16)), cores=2))
-    assert found is not None
     (section,) = found.sections
     assert section.figures == ()
     assert [row.crowded for row in section.lines[0].rows] == [True] * 3
@@ -657,7 +645,6 @@ def test_there_is_no_page_where_nothing_was_measured_at_two_counts() -> None:
 
 def plots(run: Evaluation) -> list[dict[str, Any]]:
     found = page.data(run)
-    assert found is not None
     return [json.loads(f.plot) for f in found.sections[0].figures[0]]
 
 
@@ -679,7 +666,6 @@ MINI = "application.molecular_dynamics"
 def together(run: Evaluation) -> list[list[dict[str, Any]]]:
     """The pictures of all applications: of each kind of scaling speed-up and efficiency."""
     found = page.data(run)
-    assert found is not None
     return [[json.loads(figure.plot) for figure in pair] for pair in found.together]
 
 
@@ -710,7 +696,6 @@ def test_the_longest_sweep_of_an_application_is_shown() -> None:
     assert [trace["name"] for trace in gained["data"]] == ["NPB CG, ranks", "Molecular dynamics, threads", "ideal"]
     assert gained["data"][0]["x"] == [2, 4, 16]
     found = page.data(run)
-    assert found is not None
     assert "(NPB CG, ranks: 2, Molecular dynamics, threads: 1)" in found.together[0][0].caption
 
 
@@ -723,7 +708,6 @@ def test_published_scaling_is_quoted_and_drawn_by_node() -> None:
         [*line(amdahl(0.05)), *line(amdahl(0.02), benchmark=MINI), *growing(MINI, 0.1), *growing("application.x", 0.1)]
     )
     found = page.data(run)
-    assert found is not None
     strong, weak = (pair[1].caption for pair in found.together)
     assert "SMMP 50 % at 32 nodes, BQCD more than 50 % at 64 nodes" in strong
     assert "CoMD more than 90 %" in weak
@@ -760,7 +744,6 @@ def test_figures_are_marked_where_runs_leave_a_blade_or_a_chassis() -> None:
     for plot in (gained, share, *plots(run)):
         assert across(plot) == pytest.approx(expected)
     found = page.data(run)
-    assert found is not None
     assert (
         "Up to 4 nodes, all hosts are in one blade, and from 8 on in several; up to 8 nodes, all hosts are in one chassis, "
         "and from 16 on in several." in found.together[0][0].caption
@@ -775,7 +758,6 @@ def test_an_allocation_that_lies_across_blades_is_marked_by_its_own_hosts() -> N
     assert [shape["x0"] for shape in gained["layout"]["shapes"]] == pytest.approx(where)
     assert {note["text"] for note in gained["layout"]["annotations"]} == {"beyond one blade and one switch"}
     found = page.data(run)
-    assert found is not None
     caption = found.together[0][0].caption
     assert "NPB CG: up to 4 nodes, all hosts are in one blade, and from 8 on in several" in caption
     assert "Molecular dynamics: up to 1 node, all hosts are in one blade, and from 2 on in several" in caption
@@ -799,7 +781,6 @@ def test_where_no_border_was_crossed_or_is_known_there_is_no_mark(
         for plot in pair:
             assert across(plot) == {}
     found = page.data(run)
-    assert found is not None
     assert "hosts are in one" not in found.together[0][0].caption
 
 
@@ -825,8 +806,6 @@ def test_traces_say_by_what_efficiency_is_lost() -> None:
     )
     run = replace(seen(line(amdahl(0.1))), traces=traces)
     found = page.data(run)
-    assert found is not None
-    assert found.causes is not None
     assert [(row.name, row.ranks, row.cause) for row in found.causes.rows] == [
         ("lu-2", 2, ""), ("lu-4", 4, "load balance"), ("lu-8", 8, "transfer"),
     ]  # fmt: skip
@@ -843,8 +822,6 @@ def test_traces_say_by_what_efficiency_is_lost() -> None:
 
 def test_traces_alone_make_the_page() -> None:
     found = page.data(replace(seen([]), traces=(factors("lu-2", 2, 0.98, 0.99, 0.97),)))
-    assert found is not None
-    assert found.causes is not None
     assert found.causes.sentence.endswith("Little efficiency is lost.")
     assert not page.has_figures(found)
 
@@ -857,7 +834,6 @@ def test_a_law_that_does_not_describe_the_times_is_not_drawn() -> None:
 def test_many_sweeps_are_spread_over_several_figures() -> None:
     run = seen([r for c in "ABCDEF" for r in line(amdahl(0.05), (1, 2, 4), **{"class": c})])
     found = page.data(run)
-    assert found is not None
     assert [len(group) for group in found.sections[0].figures] == [3, 3]
     assert len(found.sections[0].lines) == 6
 

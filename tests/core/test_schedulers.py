@@ -34,7 +34,7 @@ FOUR = tuple(Host(f"n{i}", 2) for i in range(1, 5))
 
 
 def request(*words: str, **more: object) -> Request:
-    return Request(program=("/opt/bin/steelyard",), words=words or ("run",), folder=Path("/shared/my runs"), **more)  # type: ignore[arg-type]
+    return Request(program=("/opt/bin/steelyard",), words=words or ("run",), folder=Path("/shared/my runs"), **more)
 
 
 def says(out: str, error: str = "", code: int = 0) -> Ask:
@@ -266,7 +266,7 @@ COMMON = ["--input=0", "--unbuffered", "-oexit-on-error", "-ocpu-affinity=off", 
     ],
 )
 def test_flux_run_is_told_how_many_ranks_are_on_which_node(ranks: int, more: dict[str, object], places: str) -> None:
-    asked = Job(Path("/cache/pingpong"), ranks, MPICH, **({"hosts": FOUR} | more))  # type: ignore[arg-type]
+    asked = Job(Path("/cache/pingpong"), ranks, MPICH, **({"hosts": FOUR} | more))
     assert flux.argv(asked) == ["flux", "run", *places.split(), *COMMON]
 
 
@@ -300,7 +300,6 @@ def test_an_allocation_of_flux_is_asked_for(tmp_path: Path, monkeypatch: pytest.
     told = {"FLUX_URI": "local:///run/flux/local"}
     assert flux.allocation(told) == Allocation("ƒiFkbMhFM", (Host("n3", 4), Host("n4", 4)))
     by_us = flux.allocation({**told, "STEELYARD_RANKS_PER_NODE": "2"})
-    assert by_us
     assert by_us.hosts == (Host("n3", 2), Host("n4", 2))
     assert flux.allocation({}) is None
     write_script(
@@ -461,7 +460,6 @@ def test_outside_of_every_allocation_there_is_none(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("LSB_JOBID", "55")
     monkeypatch.setenv("LSB_MCPU_HOSTS", "a 2")
     found = inside()
-    assert found
     assert (found[0].name, found[1].job) == ("lsf", "55")
 
 

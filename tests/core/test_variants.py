@@ -331,7 +331,6 @@ def test_variants_are_compared_with_each_of_several_mpis() -> None:
     factors = {"default": 1.0, "tcp": 1.5}
     results = variants_of(factors) + variants_of(factors, mpi="mpich-4.0.2")
     axis = compared_figures.axis(builders.evaluation(results))
-    assert axis is not None
     assert (axis.parameter, axis.names) == ("variant", ("default", "tcp"))
 
 

@@ -20,12 +20,11 @@ from steelyard import evaluation, findings, report
 from steelyard.evaluation import energy
 from steelyard.model import Benchmark, Evaluation, Finding, Result, Source, Value
 from steelyard.model.sensor import Power, Reading, Sensor, Trace
-from steelyard.plan.lasting import lasting
 from steelyard.power.pages.power import data
 from steelyard.records import power
 from steelyard.report.columns import metric_rows
 from steelyard.run.screen import Screen
-from steelyard.run.sensing import Sensing, recorded
+from steelyard.run.sensing import Sensing, extend_cases, recorded
 
 SECOND = 10**9
 START = 1_790_000_000
@@ -446,9 +445,9 @@ def test_the_page_of_power_says_what_was_used() -> None:
 
 def test_cases_last_as_long_as_the_sensor_needs() -> None:
     made = builders.evaluation([builders.triad(20e9)]).run.plan
-    longer = lasting(made, 56.0)
+    longer = extend_cases(made, 56.0)
     (case,) = longer.launches[0].cases
     assert (case.sampling.seconds, case.sampling.least, case.sampling.most) == (14.0, 100_000, 100_000)
     assert longer.seconds == made.seconds + 55.0
-    assert lasting(made, 0.5) == made
+    assert extend_cases(made, 0.5) == made
     assert Sensing((Wall(),), 0.1).seconds(0.02) == pytest.approx(5.0)

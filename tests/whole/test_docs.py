@@ -307,7 +307,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def measured(program: Path, here: Machine, case: Case) -> Record:
     launch = Launch(1, case.benchmark, "any", 1, (case,))
-    running = Program(local.argv(program), local.environment(here))
+    running = Program([str(program)], local.environment(here))
     try:
         return record_of(launch, 0, case, 1, running.ask(line(here, launch, 0, case), 60))
     finally:

@@ -602,9 +602,9 @@ def test_a_full_disk_leaves_no_half_made_run_and_no_half_made_file(there: Place,
         assert list(small.iterdir()) == []
         (small / "old.html").write_text("an old report")
         for line in (f"report -o {small}/old.html", f"report -o {small}/x.html", f"export -o {small}/x.json"):
-            assert cli.run_and_explain(lambda line=line: cli.app(there.words(line))) == 4  # type: ignore[misc]
+            assert cli.run_and_explain(lambda line=line: cli.app(there.words(line))) == 4
         for form in ("csv", "parquet"):
-            cli.run_and_explain(lambda form=form: cli.app(["export", "--format", form, "-o", f"{small}/x.{form}"]))  # type: ignore[misc]
+            cli.run_and_explain(lambda form=form: cli.app(["export", "--format", form, "-o", f"{small}/x.{form}"]))
         (small / "x.csv").unlink(missing_ok=True)  # this one is small enough
         assert [p.name for p in small.iterdir()] == ["old.html"]
         assert (small / "old.html").read_text() == "an old report"
@@ -620,7 +620,7 @@ def test_a_read_only_file_system_is_said(
         with pytest.raises(MachineFailed, match="Read-only file system"):
             records.RunFolder(run)
         for line in (f"report {run}", f"report -o {small}/x.html", f"export -o {small}/x.json", f"resume {run}"):
-            assert cli.run_and_explain(lambda line=line: cli.app(there.words(line))) == 4  # type: ignore[misc]
+            assert cli.run_and_explain(lambda line=line: cli.app(there.words(line))) == 4
             said = capsys.readouterr().err
             assert "cannot write there" in said or "Read-only file system" in said
         with pytest.raises(MachineFailed, match="Read-only file system"):

@@ -1,16 +1,10 @@
-"""Starts a program on this machine, in a process group of its own."""
+"""The environment of a program on this machine."""
 
 import os
-from pathlib import Path
 
 from steelyard.machine.cpulist import format_cpu_list
 from steelyard.machine.memory_nodes import main_nodes
 from steelyard.model import Machine
-
-
-def argv(program: Path) -> list[str]:
-    """The command line."""
-    return [str(program)]
 
 
 def environment(machine: Machine) -> dict[str, str]:

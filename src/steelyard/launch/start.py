@@ -22,7 +22,7 @@ def start(site: Site, machine: Machine, launch: Launch, program: Path) -> Starte
     if "mpi" not in parameters:
         around = {**local.environment(machine), **variant_environment(site, parameters)}
         by_openmp = parameters.get("model") == "openmp"
-        return local.argv(program), openmp.environment(machine, parameters, around) if by_openmp else around
+        return [str(program)], openmp.environment(machine, parameters, around) if by_openmp else around
     asked = job(site, machine, parameters, program)
     starter = launcher(site.launcher)
     return starter.argv(asked), starter.environment(asked, local.environment(machine))

@@ -23,7 +23,7 @@ class Bench:
         self.cpu = machine.cpus[-1]  # not the first processor, on which systems run their own work
         self.other = next((cpu for cpu in machine.cpus if cpu != self.cpu), None)
         self.program = program
-        self._program = Program(local.argv(program), local.environment(machine))
+        self._program = Program([str(program)], local.environment(machine))
         self._best = Best({})
 
     def learn(self) -> None:

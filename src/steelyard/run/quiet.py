@@ -58,7 +58,7 @@ def looking(program: Path, machine: Machine, toolchain: str, paces: Shown) -> Lo
     """Returns a function that measures this machine for so many seconds, with any of its kernel programs."""
 
     def look(seconds: float) -> Look:
-        running = Program(local.argv(program), local.environment(machine))
+        running = Program([str(program)], local.environment(machine))
         try:
             return look_at(running, machine, toolchain, paces, seconds)
         finally:

@@ -1,14 +1,13 @@
 """Reads sensors during a run into its folder."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.machine.load import measure_load
-from steelyard.model import Machine, Plan
-from steelyard.plan.lasting import lasting
+from steelyard.model import Case, Machine, Plan, Sampling
 from steelyard.records.power import PowerFile
 from steelyard.run.screen import Screen
 from steelyard.telemetry import sensors
@@ -21,6 +20,8 @@ from steelyard.telemetry.watched import not_idle
 PERIOD = 0.1  # default seconds between two readings
 IDLE = 3.0  # seconds of readings on the idle machine before the first case
 IDLE_WINDOWS = 10  # minimum for the same, in windows of the slowest sensor
+MANY = 100_000  # samples: enough to fill the time with a short operation; each needs 200 bytes in the record
+ENDS_AT = 4  # a case ends after this multiple of its seconds, even with fewer than the minimum of samples
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,31 @@ class Sensing:
     def lengthen(self, plan: Plan, width: float, machine: Machine) -> Plan:
         """Returns the plan in which each case whose energy the sensors cover lasts long enough for them."""
         scope = self.coverage(machine).scope
-        return lasting(
+        return extend_cases(
             plan, self.seconds(width), lambda case: bool(scope) and not missing(scope, case.parameters, machine)
         )
+
+
+def extend_cases(plan: Plan, seconds: float, is_wanted: Callable[[Case], bool] = lambda case: True) -> Plan:
+    """Returns the plan in which the wanted cases last at least so many seconds. Longer cases stay as they are."""
+
+    def longer(case: Case) -> Case:
+        return _longer(case, seconds) if is_wanted(case) else case
+
+    launches = tuple(replace(x, cases=tuple(map(longer, x.cases))) for x in plan.launches)
+    old, new = (sum(_expected(c.sampling) for x in part for c in x.cases) for part in (plan.launches, launches))
+    return replace(plan, launches=launches, seconds=plan.seconds + new - old)
+
+
+def _longer(case: Case, seconds: float) -> Case:
+    if case.sampling.seconds >= seconds:
+        return case
+    # Only the time ends such a case, since it never reaches its least number of samples.
+    return replace(case, sampling=replace(case.sampling, seconds=seconds / ENDS_AT, least=MANY, most=MANY))
+
+
+def _expected(sampling: Sampling) -> float:
+    return sampling.seconds * (ENDS_AT if sampling.least == MANY else 1)
 
 
 def asked(power: bool | None, words: Sequence[str], period: float, screen: Screen) -> Sensing | None:

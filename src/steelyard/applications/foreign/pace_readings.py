@@ -31,7 +31,7 @@ class Looks:
             return {}
         cpus = self.machine.cpus
         # A new process for each look: waiting threads would take processor time from the measured program.
-        running = Program(local.argv(self.program), local.environment(self.machine))
+        running = Program([str(self.program)], local.environment(self.machine))
         try:
             words = f"look={SECONDS:g} threads={len(cpus)} cpus={','.join(map(str, cpus))}"
             return slowest(running.ask(words, LIMIT).get("look", {}))
