@@ -30,7 +30,7 @@ from steelyard.compare import in_turn as comparing
 from steelyard.compare.schedule import CASE_SECONDS, START_SPAN, Schedule, make_schedule
 from steelyard.errors import UsageError
 from steelyard.model import Case, Evaluation, Launch, Machine, Plan, Result, Sampling
-from steelyard.run import Evaluator, Progress, Surroundings, in_turn, session, setup
+from steelyard.run import Measurer, Progress, Surroundings, in_turn, session, setup
 from steelyard.run.screen import Screen
 from steelyard.statistics.difference.compare import Comparison, _scores, _sign_flips, compare_pairs
 
@@ -272,7 +272,7 @@ def stream(*kernels: str) -> Plan:
     return Plan("quick", 1, (Launch(1, "memory.stream", "gcc", 1, cases),), 60.0)
 
 
-def begun(folder: Path, bench: Bench, made: Schedule, where: Machine) -> tuple[Evaluator, Evaluator]:
+def begun(folder: Path, bench: Bench, made: Schedule, where: Machine) -> tuple[Measurer, Measurer]:
     around = Surroundings(now=lambda: bench.time, start=bench.start, wait=bench.wait)
     both = []
     for side, plan in (("a", made.a), ("b", made.b)):
@@ -280,7 +280,7 @@ def begun(folder: Path, bench: Bench, made: Schedule, where: Machine) -> tuple[E
         made_folder = records.RunFolder.create(folder, where, plan, told)
         programs = {("memory.stream", "gcc"): Path("/bin") / side}
         both.append(
-            Evaluator(
+            Measurer(
                 machine=where, plan=replace(plan, seconds=0.0), programs=programs, folder=made_folder, around=around
             )
         )
@@ -296,9 +296,9 @@ def test_launches_come_in_turn_as_scheduled_and_nothing_is_repeated_in_between(
     assert [tuple(bench.log[i : i + 2]) for i in range(0, 20, 2)] == [
         ("a", "b") if first == "a" else ("b", "a") for first in made.first
     ]
-    for evaluator in (a, b):
-        evaluator.folder.close()
-        run = records.read(evaluator.folder.path)
+    for measurer in (a, b):
+        measurer.folder.close()
+        run = records.read(measurer.folder.path)
         assert run.finished
         assert [(r.launch, r.case, r.attempt) for r in run.records] == [(n, c, 1) for n in range(1, 11) for c in (0, 1)]
         assert {r.verdict.level for r in run.records} == {"DISTURBED"}

@@ -1,4 +1,4 @@
-"""The evaluation with a replaced clock and a program made by hand: repeats, failures, budgets, resuming."""
+"""Carrying out a plan with a replaced clock and a program made by hand: repeats, failures, budgets, resuming."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,7 +13,7 @@ from steelyard.model import Case, Launch, Machine, Plan, Run, Sampling
 from steelyard.plan import EFFORTS
 from steelyard.plan.second import Patience
 from steelyard.records.best_pace import Best
-from steelyard.run import ATTEMPTS, Evaluator, Progress, Surroundings, session
+from steelyard.run import ATTEMPTS, Measurer, Progress, Surroundings, session
 from steelyard.run.screen import Screen
 
 
@@ -75,35 +75,35 @@ def script() -> Script:
     return Script()
 
 
-def evaluator(machine: Machine, tmp_path: Path, script: Script, made: Plan, **more: Any) -> Evaluator:
+def measurer(machine: Machine, tmp_path: Path, script: Script, made: Plan, **more: Any) -> Measurer:
     folder = records.RunFolder.create(tmp_path, machine, made, {})
     around = Surroundings(now=lambda: script.time, start=script.start, wait=script.wait)
-    return Evaluator(
+    return Measurer(
         machine=machine, plan=made, programs={("g.b", "gcc"): Path("/bin/true")}, folder=folder, around=around, **more
     )
 
 
-def kept(e: Evaluator) -> list[Any]:
+def kept(e: Measurer) -> list[Any]:
     e.folder.close()
     return list(records.read(e.folder.path).records)
 
 
 def test_every_case_of_every_launch_becomes_a_record(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
-    e = evaluator(two_sockets, tmp_path, script, plan())
+    e = measurer(two_sockets, tmp_path, script, plan())
     assert e.run() == []
     assert [(r.launch, r.case) for r in kept(e)] == [(launch, case) for launch in (1, 2) for case in range(4)]
     assert script.started == 2
 
 
 def test_what_the_kernel_declares_becomes_a_parameter(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
-    e = evaluator(two_sockets, tmp_path, script, plan(1, 1))
+    e = measurer(two_sockets, tmp_path, script, plan(1, 1))
     e.run()
     assert kept(e)[0].parameters == {"threads": 1, "n": 0, "page_size": "default", "toolchain": "gcc"}
 
 
 def test_a_disturbed_case_is_waited_out_and_repeated(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
     script.answers[1] = [disturbed(), good()]
-    e = evaluator(two_sockets, tmp_path, script, plan(4, 1, seconds=100))
+    e = measurer(two_sockets, tmp_path, script, plan(4, 1, seconds=100))
     e.run()
     assert [(r.case, r.attempt, r.verdict.level) for r in kept(e)] == [
         (0, 1, "CLEAN"),
@@ -118,7 +118,7 @@ def test_a_case_that_stays_disturbed_is_given_up_and_says_so(
     two_sockets: Machine, tmp_path: Path, script: Script
 ) -> None:
     script.answers[0] = [disturbed() for _ in range(9)]
-    e = evaluator(two_sockets, tmp_path, script, plan(1, 1, seconds=1000))
+    e = measurer(two_sockets, tmp_path, script, plan(1, 1, seconds=1000))
     e.run()
     found = kept(e)
     assert len(found) == ATTEMPTS
@@ -130,7 +130,7 @@ def test_repeating_ends_when_its_share_of_the_time_is_spent(
     two_sockets: Machine, tmp_path: Path, script: Script
 ) -> None:
     script.answers = {i: [disturbed() for _ in range(9)] for i in range(40)}
-    e = evaluator(two_sockets, tmp_path, script, plan(40, 1, seconds=1.0))
+    e = measurer(two_sockets, tmp_path, script, plan(40, 1, seconds=1.0))
     e.run()
     assert 40 < sum(r.launch == 1 for r in kept(e)) < 60
 
@@ -139,7 +139,7 @@ def test_repeating_leaves_the_presets_promised_length_but_for_a_little(
     two_sockets: Machine, tmp_path: Path, script: Script
 ) -> None:
     script.answers = {i: [disturbed() for _ in range(9)] for i in range(160)}
-    long = evaluator(two_sockets, tmp_path / "long", script, plan(160, 1))
+    long = measurer(two_sockets, tmp_path / "long", script, plan(160, 1))
     long.run()
     assert 160 < long.seconds <= EFFORTS["quick"].promised * 1.02
 
@@ -153,7 +153,7 @@ def test_the_time_that_is_left_goes_into_further_launches_of_what_is_not_settled
     two_sockets: Machine, tmp_path: Path, script: Script
 ) -> None:
     script.answers = {2: [good(throttled=0.5), good(throttled=0.5), good(), good()]}
-    e = evaluator(two_sockets, tmp_path, script, plan(4, 2))
+    e = measurer(two_sockets, tmp_path, script, plan(4, 2))
     e.run()
     found = kept(e)
     assert [(r.launch, r.case) for r in found[8:]] == [(3, 0)]
@@ -168,11 +168,11 @@ def test_further_launches_end_where_the_preset_promised_to_be_done(
 ) -> None:
     promised = EFFORTS["quick"].promised
     script.answers = never_quiet(70)
-    e = evaluator(two_sockets, tmp_path, script, plan(70, 2))
+    e = measurer(two_sockets, tmp_path, script, plan(70, 2))
     e.run()
     assert 0.8 * promised < e.seconds <= promised
     script.answers = never_quiet(70)
-    e = evaluator(two_sockets, tmp_path / "budget", script, plan(70, 2), budget=150.0)
+    e = measurer(two_sockets, tmp_path / "budget", script, plan(70, 2), budget=150.0)
     e.run()
     assert e.seconds <= 150
 
@@ -181,7 +181,7 @@ def test_a_case_that_stays_disturbed_gets_a_few_launches_more_and_no_further(
     two_sockets: Machine, tmp_path: Path, script: Script
 ) -> None:
     script.answers = never_quiet(1)
-    e = evaluator(two_sockets, tmp_path, script, replace(plan(1, 2), seconds=20.0))
+    e = measurer(two_sockets, tmp_path, script, replace(plan(1, 2), seconds=20.0))
     e.run()
     assert [r.launch for r in kept(e)] == [1, 2, 3, 4, 5]
 
@@ -191,7 +191,7 @@ def test_a_run_that_is_gone_on_with_measures_no_further_launch_twice(
 ) -> None:
     script.answers = never_quiet(1)
     made = replace(plan(1, 2), seconds=20.0)
-    e = evaluator(two_sockets, tmp_path, script, made)
+    e = measurer(two_sockets, tmp_path, script, made)
     e.run()
     e.folder.close()
     read = records.read(e.folder.path)
@@ -218,7 +218,7 @@ def test_waiting_takes_a_share_of_the_time_spent_otherwise_and_less_after_waits_
 
 def test_each_case_is_given_what_there_is_of_patience(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
     script.answers = {1: [good(pace={"waited": 0.3})]}
-    e = evaluator(two_sockets, tmp_path, script, plan(3, 1), patience=Patience(0.5))
+    e = measurer(two_sockets, tmp_path, script, plan(3, 1), patience=Patience(0.5))
     e.run()
     assert [line.partition("patience=")[2].split(" ")[0] for line in script.asked[:3]] == ["1", "1.5", "1.55"]
     assert e.patience.spent == pytest.approx(0.3)
@@ -229,7 +229,7 @@ def test_what_the_machine_has_shown_is_asked_for_and_judged_by(
 ) -> None:
     shared = {"samples": {"seconds": [1e-3] * 20, "issued": [2.0] * 20}}
     script.answers = {0: [good(**shared) for _ in range(9)]}
-    e = evaluator(two_sockets, tmp_path, script, plan(1, 1), best=Best({"issued gcc": 4.0}))
+    e = measurer(two_sockets, tmp_path, script, plan(1, 1), best=Best({"issued gcc": 4.0}))
     e.run()
     assert "least_issued=3.8" in script.asked[0]
     (seen,) = (x for x in kept(e)[0].verdict.evidence if x.kind == "shared core")
@@ -240,7 +240,7 @@ def test_a_program_that_dies_leaves_a_record_and_the_next_case_a_new_program(
     two_sockets: Machine, tmp_path: Path, script: Script
 ) -> None:
     script.answers[1] = [ProgramFailed("Running", "./x", -11, "Segmentation fault")]
-    e = evaluator(two_sockets, tmp_path, script, plan(3, 1))
+    e = measurer(two_sockets, tmp_path, script, plan(3, 1))
     e.run()
     found = kept(e)
     assert [r.verdict.level for r in found] == ["CLEAN", "INVALID", "CLEAN"]
@@ -262,7 +262,7 @@ def test_an_answer_that_could_not_be_read_back_is_refused_at_once_and_the_field_
     two_sockets: Machine, tmp_path: Path, script: Script, wrong: dict[str, Any], named: str
 ) -> None:
     script.answers[1] = [good() | wrong]
-    e = evaluator(two_sockets, tmp_path, script, plan(3, 1))
+    e = measurer(two_sockets, tmp_path, script, plan(3, 1))
     e.run()
     found = kept(e)
     assert [r.verdict.level for r in found] == ["CLEAN", "INVALID", "CLEAN"]
@@ -271,14 +271,14 @@ def test_an_answer_that_could_not_be_read_back_is_refused_at_once_and_the_field_
 
 
 def test_cases_beyond_the_budget_are_left_out_and_counted(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
-    e = evaluator(two_sockets, tmp_path, script, plan(4, 2), budget=5.0)
+    e = measurer(two_sockets, tmp_path, script, plan(4, 2), budget=5.0)
     notes = e.run()
     assert len(kept(e)) == 6
     assert "2 cases" in notes[0]
 
 
 def test_resuming_measures_only_what_is_not_there(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
-    e = evaluator(two_sockets, tmp_path, script, plan(3, 2), done={(1, 0), (1, 1), (1, 2), (2, 1)})
+    e = measurer(two_sockets, tmp_path, script, plan(3, 2), done={(1, 0), (1, 1), (1, 2), (2, 1)})
     e.run()
     assert [(r.launch, r.case) for r in kept(e)] == [(2, 0), (2, 2)]
     assert script.started == 1
@@ -286,7 +286,7 @@ def test_resuming_measures_only_what_is_not_there(two_sockets: Machine, tmp_path
 
 def test_progress_counts_up_and_the_time_left_counts_down(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
     seen: list[Progress] = []
-    e = evaluator(two_sockets, tmp_path, script, plan(10, 1), show=seen.append)
+    e = measurer(two_sockets, tmp_path, script, plan(10, 1), show=seen.append)
     e.run()
     assert [p.done for p in seen] == list(range(10))
     left = [p.seconds_left for p in seen]
@@ -299,7 +299,7 @@ def test_progress_counts_cases_as_the_result_does_and_names_the_launch(
 ) -> None:
     script.answers = {2: [good(throttled=0.5), good(throttled=0.5), good(), good()]}
     seen: list[Progress] = []
-    evaluator(two_sockets, tmp_path, script, plan(4, 2), show=seen.append).run()
+    measurer(two_sockets, tmp_path, script, plan(4, 2), show=seen.append).run()
     assert [(p.phase, p.done, p.total) for p in seen] == [
         *(("launch 1 of 2", done, 4) for done in range(4)),
         *(("launch 2 of 2", done, 4) for done in range(4)),
@@ -310,7 +310,7 @@ def test_progress_counts_cases_as_the_result_does_and_names_the_launch(
 def test_a_resumed_run_counts_on_from_what_is_measured(two_sockets: Machine, tmp_path: Path, script: Script) -> None:
     seen: list[Progress] = []
     done = {(1, 0), (1, 1), (1, 2), (2, 1)}
-    evaluator(two_sockets, tmp_path, script, plan(3, 2), done=done, show=seen.append).run()
+    measurer(two_sockets, tmp_path, script, plan(3, 2), done=done, show=seen.append).run()
     assert [(p.phase, p.done, p.total) for p in seen] == [("launch 2 of 2", 1, 3), ("launch 2 of 2", 2, 3)]
 
 
@@ -319,7 +319,7 @@ def test_a_run_ends_at_its_stated_length_and_counts_down_to_it(
 ) -> None:
     script.answers = never_quiet(30)
     seen: list[Progress] = []
-    e = evaluator(two_sockets, tmp_path, script, plan(30, 2), length=100.0, show=seen.append)
+    e = measurer(two_sockets, tmp_path, script, plan(30, 2), length=100.0, show=seen.append)
     e.run()
     assert 85 <= e.seconds <= 100
     assert seen[0].seconds_left == 100
@@ -331,7 +331,7 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(
 ) -> None:
     import os
 
-    e = evaluator(two_sockets, tmp_path, script, plan(4, 1))
+    e = measurer(two_sockets, tmp_path, script, plan(4, 1))
     real = os.write
     state = {"lines": 0}
 

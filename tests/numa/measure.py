@@ -20,7 +20,7 @@ from steelyard.machine import describe
 from steelyard.model import Case, Effort, Launch, Machine, Plan, Sampling
 from steelyard.plan import catalogue
 from steelyard.records import RunFolder
-from steelyard.run import Evaluator
+from steelyard.run import Measurer
 
 # Two samples show that a case can be sampled; they say nothing about speed, and need not.
 MOMENT = Sampling(width=0.5, seconds=0.02, least=2, most=2)
@@ -41,7 +41,7 @@ def _measure(here: Machine, name: str, given: Sequence[str], toolchain: build.To
     plan = planning.make(chosen, here, Effort("quick", 1, MOMENT), read_settings(given), [toolchain.name])
     programs = {(n, toolchain.name): p for n, p in build.build(chosen.values(), toolchain).items()}
     folder = RunFolder.create(runs, here, plan, {"versions": {}})
-    notes = Evaluator(machine=here, plan=_for_a_moment(plan), programs=programs, folder=folder).run()
+    notes = Measurer(machine=here, plan=_for_a_moment(plan), programs=programs, folder=folder).run()
     folder.finish({"notes": notes})
     folder.close()
 

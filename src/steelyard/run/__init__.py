@@ -61,7 +61,7 @@ class Progress:
 
 
 @dataclass(kw_only=True)
-class Evaluator:
+class Measurer:
     """Carries out a plan. `budget` is the maximum time in seconds; `notes` counts the cases that did not fit.
 
     `length` is the stated time in seconds, in which the run should end (None: by the preset, and by the load so far).

@@ -15,7 +15,7 @@ from steelyard.errors import UsageError
 from steelyard.model import Machine, Plan, Run
 from steelyard.plan.possible import cpus_of
 from steelyard.records import RunFolder, remembered
-from steelyard.run import Evaluator, Progress, session, setup
+from steelyard.run import Measurer, Progress, session, setup
 from steelyard.run.again import again
 from steelyard.run.screen import Screen
 from steelyard.units import duration
@@ -58,14 +58,14 @@ def measure(
     kept = [[str(p.resolve()) for p in remembered.folders(run, paths)] for run in (a, b)]
     turn = {"series": uuid.uuid4().hex, "rounds": rounds, "notes": _left_behind(a, b, made.alone)}
     with ExitStack() as closing:
-        evaluators = []
+        measurers = []
         for i, (side, machine, plan) in enumerate(zip("ab", machines, (made.a, made.b), strict=True)):
             about = session.about_setup(setups[i], kept[i], None)
             folder = RunFolder.create(runs, machine, plan, {**about, "in_turn": {**turn, "side": side}})
             closing.callback(folder.close)
             # No time for repetitions of disturbed cases: the partner would wait, and the pairs need none.
-            evaluators.append(
-                Evaluator(
+            measurers.append(
+                Measurer(
                     machine=machine,
                     plan=replace(plan, seconds=0.0),
                     programs=programs[i],
@@ -73,14 +73,14 @@ def measure(
                     site=setups[i].site,
                 )
             )
-        begun = evaluators[0].folder.path, evaluators[1].folder.path
+        begun = measurers[0].folder.path, measurers[1].folder.path
         cases = sum(len(launch.cases) for launch in made.a.launches) // rounds
         screen.inform(
             f"steelyard: The measurement takes about {duration(made.a.seconds + made.b.seconds)}: {plural(cases, 'case')}, "
             f"{rounds} rounds of both runs."
         )
         with _interruptible(*begun, screen), screen.measuring() as show:
-            carry_out(made, evaluators[0], evaluators[1], show)
+            carry_out(made, measurers[0], measurers[1], show)
     return begun
 
 
@@ -95,7 +95,7 @@ def _interruptible(first: Path, second: Path, screen: Screen) -> Iterator[None]:
         raise
 
 
-def carry_out(made: Schedule, a: Evaluator, b: Evaluator, show: Callable[[Progress], None]) -> None:
+def carry_out(made: Schedule, a: Measurer, b: Measurer, show: Callable[[Progress], None]) -> None:
     """Carries out the launches of both in turn. Each record is on the disk before the next case, so Ctrl-C loses none."""
     now = a.around.now
     a.show = b.show = _counted(made, now, show)
@@ -104,12 +104,12 @@ def carry_out(made: Schedule, a: Evaluator, b: Evaluator, show: Callable[[Progre
     took = {"a": 0.0, "b": 0.0}
     for one, other, first in zip(made.a.launches, made.b.launches, made.first, strict=True):
         turn = [("a", a, one), ("b", b, other)]
-        for side, evaluator, launch in turn if first == "a" else reversed(turn):
+        for side, measurer, launch in turn if first == "a" else reversed(turn):
             began = now()
-            evaluator.carry_out(launch)
+            measurer.carry_out(launch)
             took[side] += now() - began
-    for side, evaluator in (("a", a), ("b", b)):
-        evaluator.folder.finish({"notes": evaluator.notes(), "seconds": took[side], "repeating_seconds": 0.0})
+    for side, measurer in (("a", a), ("b", b)):
+        measurer.folder.finish({"notes": measurer.notes(), "seconds": took[side], "repeating_seconds": 0.0})
 
 
 def _counted(made: Schedule, now: Callable[[], float], show: Callable[[Progress], None]) -> Callable[[Progress], None]:

@@ -23,7 +23,7 @@ from steelyard.plan.second import Patience
 from steelyard.plan.variants import spell
 from steelyard.records import best_pace, remembered
 from steelyard.records.best_pace import Best
-from steelyard.run import Evaluator, setup
+from steelyard.run import Measurer, setup
 from steelyard.run import quiet as looks
 from steelyard.run.again import again
 from steelyard.run.asking import LOOKING
@@ -65,7 +65,7 @@ def start(
     free = _look(plan, here, programs, best, screen, request.wait)
     screen.inform(f"steelyard: {state_length(plan, free, request.budget)}")
     folder = records.RunFolder.create(runs, here.machine, plan, about, name or "")
-    evaluator = Evaluator(
+    measurer = Measurer(
         machine=here.machine,
         plan=plan,
         programs=programs,
@@ -77,7 +77,7 @@ def start(
         patience=Patience(),
     )
     with recorded(sensing, folder.path, screen, afresh=True):
-        return _carry_out(folder, evaluator, screen)
+        return _carry_out(measurer, screen)
 
 
 def add_networks(machine: Machine, site: Site, screen: Screen) -> Machine:
@@ -175,7 +175,7 @@ def go_on(
         f"Continuing {path}: {_measured(run.plan, done)} of {planned} are measured{budget}. "
         f"The rest takes about {duration(seconds + length.evaluating(run.plan))}."
     )
-    evaluator = Evaluator(
+    measurer = Measurer(
         machine=run.machine,
         plan=run.plan,
         programs=programs,
@@ -188,7 +188,7 @@ def go_on(
         earlier=run.records,
     )
     with recorded(sensing, path, screen, afresh=False):
-        return _carry_out(folder, evaluator, screen)
+        return _carry_out(measurer, screen)
 
 
 def _expect_same_configuration(run: Run, site: Site) -> None:
@@ -220,12 +220,13 @@ def finished_cases(run: Run) -> set[tuple[int, int]]:
     return {(r.launch, r.case) for r in run.records}
 
 
-def _carry_out(folder: records.RunFolder, evaluator: Evaluator, screen: Screen) -> Path:
+def _carry_out(measurer: Measurer, screen: Screen) -> Path:
+    folder = measurer.folder
     try:
-        with screen.measuring() as evaluator.show:
-            notes = evaluator.run()
-        best_pace.save(evaluator.machine, evaluator.best)
-        folder.finish({"notes": notes, "seconds": evaluator.seconds, "repeating_seconds": evaluator.waiting})
+        with screen.measuring() as measurer.show:
+            notes = measurer.run()
+        best_pace.save(measurer.machine, measurer.best)
+        folder.finish({"notes": notes, "seconds": measurer.seconds, "repeating_seconds": measurer.waiting})
         for note in notes:
             screen.warn(note)
     except KeyboardInterrupt:
