@@ -289,14 +289,11 @@ def test_bars_of_all_widths_stand_in_their_order_whatever_was_measured() -> None
 
 def test_the_limit_of_a_case_is_its_own_cores_clock_vectors_and_pipes() -> None:
     limit = peak.limit("flops", burning("512", clock=2e9, threads=3), known())
-    assert limit is not None
     assert limit.value == pytest.approx(3 * 2e9 * 8 * 2 * 2)
     assert limit.source == "3 cores × 2.00 GHz true clock under this load × 8 numbers in each vector × 2 units × 2"
     single = peak.limit("flops", burning("512", clock=2e9, precision="single"), known())
-    assert single is not None
     assert single.value == pytest.approx(2e9 * 16 * 2 * 2)
     cycle = peak.limit("flops_per_cycle", burning("scalar", threads=3), known())
-    assert cycle is not None
     assert cycle.value == pytest.approx(4)
 
 
@@ -352,7 +349,6 @@ def test_a_module_has_the_share_of_the_peak_that_its_cores_have() -> None:
     whole = known(limits={"flops": Limit(400e9, "flop/s", "4 cores × 3.12 GHz")})
     one = result("core.flops", "module1", {"threads": 1}, 1e-4, {"flops": 1.0}, surroundings={"cpus": [0]})
     limit = modules.limit("flops", one, whole)
-    assert limit is not None
     assert limit.value == pytest.approx(100e9)
     assert limit.source == "4 cores × 3.12 GHz, with threads on 1"
 

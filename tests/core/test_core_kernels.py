@@ -235,13 +235,11 @@ def test_a_loop_has_one_cores_share_of_the_flops_and_the_memory_beyond_the_cache
     limits = {"flops": Limit(4e11, "flop/s", "4 cores"), "memory_bandwidth": Limit(2e10, "B/s", "modules")}
     here = machine(limits=limits)
     share = kernels.limit("flops", loop("triad", 1.0), here)
-    assert share is not None
     assert share.value == 1e11
     assert "1 thread's share (0.25) of 4 cores" in share.source
     assert kernels.limit("bandwidth", loop("copy", 1.0), here) is None
     assert kernels.limit("bandwidth", loop("copy", 9.0, groups.beyond(here)), here) == limits["memory_bandwidth"]
     half = kernels.limit("flops", loop("triad", 1.0), replace(here, cpu_quota=2.0))
-    assert half is not None
     assert half.value == 2e11  # the quota is in the limit already: two cores' worth
 
 
@@ -251,7 +249,6 @@ def test_a_loop_has_one_cores_share_of_the_flops_and_the_memory_beyond_the_cache
 def test_a_line_gives_back_the_speed_and_the_length_it_was_made_of() -> None:
     points = [(n, (n + 50) * 2 / 1000 * 1e-6) for n in (1, 2, 3, 5, 8, 15, 31, 100, 1000)]
     curve = rinf.fit(points)
-    assert curve is not None
     assert rinf.rate(curve, 2) == pytest.approx(1000e6)
     assert curve.half == pytest.approx(50)
     assert curve.r_squared == pytest.approx(1)
@@ -264,7 +261,6 @@ LENGTHS = st.lists(st.integers(1, 10**7), min_size=3, max_size=30, unique=True)
 @given(LENGTHS, st.floats(0.01, 1e5), st.floats(1e6, 1e13))
 def test_any_line_is_found_whatever_its_lengths(lengths: list[int], half: float, speed: float) -> None:
     curve = rinf.fit([(n, (n + half) / speed) for n in lengths])
-    assert curve is not None
     assert curve.per_element is not None
     # Of the startup only what the shortest length shows can be known: its share of that time, to some 12 digits.
     shown = half / (half + min(lengths))
@@ -281,8 +277,6 @@ def test_a_clock_in_other_units_changes_the_speed_and_not_the_length(
     points = [(n, (n + half) * w * 1e-9) for n, w in zip(lengths, wave, strict=True)]
     scaled = rinf.fit([(n, t * 2.0**power) for n, t in points])
     curve = rinf.fit(points)
-    assert curve is not None
-    assert scaled is not None
     assert (scaled.half is None) == (curve.half is None)
     if curve.half is not None:
         assert scaled.half == pytest.approx(curve.half, rel=1e-6)
@@ -292,15 +286,12 @@ def test_a_clock_in_other_units_changes_the_speed_and_not_the_length(
 def test_the_order_and_the_regime_are_the_callers_choice() -> None:
     points = [(n, (n + 10) * 1e-9) for n in (1, 4, 16, 64)] + [(n, (5 * n + 300) * 1e-9) for n in (1000, 2000, 4000)]
     near, far = rinf.fit(rinf.between(points, 1, 64)), rinf.fit(rinf.between(points[::-1], 1000, 4000))
-    assert near is not None
-    assert far is not None
     assert (near.half, far.half) == (pytest.approx(10), pytest.approx(60))
     assert (near.last, far.first) == (64, 1000)
 
 
 def test_a_length_below_zero_is_none_and_says_why() -> None:
     curve = rinf.fit([(n, (n - 0.5) * 1e-9) for n in (1, 2, 4, 8)])
-    assert curve is not None
     assert curve.half is None
     assert "below zero" in curve.reason
     assert rinf.rate(curve) == pytest.approx(1e9)
@@ -308,7 +299,6 @@ def test_a_length_below_zero_is_none_and_says_why() -> None:
 
 def test_times_that_do_not_grow_have_no_speed() -> None:
     curve = rinf.fit([(n, 1e-6) for n in (1, 2, 4)])
-    assert curve is not None
     assert (curve.half, curve.per_element, rinf.rate(curve), curve.r_squared) == (None, None, None, None)
     assert "does not grow" in curve.reason
 

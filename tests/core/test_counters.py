@@ -171,7 +171,6 @@ NONE = dict.fromkeys(KEYS) | {"reason": "the kernel forbids counting: kernel.per
 
 def test_instructions_per_cycle_follow_from_the_medians() -> None:
     found = counters.counted(counting())
-    assert found is not None
     assert found.instructions_per_cycle == 2
     assert found.energy == 0.02
 

@@ -69,7 +69,6 @@ def coverage(duty: float, stay: float, launches: int, other_duty: float | None =
             states[SECONDS:] = neighbour(random, other_duty, stay, SECONDS)
         first, second = (launched(random, cases, part, launches) for part in (states[:SECONDS], states[SECONDS:]))
         for ranges, other in zip(find_ranges(first, UNKNOWN), second, strict=True):
-            assert ranges is not None
             low, high = ranges.now if other_duty is None else ranges.later
             held.append(low <= math.exp(np.median(other.logs)) <= high)
     return float(np.mean(held))
@@ -100,7 +99,6 @@ def test_on_a_dedicated_machine_the_ranges_are_narrow_and_one() -> None:
     cases = [(f"group.{k % 8}", 0.0, 1.0, 0.002) for k in range(80)]
     found = find_ranges(launched(random, cases, np.zeros(SECONDS, dtype=bool), 5), UNKNOWN_PACES)
     for ranges in found:
-        assert ranges is not None
         assert ranges.now == ranges.later
         assert 1.02 < ranges.now[1] / ranges.now[0] < 1.08  # runs of one machine differ by a percent
 
@@ -126,7 +124,6 @@ def test_a_slow_way_widens_a_range_as_often_as_no_launch_takes_the_other(slow: f
     for _ in range(10):
         first, second = two_ways(random, slow), two_ways(random, slow)
         for row, ranges, other in zip(first, find_ranges(first, UNKNOWN_PACES), second, strict=True):
-            assert ranges is not None
             low, high = ranges.now
             held.append(low <= math.exp(other.logs.mean()) <= high)
             if row.clean.any():
@@ -190,8 +187,6 @@ def test_every_result_has_a_typical_value_and_both_ranges_and_those_hold_the_val
     for level, best in (("CLEAN", True), ("DISTURBED", False)):
         for result in triads(*[(1.0, 1.01)] * 4, level=level):  # type: ignore[arg-type]
             value = result.metrics["bandwidth"]
-            assert value.now is not None
-            assert value.later is not None
             assert value.later[0] <= value.now[0] <= value.value <= value.now[1] <= value.later[1]
             assert value.typical == pytest.approx(value.value, rel=0.01)
             assert (value.best == value.value) is best
@@ -202,7 +197,6 @@ def test_an_undisturbed_value_has_no_range_of_much_faster_runs() -> None:
     for level in ("CLEAN", "DISTURBED"):
         noisy = triads(*[(1.0, 1.01)] * 4, (1.0, 3.0), (1.0, 3.0), level=level)  # type: ignore[arg-type]
         value = noisy[0].metrics["bandwidth"]
-        assert value.now is not None
         spans[level] = value.now[1] / value.value
     assert spans["CLEAN"] < 1.15
     assert spans["DISTURBED"] > 1.5

@@ -128,7 +128,6 @@ def test_nothing_lies_anywhere_on_a_machine_that_tells_no_caches() -> None:
 )  # fmt: skip
 def test_the_bound_is_the_lower_of_peak_and_bandwidth(intensity: float, size: int, roof: str, bound: float) -> None:
     place = placed(kernel(bound / 2, streaming(intensity, size)))
-    assert place.roof is not None
     assert place.roof.name == roof
     assert place.bound == pytest.approx(bound)
     assert place.share == pytest.approx(0.5, rel=0.01)
@@ -144,7 +143,6 @@ def test_beyond_the_first_cache_bytes_are_counted_as_they_move() -> None:
 def test_moved_bytes_are_not_the_working_set_of_a_program() -> None:
     place = placed(kernel(1e8, {**streaming(0.1, GIB), "operations": 1e9}))
     assert (place.level, place.name) == (None, "loop")
-    assert place.roof is not None
     assert place.roof.name == "memory", "the lowest roof that it does not exceed"
     told = placed(kernel(1e8, {**streaming(0.1, GIB), "operations": 1e9, "working_set": 3.0 * MIB}))
     assert told.level == "L3"
@@ -152,7 +150,6 @@ def test_moved_bytes_are_not_the_working_set_of_a_program() -> None:
 
 def test_a_loop_that_was_kept_scalar_stands_below_the_scalar_peak() -> None:
     place = placed(kernel(4e9, streaming(10, GIB), vectors="no"))
-    assert place.roof is not None
     assert place.roof.name == "scalar"
     assert place.share == pytest.approx(0.8, rel=0.01)
     assert "kept scalar" in place.name
@@ -269,7 +266,6 @@ def test_the_page_is_there_only_where_a_peak_and_a_bandwidth_are() -> None:
 def test_the_page_shows_roofs_kernels_bounds_and_verdicts() -> None:
     seen = judged(kernel(0.9e9, streaming(0.1, GIB), level="DISTURBED"), kernel(10e9, streaming(50, GIB), "dense"))
     data = page.data(seen)
-    assert data is not None
     part = data.parts[0]
     assert {name: value for name, value, _, _ in part.roofs}["bandwidth of the memory"] == "12.0 GB/s"
     rows = {row.name: row for row in part.rows}
@@ -282,7 +278,6 @@ def test_the_page_shows_roofs_kernels_bounds_and_verdicts() -> None:
 def test_the_figure_has_log_axes_and_hollow_marks() -> None:
     seen = judged(kernel(0.9e9, streaming(0.1, GIB), level="DISTURBED"), kernel(10e9, streaming(50, GIB), "dense"))
     data = page.data(seen)
-    assert data is not None
     plot = json.loads(data.parts[0].figure.plot.replace("\\u003c", "<"))
     assert plot["layout"]["xaxis"]["type"] == plot["layout"]["yaxis"]["type"] == "log"
     traces = {trace["name"]: trace for trace in plot["data"]}
@@ -301,7 +296,6 @@ def test_the_figure_has_log_axes_and_hollow_marks() -> None:
 @pytest.mark.parametrize(("width", "longest"), [(240, 48), (640, 105)])
 def test_the_names_of_roofs_do_not_overlap(width: int, longest: int) -> None:
     data = page.data(judged(triad(13e9, 3 * MIB, pinning="none")))
-    assert data is not None
     layout = json.loads(data.parts[0].figure.plot)["layout"]
     notes = layout["annotations"]
     assert {re.split(r" \d", note["text"])[0] for note in notes} == {"memory", "L3", "L2", "L1", "vectors", "scalar"}
@@ -324,14 +318,12 @@ def test_the_names_of_roofs_do_not_overlap(width: int, longest: int) -> None:
 
 def test_a_name_that_would_be_markup_is_text_in_the_figure() -> None:
     data = page.data(judged(kernel(1e9, streaming(1, GIB), "<b>loop</b>")))
-    assert data is not None
     assert "<b>" not in data.parts[0].figure.plot
     assert "&lt;b" in json.loads(data.parts[0].figure.plot)["data"][-1]["customdata"][-1]
 
 
 def test_caches_at_all_threads_are_said_not_to_be_measured() -> None:
     data = page.data(judged(*roofs(4), kernel(1e9, streaming(0.1, 20 * KIB), threads=4)))
-    assert data is not None
     assert "with one thread only" in data.parts[1].notes[0]
     row = next(row for row in data.parts[1].rows if row.name.startswith("loop"))
     assert row.cells[4:] == ("not measured", "")

@@ -208,7 +208,6 @@ def test_two_modes_ten_percent_apart_are_found(share):
     chance = np.random.default_rng(3)
     row = np.where(chance.random(100) < share, 1.1, 1.0) * (1 + 0.01 * chance.standard_normal(100))
     found = modes(row)
-    assert found is not None
     assert (found.lower, found.upper) == (pytest.approx(1.0, abs=0.01), pytest.approx(1.1, abs=0.01))
     assert found.upper_share == pytest.approx(share, abs=0.12)
 
