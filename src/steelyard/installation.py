@@ -32,7 +32,7 @@ def install_command(*packages: str, python: Path | None = None) -> str:
 
 
 def install_extra(extra: str) -> str:
-    """Returns the command that installs the requirements of an extra of this package, such as "serve"."""
+    """Returns the command that installs the requirements of an extra of this package, such as "power"."""
     return install_command(*_requirements(extra))
 
 

@@ -1,4 +1,4 @@
-"""Readings over HTTP: the real server over a real store with known readings, asked as users and a Prometheus ask it."""
+"""The newest readings over HTTP: the real server over a real store with known readings, scraped as by a Prometheus."""
 
 import contextlib
 import itertools
@@ -24,22 +24,20 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.command_line import cli
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.model.sensor import Quantity, Reading, Sensor
-from steelyard.power.http import door, readings, server
-from steelyard.power.http.readings import Readings, TooMuch
-from steelyard.power.message import Batch, Gap
+from steelyard.power.http import door, metrics
+from steelyard.power.message import Batch
 from steelyard.power.stores.embedded import Embedded
 
-for package in ("fastapi", "uvicorn", "prometheus_client"):
-    pytest.importorskip(package, reason=f"the Python package {package} is not installed (the extra 'test')")
-from prometheus_client.openmetrics.parser import text_string_to_metric_families  # noqa: E402
-
-from steelyard.power.http import metrics  # noqa: E402
+pytest.importorskip(
+    "prometheus_client", reason="the Python package prometheus_client is not installed (the extra 'test')"
+)
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 SECOND = 10**9
 T0 = 1_790_000_000 // 3600 * 3600  # s: a whole hour
@@ -58,13 +56,13 @@ def watts(second: int) -> float:
     return 300.0 if second >= 3000 else 100.0 + 10.0 * (second % 2)
 
 
-def batch(node: str, number: int, columns: dict[Sensor, list[float]], gaps: tuple[Gap, ...] = ()) -> Batch:
+def batch(node: str, number: int, columns: dict[Sensor, list[float]]) -> Batch:
     """A reading each second from T0 on."""
     length = len(next(iter(columns.values())))
     at = np.tile(T0 * SECOND + SECOND * np.arange(length, dtype=np.int64), len(columns))
     numbers = np.repeat(np.arange(len(columns), dtype=np.uint16), length)
     values = np.concatenate([np.array(column) for column in columns.values()])
-    return Batch(node, UUID(int=7), number, tuple(s.name for s in columns), numbers, at, values, gaps)
+    return Batch(node, UUID(int=7), number, tuple(s.name for s in columns), numbers, at, values)
 
 
 def filled(folder: Path) -> None:
@@ -78,8 +76,7 @@ def filled(folder: Path) -> None:
     }
     store.describe("cluster/n1", tuple(n1))
     store.describe("cluster/n2", (RAIL,))
-    gap = Gap(("rail",), (T0 + 10) * SECOND, (T0 + 20) * SECOND, "buffer full")
-    store.write([batch("cluster/n1", 1, n1, (gap,)), batch("cluster/n2", 2, {RAIL: [200.0 for _ in seconds]})])
+    store.write([batch("cluster/n1", 1, n1), batch("cluster/n2", 2, {RAIL: [200.0 for _ in seconds]})])
 
 
 def fresh(number: int) -> Batch:
@@ -108,11 +105,6 @@ class Served:
         except urllib.error.HTTPError as error:
             with error:
                 return error.code, error.headers["Content-Type"], error.read()
-
-    def own(self, path: str, **fields: Any) -> Any:
-        status, _, body = self.asked(f"/api/steelyard/{path}", **fields)
-        assert status == 200, body
-        return json.loads(body)
 
 
 def expect_good_end(found: Served, number: int) -> None:
@@ -174,7 +166,7 @@ def exposed(text: str) -> dict[str, dict[str, tuple[float, float]]]:
 
 def at(folder: Path, second: float) -> dict[str, dict[str, tuple[float, float]]]:
     """What is exposed so many seconds after T0."""
-    return exposed(metrics.exposition(Readings(Embedded(folder)), int((T0 + second) * SECOND)))
+    return exposed(metrics.exposition(Embedded(folder), int((T0 + second) * SECOND)))
 
 
 def test_each_sensor_exposes_its_newest_reading(folder: Path) -> None:
@@ -218,7 +210,7 @@ steelyard_time_seconds_total{{system="c",node="n",sensor="t",source="x"}} 1e-07 
 steelyard_memory_bytes{{system="c",node="n",sensor="m",source="x"}} -2.5 {T0}.000000001
 # EOF
 """
-    text = metrics.exposition(Readings(store), (T0 + 1) * SECOND)
+    text = metrics.exposition(store, (T0 + 1) * SECOND)
     assert text == expected
     (fan, *_) = text_string_to_metric_families(text)
     assert fan.samples[0].labels["source"] == odd.source
@@ -263,135 +255,40 @@ def test_what_is_written_meanwhile_is_scraped_and_ctrl_c_ends_it_in_good_order(t
         expect_good_end(found, signal.SIGINT)
 
 
+def test_health_says_whether_the_store_can_be_read(tmp_path: Path) -> None:
+    filled(tmp_path / "store")
+    with serving("--store", tmp_path / "store") as found:
+        assert found.asked("/health") == (200, "text/plain; charset=utf-8", b"ok\n")
+        (tmp_path / "store").rename(tmp_path / "moved")
+        for path in ("/health", "/metrics"):
+            status, _, body = found.asked(path)
+            assert status == 503
+            assert b"cannot be read" in body
+
+
 def test_other_paths_are_not_there(served: Served) -> None:
-    for path in ("/api/v1/query", "/api/v1/labels", "/docs", "/redoc"):
-        assert served.asked(path)[0] == 404
-    assert served.raw("/metrics", {}, b"x")[0] == 405
+    for path in ("/api/v1/query", "/api/steelyard/sensors", "/metrics/", "/docs"):
+        status, kind, body = served.asked(path)
+        assert (status, kind) == (404, "text/plain; charset=utf-8")
+        assert b"/metrics has the newest readings" in body
+    assert served.asked("/metrics", x="1")[0] == 200
     status, kind, body = served.asked("/")
     assert (status, kind) == (200, "text/plain; charset=utf-8")
     assert b"/metrics" in body
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.sampled_from(["sensors", "trace", "rollup", "gaps", "energy"]), st.data())
-def test_no_field_of_our_own_api_makes_it_fail(served: Served, path: str, data: st.DataObject) -> None:
-    said = st.sampled_from(
-        ["cluster/n1", "rail", "cluster/n1/rail", "now", "now-1h", "0", "9" * 30, "-1", "é\x00", "60", "csv"]
-    )
-    fields = {
-        name: data.draw(said) for name in ("node", "sensor", "from", "to", "level", "form") if data.draw(st.booleans())
-    }
-    status, _, body = served.asked(f"/api/steelyard/{path}", **fields)
-    assert status in (200, 400), (status, body)
-    assert status == 200 or json.loads(body)["error"]
-
-
-# ---------------------------------------------------------------------- how much is read
-
-
-def test_pieces_are_the_whole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readings, "_PIECE", 7 * SECOND)
-    monkeypatch.setattr(readings, "_MANY", 20)
-    monkeypatch.setattr(readings, "_ROWS", 5)
-    store = Embedded(folder)
-    start, end = (T0 - 100) * SECOND, (T0 + 1800) * SECOND
-    with Readings(store).query() as query:
-        found = query.trace("cluster/n1", RAIL, start, end)
-        rolled = dict(query.rollup([("cluster/n2", "rail"), ("cluster/n1", "rail")], 60, start, end))
-    assert found.at.tolist() == store.trace("cluster/n1", "rail", start, end - 1).at.tolist()
-    for name, part in rolled.items():
-        whole = store.rollup([name], 60, start, end)
-        assert part.at.tolist() == whole.at.tolist()
-        assert part.joules.tolist() == pytest.approx(whole.joules.tolist())
-
-
 @pytest.mark.parametrize(
-    ("limit", "value", "why"),
-    [("MOST_READINGS", 100, "reads more than 100 readings"), ("LONGEST", -1.0, "takes longer")],
+    "request_line", [b"DELETE /metrics HTTP/1.1", b"x", b"GET", b"GET /metrics HTTP/9.9", b"\xff\x00", b"G" * 70_000]
 )
-def test_what_is_too_much_is_said(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: float, why: str
-) -> None:
-    monkeypatch.setattr(readings, limit, value)
-    with pytest.raises(TooMuch, match=why), Readings(Embedded(folder)).query() as query:
-        query.trace("cluster/n1", RAIL, T0 * SECOND, (T0 + 600) * SECOND)
-
-
-# ---------------------------------------------------------------------- our own API
-
-
-def test_sensors_are_listed(served: Served) -> None:
-    found = {f"{each['node']}/{each['name']}": each for each in served.own("sensors")}
-    assert len(found) == 6
-    assert found["cluster/n1/rapl/package-0"]["range"] == 1000.0
-    assert found["cluster/n1/rapl/package-0"]["unit"] == "J"
-
-
-def test_readings_as_json_and_csv(served: Served) -> None:
-    place = {"node": "cluster/n1", "sensor": "rail", "from": T0 * SECOND, "to": (T0 + 3) * SECOND}
-    found = served.own("trace", **place)
-    assert found == {
-        "node": "cluster/n1", "sensor": "rail", "unit": "W",
-        "at": [(T0 + s) * SECOND for s in range(3)], "value": [100.0, 110.0, 100.0],
-    }  # fmt: skip
-    status, kind, body = served.asked("/api/steelyard/trace", form="csv", **place)
-    assert (status, kind.split(";")[0]) == (200, "text/csv")
-    assert body.decode().splitlines()[:2] == ["Sensor,Time,Value", f"/cluster/n1/rail,{T0 * SECOND},100"]
-
-
-def test_rollups_are_given(served: Served) -> None:
-    sensors = ["cluster/n1/rail", "cluster/n1/rapl/package-0", "cluster/n1/board"]
-    found = served.own("rollup", sensor=sensors, level=60, **{"from": T0 * SECOND, "to": (T0 + 120) * SECOND})
-    rail, socket, board = found
-    assert rail["at"] == [T0 * SECOND, (T0 + 60) * SECOND]
-    assert (rail["count"], rail["mean"]) == ([60, 60], [105.0, 105.0])
-    assert (socket["unit"], socket["joules"]) == ("W", pytest.approx([3000.0, 3000.0]))
-    assert board["joules"] == [None, None]
-
-
-def test_gaps_and_energy(served: Served) -> None:
-    stretch = {"from": T0 * SECOND, "to": (T0 + 600) * SECOND}
-    (gap,) = served.own("gaps", node="cluster/n1", **stretch)
-    assert gap == {"sensors": ["rail"], "start": (T0 + 10) * SECOND, "end": (T0 + 20) * SECOND, "why": "buffer full"}
-    found = served.own("energy", node="cluster/n1", sensor="rapl/package-0", **stretch)
-    assert found["joules"] == pytest.approx(30000.0)
-    assert found["low"] <= 30000.0 <= found["high"]
-    assert found["power"] == pytest.approx(50.0)
-    none = served.own("energy", node="cluster/n1", sensor="rail", **{"from": 0, "to": SECOND})
-    assert none["joules"] is None
-
-
-@pytest.mark.parametrize(
-    ("path", "fields", "why"),
-    [
-        ("trace", {"node": "cluster/n9", "sensor": "rail"}, "has no node 'cluster/n9'"),
-        ("trace", {"node": "cluster/n1", "sensor": "x"}, "has no sensor 'x'"),
-        ("trace", {"node": "cluster/n1"}, "parameter sensor is not valid"),
-        ("trace", {"node": "cluster/n1", "sensor": "rail", "from": "tomorrow"}, "is not a valid time"),
-        ("trace", {"node": "cluster/n1", "sensor": "rail", "from": "now"}, "is empty"),
-        ("trace", {"node": "cluster/n1", "sensor": "rail", "form": "xml"}, "parameter form"),
-        ("rollup", {"sensor": "cluster/n1/rail", "level": 7}, "The level 7 does not exist"),
-        ("rollup", {"sensor": "cluster/n1/rail", "level": "x"}, "parameter level"),
-        ("rollup", {"sensor": "rail"}, "no sensor 'rail'"),
-        ("energy", {"node": "cluster/n1", "sensor": "board"}, "measures temperature"),
-        ("gaps", {"node": "x"}, "has no node"),
-    ],
-)
-def test_mistakes_have_a_sentence(served: Served, path: str, fields: dict[str, Any], why: str) -> None:
-    status, _, body = served.asked(f"/api/steelyard/{path}", **fields)
-    assert status == 400
-    assert why in json.loads(body)["error"]
-
-
-def test_the_api_describes_itself(served: Served) -> None:
-    _, _, body = served.asked("/openapi.json")
-    found = json.loads(body)
-    assert set(found["paths"]) == {
-        f"/api/steelyard/{name}" for name in ("sensors", "trace", "rollup", "gaps", "energy")
-    }
-    assert {"SensorOf", "TraceOf", "RollupOf", "GapOf", "EnergyOf"} <= set(found["components"]["schemas"])
-    names = {each["name"] for each in found["paths"]["/api/steelyard/trace"]["get"]["parameters"]}
-    assert names == {"node", "sensor", "from", "to", "form"}
+def test_what_is_no_request_for_a_page_is_refused(served: Served, request_line: bytes) -> None:
+    host, port = served.place.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), 10) as client:
+        client.sendall(request_line + b"\r\nHost: localhost\r\n\r\n")
+        with contextlib.suppress(ConnectionResetError):  # the server does not read all of a long line
+            answer = client.makefile("rb").read()
+            assert b"Traceback" not in answer
+            assert b"steelyard_" not in answer
+    assert served.asked("/health")[0] == 200
 
 
 # ---------------------------------------------------------------------- who may ask
@@ -403,7 +300,7 @@ def test_a_token_is_asked_for_and_a_terminated_server_ends_in_good_order(folder:
     file.chmod(0o600)
     with serving("--store", folder, "--token-file", file, listen="0.0.0.0:0") as found:
         found.place = found.place.replace("0.0.0.0", "127.0.0.1")
-        for path in ("/metrics", "/api/steelyard/sensors", "/openapi.json", "/"):
+        for path in ("/metrics", "/health", "/"):
             assert found.asked(path)[0] == 401
             for wrong in (f"Bearer {TOKEN}x", "Bearer ", f"Basic {TOKEN}", "Bearer \xe9"):
                 assert found.asked(path, {"Authorization": wrong})[0] == 401
@@ -421,8 +318,16 @@ def test_tls_is_spoken(folder: Path, tmp_path: Path) -> None:
     with serving("--store", folder, "--certificate", certificate, "--key", key) as found:
         assert found.place.startswith("https://")
         context = ssl.create_default_context(cafile=str(certificate))
-        with urllib.request.urlopen(f"{found.place}/api/steelyard/sensors", context=context) as answer:
-            assert len(json.load(answer)) == 6
+        host, port = found.place.removeprefix("https://").split(":")
+        with (
+            socket.create_connection((host, int(port))) as silent,
+            socket.create_connection((host, int(port))) as plain,
+        ):
+            plain.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            with urllib.request.urlopen(f"{found.place}/health", context=context) as answer:
+                assert answer.read() == b"ok\n", "beside a client that never makes its handshake"
+            assert b"steelyard_" not in plain.recv(1000)
+            assert silent.fileno() > 0
 
 
 def test_without_a_token_only_this_machine_s_names_are_answered(served: Served) -> None:
@@ -468,12 +373,6 @@ def test_the_command_s_mistakes(folder: Path, tmp_path: Path, capsys: pytest.Cap
     assert "not a store of readings" in capsys.readouterr().err
     assert command("power", "serve", "--store", folder, "--key", tmp_path / "key") == 2
     assert command("power", "serve", "--store", folder, "--certificate", tmp_path / "none.pem") == 2
-
-
-def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "fastapi", None)
-    with pytest.raises(UsageError, match=r"fastapi, which is not installed\. Do: .*pip.* install .*uvicorn"):
-        server.expect_packages()
 
 
 # ---------------------------------------------------------------------- Grafana and Prometheus

@@ -1,4 +1,4 @@
-"""Figures that fit each other: query and HTTP, mean and greatest, what is missing, and an idle power that is one."""
+"""Figures that fit each other: mean and greatest, what is missing, and an idle power that is one."""
 
 import json
 from dataclasses import replace
@@ -20,8 +20,6 @@ from steelyard.power.command_line import command_costs, store_tables
 from steelyard.power.command_line.sensor_selection import Part
 from steelyard.power.command_line.time_ranges import When
 from steelyard.power.findings import idle_share
-from steelyard.power.http.own import Own
-from steelyard.power.http.readings import Readings
 from steelyard.power.pages import power as page
 from steelyard.records import power as record
 from steelyard.run import sensing
@@ -38,9 +36,6 @@ class Store:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
 
-    def sensors(self) -> dict[str, tuple[Sensor, ...]]:
-        return {"c/n1": (self._trace.sensor,)}
-
     def trace(self, node: str, sensor: str, start: int, end: int) -> Trace:
         inside = (self._trace.at >= start) & (self._trace.at <= end)
         return Trace(self._trace.sensor, self._trace.at[inside], self._trace.value[inside])
@@ -51,12 +46,11 @@ def drawn(sensor: Sensor, seconds: np.ndarray, watts: float = 100.0) -> Trace:
     return Trace(sensor, START * SECOND + np.round(seconds * SECOND).astype(np.int64), value)
 
 
-def both(trace: Trace, stretch: Stretch = HOUR) -> tuple[store_tables.Row, dict[str, Any]]:
-    """What `power query` says, and what HTTP answers."""
+def asked(trace: Trace, called: str = "") -> store_tables.Row:
+    """What `power query` says of an hour."""
     store: Any = Store(trace)
-    (row,) = store_tables.list_costs(store, [Part("c/n1", (trace.sensor,), (stretch,))], When("", (stretch,)))
-    answer = Own(Readings(store)).energy("c/n1", trace.sensor.name, str(stretch.begin), str(stretch.end))
-    return row, json.loads(answer.body)
+    (row,) = store_tables.list_costs(store, [Part("c/n1", (trace.sensor,), (HOUR,))], When(called, (HOUR,)))
+    return row
 
 
 @pytest.mark.parametrize("sensor", [SOCKET, RAIL])
@@ -69,33 +63,24 @@ def both(trace: Trace, stretch: Stretch = HOUR) -> tuple[store_tables.Row, dict[
         (np.concatenate((np.arange(0, 1200, 1.0), np.arange(1800, 3601, 1.0))), 1 / 6),  # a hole within
     ],
 )
-def test_query_and_http_say_the_same_of_a_time_that_readings_reach_in_part(
-    sensor: Sensor, seconds: np.ndarray, missing: float
-) -> None:
-    row, answer = both(drawn(sensor, seconds))
+def test_a_query_covers_the_time_that_readings_reach(sensor: Sensor, seconds: np.ndarray, missing: float) -> None:
+    row = asked(drawn(sensor, seconds))
     if sensor is SOCKET and seconds[0] == 0:
         missing = 0.0  # a counter tells of a hole, too
     assert row.spent
-    for name in ("joules", "low", "high", "seconds", "power", "greatest", "missing"):
-        assert answer[name] == pytest.approx(getattr(row.spent, name)), name
-    assert answer["power"] == pytest.approx(100.0)
-    assert answer["missing"] == pytest.approx(missing, abs=2e-3)
-    assert answer["joules"] == pytest.approx(100.0 * answer["seconds"])
+    assert row.spent.power == pytest.approx(100.0)
+    assert row.spent.missing == pytest.approx(missing, abs=2e-3)
+    assert row.spent.joules == pytest.approx(100.0 * row.spent.seconds)
     assert ("missing" in store_tables.format_figures(row.spent, row.mean, row.greatest, "W")[0]) == (missing > 0)
 
 
-def test_without_readings_all_is_missing_and_no_energy_is_said() -> None:
+def test_without_readings_no_energy_is_said() -> None:
     for seconds in (np.empty(0), np.arange(5000.0, 5100.0)):
-        row, answer = both(drawn(RAIL, seconds))
-        assert row.spent is None
-        assert answer["joules"] is None
-    assert both(drawn(RAIL, np.empty(0)))[1]["missing"] == 1.0
+        assert asked(drawn(RAIL, seconds)).spent is None
 
 
 def test_of_a_job_the_whole_time_counts_and_not_what_is_reached() -> None:
-    store: Any = Store(drawn(RAIL, np.arange(1800, 1807.5, 0.1)))
-    (row,) = store_tables.list_costs(store, [Part("c/n1", (RAIL,), (HOUR,))], When("job 1", (HOUR,)))
-    assert row.spent is None
+    assert asked(drawn(RAIL, np.arange(1800, 1807.5, 0.1)), "job 1").spent is None
 
 
 @pytest.mark.parametrize("seed", range(20))

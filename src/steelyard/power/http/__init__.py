@@ -1,4 +1,4 @@
-"""Readings over HTTP: the newest ones for a Prometheus that scrapes them, and an API of our own over the whole store.
+"""The newest readings over HTTP, for a Prometheus that scrapes them.
 
-`readings` reads the store, `metrics` and `own` answer requests, and `server` accepts them.
+`metrics` writes them, `door` is the address with its certificate and token, and `server` answers requests.
 """

@@ -10,6 +10,7 @@ from steelyard.errors import MachineFailed, UsageError
 from steelyard.files import secret
 
 PORT = 9464
+BACKLOG = 1024  # connections that wait to be accepted
 LEAST_TOKEN = 16  # characters: a shorter one can be guessed
 
 
@@ -20,14 +21,6 @@ class Address:
     host: str
     port: int
     loopback: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Secured:
-    """The certificate (PEM) that the server shows, and its key (None: in the same file)."""
-
-    certificate: Path
-    key: Path | None
 
 
 def address(text: str) -> Address:
@@ -68,25 +61,26 @@ def expect_token(at: Address, token: str) -> None:
         )
 
 
-def secured(certificate: Path | None, key: Path | None) -> Secured | None:
-    """Checks a certificate with its key and returns them; None without a certificate. UsageError if they cannot be used."""
+def secured(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
+    """Returns the TLS that shows a certificate (PEM); None without a certificate. UsageError if it cannot be used."""
     if certificate is None:
         if key:
             raise UsageError(f"The key '{key}' needs a certificate. Give both, with --key and --certificate.")
         return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+        context.load_cert_chain(certificate, key)
     except OSError as error:
         given = ", ".join(f"'{path}'" for path in (certificate, key) if path)
         raise UsageError(f"{given} cannot be read as a certificate and its key in PEM format: {error}.") from None
-    return Secured(certificate, key)
+    return context
 
 
 def opened(at: Address) -> socket.socket:
     """Returns a listening socket. MachineFailed if the address is in use or not of this machine."""
     family = socket.AF_INET6 if ":" in at.host else socket.AF_INET
     try:
-        return socket.create_server((at.host, at.port), family=family)
+        return socket.create_server((at.host, at.port), family=family, backlog=BACKLOG)
     except OSError as error:
         raise MachineFailed(
             f"The server cannot listen on {at.host} port {at.port}: {error.strerror}. Name another address, such as "
@@ -94,7 +88,7 @@ def opened(at: Address) -> socket.socket:
         ) from None
 
 
-def place(listening: socket.socket, secured: Secured | None) -> str:
+def place(listening: socket.socket, secured: ssl.SSLContext | None) -> str:
     """Returns the URL of the server."""
     host, port = listening.getsockname()[:2]
     return f"{'https' if secured else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"

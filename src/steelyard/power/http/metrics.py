@@ -4,16 +4,13 @@ The form is that of https://github.com/prometheus/OpenMetrics/blob/v1.0.0/specif
 """
 
 import math
-import time
 from dataclasses import dataclass
-from typing import Any, Literal
-
-from fastapi import APIRouter, Response
+from typing import Literal
 
 from steelyard.model.sensor import Quantity, Reading, Sensor
 from steelyard.openmetrics import escape, head
-from steelyard.power.http.readings import Readings
 from steelyard.power.rollup import SECOND
+from steelyard.power.stores import Store
 
 FORM = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 OLDEST = 300 * SECOND  # ns: an older reading is left out
@@ -46,33 +43,26 @@ FAMILIES: dict[Quantity, Family] = {
 }
 
 
-def router(readings: Readings) -> Any:
-    """Returns the routes: only /metrics."""
-    made = APIRouter(include_in_schema=False)
-    made.add_api_route("/metrics", lambda: Response(exposition(readings, time.time_ns()), media_type=FORM))
-    return made
-
-
-def exposition(readings: Readings, now: int) -> str:
+def exposition(store: Store, now: int) -> str:
     """Returns the newest reading of each sensor that is at most OLDEST before `now` (ns since 1970), and not after it."""
-    newest = readings.newest(now - OLDEST, now)
+    newest = store.newest(now - OLDEST, now)
     samples: dict[Quantity, list[str]] = {quantity: [] for quantity in FAMILIES}
-    for node, sensors in sorted(readings.sensors().items()):
+    for node, sensors in sorted(store.sensors().items()):
         for sensor in sensors:
             reading = newest.get((node, sensor.name))
             if reading and _is_allowed(FAMILIES[sensor.quantity], reading.value):
                 samples[sensor.quantity].append(_sample(node, sensor, reading))
-    families = (_head(FAMILIES[quantity]) + "".join(lines) for quantity, lines in samples.items() if lines)
-    return "".join((*families, "# EOF\n"))
+    text = ""
+    for quantity, lines in samples.items():
+        if lines:
+            of = FAMILIES[quantity]
+            text += head(of.name, of.kind, of.unit, of.help) + "".join(lines)
+    return f"{text}# EOF\n"
 
 
 def _is_allowed(family: Family, value: float) -> bool:
     """Returns whether the value may be shown: it must be finite, and a counter must not be negative."""
     return math.isfinite(value) and (family.kind == "gauge" or value >= 0)
-
-
-def _head(family: Family) -> str:
-    return head(family.name, family.kind, family.unit, family.help)
 
 
 def _sample(node: str, sensor: Sensor, reading: Reading) -> str:

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from steelyard.power.command_line.connections import Key
+
 PLACE = 80
 
 
@@ -41,14 +43,7 @@ def command(
             help="PEM file with the server's certificate, such as cert.pem. Turns TLS on (default: no TLS).",
         ),
     ] = None,
-    key: Annotated[
-        Path | None,
-        typer.Option(
-            "--key",
-            metavar="FILE",
-            help="PEM file with the key of the certificate, such as key.pem (default: the certificate's file).",
-        ),
-    ] = None,
+    key: Key = None,
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Accept a token file that other users can read.")
     ] = False,
@@ -56,7 +51,9 @@ def command(
         bool, typer.Option("--dashboard", help="Print a dashboard for Grafana as JSON and stop.")
     ] = False,
 ) -> None:
-    """Serve a store by HTTP: the newest readings for Prometheus (/metrics), and an API for programs (/openapi.json).
+    """Serve the newest readings of a store by HTTP, for a Prometheus that scrapes /metrics.
+
+    /health answers ok if the store can be read.
 
     Ctrl-C or SIGTERM stops the server cleanly.
 
@@ -67,14 +64,14 @@ def command(
     from steelyard.errors import UsageError
     from steelyard.power import stores
     from steelyard.power.command_line import connections
-    from steelyard.power.http import door, server
+    from steelyard.power.http import door
+    from steelyard.power.http.server import Server
 
     if dashboard:
-        print(server.dashboard(), end="")
+        print((Path(door.__file__).parent / "dashboard.json").read_text(encoding="utf-8"), end="")
         return
     if store is None:
         raise UsageError("There is no store to serve. Name one with --store PLACE.")
-    server.expect_packages()
     at = door.address(listen)
     word = door.token(token_file, insecure) if token_file else ""
     door.expect_token(at, word)
@@ -89,4 +86,4 @@ def command(
         )
     with door.opened(at) as socket, connections.until_ended():
         connections.say(f"Serving at {door.place(socket, shown)}. Ctrl-C stops it.")
-        server.serve(kept, socket, word, shown)
+        Server(kept, socket, word, shown).run()
