@@ -15,7 +15,7 @@ from steelyard.model.sensor import Sensor
 from steelyard.run import sensing
 from steelyard.telemetry import sensors
 from steelyard.telemetry.sampler import added_up
-from steelyard.telemetry.sensors import Device, Found, notes, opened
+from steelyard.telemetry.sensors import Device, Found, opened
 
 FIELD = DATA / "field"
 ONE, TWO = f"{CHASSIS}/1", f"{CHASSIS}/2"
@@ -101,13 +101,13 @@ def test_environment_metrics_are_read_where_there_is_no_power_resource(asked: An
     assert (power.scope, power.part_of, power.quantity) == ("node", "", "power")
     assert (energy.quantity, energy.resolution, energy.part_of) == ("energy", 3.6e6, power.name)
     assert {r.sensor: r.value for r in device.read()}[energy.name] == pytest.approx(325675 * 3.6e6)
-    assert notes([device]) == []
+    assert not device.notes
 
 
 def test_a_chassis_that_cannot_be_read_does_not_refuse_the_others(asked: Any) -> None:
     device = asked(field("R03-one-chassis-fails"))
     assert totals(device) == {"Redfish": 100.0}
-    (note,) = notes([device])
+    (note,) = device.notes
     assert "/HGX_Baseboard_0: " in note
     assert "404" in note
 
@@ -117,7 +117,7 @@ def test_the_power_of_a_gpu_is_not_that_of_the_node(asked: Any) -> None:
     (gpu,) = device.sensors
     assert (gpu.scope, gpu.source) == ("accelerators", "Redfish (parts)")
     assert totals(device) == {"Redfish (parts)": 310.0}
-    assert notes([device])[0].endswith("/Chassis/1, only of gpu. This is not the power of the node.")
+    assert device.notes[0].endswith("/Chassis/1, only of gpu. This is not the power of the node.")
 
 
 # Others of their kind
@@ -193,7 +193,7 @@ def test_the_power_of_the_whole_chassis_counts_once_by_whatever_schema(
     device = asked(routes)
     assert totals(device) == {"Redfish": pytest.approx(right)}
     assert {sensor.scope for sensor in added_up([*device.sensors])} == {"node"}
-    assert notes([device]) == []
+    assert not device.notes
 
 
 def two(first: Routes, about: Any, **resources: Any) -> Routes:
@@ -219,7 +219,7 @@ def test_a_board_within_a_box_is_not_added_to_it(asked: Any, about: Any) -> None
     box[ONE] = {**box[ONE], "ChassisType": "RackMount"}
     device = asked(two(box, about, EnvironmentMetrics={"PowerWatts": reading(232.0)}))
     assert totals(device) == {"Redfish": 1349.0}
-    assert notes([device]) == []
+    assert not device.notes
 
 
 def test_a_board_alone_is_not_the_node(asked: Any) -> None:
@@ -228,7 +228,7 @@ def test_a_board_alone_is_not_the_node(asked: Any) -> None:
     device = asked(routes)
     assert totals(device) == {"Redfish (parts)": 2420.5}
     assert device.sensors[0].scope == ""
-    assert notes([device])[0].endswith("but not of the chassis that contains it. This is not the power of the node.")
+    assert device.notes[0].endswith("but not of the chassis that contains it. This is not the power of the node.")
 
 
 def test_a_chassis_that_another_one_says_it_contains_lies_within_it(asked: Any) -> None:
@@ -254,10 +254,10 @@ def test_a_sled_is_the_machine_and_not_its_enclosure(asked: Any) -> None:
     device = asked(enclosed(1))
     assert totals(device) == {"Redfish": 310.0}
     assert [sensor.scope for sensor in device.sensors] == ["node"]
-    assert notes([device])[0].endswith("is an enclosure of machines. Its power is not that of one machine.")
+    assert device.notes[0].endswith("is an enclosure of machines. Its power is not that of one machine.")
     several = asked(enclosed(2))
     assert [sensor.scope for sensor in several.sensors] == ["", ""]
-    assert "It contains 2 machines, and the service does not say which is this one." in notes([several])
+    assert "It contains 2 machines, and the service does not say which is this one." in several.notes
 
 
 def test_two_boxes_are_added(asked: Any) -> None:
@@ -275,14 +275,14 @@ def test_two_boxes_are_added(asked: Any) -> None:
 def test_one_resource_that_fails_leaves_the_others(asked: Any, answer: Any) -> None:
     device = asked({**RESOURCES, f"{CHASSIS}/Enclosure/Power": answer})
     assert totals(device) == {"Redfish": 344.5}
-    (note,) = notes([device])
+    (note,) = device.notes
     assert "/Chassis/Enclosure: " in note
 
 
 def test_a_supply_that_fails_is_said(asked: Any) -> None:
     device = asked(chassis(**supplies({"InputPowerWatts": reading(199.0)}, None)))
     assert totals(device) == {"Redfish": 199.0}
-    (note,) = notes([device])
+    (note,) = device.notes
     assert "reports only a part of" in note
     assert "PowerSupplies/1/Metrics" in note
 

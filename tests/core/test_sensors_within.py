@@ -7,12 +7,11 @@ import pytest
 from test_sensors import cray, tree
 
 from folders import DATA
-from steelyard.errors import MachineFailed
 from steelyard.model.sensor import Sensor
 from steelyard.telemetry.coverage import choose
 from steelyard.telemetry.sampler import added_up
 from steelyard.telemetry.sensors import Found, hwmon, ipmi, pm_counters, powercap, rocm
-from steelyard.telemetry.sensors._programs import opened
+from steelyard.telemetry.sensors._programs import Program
 from steelyard.telemetry.sensors._supplies import feeding
 
 FIELD = DATA / "field"
@@ -269,8 +268,8 @@ def test_a_power_that_no_machine_draws_is_left_out_with_a_sentence(watts: int, t
     text = (FIELD / "I01-dcmi-zero/dcmi.txt").read_text().replace(" 0 Watts", f" {watts} Watts")
     assert ipmi.parse_dcmi(text, "ipmi") == {}
     (tmp_path / "answer").write_text(text)
-    with pytest.raises(MachineFailed, match=f"reports {watts} W, which no running machine draws"):
-        opened(["cat", str(tmp_path / "answer")], lambda said: ipmi.parse_dcmi(said, "ipmi"), ipmi._explain_dcmi)
+    with pytest.raises(OSError, match=f"reports {watts} W, which no running machine draws"):
+        Program(["cat", str(tmp_path / "answer")], lambda said: ipmi.parse_dcmi(said, "ipmi"), ipmi._explain_dcmi)
 
 
 def test_the_mean_of_an_amd_card_counts_and_not_its_momentary_power_too() -> None:

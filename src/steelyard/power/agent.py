@@ -55,10 +55,10 @@ class SystemClock:
         signals.sleep(seconds)
 
 
-class Cost:
+class Cost(Device):
     """A device with the cost of the agent itself: processor time since its start, and resident memory."""
 
-    sensors: Sequence[Sensor] = (
+    sensors = (
         Sensor("steelyard/agent/processor", "time", "the process itself", resolution=1e-6),
         Sensor("steelyard/agent/memory", "memory", "the process itself", "/proc/self/statm"),
     )
@@ -68,9 +68,6 @@ class Cost:
         resident = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
         processor, memory = (sensor.name for sensor in self.sensors)
         return Reading(processor, at, time.process_time()), Reading(memory, at, float(resident))
-
-    def close(self) -> None:
-        pass
 
 
 @dataclass

@@ -79,7 +79,7 @@ def asked(power: bool | None, words: Sequence[str], period: float, screen: Scree
     if power is False:
         return None
     named = [sensors.opened(word) for word in words]
-    for sentence in sensors.notes(named):
+    for sentence in (note for device in named for note in device.notes):
         screen.warn(sentence)
     devices_here = sensors.find(light=not power)
     devices = (*(d for d in devices_here.devices if _tells_power(d)), *named)

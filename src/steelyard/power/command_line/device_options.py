@@ -11,6 +11,6 @@ def open_devices(words: list[str] | None) -> list[Device]:
 
     named = [sensors.opened(word) for word in words or []]
     readable = sensors.find()
-    for sentence in (*readable.refused, *sensors.notes(named)):
+    for sentence in (*readable.refused, *(note for device in named for note in device.notes)):
         print(f"steelyard: {sentence}", file=sys.stderr)
     return [*readable.devices, *named]

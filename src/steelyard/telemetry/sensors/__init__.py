@@ -3,10 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from steelyard.declarations import declared
-from steelyard.errors import UsageError, nearest
+from steelyard.errors import MachineFailed, UsageError, nearest
 from steelyard.model.sensor import Reading, Sensor
 
 NONE = (
@@ -16,20 +15,18 @@ NONE = (
 GROUP = "steelyard.sensor"  # the entry point by which another package adds a kind of sensors
 
 
-class Device(Protocol):
-    """A source of readings: one or several sensors that are read together.
+class Device:
+    """A source of readings: one or several sensors that are read together. `notes` are sentences on its limits."""
 
-    It may have `notes`, a sequence of sentences on its limits; `opened` prints none of them.
-    """
-
-    @property
-    def sensors(self) -> Sequence[Sensor]: ...
+    sensors: Sequence[Sensor]
+    notes: Sequence[str] = ()
 
     def read(self) -> Sequence[Reading]:
         """Returns the current readings of its sensors, without sensors that have none. OSError if it cannot be read."""
-        ...
+        raise NotImplementedError
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Closes what the device keeps open; most devices keep nothing open."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +42,13 @@ class Kind:
     """A kind of sensors. `find` searches below a root folder ("/"; tests use others) for sensors that need no settings.
 
     `open` makes a device from the settings of a user ("--sensor ipmi:host=10.0.0.1"; None: the kind takes none). It raises
-    UsageError for unknown settings. `words` describes the settings in the help. `light`: a reading takes microseconds, so that
-    these sensors may be read during any measurement.
+    UsageError for unknown settings, and OSError without a reading. `words` describes the settings in the help. `light`: a
+    reading takes microseconds, so that these sensors may be read during any measurement.
     """
 
     name: str
     title: str
-    find: Callable[[Path], Found]
+    find: Callable[[Path], Found] = lambda root: Found()
     open: Callable[[dict[str, str]], Device] | None = None
     words: str = ""
     light: bool = False
@@ -68,13 +65,11 @@ def find(root: Path = Path("/"), light: bool = False) -> Found:
     return Found(tuple(d for f in results for d in f.devices), tuple(s for f in results for s in f.refused))
 
 
-def notes(devices: Sequence[Device]) -> list[str]:
-    """Returns a sentence for each limit of the devices."""
-    return [sentence for device in devices for sentence in getattr(device, "notes", ())]
-
-
 def opened(words: str) -> Device:
-    """Opens a device that the user names, such as "csv:file=trace.csv" (KIND:NAME=VALUE,NAME=VALUE). UsageError if unknown."""
+    """Opens a device that the user names, such as "csv:file=trace.csv" (KIND:NAME=VALUE,NAME=VALUE).
+
+    UsageError for an unknown kind or setting, MachineFailed for a device that gives no reading.
+    """
     name, _, rest = words.partition(":")
     usable = {n: kind for n, kind in kinds().items() if kind.open}
     if name not in usable:
@@ -82,4 +77,7 @@ def opened(words: str) -> Device:
     settings = dict(part.partition("=")[::2] for part in rest.split(",") if part)
     make = usable[name].open
     assert make is not None
-    return make(settings)
+    try:
+        return make(settings)
+    except OSError as problem:
+        raise MachineFailed(f"The sensor '{name}' cannot be read: {problem}.") from None

@@ -1,13 +1,16 @@
 """Sensors that are files of the kernel: their numbers, the moments of reading, and a device of several files."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from steelyard.model.sensor import Reading, Sensor
+from steelyard.telemetry.sensors import Device
 from steelyard.telemetry.sensors._words import number
 
+Answer = TypeVar("Answer")
 MOST_BYTES = 4096  # a file of /sys is at most one page
 
 
@@ -19,22 +22,19 @@ class File:
     scale: float
 
 
-@dataclass(frozen=True)
-class Files:
+class Files(Device):
     """A device whose sensors are files with one number each."""
 
-    files: Sequence[File]
-
-    @property
-    def sensors(self) -> Sequence[Sensor]:
-        return [file.sensor for file in self.files]
+    def __init__(self, files: Sequence[File]) -> None:
+        self._files = files
+        self.sensors = [file.sensor for file in files]
 
     def read(self) -> Sequence[Reading]:
         readings: list[Reading] = []
         problem: OSError | None = None
-        for file in self.files:
+        for file in self._files:
             try:
-                value, at = timed(file.sensor.place)
+                value, at = timed(value_of, file.sensor.place)
             except OSError as error:
                 problem = error
             else:
@@ -42,9 +42,6 @@ class Files:
         if problem and not readings:
             raise problem
         return readings
-
-    def close(self) -> None:
-        """Nothing is kept open."""
 
 
 def text_of(path: str | Path) -> str:
@@ -62,11 +59,11 @@ def value_of(path: str | Path) -> float:
     return value
 
 
-def timed(path: str | Path) -> tuple[float, int]:
-    """Returns the number in a file, and the middle of the reading time (ns since 1970): I2C takes milliseconds."""
+def timed(read: Callable[..., Answer], *of: object) -> tuple[Answer, int]:
+    """Returns what `read` returns of these, and the middle of its time (ns since 1970): I2C takes milliseconds, a BMC seconds."""
     before = time.time_ns()
-    value = value_of(path)
-    return value, (before + time.time_ns()) // 2
+    answer = read(*of)
+    return answer, (before + time.time_ns()) // 2
 
 
 def optional(path: str | Path) -> float | None:

@@ -1,17 +1,18 @@
 """The energy counters of NVIDIA's GPUs, by NVML (libnvidia-ml of the driver): nvidia-smi does not print them."""
 
 import ctypes
-import time
 from collections.abc import Sequence
 
 from steelyard.model.sensor import SUPERCHIP, Reading, Scope, Sensor
+from steelyard.telemetry.sensors import Device
+from steelyard.telemetry.sensors._files import timed
 
 LIBRARY = "libnvidia-ml.so.1"
 _NAME = 96  # bytes: NVML_DEVICE_NAME_V2_BUFFER_SIZE
 _MILLI = 1e-3  # NVML's counter, of Volta and newer: mJ since the driver was loaded
 
 
-class Counters:
+class Counters(Device):
     """The energy of each GPU that counts it, named by NVML's number, which nvidia-smi prints as the index.
 
     OSError if there is no library, no matching driver, or no GPU with a counter.
@@ -37,7 +38,7 @@ class Counters:
         except OSError:
             self.close()
             raise
-        self.sensors: Sequence[Sensor] = [
+        self.sensors = [
             Sensor(name, "energy", "NVML", library, resolution=_MILLI, scope=self._scope(handle))
             for name, handle in self._handles.items()
         ]
@@ -45,9 +46,8 @@ class Counters:
     def read(self) -> Sequence[Reading]:
         readings = []
         for name, handle in self._handles.items():
-            before = time.time_ns()
-            joules = self._joules(handle)
-            readings.append(Reading(name, (before + time.time_ns()) // 2, joules))
+            joules, at = timed(self._joules, handle)
+            readings.append(Reading(name, at, joules))
         return readings
 
     def close(self) -> None:

@@ -2,12 +2,12 @@
 
 import os
 import shlex
-import time
 from collections.abc import Callable, Mapping, Sequence
 
-from steelyard.errors import MachineFailed
 from steelyard.model.sensor import Reading, Sensor
 from steelyard.programs import NoAnswer, ask, reason
+from steelyard.telemetry.sensors import Device
+from steelyard.telemetry.sensors._files import timed
 
 SECONDS = 10.0  # a BMC takes a second or two over the network
 _SHOWN = 300  # letters of an answer that are repeated in a sentence
@@ -28,32 +28,19 @@ def answer(command: Sequence[str]) -> str:
     return done.stdout
 
 
-class Program:
+class Program(Device):
     """A device that runs a command. Its first output defines the sensors. OSError if that has none; `explain` says why."""
 
     def __init__(self, command: Sequence[str], parser: Parser, explain: Callable[[str], str] = lambda text: "") -> None:
         self._command = command
         self._parser = parser
         text = answer(command)
-        self.sensors: Sequence[Sensor] = tuple(parser(text))
+        self.sensors = tuple(parser(text))
         if not self.sensors:
             why = explain(text) or f"gave no reading; it printed: {text.strip()[:_SHOWN] or '(nothing)'}"
             raise OSError(f"'{shlex.join(command)}' {why}")
 
     def read(self) -> Sequence[Reading]:
-        before = time.time_ns()
-        text = answer(self._command)
-        at = (before + time.time_ns()) // 2
+        text, at = timed(answer, self._command)
         names = {sensor.name for sensor in self.sensors}
         return [Reading(s.name, at, value) for s, value in self._parser(text).items() if s.name in names]
-
-    def close(self) -> None:
-        """Nothing is kept running."""
-
-
-def opened(command: Sequence[str], parser: Parser, explain: Callable[[str], str] = lambda text: "") -> Program:
-    """Opens the device of a command that a user named. MachineFailed if it gives no reading."""
-    try:
-        return Program(command, parser, explain)
-    except OSError as problem:
-        raise MachineFailed(f"The sensor cannot be read: {problem}.") from None

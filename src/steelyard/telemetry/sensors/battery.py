@@ -1,7 +1,6 @@
 """A laptop's battery: the power of the machine without a mains adapter (Documentation/ABI/testing/sysfs-class-power)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.model.sensor import Reading, Sensor
@@ -13,32 +12,24 @@ _MICRO = 1e-6
 _DRAWN = "Discharging"
 
 
-@dataclass(frozen=True)
-class Battery:
+class Battery(Device):
     """A battery below /sys/class/power_supply, in watts."""
 
-    folder: Path
-    sensor: Sensor
-
-    @property
-    def sensors(self) -> Sequence[Sensor]:
-        return (self.sensor,)
+    def __init__(self, folder: Path, sensor: Sensor) -> None:
+        self._folder, self.sensors = folder, (sensor,)
 
     def read(self) -> Sequence[Reading]:
-        if text_of(self.folder / "status") != _DRAWN:
+        if text_of(self._folder / "status") != _DRAWN:
             return ()
-        power = self.folder / "power_now"
-        if power.exists():
-            value, at = timed(power)
-            watts = value * _MICRO
-        else:
-            value, at = timed(self.folder / "current_now")
-            watts = value * _MICRO * value_of(self.folder / "voltage_now") * _MICRO
+        watts, at = timed(self._watts)
         # Drivers use different signs for the outgoing current.
-        return (Reading(self.sensor.name, at, abs(watts)),)
+        return (Reading(self.sensors[0].name, at, abs(watts)),)
 
-    def close(self) -> None:
-        """Nothing is kept open."""
+    def _watts(self) -> float:
+        power = self._folder / "power_now"
+        if power.exists():
+            return value_of(power) * _MICRO
+        return value_of(self._folder / "current_now") * _MICRO * value_of(self._folder / "voltage_now") * _MICRO
 
 
 def find(root: Path) -> Found:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 
 from steelyard.errors import UsageError
 from steelyard.model.sensor import Quantity, Scope, Sensor
-from steelyard.telemetry.sensors import Device, Found, Kind
-from steelyard.telemetry.sensors._programs import opened
+from steelyard.telemetry.sensors import Device, Kind
+from steelyard.telemetry.sensors._programs import Program
 from steelyard.telemetry.sensors._words import distinct, expect, measured, number, positive, scope_of, slug, unit_of
 
 _SOURCE = "command"
@@ -43,7 +43,7 @@ def _words(line: str) -> tuple[str, str, str]:
 
 
 def make(settings: Mapping[str, str]) -> Device:
-    """Opens the device of --sensor command:run=…; UsageError for invalid settings, MachineFailed without a reading."""
+    """Opens the device of --sensor command:run=…."""
     expect("command", settings, ("run", "unit", "name", "window", "scope"), ("run",))
     try:
         command = shlex.split(settings["run"])
@@ -56,14 +56,13 @@ def make(settings: Mapping[str, str]) -> Device:
     name = settings.get("name") or command[0].rpartition("/")[2]
     window = positive("command", settings, "window", 0.0)
     scope = scope_of("command", settings)
-    return opened(command, lambda text: parse(text, settings["run"], name, unit, window, scope))
+    return Program(command, lambda text: parse(text, settings["run"], name, unit, window, scope))
 
 
 kind = Kind(
     "command",
     "A program that prints a number, or lines of name, value and unit",
-    lambda root: Found(),
-    make,
-    "run=PROGRAM WORDS,unit=W (for a number without a unit),name=NAME,window=SECONDS,"
+    open=make,
+    words="run=PROGRAM WORDS,unit=W (for a number without a unit),name=NAME,window=SECONDS,"
     "scope=node (what it measures); put a command with a comma into a script",
 )

@@ -13,7 +13,7 @@ from steelyard.errors import UsageError
 from steelyard.files import SHORT, is_file, ordinary
 from steelyard.model.sensor import Quantity, Reading, Scope, Sensor, Trace
 from steelyard.numbers import GREATEST
-from steelyard.telemetry.sensors import Device, Found, Kind
+from steelyard.telemetry.sensors import Device, Kind
 from steelyard.telemetry.sensors._words import expect, number, positive, scope_of, unit_of
 
 HEADER = ["Sensor", "Time", "Value"]
@@ -29,7 +29,7 @@ _NAMED: dict[str, Quantity] = {
 
 
 @dataclass
-class Replay:
+class Replay(Device):
     """A device that replays a file at its own speed, from its first reading on; after the last reading it gives none.
 
     `read` returns every reading that has come due since the last call, with the moment at which it came due. `clock` gives
@@ -41,7 +41,7 @@ class Replay:
     wall: Callable[[], int] = time.time_ns
 
     def __post_init__(self) -> None:
-        self.sensors: Sequence[Sensor] = [trace.sensor for trace in self.traces]
+        self.sensors = [trace.sensor for trace in self.traces]
         at = np.concatenate([trace.at for trace in self.traces])
         of = np.repeat(np.arange(len(self.traces)), [len(trace.at) for trace in self.traces])
         order = np.argsort(at, kind="stable")
@@ -62,9 +62,6 @@ class Replay:
                 self._of[part].tolist(), self._due[part].tolist(), self._value[part].tolist(), strict=True
             )
         ]
-
-    def close(self) -> None:
-        """Nothing is kept open."""
 
 
 def traces(path: Path, unit: str = "", window: float = 0.0, scope: Scope = "") -> tuple[Trace, ...]:
@@ -136,7 +133,7 @@ def _guess_quantity(name: str) -> tuple[Quantity, float] | None:
 
 
 def make(settings: Mapping[str, str]) -> Device:
-    """Opens the device of --sensor csv:file=…; UsageError for invalid settings."""
+    """Opens the device of --sensor csv:file=…."""
     expect("csv", settings, ("file", "unit", "window", "scope"), ("file",))
     window = positive("csv", settings, "window", 0.0)
     return Replay(traces(Path(settings["file"]), settings.get("unit", ""), window, scope_of("csv", settings)))
@@ -145,8 +142,7 @@ def make(settings: Mapping[str, str]) -> Device:
 kind = Kind(
     "csv",
     "Readings from a file (Sensor,Time,Value), replayed at the file's own speed",
-    lambda root: Found(),
-    make,
-    "file=FILE,unit=W (of all values; default: from the names),window=SECONDS (averaging time of each power),scope=node "
+    open=make,
+    words="file=FILE,unit=W (of all values; default: from the names),window=SECONDS (averaging time of each power),scope=node "
     "(what they measure)",
 )

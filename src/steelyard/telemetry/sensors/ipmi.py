@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from steelyard.errors import UsageError
@@ -10,7 +10,7 @@ from steelyard.model.sensor import Sensor, is_power_of_node
 from steelyard.numbers import whole
 from steelyard.starts import find_program
 from steelyard.telemetry.sensors import Device, Found, Kind
-from steelyard.telemetry.sensors._programs import Parser, Program, opened
+from steelyard.telemetry.sensors._programs import Parser, Program
 from steelyard.telemetry.sensors._supplies import feeding
 from steelyard.telemetry.sensors._words import distinct, expect, measured, number, scope_of, slug, unit_of
 
@@ -122,28 +122,24 @@ def find(root: Path) -> Found:
 
 def _questions(prefix: str) -> dict[str, tuple[Sequence[str], Parser]]:
     return {
-        "power": (_POWER, _with(parse_dcmi, prefix)),
-        "sensors": (_SENSORS, _with(parse_sensors, prefix)),
+        "power": (_POWER, lambda text: parse_dcmi(text, prefix)),
+        "sensors": (_SENSORS, lambda text: parse_sensors(text, prefix)),
     }
 
 
-def _with(parser: Callable[[str, str], Mapping[Sensor, float]], prefix: str) -> Parser:
-    return lambda text: parser(text, prefix)
-
-
 def make(settings: Mapping[str, str]) -> Device:
-    """Opens the device of --sensor ipmi:host=…; UsageError for invalid settings, MachineFailed without a reading."""
+    """Opens the device of --sensor ipmi:host=…."""
     expect("ipmi", settings, _SETTINGS)
     command = ["ipmitool", *_session(settings)]
     prefix = f"ipmi/{slug(settings['host'])}" if "host" in settings else "ipmi"
     if "raw" in settings:
-        return opened([*command, "raw", *_raw_words(settings["raw"])], _raw(settings, prefix))
+        return Program([*command, "raw", *_raw_words(settings["raw"])], _raw(settings, prefix))
     questions = _questions(prefix)
     asked = settings.get("ask", "power")
     if asked not in questions:
         raise UsageError(f"'{asked}' (given by --sensor ipmi:ask=) is not valid: expected {' or '.join(questions)}.")
     words, parser = questions[asked]
-    return opened([*command, *words], parser, _explain_dcmi)
+    return Program([*command, *words], parser, _explain_dcmi)
 
 
 def _session(settings: Mapping[str, str]) -> list[str]:

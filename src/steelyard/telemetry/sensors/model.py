@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from steelyard.errors import MachineFailed, UsageError
+from steelyard.errors import UsageError
 from steelyard.machine.load import STAT, busy_ticks
 from steelyard.model.sensor import Reading, Sensor
-from steelyard.telemetry.sensors import Device, Found, Kind
+from steelyard.telemetry.sensors import Device, Kind
 from steelyard.telemetry.sensors._words import expect, positive
 
 NAME = "model/node"
 
 
 @dataclass(kw_only=True)
-class Model:
+class Model(Device):
     """Joules since it was opened: `idle` watts all the time, and up to `full` in proportion to the busy share of `cpus`.
 
     It counts energy, so that no load between two readings is missed. Busy time that the kernel counts late, and that would exceed
@@ -34,20 +34,8 @@ class Model:
         self._counted: float = self._busy()  # ticks
         self._at, self._joules = self.clock(), 0.0
         place = f"{self.stat}, {self.idle:g} W idle, {self.full:g} W full"
-        self._sensor = Sensor(
-            NAME,
-            "energy",
-            "model",
-            place,
-            resolution=self._joules_of_a_tick,
-            update=1 / self.ticks,
-            modelled=True,
-            scope="host",
-        )
-
-    @property
-    def sensors(self) -> Sequence[Sensor]:
-        return (self._sensor,)
+        step, update = self._joules_of_a_tick, 1 / self.ticks
+        self.sensors = (Sensor(NAME, "energy", "model", place, step, update, modelled=True, scope="host"),)
 
     def read(self) -> Sequence[Reading]:
         busy = self._busy()
@@ -57,9 +45,6 @@ class Model:
         self._at, self._counted = now, self._counted + new
         self._joules += self.idle * seconds + new * self._joules_of_a_tick
         return (Reading(NAME, at, self._joules),)
-
-    def close(self) -> None:
-        """Nothing is kept open."""
 
     @property
     def _joules_of_a_tick(self) -> float:
@@ -73,23 +58,19 @@ class Model:
 
 
 def make(settings: Mapping[str, str]) -> Device:
-    """Opens the device of --sensor model:idle=20,full=95 (watts); UsageError for invalid settings."""
+    """Opens the device of --sensor model:idle=20,full=95 (watts)."""
     expect("model", settings, ("idle", "full"), ("idle", "full"))
     idle, full = (positive("model", settings, name) for name in ("idle", "full"))
     if full < idle:
         raise UsageError(
             f"The sensor 'model' has full={full:g} W, which is below idle={idle:g} W. Give a full power of at least {idle:g} W."
         )
-    try:
-        return Model(idle=idle, full=full)
-    except OSError as problem:
-        raise MachineFailed(f"The sensor 'model' cannot be read: {problem}.") from None
+    return Model(idle=idle, full=full)
 
 
 kind = Kind(
     "model",
     "A model, marked as modelled: computes power from the load and from your idle and full power",
-    lambda root: Found(),
-    make,
-    "idle=WATTS,full=WATTS",
+    open=make,
+    words="idle=WATTS,full=WATTS",
 )

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from steelyard.machine.cpulist import readable_cpu_list
 from steelyard.model.sensor import Reading, Sensor, scope_of_rapl
-from steelyard.telemetry.sensors import Found, Kind, powercap
-from steelyard.telemetry.sensors._files import label, listed, optional
+from steelyard.telemetry.sensors import Device, Found, Kind, powercap
+from steelyard.telemetry.sensors._files import label, listed, optional, timed
 from steelyard.telemetry.sensors._words import number
 
 FOLDER = "sys/bus/event_source/devices/power"
@@ -45,11 +45,11 @@ class Event:
     scale: float
 
 
-class Events:
+class Events(Device):
     """A device of open events. OSError if one cannot be opened; then none stays open."""
 
     def __init__(self, events: Sequence[Event], opener: Opener) -> None:
-        self.sensors: Sequence[Sensor] = [event.sensor for event in events]
+        self.sensors = [event.sensor for event in events]
         self._open: list[tuple[Event, int]] = []
         try:
             for event in events:
@@ -61,9 +61,7 @@ class Events:
     def read(self) -> Sequence[Reading]:
         readings = []
         for event, file in self._open:
-            before = time.time_ns()
-            data = os.read(file, 8)
-            at = (before + time.time_ns()) // 2
+            data, at = timed(os.read, file, 8)
             if len(data) != 8:  # of an event that the kernel has given up
                 raise OSError(f"{event.sensor.place} has stopped counting")
             readings.append(Reading(event.sensor.name, at, int.from_bytes(data, "little") * event.scale))

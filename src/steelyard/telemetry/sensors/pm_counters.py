@@ -3,11 +3,10 @@
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.model.sensor import Reading, Scope, Sensor
-from steelyard.telemetry.sensors import Found, Kind
+from steelyard.telemetry.sensors import Device, Found, Kind
 from steelyard.telemetry.sensors._files import held, label, listed, optional, text_of, why
 from steelyard.telemetry.sensors._words import measured
 
@@ -18,23 +17,19 @@ _EARLIEST = 10**15  # µs since 1970: a stamp before 2001 counts from something 
 _MOST_TRIES = 5  # the counters change every 100 ms, and are read in less than one
 
 
-@dataclass(frozen=True)
-class Counters:
+class Counters(Device):
     """All counters, read at one moment: `freshness` changes with every update."""
 
-    folder: Path
-    sensors: Sequence[Sensor]
+    def __init__(self, folder: Path, sensors: Sequence[Sensor]) -> None:
+        self._folder, self.sensors = folder, sensors
 
     def read(self) -> Sequence[Reading]:
         for _ in range(_MOST_TRIES):
-            before = text_of(self.folder / "freshness")
+            before = text_of(self._folder / "freshness")
             readings = [reading for sensor in self.sensors if (reading := _reading(sensor))]
-            if text_of(self.folder / "freshness") == before:
+            if text_of(self._folder / "freshness") == before:
                 return readings
-        raise OSError(f"{self.folder}: the counters changed during {_MOST_TRIES} attempts to read them")
-
-    def close(self) -> None:
-        """Nothing is kept open."""
+        raise OSError(f"{self._folder}: the counters changed during {_MOST_TRIES} attempts to read them")
 
 
 def find(root: Path) -> Found:

@@ -1,11 +1,9 @@
 """Reads the power of the chassis of a BMC by Redfish (DMTF DSP0266), over HTTPS."""
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 
-from steelyard.errors import MachineFailed
 from steelyard.model.sensor import Reading, Scope, Sensor, is_power_of_node
-from steelyard.telemetry.sensors import Device, Found, Kind
+from steelyard.telemetry.sensors import Device, Kind
 from steelyard.telemetry.sensors._chassis import (
     COLLECTION,
     Chassis,
@@ -16,7 +14,7 @@ from steelyard.telemetry.sensors._chassis import (
     number,
     survey,
 )
-from steelyard.telemetry.sensors._files import held
+from steelyard.telemetry.sensors._files import held, timed
 from steelyard.telemetry.sensors._service import Service, open_service
 from steelyard.telemetry.sensors._words import distinct, slug
 
@@ -25,7 +23,7 @@ PARTS = "Redfish (parts)"  # a source of its own: their sum is not what the chas
 _MOST_NAMED = 4  # parts in a sentence
 
 
-class Redfish:
+class Redfish(Device):
     """The chassis of one service that say what they draw. OSError where none does.
 
     `notes` are sentences on what the service does not say: chassis that cannot be read, and those of which it says parts alone.
@@ -52,20 +50,18 @@ class Redfish:
             for c in every
             if len(c.whole) == 1 and not is_around(c, every)
         }
-        self.sensors: Sequence[Sensor] = held([self._sensor(*each, every) for each in powers.values()])
-        self.notes: Sequence[str] = tuple(_notes(service, every))
+        self.sensors = held([self._sensor(*each, every) for each in powers.values()])
+        self.notes = tuple(_notes(service, every))
 
     def read(self) -> Sequence[Reading]:
         readings: list[Reading] = []
         problem: OSError | None = None
         for path in dict.fromkeys(point.path for point in self._points.values()):
-            before = time.time_ns()
             try:
-                resource = self._service.get(path)
+                resource, at = timed(self._service.get, path)
             except OSError as error:  # the others are read all the same
                 problem = error
                 continue
-            at = (before + time.time_ns()) // 2
             for name, point in self._points.items():
                 value = number(resource, point.where) if point.path == path else None
                 if value is not None and (is_power_of_node(value) or name not in self._alone):
@@ -73,9 +69,6 @@ class Redfish:
         if problem and not readings:
             raise problem
         return readings
-
-    def close(self) -> None:
-        """Does nothing: no connection is kept."""
 
     def _sensor(self, chassis: Chassis, point: Point, every: Sequence[Chassis]) -> Sensor:
         name = self._names[point.path, point.where]
@@ -127,18 +120,14 @@ def _notes(service: Service, every: Sequence[Chassis]) -> Iterator[str]:
 
 
 def make(settings: Mapping[str, str]) -> Device:
-    """Opens the device of --sensor redfish:url=…; UsageError for invalid settings, MachineFailed without a reading."""
-    service, host = open_service(settings)
-    try:
-        return Redfish(service, host)
-    except OSError as problem:
-        raise MachineFailed(f"The sensor 'redfish' cannot be read: {problem}.") from None
+    """Opens the device of --sensor redfish:url=…."""
+    return Redfish(*open_service(settings))
 
 
 kind = Kind(
     "redfish",
     "A BMC by Redfish: the power of each chassis",
-    lambda root: Found(),
-    make,
-    "url=https://ADDRESS,token-file=FILE or user=NAME,password-file=FILE; ca=FILE (for a BMC with a self-signed certificate)",
+    open=make,
+    words="url=https://ADDRESS,token-file=FILE or user=NAME,password-file=FILE; "
+    "ca=FILE (for a BMC with a self-signed certificate)",
 )
