@@ -27,7 +27,7 @@ from raw_messages import HOUR, NODES, SECOND, Expected, Sender
 
 from folders import TESTS
 from steelyard.model.sensor import Sensor
-from steelyard.power.agent import SystemClock
+from steelyard.power.agent import Clock
 from steelyard.power.broker import Received
 from steelyard.power.collector import Collector
 from steelyard.power.message import LARGEST, REASONS, RECEIVE_MAXIMUM, Batch, describe, encode
@@ -301,7 +301,7 @@ def test_a_store_that_takes_nothing_for_a_while_loses_nothing(
     inbox = Inbox([Received(TOPICS.readings(large.node), encode(large), 1, 1, 7)])
     times = []
 
-    class Waiting(SystemClock):
+    class Waiting(Clock):
         def sleep(self, seconds: float) -> None:
             """The trouble ends after three tries, and for an instant before: then something small finds room."""
             times.append(seconds)

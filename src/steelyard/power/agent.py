@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 from uuid import UUID, uuid4
 
 import numpy as np
@@ -28,27 +27,15 @@ LONGEST_PAUSE = 60.0
 MOST_GAPS = 100  # in a batch, so that with their reasons they fit; the others follow
 
 
-class Clock(Protocol):
-    """The clocks of an agent; tests replace them."""
+class Clock:
+    """The clocks of the machine; tests replace them."""
 
     def monotonic(self) -> float:
         """Returns the seconds since a fixed moment; nobody can set this clock."""
-        ...
-
-    def wall(self) -> int:
-        """Returns ns since 1970."""
-        ...
-
-    def sleep(self, seconds: float) -> None: ...
-
-
-class SystemClock:
-    """The clocks of the machine."""
-
-    def monotonic(self) -> float:
         return time.monotonic()
 
     def wall(self) -> int:
+        """Returns ns since 1970."""
         return time.time_ns()
 
     def sleep(self, seconds: float) -> None:
@@ -121,7 +108,7 @@ class Agent:
         self.counts = Counts()
         self._names = frozenset(sensor.name for sensor in sensors)
         self._node, self._devices, self._outlet, self._period = node, devices, outlet, period
-        self._clock = clock or SystemClock()
+        self._clock = clock or Clock()
         self._writer, self._sequence = uuid4(), 0
         self._pending = _Pending()
         self._since = 0.0  # s of the monotonic clock: the age of the oldest that is pending

@@ -12,11 +12,10 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from steelyard.power import sender
-from steelyard.power.agent import Clock, SystemClock
+from steelyard.power.agent import Clock
 from steelyard.power.broker import Received
 from steelyard.power.message import READING_BYTES, REASONS, RECEIVE_MAXIMUM, Batch, Description, Gap, Refused, selected
-from steelyard.power.stores import Unavailable
+from steelyard.power.stores import Store, Unavailable
 from steelyard.power.topics import Topics, receipt
 from steelyard.telemetry.labels import line
 
@@ -28,14 +27,6 @@ DESCRIPTION = 64 * 1024  # bytes: the cost of a description
 LINGER = 0.2  # seconds that the first message of a write waits for others: each write of a store has its own cost
 LONGEST_PAUSE = 60.0  # seconds until a store that fails is tried again; the first pause is 1 s, each is twice the last
 GROUP = "steelyard"  # the collectors that share the load
-
-
-class Store(sender.Store, Protocol):
-    """The destination of messages (`stores.Store`)."""
-
-    at_once: int
-
-    def probe(self, size: int) -> None: ...
 
 
 class Inbox(Protocol):
@@ -80,7 +71,7 @@ class Collector:
 
     def __init__(self, inbox: Inbox, store: Store, topics: Topics, clock: Clock | None = None) -> None:
         self._inbox, self._store, self._topics = inbox, store, topics
-        self._clock = clock or SystemClock()
+        self._clock = clock or Clock()
         self._waiting: dict[str, deque[_Message]] = {}  # by node; the next turn has the first one
         self._order: list[_Message] = []  # not acknowledged yet
         self.counts: Counter[str] = Counter()

@@ -5,9 +5,11 @@ is not filled in: `known` is the number of seconds that the energy covers.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.model.sensor import Moments, Rollup, Trace, Values
 from steelyard.telemetry.energy import FAR_OUT, NANO, Course, course
@@ -16,6 +18,7 @@ NAMES = {"1s": 1, "1min": 60, "1h": 3600}  # seconds of a stretch
 LEVELS = tuple(NAMES.values())
 SECOND = 1_000_000_000  # ns
 HOUR = 3600 * SECOND  # ns
+COLUMNS = ("at", "count", "least", "mean", "greatest", "joules", "known")  # of a rollup, beside `number`
 MARGIN = 600 * SECOND  # ns: how far a reading counts beyond its own moment; slower sensors are known in part only
 
 
@@ -66,18 +69,19 @@ def _stretches(
     edges = np.arange(first, last + 1, dtype=np.int64) * width
     joules, seconds = _energies(steps, edges)
     kept = (count > 0) | (seconds > 0)
-    return Rollup(
-        seconds=level,
-        sensors=(name,),
-        number=np.zeros(int(kept.sum()), dtype=np.int32),
-        at=edges[:-1][kept],
-        count=count[kept],
-        least=least[kept],
-        mean=mean[kept],
-        greatest=greatest[kept],
-        joules=joules[kept],
-        known=seconds[kept],
-    )
+    columns = (edges[:-1], count, least, mean, greatest, joules, seconds)
+    return of_one(level, name, [column[kept] for column in columns])
+
+
+def of_one(level: int, name: tuple[str, str], columns: Sequence[NDArray[Any]]) -> Rollup:
+    """Returns the rollup of one sensor from its COLUMNS."""
+    number = np.zeros(len(columns[0]), dtype=np.int32)
+    return Rollup(seconds=level, sensors=(name,), number=number, **dict(zip(COLUMNS, columns, strict=True)))
+
+
+def chosen(of: Rollup, rows: NDArray[np.int64]) -> Rollup:
+    """Returns only these rows, in this order."""
+    return replace(of, **{name: getattr(of, name)[rows] for name in ("number", *COLUMNS)})
 
 
 def joined(parts: Sequence[Rollup], level: int) -> Rollup:
@@ -85,19 +89,8 @@ def joined(parts: Sequence[Rollup], level: int) -> Rollup:
     sensors = tuple(dict.fromkeys(sensor for part in parts for sensor in part.sensors))
     place = {sensor: number for number, sensor in enumerate(sensors)}
     number = [np.array([place[sensor] for sensor in p.sensors], dtype=np.int32)[p.number] for p in parts]
-    rows = [NOTHING, *parts]
-    return Rollup(
-        seconds=level,
-        sensors=sensors,
-        number=np.concatenate([NOTHING.number, *number]),
-        at=np.concatenate([p.at for p in rows]),
-        count=np.concatenate([p.count for p in rows]),
-        least=np.concatenate([p.least for p in rows]),
-        mean=np.concatenate([p.mean for p in rows]),
-        greatest=np.concatenate([p.greatest for p in rows]),
-        joules=np.concatenate([p.joules for p in rows]),
-        known=np.concatenate([p.known for p in rows]),
-    )
+    columns = {name: np.concatenate([getattr(p, name) for p in (NOTHING, *parts)]) for name in COLUMNS}
+    return Rollup(seconds=level, sensors=sensors, number=np.concatenate([NOTHING.number, *number]), **columns)
 
 
 def _powers(trace: Trace, whole: Course | None) -> tuple[Moments, Values]:
@@ -143,20 +136,5 @@ def _steps(whole: Course) -> _Steps:
     return _Steps(whole.origin, whole.at, measured, np.concatenate(([0.0], np.cumsum(lengths - whole.gap))))
 
 
-def _nothing() -> Rollup:
-    whole, real = np.empty(0, dtype=np.int64), np.empty(0)
-    return Rollup(
-        seconds=0,
-        sensors=(),
-        number=np.empty(0, dtype=np.int32),
-        at=whole,
-        count=whole,
-        least=real,
-        mean=real,
-        greatest=real,
-        joules=real,
-        known=real,
-    )
-
-
-NOTHING = _nothing()
+_NO_MOMENTS, _NO_VALUES = np.empty(0, dtype=np.int64), np.empty(0)
+NOTHING = replace(of_one(0, ("", ""), [_NO_MOMENTS] * 2 + [_NO_VALUES] * 5), sensors=())

@@ -11,28 +11,16 @@ from steelyard.model.sensor import Sensor
 from steelyard.power import message
 from steelyard.power.buffer import Buffer
 from steelyard.power.message import Batch, Gap
+from steelyard.power.stores import Store
 from steelyard.power.topics import Topics, receipts
 from steelyard.telemetry.labels import line
 
 WINDOW = 256  # batches that are sent and not known to be stored: what a collector writes at once, twice
 PATIENCE = 30.0  # seconds after which what the broker has taken, and no collector has confirmed, is sent again
-
-
-AGAIN = (
-    1.0  # seconds after which what nobody listened to is sent again, at first; each time twice as long, up to PATIENCE
-)
+# Seconds after which what nobody listened to is sent again, at first; each time twice as long, up to PATIENCE.
+AGAIN = 1.0
 # What the broker says to a message: nothing yet, that it has it, or that it has dropped it since nobody listens.
 Taken = Literal["", "taken", "unheard"]
-
-
-class Store(Protocol):
-    """The destination of batches. It loses no stored batch, and keeps a repeated one (same writer and sequence) once."""
-
-    def write(self, batches: Sequence[Batch]) -> None:
-        """Returns when the batches are stored. SteelyardError or OSError if they cannot be stored."""
-        ...
-
-    def describe(self, node: str, sensors: Sequence[Sensor]) -> None: ...
 
 
 class Link(Protocol):

@@ -16,6 +16,7 @@ from steelyard.telemetry.clock_jumps import ClockWatch
 
 if TYPE_CHECKING:
     from steelyard.power.broker import Broker
+    from steelyard.power.stores import Store
     from steelyard.power.topics import Topics
 
 LOOK = 5.0  # seconds between two looks for trouble
@@ -121,6 +122,17 @@ def topics(prefix: str, levels: int = 2, foreign: Sequence[str] = ()) -> "Topics
                 "level, such as in '/#' or 'org/+/cluster/#'."
             )
     return Topics(prefix, levels)
+
+
+@contextlib.contextmanager
+def open_store(place: str) -> "Iterator[Store]":
+    """Opens a store that exists, prints its notes, and closes it. UsageError if there is none."""
+    from steelyard.power.stores import opened
+
+    with contextlib.closing(opened(place)) as store:
+        for note in store.notes:
+            say(note)
+        yield store
 
 
 @contextlib.contextmanager

@@ -156,9 +156,9 @@ def _read_columns(store: "Store", parts: Iterable[Part], every: str | None) -> I
         for name, trace in read_readings(store, parts):
             yield name, {"time": trace.at, "value": trace.value}
         return
+    from steelyard.power import rollup as rollups
+
     seconds = rollup_rows.read_level(every)
     for part in parts:
         for rollup in rollup_rows.read_rollups(store, part, seconds):
-            r = rollup.rows
-            columns = (r.at, r.count, r.least, r.mean, r.greatest, r.joules, r.known)
-            yield f"{rollup.node}/{rollup.sensor.name}", dict(zip(rollup_rows.COLUMNS[1:], columns, strict=True))
+            yield rollup.name, {column: getattr(rollup.rows, column) for column in rollups.COLUMNS}

@@ -30,9 +30,9 @@ Each = Annotated[
 
 @dataclass(frozen=True)
 class Rolled:
-    """The rollups of one sensor of a node."""
+    """The rollups of one sensor; `name` is SYSTEM/NODE/SENSOR."""
 
-    node: str
+    name: str
     sensor: Sensor
     rows: Rollup
 
@@ -60,15 +60,16 @@ def read_rollups(store: "Store", part: Part, seconds: int) -> Iterator[Rolled]:
             done = max(done, -(-stretch.end // width) * width)
             if start < done:
                 pieces.append(store.rollup([(part.node, sensor.name)], seconds, start, done))
-        yield Rolled(part.node, sensor, joined(pieces, seconds))
+        yield Rolled(f"{part.node}/{sensor.name}", sensor, joined(pieces, seconds))
 
 
 def list_rows(rollup: Rolled) -> Iterator[tuple[Any, ...]]:
     """Yields rows in the order of COLUMNS; `from` is in ns since 1970, an unknown value is None."""
-    name, columns = f"{rollup.node}/{rollup.sensor.name}", rollup.rows
-    values = (columns.at, columns.count, columns.least, columns.mean, columns.greatest, columns.joules, columns.known)
-    for at, count, *figures in zip(*(column.tolist() for column in values), strict=True):
-        yield (name, at, count, *(None if np.isnan(figure) else figure for figure in figures))
+    from steelyard.power import rollup as rollups
+
+    columns = (getattr(rollup.rows, name).tolist() for name in rollups.COLUMNS)
+    for at, count, *figures in zip(*columns, strict=True):
+        yield (rollup.name, at, count, *(None if np.isnan(figure) else figure for figure in figures))
 
 
 def format_row(row: tuple[Any, ...], sensor: Sensor) -> tuple[str, ...]:

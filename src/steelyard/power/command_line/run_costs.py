@@ -37,13 +37,13 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Total:
-    """The energy by one source of `nodes` nodes out of `of`; its bounds are the sums of the nodes' bounds."""
+    """The energy (J) by one source of `nodes` nodes out of `of`; its bounds are the sums of the nodes' bounds."""
 
     source: str
     scope: Parts
     nodes: int
     of: int
-    joules: float
+    energy: float
     low: float
     high: float
 
@@ -108,7 +108,7 @@ def add_totals(energies: Sequence[Row], of: int) -> list[Total]:
         sums = [total for spent in nodes.values() if (total := add_energies(spent))]
         if sums:
             joules, low, high = (sum(getattr(e, name) for e in sums) for name in ("joules", "low", "high"))
-            made.append(Total(source=source, scope=scope, nodes=len(sums), of=of, joules=joules, low=low, high=high))
+            made.append(Total(source=source, scope=scope, nodes=len(sums), of=of, energy=joules, low=low, high=high))
     return made
 
 
@@ -132,7 +132,7 @@ def print_costs(
     for total in in_all:
         share = f"{total.nodes} of {total.of}" if total.nodes < total.of else str(total.nodes)
         bounds = f"{quantity(total.low, 'J')} – {quantity(total.high, 'J')}"
-        what = f"{quantity(total.joules, 'J')} ({bounds}), {share} node{'' if total.of == 1 else 's'}"
+        what = f"{quantity(total.energy, 'J')} ({bounds}), {share} node{'' if total.of == 1 else 's'}"
         print(f"Total of the {words(total.scope)} by {total.source}: {what}.")
     for node_above in more:
         print(node_above.sentence)
@@ -157,17 +157,6 @@ def _to_plain(energies: Sequence[Row], in_all: Sequence[Total], more: Sequence[A
             }
             for row in energies
         ],
-        "totals": [
-            {
-                "source": item.source,
-                "scope": list(item.scope),
-                "nodes": item.nodes,
-                "of": item.of,
-                "energy": item.joules,
-                "low": item.low,
-                "high": item.high,
-            }
-            for item in in_all
-        ],
+        "totals": [asdict(total) for total in in_all],
         "above_peers": [asdict(item) for item in more],
     }

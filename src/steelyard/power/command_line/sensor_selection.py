@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from steelyard.errors import UsageError, nearest
 from steelyard.machine.hostlist import short_name
 from steelyard.model.sensor import Sensor, Trace
+from steelyard.power.command_line.connections import say
 from steelyard.power.command_line.time_ranges import SECOND, When
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ class Part:
 def select_parts(store: "Store", words: Sequence[str], when: When) -> tuple[list[Part], list[str]]:
     """Returns the sensors that the words name (SYSTEM, SYSTEM/NODE or SYSTEM/NODE/SENSOR; none: all), and unknown hosts.
 
-    UsageError for words that name nothing, for a host that may be several nodes, and if the store has no host of the run or job.
+    It prints the unknown hosts. UsageError for words that name nothing, for a host that may be several nodes, and if the store
+    has no host of the run or job.
     """
     chosen = _select(store.sensors(), words)
     if not when.hosts:
@@ -66,6 +68,8 @@ def select_parts(store: "Store", words: Sequence[str], when: When) -> tuple[list
         raise UsageError(
             f"{when.called} ran on {_shorten(unknown)}. The store has no such node{among}. {_list_nodes(chosen)}"
         )
+    if unknown:
+        say(f"The store has no sensors of {', '.join(unknown)}, where {when.called} also ran.")
     return selected, unknown
 
 

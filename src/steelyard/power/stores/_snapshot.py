@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -11,14 +10,13 @@ from numpy.typing import NDArray
 from steelyard.model.plain import from_json, from_plain
 from steelyard.model.sensor import Moments, Reading, Rollup, Sensor, Trace, Values
 from steelyard.power.message import Batch, Gap, Refused, decode, is_name
-from steelyard.power.rollup import HOUR, LEVELS, MARGIN, each_level, joined
+from steelyard.power.rollup import COLUMNS, HOUR, LEVELS, MARGIN, chosen, each_level, joined, of_one
 from steelyard.power.stores._columns import columns
 from steelyard.power.stores._database import DAMAGE
-from steelyard.power.stores._packing import packed, unpacked
+from steelyard.power.stores._packing import unpacked
 
 Content = TypeVar("Content")
 CHUNKS = dict(zip(LEVELS, (1, 24, 720), strict=True))  # hours that a row of rollups holds
-COLUMNS = ("count", "least", "mean", "greatest", "joules", "known")
 
 
 class Snapshot:
@@ -184,11 +182,8 @@ class Snapshot:
         return chosen(found, np.flatnonzero(wanted)), ready
 
     def _unpacked(self, level: int, of: tuple[str, str], body: bytes) -> Rollup | None:
-        found = self._read(f"rollup of {'/'.join(of)}", unpacked, body, 1 + len(COLUMNS))
-        if not found:
-            return None
-        columns = dict(zip(("at", *COLUMNS), found, strict=True))
-        return Rollup(seconds=level, sensors=(of,), number=np.zeros(len(found[0]), np.int32), **columns)
+        found = self._read(f"rollup of {'/'.join(of)}", unpacked, body, len(COLUMNS))
+        return of_one(level, of, found) if found else None
 
     def _read(self, what: str, read: Callable[..., Content], *of: object) -> Content | None:
         try:
@@ -200,15 +195,6 @@ class Snapshot:
 
 def _from_text(kind: type[Content], text: str) -> Content:
     return from_plain(kind, from_json(text.encode()))
-
-
-def chunk_body(found: Rollup) -> bytes:
-    return packed([getattr(found, name) for name in ("at", *COLUMNS)])
-
-
-def chosen(found: Rollup, rows: NDArray[np.int64]) -> Rollup:
-    """Returns only these rows, in this order."""
-    return replace(found, **{name: getattr(found, name)[rows] for name in ("number", "at", *COLUMNS)})
 
 
 def _between(hours: Sequence[int], start: int, end: int) -> Iterator[tuple[int, int]]:

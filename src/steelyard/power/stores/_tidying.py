@@ -10,12 +10,12 @@ import numpy as np
 
 from steelyard.model.sensor import Moments, Rollup, Sensor, Values
 from steelyard.power.message import Batch, Refused, decode, encode, selected
-from steelyard.power.rollup import HOUR, LEVELS, MARGIN, NAMES, SECOND, each_level, joined
+from steelyard.power.rollup import COLUMNS, HOUR, LEVELS, MARGIN, NAMES, SECOND, chosen, each_level, joined
 from steelyard.power.stores import AHEAD
 from steelyard.power.stores._columns import Place, columns, placed, span
 from steelyard.power.stores._database import DAMAGE
 from steelyard.power.stores._packing import FAST, SMALL, packed
-from steelyard.power.stores._snapshot import CHUNKS, Snapshot, chosen, chunk_body
+from steelyard.power.stores._snapshot import CHUNKS, Snapshot
 
 LATE = 900 * SECOND  # ns after an hour until it has rollups: what comes later costs making them anew
 MOST = 65536  # readings of a part
@@ -247,5 +247,6 @@ def _keep(
     if before := snapshot.chunk(level, *of, chunk):
         parts.append(chosen(before, np.flatnonzero(before.at // HOUR != hour)))
     whole = joined(parts, level)
-    body = chunk_body(chosen(whole, np.argsort(whole.at)))
+    whole = chosen(whole, np.argsort(whole.at))
+    body = packed([getattr(whole, name) for name in COLUMNS])
     base.execute("insert or replace into rollups values (?, ?, ?, ?, ?)", (level, *of, chunk, body))

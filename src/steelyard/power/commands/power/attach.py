@@ -34,17 +34,14 @@ def command(
 
     Example: **steelyard power attach --store readings 20261120-101500** (then: steelyard report 20261120-101500)
     """
-    import contextlib
-
     from steelyard import records
     from steelyard.power.command_line import connections, time_ranges
     from steelyard.power.command_line.sensor_selection import select_parts
-    from steelyard.power.stores import opened
     from steelyard.records import power
 
     folder = records.find(runs, run)
     asked = time_ranges.read_run_period(runs, str(folder), ())
-    with contextlib.closing(opened(store)) as kept:
+    with connections.open_store(store) as kept:
         if sensor:
             asked = time_ranges.When(asked.called, asked.stretches)
         chosen, _ = select_parts(kept, [sensor] if sensor else [], asked)

@@ -51,12 +51,9 @@ def command(
     **steelyard power export --store readings --job 4711 -o job.parquet** ·
     **steelyard power export --store readings --every 1min --form jsonl**
     """
-    import contextlib
-
     from steelyard import files
     from steelyard.power.command_line import connections, readings_output, rollup_rows, store_tables, time_ranges
     from steelyard.power.command_line.sensor_selection import select_parts
-    from steelyard.power.stores import opened
 
     if output:
         files.expect_output(output, readings_output.WHAT)
@@ -64,12 +61,8 @@ def command(
     if every:
         rollup_rows.read_level(every)
     asked = time_ranges.choose_period(since, until, run, case or [], job, runs)
-    with contextlib.closing(opened(store)) as kept:
-        for note in kept.notes:
-            connections.say(note)
-        chosen, unknown = select_parts(kept, sensors or [], asked)
-        if unknown:
-            connections.say(f"The store has no sensors of {', '.join(unknown)}, where {asked.called} also ran.")
+    with connections.open_store(store) as kept:
+        chosen, _ = select_parts(kept, sensors or [], asked)
         if output:
             readings_output.write_file(kept, chosen, made, every, output)
         else:

@@ -51,8 +51,6 @@ def command(
     **steelyard power query --store readings --job 4711** · **steelyard power query --store readings --run 20261120-101500** ·
     **steelyard power query --store readings cluster/node7 --every 1min**
     """
-    import contextlib
-
     from steelyard.command_line import tables
     from steelyard.power.command_line import (
         clock_offsets,
@@ -63,18 +61,13 @@ def command(
         time_ranges,
     )
     from steelyard.power.command_line.sensor_selection import select_parts
-    from steelyard.power.stores import opened
 
     asked = time_ranges.choose_period(since, until, run, case or [], job, runs)
-    with contextlib.closing(opened(store)) as kept:
-        for note in kept.notes:
-            connections.say(note)
+    with connections.open_store(store) as kept:
         if sensor is None and not (asked.hosts or every or csv or clocks):
             tables.print_rows(*store_tables.list_sensors(kept), json_)
             return
         chosen, unknown = select_parts(kept, [sensor] if sensor else [], asked)
-        if unknown:
-            connections.say(f"The store has no sensors of {', '.join(unknown)}, where {asked.called} also ran.")
         if csv:
             readings_output.print_pieces(readings_output.format_texts(kept, chosen, "csv", every))
         elif clocks:
@@ -104,6 +97,6 @@ def _rollups(store: "Store", chosen: "list[Part]", every: str, as_json: bool) ->
                 json_rows += rollup_rows.list_rows(rollup)
             else:
                 cells = [rollup_rows.format_row(row, rollup.sensor) for row in rollup_rows.list_rows(rollup)]
-                tables.print_narrow_table(f"{rollup.node}/{rollup.sensor.name}", rollup_rows.COLUMNS[1:], cells)
+                tables.print_narrow_table(rollup.name, rollup_rows.COLUMNS[1:], cells)
     if as_json:
         tables.print_rows(rollup_rows.COLUMNS, json_rows, True)

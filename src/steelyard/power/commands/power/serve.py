@@ -62,7 +62,6 @@ def command(
     **steelyard power serve --dashboard > dashboard.json**
     """
     from steelyard.errors import UsageError
-    from steelyard.power import stores
     from steelyard.power.command_line import connections
     from steelyard.power.http import door
     from steelyard.power.http.server import Server
@@ -76,14 +75,11 @@ def command(
     word = door.token(token_file, insecure) if token_file else ""
     door.expect_token(at, word)
     shown = door.secured(certificate, key)
-    kept = stores.opened(store)
-    for note in kept.notes:
-        connections.say(note)
     if not at.loopback and not shown:
         connections.say(
             "Without --certificate, anyone on the network path can read the token. Name a certificate with --certificate, or "
             "put a proxy with TLS in front of this server."
         )
-    with door.opened(at) as socket, connections.until_ended():
+    with connections.open_store(store) as kept, door.opened(at) as socket, connections.until_ended():
         connections.say(f"Serving at {door.place(socket, shown)}. Ctrl-C stops it.")
         Server(kept, socket, word, shown).run()

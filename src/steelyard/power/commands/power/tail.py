@@ -27,13 +27,8 @@ def command(
     Examples: **steelyard power tail --store readings cluster/node7/rapl/package-0** ·
     **steelyard power tail --store readings cluster --every 1s --json**
     """
-    import contextlib
-
     from steelyard.power.command_line import connections, live_readings, rollup_rows
-    from steelyard.power.stores import opened
 
     seconds = rollup_rows.read_level(every) if every else None
-    with contextlib.closing(opened(store)) as kept, connections.between_lines() as wait:
-        for note in kept.notes:
-            connections.say(note)
+    with connections.open_store(store) as kept, connections.between_lines() as wait:
         live_readings.follow(kept, sensor, seconds, json_, wait)
