@@ -37,7 +37,8 @@ with watched:
     from steelyard.machine import hostlist, system_file
     from steelyard.model.plain import to_json
     from steelyard.model.sensor import Sensor
-    from steelyard.power import buffer, message, moments, topics
+    from steelyard.power import buffer, message, topics
+    from steelyard.power.command_line import time_ranges
     from steelyard.power.stores._packing import packed, unpacked
     from steelyard.records import power
     from steelyard.telemetry.sensors import command, csv, ipmi, nvidia, redfish, rocm
@@ -139,7 +140,7 @@ def formulas(data: bytes) -> None:
 @reader("now-1h", "2026-11-22T14:00:00Z", "1763820000.5", "1h30m", "64MiB", "10ms")
 def words(data: bytes) -> None:
     now = 1_790_000_000_000_000_000
-    each(data, units.parse_duration, units.parse_size, lambda t: moments.moment(t, "here", now), hostlist.expand)
+    each(data, units.parse_duration, units.parse_size, lambda t: time_ranges.moment(t, "here", now), hostlist.expand)
     each(data, slurm.expand_counts)
 
 

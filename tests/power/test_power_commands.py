@@ -16,7 +16,7 @@ from test_power_broker import Mosquitto, mosquitto, real, site  # noqa: F401 - a
 from steelyard.command_line import cli, tables
 from steelyard.errors import UsageError
 from steelyard.power.command_line import store_tables
-from steelyard.power.moments import moment
+from steelyard.power.command_line.time_ranges import moment
 from steelyard.power.stores._database import FILE
 from steelyard.power.stores.embedded import Embedded
 
@@ -50,7 +50,7 @@ def test_moments_are_understood(text: str, expected: int) -> None:
 @pytest.mark.parametrize("text", ["", "yesterday", "now+1h", "now-", "now-5 apples", "2026-13-01", "-5"])
 def test_other_words_are_no_moment(text: str) -> None:
     with pytest.raises(UsageError, match="is not a valid time"):
-        moment(text, "(given by --from)")
+        moment(text, "(given by --from)", NOW)
 
 
 def test_what_a_store_keeps_is_said_and_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

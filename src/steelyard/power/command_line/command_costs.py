@@ -60,7 +60,7 @@ def format_trace(traces: Mapping[str, Trace]) -> str:
     return "".join(
         [
             readings_output.HEADER,
-            *(piece for name, trace in traces.items() for piece in readings_output.format_csv(name, trace)),
+            *(line for name, trace in traces.items() for line in readings_output.format_csv(name, trace)),
         ]
     )
 

@@ -1,5 +1,6 @@
 """Readings and rollups for other programs as CSV, JSON lines or Parquet, sensor by sensor, so that memory does not fill."""
 
+import itertools
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 FORMS = ("csv", "jsonl", "parquet")
 WHAT = "The readings"
 HEADER = "Sensor,Time,Value\n"  # DCDB's, times in ns since 1970
-PIECE = 10_000  # lines that are written at once
+PIECE = 10_000  # lines that are printed at once
 READINGS = "sensor varchar, time bigint, value double"
 ROLLUPS = (
     'sensor varchar, "from" bigint, readings bigint, '
@@ -44,7 +45,7 @@ def choose_format(asked: str | None, output: Path | None) -> str:
 
 
 def format_texts(store: "Store", parts: Iterable[Part], form: str, every: str | None) -> Iterator[str]:
-    """Yields the text in pieces, as "csv" or "jsonl"."""
+    """Yields the lines, as "csv" or "jsonl"."""
     if every:
         yield from _format_rollups(store, parts, form, rollup_rows.read_level(every))
         return
@@ -63,14 +64,16 @@ def read_readings(store: "Store", parts: Iterable[Part]) -> Iterator[tuple[str, 
 
 
 def format_csv(name: str, trace: Trace) -> Iterator[str]:
-    """Yields lines of CSV without a header, in pieces."""
+    """Yields lines of CSV without a header."""
     quoted = f'"{name}"' if "," in name else name  # no name holds a quote
-    yield from _join_pieces(f"{quoted},{at},{_format_number(value)}\n" for at, value in _zip_columns(trace))
+    for at, value in zip(trace.at.tolist(), trace.value.tolist(), strict=True):
+        yield f"{quoted},{at},{_format_number(value)}\n"
 
 
 def format_json_lines(name: str, trace: Trace) -> Iterator[str]:
-    """Yields JSON lines, in pieces."""
-    yield from _join_pieces(f"{format_json_line(name, at, value)}\n" for at, value in _zip_columns(trace))
+    """Yields JSON lines."""
+    for at, value in zip(trace.at.tolist(), trace.value.tolist(), strict=True):
+        yield f"{format_json_line(name, at, value)}\n"
 
 
 def format_json_line(name: str, at: int, value: float) -> str:
@@ -78,23 +81,9 @@ def format_json_line(name: str, at: int, value: float) -> str:
     return f'{{"sensor": {json.dumps(name)}, "time": {at}, "value": {value!r}}}'
 
 
-def _zip_columns(trace: Trace) -> Iterator[tuple[int, float]]:
-    return zip(trace.at.tolist(), trace.value.tolist(), strict=True)
-
-
 def _format_number(value: float) -> str:
     """Returns the shortest text that gives the same number when it is read."""
     return repr(value).removesuffix(".0")
-
-
-def _join_pieces(lines: Iterable[str]) -> Iterator[str]:
-    waiting: list[str] = []
-    for line in lines:
-        waiting.append(line)
-        if len(waiting) == PIECE:
-            yield "".join(waiting)
-            waiting = []
-    yield "".join(waiting)
 
 
 def _format_rollups(store: "Store", parts: Iterable[Part], form: str, seconds: int) -> Iterator[str]:
@@ -102,7 +91,7 @@ def _format_rollups(store: "Store", parts: Iterable[Part], form: str, seconds: i
         yield ",".join(name.capitalize() for name in rollup_rows.COLUMNS) + "\n"
     for part in parts:
         for rollup in rollup_rows.read_rollups(store, part, seconds):
-            yield from _join_pieces(_format_row(row, form) for row in rollup_rows.list_rows(rollup))
+            yield from (_format_row(row, form) for row in rollup_rows.list_rows(rollup))
 
 
 def _format_row(row: Sequence[Any], form: str) -> str:
@@ -113,14 +102,13 @@ def _format_row(row: Sequence[Any], form: str) -> str:
     return ",".join([quoted, *("" if v is None else _format_number(v) for v in rest)]) + "\n"
 
 
-def print_pieces(pieces: Iterable[str]) -> None:
+def print_lines(lines: Iterable[str]) -> None:
     """Prints to standard output, until nobody reads it."""
     from steelyard.command_line import streams
 
-    for piece in pieces:
-        if streams.is_reader_gone():
-            return
-        sys.stdout.write(piece)
+    left = iter(lines)
+    while (piece := [*itertools.islice(left, PIECE)]) and not streams.is_reader_gone():
+        sys.stdout.write("".join(piece))
 
 
 def write_file(store: "Store", parts: Iterable[Part], form: str, every: str | None, output: Path) -> None:

@@ -3,13 +3,14 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from steelyard.errors import UsageError, nearest
-from steelyard.power.moments import moment
+from steelyard.units import parse_duration
 
 if TYPE_CHECKING:
     from steelyard.launch.scheduler import Ask, Ran
@@ -101,6 +102,24 @@ def choose_period(
             f"The period from '{since or 'now-1h'}' to '{until or 'now'}' ends before it begins. Change --from or --to."
         )
     return When("", (Stretch("", start, end),))
+
+
+def moment(text: str, where: str, now: int) -> int:
+    """Returns ns since 1970 for 'now', 'now-1h', a date and time ('2026-11-22 14:00', local without an offset), or ns."""
+    word = text.strip()
+    try:
+        if word == "now":
+            return now
+        if word.startswith("now-"):
+            return now - round(parse_duration(word[4:]) * 1e9)
+        if word.isdigit():
+            return int(word)
+        return round(datetime.fromisoformat(word).timestamp() * 1e9)
+    except (ValueError, OverflowError, OSError):
+        raise UsageError(
+            f"'{text}' {where} is not a valid time. Write 'now', 'now-1h', a date and time such as '2026-11-22 14:00', "
+            "or ns since 1970."
+        ) from None
 
 
 def read_run_period(runs: Path, name: str, cases: Sequence[str]) -> When:

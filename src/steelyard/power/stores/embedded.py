@@ -5,9 +5,10 @@ sensor in an hour. Of each hour that is over, rollups are made. A batch that com
 first.
 """
 
+import contextlib
 import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from steelyard.errors import MachineFailed, UsageError
@@ -135,28 +136,32 @@ class Embedded:
 
     # ------------------------------------------------------------------ reading
 
-    def sensors(self) -> dict[str, tuple[Sensor, ...]]:
+    @contextlib.contextmanager
+    def _state(self) -> Iterator[Snapshot]:
+        """Gives one state of the store, for all questions in the block."""
         with self._database.reading() as base:
-            return Snapshot(base, self._note).sensors()
+            yield Snapshot(base, self._note)
+
+    def sensors(self) -> dict[str, tuple[Sensor, ...]]:
+        with self._state() as state:
+            return state.sensors()
 
     def trace(self, node: str, sensor: str, start: int = 0, end: int = END) -> Trace:
-        with self._database.reading() as base:
-            snapshot = Snapshot(base, self._note)
-            return snapshot.trace(node, self._described(snapshot, node, sensor), start, end)
+        with self._state() as state:
+            return state.trace(node, self._described(state, node, sensor), start, end)
 
     def newest(self, start: int, end: int) -> dict[tuple[str, str], Reading]:
-        with self._database.reading() as base:
-            return Snapshot(base, self._note).newest(start, end)
+        with self._state() as state:
+            return state.newest(start, end)
 
     def rollup(self, sensors: Sequence[tuple[str, str]], level: int, start: int, end: int) -> Rollup:
-        with self._database.reading() as base:
-            snapshot = Snapshot(base, self._note)
-            known = [(node, self._described(snapshot, node, sensor)) for node, sensor in sensors]
-            return joined([snapshot.rollup(node, sensor, level, start, end) for node, sensor in known], level)
+        with self._state() as state:
+            known = [(node, self._described(state, node, sensor)) for node, sensor in sensors]
+            return joined([state.rollup(node, sensor, level, start, end) for node, sensor in known], level)
 
     def gaps(self, node: str, start: int = 0, end: int = END) -> list[Gap]:
-        with self._database.reading() as base:
-            return Snapshot(base, self._note).gaps(node, start, end)
+        with self._state() as state:
+            return state.gaps(node, start, end)
 
     def count(self) -> int:
         with self._database.reading() as base:

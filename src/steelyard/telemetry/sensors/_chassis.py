@@ -168,19 +168,12 @@ def _environment(service: Service, chassis: Chassis, path: str) -> None:
     if watts is not None and _is_running(chassis, path, watts):
         chassis.whole.append(Point(name="power", path=path, where=("PowerWatts", "Reading")))
     for key, factor in _ENERGIES.items():
-        counted = number(metrics, (key, "Reading"))
+        where = (key, "Reading")
+        counted = number(metrics, where)
         if counted and not chassis.energy:
-            digits = len(repr(counted).partition(".")[2].rstrip("0"))
-            chassis.energy.append(
-                Point(
-                    name="energy",
-                    path=path,
-                    where=(key, "Reading"),
-                    quantity="energy",
-                    factor=factor,
-                    step=factor / 10.0**digits,
-                )
-            )
+            step = factor / 10.0 ** len(repr(counted).partition(".")[2].rstrip("0"))
+            point = Point(name="energy", path=path, where=where, quantity="energy", factor=factor, step=step)
+            chassis.energy.append(point)
 
 
 def _subsystem(service: Service, chassis: Chassis, path: str) -> None:
@@ -218,15 +211,10 @@ def _sensors(service: Service, chassis: Chassis, path: str) -> None:
             continue
         watts = number(sensor, ("Reading",))
         if sensor.get("ReadingType") == "Power" and sensor.get("ReadingUnits", "W") == "W" and watts is not None:
-            name = _name(sensor, member.rstrip("/").rpartition("/")[2])
-            contexts.append(str(sensor.get("PhysicalContext")))
-            powers.append(
-                (
-                    name,
-                    Point(name=slug(name), path=member, where=("Reading",), scope=_CONTEXTS.get(contexts[-1], "")),
-                    watts,
-                )
-            )
+            name, context = _name(sensor, member.rstrip("/").rpartition("/")[2]), str(sensor.get("PhysicalContext"))
+            point = Point(name=slug(name), path=member, where=("Reading",), scope=_CONTEXTS.get(context, ""))
+            contexts.append(context)
+            powers.append((name, point, watts))
     of_all = [place for place, context in enumerate(contexts) if context == "Chassis"]
     top = of_all if len(of_all) == 1 else feeding([name for name, _, _ in powers])
     whole = top if sum(powers[place][2] for place in top) > 0 else []

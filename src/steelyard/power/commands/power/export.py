@@ -66,5 +66,5 @@ def command(
         if output:
             readings_output.write_file(kept, chosen, made, every, output)
         else:
-            readings_output.print_pieces(readings_output.format_texts(kept, chosen, made, every))
+            readings_output.print_lines(readings_output.format_texts(kept, chosen, made, every))
         store_tables.print_gaps(kept, chosen)

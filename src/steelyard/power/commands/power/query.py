@@ -69,7 +69,7 @@ def command(
             return
         chosen, unknown = select_parts(kept, [sensor] if sensor else [], asked)
         if csv:
-            readings_output.print_pieces(readings_output.format_texts(kept, chosen, "csv", every))
+            readings_output.print_lines(readings_output.format_texts(kept, chosen, "csv", every))
         elif clocks:
             clock_offsets.print_offsets(kept, chosen, json_)
         elif every:
