@@ -19,6 +19,7 @@ from uuid import UUID, uuid4
 
 import numpy as np
 import pytest
+import test_power_agent
 
 from folders import ROOT
 from steelyard.errors import UsageError
@@ -32,6 +33,7 @@ from steelyard.power.message import Batch
 from steelyard.power.sender import Sender
 from steelyard.power.stores.embedded import Embedded
 from steelyard.power.topics import Topics, receipts
+from steelyard.telemetry.sensors import Device
 
 pytest.importorskip("paho.mqtt.client", reason="the Python package paho-mqtt is not installed (the extra 'power')")
 MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin")
@@ -100,28 +102,26 @@ class Mosquitto:
     def broker(self, user: str, password: str | None = None, ca: str = "ca.pem") -> Broker:
         return Broker("127.0.0.1", self.port, user, password or f"{user}'s secret", self.folder / ca)
 
+    def words(self, user: str) -> tuple[str, ...]:
+        """The options of a command that connects as this user."""
+        secret = self.folder / f"{user}.secret"
+        secret.touch(0o600)
+        secret.write_text(f"{user}'s secret\n")
+        place = ("--broker", f"127.0.0.1:{self.port}", "--ca", str(self.folder / "ca.pem"))
+        return (*place, "--user", user, "--password-file", str(secret))
+
 
 @dataclass
-class Memory:
+class Memory(test_power_agent.Memory):
     """A store that two collectors write to; it notes what came twice."""
 
-    batches: dict[tuple[UUID, int], Batch] = field(default_factory=dict)
-    described: dict[str, tuple[Sensor, ...]] = field(default_factory=dict)
     twice: int = 0
-    at_once: int = 1_000_000
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def write(self, batches: Sequence[Batch]) -> None:
         with self.lock:
-            for batch in batches:
-                self.twice += (batch.writer, batch.sequence) in self.batches
-                self.batches.setdefault((batch.writer, batch.sequence), batch)
-
-    def describe(self, node: str, sensors: Sequence[Sensor]) -> None:
-        self.described[node] = tuple(sensors)
-
-    def probe(self, size: int) -> None:
-        pass
+            self.twice += sum((batch.writer, batch.sequence) in self.batches for batch in batches)
+            super().write(batches)
 
     @property
     def values(self) -> list[float]:
@@ -130,7 +130,7 @@ class Memory:
 
 
 @dataclass
-class Counter:
+class Counter(Device):
     """A device that counts how often it was read."""
 
     sensors: tuple[Sensor, ...] = SENSORS[:1]
@@ -139,9 +139,6 @@ class Counter:
     def read(self) -> Sequence[Reading]:
         self.count += 1
         return (Reading("rapl/package-0", time.time_ns(), self.count - 1.0),)
-
-    def close(self) -> None:
-        pass
 
 
 def until(happens: Callable[[], object], what: str, seconds: float = 120) -> None:
@@ -154,38 +151,10 @@ def until(happens: Callable[[], object], what: str, seconds: float = 120) -> Non
 
 def certificate(folder: Path, name: str, authority: str | None) -> None:
     """A key and a certificate by openssl, signed by itself or by the authority."""
-    request = [
-        "openssl",
-        "req",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:P-256",
-        "-nodes",
-        "-subj",
-        f"/CN={name}",
-    ]
-    signed = ["-CA", f"{authority}.pem", "-CAkey", f"{authority}.key"] if authority else []
-    out = [
-        "-x509",
-        "-days",
-        "2",
-        "-addext",
-        "subjectAltName=IP:127.0.0.1",
-        "-keyout",
-        f"{name}.key",
-        "-out",
-        f"{name}.pem",
-    ]
-    if not authority:
-        subprocess.run([*request, *out], cwd=folder, check=True, capture_output=True)
-        return
-    subprocess.run(
-        [*request, "-keyout", f"{name}.key", "-out", f"{name}.csr"], cwd=folder, check=True, capture_output=True
-    )
-    (folder / "names").write_text("subjectAltName=IP:127.0.0.1\n")
-    sign = ["openssl", "x509", "-req", "-in", f"{name}.csr", "-days", "2", "-extfile", "names", "-CAcreateserial"]
-    subprocess.run([*sign, *signed, "-out", f"{name}.pem"], cwd=folder, check=True, capture_output=True)
+    words = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -addext subjectAltName=IP:127.0.0.1"
+    out = ("-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.pem")
+    signed = ("-CA", f"{authority}.pem", "-CAkey", f"{authority}.key") if authority else ()
+    subprocess.run((*words.split(), *out, *signed), cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture
@@ -491,23 +460,6 @@ def test_without_a_collector_readings_wait_and_the_agent_says_so(mosquitto, tmp_
 
 @real
 @site
-def test_hostile_messages_of_an_agent_are_counted_and_stop_nothing(mosquitto, collectors, tmp_path):
-    store, both = collectors
-    link = Publisher(mosquitto.broker("agent"), "hostile", TOPICS.stored("s/n"))
-    until(lambda: link.connected, "the agent is connected")
-    random = np.random.default_rng(1)
-    for number in range(500):
-        link.publish(f"steelyard/s/{number}/readings", random.bytes(number))
-        link.publish("steelyard/" + "/".join("x" * (number % 50)), b"")
-    link.publish(TOPICS.readings("s/n"), bytes(10_000_000))
-    until(lambda: sum(sum(each.collector.counts.values()) for each in both) >= 900, "they are counted")
-    assert not store.values
-    assert_nothing_but(store, mosquitto, tmp_path)
-    link.close()
-
-
-@real
-@site
 def test_a_flood_without_acknowledgement_keeps_no_acknowledged_message_out(mosquitto):
     """A collector that is busy meanwhile: what it cannot hold of the flood is dropped, and nothing else."""
     inbox = Subscriber(mosquitto.broker("collector"), "busy", subscriptions(TOPICS))
@@ -554,13 +506,7 @@ def test_a_million_topics_get_nothing_in_and_let_no_collector_grow(mosquitto, tm
 @contextlib.contextmanager
 def collecting(mosquitto: Mosquitto, store: Path) -> Iterator[subprocess.Popen[str]]:
     """A real collector, a process of its own; ended in good order."""
-    secret = mosquitto.folder / "secret"
-    secret.touch(0o600)
-    secret.write_text("collector's secret\n")
-    secret.chmod(0o600)
-    words = ["--broker", f"127.0.0.1:{mosquitto.port}", "--ca", str(mosquitto.folder / "ca.pem")]
-    words += ["--user", "collector", "--password-file", str(secret), "--store", str(store)]
-    line = [sys.executable, "-m", "steelyard", "power", "collect", *words]
+    line = [sys.executable, "-m", "steelyard", "power", "collect", *mosquitto.words("collector"), "--store", str(store)]
     with (mosquitto.folder / "collector.log").open("w+") as log:
         process = subprocess.Popen(line, stdout=log, stderr=log, text=True)
         until(store.exists, "the collector has made its store")

@@ -179,27 +179,11 @@ def test_from_an_agent_through_a_broker_to_two_collectors_and_the_store(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
-    secrets = {}
-    for user in ("agent", "collector"):
-        secrets[user] = tmp_path / f"{user}.secret"
-        secrets[user].touch(0o600)
-        secrets[user].write_text(f"{user}'s secret\n")
-    to = {
-        user: (
-            "--broker",
-            f"127.0.0.1:{mosquitto.port}",
-            "--ca",
-            tmp_path / "ca.pem",
-            "--user",
-            user,
-            "--password-file",
-            file,
-        )
-        for user, file in secrets.items()
-    }
     store = tmp_path / "store"
-    running = [started("collect", *to["collector"], "--store", store, "--name", name) for name in "ab"]
-    agent = started("agent", *to["agent"], *MODEL, "--node", "cluster/n1", "--every", "20ms", "--moments", "100")
+    running = [started("collect", *mosquitto.words("collector"), "--store", store, "--name", name) for name in "ab"]
+    agent = started(
+        "agent", *mosquitto.words("agent"), *MODEL, "--node", "cluster/n1", "--every", "20ms", "--moments", "100"
+    )
     try:
         _, said = agent.communicate(timeout=60)
         assert "100 moments" in said, said

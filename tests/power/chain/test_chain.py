@@ -5,13 +5,12 @@ import platform
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from test_power_broker import Mosquitto
+from test_power_broker import Mosquitto, until
 
 from steelyard import records
 from steelyard.power.stores import opened
@@ -41,30 +40,10 @@ def done(*words: object, cwd: Path, codes: tuple[int, ...] = (0,)) -> "subproces
     return found
 
 
-def until(happens: object, what: str, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not happens():  # type: ignore[operator]
-        assert time.monotonic() < end, f"did not come to pass: {what}"
-        time.sleep(0.2)
-
-
-@pytest.fixture
-def reached(mosquitto: Mosquitto, tmp_path: Path) -> dict[str, list[object]]:
-    """The words by which agents and collectors reach the broker."""
-    words: dict[str, list[object]] = {}
-    for user in ("agent", "collector"):
-        secret = tmp_path / f"{user}.secret"
-        secret.touch(0o600)
-        secret.write_text(f"{user}'s secret\n")
-        words[user] = ["--broker", f"127.0.0.1:{mosquitto.port}", "--ca", tmp_path / "ca.pem", "--user", user]
-        words[user] += ["--password-file", secret]
-    return words
-
-
 def test_from_a_bmc_to_the_report_of_a_run(
     place: str,
     bmc: tuple[str, "subprocess.Popen[str]"],
-    reached: dict[str, list[object]],
+    mosquitto: Mosquitto,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -72,9 +51,9 @@ def test_from_a_bmc_to_the_report_of_a_run(
     sensor, process = bmc
     with ExitStack() as stack:
         for name in "ab":
-            stack.enter_context(running("collect", *reached["collector"], "--store", place, "--name", name))
+            stack.enter_context(running("collect", *mosquitto.words("collector"), "--store", place, "--name", name))
         words = ("--sensor", f"ipmi:{sensor},ask=sensors", "--node", NODE, "--every", "200ms")
-        stack.enter_context(running("agent", *reached["agent"], *words))
+        stack.enter_context(running("agent", *mosquitto.words("agent"), *words))
         until(lambda: _described(place), "the BMC's sensors are known")
         ran = done("run", *EP, "--quiet", "--no-power", cwd=tmp_path, codes=(0, 1))  # 1: a serious finding
         assert "The report: " in ran.stdout
