@@ -151,12 +151,6 @@ def test_mistakes_get_a_sentence(
     assert said in capsys.readouterr().err
 
 
-def test_a_node_that_is_not_known_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Embedded(tmp_path / "store", make=True)
-    assert command("power", "query", "--store", tmp_path / "store", "cluster/n7") == 2
-    assert "no node 'cluster/n7'" in capsys.readouterr().err
-
-
 def test_watch_says_what_a_command_cost(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     script = 'echo work > "$STEELYARD_PHASES"; sleep 0.4; exit 3'
     trace = tmp_path / "trace.csv"

@@ -63,22 +63,6 @@ def test_slurms_joules_and_watts_are_the_same_energy() -> None:
     assert watts([*slurm.parse(OLDER, "n1", {"rapl": 1.0})], 100.0) == {"Slurm (rapl)": pytest.approx(100.0)}
 
 
-@pytest.mark.parametrize(
-    ("printed", "whole"),
-    [
-        ("Sys Power,240,Watts,ok\nCPU Power,90,Watts,ok\nPSU1 Power In,130,Watts,ok\n", ["ipmi/sys-power"]),
-        ("CPU1 Power,90,Watts,ok\nPwr Consumption,240,Watts,ok\n", ["ipmi/pwr-consumption"]),
-        (
-            "PS1 Input Power,120,Watts,ok\nPS2 Input Power,120,Watts,ok\nMem Power,20,Watts,ok\n",
-            ["ipmi/ps1-input-power", "ipmi/ps2-input-power"],
-        ),
-        ("CPU1 Power,90,Watts,ok\nCPU2 Power,80,Watts,ok\n", ["ipmi/cpu1-power", "ipmi/cpu2-power"]),
-    ],
-)
-def test_of_a_bmcs_sensors_the_whole_is_not_added_to_its_parts(printed: str, whole: list[str]) -> None:
-    assert [sensor.name for sensor in added_up([*ipmi.parse_sensors(printed, "ipmi")])] == whole
-
-
 def test_the_machines_power_meter_holds_the_power_of_its_devices(tmp_path: Path) -> None:
     chips = {
         f"sys/class/hwmon/hwmon{n}/{file}": text
@@ -88,17 +72,6 @@ def test_the_machines_power_meter_holds_the_power_of_its_devices(tmp_path: Path)
     found = hwmon.find(tree(tmp_path, chips))
     assert added(found) == ["hwmon/power_meter/power1"]
     assert sensors(found)["hwmon/power_meter/power1"].scope == "node"
-
-
-def test_the_rail_that_feeds_a_board_holds_its_other_rails(tmp_path: Path) -> None:
-    rails = {
-        f"sys/class/hwmon/hwmon0/power{n}_{file}": text
-        for n, rail in ((1, "VDD_IN"), (2, "VDD_CPU_GPU_CV"), (3, "VDD_SOC"))
-        for file, text in (("label", rail), ("input", "5000000"))
-    }
-    found = hwmon.find(tree(tmp_path, {"sys/class/hwmon/hwmon0/name": "ina3221", **rails}))
-    assert added(found) == ["hwmon/ina3221/vdd_in"]
-    assert len(sensors(found)) == 3
 
 
 # Between sources

@@ -1,7 +1,6 @@
 """Sensors that repeat each other, or sum others up, by what they say: counted once; in doubt the interval holds both."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -294,12 +293,6 @@ def test_a_sensor_of_power_beside_the_counter_of_the_same_thing_is_noticed(sure:
     _, low, _, said = found(joules, beside)
     assert len(said) == 1
     assert low == pytest.approx(watts.mean(), rel=0.02)
-
-
-def test_three_nodes_with_a_repeated_sensor_are_compared_by_what_they_draw() -> None:
-    known = courses(mirrored())
-    assert [c.sensor.part_of for c in known.values()] == ["", "x/a"]
-    assert replace(known["x/b"].sensor, part_of="") == mirrored()["x/b"].sensor
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -230,15 +230,6 @@ def test_a_case_too_short_for_the_sensor_has_no_energy() -> None:
     assert "power" not in {m.name for m in known["memory.stream"].metrics}
 
 
-def test_the_source_that_holds_most_of_the_node_counts() -> None:
-    result = timed(builders.triad(20e9), START + 10.0, 4.0)
-    at = steady(0.0).at
-    socket = Trace(SOCKET, at, np.mod(40.0 * (at - at[0]) / SECOND, 262144.0))
-    traces = {"rail": steady(80.0), SOCKET.name: socket}
-    (found,), _ = energy.add_energy([result], builders.evaluation([result]).benchmarks, Power(traces))
-    assert found.metrics["power"].value == pytest.approx(80.0)
-
-
 class Wall:
     """A device that has counted 80 W since 1970 began."""
 

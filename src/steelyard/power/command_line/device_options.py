@@ -1,7 +1,6 @@
 """The devices that the commands of power read."""
 
-import sys
-
+from steelyard.power.command_line.connections import say
 from steelyard.telemetry.sensors import Device
 
 
@@ -12,5 +11,5 @@ def open_devices(words: list[str] | None) -> list[Device]:
     named = [sensors.opened(word) for word in words or []]
     readable = sensors.find()
     for sentence in (*readable.refused, *(note for device in named for note in device.notes)):
-        print(f"steelyard: {sentence}", file=sys.stderr)
+        say(sentence)
     return [*readable.devices, *named]

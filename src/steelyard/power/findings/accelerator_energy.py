@@ -30,7 +30,7 @@ class Pair:
 
     @property
     def speedup(self) -> float:
-        return _seconds(self.threads) / _seconds(self.other)
+        return operation_seconds(self.threads) / operation_seconds(self.other)
 
     @property
     def saves(self) -> bool | None:
@@ -112,7 +112,7 @@ def _line(pair: Pair, device: str) -> str:
     )
 
 
-def _seconds(result: Result) -> float:
+def operation_seconds(result: Result) -> float:
     """Returns the time of an operation."""
     return result.metrics["energy"].value / result.metrics["power"].value
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Finding, Result
-from steelyard.power.findings.accelerator_energy import energy_questions
+from steelyard.power.findings.accelerator_energy import energy_questions, operation_seconds
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.shared_work import Sides, sides
 from steelyard.telemetry.coverage import words
@@ -85,7 +85,7 @@ def _line(energies: Energies) -> str:
         f"{_describe(one, 'energy')}: "
         f"{energies.ratio:.2f} times ({energies.low:.2f} to {energies.high:.2f}). Together they draw "
         f"{_describe(both, 'power')} instead of {_describe(one, 'power')}. They need a speed-up above {needed:.2f} "
-        f"(P2/P1) and have {_seconds(one) / _seconds(both):.2f}."
+        f"(P2/P1) and have {operation_seconds(one) / operation_seconds(both):.2f}."
         f"{cases.caution(both, one)}"
     )
 
@@ -97,11 +97,6 @@ def _remedy(costs: list[Energies]) -> str:
         if kernels := [s.mixed.kernel for s in costs if s.name == side]:
             parts.append(f"{', '.join(kernels[:NAMED])} with {side} alone (--set mode={mode})")
     return f"To save energy, run {'; '.join(parts)}."
-
-
-def _seconds(result: Result) -> float:
-    """Returns the time of an operation."""
-    return result.metrics["energy"].value / result.metrics["power"].value
 
 
 def _describe(result: Result, metric: str) -> str:

@@ -13,11 +13,10 @@ def command(sensor: Sensors = None, json_: Json = False) -> None:
 
     Examples: **steelyard power sensors** · **steelyard power sensors --sensor model:idle=20,full=95**
     """
-    import sys
-
     from steelyard.command_line import tables
     from steelyard.model.plain import to_plain
     from steelyard.power.command_line import device_options
+    from steelyard.power.command_line.connections import say
     from steelyard.telemetry.sensors import NONE
 
     rows = []
@@ -26,7 +25,7 @@ def command(sensor: Sensors = None, json_: Json = False) -> None:
             now = {reading.sensor: reading.value for reading in device.read()}
         except OSError as error:
             now = {}
-            print(f"steelyard: {device.sensors[0].name}: {error}", file=sys.stderr)
+            say(f"{device.sensors[0].name}: {error}")
         rows += [{**to_plain(s), "unit": s.unit, "now": now.get(s.name)} for s in device.sensors]
     if json_:
         tables.print_rows(list(rows[0]) if rows else [], [list(row.values()) for row in rows], json_)

@@ -49,6 +49,7 @@ def command(
     from steelyard.machine.load import measure_load
     from steelyard.numbers import length_of_time, period
     from steelyard.power.command_line import command_costs, device_options
+    from steelyard.power.command_line.connections import say
     from steelyard.telemetry.sampler import Memory, Sampler
     from steelyard.telemetry.sensors import NONE
     from steelyard.telemetry.watched import Stretch
@@ -59,7 +60,7 @@ def command(
         files.expect_output(trace, "The trace")
     devices = device_options.open_devices(sensor)
     if not devices:
-        print(f"steelyard: {NONE}", file=sys.stderr)
+        say(NONE)
     before, busy = None, None
     memory = Memory()
     with Sampler(devices, between, memory) as sampler:
