@@ -1,13 +1,11 @@
 // A kernel of many ranks carried out once, by itself: once PARAMETER ... OPERATIONS. KERNEL is the file with the
 // kernel's main.
 //
-// MPI_Pcontrol marks what is timed, so that a trace of it has that as its first region; where WITHOUT_REGIONS is
-// defined, the last two barriers do. Rank 0 prints the seconds of the slowest rank, those for which a rank waited for
-// its processor, and whether the result is right; with UNCHECKED in the environment it is not looked at.
+// MPI_Pcontrol marks what is timed, so that it is the first region of a trace. Rank 0 prints the seconds of the slowest
+// rank, and whether the result is right.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 
 #include "rank_kernel.h"
 
@@ -21,22 +19,6 @@ int serve_once(int argc, char** argv, std::vector<NamedRankKernel> kernels);
 namespace steelyard {
 namespace {
 
-// Seconds for which this process was ready and had no processor, so far.
-double preempted() {
-  double running = 0, waiting = 0;
-  std::ifstream("/proc/self/schedstat") >> running >> waiting;
-  return 1e-9 * waiting;
-}
-
-// Simulated MPIs may have no regions.
-void mark([[maybe_unused]] int region, [[maybe_unused]] MPI_Comm comm) {
-#ifndef WITHOUT_REGIONS
-  MPI_Pcontrol(region);
-#else
-  MPI_Barrier(comm);
-#endif
-}
-
 // All pairs connect: the first message between two ranks takes several round trips.
 void connect(const Ranks& ranks) {
   std::vector<char> out(static_cast<std::size_t>(ranks.size())), in(out);
@@ -48,17 +30,15 @@ void carry_out(const NamedRankKernel& kernel, Params& params, Ranks& ranks, std:
   connect(ranks);
   made->prepare(operations);
   MPI_Barrier(ranks.comm());
-  mark(1, ranks.comm());
-  double waited = preempted(), began = MPI_Wtime();
+  MPI_Pcontrol(1);
+  const double began = MPI_Wtime();
   made->run(operations);
-  double mine[2] = {MPI_Wtime() - began, preempted() - waited}, most[2];
-  mark(0, ranks.comm());
-  MPI_Reduce(mine, most, 2, MPI_DOUBLE, MPI_MAX, 0, ranks.comm());
-  const bool checked = std::getenv("UNCHECKED") == nullptr;
-  int right = checked && made->check().passed, all = 0;
+  double mine = MPI_Wtime() - began, most = 0;
+  MPI_Pcontrol(0);
+  MPI_Reduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, 0, ranks.comm());
+  int right = made->check().passed, all = 0;
   MPI_Reduce(&right, &all, 1, MPI_INT, MPI_MIN, 0, ranks.comm());
-  const char* found = !checked ? "unchecked" : all ? "right" : "wrong";
-  if (ranks.rank() == 0) std::printf("%.9f %.9f %s\n", most[0], most[1], found);
+  if (ranks.rank() == 0) std::printf("%.9f %s\n", most, all ? "right" : "wrong");
 }
 
 }  // namespace

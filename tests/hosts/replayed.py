@@ -1,11 +1,10 @@
-"""Programs of ours over an emulated network: measured, and predicted from a trace made while nothing was imposed."""
+"""The stencil over an emulated network: measured, and predicted from a trace made while nothing was imposed."""
 
 import functools
 import os
 import shutil
 import statistics
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,12 +18,12 @@ from steelyard.machine.tools import mpi_flags
 from steelyard.model import Machine, Tool
 from steelyard.whatif import question, tracing
 from steelyard.whatif.engine import Engine, Part, engine
-from steelyard.whatif.network import Network, Protocol, Receive
+from steelyard.whatif.network import Network, Protocol
 from steelyard.whatif.perturbation import MSS, Loss
 from steelyard.whatif.question import PS, Point, Question
 
 HERE = Path(__file__).parent
-APPLICATIONS = HERE.parents[1] / "src/steelyard/applications/benchmarks/application"
+SOURCE, PARAMETERS, STEPS = HERE / "stencil.cpp", "edge=128", "400"
 LIMIT = 300.0  # s after which a program hangs
 # B on the wire of each packet: 38 of Ethernet with gap and preamble, 20 of IP, 32 of TCP with time stamps; of each message MPI's.
 PACKET, OPEN_MPI = 90, 22
@@ -34,73 +33,47 @@ REGION = Part(regions=(1, 1))  # what once.cpp marks
 
 
 @dataclass(frozen=True)
-class Program:
-    """What is measured and predicted: the kernel's source, its parameters, and how often it is carried out."""
-
-    name: str
-    source: Path
-    parameters: str
-    operations: int
-
-
-PROGRAMS = (
-    Program("CG", APPLICATIONS / "npb_cg/mpi.cpp", "class=S", 1),
-    Program("LU", APPLICATIONS / "npb_lu/mpi.cpp", "class=S", 4),
-    Program("stencil", HERE / "stencil.cpp", "edge=128", 400),
-)
-
-
-@dataclass(frozen=True)
-class Time:
-    """Seconds of the slowest rank, and the greatest for which a rank waited for its processor."""
-
-    kernel: float
-    preempted: float
-
-
-@dataclass(frozen=True)
 class Built:
-    """A program that is compiled for an MPI."""
+    """The stencil, compiled for an MPI."""
 
-    program: Program
     path: Path
     mpi: Tool
 
 
-def built(program: Program, mpi: Tool, machine: Machine, folder: Path) -> Built:
+def built(mpi: Tool, machine: Machine, folder: Path) -> Built:
     """Compiled with the harness, as the benchmarks are."""
     toolchain = build.resolve(build.default(machine), machine)
     compiling, linking = mpi_flags(mpi)
-    path = folder / program.name
+    path = folder / SOURCE.stem
     words = [toolchain.compiler, *compiler_flags(toolchain), "-w", *compiling, f"-I{build.NATIVE}"]
-    words += [f'-DKERNEL="{program.source}"', str(HERE / "once.cpp"), *map(str, build.harness(toolchain, mpi))]
+    words += [f'-DKERNEL="{SOURCE}"', str(HERE / "once.cpp"), *map(str, build.harness(toolchain, mpi))]
     subprocess.run([*words, "-o", str(path), *linking, "-pthread", "-ldl"], check=True)
-    return Built(program, path, mpi)
+    return Built(path, mpi)
 
 
-def command(cluster: Cluster, of: Built, ranks: int = 4, network: str = f"{NETWORK}.0/24") -> list[str]:
-    """mpiexec on host1, a rank on each of so many hosts."""
+def command(cluster: Cluster, of: Built) -> list[str]:
+    """mpiexec on host1, a rank on each host."""
     settings = {
         "btl": "tcp,self",
-        "btl_tcp_if_include": network,
+        "btl_tcp_if_include": f"{NETWORK}.0/24",
         "oob_tcp_if_include": "10.77.0.0/24",
         "plm_rsh_agent": str(cluster.agent),
         "mpi_yield_when_idle": "1",
     }
     starter = shutil.which("mpiexec.openmpi") or "mpiexec"
-    hosts = ",".join(f"{host}:1" for host in cluster.hosts[:ranks])
+    hosts = ",".join(f"{host}:1" for host in cluster.hosts)
     words = [*cluster.enter(cluster.hosts[0]), starter, "--allow-run-as-root", "--host", hosts, "--bind-to", "none"]
     for name, value in settings.items():
         words += ["--mca", name, value]
     passed = [word for name in ("LD_PRELOAD", tracing.FOLDER) for word in ("-x", name)]
-    return [*words, *passed, str(of.path), of.program.parameters, str(of.program.operations)]
+    return [*words, *passed, str(of.path), PARAMETERS, STEPS]
 
 
-def measured(cluster: Cluster, of: Built, ranks: int = 4, network: str = f"{NETWORK}.0/24") -> Time:
-    """Once. RuntimeError where the result is wrong or there is none."""
+def measured(cluster: Cluster, of: Built) -> float:
+    """Seconds of the slowest rank. RuntimeError where the result is wrong or there is none."""
     environment = {**os.environ, "LD_PRELOAD": "", tracing.FOLDER: ""}
     done = subprocess.run(
-        command(cluster, of, ranks, network),
+        command(cluster, of),
         env=environment,
         capture_output=True,
         text=True,
@@ -108,37 +81,28 @@ def measured(cluster: Cluster, of: Built, ranks: int = 4, network: str = f"{NETW
         check=False,
     )
     words = done.stdout.split()
-    if done.returncode or len(words) != 3 or words[2] != "right":
-        raise RuntimeError(f"{of.program.name} ended with {done.returncode}: {done.stdout}{done.stderr}")
-    return Time(float(words[0]), float(words[1]))
+    if done.returncode or len(words) != 2 or words[1] != "right":
+        raise RuntimeError(f"The stencil ended with {done.returncode}: {done.stdout}{done.stderr}")
+    return float(words[0])
 
 
 def traced(cluster: Cluster, of: Built, folder: Path, machine: Machine) -> Path:
     """A trace of the program in `folder`."""
     made = tracing.record(command(cluster, of), folder, machine, of.mpi)
     if made.code or made.ranks != len(cluster.hosts):
-        raise RuntimeError(f"{of.program.name} under the tracer ended with {made.code}, {made.ranks} ranks wrote.")
+        raise RuntimeError(f"The stencil under the tracer ended with {made.code}, {made.ranks} ranks wrote.")
     return folder
 
 
-@dataclass(frozen=True)
-class Predicted:
-    """The mean time in s, and of the draws those that 95 % of the runs lie between."""
-
-    time: float
-    low: float
-    high: float
-
-
-def calibrated(asked: Engine, time: float, receive: Receive = "whole") -> Network:
+def calibrated(asked: Engine, time: float) -> Network:
     """The network whose latency lets the undisturbed replay take as long as was measured; no other parameter is fitted."""
 
     def beyond(latency: float) -> float:
-        return _times(asked, Point(network=_network(latency, receive)), 1)[0] - time
+        return _mean(asked, Point(network=_network(latency)), 1) - time
 
     if beyond(0.0) >= 0:
-        return _network(0.0, receive)
-    return _network(float(brentq(beyond, 0.0, time, xtol=1e-9, rtol=1e-6)), receive)
+        return _network(0.0)
+    return _network(float(brentq(beyond, 0.0, time, xtol=1e-9, rtol=1e-6)))
 
 
 def added(network: Network, conditions: Conditions) -> Network:
@@ -150,25 +114,23 @@ def added(network: Network, conditions: Conditions) -> Network:
     return replace(network, across=(replace(before, L=before.L + conditions.delay + around, g=around, G=per_byte),))
 
 
-def predicted(asked: Engine, network: Network, conditions: Conditions) -> Predicted:
-    """What the replay says of the program under these conditions."""
+def predicted(asked: Engine, network: Network, conditions: Conditions) -> float:
+    """The mean time in s that the replay states for the program under these conditions."""
     loss = (
         Loss(probability=conditions.loss, rto=conditions.rto, probe=True, sack=True, tick=TICK)
         if conditions.loss
         else Loss()
     )
-    times = _times(asked, Point(network=added(network, conditions), loss=loss), REPEATS if conditions.loss else 1)
-    cut = statistics.quantiles(times, n=40) if len(times) > 1 else times
-    return Predicted(statistics.fmean(times), cut[0], cut[-1])
+    return _mean(asked, Point(network=added(network, conditions), loss=loss), REPEATS if conditions.loss else 1)
 
 
-def _network(latency: float, receive: Receive) -> Network:
-    return Network(across=(Protocol(L=latency),), eager=1 << 50, receive=receive)
+def _network(latency: float) -> Network:
+    return Network(across=(Protocol(L=latency),), eager=1 << 50)
 
 
-def _times(asked: Engine, point: Point, repeats: int) -> Sequence[float]:
+def _mean(asked: Engine, point: Point, repeats: int) -> float:
     ((_, line),) = question.lines(Question((point,), repeats, mode="event"))
-    return [time / PS for time in asked.ask(line)["time"]]
+    return statistics.fmean(time / PS for time in asked.ask(line)["time"])
 
 
 replay = functools.partial(engine, flops=1e9, part=REGION)

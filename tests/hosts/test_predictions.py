@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cluster import Cluster
 from emulated import UNDISTURBED, Conditions, Emulator, emulator
-from replayed import PROGRAMS, Built, built, calibrated, measured, predicted, replay, traced
+from replayed import Built, built, calibrated, measured, predicted, replay, traced
 
 from steelyard import build
 from steelyard.machine import describe
@@ -35,8 +35,8 @@ class Judge:
 def judge(four_hosts: Cluster, open_mpi: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judge]:
     folder, machine = tmp_path_factory.mktemp("judge"), describe()
     with emulator(four_hosts, folder) as link:
-        program = built(PROGRAMS[-1], build.resolve_mpi(str(open_mpi), machine), machine, folder)
-        time = statistics.median(measured(four_hosts, program).kernel for _ in range(3))
+        program = built(build.resolve_mpi(str(open_mpi), machine), machine, folder)
+        time = statistics.median(measured(four_hosts, program) for _ in range(3))
         trace = traced(four_hosts, program, folder / "trace", machine)
         yield Judge(four_hosts, link, program, trace, machine, time)
 
@@ -45,12 +45,12 @@ def compared(judge: Judge, conditions: Conditions, runs: int = 1) -> tuple[float
     """Seconds measured under the conditions, and predicted."""
     try:
         judge.link.impose(conditions)
-        times = [measured(judge.cluster, judge.program).kernel for _ in range(runs)]
+        times = [measured(judge.cluster, judge.program) for _ in range(runs)]
     finally:
         judge.link.impose(UNDISTURBED)
     with replay(judge.trace, judge.machine) as asked:
         network: Network = calibrated(asked, judge.undisturbed)
-        return statistics.fmean(times), predicted(asked, network, conditions).time
+        return statistics.fmean(times), predicted(asked, network, conditions)
 
 
 @pytest.mark.parametrize("conditions", [Conditions(delay=10e-3), Conditions(rate=10e6)], ids=["delay", "rate"])
