@@ -36,6 +36,15 @@ inline std::uint64_t key_between(MPI_Comm made, int tag) {
   PMPI_Group_free(&other);
   return key;
 }
+// A communicator that is described when its request is completed.
+inline void duplicating(const Call& call, MPI_Comm parent, MPI_Comm* made, MPI_Request handle) {
+  plain(call);
+  Communicator* from = known(parent);
+  Request entry = other(Request::duplicate);
+  entry.made = made;
+  entry.key = from ? mixed(from->key, ++from->created) : 3;
+  state.requests.insert(word(handle), entry);
+}
 
 }  // namespace steelyard::trace
 
@@ -73,36 +82,8 @@ WRAP(Comm_accept, P(const char* port, MPI_Info i, int root, MPI_Comm c, MPI_Comm
      plain(call))
 WRAP(Comm_connect, P(const char* port, MPI_Info i, int root, MPI_Comm c, MPI_Comm* made), P(port, i, root, c, made),
      plain(call))
-int MPI_Comm_idup(MPI_Comm c, MPI_Comm* made, MPI_Request* r) {
-  Call call;
-  const int code = REAL(Comm_idup)(c, made, r);
-  if (call.over()) {
-    Lock hold;
-    plain(call);
-    Communicator* from = known(c);
-    Request entry{};
-    entry.what = Request::duplicate;
-    entry.active = true;
-    entry.number = state.request_numbers.take();
-    entry.made = made;
-    entry.key = from ? mixed(from->key, ++from->created) : 3;
-    state.requests.insert(word(*r), entry);
-  }
-  return code;
-}
-int MPI_Comm_free(MPI_Comm* c) {
-  Call call;
-  const std::uint64_t handle = word(*c);
-  const int code = REAL(Comm_free)(c);
-  if (call.over()) {
-    Lock hold;
-    plain(call);
-    if (Communicator* found = state.communicators.find(handle)) state.communicators.erase(found);
-  }
-  return code;
-}
-
-ALSO(Comm_idup);
-ALSO(Comm_free);
+RECORDED(Comm_idup, P(MPI_Comm c, MPI_Comm* made, MPI_Request* r), P(c, made, r), , duplicating(call, c, made, *r))
+RECORDED(Comm_free, P(MPI_Comm* c), P(c), const std::uint64_t handle = word(*c), plain(call);
+         if (Communicator* found = state.communicators.find(handle)) state.communicators.erase(found))
 
 }  // extern "C"

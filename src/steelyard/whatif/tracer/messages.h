@@ -92,6 +92,14 @@ inline Request made(Request::What what, int partner, int tag, std::int64_t count
   request.number = state.request_numbers.take();
   return request;
 }
+// A request that is none of a message: its completion is recorded.
+inline Request other(Request::What what) {
+  Request request{};
+  request.what = what;
+  request.active = true;
+  request.number = state.request_numbers.take();
+  return request;
+}
 inline void posted(const Call& call, Request request, MPI_Request handle, int code) {
   if (code != MPI_SUCCESS) return plain(call);
   begun(call, request);
@@ -106,6 +114,12 @@ inline void prepared(const Call& call, Request request, MPI_Request handle, int 
 inline void started(const Call& call, MPI_Request handle) {
   Request* request = state.requests.find(word(handle));
   if (request) begun(call, *request);
+}
+
+// Nonblocking calls that are not messages of the model; their requests are known.
+inline void pending(const Call& call, MPI_Request* request) {
+  plain(call);
+  state.requests.insert(word(*request), other(Request::other));
 }
 
 struct Done {
@@ -146,16 +160,6 @@ inline void completed(const Call& call, Done* done, std::size_t count) {
     if (d->request.what == Request::duplicate) describe(call, *d->request.made, d->request.key, false);
 }
 
-// Completes requests by their handles before the call: one, those at `indices`, or all if these are null.
-inline void completed(const Call& call, const std::uint64_t* handles, const int* indices, std::size_t count,
-                      MPI_Status* statuses) {
-  Scratch<Done> done(count);
-  std::size_t found = 0;
-  for (std::size_t i = 0; i < count; ++i)
-    if (take(handles[indices ? indices[i] : i], statuses + i, done[found])) ++found;
-  completed(call, done.data(), found);
-}
-
 inline void found_nothing(const Call& call) { state.polls.add(call.from(), call.to(), state.patience); }
 
 // The handles of an array of requests, which MPI sets to null.
@@ -164,7 +168,7 @@ class Handles {
   Handles(int count, const MPI_Request* requests) : all_(static_cast<std::size_t>(count > 0 ? count : 0)) {
     for (int i = 0; i < count; ++i) all_[static_cast<std::size_t>(i)] = word(requests[i]);
   }
-  const std::uint64_t* data() { return all_.data(); }
+  std::uint64_t operator[](std::size_t i) { return all_[i]; }
 
  private:
   Scratch<std::uint64_t> all_;
@@ -182,5 +186,15 @@ class Statuses {
   Scratch<MPI_Status> own_;
   MPI_Status* const used_;
 };
+
+// Completes requests by their handles before the call: those at `indices`, or the first ones if these are null.
+inline void completed(const Call& call, Handles& handles, const int* indices, int count, Statuses& statuses) {
+  const std::size_t most = count > 0 ? static_cast<std::size_t>(count) : 0;
+  Scratch<Done> done(most);
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < most; ++i)
+    if (take(handles[indices ? static_cast<std::size_t>(indices[i]) : i], statuses.data() + i, done[found])) ++found;
+  completed(call, done.data(), found);
+}
 
 }  // namespace steelyard::trace

@@ -12,6 +12,11 @@ inline void window_made(const Call& call, MPI_Comm c, MPI_Win made) {
   state.stream.put(window.number);
   state.stream.done();
 }
+inline void fenced(const Call& call, const Window* window) {
+  call.begin(window ? Kind::fence : Kind::call, window ? window->communicator : 0);
+  if (window) state.stream.put(window->number);
+  state.stream.done();
+}
 inline void moved(const Call& call, Kind kind, MPI_Win w, int target, std::int64_t bytes) {
   const Window* window = state.windows.find(word(w));
   if (!window || target == MPI_PROC_NULL) return plain(call);
@@ -33,29 +38,9 @@ WRAP(Win_allocate, P(MPI_Aint n, int unit, MPI_Info i, MPI_Comm c, void* b, MPI_
 WRAP(Win_allocate_shared, P(MPI_Aint n, int unit, MPI_Info i, MPI_Comm c, void* b, MPI_Win* made),
      P(n, unit, i, c, b, made), window_made(call, c, *made))
 WRAP(Win_create_dynamic, P(MPI_Info i, MPI_Comm c, MPI_Win* made), P(i, c, made), window_made(call, c, *made))
-int MPI_Win_fence(int assertion, MPI_Win w) {
-  Call call;
-  const int code = REAL(Win_fence)(assertion, w);
-  if (call.over()) {
-    Lock hold;
-    const Window* window = state.windows.find(word(w));
-    call.begin(window ? Kind::fence : Kind::call, window ? window->communicator : 0);
-    if (window) state.stream.put(window->number);
-    state.stream.done();
-  }
-  return code;
-}
-int MPI_Win_free(MPI_Win* w) {
-  Call call;
-  const std::uint64_t handle = word(*w);
-  const int code = REAL(Win_free)(w);
-  if (call.over()) {
-    Lock hold;
-    plain(call);
-    if (Window* found = state.windows.find(handle)) state.windows.erase(found);
-  }
-  return code;
-}
+RECORDED(Win_fence, P(int assertion, MPI_Win w), P(assertion, w), , fenced(call, state.windows.find(word(w))))
+RECORDED(Win_free, P(MPI_Win* w), P(w), const std::uint64_t handle = word(*w), plain(call);
+         if (Window* found = state.windows.find(handle)) state.windows.erase(found))
 #define PLACE int to, MPI_Aint at, int m, MPI_Datatype u
 WRAP(Put, P(const void* b, int n, MPI_Datatype t, PLACE, MPI_Win w), P(b, n, t, to, at, m, u, w),
      moved(call, Kind::put, w, to, bytes_of(n, t)))
@@ -90,8 +75,5 @@ WRAP(Win_start, P(MPI_Group g, int assertion, MPI_Win w), P(g, assertion, w), pl
 WRAP(Win_complete, P(MPI_Win w), P(w), plain(call))
 WRAP(Win_wait, P(MPI_Win w), P(w), plain(call))
 WRAP(Win_sync, P(MPI_Win w), P(w), plain(call))
-
-ALSO(Win_fence);
-ALSO(Win_free);
 
 }  // extern "C"

@@ -43,22 +43,12 @@ int MPI_Abort(MPI_Comm c, int why) {
 }
 
 // From here on the rank is in the region of that number.
-int MPI_Pcontrol(const int level, ...) {
-  Call call;
-  const int code = REAL(Pcontrol)(level);
-  if (call.over()) {
-    Lock hold;
-    call.begin(Kind::region);
-    state.stream.folded(level);
-    state.stream.done();
-  }
-  return code;
-}
+RECORDED(Pcontrol, P(const int level, ...), P(level), , call.begin(Kind::region); state.stream.folded(level);
+         state.stream.done())
 
 ALSO(Init);
 ALSO(Init_thread);
 ALSO(Finalize);
 ALSO(Abort);
-ALSO(Pcontrol);
 
 }  // extern "C"
