@@ -24,7 +24,6 @@
 #include "../../src/steelyard/whatif/native/schedule.cpp"
 #include "../../src/steelyard/whatif/native/text.cpp"
 #include "../../src/steelyard/whatif/native/traced.cpp"
-#include "../../src/steelyard/whatif/native/traced_collectives.cpp"
 #include "../../src/steelyard/whatif/native/traced_needs.cpp"
 #include "../../src/steelyard/whatif/native/traced_programs.cpp"
 

@@ -16,6 +16,67 @@ std::int64_t part(std::int64_t bytes, std::uint32_t n) { return (bytes + n - 1) 
 
 }  // namespace
 
+std::size_t Together::count(std::size_t n, std::uint32_t own) const {
+  if (!several) return 1;
+  switch (what) {
+    case trace::Collective::gather:
+    case trace::Collective::scatter:
+      return own == root ? n : 1;
+    case trace::Collective::allgather:
+      return n;
+    case trace::Collective::alltoall:
+      return 2 * n;
+    default:
+      return 0;
+  }
+}
+
+void Collectives::carry_out(const Together& call) { call.several ? varied(call) : alike(call); }
+
+void Collectives::alike(const Together& call) {
+  const Bytes bytes = call.bytes.at(0);
+  switch (call.what) {
+    case trace::Collective::barrier:
+      return barrier();
+    case trace::Collective::broadcast:
+      return broadcast(call.root, bytes);
+    case trace::Collective::reduce:
+      return reduce(call.root, bytes);
+    case trace::Collective::allreduce:
+      return allreduce(bytes);
+    case trace::Collective::gather:
+      return up(call.root, bytes, false);
+    case trace::Collective::scatter:
+      return down(call.root, bytes, false);
+    case trace::Collective::allgather:
+      return allgather(bytes);
+    case trace::Collective::alltoall:
+      return alltoall(bytes);
+    case trace::Collective::reduce_scatter:
+      return reduce_scatter(bytes);
+    case trace::Collective::scan:
+      return scan(bytes);
+    case trace::Collective::last:
+      return;
+  }
+}
+
+void Collectives::varied(const Together& call) {
+  const auto half = call.bytes.begin() + static_cast<std::ptrdiff_t>(call.bytes.size() / 2);
+  switch (call.what) {
+    case trace::Collective::gather:
+      return own_ == call.root ? gather_all() : send(call.root, call.bytes[0]);
+    case trace::Collective::scatter:
+      return own_ == call.root ? scatter_all(call.bytes) : receive(call.root);
+    case trace::Collective::allgather:
+      return allgather(call.bytes);
+    case trace::Collective::alltoall:
+      return alltoall({call.bytes.begin(), half}, {half, call.bytes.end()});
+    default:
+      return;
+  }
+}
+
 void Collectives::send(std::uint32_t to, Bytes bytes) {
   rank_.sent(rank_.send(group_.rank(to), tag_, bytes, stream_), stream_);
 }
@@ -55,7 +116,7 @@ void Collectives::allreduce(Bytes bytes) {
   if (own < n) {
     if (bytes <= SHORT_REDUCE || n < 4) {
       for (std::uint32_t bit = 1; bit < n; bit *= 2) {
-        const std::uint32_t partner = own ^ bit, who = partner < folded ? 2 * partner + 1 : partner + folded;
+        const std::uint32_t who = unfolded(own ^ bit, folded);
         exchange(who, bytes, who);
       }
     } else {
@@ -65,9 +126,6 @@ void Collectives::allreduce(Bytes bytes) {
   }
   unfold(bytes);
 }
-
-void Collectives::gather(std::uint32_t root, Bytes each) { up(root, each, false); }
-void Collectives::scatter(std::uint32_t root, Bytes each) { down(root, each, false); }
 
 void Collectives::allgather(Bytes each) {
   const Bytes whole = each * n_;
@@ -111,19 +169,17 @@ void Collectives::scan(Bytes bytes) {
     if (const auto partner = own_ ^ static_cast<std::uint32_t>(bit); partner < n_) exchange(partner, bytes, partner);
 }
 
-void Collectives::gather(std::uint32_t root, const std::vector<Bytes>& counts) {
-  if (own_ != root) return send(root, counts[own_]);
+void Collectives::gather_all() {
   std::vector<std::uint32_t> posts;
   for (std::uint32_t member = 0; member < n_; ++member)
-    if (member != root) posts.push_back(rank_.post(group_.rank(member), tag_, stream_));
+    if (member != own_) posts.push_back(rank_.post(group_.rank(member), tag_, stream_));
   if (!posts.empty()) rank_.receive_all(posts, stream_);
 }
 
-void Collectives::scatter(std::uint32_t root, const std::vector<Bytes>& counts) {
-  if (own_ != root) return receive(root);
+void Collectives::scatter_all(const std::vector<Bytes>& counts) {
   std::vector<std::uint32_t> sent;
   for (std::uint32_t member = 0; member < n_; ++member)
-    if (member != root) sent.push_back(rank_.send(group_.rank(member), tag_, counts[member], stream_));
+    if (member != own_) sent.push_back(rank_.send(group_.rank(member), tag_, counts[member], stream_));
   for (std::uint32_t number : sent) rank_.sent(number, stream_);
 }
 
@@ -175,14 +231,14 @@ void Collectives::ring(Bytes each) {
 
 void Collectives::doubling(Bytes each, std::uint32_t own, std::uint32_t n, std::uint32_t folded) {
   for (std::uint32_t bit = 1; bit < n; bit *= 2) {
-    const std::uint32_t partner = own ^ bit, who = partner < folded ? 2 * partner + 1 : partner + folded;
+    const std::uint32_t who = unfolded(own ^ bit, folded);
     exchange(who, each * bit, who);
   }
 }
 
 void Collectives::halving(Bytes whole, std::uint32_t own, std::uint32_t n, std::uint32_t folded) {
   for (std::uint32_t bit = n / 2; bit > 0; bit /= 2) {
-    const std::uint32_t partner = own ^ bit, who = partner < folded ? 2 * partner + 1 : partner + folded;
+    const std::uint32_t who = unfolded(own ^ bit, folded);
     exchange(who, part(whole, n) * bit, who);
   }
 }

@@ -13,6 +13,8 @@ namespace steelyard::whatif {
 // The times of each stream, in ps.
 struct Account {
   Time computing = 0, talking = 0, waiting = 0, end = 0;
+
+  Account ended(Time at) const { return {computing, talking, at - computing - talking, at}; }
 };
 
 // Returns the sentence about streams that wait for a message that never comes.
@@ -69,11 +71,7 @@ class Dataflow {
   // Results of the first scenario.
   std::vector<Account> accounts() const {
     std::vector<Account> found;
-    for (const State& state : states_) {
-      found.push_back(state.account);
-      found.back().end = state.now[0];
-      found.back().waiting = state.now[0] - state.account.computing - state.account.talking;
-    }
+    for (const State& state : states_) found.push_back(state.account.ended(state.now[0]));
     return found;
   }
 

@@ -4,18 +4,7 @@
 #include "schedule.h"
 
 namespace steelyard::whatif {
-struct Key {
-  std::uint32_t source, target;
-  std::uint64_t tag;
-  bool operator==(const Key&) const = default;
-};
-struct Hash {
-  std::size_t operator()(const Key& k) const {
-    std::uint64_t x = (std::uint64_t{k.source} << 32 | k.target) * 0x9e3779b97f4a7c15u ^ k.tag * 0xbf58476d1ce4e5b9u;
-    return static_cast<std::size_t>(x ^ x >> 31);
-  }
-};
-struct Builder::Counts : std::unordered_map<Key, std::uint32_t, Hash> {};
+struct Builder::Counts : std::unordered_map<Match, std::uint32_t, MatchHash> {};
 
 // The rest of a rank: the first operations of each stream, and which sends and posts are among them.
 struct Builder::Left {
@@ -109,7 +98,7 @@ std::vector<std::size_t> Builder::end_early() {
     }
     for (std::uint32_t r = 0; r < ranks_.size(); ++r)
       for (std::size_t i = 0; i < left[r].posts.size(); ++i) {
-        const Key key{ranks_[r].posts_[i].source, r, ranks_[r].posts_[i].tag};
+        const Match key{ranks_[r].posts_[i].source, r, ranks_[r].posts_[i].tag};
         if (!left[r].posts[i]) continue;
         const auto found = sent.find(key);
         left[r].posts[i] = found != sent.end() && posted[key]++ < found->second;

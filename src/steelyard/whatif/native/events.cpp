@@ -85,11 +85,7 @@ Time Events::run() {
 
 std::vector<Account> Events::accounts() const {
   std::vector<Account> found;
-  for (const State& state : states_) {
-    found.push_back(state.account);
-    found.back().end = state.now;
-    found.back().waiting = state.now - state.account.computing - state.account.talking;
-  }
+  for (const State& state : states_) found.push_back(state.account.ended(state.now));
   return found;
 }
 

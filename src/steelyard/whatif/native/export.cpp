@@ -16,7 +16,6 @@
 #include "ti.cpp"
 #include "timeline.cpp"
 #include "traced.cpp"
-#include "traced_collectives.cpp"
 #include "traced_needs.cpp"
 #include "traced_programs.cpp"
 #include "write_goal.cpp"

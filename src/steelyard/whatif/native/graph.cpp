@@ -68,19 +68,8 @@ class Making {
     return found;
   }
 
-  struct Key {
-    std::uint32_t source, target, tag;
-    bool operator==(const Key&) const = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& k) const {
-      const std::uint64_t x =
-          ((std::uint64_t{k.source} << 32 | k.target) * 0x9e3779b97f4a7c15u) ^ (k.tag * 0xbf58476d1ce4e5b9u);
-      return static_cast<std::size_t>(x ^ x >> 31);
-    }
-  };
   Graph out_;
-  std::unordered_map<Key, std::size_t, Hash> known_;
+  std::unordered_map<Match, std::size_t, MatchHash> known_;
   std::map<std::uint32_t, std::uint32_t> processors_, interfaces_;
 };
 

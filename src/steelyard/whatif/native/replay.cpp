@@ -38,7 +38,6 @@
 #include "timeline.cpp"
 #include "traced.cpp"
 #include "traced_activity.cpp"
-#include "traced_collectives.cpp"
 #include "traced_needs.cpp"
 #include "traced_programs.cpp"
 
@@ -325,11 +324,7 @@ template <class Act>
 std::string answered(Act act) {
   try {
     return act().str();
-  } catch (const CaseError& error) {
-    return json::Object().add("error", json::text(error.what())).str();
-  } catch (const Refused& error) {
-    return json::Object().add("error", json::text(error.what())).str();
-  } catch (const std::filesystem::filesystem_error& error) {
+  } catch (const std::runtime_error& error) {  // CaseError, Refused, and the errors of files
     return json::Object().add("error", json::text(error.what())).str();
   } catch (const std::bad_alloc&) {
     return json::Object().add("error", json::text("the memory of this machine is too small for this trace")).str();

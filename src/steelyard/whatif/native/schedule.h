@@ -55,6 +55,19 @@ struct Op {
   std::uint32_t message() const { return static_cast<std::uint32_t>(word); }
 };
 
+// What messages are matched by.
+struct Match {
+  std::uint32_t source, target;
+  std::uint64_t tag;
+  bool operator==(const Match&) const = default;
+};
+struct MatchHash {
+  std::size_t operator()(const Match& m) const {
+    std::uint64_t x = (std::uint64_t{m.source} << 32 | m.target) * 0x9e3779b97f4a7c15u ^ m.tag * 0xbf58476d1ce4e5b9u;
+    return static_cast<std::size_t>(x ^ x >> 31);
+  }
+};
+
 // All ranks' operations, matched: each message has a number, which is that of its send.
 struct Schedule {
   std::uint32_t ranks = 0;

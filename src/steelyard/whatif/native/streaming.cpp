@@ -60,9 +60,7 @@ std::vector<Account> Streaming::accounts() const {
   std::vector<Account> found;
   for (std::uint32_t rank = 0; rank < graph_.ranks; ++rank) {
     const Processor& first = processors_[std::size_t{rank} * graph_.processors];
-    found.push_back(first.account);
-    found.back().end = first.free;
-    found.back().waiting = first.free - first.account.computing - first.account.talking;
+    found.push_back(first.account.ended(first.free));
   }
   return found;
 }

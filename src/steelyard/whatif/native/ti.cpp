@@ -3,7 +3,7 @@
 #include <cmath>
 #include <deque>
 #include <filesystem>
-#include <map>
+#include <numeric>
 
 #include "collectives.h"
 #include "formats.h"
@@ -48,7 +48,23 @@ class TiReading {
   using Bytes = std::int64_t;
   using Action = void (TiReading::*)(Lines&, std::uint32_t);
 
+  // A collective whose bytes are alike: the places of its datatype, its root and its work on the line; 0: it has none.
+  struct Alike {
+    trace::Collective what;
+    std::size_t type = 0, root = 0, work = 0;
+  };
+
   void act(Lines& lines, std::uint32_t rank) {
+    using enum trace::Collective;
+    static const std::unordered_map<std::string_view, Alike> all_alike = {
+        {"barrier", {barrier}},        {"bcast", {broadcast, 4, 3}},
+        {"reduce", {reduce, 5, 4, 3}}, {"allreduce", {allreduce, 4, 0, 3}},
+        {"alltoall", {alltoall, 4}},   {"gather", {gather, 5, 4}},
+        {"scatter", {scatter, 5, 4}},  {"allgather", {allgather, 4}},
+        {"scan", {scan, 4, 0, 3}},     {"exscan", {scan, 4, 0, 3}},
+    };
+    if (const auto found = all_alike.find(lines.word(1, "an action")); found != all_alike.end())
+      return carry_out(lines, rank, found->second);
     static const std::unordered_map<std::string_view, Action> actions = {
         {"init", &TiReading::init},
         {"finalize", &TiReading::nothing},
@@ -65,23 +81,13 @@ class TiReading {
         {"wait", &TiReading::wait},
         {"test", &TiReading::nothing},
         {"waitall", &TiReading::wait_all},
-        {"barrier", &TiReading::barrier},
-        {"bcast", &TiReading::broadcast},
-        {"reduce", &TiReading::reduce},
-        {"allreduce", &TiReading::allreduce},
-        {"alltoall", &TiReading::alltoall},
         {"alltoallv", &TiReading::alltoallv},
-        {"gather", &TiReading::gather},
         {"gatherv", &TiReading::gatherv},
-        {"scatter", &TiReading::scatter},
         {"scatterv", &TiReading::scatterv},
-        {"allgather", &TiReading::allgather},
         {"allgatherv", &TiReading::allgatherv},
         {"reducescatter", &TiReading::reduce_scatter},
-        {"scan", &TiReading::scan},
-        {"exscan", &TiReading::scan},
     };
-    const auto found = actions.find(lines.word(1, "an action"));
+    const auto found = actions.find(lines.words()[1]);
     if (found == actions.end())
       lines.refuse("'" + std::string(lines.words()[1].substr(0, 60)) + "' is not a known action");
     (this->*found->second)(lines, rank);
@@ -179,78 +185,41 @@ class TiReading {
     open_[rank].requests.clear();
   }
 
-  Group all(std::uint32_t rank) const { return {static_cast<std::uint32_t>(out_.size()), rank, nullptr, 0}; }
-  template <class Act>
-  void together(std::uint32_t rank, Act act) {
-    const Group group = all(rank);
-    Collectives collectives(out_.rank(rank), group);
-    act(collectives);
+  void carry_out(std::uint32_t rank, const Together& call) {
+    const Group group{static_cast<std::uint32_t>(out_.size()), rank, nullptr, 0};
+    Collectives(out_.rank(rank), group).carry_out(call);
   }
-
-  void barrier(Lines&, std::uint32_t rank) {
-    together(rank, [](Collectives& c) { c.barrier(); });
-  }
-  void broadcast(Lines& lines, std::uint32_t rank) {
-    const Bytes size = bytes(lines, rank, 2, 4);
-    together(rank, [&](Collectives& c) { c.broadcast(root(lines, 3), size); });
-  }
-  void reduce(Lines& lines, std::uint32_t rank) {
-    const Bytes size = bytes(lines, rank, 2, 5);
-    together(rank, [&](Collectives& c) { c.reduce(root(lines, 4), size); });
-    work(lines, rank, 3);
-  }
-  void allreduce(Lines& lines, std::uint32_t rank) {
-    const Bytes size = bytes(lines, rank, 2, 4);
-    together(rank, [&](Collectives& c) { c.allreduce(size); });
-    work(lines, rank, 3);
-  }
-  void alltoall(Lines& lines, std::uint32_t rank) {
-    const Bytes size = bytes(lines, rank, 2, 4);
-    together(rank, [&](Collectives& c) { c.alltoall(size); });
+  void carry_out(Lines& lines, std::uint32_t rank, const Alike& one) {
+    const Bytes size = one.type ? bytes(lines, rank, 2, one.type) : 0;
+    carry_out(rank, {one.what, one.root ? root(lines, one.root) : 0, false, {size}});
+    if (one.work) work(lines, rank, one.work);
   }
   void alltoallv(Lines& lines, std::uint32_t rank) {
     const std::size_t n = out_.size();
-    const auto sent = all_bytes(lines, rank, 3, 2 * n + 4), received = all_bytes(lines, rank, n + 4, 2 * n + 5);
-    together(rank, [&](Collectives& c) { c.alltoall(sent, received); });
-  }
-  void gather(Lines& lines, std::uint32_t rank) {
-    const Bytes size = bytes(lines, rank, 2, 5);
-    together(rank, [&](Collectives& c) { c.gather(root(lines, 4), size); });
+    auto counts = all_bytes(lines, rank, 3, 2 * n + 4);
+    const auto received = all_bytes(lines, rank, n + 4, 2 * n + 5);
+    counts.insert(counts.end(), received.begin(), received.end());
+    carry_out(rank, {trace::Collective::alltoall, 0, true, std::move(counts)});
   }
   void gatherv(Lines& lines, std::uint32_t rank) {
     const std::size_t n = out_.size();
-    std::vector<Bytes> counts(n, 0);
-    counts[rank] = bytes(lines, rank, 2, n + 4);
-    together(rank, [&](Collectives& c) { c.gather(root(lines, n + 3), counts); });
-  }
-  void scatter(Lines& lines, std::uint32_t rank) {
-    const Bytes size = bytes(lines, rank, 2, 5);
-    together(rank, [&](Collectives& c) { c.scatter(root(lines, 4), size); });
+    const Bytes own = bytes(lines, rank, 2, n + 4);
+    carry_out(rank, {trace::Collective::gather, root(lines, n + 3), true, {own}});
   }
   void scatterv(Lines& lines, std::uint32_t rank) {
     const std::size_t n = out_.size();
-    const auto counts = all_bytes(lines, rank, 2, n + 4);
-    together(rank, [&](Collectives& c) { c.scatter(root(lines, n + 3), counts); });
-  }
-  void allgather(Lines& lines, std::uint32_t rank) {
-    const Bytes size = bytes(lines, rank, 2, 4);
-    together(rank, [&](Collectives& c) { c.allgather(size); });
+    auto counts = all_bytes(lines, rank, 2, n + 4);
+    carry_out(rank, {trace::Collective::scatter, root(lines, n + 3), true, std::move(counts)});
   }
   void allgatherv(Lines& lines, std::uint32_t rank) {
-    const auto counts = all_bytes(lines, rank, 3, out_.size() + 4);
-    together(rank, [&](Collectives& c) { c.allgather(counts); });
+    carry_out(rank, {trace::Collective::allgather, 0, true, all_bytes(lines, rank, 3, out_.size() + 4)});
   }
   void reduce_scatter(Lines& lines, std::uint32_t rank) {
     const std::size_t n = out_.size();
-    Bytes whole = 0;
-    for (Bytes each : all_bytes(lines, rank, 2, n + 3)) whole += each;
-    together(rank, [&](Collectives& c) { c.reduce_scatter(whole); });
+    const auto counts = all_bytes(lines, rank, 2, n + 3);
+    const Bytes whole = std::accumulate(counts.begin(), counts.end(), Bytes{0});
+    carry_out(rank, {trace::Collective::reduce_scatter, 0, false, {whole}});
     work(lines, rank, n + 2);
-  }
-  void scan(Lines& lines, std::uint32_t rank) {
-    const Bytes size = bytes(lines, rank, 2, 4);
-    together(rank, [&](Collectives& c) { c.scan(size); });
-    work(lines, rank, 3);
   }
 
   Builder& out_;

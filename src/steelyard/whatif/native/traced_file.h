@@ -254,15 +254,6 @@ inline double beginning(const RankFile& file) {
                         file.seconds(since) * 1e9);
 }
 
-// A collective as the trace has it: a number of bytes, or several.
-struct Together {
-  trace::Collective what;
-  std::uint32_t root;
-  bool several;
-  std::vector<std::int64_t> bytes;
-};
-void write_collective(Collectives collectives, const Group& group, const Together& call, const RankFile& file);
-
 // The first pass learns what other ranks, and records before it, must know.
 void learn(Shared& shared, RankFile& file, Outcomes& out, Traced& about, Span& span);
 // The second makes the rank's program, and what was measured of its phases. Where they are given: `lengths` of the

@@ -247,8 +247,17 @@ class Writer {
       rank_.await(rank_.signal(0), stream);
     }
     const Group group{static_cast<std::uint32_t>(n), members.own, &members.all, members.id};
-    if (n > 1) write_collective({rank_, group, stream}, group, call, file_);
+    if (n > 1) {
+      expect_numbers(call, call.count(n, members.own));
+      Collectives(rank_, group, stream).carry_out(call);
+    }
     if (!waits) open_[request] = {Open::collective, rank_.signal(stream), stream};
+  }
+  void expect_numbers(const Together& call, std::size_t count) const {
+    if (count == 0) file_.refuse("an unknown collective with one number of bytes for each rank");
+    if (call.bytes.size() == count) return;
+    file_.refuse(count == 1 ? "a rank other than the root must have one number of bytes"
+                            : "expected one number of bytes for each rank");
   }
   static constexpr std::int32_t PUT = -2, GOT = -3;
   void transfer(const Event& event) {

@@ -94,31 +94,12 @@ void write_rank(RankFile& file, double since, Output& out) {
 
 using Fields = std::vector<std::uint64_t>;
 
-// Reads and writes the fields of a header, without its mark and the host, which is last.
-Fields fields(const trace::Header& h) {
-  return {h.rank,
-          h.ranks,
-          h.shift,
-          h.finished,
-          h.begin_ticks,
-          h.begin_ns,
-          h.end_ticks,
-          h.end_ns,
-          static_cast<std::uint64_t>(h.offset_begin),
-          static_cast<std::uint64_t>(h.offset_end),
-          h.offset_error,
-          h.offset_known,
-          h.first_ticks};
-}
-trace::Header header(const Fields& f) {
-  trace::Header h{};
-  std::memcpy(h.magic, trace::MAGIC, sizeof h.magic);
-  h.rank = static_cast<std::uint32_t>(f[0]), h.ranks = static_cast<std::uint32_t>(f[1]);
-  h.shift = static_cast<std::uint32_t>(f[2]), h.finished = static_cast<std::uint32_t>(f[3]);
-  h.begin_ticks = f[4], h.begin_ns = f[5], h.end_ticks = f[6], h.end_ns = f[7];
-  h.offset_begin = static_cast<std::int64_t>(f[8]), h.offset_end = static_cast<std::int64_t>(f[9]);
-  h.offset_error = f[10], h.offset_known = f[11], h.first_ticks = f[12];
-  return h;
+// Calls `act` with each field of a header but its mark and the host.
+template <class Header, class Act>
+void each_field(Header& h, Act act) {
+  act(h.rank), act(h.ranks), act(h.shift), act(h.finished);
+  act(h.begin_ticks), act(h.begin_ns), act(h.end_ticks), act(h.end_ns);
+  act(h.offset_begin), act(h.offset_end), act(h.offset_error), act(h.offset_known), act(h.first_ticks);
 }
 
 // The whole numbers of a line, and what stands behind so many of them.
@@ -151,7 +132,11 @@ class Rebuilding {
   Rebuilding(const std::string& from, const std::string& to) : path_(from + "/records.csv"), to_(to) {
     each_line(contents(from + "/ranks.csv"), [&](std::string_view line) {
       std::string_view host;
-      trace::Header made = header(line_of(from + "/ranks.csv", line, 13, host));
+      trace::Header made{};
+      std::memcpy(made.magic, trace::MAGIC, sizeof made.magic);
+      const Fields values = line_of(from + "/ranks.csv", line, 13, host);
+      auto value = values.begin();
+      each_field(made, [&](auto& field) { field = static_cast<std::remove_reference_t<decltype(field)>>(*value++); });
       std::memcpy(made.host, host.data(), std::min(host.size(), sizeof made.host - 1));
       if (made.rank != files_.size()) throw Refused("the table of ranks lacks rank " + std::to_string(files_.size()));
       files_.emplace_back(reinterpret_cast<const char*>(&made), sizeof made);
@@ -201,7 +186,7 @@ void write_table(const std::string& trace, std::uint32_t ranks, const std::strin
   for (std::uint32_t rank = 0; rank < ranks; ++rank) first = std::min(first, beginning(files.of(rank)));
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     RankFile file = files.of(rank);
-    for (std::uint64_t field : fields(file.header)) about.write("%lld,", static_cast<long long>(field));
+    each_field(file.header, [&](auto field) { about.write("%lld,", static_cast<long long>(field)); });
     about.write("%.63s\n", file.header.host);
     const double since = (beginning(file) - first) * 1e-9;
     write_rank(file, since, records);
