@@ -177,5 +177,5 @@ def _lines(results: tuple[Result, ...], metric: str) -> tuple[Series, ...]:
         word = str(find_words("model", model))
         for line in against(counted, metric, of_model, varying, label=word):
             name = word if line.name == word else f"{word}, {line.name}"
-            lines.append(Series(name=name, x=line.x, y=line.y, low=line.low, high=line.high))
+            lines.append(replace(line, name=name))
     return tuple(lines)

@@ -28,137 +28,34 @@ stay the same, except for the known second-order error of a step (E. Hairer, C. 
 momentum must stay the same. The forces on 32 particles must agree with sums over all particles. The program is new.
 """
 
-from dataclasses import replace
-
-from steelyard.applications.benchmarks.application import npb
+from steelyard.applications.benchmarks.application import mini, npb
 from steelyard.applications.benchmarks.application.molecular_dynamics.blocks import usable
-from steelyard.benchmarks.axes import with_openmp
-from steelyard.benchmarks.figures import against
-from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
-from steelyard.model.figure import Axis, Figure, Series
 
-parallel = ("mpi",)
+parallel = mini.PARALLEL
 openmp = True
-MODELS = {"threads": "threads", "openmp": "OpenMP", "mpi": "MPI"}
-SIZES = {"quick": (16_384,), "standard": (256_000,), "full": (256_000, 2_048_000)}
-STEPS = 100
-SPEED = 4e6  # particle-steps a second of one core: rough, for the planned time
-BYTES = 1200  # of memory for a particle, with its list and the images around it
-BOUNDS: dict[str, tuple[float, float]] = {"temperature": (0.01, 5), "steps": (1, 1_000_000)}
 demands = {
     "this number of particles does not fill a box of cells that the ranks can share": lambda p: (
         p["particles"] % 4 == 0 and usable(p["particles"], p.get("ranks", 1))
     ),
 }
-
-
-def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
-    """Axes for each programming model and each number of loaded cores per node."""
-    every = SIZES.get(effort.name, SIZES["standard"])
-    sizes = tuple(n for n in every if n * BYTES <= npb.MEMORY_SHARE * machine.memory) or every[:1]
-
-    def expected(point: Parameters) -> tuple[Sampling, float]:
-        return _expected(point, machine, effort)
-
-    common: dict[str, tuple[Scalar, ...]] = {
-        "kernel": ("dynamics",),
-        "particles": sizes,
-        "steps": (STEPS,),
-        "temperature": (0.72,),
-    }
-    blocks = []
-    for model in ("threads", "mpi"):
-        for workers in npb.loads(model in parallel, lambda ranks: usable(sizes[0], ranks), machine, effort):
-            values = {**common, "model": (model,), **workers}
-            block = Axes(values, expected=expected, bounds=BOUNDS, weak="particles")
-            blocks += with_openmp(block) if model == "threads" else [replace(block, further=("threads",))]
-    return tuple(blocks)
-
-
-def _expected(point: Parameters, machine: Machine, effort: Effort) -> tuple[Sampling, float]:
-    """Returns the sampling of a case and the seconds of lattice and check, some tenths of a run on one core."""
-    one = float(point["particles"]) * float(point.get("steps", STEPS)) / SPEED
-    seconds = one / min(npb.workers_in(point), npb.cores_of(machine))
-    if effort.name == "quick":
-        return Sampling(effort.sampling.width, max(0.2, 3 * seconds), 3, 5), 0.2 * one + 0.2
-    return Sampling(effort.sampling.width, max(1.0, 2.5 * seconds), 2, 30), 0.2 * one + 0.2
-
-
-def workers(record: Record | Result) -> int:
-    """Returns the number of threads of all ranks."""
-    ranks = int(record.parameters.get("ranks", 1))
-    return ranks * int(record.parameters.get("threads", 1))
-
-
-def rate(seconds: float, record: Record) -> float:
-    """Returns the steps of single particles per second."""
-    return record.work["particle_steps"] / seconds
-
-
-def rate_each(seconds: float, record: Record) -> float:
-    """Returns the speed of each thread or rank, per second."""
-    return rate(seconds, record) / workers(record)
-
-
-def time(seconds: float, record: Record) -> float:
-    """Returns the time of all steps, in seconds."""
-    return seconds
-
-
-def flops(seconds: float, record: Record) -> float:
-    """Returns the executed operations per second: 22 for each list entry, 12 for each particle step."""
-    return record.work["flops"] / seconds
-
-
-metrics = (
-    Metric("rate", "particle-step/s", "higher", "particles × steps per second", rate),
-    Metric("rate_each", "particle-step/s", "higher", "speed of each thread or rank", rate_each),
-    Metric("time", "s", "lower", "time of all steps", time),
-    Metric("flops", "flop/s", "higher", "speed by floating-point operations", flops),
+CODE = mini.Code(
+    title="Molecular dynamics",
+    kernel="dynamics",
+    element="particle",
+    sizes={"quick": (16_384,), "standard": (256_000,), "full": (256_000, 2_048_000)},
+    steps=100,
+    work="particle_steps",
+    speed=4e6,
+    memory=1200,  # with the particle's list and the images around it
+    around=0.2,
+    bounds={"temperature": (0.01, 5), "steps": (1, 1_000_000)},
+    usable=usable,
+    further={"temperature": (0.72,)},
+    rate="particles × steps per second",
+    falls="A line falls if the blocks have a large surface, if some ranks wait for others, or if the clock is lower when all "
+    "cores work.",
 )
-
-
-def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """Returns the peak of arithmetic if all processors of one machine work."""
-    if metric != "flops" or workers(result) != len(machine.cpus) or machine.hosts:
-        return None
-    return machine.limits.get("flops")
-
-
-def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
-    """Returns the speed of each thread or rank, and of all, against their number. Lines: model, size and load."""
-    of_each = Figure(
-        name="molecular-dynamics-each",
-        title="Molecular dynamics: speed of each thread or rank",
-        kind="lines",
-        x=Axis("threads or ranks", log=True),
-        y=Axis("speed of each", "particle-step/s"),
-        series=_lines(results, "rate_each"),
-        caption="If a line is level, the scaling is ideal. A line falls if the blocks have a large surface, if some "
-        "ranks wait for others, or if the clock is lower when all cores work.",
-    )
-    together = Figure(
-        name="molecular-dynamics-all",
-        title="Molecular dynamics: speed of all together",
-        kind="lines",
-        x=Axis("threads or ranks", log=True),
-        y=Axis("speed", "particle-step/s", log=True),
-        series=_lines(results, "rate"),
-        caption="Both axes are logarithmic. If a line stays as steep as at its start, the scaling is ideal.",
-    )
-    return of_each, together
-
-
-def _lines(results: tuple[Result, ...], metric: str) -> tuple[Series, ...]:
-    series: list[Series] = []
-    for model, words in MODELS.items():
-        of_model = [r for r in results if r.parameters.get("model") == model]
-        over, other = ("ranks", "threads") if model in parallel else ("threads", "ranks_per_node")
-        names = ("particles", "ranks_per_node", "steps", "temperature", "wait_policy", "toolchain", other)
-        lines = against(over, metric, of_model, names=tuple(dict.fromkeys(names)), label=words)
-        series += [line if line.name == words else _renamed(line, f"{words}, {line.name}") for line in lines]
-    return tuple(series)
-
-
-def _renamed(line: Series, name: str) -> Series:
-    return Series(name, line.x, line.y, line.low, line.high)
+axes = mini.axes_of(CODE)
+metrics = mini.metrics_of(CODE)
+limit = npb.limit
+figures = mini.figures_of(CODE)
