@@ -1,12 +1,10 @@
 """Rule: compares OpenMP threads with Steelyard's own threads in programs that ran on both"""
 
-from steelyard.findings.open_questions import UNCERTAIN, measure_again, undecided
+from steelyard.applications.variants import call_of, caution, compare_variants
 from steelyard.model import Evaluation, Finding, Result
-from steelyard.statistics.results import applications, cases, messages
+from steelyard.statistics.results import applications, messages
 from steelyard.statistics.results.alternatives import Rivals, compare_rivals, summarise_rivals
 from steelyard.statistics.results.identity import identity
-
-NAMED = 12
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
@@ -19,27 +17,22 @@ def find(evaluation: Evaluation) -> list[Finding]:
     if not theirs:
         return []
     rivals = compare_rivals([(ours[_case(r)], r) for r in theirs])
-    calls = {r.comparison.call for r in rivals}
-    different = bool(calls & {"FASTER", "SLOWER"})
-    lines = tuple(_line(r) for r in sorted(rivals, key=lambda r: -r.effect)[:NAMED])
-    if not different and "UNCLEAR" in calls:
-        level = cases.doubt(*(result for r in rivals for result in (r.first, r.second)))
-        again = measure_again(evaluation, level, *dict.fromkeys(r.second.benchmark for r in rivals))
-        question = "Steelyard cannot decide whether OpenMP threads or Steelyard threads are faster."
-        return [undecided("openmp", question, lines, UNCERTAIN, again)]
-    return [
-        Finding(
-            "openmp",
-            "notice" if different else "good",
-            summarise_rivals("OpenMP threads", "Steelyard threads", rivals)
-            + cases.caution(*(x for r in rivals for x in (r.first, r.second))),
-            lines,
-            _cause(different),
-            _remedy(different),
-            effect=max(r.effect for r in rivals if r.comparison.call in ("FASTER", "SLOWER")) if different else None,
-            reach="program",
-        )
-    ]
+    return compare_variants(
+        "openmp",
+        evaluation,
+        rivals,
+        _line,
+        question="Steelyard cannot decide whether OpenMP threads or Steelyard threads are faster.",
+        claim=summarise_rivals("OpenMP threads", "Steelyard threads", rivals) + caution(rivals),
+        different=(
+            "Both kinds of threads compute the same on the same processors. They start, wait and synchronise differently, so the "
+            "difference grows with the number of barriers.",
+            "Use the faster kind of threads for such programs. To compare how the OpenMP runtime waits: steelyard "
+            "run --only application --set "
+            "model=openmp --set wait_policy=active,passive.",
+        ),
+        alike="These programs have so few barriers that the kind of threads makes no difference.",
+    )
 
 
 def _case(result: Result) -> object:
@@ -56,27 +49,5 @@ def _crowded(result: Result, evaluation: Evaluation) -> bool:
 
 
 def _line(pair: Rivals) -> str:
-    call = {"FASTER": "faster", "SLOWER": "slower", "SAME": "no difference"}
     program = f"{applications.program(pair.second)} ({applications.describe_parameters(pair.second, ('mode',))})"
-    return (
-        f"{program}: {pair.speed} times as fast with OpenMP threads ({call.get(pair.comparison.call, 'not decided')})."
-    )
-
-
-def _cause(different: bool) -> str:
-    if different:
-        return (
-            "Both kinds of threads compute the same on the same processors. They start, wait and synchronise differently, so the "
-            "difference grows with the number of barriers."
-        )
-    return "These programs have so few barriers that the kind of threads makes no difference."
-
-
-def _remedy(different: bool) -> str:
-    if different:
-        return (
-            "Use the faster kind of threads for such programs. To compare how the OpenMP runtime waits: steelyard "
-            "run --only application --set "
-            "model=openmp --set wait_policy=active,passive."
-        )
-    return ""
+    return f"{program}: {pair.speed} times as fast with OpenMP threads ({call_of(pair)})."
