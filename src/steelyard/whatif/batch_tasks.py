@@ -1,58 +1,64 @@
-"""`steelyard whatif --submit`: the scenarios of a question go over the tasks of a batch array."""
+"""`steelyard whatif --submit`: divides the lines of a question over the tasks of a batch array, and collects the answers."""
 
+import json
 import os
+import re
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from steelyard import files, signals
 from steelyard.commands import submit
-from steelyard.errors import UsageError
+from steelyard.errors import MachineFailed, UsageError
 from steelyard.launch import batch
 from steelyard.launch.batch import BatchSystem
 from steelyard.launch.scheduler import Request
+from steelyard.machine import describe
+from steelyard.whatif import engine, question
+from steelyard.whatif.engine import Engine, Part
+from steelyard.whatif.question import Question
 from steelyard.words import plural
 
-if TYPE_CHECKING:
-    from steelyard.whatif import Question
-    from steelyard.whatif.array import Work
-    from steelyard.whatif.engine import Engine
+WORK, SHARE = "work.json", "--share"
+PAUSE = 1.0  # s between two checks
+GRACE = 30.0  # s that a network file system may take to show a file of a task that has ended
+LAST = 10  # lines of the output of a failed task that are shown
 
 
-def carry_out(folder: Path) -> None:
-    """Does the work of one task. The scheduler puts the number of the task into the environment."""
-    from steelyard.whatif import array
+@dataclass(frozen=True)
+class Work:
+    """The trace, and the engine's lines: task k has each `tasks`-th line from line k on."""
 
-    to = _system()
-    number = os.environ.get(to.batch.array.variable, "") if to.batch.array else ""
-    if not number.isdecimal():
-        raise UsageError(
-            f"{array.SHARE} is only for the tasks that --submit starts, and this process is not such a task. Give a trace to "
-            "replay."
-        )
-    array.carry_out(folder, int(number))
+    trace: str
+    flops: float
+    part: Part
+    lines: tuple[str, ...]
+    tasks: int
 
 
 def answer(
-    running: "Engine",
-    questions: "Sequence[Question]",
+    running: Engine,
+    questions: Sequence[Question],
     trace: Path,
     whole: Mapping[str, Any],
     tasks: int,
     options: Sequence[str],
     quiet: bool,
 ) -> None:
-    """Lets the tasks answer the questions through a folder, which it removes; the engine then has the answers."""
-    from steelyard.whatif import array, engine, question
+    """Lets the tasks answer the questions through a folder, which it removes; the engine then has the answers.
 
+    Ctrl-C cancels the job.
+    """
     to = _system()
     batch.require(to)
     lines = tuple(line for asked in questions for _, line in question.lines(asked))
     tasks = min(tasks, len(lines))
     folder = Path(f"whatif-{datetime.now():%Y%m%d-%H%M%S}").absolute()
-    start = array.request(folder, submit.find_program(), tasks, tuple(options), to)
+    start = _request(folder, tasks, options, to)
     submit.refuse(start, to)
     folder.mkdir()
     if not quiet:
@@ -60,23 +66,93 @@ def answer(
             f"Submitting {len(lines)} parts in {plural(tasks, 'task')} to {to.title}. Folder: {folder}",
             file=sys.stderr,
         )
-    work = array.Work(str(trace.absolute()), whole["flops"], engine.part(whole), lines, tasks)
-    _ask(running, folder, work, start, to, quiet)
-
-
-def _ask(running: "Engine", folder: Path, work: "Work", start: Request, to: BatchSystem, quiet: bool) -> None:
-    from steelyard.whatif import array
-
-    last = -1
-
-    def show(done: int, of: int) -> None:
-        nonlocal last
-        if done != last and not quiet:
-            print(f"steelyard: {done} of {of} tasks have answered", file=sys.stderr, flush=True)
-        last = done
-
-    running.know(array.run_array(folder, work, start, to, show))
+    lay_out(folder, Work(str(trace.absolute()), whole["flops"], engine.part(whole), lines, tasks))
+    job = ""
+    try:
+        with signals.held():
+            job = batch.submit(to.batch.script(start), to)
+        running.know(gather(folder, job, tasks, to, lambda done, of: None if quiet else _say(done, of)))
+    except KeyboardInterrupt:
+        if job:
+            batch.cancel(job, to)
+        raise
     shutil.rmtree(folder)
+
+
+def carry_out(folder: Path) -> None:
+    """Does the work of one task. The scheduler puts the number of the task into the environment."""
+    to = _system()
+    number = os.environ.get(to.batch.array.variable, "") if to.batch.array else ""
+    if not number.isdecimal():
+        raise UsageError(
+            f"{SHARE} is only for the tasks that --submit starts, and this process is not such a task. Give a trace to "
+            "replay."
+        )
+    answer_share(folder, int(number))
+
+
+def lay_out(folder: Path, work: Work) -> None:
+    """Writes the file with the work of the tasks."""
+    files.write(folder / WORK, "The work of the tasks", json.dumps(asdict(work)))
+
+
+def answer_share(folder: Path, task: int) -> None:
+    """Answers the lines of a task on all its processors."""
+    work = json.loads((folder / WORK).read_text(encoding="utf-8"))
+    asked = work["part"]
+    part = Part(asked["iterations"], asked["regions"] and tuple(asked["regions"]), asked["without_waits"])
+    threads = len(os.sched_getaffinity(0))  # their number changes no answer
+    with engine.engine(Path(work["trace"]), describe(), work["flops"], part) as running:
+        lines = work["lines"][task :: work["tasks"]]
+        answers = {line: running.ask(re.sub(r"\bthreads=\d+", f"threads={threads}", line)) for line in lines}
+    files.write(_answers(folder, task), "The answers of a task", json.dumps(answers))
+
+
+def gather(folder: Path, job: str, tasks: int, to: BatchSystem, show: Callable[[int, int], None]) -> dict[str, Any]:
+    """Waits for all tasks. MachineFailed, with its last lines of output, if a task ended without an answer."""
+    assert to.batch.array
+    idle, shown = 0.0, -1
+    while missing := [task for task in range(tasks) if not _answers(folder, task).exists()]:
+        if tasks - len(missing) != shown:
+            show(shown := tasks - len(missing), tasks)
+        idle = idle + PAUSE if to.batch.array.active(job, to.around.ask) == 0 else 0.0
+        if idle > GRACE:
+            raise MachineFailed(_failed(folder, job, missing, to))
+        to.around.sleep(PAUSE)
+    show(tasks, tasks)
+    answers: dict[str, Any] = {}
+    for task in range(tasks):
+        answers |= json.loads(_answers(folder, task).read_text(encoding="utf-8"))
+    return answers
+
+
+def _request(folder: Path, tasks: int, options: Sequence[str], to: BatchSystem) -> Request:
+    """Returns the request of the array for the scheduler."""
+    assert to.batch.array
+    return Request(
+        program=submit.find_program(),
+        words=("whatif", SHARE, str(folder)),
+        folder=folder,
+        nodes=1,
+        options=(*to.batch.array.words(folder, tasks), *options),
+    )
+
+
+def _say(done: int, of: int) -> None:
+    print(f"steelyard: {done} of {of} tasks have answered", file=sys.stderr, flush=True)
+
+
+def _answers(folder: Path, task: int) -> Path:
+    return folder / f"answers-{task}.json"
+
+
+def _failed(folder: Path, job: str, missing: list[int], to: BatchSystem) -> str:
+    outputs = [path for task in missing if (path := folder / f"task-{task}.err").exists()]
+    last = "\n".join(outputs[0].read_text(encoding="utf-8", errors="replace").splitlines()[-LAST:]) if outputs else ""
+    return (
+        f"{plural(len(missing), 'task')} of {to.title} job {job} ended without an answer; the first is task {missing[0]}. Their "
+        f"output is in '{folder}'. Check that the nodes can reach this folder and the trace under the same path.\n{last}"
+    ).rstrip()
 
 
 def _system() -> BatchSystem:
