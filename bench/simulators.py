@@ -20,7 +20,7 @@ from pathlib import Path
 import simgrid
 
 from steelyard.machine import describe
-from steelyard.whatif import engine
+from steelyard.whatif.program import compile_program
 
 MESSAGES = 1 << 20
 NETWORK = "across=0,50000000,0,0,0,8000"
@@ -115,7 +115,7 @@ def main() -> None:
         subprocess.run(["apt-get", "install", "-y", "-q", "libsimgrid-dev"], capture_output=True, check=False)
     if not simgrid.present():
         print("SimGrid is not installed; for example: apt-get install libsimgrid-dev  (as root)")
-    program = engine.program(describe())
+    program = compile_program("replay", describe())
     print("Seconds of a processor for whole commands on the same trace; then the engine alone")
     print(
         f"{'workload':<12}{'ranks':>7}{'dataflow':>10}{'event':>8}{'SimGrid':>9}{'LogGOPSim':>14}   million events/s, MiB"

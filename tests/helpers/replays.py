@@ -13,6 +13,7 @@ from steelyard import whatif
 from steelyard.machine import describe
 from steelyard.model import Machine
 from steelyard.whatif import engine
+from steelyard.whatif.program import compile_program
 
 
 @cache
@@ -28,7 +29,7 @@ def this_machine(whole: bool = True) -> Machine:
 
 @cache
 def program() -> Path:
-    return engine.program(this_machine())
+    return compile_program("replay", this_machine())
 
 
 def asked(

@@ -17,6 +17,7 @@ from steelyard.whatif.engine import Traced
 from steelyard.whatif.factors import factors
 from steelyard.whatif.network import IDEAL, Network, Protocol
 from steelyard.whatif.prediction_page import sweep_figures
+from steelyard.whatif.prediction_part import Part
 from traces import by_hand, rank_file, record
 
 
@@ -193,7 +194,7 @@ def test_a_condition_in_words_has_lines_of_its_own(tmp_path: Path) -> None:
 def test_a_sweep_of_losses_is_a_line_for_each_time_out(tmp_path: Path) -> None:
     trace = ti(tmp_path, stencil(4, 20, 100_000, 1000))
     found, asked, about = answered(trace, "L=20us", "probability=0.01%:1%,rto=5ms:200ms:1s")
-    made = prediction_page.page([prediction_page.Part("", asked, found, (["loss"], [["1 %"]]))], about, "cg")
+    made = prediction_page.page([Part(asked, found, {})], about, "cg")
     (section,) = made.sections
     sweep, *lines = section.figures
     assert [f.anchor for f in lines] == ["part-1-timelines", "part-1-sent"]

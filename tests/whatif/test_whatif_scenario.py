@@ -16,7 +16,6 @@ from steelyard.command_line.cli import app
 from steelyard.errors import UsageError
 from steelyard.settings_file import SettingsFile
 from steelyard.whatif import scenario
-from steelyard.whatif.commands.whatif import FORMER
 from steelyard.whatif.network import NETWORK
 from steelyard.whatif.perturbation import LOSS
 from steelyard.whatif.scenario_points import describe_point
@@ -147,13 +146,6 @@ def test_a_mistake_in_set_names_the_option(setting: str, sentence: str) -> None:
     with pytest.raises(UsageError) as error:
         whatif.read_scenario(None, [setting])
     assert error.value.shown().startswith(sentence)
-
-
-@pytest.mark.parametrize("option", FORMER)
-def test_an_option_of_earlier_versions_is_answered_with_the_new_one(option: str) -> None:
-    error = CliRunner().invoke(app, ["whatif", "cg.goal", option, "1"]).exception
-    assert isinstance(error, UsageError)
-    assert error.shown().startswith(f"There is no option {option} any more. Use --set {option[2:].replace('-', '_')}=…")
 
 
 def test_a_prediction_is_repeated_from_its_json(tmp_path: Path) -> None:

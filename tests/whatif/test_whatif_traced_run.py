@@ -9,6 +9,7 @@ from replays import points, this_machine
 from steelyard import whatif
 from steelyard.whatif import engine, printed_prediction, traced_run
 from steelyard.whatif.prediction_page.timeline_figures import traced_figures
+from steelyard.whatif.prediction_part import Part
 from steelyard.whatif.traced_run import TracedRun
 from traces import FINALIZE, by_hand, folded, rank_file, record
 
@@ -67,7 +68,7 @@ def test_the_screen_compares_the_traced_run_with_its_replay_once(
         answer = whatif.answer(running, asked)
         if read:
             answer = replace(answer, traced_run=traced_run.read_traced_run(running, asked, asked.points[0].undisturbed))
-        printed_prediction.show([printed_prediction.Part(asked, answer, {})], running.trace, as_json=False)
+        printed_prediction.show([Part(asked, answer, {})], running.trace, as_json=False)
     assert " ".join(capsys.readouterr().out.split()).count("times as long as its replay without losses and noise") == 1
 
 

@@ -100,14 +100,7 @@ def _explain(mistake: Any) -> SystemExit | UsageError:
     path = context.command_path if context else "steelyard"
     if context and (match := re.match(r"No such command '(.*?)'", text, re.DOTALL)):
         return UsageError(f"There is no command '{match[1]}'. {nearest(match[1], context.command.commands)}")
-    if context and (former := _former_options(context).get(getattr(mistake, "option_name", ""))):
-        return UsageError(f"There is no option {mistake.option_name} any more. Use {former}. For help: {path} --help")
     return UsageError(f"{text[:1].upper()}{text[1:]}. For help: {path} --help")
-
-
-def _former_options(context: Any) -> Mapping[str, str]:
-    """Returns what replaces each option that a command had once: the `FORMER` of its module."""
-    return getattr(sys.modules.get(getattr(context.command.callback, "__module__", "")), "FORMER", {})
 
 
 class _Commands(Mapping[str, Any]):

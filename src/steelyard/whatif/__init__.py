@@ -3,7 +3,7 @@
 The replay is a program of its own (`native/`), which is compiled on first use; `engine` starts it and asks it.
 """
 
-from steelyard.whatif.answer import Account, Answer, Detail, Prediction, Shares, answer
+from steelyard.whatif.answer import Account, Answer, Detail, Prediction, answer
 from steelyard.whatif.network import Network, Protocol, network_from_results
 from steelyard.whatif.perturbation import Loss, Noise
 from steelyard.whatif.question import Places, Point, Question
@@ -27,7 +27,6 @@ __all__ = [
     "Protocol",
     "Question",
     "Scenario",
-    "Shares",
     "Speed",
     "Tree",
     "answer",

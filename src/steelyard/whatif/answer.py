@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from steelyard.whatif import phases, sensitivity, timelines
 from steelyard.whatif.engine import Engine, Traced
+from steelyard.whatif.factors import Efficiency, efficiency
 from steelyard.whatif.network import IDEAL
 from steelyard.whatif.phases import Phases
 from steelyard.whatif.question import PS, Point, Question, line, lines
@@ -28,24 +29,6 @@ class Prediction:
     high: float | None
     times: tuple[float, ...]
     seconds: float  # of the engine, for this point
-
-
-@dataclass(frozen=True, kw_only=True)
-class Shares:
-    """POP's factors of an undisturbed replay. Source: POP Centre of Excellence, standard metrics.
-
-    `load_balance`: mean of the ranks' computing by its greatest; `serialisation`: the greatest by the time on an ideal
-    network; `transfer`: that time by the predicted one. Their product is `parallel`. `computing`, `talking` and
-    `waiting` are mean shares of the time.
-    """
-
-    load_balance: float
-    serialisation: float
-    transfer: float
-    parallel: float
-    computing: float
-    talking: float
-    waiting: float
 
 
 @dataclass(frozen=True)
@@ -86,7 +69,7 @@ class Answer:
     predictions: tuple[Prediction, ...]
     undisturbed: tuple[Prediction, ...]
     unchanged: tuple[Prediction, ...]
-    shares: Shares | None
+    shares: Efficiency | None
     account: Account | None
     path: CriticalPath | None
     sensitivities: tuple[Sensitivity, ...]
@@ -226,7 +209,7 @@ class _Whole:
     """The answers about an undisturbed replay."""
 
     prediction: Prediction
-    shares: Shares | None
+    shares: Efficiency | None
     ranks: Account
     path: CriticalPath | None
     phases: Phases | None
@@ -245,19 +228,9 @@ def _account(engine: Engine, question: Question, point: Point) -> _Whole:
     )
 
 
-def _shares(engine: Engine, asked: Question, reply: Mapping[str, Any]) -> Shares:
+def _shares(engine: Engine, asked: Question, reply: Mapping[str, Any]) -> Efficiency:
     """Compares with an ideal network, which has no contention: both modes give the same time."""
     (point,) = asked.points
     ideal_point = Point(network=IDEAL, core=point.core, speeds=point.speeds, ranks_per_node=point.ranks_per_node)
     ideal = replace(asked, points=(ideal_point,), mode="dataflow")
-    computing, end, best = reply["computing"], reply["time"][0], engine.ask(line(ideal))["time"][0]
-    ranks = len(computing)
-    return Shares(
-        load_balance=statistics.fmean(computing) / max(computing),
-        serialisation=max(computing) / best,
-        transfer=best / end,
-        parallel=statistics.fmean(computing) / end,
-        computing=sum(computing) / ranks / end,
-        talking=sum(reply["talking"]) / ranks / end,
-        waiting=1 - (sum(computing) + sum(reply["talking"])) / ranks / end,
-    )
+    return efficiency(reply["computing"], engine.ask(line(ideal))["time"][0], reply["time"][0])

@@ -1,4 +1,4 @@
-"""The program of the replay: compiles it if the cache lacks it, starts it with one trace, and asks it."""
+"""The engine of the replay: starts it with one trace, and asks it."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -7,15 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from steelyard import build
-from steelyard.build import Program as Source
 from steelyard.errors import UsageError
 from steelyard.launch.program import Program
 from steelyard.model import Machine
 from steelyard.whatif import kept, readable
-
-SOURCE = Path(__file__).with_name("native") / "replay.cpp"
-FOREVER = 7 * 86400.0  # s: a replay has no limit; Ctrl-C ends it
+from steelyard.whatif.program import LONGEST, compile_program
 
 
 @dataclass(frozen=True)
@@ -97,14 +93,14 @@ class Engine:
     def trace(self) -> Trace:
         """The size of the trace. UsageError if it cannot be read."""
         reply = {
-            name: value for name, value in self._checked(self._program.hear("", FOREVER)).items() if name != "memory"
+            name: value for name, value in self._checked(self._program.hear("", LONGEST)).items() if name != "memory"
         }
         return Trace(**reply | {"traced": _traced(reply.get("traced")), "even": self._even})
 
     def ask(self, line: str) -> dict[str, Any]:
         """Returns the answer to a line (`question.lines`). UsageError with the sentence of the engine."""
         assert self.trace
-        return self._known[line] if line in self._known else self._checked(self._program.ask(line, FOREVER))
+        return self._known[line] if line in self._known else self._checked(self._program.ask(line, LONGEST))
 
     def know(self, answers: Mapping[str, dict[str, Any]]) -> None:
         """Takes answers of other engines with the same trace, which are not asked again."""
@@ -123,20 +119,13 @@ def _traced(reply: dict[str, Any] | None) -> Traced | None:
     return Traced(**reply | {"broken": tuple(Broken(**entry) for entry in reply["broken"])})
 
 
-def program(machine: Machine, show: build.Show = lambda progress: None) -> Path:
-    """Returns the path of the executable, which is compiled first if necessary, with its progress to `show`."""
-    source = Source(name="whatif.replay", source=SOURCE, toolchain=build.resolve(build.default(machine), machine))
-    build.make([source], show)
-    return source.path
-
-
 @contextlib.contextmanager
 def engine(trace: Path, machine: Machine, flops: float, part: Part = WHOLE) -> Iterator[Engine]:
     """Yields an engine with the trace; `flops` (flop/s) converts the work of traces that count work."""
     regions = [] if part.regions is None else [str(number) for number in part.regions]
     with readable.open_readable(trace, machine) as readable_trace:
         words = [str(readable_trace.path), repr(flops), part.iterations or "-", *regions]
-        executable = program(machine)
+        executable = compile_program("replay", machine)
         place = kept.cache_path(trace, executable) if readable_trace.path == trace else None
         options = [*(["--without-waits"] if part.without_waits else []), *([f"--kept={place}"] if place else [])]
         running = Program([str(executable), *options, *words], {})

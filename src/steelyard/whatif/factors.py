@@ -1,5 +1,7 @@
-"""POP's factors of a measured run, from its trace and a replay on a network on which messages cost nothing."""
+"""POP's factors: of a replay, and of a measured run by its trace and a replay on a network on which messages cost nothing."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
@@ -8,6 +10,30 @@ from steelyard.model import Factors, Machine
 from steelyard.whatif.engine import engine
 from steelyard.whatif.network import IDEAL
 from steelyard.whatif.question import PS, Point, Question, lines
+
+
+@dataclass(frozen=True, kw_only=True)
+class Efficiency:
+    """POP's factors. Source: POP Centre of Excellence, standard metrics.
+
+    `load_balance`: mean of the ranks' computing by its greatest; `serialisation`: the greatest by the time on an ideal
+    network; `transfer`: that time by the real one. Their product is `parallel`.
+    """
+
+    load_balance: float
+    serialisation: float
+    transfer: float
+    parallel: float
+
+
+def efficiency(computing: Sequence[float], ideal: float, time: float) -> Efficiency:
+    """Returns the factors of ranks that compute so long, with the times on an ideal network and on the real one."""
+    return Efficiency(
+        load_balance=fmean(computing) / max(computing),
+        serialisation=max(computing) / ideal,
+        transfer=ideal / time,
+        parallel=fmean(computing) / time,
+    )
 
 
 def factors(trace: Path, machine: Machine) -> Factors:
@@ -28,8 +54,5 @@ def factors(trace: Path, machine: Machine) -> Factors:
         ranks=running.trace.ranks,
         time=traced.time,
         computing=sum(computing),
-        load_balance=fmean(computing) / max(computing),
-        serialisation=max(computing) / ideal,
-        transfer=ideal / traced.time,
-        parallel=fmean(computing) / traced.time,
+        **vars(efficiency(computing, ideal, traced.time)),
     )

@@ -4,8 +4,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +15,13 @@ from steelyard.command_line import tables
 from steelyard.model.plain import to_plain
 from steelyard.units import duration, quantity
 from steelyard.whatif import slowdowns
-from steelyard.whatif.conditions import COLUMNS, UNITS, Shown
+from steelyard.whatif.prediction_part import Part, table
 from steelyard.whatif.scenario_points import describe_point
 from steelyard.whatif.sentences import undisturbed, waits
 from steelyard.words import plural
 
 if TYPE_CHECKING:
-    from steelyard.whatif import Answer, Prediction, Question
+    from steelyard.whatif import Prediction, Question
     from steelyard.whatif.engine import Trace, Traced
 
 MOST_BROKEN = 8  # incomplete ranks that are named one by one
@@ -43,16 +42,6 @@ def progress(quiet: bool) -> Iterator[Callable[[int, int], None]]:
     finally:
         if live:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-
-
-@dataclass(frozen=True)
-class Part:
-    """A question and its answer. `whole` are the single values of its scenario; `title` is "" if there is one question."""
-
-    asked: "Question"
-    answer: "Answer"
-    whole: Mapping[str, Any]
-    title: str = ""
 
 
 def show(parts: Sequence[Part], trace: "Trace", as_json: bool) -> None:
@@ -90,10 +79,7 @@ def write(parts: Sequence[Part], trace: "Trace", name: str, path: Path) -> None:
     """Writes the page of the answers, and prints its path on standard error."""
     from steelyard.whatif import prediction_page
 
-    shown = [
-        prediction_page.Part(part.title, part.asked, part.answer, table(part.answer, trace.ranks)) for part in parts
-    ]
-    prediction_page.write(prediction_page.page(shown, trace, name), path)
+    prediction_page.write(prediction_page.page(parts, trace, name), path)
     print(f"The page: {path}", file=sys.stderr)
 
 
@@ -127,36 +113,6 @@ def _plain(found: "Prediction", base: "Prediction", asked: "Question", trace: "T
         **to_plain(found.point),
         "ranks_per_node": found.point.ranks_per_node or asked.ranks_per_node,
     }
-
-
-def table(found: "Answer", ranks: int) -> tuple[list[str], list[list[str]]]:
-    """Returns the headings and rows of the predictions, with a column for each condition that varies, and for draws."""
-    points = [p.point for p in found.predictions]
-    columns: tuple[tuple[str, Shown], ...] = (
-        *COLUMNS,
-        ("affected", lambda p: f"{100 * p.affected:g} % ({p.affected_ranks(ranks)} of {plural(ranks, 'rank')})"),
-    )
-    varying = [(name, say) for name, say in columns if len({say(p) for p in points}) > 1]
-    traced = found.unchanged[0].point
-    varying = varying or [(name, say) for name, say in columns if say(points[0]) != say(traced)]
-    varying = varying or [(name, say) for name, say in COLUMNS[: 1 + len(UNITS)] if say(points[0]).strip("0 s/B")]
-    headings = [*(name for name, _ in varying), "time"]
-    drawn = any(p.low is not None for p in found.predictions)
-    beside = any(p.point != base.point for p, base in zip(found.predictions, found.undisturbed, strict=True))
-    faster = any(p.point != base.point for p, base in zip(found.undisturbed, found.unchanged, strict=True))
-    headings += ["95 % of mean"] * drawn + ["undisturbed"] * beside + ["cores as traced"] * faster
-    rows = []
-    for prediction, base, unchanged in zip(found.predictions, found.undisturbed, found.unchanged, strict=True):
-        row = [*(say(prediction.point) for _, say in varying), quantity(prediction.time, "s", 4)]
-        if drawn:
-            low, high = prediction.low, prediction.high
-            row.append("" if low is None or high is None else f"{quantity(low, 's', 4)} – {quantity(high, 's', 4)}")
-        if beside:
-            row.append(f"× {prediction.time / base.time:.4g}" if base.time else "")
-        if faster:
-            row.append(f"× {base.time / unchanged.time:.4g}" if unchanged.time else "")
-        rows.append(row)
-    return headings, rows
 
 
 def _traced(trace: "Trace", console: Console) -> None:

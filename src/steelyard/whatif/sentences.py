@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from steelyard.units import percent, quantity
 from steelyard.whatif import phases, slowdowns, traced_run
-from steelyard.whatif.answer import Answer, CriticalPath, Shares
+from steelyard.whatif.answer import Answer, CriticalPath
 from steelyard.whatif.engine import Traced
+from steelyard.whatif.factors import Efficiency
 from steelyard.whatif.sensitivity import ENOUGH, MATTERS, Sensitivity
 from steelyard.words import plural
 
@@ -67,7 +68,7 @@ def waits(traced: Traced) -> str:
     )
 
 
-def _efficiency(shares: Shares | None) -> Iterator[str]:
+def _efficiency(shares: Efficiency | None) -> Iterator[str]:
     if shares is None:
         return
     yield (

@@ -74,7 +74,7 @@ Tasks = Annotated[
     typer.Option(
         "--submit",
         metavar="TASKS",
-        parser=option("--submit", 1, 1000),
+        parser=option("--submit", 1, 1000),  # the default of Slurm's MaxArraySize is 1001
         help="Share the scenarios among this number of tasks of a Slurm array. The nodes must reach this folder and the trace.",
     ),
 ]
@@ -87,12 +87,6 @@ BatchOptions = Annotated[
     ),
 ]
 Share = Annotated[Path | None, typer.Option("--share", hidden=True)]
-# Options of earlier versions, and what a user writes now.
-FORMER = {
-    **{f"--{name}": f"--set {name}=…" for name in ("network", "loss", "noise", "core", "tree", "places", "affected")},
-    **{f"--{name}": f"--set {name}=…" for name in ("mode", "flops", "repeats", "seed", "region", "iterations")},
-    "--ranks-per-node": "--set ranks_per_node=…",
-}
 
 
 def command(
@@ -124,6 +118,7 @@ def command(
     from steelyard.command_line.progress import Console
     from steelyard.machine import describe
     from steelyard.whatif import engine
+    from steelyard.whatif.program import compile_program
 
     if share:
         from steelyard.whatif import batch_tasks
@@ -145,7 +140,7 @@ def command(
         if report:
             files.expect_output(report, "The page")
         with Console(quiet).building(build.default(machine)) as show:
-            engine.program(machine, show)
+            compile_program("replay", machine, show)
         running = stack.enter_context(engine.engine(trace, machine, asked.whole["flops"], engine.part(asked.whole)))
         if tasks:
             from steelyard.whatif import batch_tasks
@@ -184,16 +179,17 @@ def _answer(
     """Prints the answers to all questions and writes their page; `name` is that of the trace."""
     from steelyard import whatif
     from steelyard.whatif import printed_prediction  # while the engine reads the trace
+    from steelyard.whatif.prediction_part import Part
     from steelyard.whatif.traced_run import read_traced_run
 
     detail: whatif.Detail = "whole" if report else "times" if as_json else "words"
-    parts: list[printed_prediction.Part] = []
+    parts: list[Part] = []
     for title, question in questions.items():
         with printed_prediction.progress(quiet) as show:
             answer = whatif.answer(running, question, show, detail)
         if report and not parts:  # the page shows one undisturbed replay beside the traced run
             answer = replace(answer, traced_run=read_traced_run(running, question, answer.unchanged[0].point))
-        parts.append(printed_prediction.Part(question, answer, whole, title))
+        parts.append(Part(question, answer, whole, title))
     printed_prediction.show(parts, running.trace, as_json)
     if report:
         printed_prediction.write(parts, running.trace, name, report)

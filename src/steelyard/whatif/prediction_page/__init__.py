@@ -8,25 +8,16 @@ from steelyard import files, report
 from steelyard.model.figure import Axis, Figure, Series
 from steelyard.report import drawing
 from steelyard.report.values import quantity
-from steelyard.whatif import Account, Answer, Prediction, Question, slowdowns
+from steelyard.whatif import Account, Answer, Prediction, slowdowns
 from steelyard.whatif.engine import Trace, Traced
 from steelyard.whatif.prediction_page.phase_map import phase_map
 from steelyard.whatif.prediction_page.sweep_figures import link, sweep
 from steelyard.whatif.prediction_page.timeline_figures import timeline_figures, traced_figures
+from steelyard.whatif.prediction_part import Part, table
 from steelyard.whatif.sensitivity import FACTORS
 from steelyard.whatif.sentences import undisturbed, waits
 
 MOST_RANKS = 512  # on a figure: neighbours of more ranks share a point, their mean
-
-
-@dataclass(frozen=True)
-class Part:
-    """A question and its answer, called `title` where there are several; `table` are the predictions in words."""
-
-    title: str
-    asked: Question
-    answer: Answer
-    table: tuple[Sequence[str], Sequence[Sequence[str]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,12 +73,8 @@ def write(page: Page, path: Path) -> Path:
 
 
 def _traced(traced: Traced) -> str:
-    waited = f", {quantity(traced.preempted, 's')} of it waiting for a processor" if traced.preempted else ""
-    return (
-        f"{quantity(traced.time, 's')}{waited} (the rank with the longest wait)"
-        if waited
-        else quantity(traced.time, "s")
-    )
+    waited = f", {quantity(traced.preempted, 's')} of it waiting for a processor (the rank with the longest wait)"
+    return f"{quantity(traced.time, 's')}{waited if traced.preempted else ''}"
 
 
 def _engine(answers: Sequence[Answer]) -> str:
@@ -106,7 +93,7 @@ def _network(found: Prediction) -> str:
 
 
 def _section(part: Part, number: int, ranks: int) -> Section:
-    headings, rows = part.table
+    headings, rows = table(part.answer, ranks)
     lines = timeline_figures(part.answer.timelines, f"part-{number}")
     figures = [*sweep(part.answer, ranks, f"sweep-{number}"), *lines]
     return Section(

@@ -1,0 +1,51 @@
+"""A question with its answer, as the screen and the page show it: the predictions as a table."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.units import quantity
+from steelyard.whatif.answer import Answer
+from steelyard.whatif.conditions import COLUMNS, UNITS, Shown
+from steelyard.whatif.question import Question
+from steelyard.words import plural
+
+
+@dataclass(frozen=True)
+class Part:
+    """`whole` are the single values of the scenario; `title` is "" if there is one question."""
+
+    asked: Question
+    answer: Answer
+    whole: Mapping[str, Any]
+    title: str = ""
+
+
+def table(found: Answer, ranks: int) -> tuple[list[str], list[list[str]]]:
+    """Returns the headings and rows of the predictions, with a column for each condition that varies, and for draws."""
+    points = [p.point for p in found.predictions]
+    columns: tuple[tuple[str, Shown], ...] = (
+        *COLUMNS,
+        ("affected", lambda p: f"{100 * p.affected:g} % ({p.affected_ranks(ranks)} of {plural(ranks, 'rank')})"),
+    )
+    varying = [(name, say) for name, say in columns if len({say(p) for p in points}) > 1]
+    traced = found.unchanged[0].point
+    varying = varying or [(name, say) for name, say in columns if say(points[0]) != say(traced)]
+    varying = varying or [(name, say) for name, say in COLUMNS[: 1 + len(UNITS)] if say(points[0]).strip("0 s/B")]
+    headings = [*(name for name, _ in varying), "time"]
+    drawn = any(p.low is not None for p in found.predictions)
+    beside = any(p.point != base.point for p, base in zip(found.predictions, found.undisturbed, strict=True))
+    faster = any(p.point != base.point for p, base in zip(found.undisturbed, found.unchanged, strict=True))
+    headings += ["95 % of mean"] * drawn + ["undisturbed"] * beside + ["cores as traced"] * faster
+    rows = []
+    for prediction, base, unchanged in zip(found.predictions, found.undisturbed, found.unchanged, strict=True):
+        row = [*(say(prediction.point) for _, say in varying), quantity(prediction.time, "s", 4)]
+        if drawn:
+            low, high = prediction.low, prediction.high
+            row.append("" if low is None or high is None else f"{quantity(low, 's', 4)} – {quantity(high, 's', 4)}")
+        if beside:
+            row.append(f"× {prediction.time / base.time:.4g}" if base.time else "")
+        if faster:
+            row.append(f"× {base.time / unchanged.time:.4g}" if unchanged.time else "")
+        rows.append(row)
+    return headings, rows
