@@ -1,8 +1,7 @@
 """What holds of every NAS Parallel Benchmark in every programming model: it verifies, plants are found, misuse is refused."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import pytest
 from _pytest.mark import ParameterSet
@@ -37,6 +36,18 @@ USABLE = {
     "ft": "a power of two: 1, 2, 4, 8, 16, 32, 64",
     "is": "a power of two: 1, 2, 4, 8, 16, 32, 64, 128, 256, 512",
 }
+PHASES = {
+    "cg": "SpMV, exchange of vectors, sums over all, vector updates",
+    "lu": "residual, forward sweep, backward sweep, exchanges",
+    "ua": "adaptation, convection, initial guess, operator, mortar sums, new temperature",
+    "ep": "pairs, sums",
+    "mg": "first residual, grid 2, grid 4, grid 8, grid 16, grid 32, exchanges",
+    "ft": "tables, start, lines, planes",
+    "ft, mpi": "tables, start, lines, exchange, planes, sums",
+    "is": "counts, sums, ranks",
+    "is, mpi": "buckets, counts, exchange, ranks",
+}
+ALL_LAST = ("cg", "ep", "lu", "ua")  # codes each of whose phases takes a time that the clock shows
 EVERY = [(code, model) for code, models in MODELS.items() for model in models]
 
 
@@ -49,15 +60,26 @@ def cases(pairs: list[tuple[str, str]], *long: str) -> list[ParameterSet]:
 # LU cuts its grid into blocks among threads, too.
 CHOOSY = [(code, model) for code, model in EVERY if code in USABLE and (model != "threads" or code == "lu")]
 INDIFFERENT = [pair for pair in EVERY if pair not in CHOOSY]
-Ask = Callable[..., Answer]
+GROWN = [pair for pair in EVERY if pair[0] != "ua"]  # `scale` multiplies their classes
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Asks one benchmark in one model."""
+
+    asked: Asked
+    code: str
+    model: str
+
+    def __call__(self, workers: int, **more: str) -> Answer:
+        return self.asked(self.model, workers, **more)
 
 
 @pytest.fixture(scope="module", params=[pytest.param(p.values, id=p.id, marks=p.marks) for p in cases(EVERY)])
 def ask(request: pytest.FixtureRequest, here: Machine) -> Iterator[Ask]:
-    """Asks one benchmark in one model; what all tests ask of it comes before the next is started."""
-    code, model = request.param
-    with Asked(here, code) as asked:
-        yield partial(asked, model)
+    """What all tests ask of one benchmark in one model comes before the next is started."""
+    with Asked(here, request.param[0]) as asked:
+        yield Ask(asked, *request.param)
 
 
 def verify(answer: Answer) -> None:
@@ -109,7 +131,9 @@ def test_half_as_much_work_again_is_done_and_verifies(ask: Ask) -> None:
 def test_phases_are_parts_of_the_time_and_told_only_when_they_are_asked_for(ask: Ask) -> None:
     answer = ask(2, phases="on")
     phases = answer["surroundings"]["details"]["phases"]
+    assert ", ".join(phases) == PHASES.get(f"{ask.code}, {ask.model}", PHASES[ask.code])
     assert 0 < sum(phases.values()) <= answer["samples"][-1] * 1.001
+    assert min(phases.values()) > 0 or ask.code not in ALL_LAST
     assert "phases" not in ask(2)["surroundings"]["details"]
 
 
@@ -129,3 +153,25 @@ def test_too_little_memory_is_said_before_it_is_taken(ask: Ask) -> None:
 
 def test_a_class_that_does_not_exist_is_refused_with_those_that_do(ask: Ask) -> None:
     assert "class='X' must be one of: S, W, A, B, C, D" in ask(2, **{"class": "X"})["error"]
+
+
+@pytest.mark.parametrize("ask", [pytest.param(p.values, id=p.id, marks=p.marks) for p in cases(GROWN)], indirect=True)
+@pytest.mark.parametrize("plant", ["skip", "wrong"])
+def test_a_planted_error_fails_the_invariants_of_a_larger_problem(ask: Ask, plant: str) -> None:
+    assert ask(2, scale="2", plant=plant)["check"]["passed"] is False
+
+
+@pytest.mark.parametrize(
+    ("code", "scale", "sentence"),
+    [
+        ("cg", 10**6, "it gives a matrix of more than 1e9 rows"),
+        ("ep", 600_000, "the random numbers begin again after 2^43 pairs"),
+        ("is", 2**16, "it gives more than 2^31 keys"),
+        ("is", 3, "expected a power of two"),
+        ("mg", 3, "scale='3' cannot be used: expected a power of two from 1 to"),
+        ("ft", 3, "scale='3' cannot be used: expected a power of two from 1 to"),
+    ],
+)
+def test_a_size_that_a_problem_cannot_have_gets_a_sentence(here: Machine, code: str, scale: int, sentence: str) -> None:
+    with Asked(here, code) as ask:
+        assert sentence in ask("threads", 1, scale=str(scale))["error"]

@@ -1,18 +1,14 @@
-"""NPB FT: its phases, and its transforms beside sums by their definition."""
+"""NPB FT: its transforms beside sums by their definition."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from npb_runs import WIDTHS, Answer, Asked, compiled, told
+from npb_runs import MODELS, WIDTHS, Answer, Asked, compiled, told
 from steelyard.model import Machine
 
 Part = Callable[[str], list[float]]
-PHASES = {
-    "threads": ["tables", "start", "lines", "planes"],
-    "mpi": ["tables", "start", "lines", "exchange", "planes", "sums"],
-}
 
 
 @pytest.fixture(scope="module")
@@ -28,17 +24,12 @@ def part(request: pytest.FixtureRequest, here: Machine) -> Part:
     return lambda name: told(program, name)
 
 
-@pytest.mark.parametrize("model", PHASES)
-def test_the_phases_are_timed_on_request(ask: Asked, model: str) -> None:
-    assert list(ask(model, 2, phases="on")["surroundings"]["details"]["phases"]) == PHASES[model]
-
-
 def _verification(answer: Answer) -> dict[str, Any]:
     verified: dict[str, Any] = answer["surroundings"]["details"]["verification"]
     return verified
 
 
-@pytest.mark.parametrize("model", PHASES)
+@pytest.mark.parametrize("model", MODELS["ft"])
 @pytest.mark.parametrize("scale", [2, *(pytest.param(scale, marks=pytest.mark.long) for scale in (4, 8))])
 def test_so_many_times_the_points_are_verified_by_invariants(ask: Asked, model: str, scale: int) -> None:
     first, *others = [ask(model, workers, scale=str(scale)) for workers in (1, 2, 4)]
@@ -53,12 +44,6 @@ def test_so_many_times_the_points_are_verified_by_invariants(ask: Asked, model: 
     assert len(same["quantities"]) == 2 + 1 + 2 * 3 + 2 * 6
 
 
-@pytest.mark.parametrize("model", PHASES)
-@pytest.mark.parametrize("plant", ["skip", "wrong"])
-def test_a_planted_error_fails_the_invariants(ask: Asked, model: str, plant: str) -> None:
-    assert ask(model, 2, scale="2", plant=plant)["check"]["passed"] is False
-
-
 @pytest.mark.long
 def test_what_grew_to_a_class_has_its_published_checksums(ask: Asked) -> None:
     """W, 128 x 128 x 32, 16 times as large is A, 256 x 256 x 128."""
@@ -67,10 +52,6 @@ def test_what_grew_to_a_class_has_its_published_checksums(ask: Asked) -> None:
     assert published["check"]["passed"]
     assert _verification(grown) == _verification(published)
     assert _verification(grown)["basis"] == "published"
-
-
-def test_other_numbers_than_powers_of_two_get_a_sentence(ask: Asked) -> None:
-    assert "scale='3' cannot be used: expected a power of two from 1 to" in ask("threads", 1, scale="3")["error"]
 
 
 def test_transforms_side_by_side_agree_with_the_sums_that_define_them(part: Part) -> None:

@@ -1,14 +1,13 @@
-"""NPB IS: its phases, and its parts beside plain counting."""
+"""NPB IS: its parts beside plain counting."""
 
 from collections.abc import Callable, Iterator
 
 import pytest
 
-from npb_runs import WIDTHS, Asked, compiled, told
+from npb_runs import MODELS, WIDTHS, Asked, compiled, told
 from steelyard.model import Machine
 
 Part = Callable[[str], list[float]]
-PHASES = {"threads": ["counts", "sums", "ranks"], "mpi": ["buckets", "counts", "exchange", "ranks"]}
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +23,7 @@ def part(request: pytest.FixtureRequest, here: Machine) -> Part:
     return lambda name: told(program, name)
 
 
-@pytest.mark.parametrize("model", PHASES)
-def test_the_phases_are_timed_on_request(ask: Asked, model: str) -> None:
-    assert list(ask(model, 2, phases="on")["surroundings"]["details"]["phases"]) == PHASES[model]
-
-
-@pytest.mark.parametrize("model", PHASES)
+@pytest.mark.parametrize("model", MODELS["is"])
 def test_so_many_times_the_keys_are_verified_by_a_count_of_them(ask: Asked, model: str) -> None:
     alone = ask("threads", 1, scale="4")
     assert alone["work"]["operations"] == 10 * 4 * 2**16
@@ -42,17 +36,6 @@ def test_so_many_times_the_keys_are_verified_by_a_count_of_them(ask: Asked, mode
         assert verified["quantities"] == same["quantities"]
     # Neither the least nor the greatest key, and never alike: they say something of the keys.
     assert len({q["value"] for q in same["quantities"]}) > 5
-
-
-@pytest.mark.parametrize("model", PHASES)
-@pytest.mark.parametrize("plant", ["skip", "wrong"])
-def test_a_planted_error_fails_the_invariants(ask: Asked, model: str, plant: str) -> None:
-    assert ask(model, 2, scale="2", plant=plant)["check"]["passed"] is False
-
-
-def test_more_keys_than_words_can_count_and_other_numbers_get_a_sentence(ask: Asked) -> None:
-    assert "it gives more than 2^31 keys" in ask("threads", 1, scale=str(2**16))["error"]
-    assert "expected a power of two" in ask("threads", 1, scale="3")["error"]
 
 
 def test_counts_become_ranks(part: Part) -> None:

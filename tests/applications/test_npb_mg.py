@@ -19,13 +19,6 @@ def test_eight_ranks_share_all_three_directions(ask: Asked) -> None:
     assert answer["check"]["passed"], answer
 
 
-@pytest.mark.parametrize("model", MODELS["mg"])
-def test_each_level_of_the_cycle_is_timed_on_request(ask: Asked, model: str) -> None:
-    phases = ask(model, 2, phases="on")["surroundings"]["details"]["phases"]
-    assert list(phases) == ["first residual", "grid 2", "grid 4", "grid 8", "grid 16", "grid 32", "exchanges"]
-    assert phases["grid 32"] > 0
-
-
 GROWN = [(1, 1), (2, 1), (2, 2), (4, 8), (16, 2)]
 
 
@@ -45,19 +38,9 @@ def test_a_problem_so_many_times_as_large_is_verified_by_invariants(
     }[scale]  # fmt: skip
 
 
-@pytest.mark.parametrize("model", MODELS["mg"])
-@pytest.mark.parametrize("plant", ["skip", "wrong"])
-def test_a_planted_error_fails_the_invariants(ask: Asked, model: str, plant: str) -> None:
-    assert ask(model, 2, scale="2", plant=plant)["check"]["passed"] is False
-
-
 def test_what_it_needs_of_memory_grows_with_it(ask: Asked) -> None:
     answer = ask("threads", 2, memory=str(64 << 20), **{"class": "B", "scale": "8"})
     assert "not enough memory: class B, 8 times as large, needs" in answer["error"]
-
-
-def test_a_size_that_it_cannot_have_gets_a_sentence(ask: Asked) -> None:
-    assert "scale='3' cannot be used: expected a power of two from 1 to" in ask("threads", 1, scale="3")["error"]
 
 
 def test_the_operators_on_lines_agree_with_plain_loops(here: Machine) -> None:

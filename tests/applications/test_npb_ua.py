@@ -40,17 +40,6 @@ def test_the_mesh_has_as_many_elements_as_npbs_after_each_adaptation(ask: Asked,
     assert trace == [[5 * i, count] for i, count in enumerate(ELEMENTS[letter])]
 
 
-def test_the_operations_are_the_points_that_npb_counts(ask: Asked) -> None:
-    assert ask("threads", 1)["work"]["operations"] == 125 * 11 * 9080
-
-
-def test_adaptation_operator_and_mortars_are_timed_on_request(ask: Asked) -> None:
-    phases = ask("threads", 2, phases="on")["surroundings"]["details"]["phases"]
-    names = ["adaptation", "convection", "initial guess", "operator", "mortar sums", "new temperature"]
-    assert list(phases) == names
-    assert all(seconds > 0 for seconds in phases.values())
-
-
 PRINTED = """
 #include <cstdio>
 #include <map>
