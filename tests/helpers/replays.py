@@ -48,6 +48,11 @@ def asked(
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def sets(*settings: str) -> tuple[str, ...]:
+    """The words of the command for these values of --set."""
+    return tuple(word for setting in settings for word in ("--set", setting))
+
+
 def points(*settings: str) -> tuple[whatif.Point, ...]:
     """The points of a scenario that these values of --set make, such as "network=L=1us"."""
     (section,) = whatif.section_points(whatif.read_scenario(None, settings), Path("no-runs")).values()

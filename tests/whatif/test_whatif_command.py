@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from test_network_models import trains
 from typer.testing import CliRunner
 
-from replays import points, stencil, this_machine, ti
+from replays import points, sets, stencil, this_machine, ti
 from steelyard import whatif
 from steelyard.command_line.cli import app
 from steelyard.errors import UsageError
@@ -44,7 +44,7 @@ def test_one_question_is_one_object_and_a_sweep_a_list(tmp_path: Path) -> None:
     assert one["time"] == pytest.approx(34.914e-6, rel=1e-12)
     assert (one["events"], one["seed"], one["draws"], one["slowdown"]) == (21, 1, 1, 1)
     assert one["seconds"] > 0
-    several = json.loads(said(trace, "--set", "network=L=1us:2us,o=0:1us", "--set", "core=1:2", "--json"))
+    several = json.loads(said(trace, *sets("network=L=1us:2us,o=0:1us", "core=1:2"), "--json"))
     assert [(x["network"]["across"][0]["L"], x["network"]["across"][0]["o"], x["core"]) for x in several] == [
         (L, o, core) for L in (1e-6, 2e-6) for o in (0, 1e-6) for core in (1, 2)
     ]
@@ -53,7 +53,7 @@ def test_one_question_is_one_object_and_a_sweep_a_list(tmp_path: Path) -> None:
 
 def test_the_same_seed_gives_the_same_figures_and_another_one_others(tmp_path: Path) -> None:
     trace = str(ti(tmp_path, stencil(4, 20, 100_000, 1000)))
-    words = (trace, "--set", f"network={BOOK}", "--set", "loss=probability=1%,rto=5ms", "--json", "--set", "repeats=9")
+    words = (trace, *sets(f"network={BOOK}", "loss=probability=1%,rto=5ms"), "--json", "--set", "repeats=9")
 
     def figures(*more: str) -> dict[str, object]:
         return {k: v for k, v in json.loads(said(*words, *more)).items() if k != "seconds"}
@@ -67,9 +67,7 @@ def test_the_same_seed_gives_the_same_figures_and_another_one_others(tmp_path: P
 
 def test_a_table_shows_what_differs_and_what_was_drawn(tmp_path: Path) -> None:
     trace = str(ti(tmp_path, stencil(4, 20, 100_000, 1000)))
-    shown = said(
-        trace, "--set", f"network={BOOK}", "--set", "loss=probability=0.1%:1%,rto=5ms:200ms", "--set", "seed=3"
-    )
+    shown = said(trace, *sets(f"network={BOOK}", "loss=probability=0.1%:1%,rto=5ms:200ms", "seed=3"))
     assert "16 ranks, 1280 messages" in shown
     assert "seed 3" in shown
     rows = [line for line in shown.splitlines() if "s – " in line]
@@ -83,16 +81,7 @@ def test_a_table_shows_what_differs_and_what_was_drawn(tmp_path: Path) -> None:
 def test_ten_per_cent_of_the_ranks_are_ten_per_cent(tmp_path: Path) -> None:
     # Nobody talks: the slowest rank is one that is interrupted, and the mean of a run shows nothing of how many are.
     trace = ti(tmp_path, [["compute 1000000"]] * 10)
-    words = (
-        str(trace),
-        "--set",
-        "network=L=0",
-        "--set",
-        "noise=probability=100%,duration=1ms",
-        "--set",
-        "affected=0:10%:1",
-        "--json",
-    )
+    words = (str(trace), *sets("network=L=0", "noise=probability=100%,duration=1ms", "affected=0:10%:1"), "--json")
     nobody, one, everybody = json.loads(said(*words, "--set", "repeats=3"))
     assert nobody["times"] == [pytest.approx(1e-3)] * 3
     assert one["times"] == everybody["times"] == [pytest.approx(2e-3)] * 3
@@ -111,20 +100,7 @@ def test_half_a_rank_counts_as_one_on_the_screen_as_in_the_replay(tmp_path: Path
 def test_a_timer_that_counts_ticks_ends_with_one(tmp_path: Path, rto: str, tick: str, wait: float) -> None:
     trace = str(ti(tmp_path, [["send 1 0 1"], ["recv 0 0 1"]]))
     loss = f"probability=1%,rto={rto},tick={tick},sack=on"
-    found = json.loads(
-        said(
-            trace,
-            "--set",
-            "network=L=0",
-            "--set",
-            f"loss={loss}",
-            "--set",
-            "mode=event",
-            "--set",
-            "repeats=600",
-            "--json",
-        )
-    )
+    found = json.loads(said(trace, *sets("network=L=0", f"loss={loss}", "mode=event", "repeats=600"), "--json"))
     assert min(t for t in found["times"] if t) == pytest.approx(wait)
 
 
@@ -132,7 +108,7 @@ def test_a_message_that_is_sent_again_may_be_lost_once_more(tmp_path: Path) -> N
     # The second message shows a round trip later that the first one was lost; its copy is lost with the same probability.
     trace = str(ti(tmp_path, [["send 1 0 1", "compute 1000", "send 1 0 1"], ["recv 0 0 1", "recv 0 0 1"]]))
     lost, repeats = 0.3, 4000
-    words = ("--set", "mode=event", "--set", "network=L=1ms", "--set", f"loss=probability={lost},rto=200ms,sack=on")
+    words = sets("mode=event", "network=L=1ms", f"loss=probability={lost},rto=200ms,sack=on")
     times = json.loads(said(trace, *words, "--set", f"repeats={repeats}", "--json"))["times"]
     once, twice = (sum(abs(time - after) < 1e-4 for time in times) for after in (3e-3, 203e-3))
     assert once / repeats == pytest.approx(lost * (1 - lost) ** 2, abs=0.03)
@@ -143,63 +119,42 @@ def test_a_message_that_is_sent_again_may_be_lost_once_more(tmp_path: Path) -> N
 def test_a_loss_that_others_reveal_has_a_page_with_timelines(tmp_path: Path) -> None:
     trace = str(ti(tmp_path, stencil(2, 20, 100_000, 1000)))
     page = tmp_path / "page.html"
-    words = (
-        "--set",
-        "mode=event",
-        "--set",
-        f"network={BOOK}",
-        "--set",
-        "loss=probability=1%,sack=on",
-        "--report",
-        str(page),
-    )
+    words = (*sets("mode=event", f"network={BOOK}", "loss=probability=1%,sack=on"), "--report", str(page))
     assert "seed 1" in said(trace, *words)
     assert "timelines" in page.read_text()
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("settings", "sentence"),
     [
-        (("--set", "network=L=2"), "--set network.L: '2' is not a length of time such as 2500ns, 2.5us or 200ms."),
-        (("--set", "network=l=2us"), "--set network.l: there is no such key."),
+        ("network=L=2", "--set network.L: '2' is not a length of time such as 2500ns, 2.5us or 200ms."),
+        ("network=l=2us", "--set network.l: there is no such key."),
         (
-            ("--set", "network=L=1us,L=2us"),
+            "network=L=1us,L=2us",
             "--set network: 'L' is given twice. A sweep has colons between its values, such as 1:2.",
         ),
-        (("--set", "network=L"), "no run 'L'"),
-        (("--set", "network=L=1us,G=fast"), "--set network.G: 'fast' is not a time for each byte such as 0.08ns/B"),
-        (("--set", "loss=probability=2"), "--set loss.probability: '2' is not a share"),
-        (
-            ("--set", "loss=probability=0.5"),
-            "--set loss: a probability of 0.5 is too high: expected less than 0.5, or once=on",
-        ),
-        (("--set", "loss=fast=maybe"), "--set loss.fast: 'maybe' is neither on nor off."),
-        (("--set", "loss=probability=1%,sack=on"), "sack=on needs mode event: only there the replay knows"),
-        (("--set", "noise=period=1ms,duration=1ms"), "--set noise: an interruption must be shorter than its period."),
-        (
-            ("--set", "noise=period=1ms,duration=1us,probability=0.1"),
-            "--set noise: name a period or a probability, not both.",
-        ),
-        (("--set", "ranks_per_node=0"), "--set ranks_per_node: '0' is not a whole number from 1 to 1073741824."),
-        (
-            ("--set", f"network={BOOK}", "--set", "network=L=1us"),
-            "--set network: the key is given twice.",
-        ),
-        (("--set", f"network={BOOK}", "--set", "network.within=S=5"), "--set network.within.S: there is no such key."),
-        (("--set", "places=cach=2"), "--set places.cach: there is no such key. Did you mean 'cache'?"),
-        (("--set", "core=0"), "--set core.all: '0' is not a factor: expected a number above 0."),
-        (("--set", "tree=nodes=0"), "--set tree.nodes: '0' is not a whole number from 1 to 1073741824."),
-        (("--set", "tree=switches=2"), "--set tree: 'switches' needs 'nodes'"),
-        (
-            ("--set", "tree=mont-blank"),
-            "--set tree.name: 'mont-blank' is neither a file nor a name. Did you mean 'mont-blanc'?",
-        ),
-        (("--set", "mode=fluid"), "--set mode: 'fluid' is not allowed: expected dataflow or event."),
-        (("--set", "flops=1:2"), "--set flops: '1:2' is not a factor such as 1.1."),
+        ("network=L", "no run 'L'"),
+        ("network=L=1us,G=fast", "--set network.G: 'fast' is not a time for each byte such as 0.08ns/B"),
+        ("loss=probability=2", "--set loss.probability: '2' is not a share"),
+        ("loss=probability=0.5", "--set loss: a probability of 0.5 is too high: expected less than 0.5, or once=on"),
+        ("loss=fast=maybe", "--set loss.fast: 'maybe' is neither on nor off."),
+        ("loss=probability=1%,sack=on", "sack=on needs mode event: only there the replay knows"),
+        ("noise=period=1ms,duration=1ms", "--set noise: an interruption must be shorter than its period."),
+        ("noise=period=1ms,duration=1us,probability=0.1", "--set noise: name a period or a probability, not both."),
+        ("ranks_per_node=0", "--set ranks_per_node: '0' is not a whole number from 1 to 1073741824."),
+        (f"network={BOOK} network=L=1us", "--set network: the key is given twice."),
+        (f"network={BOOK} network.within=S=5", "--set network.within.S: there is no such key."),
+        ("places=cach=2", "--set places.cach: there is no such key. Did you mean 'cache'?"),
+        ("core=0", "--set core.all: '0' is not a factor: expected a number above 0."),
+        ("tree=nodes=0", "--set tree.nodes: '0' is not a whole number from 1 to 1073741824."),
+        ("tree=switches=2", "--set tree: 'switches' needs 'nodes'"),
+        ("tree=mont-blank", "--set tree.name: 'mont-blank' is neither a file nor a name. Did you mean 'mont-blanc'?"),
+        ("mode=fluid", "--set mode: 'fluid' is not allowed: expected dataflow or event."),
+        ("flops=1:2", "--set flops: '1:2' is not a factor such as 1.1."),
     ],
 )
-def test_mistakes_get_a_sentence(tmp_path: Path, words: tuple[str, ...], sentence: str) -> None:
-    given_ = words if words[1].startswith("network") else ("--set", f"network={BOOK}", *words)
+def test_mistakes_get_a_sentence(tmp_path: Path, settings: str, sentence: str) -> None:
+    given_ = sets(*([] if settings.startswith("network") else [f"network={BOOK}"]), *settings.split())
     trace = str(ti(tmp_path, [["compute 1"]]))
     if sentence.startswith("no run"):
         failed: Any = CliRunner().invoke(app, ["whatif", trace, *given_, "--runs", str(tmp_path)]).exception
@@ -256,7 +211,7 @@ def test_ranks_of_a_node_pay_for_the_place_in_which_they_lie(tmp_path: Path) -> 
     chain = [["send 1 0 1"], *([f"recv {r - 1} 0 1", f"send {r + 1} 0 1"] for r in range(1, 7)), ["recv 6 0 1"]]
     near = (".within=L=1us", ".socket=L=100ns", ".cache=L=10ns")
     words = [word for text in ("=L=10us", *near) for word in ("--set", f"network{text}")]
-    line = (str(ti(tmp_path, chain)), *words, "--set", "ranks_per_node=4:8", "--set", "places=cache=2,socket=4")
+    line = (str(ti(tmp_path, chain)), *words, *sets("ranks_per_node=4:8", "places=cache=2,socket=4"))
     found = json.loads(said(*line, "--json"))
     # Four pairs share a cache, two meet in a socket, the two halves in a node or between two.
     assert [row["time"] for row in found] == pytest.approx([10.24e-6, 1.24e-6], rel=1e-12)
@@ -300,22 +255,9 @@ def test_no_words_end_in_another_error_than_a_sentence(text: str) -> None:
 def test_a_sweep_over_ranks_on_a_node_pays_what_each_pair_of_them_does(tmp_path: Path, mode: str) -> None:
     chain = [["send 1 0 1"], *([f"recv {r - 1} 0 1", f"send {r + 1} 0 1"] for r in (1, 2)), ["recv 2 0 1"]]
     trace = str(ti(tmp_path, chain))
-    words = (
-        trace,
-        "--set",
-        "network=L=10us",
-        "--set",
-        "network.within=L=1us:2us",
-        "--set",
-        "ranks_per_node=1:2:4",
-        "--set",
-        f"mode={mode}",
-    )
+    words = (trace, *sets("network=L=10us", "network.within=L=1us:2us", "ranks_per_node=1:2:4", f"mode={mode}"))
     found = json.loads(said(*words, "--json"))
-    assert [row["network"]["within"][0]["L"] for row in found[::3]] == [
-        1e-6,
-        2e-6,
-    ]
+    assert [row["network"]["within"][0]["L"] for row in found[::3]] == [1e-6, 2e-6]
     assert [row["ranks_per_node"] for row in found] == [1, 2, 4] * 2
     # Three messages, one after the other.
     expected = [30e-6, 12e-6, 3e-6, 30e-6, 14e-6, 6e-6]

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 import builders
 from mpis import mpi
+from replays import sets
 from steelyard import whatif
 from steelyard.command_line.cli import app
 from steelyard.errors import MachineFailed, UsageError
@@ -61,16 +62,7 @@ def test_every_mpi_of_this_machine_traces_the_demo(here: Machine, tmp_path: Path
 
 def test_conditions_of_the_users_own_are_asked_instead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "SIZE", "S")
-    words = [
-        "whatif",
-        "--demo",
-        "--set",
-        "core=2",
-        "--set",
-        "network=L=1us,G=0.1ns/B",
-        "--report",
-        str(tmp_path / "own.html"),
-    ]
+    words = ["whatif", "--demo", *sets("core=2", "network=L=1us,G=0.1ns/B"), "--report", str(tmp_path / "own.html")]
     found = CliRunner().invoke(app, [*words, "--json", "--quiet"])
     assert found.exit_code == 0, found.output
     row = json.loads(found.stdout)

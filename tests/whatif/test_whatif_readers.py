@@ -120,21 +120,6 @@ def test_every_collective_ends_on_any_number_of_ranks(tmp_path: Path, ranks: int
     assert event["time"][0] >= flow["time"][0] * 0.999  # its queues can change which of two messages is first
 
 
-# By their numbers in SimGrid's list: MPI_DOUBLE, MPI_BYTE, MPI_UB (no content), MPI_PACKED, MPI_COUNT.
-@pytest.mark.parametrize(("kind", "size"), [(0, 8), (6, 1), (55, 0), (57, 1), (59, 8)])
-def test_a_datatype_of_a_message_has_its_size(kind: int, size: int, tmp_path: Path) -> None:
-    (about,) = asked(ti(tmp_path, [[f"send 1 0 100 {kind}"], [f"recv 0 0 100 {kind}"]]))
-    assert about["bytes"] == 100 * size
-
-
-def test_a_list_of_files_is_one_file_for_each_rank(tmp_path: Path) -> None:
-    for rank, action in enumerate(["send 1 0 1024", "recv 0 0 1024"]):
-        (tmp_path / f"rank{rank}").write_text(f"{rank} init\n{rank} {action} 6\n{rank} finalize\n", encoding="utf-8")
-    about, answer = of(tmp_path, "rank0\nrank1\n", BOOK)
-    assert about["bytes"] == 1024  # datatype 6 is a byte
-    assert answer["time"] == [2 * 1_500_000 + 2_500_000 + 6_000 * 1023]
-
-
 def test_sizes_count_doubles_where_init_has_a_number_and_bytes_where_not(tmp_path: Path) -> None:
     for words, size in (("init 1", 80), ("init", 10)):
         (about,) = of(tmp_path, f"0 {words}\n1 {words}\n0 send 1 0 10\n1 recv 0 0 10\n")

@@ -109,7 +109,9 @@ def test_a_missing_file_of_a_list_is_named(tmp_path: Path) -> None:
 
 
 # By number, from the list in SimGrid's sources: MPI_UB and MPI_LB have no content.
-@pytest.mark.parametrize(("number", "size"), [(51, 1), (54, 32), (55, 0), (56, 0), (57, 1), (58, 8), (59, 8)])
+@pytest.mark.parametrize(
+    ("number", "size"), [(0, 8), (6, 1), (51, 1), (54, 32), (55, 0), (56, 0), (57, 1), (58, 8), (59, 8)]
+)
 def test_each_datatype_of_simgrid_has_its_size(tmp_path: Path, number: int, size: int) -> None:
     path = tmp_path / "trace"
     path.write_text(f"0 init\n0 send 1 0 100 {number}\n1 init\n1 recv 0 0 100 {number}\n", encoding="utf-8")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from replays import Parameters, asked, points, ti
+from replays import Parameters, asked, points, sets, ti
 from steelyard import whatif
 from steelyard.command_line import cli
 from steelyard.errors import UsageError
@@ -162,7 +162,7 @@ def test_the_command_replays_a_part_with_a_faster_phase(tmp_path: Path, capsys: 
     trace = made(
         tmp_path, [level(1, 100), send(1000, 1), level(0, 2000)], [level(1, 100), level(0, 3000), receive(5, 0)]
     )
-    cli.run_words(["whatif", str(trace), "--set", "network=L=1us", "--set", "region=1", "--set", "core=1:2@region=1"])
+    cli.run_words(["whatif", str(trace), *sets("network=L=1us", "region=1", "core=1:2@region=1")])
     shown = " ".join(capsys.readouterr().out.split())
     assert "× 2 region 1" in shown
     assert "1 message that were sent" in shown
@@ -170,4 +170,4 @@ def test_the_command_replays_a_part_with_a_faster_phase(tmp_path: Path, capsys: 
     assert "3.000 µs" in shown
     assert "all ranks begin the region at the same time" in shown
     with pytest.raises(UsageError, match="only traces of steelyard trace have regions"):
-        cli.run_words(["whatif", str(ti(tmp_path, [["compute 5"]])), "--set", "network=L=1us", "--set", "region=1"])
+        cli.run_words(["whatif", str(ti(tmp_path, [["compute 5"]])), *sets("network=L=1us", "region=1")])

@@ -90,10 +90,7 @@ def test_a_section_adds_to_the_file_and_set_replaces(tmp_path: Path) -> None:
             "line 2, key 'loss.probability': '120%' is not a share: expected 0 to 1, or 0% to 100%.",
         ),
         ("[loss]\nprobability = []", "line 2, key 'loss.probability': the list is empty."),
-        (
-            "seed = [1, 2]",
-            "line 1, key 'seed': expected one value, not a list.",
-        ),
+        ("seed = [1, 2]", "line 1, key 'seed': expected one value, not a list."),
         ("seed = -1", "line 1, key 'seed': '-1' is not a whole number from 0 to 9223372036854775807."),
         ("mode = 'fluid'", "line 1, key 'mode': 'fluid' is not allowed: expected dataflow or event."),
         (
