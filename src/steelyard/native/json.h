@@ -21,17 +21,24 @@ std::string number(I x) {
 }
 inline std::string boolean(bool b) { return b ? "true" : "false"; }
 
-template <class T>
-std::string list(const std::vector<T>& values) {
+// `said` makes JSON of a value.
+template <class T, class Said>
+std::string list(const std::vector<T>& values, Said said) {
   std::string out = "[";
   for (const auto& v : values) {
     if (out.size() > 1) out += ',';
-    if constexpr (std::is_convertible_v<T, std::string_view>)
-      out += text(v);
-    else
-      out += number(v);
+    out += said(v);
   }
   return out + "]";
+}
+template <class T>
+std::string list(const std::vector<T>& values) {
+  return list(values, [](const T& v) {
+    if constexpr (std::is_convertible_v<T, std::string_view>)
+      return text(v);
+    else
+      return number(v);
+  });
 }
 
 // An object whose values are numbers, or JSON already.

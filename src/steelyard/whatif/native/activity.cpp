@@ -35,15 +35,14 @@ void Activity::sent(Time time) {
 std::string Activity::said() const {
   json::Object out;
   for (What what : {computing, talking}) {
-    std::string rows;
+    std::vector<std::vector<double>> rows;
     for (std::size_t row = 0; row * steps_ < cells_.size(); ++row) {
       const auto first = static_cast<std::uint32_t>(row) * together_;
       const double whole = width_ * std::min(together_, schedule_.ranks - first);
-      std::vector<double> shares;
+      std::vector<double>& shares = rows.emplace_back();
       for (std::size_t step = 0; step < steps_; ++step) shares.push_back(cells_[row * steps_ + step][what] / whole);
-      rows += (rows.empty() ? "" : ",") + json::list(shares);
     }
-    out.add(what == computing ? "computing" : "talking", "[" + rows + "]");
+    out.add(what == computing ? "computing" : "talking", json::list(rows, json::list<double>));
   }
   return out.add("sent", json::list(sent_)).str();
 }

@@ -1,7 +1,6 @@
 // Reads GOAL line by line. Lines as programs write them are taken apart in one pass; what is unusual goes word by word.
 #include "goal.h"
 
-#include <charconv>
 #include <limits>
 
 #include "text.h"
@@ -98,23 +97,22 @@ struct Cursor {
   }
 };
 
-class GoalReading {
+class GoalReading final : Words {
  public:
   GoalReading(Source& source, const GoalSink& sink) : source_(source), sink_(sink), most_(most_ranks(source.size())) {}
 
   void read() {
-    if (!next() || words_[0] != "num_ranks") source_.refuse("expected 'num_ranks N'");
+    if (!next() || words_[0] != "num_ranks") refuse("expected 'num_ranks N'");
     const auto ranks = number<std::size_t>(1, "number of ranks");
-    if (ranks < 1 || ranks > most_)
-      source_.refuse("a trace of this length can have 1 to " + std::to_string(most_) + " ranks");
+    if (ranks < 1 || ranks > most_) refuse("a trace of this length can have 1 to " + std::to_string(most_) + " ranks");
     sink_.ranks(ranks);
     std::vector<bool> seen(ranks);
     while (next()) {
-      if (words_[0] != "rank") source_.refuse("expected 'rank N {'");
+      if (words_[0] != "rank") refuse("expected 'rank N {'");
       const auto rank = number<std::size_t>(1, "number of a rank");
-      if (rank >= ranks) source_.refuse("there are " + std::to_string(ranks) + " ranks, from 0");
-      if (seen[rank]) source_.refuse("rank " + std::to_string(rank) + " appears twice");
-      if (word(2, "'{'") != "{") source_.refuse("expected '{'");
+      if (rank >= ranks) refuse("there are " + std::to_string(ranks) + " ranks, from 0");
+      if (seen[rank]) refuse("rank " + std::to_string(rank) + " appears twice");
+      if (word(2, "'{'") != "{") refuse("expected '{'");
       seen[rank] = true;
       read_rank();
       sink_.rank(rank, rank_);
@@ -147,29 +145,14 @@ class GoalReading {
     }
     return !words_.empty();
   }
-  std::string_view word(std::size_t which, const char* what) const {
-    if (which >= words_.size()) source_.refuse(std::string("the line ends where ") + what + " is expected");
-    return words_[which];
-  }
-  template <class T>
-  T number(std::size_t which, const char* what) const {
-    return parsed<T>(word(which, what), what);
-  }
-  template <class T>
-  T parsed(std::string_view word, const char* what) const {
-    T value{};
-    auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (failed != std::errc{} || end != word.data() + word.size())
-      source_.refuse("'" + std::string(word.substr(0, 60)) + "' is not a " + what);
-    return value;
-  }
+  [[noreturn]] void refuse(const std::string& reason) const override { source_.refuse(reason); }
 
   void read_rank() {
     names_.clear();
     rank_.steps.clear();
     rank_.needs.clear();
     for (std::string_view line;;) {
-      if (!source_.line(line)) source_.refuse("the file ends within a rank");
+      if (!source_.line(line)) refuse("the file ends within a rank");
       if (!comment_ && usual(line)) continue;
       if (!split(line)) continue;
       if (words_[0] == "}") return;
@@ -234,9 +217,9 @@ class GoalReading {
   }
 
   void add(const Step& step, std::string_view name) {
-    if (rank_.steps.size() >= MOST) source_.refuse("a rank has more than 4 billion operations");
+    if (rank_.steps.size() >= MOST) refuse("a rank has more than 4 billion operations");
     if (!name.empty() && !names_.add(name, static_cast<std::uint32_t>(rank_.steps.size())))
-      source_.refuse("'" + std::string(name.substr(0, 60)) + "' is the name of two operations");
+      refuse("'" + std::string(name.substr(0, 60)) + "' is the name of two operations");
     rank_.steps.push_back(step);
   }
   void need(std::uint32_t step, std::uint32_t before, bool begin) { rank_.needs.push_back({step, before, begin}); }
@@ -248,7 +231,7 @@ class GoalReading {
     if (verb == "calc") {
       found.kind = Step::compute;
       found.amount = number<std::int64_t>(at + 1, "time in ns");
-      if (found.amount < 0 || found.amount > LONGEST / NANOSECOND) source_.refuse("a time lies between 0 and 26 days");
+      if (found.amount < 0 || found.amount > LONGEST / NANOSECOND) refuse("a time lies between 0 and 26 days");
     } else if (verb == "send" || verb == "recv") {
       found.kind = verb == "send" ? Step::send : Step::receive;
       auto bytes = word(at + 1, "a number of bytes");
@@ -257,15 +240,15 @@ class GoalReading {
       else if (words_.size() > options && words_[options] == "b")
         ++options;
       found.amount = parsed<std::int64_t>(bytes, "number of bytes");
-      if (found.amount < 0 || found.amount > MOST_BYTES) source_.refuse("a message has 0 to 2^50 bytes");
+      if (found.amount < 0 || found.amount > MOST_BYTES) refuse("a message has 0 to 2^50 bytes");
       const auto* direction = verb == "send" ? "to" : "from";
-      if (word(options, direction) != direction) source_.refuse(std::string("expected '") + direction + "'");
+      if (word(options, direction) != direction) refuse(std::string("expected '") + direction + "'");
       if (word(options + 1, "number of a rank") == "-1")
-        source_.refuse("a receive from any rank: the file does not name the sender");
+        refuse("a receive from any rank: the file does not name the sender");
       found.peer = number<std::uint32_t>(options + 1, "number of a rank");
       options += 2;
     } else {
-      source_.refuse("'" + std::string(verb.substr(0, 60)) + "' is not one of calc, send, recv, requires, irequires");
+      refuse("'" + std::string(verb.substr(0, 60)) + "' is not one of calc, send, recv, requires, irequires");
     }
     further(options, found);
     return found;
@@ -274,7 +257,7 @@ class GoalReading {
     for (; at < words_.size(); at += 2) {
       const auto name = words_[at];
       if (name == "tag" && word(at + 1, "whole number") == "-1")
-        source_.refuse("a receive with any tag: the file does not name the tag");
+        refuse("a receive with any tag: the file does not name the tag");
       const auto value = number<std::uint32_t>(at + 1, "whole number");
       if (name == "tag")
         step.tag = value;
@@ -283,14 +266,13 @@ class GoalReading {
       else if (name == "nic")
         step.interface = value;
       else
-        source_.refuse("'" + std::string(name.substr(0, 60)) + "' is not one of tag, cpu, nic");
+        refuse("'" + std::string(name.substr(0, 60)) + "' is not one of tag, cpu, nic");
     }
   }
 
   std::uint32_t named(std::string_view name) const {
     const std::uint32_t found = names_.find(name);
-    if (found == Names::NONE)
-      source_.refuse("no operation above has the name '" + std::string(name.substr(0, 60)) + "'");
+    if (found == Names::NONE) refuse("no operation above has the name '" + std::string(name.substr(0, 60)) + "'");
     return found;
   }
 
@@ -300,7 +282,6 @@ class GoalReading {
   const GoalSink& sink_;
   const std::size_t most_;
   bool comment_ = false;  // between /* and */
-  std::vector<std::string_view> words_;
   Names names_;
   GoalRank rank_;
 };

@@ -19,9 +19,7 @@ struct Head {
   Origin origin;
   Digest::Value content;  // of this head, with nothing here, and of all that follows
   std::uint64_t counts[6];
-  std::uint32_t ranks;
-  std::uint64_t computes, sends, receives, signals, unreceived;
-  std::int64_t bytes;
+  Counted counted;
 };
 
 template <class Schedule, class Act>
@@ -119,9 +117,7 @@ std::optional<Schedule> kept(const std::string& path, const std::string& trace, 
   });
   if (!whole || left > 0 || digest.value() != expected) return {};
   if (content_of(trace) != head.origin.content) return {};
-  found.ranks = head.ranks;
-  found.computes = head.computes, found.sends = head.sends, found.receives = head.receives;
-  found.signals = head.signals, found.unreceived = head.unreceived, found.bytes = head.bytes;
+  static_cast<Counted&>(found) = head.counted;
   return found;
 }
 
@@ -129,9 +125,7 @@ void keep(const std::string& path, const Schedule& schedule, const Origin& origi
   Head head{};
   std::memcpy(head.mark, MARK, sizeof MARK);
   head.origin = origin;
-  head.ranks = schedule.ranks;
-  head.computes = schedule.computes, head.sends = schedule.sends, head.receives = schedule.receives;
-  head.signals = schedule.signals, head.unreceived = schedule.unreceived, head.bytes = schedule.bytes;
+  head.counted = schedule;
   std::size_t which = 0;
   std::uint64_t size = 0;
   each_array(schedule, [&](const auto& array) {

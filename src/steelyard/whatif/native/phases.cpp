@@ -237,13 +237,9 @@ Phases phases(const Schedule& schedule, const Measured& measured, std::uint32_t 
 
 namespace {
 
-std::string said(const Counts& rows) {
-  std::string text;
-  for (const auto& row : rows) text += (text.empty() ? "" : ",") + json::list(row);
-  return "[" + text + "]";
-}
+std::string said(const Counts& rows) { return json::list(rows, json::list<std::uint64_t>); }
 
-std::string said(const Cluster& one) {
+std::string said_of(const Cluster& one) {
   return json::Object()
       .add("count", one.count)
       .add("outliers", one.outliers)
@@ -259,8 +255,6 @@ std::string said(const Cluster& one) {
 }  // namespace
 
 std::string said(const Phases& phases) {
-  std::string found;
-  for (const Cluster& one : phases.clusters) found += (found.empty() ? "" : ",") + said(one);
   return json::Object()
       .add("count", phases.count)
       .add("computing", phases.computing)
@@ -273,7 +267,7 @@ std::string said(const Phases& phases) {
       .add("first", phases.first)
       .add("together", phases.together)
       .add("rows", said(phases.rows))
-      .add("clusters", "[" + found + "]")
+      .add("clusters", json::list(phases.clusters, said_of))
       .str();
 }
 

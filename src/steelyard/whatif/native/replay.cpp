@@ -246,15 +246,14 @@ class Engine {
                      std::size_t steps) {
     const std::uint32_t together = lines();
     const Time span = *std::max_element(times.begin(), times.end());
-    std::string found;
-    for (const Scenario& scenario : scenarios) {
+    const auto watched = [&](const Scenario& scenario) {
       Activity activity(schedule_, together, steps, span);
       Dataflow<1, true> engine(*prepared_, &connections_, &scenario);
       engine.watch(&activity);
       engine.run();
-      found += (found.empty() ? "" : ",") + activity.said();
-    }
-    out.add("timelines", "[" + found + "]").add("together", together);
+      return activity.said();
+    };
+    out.add("timelines", json::list(scenarios, watched)).add("together", together);
   }
 
   // Times by rank; a rank with several streams has those of the first.

@@ -68,16 +68,19 @@ struct MatchHash {
   }
 };
 
-// All ranks' operations, matched: each message has a number, which is that of its send.
-struct Schedule {
+struct Counted {
+  std::uint64_t computes = 0, sends = 0, receives = 0, signals = 0, unreceived = 0;
+  std::int64_t bytes = 0;
   std::uint32_t ranks = 0;
+};
+
+// All ranks' operations, matched: each message has a number, which is that of its send.
+struct Schedule : Counted {
   std::vector<Op> ops;                        // stream after stream, each with an `end`
   std::vector<std::uint64_t> begins;          // where each stream's operations begin
   std::vector<std::uint32_t> rank_of;         // each stream's rank; a rank has several where it has several processors
   std::vector<std::uint32_t> source, target;  // ranks, by message
   std::vector<std::int64_t> sizes;            // B, by the number of the size
-  std::uint64_t computes = 0, sends = 0, receives = 0, signals = 0, unreceived = 0;
-  std::int64_t bytes = 0;
 
   // Counts events as other simulators do: each computation, send, receive, and message on its way.
   std::uint64_t events() const { return computes + sends + receives + source.size(); }

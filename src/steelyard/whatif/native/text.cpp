@@ -48,11 +48,6 @@ bool Lines::next() {
   return false;
 }
 
-std::string_view Lines::word(std::size_t which, const char* what) const {
-  if (which >= words_.size()) refuse(std::string("the line ends where ") + what + " is expected");
-  return words_[which];
-}
-
 void Lines::refuse(const std::string& reason) const {
   throw Refused(path_ + ", line " + std::to_string(line_) + ": " + reason);
 }

@@ -14,17 +14,14 @@ std::string contents(const std::string& path);
 // At most so many bytes of its begin; "" where it cannot be read.
 std::string begin_of(const std::string& path, std::size_t most);
 
-class Lines {
+// The words of a line of a trace.
+class Words {
  public:
-  Lines(std::string path, std::string_view text) : path_(std::move(path)), left_(text) {
-    if (left_.starts_with("\xef\xbb\xbf")) left_.remove_prefix(3);  // some editors' mark of UTF-8
-  }
-
-  // The next line that has words; false at the end.
-  bool next();
   const std::vector<std::string_view>& words() const { return words_; }
-  std::string_view word(std::size_t which, const char* what) const;
-
+  std::string_view word(std::size_t which, const char* what) const {
+    if (which >= words_.size()) refuse(std::string("the line ends where ") + what + " is expected");
+    return words_[which];
+  }
   template <class T>
   T number(std::size_t which, const char* what) const {
     return parsed<T>(word(which, what), what);
@@ -41,13 +38,27 @@ class Lines {
       refuse("'" + std::string(word.substr(0, 60)) + "' is not a " + what);
     return value;
   }
-  [[noreturn]] void refuse(const std::string& reason) const;
+  [[noreturn]] virtual void refuse(const std::string& reason) const = 0;
+
+ protected:
+  ~Words() = default;
+  std::vector<std::string_view> words_;
+};
+
+class Lines final : public Words {
+ public:
+  Lines(std::string path, std::string_view text) : path_(std::move(path)), left_(text) {
+    if (left_.starts_with("\xef\xbb\xbf")) left_.remove_prefix(3);  // some editors' mark of UTF-8
+  }
+
+  // The next line that has words; false at the end.
+  bool next();
+  [[noreturn]] void refuse(const std::string& reason) const override;
 
  private:
   std::string path_;
   std::string_view left_;
   std::size_t line_ = 0;
-  std::vector<std::string_view> words_;
 };
 
 // Ranks that a text may be of: each has a line of its own. One that is named takes some hundred bytes of memory.

@@ -68,10 +68,9 @@ Builder read_traced(const std::string& path, Traced& about, Timeline* timeline,
 }
 
 std::string said(const Traced& traced) {
-  std::string broken;
-  for (const Broken& b : traced.broken)
-    broken += (broken.empty() ? "" : ",") +
-              json::Object().add("rank", b.rank).add("call", b.call).add("why", json::text(b.why)).str();
+  const auto said = [](const Broken& b) {
+    return json::Object().add("rank", b.rank).add("call", b.call).add("why", json::text(b.why)).str();
+  };
   return json::Object()
       .add("time", traced.time)
       .add("computing", traced.computing)
@@ -81,7 +80,7 @@ std::string said(const Traced& traced) {
       .add("tool", traced.tool)
       .add("calls", traced.calls)
       .add("bytes", traced.bytes)
-      .add("broken", "[" + broken + "]")
+      .add("broken", json::list(traced.broken, said))
       .str();
 }
 
