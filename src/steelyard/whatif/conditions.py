@@ -81,6 +81,15 @@ def often(noise: Noise) -> str:
     return f"every {quantity(noise.period, 's')}"
 
 
+def disturbances(point: Point) -> str:
+    """Returns the losses and the noise of a point: "a loss of 1 % with a smallest time-out of 200 ms"."""
+    loss = f"a loss of {100 * point.loss.probability:g} % with a smallest time-out of {quantity(point.loss.rto, 's')}"
+    noise = f"interruptions of {quantity(point.noise.duration, 's')} {often(point.noise)}"
+    if point.noise.recording:
+        noise = f"the noise of {point.noise.recording}"
+    return " and ".join([loss] * (point.loss.probability > 0) + [noise] * point.noise.any)
+
+
 def label(point: Point, points: Iterable[Point], *besides: str) -> str:
     """Returns the conditions of a point in which the points differ, " (cores × 2, L 2.00 µs)"; not those named; "" if none."""
     others = tuple(points)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from steelyard.units import nominal, quantity, significant
 from steelyard.whatif import growth
 from steelyard.whatif.answer import Answer, Prediction
-from steelyard.whatif.conditions import label, often
+from steelyard.whatif.conditions import disturbances, label, often
 from steelyard.whatif.growth import list_lines, without_loss
 from steelyard.whatif.question import Point
 from steelyard.words import plural
@@ -169,7 +169,7 @@ def _name_ranks(found: Line, ranks: int) -> Iterator[str]:
     lines = list_lines(found, lambda s: s.point, lambda p: replace(p, affected=1.0), lambda p: p.affected)
     for line in sorted(lines, key=lambda line: -line[-1].times)[:1]:
         others = label(line[0].point, [s.point for s in found], "loss", "RTO", "noise", "affected")
-        yield _answered(line, f"If some of the ranks have {_conditions(line[0].point)}{others}", where)
+        yield _answered(line, f"If some of the ranks have {disturbances(line[0].point)}{others}", where)
 
 
 def _name_probability(found: Line) -> Iterator[str]:
@@ -183,9 +183,3 @@ def _name_probability(found: Line) -> Iterator[str]:
 
 def _loss(point: Point) -> str:
     return f"{100 * point.loss.probability:g} %"
-
-
-def _conditions(point: Point) -> str:
-    loss = f"a loss of {_loss(point)} with a smallest time-out of {quantity(point.loss.rto, 's')}"
-    noise = f"interruptions of {quantity(point.noise.duration, 's')}"
-    return " and ".join([loss] * (point.loss.probability > 0) + [noise] * point.noise.any)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from steelyard.model.figure import Axis, Figure, Series
 from steelyard.report.values import quantity
-from steelyard.whatif.question import Point
+from steelyard.whatif.conditions import disturbances
 from steelyard.whatif.timelines import Timeline, Timelines, edge
 from steelyard.whatif.traced_run import TracedRun
 
@@ -42,8 +42,10 @@ def traced_figures(run: TracedRun | None) -> list[Figure]:
 
 
 def _lines(found: Timelines, name: str) -> Figure:
+    point = found.disturbed.point
+    affected = f", at {100 * point.affected:.3g} % of the ranks" if point.affected < 1 else ""
     caption = (
-        f"The figure shows one random replay with {_conditions(found.disturbed.point)}. It takes "
+        f"The figure shows one random replay with {disturbances(point)}{affected}. It takes "
         f"{quantity(found.disturbed.time, 's')} instead of {quantity(found.undisturbed.time, 's')}. "
         "Dark colours mean computing and message overhead; light colours mean waiting."
     )
@@ -111,18 +113,3 @@ def _durations(name: str, title: str, lines: Sequence[tuple[str, Timeline]], x: 
             Series(words, tuple(at for at, _ in bins), tuple(count / total for _, count in bins), connected=False)
         )
     return Figure(name=name, title=title, kind="lines", x=x, y=y, series=tuple(series), caption=caption)
-
-
-def _conditions(point: Point) -> str:
-    parts = []
-    if point.loss.probability:
-        parts.append(
-            f"a loss of {100 * point.loss.probability:g} % and a smallest time-out of {quantity(point.loss.rto, 's')}"
-        )
-    if point.noise.any:
-        parts.append(f"interruptions of {quantity(point.noise.duration, 's')}")
-    if point.noise.period:
-        parts[-1] += f" every {quantity(point.noise.period, 's')}"
-    if point.affected < 1:
-        parts.append(f"at {100 * point.affected:.3g} % of the ranks")
-    return ", ".join(parts)
