@@ -6,12 +6,13 @@ import io
 import lzma
 import struct
 import tarfile
+import tracemalloc
 from collections.abc import Callable
 
 import pytest
 
 from import_fixture import tar, zipped
-from steelyard.importing import archives, streams, tar_members
+from steelyard.importing import archives, streams
 from steelyard.importing.streams import Content, Unread
 
 LONG = "folder/" * 30 + "file.txt"  # longer than the header of a tar archive allows
@@ -63,7 +64,7 @@ def test_an_archive_that_unpacks_to_too_much_ends_with_a_reason(
 
 
 def test_a_member_that_is_too_large_is_skipped_and_the_next_one_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tar_members, "LARGEST", 100)
+    monkeypatch.setattr(archives, "LARGEST", 100)
     assert unpacked(tar({"large": bytes(101), "next": "x"})) == {"A/large": archives.TOO_LARGE, "A/next": b"x"}
 
 
@@ -93,6 +94,62 @@ def test_a_negative_or_huge_size_in_a_header_is_refused() -> None:
         header[148:156] = b" " * 8
         header[148:156] = b"%06o\0 " % sum(header[:512])
         assert "A/b" not in unpacked(bytes(header))
+
+
+def extended(kind: bytes, content: bytes, size: int | None = None) -> bytes:
+    """The header of a tar archive that extends the next one. It says that its content has `size` bytes."""
+    member = tarfile.TarInfo("x")
+    member.type, member.size = kind, len(content) if size is None else size
+    return member.tobuf(tarfile.GNU_FORMAT) + content + bytes(-len(content) % tarfile.BLOCKSIZE)
+
+
+MEMBER = tar({"a": "x"}, "w")
+
+
+@pytest.mark.parametrize("kind", [b"L", b"K", b"x", b"g"])
+def test_an_extended_header_of_gigabytes_is_refused(kind: bytes) -> None:
+    class Endless(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            return super().read(size) or bytes(size or 0)
+
+    tracemalloc.start()
+    (item,) = archives.unpack("A", Endless(extended(kind, b"", 4 << 30)))
+    assert item == Unread("A", "it is damaged or incomplete (a header is too long)")
+    assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "reason"),
+    [
+        (b"x", b"6 aaaa" * 2400 + b"=\n", archives.TOO_MUCH),  # each record of it ends at its end
+        (b"g", b"6 aaaa" * 2400 + b"=\n", archives.TOO_MUCH),
+        (b"x", b"7" * 9000, "it is damaged or incomplete (a header has too many digits)"),
+    ],
+)
+def test_extended_headers_of_many_members_end_with_a_reason(
+    kind: bytes, content: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams.Allowance.__init__, "__defaults__", (streams.MOST >> 4,))
+    archive = extended(kind, content) + MEMBER[:1024]
+    tracemalloc.start()
+    assert unpacked(archive * (400 >> 4))["A"] == reason
+    assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("kind", [b"L", b"x"])
+def test_headers_that_only_extend_each_other_end_with_a_reason(kind: bytes) -> None:
+    assert str(unpacked(extended(kind, b"") * 60_000)["A"]).startswith("it is damaged or incomplete")
+
+
+def test_a_header_of_the_whole_archive_is_not_kept() -> None:
+    given = b"19 comment=aaaaaaa\n"
+    assert unpacked(extended(b"g", given) + MEMBER) == {"A/a": b"x"}
+
+
+def test_a_sparse_file_is_named() -> None:
+    assert unpacked(extended(b"S", b"") + MEMBER) == {"A/x": "it is not an ordinary file", "A/a": b"x"}
 
 
 def test_links_and_encrypted_members_are_named() -> None:

@@ -8,13 +8,14 @@ import gzip
 import hashlib
 import io
 import lzma
+import re
 import struct
+import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from steelyard.importing import tar_members
 from steelyard.importing.streams import (
     LARGEST,
     MOST,
@@ -34,11 +35,13 @@ TOO_LARGE = f"it has more than {LARGEST >> 20} MiB"
 TOO_MUCH = f"the archive unpacks to more than {MOST >> 30} GiB, so the rest of it was not read"
 _XZ_MEMORY = 128 << 20  # bytes: enough for xz -9
 _DIRECTORY = 16 << 20  # bytes of the list of files at the end of a zip archive
+_HEADERS = 16 << 10  # bytes of all headers of a member of a tar archive; its name has at most 4096
+_DIGITS = re.compile(rb"\d{99}")
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
 _OTHERS = {b"\x28\xb5\x2f\xfd": "Zstandard", b"7z\xbc\xaf": "7-Zip", b"Rar!": "RAR", b"\x04\x22\x4d\x18": "LZ4"}
 _DAMAGED = (
     OSError, EOFError, ValueError, LookupError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError,
-    RuntimeError, struct.error, OverflowError,
+    RuntimeError, struct.error, OverflowError, tarfile.TarError,
 )  # fmt: skip
 
 
@@ -54,7 +57,7 @@ def unpack(name: str, file: BinaryIO, seen: dict[bytes, str] | None = None) -> I
 
 
 def _unpack_once(name: str, file: BinaryIO, allowance: Allowance, depth: int) -> Iterator[Item]:
-    if _kind(file.read(tar_members.BLOCK)):
+    if _kind(file.read(tarfile.BLOCKSIZE)):
         file.seek(0)
         digest = hashlib.file_digest(file, "sha256").digest()  # type: ignore[arg-type]
         other = allowance.seen.setdefault(digest, name)
@@ -68,7 +71,7 @@ def _unpack_once(name: str, file: BinaryIO, allowance: Allowance, depth: int) ->
 def _unpack(name: str, seekable: BinaryIO | None, stream: Stream, allowance: Allowance, depth: int) -> Iterator[Item]:
     """`seekable` is the file that the stream reads; None if it can only be read in its order."""
     try:
-        kind = _kind(stream.peek(tar_members.BLOCK))
+        kind = _kind(stream.peek(tarfile.BLOCKSIZE))
         if not kind:
             data = stream.read(LARGEST + 1)
             yield Unread(name, TOO_LARGE) if len(data) > LARGEST else Content(name, data)
@@ -79,7 +82,7 @@ def _unpack(name: str, seekable: BinaryIO | None, stream: Stream, allowance: All
         elif kind == "zip":
             yield from _zip(name, seekable or io.BytesIO(stream.read(LARGEST)), allowance, depth)
         elif kind == "tar":
-            for item in tar_members.read_members(name, stream, allowance, TOO_LARGE):
+            for item in _read_tar(name, stream, allowance):
                 yield from _unpack_content(item, allowance, depth) if isinstance(item, Content) else (item,)
         else:
             unpacked = Stream(_unpacker(kind, stream), allowance)
@@ -89,7 +92,7 @@ def _unpack(name: str, seekable: BinaryIO | None, stream: Stream, allowance: All
 
 
 def _unpack_content(content: Content, allowance: Allowance, depth: int) -> Iterator[Item]:
-    if _kind(content.data[: tar_members.BLOCK]):
+    if _kind(content.data[: tarfile.BLOCKSIZE]):
         yield from _unpack_once(content.name, io.BytesIO(content.data), allowance, depth + 1)
     else:
         yield content
@@ -105,7 +108,11 @@ def _kind(head: bytes) -> str:
         return "xz"
     if head[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
         return "zip"
-    return "tar" if tar_members.is_header(head) else _OTHERS.get(head[:4], "")
+    try:
+        tarfile.TarInfo.frombuf(head, "utf-8", "replace")
+        return "tar"
+    except tarfile.HeaderError:
+        return _OTHERS.get(head[:4], "")
 
 
 def _unpacker(kind: str, stream: Stream) -> Readable:
@@ -139,6 +146,67 @@ class _Xz:
                     raise EOFError("its end is missing")
             if part := self._unpacker.decompress(packed, size):
                 return part
+
+
+def _read_tar(name: str, stream: Stream, allowance: Allowance) -> Iterator[Item]:
+    headers = _Headers(stream, allowance)
+    archive = tarfile.TarFile(fileobj=headers, encoding="utf-8", errors="replace")
+    while member := archive.next():
+        allowance.spend(OVERHEAD)
+        inside = f"{name}/{member.name.removeprefix('./')}"
+        if member.isreg() and not member.issparse() and member.size <= LARGEST:
+            data = headers.read_content(member.size)
+            if len(data) < member.size:
+                raise ValueError(f"it ends within '{inside.rpartition('/')[2]}'")
+            yield Content(inside, data)
+        elif not member.isdir():
+            yield Unread(inside, TOO_LARGE if member.size > LARGEST else "it is not an ordinary file")
+        # It keeps all members, and what the headers of the whole archive say.
+        archive.members = []  # type: ignore[attr-defined]
+        archive.pax_headers = {}
+        headers.left = _HEADERS
+    if headers.last.strip(b"\0"):
+        raise ValueError("a header is not valid")
+    if not headers.last:
+        raise ValueError("its end is missing")
+
+
+class _Headers(io.RawIOBase):
+    """What `tarfile` reads of an archive: for each member as many bytes as its headers may have, and only forwards.
+
+    `tarfile` has no bound for the memory of a header. Up to Python 3.11.9 and 3.12.5 its patterns need time in proportion to
+    the square of the size, most of all for digits.
+    """
+
+    def __init__(self, stream: Stream, allowance: Allowance) -> None:
+        self._stream, self._allowance, self._place = stream, allowance, 0
+        self.left, self.last = _HEADERS, b""
+
+    def read(self, size: int = -1, /) -> bytes:
+        if not 0 <= size <= self.left:
+            raise ValueError("a header is too long")
+        self.left -= size
+        if size > tarfile.BLOCKSIZE:
+            self._allowance.spend(size * size >> 6)
+        self.last = self.read_content(size)
+        if _DIGITS.search(self.last):
+            raise ValueError("a header has too many digits")
+        return self.last
+
+    def read_content(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        self._place += len(data)
+        return data
+
+    def tell(self) -> int:
+        return self._place
+
+    def seek(self, place: int, whence: int = io.SEEK_SET, /) -> int:
+        if place < self._place:
+            raise ValueError("a size is not valid")
+        self._stream.skip(place - self._place)
+        self._place = place
+        return place
 
 
 def _zip(name: str, file: BinaryIO, allowance: Allowance, depth: int) -> Iterator[Item]:
