@@ -4,11 +4,12 @@ import csv
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import groupby
 from pathlib import Path
-from types import ModuleType
 
 from sources.tables import table
 from steelyard.importing import reading
+from steelyard.importing.format import Format
 from steelyard.importing.reading import Reading
 from steelyard.model import Benchmark, ForeignValue
 
@@ -40,16 +41,16 @@ def tables() -> Mapping[str, list[dict[str, str]]]:
     return {name: rows for name, rows in read.items() if rows and {"file", "figure", "value"} <= set(rows[0])}
 
 
-def formats() -> list[ModuleType]:
+def formats() -> list[Format]:
     """Returns the formats of Steelyard, without those of wings that a site has installed."""
-    return [f for f in reading.find_formats() if ROOT / "src" in Path(str(f.__file__)).parents]
+    return [form for form in reading.find_formats() if ROOT / "src" in form.file.parents]
 
 
 def page(benchmarks: Mapping[str, Benchmark], note: str) -> str:
     """Returns docs/formats-of-other-tools.md. `benchmarks` are those of Steelyard."""
-    of_tool: dict[str, list[ModuleType]] = {}
-    for module in formats():
-        of_tool.setdefault(module.TOOL, []).append(module)
+    of_tool: dict[str, list[Format]] = {}
+    for form in formats():
+        of_tool.setdefault(form.tool, []).append(form)
     rows = [(f"[{tool}](#{_anchor(tool)})", *_counts(tool)) for tool in of_tool]
     return "\n".join(
         [
@@ -57,7 +58,7 @@ def page(benchmarks: Mapping[str, Benchmark], note: str) -> str:
             note,
             ABOUT,
             table(("tool", "example files", "values in them"), rows),
-            *(_section(tool, modules, benchmarks) for tool, modules in of_tool.items()),
+            *(_section(tool, forms, benchmarks) for tool, forms in of_tool.items()),
         ]
     )
 
@@ -67,12 +68,12 @@ def _counts(tool: str) -> tuple[str, str]:
     return str(len({file for file, _ in values})), f"{len(values):,}"
 
 
-def _section(tool: str, modules: Sequence[ModuleType], benchmarks: Mapping[str, Benchmark]) -> str:
+def _section(tool: str, forms: Sequence[Format], benchmarks: Mapping[str, Benchmark]) -> str:
     found = list(_values(tool))
     return "\n".join(
         [
             f"## {tool}\n",
-            *map(_describe, modules),
+            *_describe(forms),
             table(("benchmark (kernels)", "metric", "unit", "statistic", "parameters"), _rows(found, benchmarks)),
             *_notes(found),
             f"Example files: {_examples(dict.fromkeys(file for file, _ in found))}.\n",
@@ -80,13 +81,14 @@ def _section(tool: str, modules: Sequence[ModuleType], benchmarks: Mapping[str, 
     )
 
 
-def _describe(module: ModuleType) -> str:
-    """Returns the versions and the address in the docstring, and how the format recognises a file."""
-    about, _, rest = inspect.cleandoc(module.__doc__ or "").partition("\n\n")
-    addresses = ", ".join(f"<{word.rstrip('.,;')}>" for word in rest.split() if word.startswith("http"))
-    marks = ", ".join(f"`{' '.join(mark.split())}`" for mark in module.MARKS)
-    name = Path(str(module.__file__)).name
-    return f"{' '.join(about.split())} {addresses}\n\n`{name}` recognises a file by one of these texts: {marks}.\n"
+def _describe(forms: Sequence[Format]) -> Iterator[str]:
+    """Yields for each file the versions and the addresses in its description, and how it recognises an output."""
+    for file, of_file in groupby(forms, key=lambda form: form.file):
+        same = list(of_file)
+        about, _, rest = inspect.cleandoc(same[0].about).partition("\n\n")
+        addresses = ", ".join(f"<{word.rstrip('.,;')}>" for word in rest.split() if word.startswith("http"))
+        marks = ", ".join(f"`{' '.join(mark.split())}`" for form in same for mark in form.marks)
+        yield f"{' '.join(about.split())} {addresses}\n\n`{file.name}` recognises a file by one of these texts: {marks}.\n"
 
 
 def _values(tool: str) -> Iterator[tuple[str, ForeignValue]]:

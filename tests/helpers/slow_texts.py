@@ -10,17 +10,17 @@ import tomllib
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from steelyard import importing
+from steelyard.importing.format import Format
 
 OUTPUTS = Path(__file__).parents[1] / "importing" / "outputs"
 UNITS = (
     " ", "\n", "\t", "7", "a", "f0", '"', "\\n", "{", "}", ",", ";", "-", ".", "|", "(", "<", "*", "[1]", "é", "1 ", "a ", "\n ",
     "=", ": ", "/", "#", ">", "> ",
 )  # fmt: skip
-SHARED = ("reading", "text", "margins", "grids", "doubts", "dates", "json_and_xml", "logs", "values")
+SHARED = ("reading", "text", "margins", "grids", "doubts", "dates", "json_objects", "logs", "values")
 LONGEST = 60  # characters of a literal
 _PLACE = Path(importing.__path__[0])
 
@@ -128,11 +128,11 @@ SHAPES: tuple[Callable[[str, str, str, int], str], ...] = (
 class Recipe:
     """A text of a format in any size: the begin of a sample, then two texts and one kind of characters in some shape."""
 
-    def __init__(self, module: ModuleType, sample: str, chance: random.Random) -> None:
+    def __init__(self, form: Format, sample: str, chance: random.Random) -> None:
         lines = sample.splitlines(keepends=True)
         self.head = "".join(lines[: chance.choice((3, len(lines), chance.randrange(len(lines) + 1)))])
-        self.mark = chance.choice(module.MARKS)
-        own = [*strings(str(module.__file__)), *module.MARKS, chance.choice(lines).strip()]
+        self.mark = chance.choice(form.marks)
+        own = [*strings(str(form.file)), *form.marks, chance.choice(lines).strip()]
         self.first, self.second = (self._text(own, chance) for _ in range(2))
         self.unit, self.shape = chance.choice(UNITS), chance.randrange(len(SHAPES))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.importing import reading
-from steelyard.importing.benchmark_names import find_statistic
+from steelyard.importing.formats.google_benchmark import find_statistic
 from steelyard.importing.reading import Reading
 
 OUTPUTS = Path(__file__).parent / "outputs"

@@ -14,7 +14,7 @@ import pytest
 from import_fixture import OUTPUTS, hpl, imported, osu, tar, write, zipped
 from steelyard import records
 from steelyard.command_line import cli
-from steelyard.importing import collecting, reading, run_folder, sources, write_runs
+from steelyard.importing import collecting, reading, sources, write_runs
 from steelyard.importing.collecting import Collection
 
 
@@ -129,19 +129,16 @@ def test_one_tool_can_be_chosen(capsys: Any, there: Path) -> None:
 
 
 def test_a_tool_is_chosen_with_all_its_formats() -> None:
-    for word in ("fio", "FIO", "fio_json"):
-        assert [reading.short_name(m) for m in collecting.choose_formats([word], [])] == [
-            "fio",
-            "fio_json",
-            "fio_terse",
-        ]
+    for word in ("ior", "IOR"):
+        chosen = collecting.choose_formats([word], [])
+        assert [form.read.__name__ for form in chosen] == ["read_text", "read_csv", "read_json"]
 
 
 def test_a_folder_may_have_descriptions_of_logs_only(there: Path) -> None:
     log = 'name = "heat"\ntool = "Heat"\ntitle = "A log."\nsource = "here"\nmarks = ["SOLVER OF HEAT"]\n'
     write(there, {"formats/heat.toml": log})
     (chosen,) = collecting.choose_formats(["heat"], [Path("formats")])
-    assert chosen.TOOL == "Heat"
+    assert chosen.tool == "Heat"
 
 
 FORMAT = '''"""A tool of this site."""
@@ -224,7 +221,7 @@ def test_runs_are_written_all_or_none(
     capsys: Any, there: Path, monkeypatch: pytest.MonkeyPatch, interrupted: bool
 ) -> None:
     write(there, {"2024-05-03/a.txt": osu(1), "2024-05-04/a.txt": osu(2)})
-    real = run_folder.write_run
+    real = write_runs.write_run
 
     def failing(*words: Any) -> Path:
         if interrupted:

@@ -9,8 +9,8 @@ import pytest
 import builders
 from steelyard.evaluation import evaluate
 from steelyard.evaluation.foreign_results import evaluate_imported
-from steelyard.importing.run_folder import describe_machine, write_run
 from steelyard.importing.values import make
+from steelyard.importing.write_runs import describe_machine, write_run
 from steelyard.machine.system_file import load_system
 from steelyard.model import Evaluation, Finding, ForeignValue, Imported, Limit
 from steelyard.report.forms_of_figures import fitted

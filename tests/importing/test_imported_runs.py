@@ -15,7 +15,7 @@ from steelyard.compare.side import Side, reduce_run
 from steelyard.compare.sides import compare_sides
 from steelyard.evaluation import evaluate
 from steelyard.importing import reading
-from steelyard.importing.run_folder import describe_machine, write_run
+from steelyard.importing.write_runs import describe_machine, write_run
 from steelyard.model import ForeignValue, Imported
 from steelyard.report import render
 

@@ -25,7 +25,7 @@ REPEATED = (32 << 10, 128 << 10)  # bytes of a sample whose lines are repeated
 TOLERANCE, FLOOR = 1.3, 0.05  # of the growth, and seconds that other programs on this machine can add
 TRIES = 4  # before a text counts as slow
 MOST = 30.0  # seconds of a processor for a reading
-FORMATS = {module.__name__: module for module in reading.find_formats()}
+FORMATS = {f"{form.name}.{getattr(form.read, '__name__', 'log')}": form for form in reading.find_formats()}
 
 
 @cache
@@ -34,10 +34,10 @@ def samples() -> dict[str, list[str]]:
     texts: dict[str, list[str]] = {}
     for path in sorted(OUTPUTS.iterdir()):
         text = path.read_text(encoding="utf-8", errors="replace")
-        for module in FORMATS.values():
-            marked = len(text) < FIRST and any(mark in text for mark in module.MARKS)
-            if marked and reading.read(text.encode(), [module]).values:
-                texts.setdefault(module.__name__, []).append(text)
+        for name, form in FORMATS.items():
+            marked = len(text) < FIRST and any(mark in text for mark in form.marks)
+            if marked and reading.read(text.encode(), [form]).values:
+                texts.setdefault(name, []).append(text)
     return texts
 
 

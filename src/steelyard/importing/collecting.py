@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 
 from steelyard import records
 from steelyard.errors import SteelyardError, UsageError, nearest
 from steelyard.files import is_folder
 from steelyard.importing import reading
+from steelyard.importing.format import Format
 from steelyard.importing.reading import Reading
 from steelyard.importing.sources import Source, read_source
 from steelyard.importing.streams import Content, Equal, Unread
@@ -61,7 +61,7 @@ class Collection:
         return len(self.files) + len(self.unread) + len(self.known) + len(self.equal)
 
 
-def choose_formats(tools: Sequence[str], folders: Sequence[Path]) -> tuple[ModuleType, ...]:
+def choose_formats(tools: Sequence[str], folders: Sequence[Path]) -> tuple[Format, ...]:
     """Returns all formats of these tools, or of every tool.
 
     Each of its formats names a tool, too. UsageError for an unknown tool, and for a folder without formats.
@@ -73,12 +73,12 @@ def choose_formats(tools: Sequence[str], folders: Sequence[Path]) -> tuple[Modul
                 "as docs/import.md describes."
             )
     formats = reading.find_formats(tuple(folder.resolve() for folder in folders))
-    names = {name: module for module in formats for name in (module.TOOL, reading.short_name(module))}
+    names = {name: known.tool for known in formats for name in (known.tool, known.name)}
     if unknown := next((tool for tool in tools if tool.casefold() not in map(str.casefold, names)), None):
         raise UsageError(f"No format is known for '{unknown}' (given by --tool). {nearest(unknown, names)}")
     wanted = {tool.casefold() for tool in tools}
-    chosen = {module.TOOL for name, module in names.items() if name.casefold() in wanted}
-    return tuple(module for module in formats if not wanted or module.TOOL in chosen)
+    chosen = {tool for name, tool in names.items() if name.casefold() in wanted}
+    return tuple(known for known in formats if not wanted or known.tool in chosen)
 
 
 def find_known(runs: Path) -> dict[str, str]:
@@ -94,9 +94,7 @@ def find_known(runs: Path) -> dict[str, str]:
     return known
 
 
-def collect(
-    sources: Sequence[Source], formats: Sequence[ModuleType], known: Mapping[str, str], show: Show
-) -> Collection:
+def collect(sources: Sequence[Source], formats: Sequence[Format], known: Mapping[str, str], show: Show) -> Collection:
     """Reads the sources. Ctrl-C ends it early, and what was read is returned."""
     collection = Collection()
     digests = dict[str, str]()  # content → the first file that has it
@@ -122,7 +120,7 @@ def collect(
 
 
 def _read(
-    content: Content, formats: Sequence[ModuleType], known: Mapping[str, str], digests: dict[str, str], into: Collection
+    content: Content, formats: Sequence[Format], known: Mapping[str, str], digests: dict[str, str], into: Collection
 ) -> None:
     digest = hashlib.sha256(content.data).hexdigest()
     if digest in known:
@@ -145,7 +143,7 @@ def _read(
             into.unread.append(Unread(content.name, into.reasons[digest]))
 
 
-def _read_in_time(content: Content, formats: Sequence[ModuleType], into: Collection) -> Reading:
+def _read_in_time(content: Content, formats: Sequence[Format], into: Collection) -> Reading:
     """Returns what the file has. A file that takes too long has nothing, and takes from the time that all files share."""
     own = EACH_FILE + EACH_MB * len(content.data) / 1e6
     most, began = own + max(0.0, min(LEAST, into.spare)), time.process_time()

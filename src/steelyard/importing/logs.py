@@ -13,16 +13,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import msgspec
 
 import steelyard
 from steelyard.importing.doubts import find_doubts
+from steelyard.importing.format import NOTHING, Format
 from steelyard.importing.patterns import Match, find_all
 from steelyard.importing.text import Text
-from steelyard.importing.values import UNITS, make, seconds
+from steelyard.importing.values import UNITS, Values, make, seconds
 from steelyard.model import Better, Scalar
 from steelyard.model.foreign import ForeignValue
 from steelyard.settings_file import SettingsFile, read_settings
@@ -61,11 +61,11 @@ class Log:
     title: str  # the versions, and which of its outputs
     source: str
     marks: list[str]
-    run: str = "(?!)"
-    wrong: str = "(?!)"
-    doubts: str = "(?!)"
-    host: str = "(?!)"
-    started: str = "(?!)"
+    run: str = NOTHING
+    wrong: str = NOTHING
+    doubts: str = NOTHING
+    host: str = NOTHING
+    started: str = NOTHING
     last: bool = False
     once: bool = False
     note: str = ""
@@ -74,7 +74,7 @@ class Log:
     figures: list[Printed] = field(default_factory=list)
 
 
-def find_logs(folder: Path) -> Iterator[ModuleType]:
+def find_logs(folder: Path) -> Iterator[Format]:
     """Yields a format for each description in the folder. Other TOML files have no `marks` and are left out.
 
     UsageError, with file, line and key, for a mistake in one.
@@ -83,10 +83,10 @@ def find_logs(folder: Path) -> Iterator[ModuleType]:
         checked = read_settings(path, "The description of a log")
         if "marks" in checked.content:
             log = _convert(checked)
-            module = ModuleType(f"logs.{log.name}", f"{log.title}\n\n{log.source}\n")
-            vars(module).update(TOOL=log.tool, MARKS=tuple(log.marks), HOST=log.host, STARTED=log.started)
-            vars(module).update(read=partial(_read, log), __file__=str(path))
-            yield module
+            yield Format(
+                name=log.name, tool=log.tool, marks=log.marks, read=partial(_read, log), host=log.host, started=log.started,
+                about=f"{log.title}\n\n{log.source}\n", file=path,
+            )  # fmt: skip
 
 
 def _convert(checked: SettingsFile) -> Log:
@@ -103,14 +103,8 @@ def _convert(checked: SettingsFile) -> Log:
                 raise ValueError(f"the unit '{figure.unit}' of '{figure.name}' is unknown")
             if re.compile(figure.pattern, re.MULTILINE).groups < 1:
                 raise ValueError(f"the pattern of '{figure.name}' has no group: put the number into ( )")
-        for pattern in (
-            log.run,
-            log.wrong,
-            log.doubts,
-            log.host,
-            log.started,
-            *{**log.parameters, **log.parameters_after}.values(),
-        ):
+        parameters = {**log.parameters, **log.parameters_after}
+        for pattern in (log.run, log.wrong, log.doubts, log.host, log.started, *parameters.values()):
             re.compile(pattern, re.MULTILINE)
     except (ValueError, TypeError, re.error) as error:
         sentence = re.sub(r"Object missing required field `(\w+)`", r"the key '\1' is missing: add it", str(error))
@@ -129,7 +123,7 @@ def _runnable(name: str) -> Iterator[dict[str, Any]]:
                 yield {"name": figure["name"], "pattern": pattern, "unit": unit, "better": figure.get("better")}
 
 
-def _read(log: Log, text: Text) -> Iterator[ForeignValue]:
+def _read(log: Log, text: Text) -> Values:
     starts, origins = _origins(text)
     found = list[tuple[tuple[str, str], ForeignValue]]()
     borders = sorted((*starts, *(place for _, place in text.match(r"\s*```"))))
@@ -186,17 +180,8 @@ def _value(log: Log, figure: Printed, word: str, about: dict[str, Scalar | None]
         word = word.replace(",", "")
     number = seconds(word) if figure.unit == CLOCK else word
     unit = "s" if figure.unit == CLOCK else figure.unit
-    return make(
-        f"{log.name}.run",
-        log.name,
-        figure.name,
-        number,
-        unit,
-        figure.statistic,
-        about,
-        better=figure.better,
-        note=note,
-    )
+    case = (f"{log.name}.run", log.name, figure.name)
+    return make(*case, number, unit, figure.statistic, about, better=figure.better, note=note)
 
 
 def _places(pattern: str, run: Text) -> list[tuple[int, Scalar]]:

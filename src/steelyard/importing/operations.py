@@ -1,13 +1,12 @@
 """Operations of message passing, as several tools name them, and the benchmarks of Steelyard with the same meaning."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from steelyard.importing.patterns import find_all
 from steelyard.importing.text import Row, Text
-from steelyard.importing.values import Column, Given, expect_plausible, make_row
-from steelyard.model.foreign import ForeignValue
+from steelyard.importing.values import Column, Given, Values, expect_plausible, make_row
 
 WARM = "The same buffers are used for all messages, so large messages may stay in a cache."
 ONE_PLACE = f"All messages of a window use the same memory. {WARM}"
@@ -62,7 +61,7 @@ def count_ranks(before: str) -> dict[str, int]:
 
 def read_rows(
     part: Text, rows: Iterable[Row], meaning: Meaning, columns: Mapping[str, Column], given: Given, **sizes: str
-) -> Iterator[ForeignValue]:
+) -> Values:
     """Yields the values of rows. `sizes` has the columns of whole numbers by parameters; those that a row lacks are left out.
 
     A row whose check failed (columns "Validation", "defects", "#wrong") becomes a problem.

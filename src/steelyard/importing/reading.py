@@ -1,11 +1,12 @@
 """Recognises the content of a file, and reads every value in it.
 
-A format is one file in a folder `formats/` of a wing, of an installed wing, or of `--path`. It declares:
+A file in a folder `formats/` of a wing, of an installed wing, or of `--path` has all parts of a tool. It declares:
 
 - `TOOL`: the name of the tool, as its authors write it,
 - `MARKS`: texts of which at least one is in each file of this format, and in few others,
 - `read(text)`: a generator of the values, made by `values.make`; it raises ValueError with the reason if something cannot be
   read, and the values before it are kept,
+- instead of `MARKS` and `read`, for a tool that has several forms of output: `READERS`, the marks by the generators,
 - optionally `HOST` and `STARTED`: patterns whose first group is the name of the host, and the date of the run. If month and day
   could be confused, `STARTED` has the groups year, month, day and time instead. If a file holds runs of several hosts or dates,
   each value has `host` and `started` of its own,
@@ -19,7 +20,7 @@ a TOML file in the same folder, see `importing.logs`.
 import importlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.machinery import SourceFileLoader
@@ -29,11 +30,12 @@ from types import ModuleType
 from steelyard import doors
 from steelyard.errors import UsageError
 from steelyard.importing import patterns
-from steelyard.importing.doubts import DOUBTS, add_doubts
+from steelyard.importing.doubts import add_doubts
+from steelyard.importing.format import Format, find_declared
 from steelyard.importing.logs import find_logs
 from steelyard.importing.margins import decode_mail, read_strings
 from steelyard.importing.text import Text
-from steelyard.importing.values import expect_plausible
+from steelyard.importing.values import Values, expect_plausible
 from steelyard.model.foreign import ForeignValue
 
 DOOR = "formats"
@@ -45,7 +47,6 @@ MOST_DAMAGED = 20  # sentences on them
 LONG = 1000
 MOST = 500_000  # values of a file: some 200 MiB of memory
 TOO_MANY = f"it has more than {MOST:,} values, so only the first ones were read. Split the file and import its parts"
-_LOADED = "steelyard_format_"  # begins the names of the modules of --path
 DAMAGED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
@@ -64,31 +65,27 @@ class Reading:
 
 
 @cache
-def find_formats(folders: tuple[Path, ...] = ()) -> tuple[ModuleType, ...]:
+def find_formats(folders: tuple[Path, ...] = ()) -> tuple[Format, ...]:
     """Imports the formats of all wings and of the folders, sorted by tool. UsageError for a file that is none."""
-    from_doors = [
-        importlib.import_module(f"{package}.{file.stem}")
-        for package, folder in doors.packages(DOOR).items()
-        for file in sorted(folder.glob("[!_]*.py"))
-    ]
-    added = [_load(file) for folder in folders for file in sorted(folder.glob("*.py"))]
-    logs = [log for folder in (*doors.packages(DOOR).values(), *folders) for log in find_logs(folder)]
-    return tuple(sorted([*added, *from_doors, *logs], key=lambda m: m.TOOL.casefold()))
-
-
-def short_name(module: ModuleType) -> str:
-    """Returns the name of the file of a format, without its ending."""
-    return module.__name__.rpartition(".")[2].removeprefix(_LOADED)
+    packages = doors.packages(DOOR)
+    modules = {file: _load(file) for folder in folders for file in sorted(folder.glob("*.py"))}
+    for package, folder in packages.items():
+        files = sorted(folder.glob("[!_]*.py"))
+        modules |= {file: importlib.import_module(f"{package}.{file.stem}") for file in files}
+    declared = [form for file, module in modules.items() for form in find_declared(module, file)]
+    logs = [log for folder in (*packages.values(), *folders) for log in find_logs(folder)]
+    return tuple(sorted([*declared, *logs], key=lambda form: form.tool.casefold()))
 
 
 def _load(file: Path) -> ModuleType:
-    loader = SourceFileLoader(f"{_LOADED}{file.stem}", str(file))
+    loader = SourceFileLoader(f"steelyard_format_{file.stem}", str(file))
     module = ModuleType(loader.name)
     try:
         loader.exec_module(module)
     except Exception as error:
         raise UsageError(f"The format '{file}' cannot be loaded: {type(error).__name__}: {error}.") from error
-    missing = [name for name in ("TOOL", "MARKS", "read") if not hasattr(module, name)]
+    names = ("TOOL",) if hasattr(module, "READERS") else ("TOOL", "MARKS", "read")
+    missing = [name for name in names if not hasattr(module, name)]
     if missing:
         raise UsageError(
             f"The format '{file}' declares no {missing[0]}. See docs/import.md for what a format declares."
@@ -96,7 +93,7 @@ def _load(file: Path) -> ModuleType:
     return module
 
 
-def read(data: bytes, formats: Sequence[ModuleType], file: str = "") -> Reading:
+def read(data: bytes, formats: Sequence[Format], file: str = "") -> Reading:
     """Returns the values of a file, which `file` names, with the reasons for what was not read."""
     if b"\0" in data[:65536] and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         return Reading(problems=("it is a binary file",))
@@ -109,16 +106,16 @@ def read(data: bytes, formats: Sequence[ModuleType], file: str = "") -> Reading:
         return Reading(problems=(NO_FORMAT if content.strip() else "it is empty",))
     forms = _forms(Text.of(content))
     readings = list[Reading]()
-    for module in matching:
+    for known in matching:
         if sum(len(reading.values) for reading in readings) < MOST:
-            readings.append(_read(module, _before_others(module, matching, forms), file))
+            readings.append(_read(known, _before_others(known, matching, forms), file))
     values = tuple(value for reading in readings for value in reading.values)
     problems = [f"line {line} has a damaged number" for line in damaged[:MOST_DAMAGED]]
     problems += [problem for reading in readings for problem in reading.problems]
     return Reading(
         values=values,
         tools=tuple(dict.fromkeys(tool for reading in readings for tool in reading.tools)),
-        problems=tuple(problems or ([] if values else [f"{matching[0].TOOL}: it has no value"])),
+        problems=tuple(problems or ([] if values else [f"{matching[0].tool}: it has no value"])),
         host=next((reading.host for reading in readings if reading.host), ""),
         started=next((reading.started for reading in readings if reading.started), ""),
     )
@@ -140,30 +137,30 @@ def _forms(text: Text) -> list[tuple[Text, bool]]:
 
 
 def _before_others(
-    module: ModuleType, matching: Sequence[ModuleType], forms: Sequence[tuple[Text, bool]]
+    known: Format, matching: Sequence[Format], forms: Sequence[tuple[Text, bool]]
 ) -> list[tuple[Text, bool]]:
     """Returns the forms with the marks of the other tools in the file, at which a table ends."""
-    marks = [re.escape(mark) for other in matching if other.TOOL != module.TOOL for mark in other.MARKS]
+    marks = [re.escape(mark) for other in matching if other.tool != known.tool for mark in other.marks]
     others = re.compile("|".join(marks)) if marks else None
     return [(replace(form, others=others), once) for form, once in forms]
 
 
-def _read(module: ModuleType, forms: Sequence[tuple[Text, bool]], file: str) -> Reading:
+def _read(known: Format, forms: Sequence[tuple[Text, bool]], file: str) -> Reading:
     """Returns what the format finds in the form of the text in which it finds most: values, then parameters of values."""
     best = Reading()
     for form, once in forms:
-        best = max(best, reading := _read_form(module, form, once=once), key=_content)
+        best = max(best, reading := _read_form(known, form, once=once), key=_content)
         if len(reading.values) >= (MOST if reading.problems else LONG):
             break
     bare, once = forms[0]
     if not best.values:
-        further = _further_forms(module, bare, refused=bool(best.problems))
+        further = _further_forms(known, bare, refused=bool(best.problems))
         different = {form.lines: form for form in further if form.lines != bare.lines}
         for form in different.values():
-            best = max(best, _read_form(module, form, once=once), key=_content)
+            best = max(best, _read_form(known, form, once=once), key=_content)
     if "\\n" in bare.whole:
-        best = max(best, _read_strings(module, bare), key=_content)
-    return replace(best, values=tuple(_count_repetitions(best.values, module.TOOL, file)))
+        best = max(best, _read_strings(known, bare), key=_content)
+    return replace(best, values=tuple(_count_repetitions(best.values, known.tool, file)))
 
 
 def _content(reading: Reading) -> tuple[int, int]:
@@ -172,26 +169,26 @@ def _content(reading: Reading) -> tuple[int, int]:
     return len(values), sum(len(value.parameters) for value in values) if values else bool(reading.problems)
 
 
-def _further_forms(module: ModuleType, bare: Text, *, refused: bool) -> list[Text]:
+def _further_forms(known: Format, bare: Text, *, refused: bool) -> list[Text]:
     """Returns forms that are read only if the usual ones have no values: many tools write "#" before their headings."""
     further = [*(bare.uncommented(tight=tight).unquoted() for tight in (False, True)), bare.stripped()]
     found = bare.unfound()
     # Formats other than logs would take the lines of several files for repetitions of one case.
-    mixed = len(set(found.files.values())) > 1 and not module.__name__.startswith("logs.")
+    mixed = len(set(found.files.values())) > 1 and known.file.suffix != ".toml"
     return further if refused or mixed else [*further, found]
 
 
-def _read_strings(module: ModuleType, text: Text) -> Reading:
+def _read_strings(known: Format, text: Text) -> Reading:
     """Returns what the format finds in the strings of JSON that have its mark, where programs keep what a tool printed."""
-    marked = [string for string in read_strings(text.whole) if any(mark in string for mark in module.MARKS)]
+    marked = [string for string in read_strings(text.whole) if any(mark in string for mark in known.marks)]
     if not marked:
         return Reading()
     form = replace(Text.of("\n".join(marked) + "\n").unquoted(), others=text.others)
-    reading = _read_form(module, form, once=True)
+    reading = _read_form(known, form, once=True)
     return replace(reading, problems=tuple(f"in its strings: {problem}" for problem in reading.problems))
 
 
-def _count_repetitions(values: Iterable[ForeignValue], tool: str, file: str) -> Iterator[ForeignValue]:
+def _count_repetitions(values: Iterable[ForeignValue], tool: str, file: str) -> Values:
     """Yields the values with tool, file and repetition: a case that a file prints several times has several samples."""
     seen: Counter[tuple[object, ...]] = Counter()
     for value in values:
@@ -204,20 +201,14 @@ def _key(value: ForeignValue) -> tuple[object, ...]:
     return (value.host, value.started, *value.case)
 
 
-def _read_form(module: ModuleType, form: Text, *, once: bool) -> Reading:
+def _read_form(known: Format, form: Text, *, once: bool) -> Reading:
     text = replace(form, problems=[])
-    values = tuple(_values(module, text, once=once))
-    problems = tuple(f"{module.TOOL}: {problem}" for problem in text.problems)
+    values = tuple(_values(known, text, once=once))
+    problems = tuple(f"{known.tool}: {problem}" for problem in text.problems)
     if not values:
         return Reading(problems=problems)
-    host, started = (_indented(getattr(module, name, r"(?!)")) for name in ("HOST", "STARTED"))
-    return Reading(
-        values=values,
-        tools=(module.TOOL,),
-        problems=problems,
-        host=text.find(host),
-        started=_date(text, started),
-    )
+    host, started = text.find(_indented(known.host)), _date(text, _indented(known.started))
+    return Reading(values=values, tools=(known.tool,), problems=problems, host=host, started=started)
 
 
 def _indented(pattern: str) -> str:
@@ -243,19 +234,18 @@ def _without_damage(content: str) -> tuple[str, list[int]]:
     return "\n".join(lines), [at + 1 for at in damaged]
 
 
-def _match(content: str, formats: Sequence[ModuleType]) -> list[ModuleType]:
+def _match(content: str, formats: Sequence[Format]) -> list[Format]:
     """Returns the formats whose marks are in the content, also where JSON encodes letters as "\\u00b1"."""
     content = re.sub(r"\\u([0-9a-f]{4})", lambda code: chr(int(code[1], 16)), content)
-    return [module for module in formats if any(mark in content for mark in module.MARKS)]
+    return [known for known in formats if any(mark in content for mark in known.marks)]
 
 
-def _values(module: ModuleType, text: Text, *, once: bool) -> Iterator[ForeignValue]:
+def _values(known: Format, text: Text, *, once: bool) -> Values:
     """Yields the plausible values; with `once`, equal values of a case count once."""
     quoted: set[tuple[tuple[object, ...], float]] = set()
     count = 0
     try:
-        doubts = getattr(module, "DOUBTS", DOUBTS.get(module.TOOL, "(?!)"))
-        for value in add_doubts(module.TOOL, module.read, text, doubts, getattr(module, "OUTPUT", "(?!)")):
+        for value in add_doubts(known, text):
             expect_plausible(value)
             if once:
                 found = (_key(value), value.value)

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
-from xml.etree.ElementTree import Element
 
 from steelyard.importing import patterns
-from steelyard.importing.json_and_xml import read_elements, read_objects
+from steelyard.importing.json_objects import read_objects
 from steelyard.importing.margins import (
     remove_comment,
     remove_indentation,
@@ -287,10 +286,6 @@ class Text:
             if between and between.end() < len(line) and not self.is_cut(at):
                 pairs.setdefault(line[: between.start()].strip(), line[between.end() :].strip())
         return pairs
-
-    def xml(self, tag: str) -> Iterator[Element]:
-        """Yields the elements of XML with this name. ValueError if one is damaged."""
-        return read_elements(self.whole, tag)
 
     def objects(self, strict: bool = False) -> Iterator[Any]:
         """Yields the JSON objects whose "{" begins a line. Doubled keys: the first value, or with `strict` equal ones."""

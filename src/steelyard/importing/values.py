@@ -10,6 +10,7 @@ from steelyard.model import Better, Scalar
 from steelyard.model.foreign import ForeignValue
 from steelyard.units import LOWER
 
+Values = Iterator[ForeignValue]
 Given = Mapping[str, Scalar | None]  # parameters; one that is None is left out
 FITTING = 0.03  # share by which rounded numbers of a row may differ from each other
 MOST = 1e24  # a larger value is damaged
@@ -159,7 +160,7 @@ def best_of(times: int | None) -> str:
 def make_spread(
     benchmark: str, kernel: str, metric: str, words: Sequence[str], unit: str,
     parameters: Given, *, times: int | None = None, note: str = "",
-) -> Iterator[ForeignValue]:  # fmt: skip
+) -> Values:  # fmt: skip
     """Yields the greatest, the least and the mean of `times` repetitions; of one repetition a single value.
 
     ValueError if the mean is not between the other two, which a damaged row shows.
@@ -205,7 +206,7 @@ Column = tuple[str, str, str]  # metric, unit, statistic
 def make_row(
     benchmark: str, kernel: str, row: Mapping[str, str], columns: Mapping[str, Column],
     parameters: Given, note: str = "",
-) -> Iterator[ForeignValue]:  # fmt: skip
+) -> Values:  # fmt: skip
     """Yields the values of a row of a table, or none if one of them is refused. Empty messages have no bandwidth.
 
     `columns` has the meaning of a column by a pattern of its whole name; the values are in the order of `columns`. A statistic

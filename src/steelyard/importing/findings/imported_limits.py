@@ -60,33 +60,20 @@ def _compare(kernel: Limited, best: Result, limit: Limit) -> Finding:
         f"{quantity(limit.value, limit.unit)}."
     )
     evidence = (f"The limit: {limit.source}.", f"Well-tuned systems reach {percent(kernel.usual, 1)}.")
+    level: Literal["good", "notice"] = "notice"
     if share > ABOVE:
+        seen, effect = f"{seen} No value can be above its limit.", share
         cause = "The limit belongs to another system, or to a part of it (one node, one socket)."
         remedy = "Check the limits in the system file, and how many nodes the value comes from."
-        return _finding(kernel, "notice", f"{seen} No value can be above its limit.", evidence, cause, remedy, share)
-    if share >= kernel.usual:
-        return _finding(kernel, "good", seen, evidence, "The hardware itself is the limit.", "", None)
-    cause = "The placement, the settings or the build reduce the speed, or the value comes from a part of the system."
-    remedy = "Measure on one node with Steelyard, which names the cause: steelyard run --preset standard"
-    return _finding(kernel, "notice", seen, evidence, cause, remedy, kernel.usual / share)
-
-
-def _finding(
-    kernel: Limited,
-    level: Literal["good", "notice"],
-    seen: str,
-    evidence: tuple[str, ...],
-    cause: str,
-    remedy: str,
-    effect: float | None,
-) -> Finding:
+    elif share >= kernel.usual:
+        level, cause, remedy, effect = "good", "The hardware itself is the limit.", "", None
+    else:
+        cause = (
+            "The placement, the settings or the build reduce the speed, or the value comes from a part of the system."
+        )
+        remedy = "Measure on one node with Steelyard, which names the cause: steelyard run --preset standard"
+        effect = kernel.usual / share
     return Finding(
-        rule="imported_limits",
-        level=level,
-        seen=seen,
-        evidence=evidence,
-        cause=cause,
-        remedy=remedy,
-        benchmark=kernel.benchmark,
-        effect=effect,
-    )
+        rule="imported_limits", level=level, seen=seen, evidence=evidence, cause=cause, remedy=remedy,
+        benchmark=kernel.benchmark, effect=effect,
+    )  # fmt: skip

@@ -1,16 +1,18 @@
-"""BabelStream 1 to 5 and its predecessor GPU-STREAM, as text.
+"""BabelStream 1 to 5 and its predecessor GPU-STREAM, as text; BabelStream 3 to 5 with --csv; BabelStream of the library alpaka.
 
-https://github.com/UoB-HPC/BabelStream
+https://github.com/UoB-HPC/BabelStream, https://github.com/alpaka-group/alpaka
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 
-from steelyard.importing.text import Text
-from steelyard.importing.values import Column, Given, best_of, make, make_row
-from steelyard.model.foreign import ForeignValue
+from steelyard.importing.grids import read_separated
+from steelyard.importing.grouping import NEUTRAL
+from steelyard.importing.patterns import search
+from steelyard.importing.text import Row, Text
+from steelyard.importing.values import Column, Given, Values, best_of, expect_near, make, make_name, make_row, number
 
 TOOL = "BabelStream"
-MARKS = ("BabelStream", "GPU-STREAM", "Bytes/sec  Min (sec)")
 BENCHMARK = "babelstream.stream"
 KERNELS = ("Copy", "Mul", "Add", "Triad", "Dot", "Nstream", "Init", "Read")
 HEAD = r"Function +(Mi?Bytes/sec) +Min \(sec\) +Max(?: \(sec\))? +Average"
@@ -27,7 +29,7 @@ COLUMNS: dict[str, Column] = {
 }  # fmt: skip
 
 
-def read(text: Text) -> Iterator[ForeignValue]:
+def read_text(text: Text) -> Values:
     """Yields the best bandwidth of each kernel, and the mean, least and greatest time of its passes."""
     for run in text.runs(r"\s*(?:BabelStream|GPU-STREAM)\s*$"):
         if failed := run.find(r"Validation failed on .*"):
@@ -39,15 +41,74 @@ def read(text: Text) -> Iterator[ForeignValue]:
             columns = ("kernel", unit, "min_runtime", "max_runtime", "avg_runtime")
             bare = part.rewrite(r"^(\s*\w+) :", r"\1")  # the ROCm Validation Suite writes "Copy :"
             for row in bare.fit(columns, ROW) if unit else ():
-                yield from read_row(row["kernel"], row, part.find(r"Running \w+ (\d+) times"), about)
+                yield from _read_row(row["kernel"], row, part.find(r"Running \w+ (\d+) times"), about)
             for line, _ in part.match(r"\s*(Init|Read): *\S+ s \(=(\S+) (Mi?B)ytes/sec\)"):
                 yield make(BENCHMARK, line[1].lower(), "bandwidth", line[2], line[3] + "/s", "one run", about)
             for line, _ in part.match(r"Bandwidth \((Gi?B/s)\): *(\S+)"):
                 yield make(BENCHMARK, "triad", "bandwidth", line[2], line[1], "mean", about)
 
 
-def read_row(kernel: str, row: Mapping[str, str], passes: str, about: Given) -> Iterator[ForeignValue]:
+def _read_row(kernel: str, row: Mapping[str, str], passes: str, about: Given) -> Values:
     """Yields the values of a row, whose columns have names of the CSV. `passes` is their number, or empty."""
     best = "one run" if passes == "1" else best_of(int(passes or 1) - 1)  # the first pass is left out
     columns = {name: (metric, unit, statistic or best) for name, (metric, unit, statistic) in COLUMNS.items()}
     yield from make_row(BENCHMARK, kernel.lower(), row, columns, about)
+
+
+ALPAKA_NAMES = {
+    "model": r"^AcceleratorType: *(.+)",
+    "precision": r"^Precision: *(\w+)",
+    "device": r"^DeviceName: *(.+)",
+}
+ALPAKA_COLUMNS: dict[str, Column] = {
+    r"Bandwidths\(GB/s\)": ("bandwidth", "GB/s", "best"),
+    r"MinTime\(s\)": ("pass_time", "s", "least"), r"MaxTime\(s\)": ("pass_time", "s", "greatest"),
+    r"AvgTime\(s\)": ("pass_time", "s", "mean"),
+}  # fmt: skip
+
+
+def read_alpaka(text: Text) -> Values:
+    """Yields the bandwidth of the fastest pass of each kernel, and the times of its passes."""
+    for run in text.runs(r"\s*AcceleratorType:"):
+        about: Given = {**run.words(**ALPAKA_NAMES), **run.integers(elements=r"^DataSize\(items\): *(\d+)")}
+        for rows in run.tables(r"Kernels\s.*Bandwidths\(GB/s\)", row=r"\w+Kernel"):
+            for row in rows:
+                with run.row(row.line):
+                    rate, moved = number(row["Bandwidths(GB/s)"]), number(row["DataUsage(MB)"]) * 1e-3
+                    sentence = "its bandwidth does not fit its time and the moved data"
+                    expect_near(rate * number(row["MinTime(s)"]), moved, 0.01 * moved, sentence)
+                    name = row["Kernels"].removesuffix("Kernel").lower().replace("mult", "mul")
+                    yield from make_row(BENCHMARK, name, row, ALPAKA_COLUMNS, about)
+
+
+CSV_HEAD = r"(?:function,num_times|phase,n_elements),"
+CSV_COLUMNS = rf"function|phase|num_times|n_elements|sizeof|runtime|{'|'.join(COLUMNS)}"
+
+
+def read_csv(text: Text) -> Values:
+    """Yields the best bandwidth of each kernel, and the mean, least and greatest time of its passes."""
+    for _, part in text.parts(CSV_HEAD):
+        device = search(NAMES["device"], text.before(part, rf"^(?:{'|'.join(KERNELS)}),"))
+        for row in read_separated(part, CSV_HEAD):
+            kernel = row.get("function") or row["phase"]
+            sizes = {"elements": int(row["n_elements"]), "precision": "float" if row["sizeof"] == "4" else "double"}
+            if kernel in KERNELS:
+                about = {"device": device[1].strip() if device else None, **sizes, **_find_added(row)}
+                yield from _read_row(kernel, row, row.get("num_times", "1"), about)
+            else:
+                text.problems.append(f"line {row.line}: the kernel '{kernel}' is unknown")
+
+
+def _find_added(row: Row) -> dict[str, str]:
+    """Returns the columns that a script added, such as the threads, without those that count repetitions."""
+    added = {name: word for name, word in row.items() if not re.fullmatch(CSV_COLUMNS, name)}
+    return {
+        make_name(name): word for name, word in added.items() if not NEUTRAL & {*re.findall("[a-z]+", name.lower())}
+    }
+
+
+READERS = {
+    read_text: ("BabelStream", "GPU-STREAM", "Bytes/sec  Min (sec)"),
+    read_alpaka: ("Bandwidths(GB/s)",),
+    read_csv: ("function,num_times,n_elements", "phase,n_elements"),
+}

@@ -3,11 +3,8 @@
 https://github.com/NVIDIA/cuda-samples
 """
 
-from collections.abc import Iterator
-
 from steelyard.importing.text import Text
-from steelyard.importing.values import make
-from steelyard.model.foreign import ForeignValue
+from steelyard.importing.values import Values, make
 
 TOOL = "CUDA bandwidthTest"
 MARKS = ("CUDA Bandwidth Test", "bandwidthTest-")
@@ -19,7 +16,7 @@ LINE = (
 )
 
 
-def read(text: Text) -> Iterator[ForeignValue]:
+def read(text: Text) -> Values:
     """Yields the bandwidth of each size and direction. A failed test has none."""
     for run in text.rewrite(r"(Size \(Bytes\))\s+", r"\1  ").runs(r".*\[CUDA Bandwidth Test\]"):
         device = run.find(r"^\s*Device (\d+: .*)") or None

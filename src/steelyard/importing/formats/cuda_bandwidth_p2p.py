@@ -3,12 +3,9 @@
 https://github.com/NVIDIA/cuda-samples
 """
 
-from collections.abc import Iterator
-
 from steelyard.importing.grids import read_cells
 from steelyard.importing.text import Text
-from steelyard.importing.values import make
-from steelyard.model.foreign import ForeignValue
+from steelyard.importing.values import Values, make
 
 TOOL = "CUDA p2pBandwidthLatencyTest"
 MARKS = ("P2P=Disabled", "P2P=Enabled")
@@ -20,7 +17,7 @@ UNITS = {"Bandwidth": "GB/s", "Latency": "us"}
 CLOCK = r"\s*(D\\D|GPU|CPU)\s+0\b"
 
 
-def read(text: Text) -> Iterator[ForeignValue]:
+def read(text: Text) -> Values:
     """Yields each entry of the matrices: from the device of the row to that of the column."""
     for head, matrix in text.parts(HEAD):
         if UNITS[head["what"]] != head["unit"]:

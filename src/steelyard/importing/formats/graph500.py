@@ -3,11 +3,8 @@
 https://graph500.org
 """
 
-from collections.abc import Iterator
-
 from steelyard.importing.text import Text
-from steelyard.importing.values import make, number
-from steelyard.model.foreign import ForeignValue
+from steelyard.importing.values import Values, make, number
 
 TOOL = "Graph500"
 MARKS = ("harmonic_mean_TEPS", "num_mpi_processes:", "No results printed for invalid run")
@@ -27,7 +24,7 @@ ABOUT = {
 }  # fmt: skip
 
 
-def read(text: Text) -> Iterator[ForeignValue]:
+def read(text: Text) -> Values:
     """Yields times and traversed edges per second (TEPS) of all searches by their statistics. An invalid run has none."""
     for run in text.ended().runs(RUN):
         about = run.integers(**ABOUT)

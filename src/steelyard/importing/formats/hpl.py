@@ -3,32 +3,39 @@
 https://www.netlib.org/benchmark/hpl/
 """
 
-from collections.abc import Iterator
-
-from steelyard.importing.linpack import CHECK, UNCHECKED, describe_system
 from steelyard.importing.text import Match, Text
-from steelyard.importing.values import expect_solved, make, number
+from steelyard.importing.values import Given, Values, expect_solved, make, number
 from steelyard.model.foreign import ForeignValue
 
 TOOL = "HPL"
 MARKS = ("HPLinpack ", "HPL-NVIDIA", "HPL_AI ", "T/V ", "||Ax-b||_oo")
 STARTED = r"^HPL(?:MXP)?_pdgesv\(\) start time (.+)"
+CHECK = r".*\.\.\.\.\s*(PASSED|FAILED)\b"
+UNCHECKED = "The output does not say that the residual was checked."
+
+
+def describe_system(row: Match) -> Given:
+    """Returns the sizes of a system of equations, and the grid of ranks that solved it."""
+    n, nb, p, q = (int(row[name]) for name in ("N", "NB", "P", "Q"))
+    return {"N": n, "NB": nb, "ranks": p * q, "grid": f"{p}x{q}"}
+
+
 ROW = (
     r"\s*(?P<mixed>HPL_AI\s+)?(?P<variant>[WH][RC]\S+)\s+(?P<N>\d+)\s+(?P<NB>\d+)\s+(?P<P>\d+)\s+(?P<Q>\d+)"
     r"\s+(?P<time>\S+)\s+(?P<rate>\S+)(?P<more>.*)"
 )
 
 
-def read(text: Text) -> Iterator[ForeignValue]:
+def read(text: Text) -> Values:
     """Yields time and speed of each solved system. A result whose residual failed its check has no values."""
     text = text.ended()
     refined = "Gflops_IRS" in text.whole  # a last column with the speed that includes the iterative refinement
     for row, part in text.parts(ROW):
         with text.row(part.first):
-            yield from _values(row, part, refined)
+            yield from _make_values(row, part, refined)
 
 
-def _values(row: Match, part: Text, refined: bool) -> list[ForeignValue]:
+def _make_values(row: Match, part: Text, refined: bool) -> list[ForeignValue]:
     checks = {found[1] for found, _ in part.match(CHECK)}
     if "FAILED" in checks:
         raise ValueError(f"the check of the residual for N = {row['N']} failed")

@@ -3,12 +3,9 @@
 https://hpl-mxp.org
 """
 
-from collections.abc import Iterator
-
-from steelyard.importing.linpack import CHECK, UNCHECKED, describe_system
+from steelyard.importing.formats.hpl import CHECK, UNCHECKED, describe_system
 from steelyard.importing.text import Text
-from steelyard.importing.values import expect_near, make, number
-from steelyard.model.foreign import ForeignValue
+from steelyard.importing.values import Values, expect_near, make, number
 
 TOOL = "HPL-MxP"
 MARKS = ("HPL MxP Result", "HPL-MxP-NVIDIA")
@@ -17,7 +14,7 @@ SCORE = r"\s*(?P<lu>LU )?GFLOPS = (?P<rate>[^\s,]+), per GPU =\s*(?P<each>\S+)"
 PRECISION = {"1": "fp8", "2": "fp16"}
 
 
-def read(text: Text) -> Iterator[ForeignValue]:
+def read(text: Text) -> Values:
     """Yields the speed of each solved system, and that of its factorisation. The check of the residual stands before them."""
     text = text.ended()
     checks = [(at, found[1]) for found, at in text.match(CHECK)]

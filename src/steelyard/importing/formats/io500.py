@@ -3,30 +3,41 @@
 https://io500.org
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from math import isclose
 
-from steelyard.importing.io500_runs import PROCESSES, REFUSED, RESULT, SCORE, find_runs
 from steelyard.importing.text import Text
-from steelyard.importing.values import make, number
-from steelyard.model.foreign import ForeignValue
+from steelyard.importing.values import Values, make, number
 
 TOOL = "IO500"
 MARKS = ("[RESULT", "[SCORE", "config-hash")
 HOST = r"^System: +(\S+)"
 STARTED = r"; START (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)|^date=(\d{4}\.\d\d\.\d\d)"
+PROCESSES = r"procs\s*=\s*(\d+)"
+RESULT = (
+    r"\[(?:RESULT(?=\W)|(?= +\]))(?P<state>[^\]]*)\]\s+(?:(?:BW|IOPS)\s+phase\s+\d+\s+)?(?P<name>[a-zA-Z][\w-]*)\s+"
+    r"(?P<value>\S+) (?P<unit>\S+)\s*:\s*time\s+(?P<time>\S+) s(?:econds)?\b(?P<end>.*)"
+)
+SCORE = r"\[SCORE(?P<state>[^\]]*)\]\s+Bandwidth (\S+) G\w+/s *: *IOPS (\S+) (?i:kiops) *: *TOTAL ([^\s`]+)(?P<end>.*)"
+REFUSED = "the score is INVALID, not the geometric mean of both, or in no certain unit"
 
 
-def read(text: Text) -> Iterator[ForeignValue]:
+def _find_runs(text: Text) -> Iterable[Text]:
+    """Returns the results with different numbers of ranks, or the whole text, which may print one result twice."""
+    processes = {found[1] for found, _ in text.match(PROCESSES)}
+    return text.runs(PROCESSES) if len(processes) > 1 else (text,)
+
+
+def read(text: Text) -> Values:
     """Yields the result and the time of each valid phase, and the three scores if they are valid.
 
     Some versions print "GB/s" beside the mean of results in GiB/s: the unit of a score is that of the results.
     """
-    for run in find_runs(text):
+    for run in _find_runs(text):
         yield from _read_run(run)
 
 
-def _read_run(text: Text) -> Iterator[ForeignValue]:
+def _read_run(text: Text) -> Values:
     about = {"ranks": text.integer(rf"^{PROCESSES}")}
     phases = [(m["name"], m["value"], m["unit"], m["time"], m["state"] + m["end"], at) for m, at in text.match(RESULT)]
     scores = [(m[2], m[3], m[4], m["state"] + m["end"], at) for m, at in text.ended().match(SCORE)]

@@ -4,15 +4,14 @@ https://github.com/RRZE-HPC/likwid
 """
 
 import re
-from collections.abc import Iterator
 
 from steelyard.importing.patterns import match
 from steelyard.importing.text import Text
-from steelyard.importing.values import make, make_name, spell
-from steelyard.model.foreign import ForeignValue
+from steelyard.importing.values import Values, make, make_name, spell
 
 TOOL = "likwid-perfctr"
 MARKS = ("Runtime (RDTSC) [s]",)
+DOUBTS = r"^[ \t]*+WARN(?:ING)?[: -]+(.+)"
 STATISTICS = {
     "Sum": "sum of the threads", "Min": "least of the threads", "Max": "greatest of the threads", "Avg": "mean",
 }  # fmt: skip
@@ -21,7 +20,7 @@ COLUMN = rf"(?:HWThread|[Cc]ore) \d+|[\w.-]+(?::\d+)+|{'|'.join(STATISTICS)}"
 ROW = r"\s*\|(?P<metric>.*)\[(?P<unit>\S+)\](?: STAT)? *\|.*\|\s*$"
 
 
-def read(text: Text) -> Iterator[ForeignValue]:
+def read(text: Text) -> Values:
     """Yields the metrics with a known unit of each group or region, of each hardware thread and of all together."""
     for part in text.runs(HEAD):
         head = re.match(HEAD, part.lines[0]) if part.lines else None

@@ -3,11 +3,8 @@
 https://www.intel.com/content/www/us/en/docs/onemkl/developer-guide-linux/current/intel-linpack-benchmark.html
 """
 
-from collections.abc import Iterator
-
 from steelyard.importing.text import Text
-from steelyard.importing.values import expect_solved, make_row, number
-from steelyard.model.foreign import ForeignValue
+from steelyard.importing.values import Values, expect_solved, make_row, number
 
 TOOL = "Intel Linpack"
 MARKS = ("Optimized LINPACK", "Timing linear equation system solver", "Performance Summary (GFlops)")
@@ -23,7 +20,7 @@ COLUMNS = {
 }  # fmt: skip
 
 
-def read(text: Text) -> Iterator[ForeignValue]:
+def read(text: Text) -> Values:
     """Yields time and speed of each trial, and mean and greatest speed of each size. A size that failed has none."""
     text = text.ended()
     about = text.integers(threads=r"Number of threads:\s*(\d+)")

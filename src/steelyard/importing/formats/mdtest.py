@@ -4,15 +4,14 @@ https://github.com/hpc/ior
 """
 
 import re
-from collections.abc import Iterator
 
 from steelyard.importing.text import Match, Text
-from steelyard.importing.values import Given, make, make_spread
-from steelyard.model.foreign import ForeignValue
+from steelyard.importing.values import Given, Values, make, make_spread
 
 TOOL = "mdtest"
 MARKS = ("total task(s)", "SUMMARY rate", "SUMMARY: (of ")
 STARTED = r"-- started at (?P<month>\d\d)/(?P<day>\d\d)/(?P<year>\d{4}) (?P<time>[\d:]+)"
+DOUBTS = r"^.*WARNING: (?!unable to use realpath)(.+)"
 HEAD = r".*\bmdtest[-_]v?(\d+)\S* was launched with (?P<ranks>\d+) total task\(s\) on (?P<nodes>\d+) node"
 SUMMARY = r"\s*SUMMARY(?: (?P<kind>rate|time))?\b(?P<label>[^:]*): \(of (?P<times>\d+) iterations?\)"
 ROW = r"\s*(File|Directory|Tree) (\w+)\s*:?\s+([-\d].*)$"
@@ -21,7 +20,7 @@ OLD = "Before version 4, mdtest computes a rate for each rank. The greatest and 
 ONE = "The rate is computed from the time of rank 0."
 
 
-def read(text: Text) -> Iterator[ForeignValue]:
+def read(text: Text) -> Values:
     """Yields the rates and times of each operation that ran: greatest, least and mean, and those of each iteration."""
     for head, part in text.parts_or_whole(HEAD):
         given = {"ranks": int(head["ranks"]), "nodes": int(head["nodes"])} if head else {}
@@ -38,7 +37,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
                     yield from _row(row, table, names, about, OLD if old and row[1] != "Tree" else "")
 
 
-def _row(row: Match, head: Match, names: list[str], about: Given, note: str) -> Iterator[ForeignValue]:
+def _row(row: Match, head: Match, names: list[str], about: Given, note: str) -> Values:
     kernel, words, times = f"{row[1]}_{row[2]}".lower(), row[3].split(), int(head["times"])
     metric, unit = ("phase_time", "s") if head["kind"] == "time" else ("rate", "/s")
     if len(words) != len(names) or not all(map(NUMBER.fullmatch, words)):

@@ -4,14 +4,12 @@ https://www.mcs.anl.gov/research/projects/mpi/mpptest/
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
 
-from steelyard.importing.message_rows import count_pairs
 from steelyard.importing.operations import Meaning, read_rows
-from steelyard.importing.text import OTHER_LINES, Text
-from steelyard.importing.values import Column, rename
-from steelyard.model.foreign import ForeignValue
+from steelyard.importing.text import OTHER_LINES, Row, Text
+from steelyard.importing.values import Column, Values, number, rename
 
 TOOL = "mpptest"
 MARKS = ("#p0\tp1\tdist", "#p0 p1 dist", "#p0     p1 ", "Comm Perf for ", "#np time (us) for various sizes")
@@ -32,7 +30,7 @@ SPREAD: dict[str, Column] = {
 NAMES = {"network.pingpong": {"time": "latency"}, "network.bisection": {"bandwidth": "rank0_rate"}}
 
 
-def read(text: Text) -> Iterator[ForeignValue]:
+def read(text: Text) -> Values:
     """Yields the times and rates of each run. The rate counts the messages of all pairs, which shows their number."""
     for _, run in text.rewrite(NARROW, "\\1\tmin\tmax").parts_or_whole(r"\s*set default\b"):
         kind = run.find(r"'type = ([^']+)'") or run.find(r'\) type ([^"]+)"')
@@ -40,7 +38,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
         run.refuse(r"#np time \(us\)", "the collective operations of -gop are not read")
         for rows in run.tables(HEAD, gap=True, skip=OTHER_LINES):
             with run.row(rows[0].line):
-                pairs = count_pairs(rows)
+                pairs = _count_pairs(rows)
                 name = re.sub(r"\W+", "_", kind or ("pair" if pairs == 1 else "bisection"))
                 benchmark, kernel = OURS.get(kind, (f"mpptest.{name}", name))
                 given = {"ranks": 2 * pairs, "pairs": pairs if benchmark == "network.bisection" else None}
@@ -48,3 +46,18 @@ def read(text: Text) -> Iterator[ForeignValue]:
                 meaning = Meaning(benchmark, kernel, note=NOTE)
                 values = read_rows(run, rows, meaning, columns, given, message_bytes="len")
                 yield from (replace(value, host=host, started=started) for value in values)
+
+
+def _count_pairs(rows: Sequence[Row]) -> int:
+    """Returns how many pairs of ranks sent at once: their common rate (B/s), times the time, is a multiple of the length.
+
+    ValueError if it is none within 1 %.
+    """
+    row = max(rows, key=lambda row: number(row["len"]))
+    time = row.get("min", row.get("ave time (us)"))
+    if time is None:
+        raise ValueError("the heading of its table names no time")
+    pairs = number(row["rate"]) * 1e-6 * number(time) / number(row["len"]) if number(row["len"]) else 1.0
+    if pairs < 0.99 or abs(pairs / round(pairs) - 1) > 0.01:
+        raise ValueError("its rate does not fit its time and length")
+    return round(pairs)

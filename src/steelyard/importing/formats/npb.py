@@ -4,10 +4,10 @@ https://www.nas.nasa.gov/software/npb.html
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from steelyard.importing.text import Text
-from steelyard.importing.values import Given, expect_near, make, number
+from steelyard.importing.values import Given, Values, expect_near, make, number
 from steelyard.model.foreign import ForeignValue
 
 TOOL = "NAS Parallel Benchmarks"
@@ -20,7 +20,7 @@ OTHERS = ("cuda", "opencl", "ocl", "openacc", "hip", "upc", "shmem", "tbb", "fas
 THEIRS = "This is the program of NPB. The program of Steelyard does the same work with another algorithm."
 
 
-def read(text: Text) -> Iterator[ForeignValue]:
+def read(text: Text) -> Values:
     """Yields time and Mop/s of each program, of all and of one thread or rank. Results that are not verified have no values."""
     text = text.ended()
     heads, done = list(text.match(HEAD)), list(text.parts(DONE))

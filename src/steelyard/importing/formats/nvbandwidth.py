@@ -3,12 +3,9 @@
 https://github.com/NVIDIA/nvbandwidth
 """
 
-from collections.abc import Iterator
-
 from steelyard.importing.grids import read_cells
 from steelyard.importing.text import Text
-from steelyard.importing.values import make, number
-from steelyard.model.foreign import ForeignValue
+from steelyard.importing.values import Values, make, number
 
 TOOL = "nvbandwidth"
 MARKS = ("nvbandwidth Version", '"nvbandwidth"', "memcpy CE CPU(row)", "memcpy SM CPU(row)")
@@ -16,7 +13,7 @@ METRICS = {"GB/s": "bandwidth", "ns": "latency"}
 Cells = list[tuple[int, int, str]]
 
 
-def read(text: Text) -> Iterator[ForeignValue]:
+def read(text: Text) -> Values:
     """Yields each entry of the matrices, and their sums for bandwidths."""
     found = [o for o in text.objects() if "nvbandwidth" in o] if '"nvbandwidth"' in text.whole else []
     for test in (test for o in found for test in o["nvbandwidth"].get("testcases", ())):
@@ -37,7 +34,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
             text.problems.append(f"the matrix below line {part.first} has no sum, so it may be incomplete")
 
 
-def _values(text: Text, name: str, unit: str, cells: Cells, total: str) -> Iterator[ForeignValue]:
+def _values(text: Text, name: str, unit: str, cells: Cells, total: str) -> Values:
     if unit not in METRICS:
         text.problems.append(f"the unit '{unit}' of {name} is unknown")
         return

@@ -3,11 +3,8 @@
 https://github.com/linux-rdma/qperf
 """
 
-from collections.abc import Iterator
-
 from steelyard.importing.text import Text
-from steelyard.importing.values import make, size, spell
-from steelyard.model.foreign import ForeignValue
+from steelyard.importing.values import Values, make, size, spell
 
 TOOL = "qperf"
 MARKS = ("  latency  =  ", "  bw  =  ", "  send_bw  =  ", " msg_rate  ")
@@ -19,7 +16,7 @@ RATES = {"/sec": "/s", "K/sec": "K/s", "M/sec": "M/s", "bytes/sec": "B/s"}
 HALF = "The latency is half of a round trip."
 
 
-def read(text: Text) -> Iterator[ForeignValue]:
+def read(text: Text) -> Values:
     """Yields the figures of each test, with the size of messages if -vv prints it. A prefix of a rate is a power of 1000."""
     for head, part in text.ended().parts(TEST):
         lines = part.lines[1:]

@@ -3,11 +3,8 @@
 https://github.com/cruvolo/ramspeed-smp
 """
 
-from collections.abc import Iterator
-
 from steelyard.importing.text import Text
-from steelyard.importing.values import make
-from steelyard.model.foreign import ForeignValue
+from steelyard.importing.values import Values, make
 
 TOOL = "RAMspeed"
 MARKS = ("RAMspeed (", "RAMspeed/SMP (", " Kb block: ", "INTEGER   Copy: ", "FL-POINT  Copy: ")
@@ -18,7 +15,7 @@ LINE = (
 )
 
 
-def read(text: Text) -> Iterator[ForeignValue]:
+def read(text: Text) -> Values:
     """Yields the bandwidth of each block and kernel. The means of a batch are left out, as its runs are there."""
     for part in text.runs(r"\s*RAMspeed"):
         processes = part.integer(r"per pass mode, (\d+) processes")

@@ -3,11 +3,8 @@
 https://github.com/Mellanox/sockperf
 """
 
-from collections.abc import Iterator
-
 from steelyard.importing.text import Text
-from steelyard.importing.values import make, percentile
-from steelyard.model.foreign import ForeignValue
+from steelyard.importing.values import Values, make, percentile
 
 TOOL = "sockperf"
 MARKS = ("sockperf:",)
@@ -22,7 +19,7 @@ WHOLE = "The time is that of a whole round trip (--full-rtt)."
 BINARY = "sockperf writes MBps, but the number counts MiB per second."
 
 
-def read(text: Text) -> Iterator[ForeignValue]:
+def read(text: Text) -> Values:
     """Yields mean, percentiles and ends of the latency, or the rate and bandwidth of sending, of each run.
 
     The log of all messages has no summary. Lines that do not say whether they show half or whole round trips are refused.

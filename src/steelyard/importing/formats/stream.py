@@ -3,11 +3,8 @@
 https://www.cs.virginia.edu/stream/
 """
 
-from collections.abc import Iterator
-
 from steelyard.importing.text import Text
-from steelyard.importing.values import best_of, make_row
-from steelyard.model.foreign import ForeignValue
+from steelyard.importing.values import Values, best_of, make_row
 
 TOOL = "STREAM"
 UNITS = ("MB/s", "GB/s", "MiB/s", "GiB/s")
@@ -16,7 +13,7 @@ NOTE = "The bytes are counted as in STREAM. The compiler may have used streaming
 HEAD, ROW = r"\s*Function\s.*Rate", r"\s*(?:Copy|Scale|Add|Triad):"
 
 
-def read(text: Text) -> Iterator[ForeignValue]:
+def read(text: Text) -> Values:
     """Yields the best bandwidths and the mean, least and greatest times of each table. HPCC's tables are read as HPCC."""
     for run in text.runs(r".*STREAM [Vv]ersion|.*(?:STREAM Benchmark implementation in|HPC Chall)"):
         if failed := run.find(r"Failed Validation on array \S+"):
@@ -26,7 +23,7 @@ def read(text: Text) -> Iterator[ForeignValue]:
             yield from _read_table(part)
 
 
-def _read_table(part: Text) -> Iterator[ForeignValue]:
+def _read_table(part: Text) -> Values:
     requested = part.integers(threads=r"Number of Threads requested = (\d+)")
     given = requested | part.integers(
         threads=r"Number of Threads(?: counted)? =\s*(\d+)",

@@ -4,11 +4,9 @@ https://github.com/ssvb/tinymembench
 """
 
 import re
-from collections.abc import Iterator
 
 from steelyard.importing.text import Text
-from steelyard.importing.values import make, make_name, number
-from steelyard.model.foreign import ForeignValue
+from steelyard.importing.values import Values, make, make_name, number
 
 TOOL = "tinymembench"
 MARKS = ("tinymembench v", "== Memory bandwidth tests")
@@ -16,7 +14,7 @@ COPIED = "The bytes of a copy count once, and not as bytes read and bytes writte
 EXTRA = "The value does not include the latency of the first-level cache."
 
 
-def read(text: Text) -> Iterator[ForeignValue]:
+def read(text: Text) -> Values:
     """Yields the bandwidth of each loop, and the latency of each block size that is above that of the first cache."""
     for run in text.runs(r"\s*tinymembench v"):
         cpus = re.findall(r"Executing benchmark on (cpu\d+)", text.before(run, "MB/s"))  # sbc-bench runs it on several

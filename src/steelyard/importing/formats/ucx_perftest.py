@@ -4,11 +4,9 @@ https://github.com/openucx/ucx
 """
 
 import re
-from collections.abc import Iterator
 
 from steelyard.importing.text import Text
-from steelyard.importing.values import make, spell
-from steelyard.model.foreign import ForeignValue
+from steelyard.importing.values import Values, make, spell
 
 TOOL = "ucx_perftest"
 MARKS = ("message rate (msg/s)",)
@@ -20,7 +18,7 @@ FINAL = r"\s*Final:((?:\s+[\d.]+){8})\s*$"
 BINARY = "ucx_perftest counts 2^20 bytes as a MB."
 
 
-def read(text: Text) -> Iterator[ForeignValue]:
+def read(text: Text) -> Values:
     """Yields the final values of each test; the command line or the box before the table names it."""
     for head, part in text.parts(HEAD):
         before = text.before(part, r"^\s*Final:")

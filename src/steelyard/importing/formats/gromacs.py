@@ -3,11 +3,8 @@
 https://www.gromacs.org
 """
 
-from collections.abc import Iterator
-
 from steelyard.importing.text import Text
-from steelyard.importing.values import expect_near, make, number
-from steelyard.model.foreign import ForeignValue
+from steelyard.importing.values import Values, expect_near, make, number
 
 TOOL = "GROMACS"
 MARKS = (":Performance:  ",)
@@ -15,7 +12,7 @@ LINE = r"\s*(?P<file>\S*[./]\S*?):(?:\d+:)?Performance: +(?P<days>\d+\.\d+) +(?P
 DIGIT = 0.0005  # half of the last digit of both numbers
 
 
-def read(text: Text) -> Iterator[ForeignValue]:
+def read(text: Text) -> Values:
     """Yields the simulated time of each line, with the name of the file in which grep found it."""
     if text.find(r"\(ns/day\)"):  # the heading, so this is a whole log with a label
         return

@@ -1,10 +1,9 @@
-"""JSON objects and elements of XML within the output of a tool."""
+"""JSON objects within the output of a tool."""
 
 import json
 import re
 from collections.abc import Iterator
 from typing import Any
-from xml.etree import ElementTree
 
 _BEGIN = re.compile(r"^[ \t]*\{", re.MULTILINE)
 
@@ -32,15 +31,3 @@ def _unite(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if united.setdefault(name, value) != value:
             raise ValueError(f"'{name}' has two values")
     return united
-
-
-def read_elements(content: str, tag: str) -> Iterator[ElementTree.Element]:
-    """Yields the elements of XML with this name. ValueError if one is incomplete or damaged, or declares entities."""
-    begin, end = f"<{tag}>", f"</{tag}>"
-    for element in content.split(begin)[1:]:
-        if end not in element or "<!ENTITY" in content:
-            raise ValueError("its XML is incomplete")
-        try:
-            yield ElementTree.fromstring(f"{begin}{element.partition(end)[0]}{end}")
-        except ElementTree.ParseError as error:
-            raise ValueError(f"its XML is damaged: {error}") from error
