@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
+import foreign_outputs
 from folders import ROOT
+from foreign_outputs import output
 from steelyard.errors import UsageError
 from steelyard.importing import reading
 from steelyard.importing.dates import read_date
 from steelyard.importing.values import seconds
 
-OUTPUTS = Path(__file__).parent / "outputs"
 SECTION = (ROOT / "docs" / "import.md").read_text(encoding="utf-8").partition("## Add the log of an application\n")[2]
 LOG, DESCRIPTION = (re.findall(rf"^```{kind}\n(.*?)^```", SECTION, re.M | re.S)[0] for kind in ("text", "toml"))
 COMMAS = DESCRIPTION.replace('unit = "Mupdate/s"', 'unit = "Mupdate/s"\ncommas = true')
@@ -81,28 +82,22 @@ def test_a_file_without_marks_describes_another_thing(tmp_path: Path) -> None:
 
 
 def test_the_columns_of_an_old_version_are_not_mistaken() -> None:
-    result = reading.read((OUTPUTS / "gromacs_4.txt").read_bytes(), reading.find_formats())
+    result = foreign_outputs.read(output("gromacs_4.txt"))
     assert [v.value for v in result.values if v.metric == "simulated"] == [8.555]  # not the first column, Mnbf/s
 
 
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [("51.81s", 51.81), ("1m41.71s", 101.71), ("1h23m", 4980), ("2d 3h12m", 184320), (" 5m 0.07s ", 300.07)],
-)
-def test_times_on_the_clock_are_seconds(word: str, expected: float) -> None:
-    assert seconds(word) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("word", ["", "12", "1:30", "3s2m", "5 minutes"])
-def test_what_is_no_time_is_refused(word: str) -> None:
-    with pytest.raises(ValueError, match="is not a time"):
-        seconds(word)
+def test_times_on_the_clock_are_seconds_and_others_are_refused() -> None:
+    times = {"51.81s": 51.81, "1m41.71s": 101.71, "1h23m": 4980, "2d 3h12m": 184320, " 5m 0.07s ": 300.07}
+    assert {word: seconds(word) for word in times} == pytest.approx(times)
+    for word in ("", "12", "1:30", "3s2m", "5 minutes"):
+        with pytest.raises(ValueError, match=f"'{word}' is not a time"):
+            seconds(word)
 
 
 def test_a_run_takes_no_parameter_of_another_run() -> None:
     """The steps of the second run are unreadable: they must not be those of the first one."""
-    data = (OUTPUTS / "lammps_own.txt").read_bytes().replace(b"for 20 steps", b"for  steps")
-    steps = [v.parameters.get("steps") for v in reading.read(data, reading.find_formats()).values if v.metric == "time"]
+    text = output("lammps_own.txt").replace("for 20 steps", "for  steps")
+    steps = [v.parameters.get("steps") for v in foreign_outputs.read(text).values if v.metric == "time"]
     assert steps == [50, None]
 
 
@@ -116,16 +111,16 @@ def test_a_number_that_a_run_prints_again_counts_once_if_said(tmp_path: Path) ->
 @pytest.mark.parametrize("loop", ["for 500 steps with 50729 particles", "(Serial x 1) for 10000 steps with 128 atoms"])
 def test_the_loop_of_another_program_is_not_one_of_lammps(loop: str) -> None:
     log = f"Loop time of 1.44051 on 1 procs {loop}\n\nPerformance: 889568.862 tau/day, 3431.979 timesteps/s\n"
-    result = reading.read(log.encode(), reading.find_formats())
+    result = foreign_outputs.read(log)
     assert not result.values
     assert result.problems == (f"LAMMPS: line 1: the run is wrong: 'Loop time of 1.44051 on 1 procs {loop}'",)
 
 
 def test_a_word_among_the_numbers_of_gromacs_moves_no_column() -> None:
-    text = (OUTPUTS / "gromacs.txt").read_text(encoding="utf-8")
+    text = output("gromacs.txt")
     damaged = text.replace("Performance:       22.273", "Performance: x     22.273").replace("        4.367\n", "\n")
     assert damaged.count("x     22.273") == text.count("22.273")
-    assert not [v for v in reading.read(damaged.encode(), reading.find_formats()).values if v.metric == "speed"]
+    assert not [v for v in foreign_outputs.read(damaged).values if v.metric == "speed"]
 
 
 @pytest.mark.parametrize(
@@ -140,20 +135,20 @@ def test_a_word_among_the_numbers_of_gromacs_moves_no_column() -> None:
     ],
 )
 def test_a_log_names_the_size_of_its_run(file: str, metric: str, parameters: dict[str, object]) -> None:
-    values = reading.read((OUTPUTS / f"{file}.txt").read_bytes(), reading.find_formats()).values
+    values = foreign_outputs.read(output(f"{file}.txt")).values
     given = next(v.parameters for v in values if v.metric == metric)
     assert {name: given.get(name) for name in parameters} == parameters
 
 
 @pytest.mark.parametrize(("file", "day"), [("espresso_neb", "2017-08-26"), ("espresso_cp_4", "2009-07-14")])
 def test_a_log_of_espresso_has_a_date(file: str, day: str) -> None:
-    result = reading.read((OUTPUTS / f"{file}.txt").read_bytes(), reading.find_formats())
+    result = foreign_outputs.read(output(f"{file}.txt"))
     assert read_date(result.started)[:10] == day
 
 
 def known(text: str) -> list[tuple[str, float, dict[str, object]]]:
     """Returns metric, value and parameters of what the formats of the wing read."""
-    result = reading.read(text.encode(), reading.find_formats())
+    result = foreign_outputs.read(text)
     return [(v.metric, v.value, dict(v.parameters)) for v in result.values]
 
 
@@ -302,7 +297,7 @@ def test_amg_rates_its_setup_and_its_solve() -> None:
 
 
 def test_kripke_names_the_size_of_its_run() -> None:
-    values = known((OUTPUTS / "kripke.txt").read_text(encoding="utf-8"))
+    values = known(output("kripke.txt"))
     about = {"ranks": 8, "groups": 48, "zones": 13824, "layout": "GDZ", "architecture": "OpenMP", "unknowns": 42467328}
     assert {metric: parameters for metric, _, parameters in values} == dict.fromkeys(
         ("rate", "grind_time", "time"), about

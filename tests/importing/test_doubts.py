@@ -1,18 +1,11 @@
 """What a tool doubts itself stands beside its values; dates are read in indented outputs, too."""
 
-from pathlib import Path
 from textwrap import indent
 
 import pytest
 
-from steelyard.importing import reading
+from foreign_outputs import output, read
 from steelyard.importing.dates import read_date
-
-OUTPUTS = Path(__file__).parent / "outputs"
-
-
-def read(text: str) -> reading.Reading:
-    return reading.read(text.encode(), reading.find_formats())
 
 
 def notes(text: str) -> set[str]:
@@ -40,7 +33,7 @@ def notes(text: str) -> set[str]:
     ],
 )
 def test_a_warning_of_the_tool_is_a_note_of_its_values(file: str, warning: str, note: str) -> None:
-    text = (OUTPUTS / f"{file}.txt").read_text(encoding="utf-8")
+    text = output(f"{file}.txt")
     assert not any(f"'{note}'" in one for one in notes(text))
     doubted = read(f"{text.rstrip()}\n{warning}\n").values
     assert any(one.note.endswith(f" warns: '{note}'.") for one in doubted)
@@ -48,7 +41,7 @@ def test_a_warning_of_the_tool_is_a_note_of_its_values(file: str, warning: str, 
 
 
 def test_a_warning_concerns_the_values_of_its_own_run_only() -> None:
-    text = (OUTPUTS / "ior_3.txt").read_text(encoding="utf-8").rstrip()
+    text = output("ior_3.txt").rstrip()
     values = read(f"{text}\nWARNING: inconsistent file size by different tasks\n{text}\n").values
     doubted = [bool(value.note) for value in values]
     first, second = doubted[: len(values) // 2], doubted[len(values) // 2 :]
@@ -57,7 +50,7 @@ def test_a_warning_concerns_the_values_of_its_own_run_only() -> None:
 
 
 def test_a_calculation_that_did_not_converge_says_so_beside_its_time() -> None:
-    text = (OUTPUTS / "espresso.txt").read_text(encoding="utf-8")
+    text = output("espresso.txt")
     failed = text.replace(
         "convergence has been achieved in   6 iterations", "convergence NOT achieved after 99 iterations"
     )
@@ -67,7 +60,7 @@ def test_a_calculation_that_did_not_converge_says_so_beside_its_time() -> None:
 
 @pytest.mark.parametrize("margin", ["    ", "\t", ""])
 def test_the_date_of_an_indented_output_is_read(margin: str) -> None:
-    text = (OUTPUTS / "hpl.txt").read_text(encoding="utf-8")
+    text = output("hpl.txt")
     found = read(f"TASK [Output the results.]\n{indent(text, margin)}")
     assert read_date(found.started) == read_date(read(text).started) != ""
 

@@ -1,21 +1,9 @@
 """HPL, HPCC, HPCG, NPB and Graph500: a result that is wrong, invalid or incomplete has no values, and the others keep theirs."""
 
-from pathlib import Path
-
 import pytest
 
-from steelyard.importing import reading
+from foreign_outputs import output, read
 from steelyard.importing.reading import Reading
-
-OUTPUTS = Path(__file__).parent / "outputs"
-
-
-def read(text: str) -> Reading:
-    return reading.read(text.encode(), reading.find_formats())
-
-
-def output(file: str) -> str:
-    return (OUTPUTS / file).read_text(encoding="utf-8")
 
 
 def numbers(result: Reading, metric: str) -> list[float]:
@@ -217,12 +205,12 @@ def test_mixed_precision_is_not_mistaken_for_hpl() -> None:
 
 
 def test_a_rounded_time_of_zero_is_no_value() -> None:
-    result = reading.read((OUTPUTS / "hpl_page.txt").read_bytes(), reading.find_formats())
+    result = read(output("hpl_page.txt"))
     assert [value.metric for value in result.values] == ["speed", "N"]
 
 
 def test_lines_of_several_reports_of_hpcg_keep_their_sizes() -> None:
-    values = reading.read((OUTPUTS / "hpcg_grep.txt").read_bytes(), reading.find_formats()).values
+    values = read(output("hpcg_grep.txt")).values
     assert [(v.parameters.get("nx"), v.repetition) for v in values] == [(104, 0), (104, 1), (144, 0)]
 
 

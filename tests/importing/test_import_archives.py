@@ -130,10 +130,10 @@ def test_an_extended_header_of_gigabytes_is_refused(kind: bytes) -> None:
 def test_extended_headers_of_many_members_end_with_a_reason(
     kind: bytes, content: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams.Allowance.__init__, "__defaults__", (streams.MOST >> 4,))
+    monkeypatch.setattr(streams.Allowance.__init__, "__defaults__", (streams.MOST >> 6,))
     archive = extended(kind, content) + MEMBER[:1024]
     tracemalloc.start()
-    assert unpacked(archive * (400 >> 4))["A"] == reason
+    assert unpacked(archive * (400 >> 6))["A"] == reason
     assert tracemalloc.get_traced_memory()[1] < 64 << 20
     tracemalloc.stop()
 

@@ -1,23 +1,13 @@
 """STREAM, MLC, BabelStream, LMbench, nvbandwidth, sysbench and stress-ng: the meaning of their values, and what is refused."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-from steelyard.importing import reading
+from foreign_outputs import output, read
 from steelyard.importing.reading import Reading
 
-OUTPUTS = Path(__file__).parent / "outputs"
 FAILED_ARRAY = "Failed Validation on array a[], AvgRelAbsErr > epsilon (1.000000e-13)"
-
-
-def read(text: str) -> Reading:
-    return reading.read(text.encode(), reading.find_formats())
-
-
-def output(file: str) -> str:
-    return (OUTPUTS / file).read_text(encoding="utf-8")
 
 
 def keys(result: Reading) -> set[tuple[str, str, str, float, str]]:
@@ -221,20 +211,8 @@ def test_a_failed_run_of_stress_ng_has_no_values() -> None:
     assert "failed (unsuccessful run completed)" in result.problems[0]
 
 
-@pytest.mark.parametrize(
-    "file",
-    ["babelstream.csv.txt", "gpustream_2.txt", "likwid_perfctr.txt", "lmbench_summary_2.txt", "mlc_3_1.txt", "mlc_matrix.txt",
-     "nvbandwidth_0_10.txt", "stream_rms.txt", "stress_ng_metrics.txt", "sysbench_0_4.txt"],
-)  # fmt: skip
-def test_a_cut_file_has_no_shortened_numbers(file: str) -> None:
-    text = output(file)
-    whole = keys(read(text))
-    for end in range(len(text) - 1, 0, -max(1, len(text) // 25)):
-        assert keys(read(text[:end])) <= whole, text[:end][-40:]
-
-
 def test_bandwidths_of_mlc_without_their_heading_are_no_latencies() -> None:
-    latencies = [v.value for v in reading.read((OUTPUTS / "mlc_page.txt").read_bytes(), reading.find_formats()).values]
+    latencies = [v.value for v in read(output("mlc_page.txt")).values]
     assert max(latencies) == pytest.approx(138.9e-9)
 
 

@@ -1,15 +1,15 @@
 """Outputs of tools for messages: what they mean in Steelyard's words, and what is refused."""
 
 import re
-from pathlib import Path
 
 import pytest
 
+from foreign_outputs import output
+from foreign_outputs import read as read_all
 from steelyard.importing import reading
 from steelyard.importing.reading import Reading
 from steelyard.model.foreign import ForeignValue
 
-OUTPUTS = Path(__file__).parent / "outputs"
 FORMATS = ("imb", "mpptest", "nccl_tests", "osu", "perftest")
 LATENCY = "# OSU MPI Latency Test v7.1\n# Size          Latency (us)\n"
 ALLREDUCE = "# OSU MPI Allreduce Latency Test v7.3\n"
@@ -220,14 +220,6 @@ def test_client_and_server_of_perftest_are_one_test() -> None:
     assert [v.metric for v in found.values] == ["bandwidth", "bandwidth", "message_rate"]
 
 
-@pytest.mark.parametrize(
-    "file", ["osu_7.txt", "imb_parts.txt", "mpptest_cit.txt", "rccl_allreduce.txt", "perftest_others.txt"]
-)
-def test_the_ends_of_lines_do_not_matter(file: str) -> None:
-    content = (OUTPUTS / file).read_text(encoding="utf-8")
-    assert read(content.replace("\n", "\r\n"), *FORMATS) == read(content, *FORMATS)
-
-
 @pytest.mark.parametrize("line", ["9" * 200_000, " " * 200_000, "8 " * 100_000, "MsgSize: " * 20_000])
 def test_long_lines_neither_hang_nor_become_values(line: str) -> None:
     heads = (LATENCY, PINGPONG, NCCL, MPPTEST, "n_iterations RDMA_Write BW Test\n#bytes BW average[MB/sec]\n")
@@ -238,18 +230,18 @@ def test_long_lines_neither_hang_nor_become_values(line: str) -> None:
 def test_a_table_that_names_a_column_twice_is_refused() -> None:
     """A page has put the results of several systems into one table, so each size has several latencies."""
     table = "# OSU MPI Broadcast Latency Test\n# Size    Avg Latency(us)    Avg Latency(us)\n1    0.45    3.00\n"
-    result = reading.read(table.encode(), reading.find_formats())
+    result = read_all(table)
     assert not result.values
     assert result.problems == ("OSU micro-benchmarks: line 2 names the column 'Avg Latency(us)' twice",)
 
 
 def test_a_list_of_ranks_without_its_begin_gives_no_number_of_ranks() -> None:
-    result = reading.read((OUTPUTS / "nccl_last_ranks.txt").read_bytes(), reading.find_formats())
+    result = read_all(output("nccl_last_ranks.txt"))
     assert {value.parameters.get("ranks") for value in result.values} == {None}
 
 
 def test_the_command_of_an_osu_test_says_where_its_buffers_are() -> None:
-    text = (OUTPUTS / "osu_commands.txt").read_text(encoding="utf-8")
+    text = output("osu_commands.txt")
     assert [v.parameters["memory"] for v in read(text, "osu").values if v.kernel == "latency"] == ["D D", "H D"]
 
 
@@ -288,16 +280,16 @@ def test_the_service_levels_of_perftest_are_cases() -> None:
 @pytest.mark.parametrize("name", ["cuda_bandwidth.txt", "perftest_page.txt", "sysbench_cpu.txt"])
 def test_a_table_ends_where_the_output_of_another_tool_begins(name: str) -> None:
     def figures(text: str) -> list[tuple[str, object]]:
-        values = read(text, *reading.find_formats()).values
+        values = read_all(text).values
         return sorted((f"{v.tool} {v.metric} {v.value}", v.parameters.get("threads", "")) for v in values)
 
-    other = (OUTPUTS / name).read_text()
+    other = output(name)
     for table in (f"{LATENCY}0 1.21\n1 1.22\n2 1.23\n", f"{IMB.format('2021', '', '')}{PINGPONG}0 1000 0.5 0.00\n"):
         assert figures(table + other) == sorted(figures(table) + figures(other))
 
 
 def test_ucx_perftest_prints_a_median_in_double_spaced_pages_too() -> None:
-    text = (OUTPUTS / "ucx_perftest.txt").read_text()
+    text = output("ucx_perftest.txt")
     once, twice = (read(lines, "ucx_perftest").values for lines in (text, text.replace("\n", "\n\n")))
     assert [v.statistic for v in once] == [v.statistic for v in twice]
     assert "median" in {v.statistic for v in once}

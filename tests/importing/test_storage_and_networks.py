@@ -3,25 +3,14 @@
 import json
 import re
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from steelyard.importing import reading
-from steelyard.importing.reading import Reading
+from foreign_outputs import output, read
 from steelyard.model.foreign import ForeignValue
 
-OUTPUTS = Path(__file__).parent / "outputs"
 FIO_DATE = "%a %b %d %H:%M:%S %Y"
-
-
-def read(text: str) -> Reading:
-    return reading.read(text.encode(), reading.find_formats())
-
-
-def output(file: str) -> str:
-    return (OUTPUTS / file).read_text(encoding="utf-8")
 
 
 def values(file: str, metric: str, **parameters: object) -> list[ForeignValue]:
@@ -252,40 +241,6 @@ def test_iperf3_has_the_sum_of_its_streams_only() -> None:
 def test_retransmissions_of_iperf3_are_a_count_in_both_forms() -> None:
     for file in ("iperf3_json.txt", "iperf3_tcp.txt"):
         assert {v.statistic for v in values(file, "retransmissions")} == {"one run"}
-
-
-def changed_lines(text: str) -> dict[str, str]:
-    lines = text.splitlines()
-    return {
-        "Windows": "\r\n".join(lines) + "\r\n",
-        "trailing blanks": "".join(f"{line}   \n" for line in lines),
-        "banner": "Loading module gcc/12\n" * 3 + text + "\nJob finished: 0\n",
-        "byte order mark": "\ufeff" + text,
-    }
-
-
-@pytest.mark.parametrize("form", ["Windows", "trailing blanks", "banner", "byte order mark"])
-@pytest.mark.parametrize(
-    "file",
-    ["fio_2.txt", "fio_json_3.txt", "google_benchmark.txt", "hyperfine.txt", "io500.txt", "ior_2.txt", "ior_json.txt",
-     "iperf3_streams.txt", "mdtest_4_ranks.txt", "netperf.txt", "reframe_2.txt", "reframe_4_csv.txt", "sockperf_tcp.txt"],
-)  # fmt: skip
-def test_what_editors_and_launchers_change_alters_no_value(file: str, form: str) -> None:
-    text = output(file)
-    assert read(changed_lines(text)[form]).values == read(text).values
-
-
-@pytest.mark.parametrize(
-    "file",
-    ["fio_3.txt", "io500.txt", "io500_result.txt", "ior_2.txt", "iperf3_streams.txt", "mdtest_4_ranks.txt",
-     "netperf_keys.txt", "netperf_table.txt", "netperf_udp_stream.txt", "reframe_2.txt", "reframe_4_csv.txt",
-     "sockperf_tcp.txt", "sockperf_throughput.txt"],
-)  # fmt: skip
-def test_a_cut_file_has_no_shortened_numbers(file: str) -> None:
-    text = output(file)
-    whole = {(v.kernel, v.metric, v.statistic, v.value) for v in read(text).values}
-    for end in range(len(text) - 1, 0, -max(1, len(text) // 25)):
-        assert {(v.kernel, v.metric, v.statistic, v.value) for v in read(text[:end]).values} <= whole, text[:end][-40:]
 
 
 def test_a_sum_of_iperf3_without_its_streams_has_no_number_of_them() -> None:
