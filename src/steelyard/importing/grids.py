@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
-from steelyard.importing.text import Row, Text, without_remark
+from steelyard.importing.margins import without_remark
+from steelyard.importing.text import Row, Text
 from steelyard.importing.values import NUMBER
 
 _LONGEST, _FAR = 80, 500  # letters of a title, and lines between it and its table

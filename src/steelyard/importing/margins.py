@@ -50,6 +50,7 @@ _SAME = re.compile(  # a bar, a host, the name of a program, or that of a file b
 )
 # The name of a file and the number of a line, which grep writes before the line.
 _FOUND = re.compile(r"\s{0,8}(?:(?=[^\s:]*[./])([\w./+=@%,#-]{1,200}):)?(?:\d+:)?")
+_REMARK = re.compile(r"#|//|\(|<-|[←→★⚠]")  # begins a remark that somebody wrote behind a row
 _SHARE = 0.9  # of the lines that begin with the same label
 
 
@@ -111,6 +112,11 @@ def split_found(line: str) -> tuple[str, str]:
     """Returns the name of the file that grep wrote before a line, or "", and the line without it and without its number."""
     match = _FOUND.match(line)
     return (match[1] or "", line[match.end() :]) if match and ":" in match[0] else ("", line)
+
+
+def without_remark(words: list[str], columns: int) -> list[str]:
+    """Returns the words of a row with this number of columns without a remark that somebody wrote behind it."""
+    return words[:columns] if len(words) > columns and _REMARK.match(words[columns]) else words
 
 
 def _read_string(line: str) -> str:

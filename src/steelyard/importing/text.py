@@ -22,6 +22,7 @@ from steelyard.importing.margins import (
     remove_tags,
     remove_wrapping,
     split_found,
+    without_remark,
 )
 from steelyard.importing.patterns import Match as Match  # noqa: PLC0414 - formats import it from here
 from steelyard.importing.values import NUMBER
@@ -29,7 +30,6 @@ from steelyard.importing.values import NUMBER
 OTHER_LINES = rf"(?!\s*{NUMBER.pattern}(?:\s|$))"  # lines between the rows of a table: their first word is no number
 GAP = re.compile(r"\s{2,}|\t+")
 _INDEX = re.compile(r"[0-9]{1,6}")
-_REMARK = re.compile(r"#|//|\(|<-|[←→★⚠]")  # begins a remark that somebody wrote behind a row
 _NUMBER_ENDS = re.compile(r"\d[.eE+-]*$")
 
 
@@ -197,37 +197,35 @@ class Text:
         """Says that a row does not fit the names of its columns."""
         self.problems.append(f"line {place} has {len(words)} columns, but its heading has {len(names)}")
 
+    def _lines_between(self, begin: int, end: int) -> "Text":
+        """Returns the lines from the index `begin` up to that before `end`."""
+        cut = self.cut and end == len(self.lines)
+        return replace(self, lines=self.lines[begin:end], first=self.first + begin, cut=cut)
+
     def parts(self, heading: str) -> Iterator[tuple[Match, "Text"]]:
         """Yields each heading, which begins a line, with the lines from it up to the next one."""
         heads = [(match, place - self.first) for match, place in self.match(heading)]
         ends = [*(at for _, at in heads[1:]), len(self.lines)]
         for (match, at), end in zip(heads, ends, strict=False):  # without a heading there is one end too many
-            cut = self.cut and end == len(self.lines)
-            yield match, replace(self, lines=self.lines[at:end], first=self.first + at, cut=cut)
+            yield match, self._lines_between(at, end)
 
     def parts_or_whole(self, heading: str) -> "list[tuple[Match | None, Text]]":
         """Returns what stands before the first heading, the end of another run or the whole text, and what `parts` yields."""
         heads = [*self.parts(heading)]
-        before = len(self.lines) if not heads else heads[0][1].first - self.first
-        start = replace(self, lines=self.lines[:before], cut=self.cut and not heads)
-        return [*([(None, start)] if before else []), *heads]
+        before = heads[0][1].first - self.first if heads else len(self.lines)
+        return [*([(None, self._lines_between(0, before))] if before else []), *heads]
 
     def runs(self, heading: str) -> Iterator["Text"]:
         """Yields the runs in a file: what stands before the first heading, and each heading with the lines up to the next."""
-        starts = sorted({self.first, *(place for _, place in self.match(heading))})
-        ends = [*starts[1:], self.first + len(self.lines)]
-        for start, end in zip(starts, ends, strict=True):
-            cut = self.cut and end == ends[-1]
-            yield replace(self, lines=self.lines[start - self.first : end - self.first], first=start, cut=cut)
+        yield from (run for _, run in self.parts_or_whole(heading) or [(None, self)])
 
     def split_tables(self, heading: str, row: str) -> Iterator["Text"]:
         """Yields each table with the lines since the last row of the table before it, so that no parameters are inherited."""
         heads = [place - self.first for _, place in self.match(heading)]
         rows = [at for _, at in patterns.match_lines(row, self.lines, self.whole)]
         ends = [max(a, *rows[bisect_left(rows, a) : bisect_left(rows, b)][-1:]) + 1 for a, b in pairwise(heads)]
-        for start, end in pairwise([0, *ends, len(self.lines)]):
-            cut = self.cut and end == len(self.lines)
-            yield replace(self, lines=self.lines[start:end], first=self.first + start, cut=cut)
+        for begin, end in pairwise([0, *ends, len(self.lines)]):
+            yield self._lines_between(begin, end)
 
     def before(self, part: "Text", after: str, most: int = 40) -> str:
         """Returns up to `most` lines before a part, without those up to the last match of `after`, which end another run."""
@@ -270,9 +268,8 @@ class Text:
                 self.refuse_row(self.first + at, words, names)
                 return
             if NUMBER.fullmatch(words[0]):
-                if gap and (
-                    float(words[0]) < last or not _are_alike(words, before.split())
-                ):  # the rows of another table
+                alike = float(words[0]) >= last and _are_alike(words, before.split())
+                if gap and not alike:  # the rows of another table
                     return
                 last, gap = float(words[0]), False
             before = self.lines[at]
@@ -290,11 +287,6 @@ class Text:
     def objects(self, strict: bool = False) -> Iterator[Any]:
         """Yields the JSON objects whose "{" begins a line. Doubled keys: the first value, or with `strict` equal ones."""
         return read_objects(self.whole, self.problems, strict)
-
-
-def without_remark(words: list[str], columns: int) -> list[str]:
-    """Returns the words of a row with this number of columns without a remark that somebody wrote behind it."""
-    return words[:columns] if len(words) > columns and _REMARK.match(words[columns]) else words
 
 
 def _are_alike(words: Sequence[str], before: Sequence[str]) -> bool:
