@@ -10,8 +10,6 @@ from typing import Any
 
 from steelyard.command_line import cli
 
-OUTPUTS = Path(__file__).parents[1] / "importing" / "outputs"
-
 
 def osu(microseconds: float = 1.02) -> str:
     """An output of osu_latency with two sizes."""

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from foreign_outputs import OUTPUTS
 from printed_values import Learned, find_wrong, learn
 from steelyard.importing.reading import find_formats, read
 
-OUTPUTS = Path(__file__).parents[1] / "importing" / "outputs"
 SHORT, LONG = 4 << 10, 16 << 10  # bytes to which outputs are cut for speed
 
 

@@ -15,7 +15,6 @@ from typing import Any
 from steelyard import importing
 from steelyard.importing.format import Format
 
-OUTPUTS = Path(__file__).parents[1] / "importing" / "outputs"
 UNITS = (
     " ", "\n", "\t", "7", "a", "f0", '"', "\\n", "{", "}", ",", ";", "-", ".", "|", "(", "<", "*", "[1]", "é", "1 ", "a ", "\n ",
     "=", ": ", "/", "#", ">", "> ",

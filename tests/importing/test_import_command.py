@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from import_fixture import OUTPUTS, hpl, imported, osu, tar, write, zipped
+from foreign_outputs import OUTPUTS
+from import_fixture import hpl, imported, osu, tar, write, zipped
 from steelyard import records
 from steelyard.command_line import cli
 from steelyard.importing import collecting, reading, sources, write_runs

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from builders import evaluation, message, triad
+from foreign_outputs import OUTPUTS
 from side_fixture import beside
 from steelyard.command_line import cli
 from steelyard.compare.compared_sides import NOT_JUDGED
@@ -18,8 +19,6 @@ from steelyard.importing import reading
 from steelyard.importing.write_runs import describe_machine, write_run
 from steelyard.model import ForeignValue, Imported
 from steelyard.report import render
-
-OUTPUTS = Path(__file__).parent / "outputs"
 
 
 def imported(folder: Path, name: str, *files: str, faster: float = 1.0) -> Path:

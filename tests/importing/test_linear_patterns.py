@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ambiguity import find_ambiguity
-from slow_texts import OUTPUTS
+from foreign_outputs import OUTPUTS
 from steelyard import importing
 from steelyard.importing import patterns, reading
 

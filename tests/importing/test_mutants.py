@@ -13,6 +13,7 @@ import pytest
 
 import mutants
 import printed_values
+from foreign_outputs import OUTPUTS
 from steelyard.importing.reading import find_formats, read
 
 FEW, SEEDS = 700, (1, 2, 3)
@@ -22,7 +23,7 @@ MANY = int(os.environ.get("STEELYARD_MUTANTS", "20000"))
 @pytest.fixture(scope="module")
 def files() -> list[bytes]:
     """The outputs of `figures.csv`, which stay as they are; `make test-long` takes all."""
-    with (mutants.OUTPUTS / "figures.csv").open(encoding="utf-8") as table:
+    with (OUTPUTS / "figures.csv").open(encoding="utf-8") as table:
         names = {row["file"] for row in csv.DictReader(table)}
     return [data for name, data in mutants.cases(mutants.SHORT).items() if name in names]
 

@@ -11,7 +11,8 @@ from itertools import pairwise
 
 import pytest
 
-from slow_texts import OUTPUTS, Recipe, processor_seconds
+from foreign_outputs import OUTPUTS
+from slow_texts import Recipe, processor_seconds
 from steelyard.importing import reading
 from steelyard.signals import TimeOver, time_limit
 

@@ -56,10 +56,8 @@ def _read_row(kernel: str, row: Mapping[str, str], passes: str, about: Given) ->
 
 
 ALPAKA_NAMES = {
-    "model": r"^AcceleratorType: *(.+)",
-    "precision": r"^Precision: *(\w+)",
-    "device": r"^DeviceName: *(.+)",
-}
+    "model": r"^AcceleratorType: *(.+)", "precision": r"^Precision: *(\w+)", "device": r"^DeviceName: *(.+)",
+}  # fmt: skip
 ALPAKA_COLUMNS: dict[str, Column] = {
     r"Bandwidths\(GB/s\)": ("bandwidth", "GB/s", "best"),
     r"MinTime\(s\)": ("pass_time", "s", "least"), r"MaxTime\(s\)": ("pass_time", "s", "greatest"),
@@ -102,9 +100,8 @@ def read_csv(text: Text) -> Values:
 def _find_added(row: Row) -> dict[str, str]:
     """Returns the columns that a script added, such as the threads, without those that count repetitions."""
     added = {name: word for name, word in row.items() if not re.fullmatch(CSV_COLUMNS, name)}
-    return {
-        make_name(name): word for name, word in added.items() if not NEUTRAL & {*re.findall("[a-z]+", name.lower())}
-    }
+    repeating = {name for name in added if NEUTRAL & {*re.findall("[a-z]+", name.lower())}}
+    return {make_name(name): word for name, word in added.items() if name not in repeating}
 
 
 READERS = {

@@ -25,19 +25,13 @@ def read(text: Text) -> Values:
             continue
         for line, _ in run.match(LINE):
             about = {"message_bytes": int(line[5]), "memory": (line[2] or "device").lower(), "devices": int(line[6])}
-            yield make(
-                "cuda.copy", KERNELS[line[1]], "bandwidth", line[3], UNITS[line[4]], "mean", about | {"device": device}
-            )
+            given = about | {"device": device}
+            yield make("cuda.copy", KERNELS[line[1]], "bandwidth", line[3], UNITS[line[4]], "mean", given)
         for head, part in run.parts(r"\s*(Host to Device|Device to Host|Device to Device) Bandwidth, (\d+) Device"):
             memory = part.find(r"(PINNED|PAGEABLE) Memory Transfers") or "device"
             for rows in part.tables(r"Transfer Size \(Bytes\)\s+Bandwidth\([MG]B/s\)", gap=True):
                 for row in rows:
                     (_, size), (name, word) = row.items()
-                    about = {
-                        "message_bytes": int(size),
-                        "memory": memory.lower(),
-                        "devices": int(head[2]),
-                        "device": device,
-                    }
+                    about = {"message_bytes": int(size), "memory": memory.lower(), "devices": int(head[2])}
                     kernel, unit = head[1].lower().replace(" ", "_"), UNITS[name[10:-1]]
-                    yield make("cuda.copy", kernel, "bandwidth", word, unit, "mean", about)
+                    yield make("cuda.copy", kernel, "bandwidth", word, unit, "mean", about | {"device": device})

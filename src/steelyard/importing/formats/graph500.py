@@ -18,6 +18,7 @@ STATISTICS = {  # the main one first
     "firstquartile": "first quartile", "thirdquartile": "third quartile",
 }  # fmt: skip
 WHAT = {"time": ("time", "s"), "TEPS": ("rate", "TEPS")}
+GRAPH = {"generation": r"^ *graph_generation:\s*(\S+)", "construction": r"^ *construction_time:\s*(\S+)"}
 ABOUT = {
     "scale": r"^ *SCALE:\s*(\d+)", "edgefactor": r"^ *edgefactor:\s*(\d+)", "searches": r"^ *NBFS:\s*(\d+)",
     "ranks": r"^ *num_mpi_processes:\s*(\d+)",
@@ -28,19 +29,15 @@ def read(text: Text) -> Values:
     """Yields times and traversed edges per second (TEPS) of all searches by their statistics. An invalid run has none."""
     for run in text.ended().runs(RUN):
         about = run.integers(**ABOUT)
-        for name, value in (
-            ("generation", r"^ *graph_generation:\s*(\S+)"),
-            ("construction", r"^ *construction_time:\s*(\S+)"),
-        ):
-            if about and (word := run.find(value)):
+        for name, pattern in GRAPH.items():
+            if about and (word := run.find(pattern)):
                 yield make("graph500.graph", name, "time", word, "s", "one run", about)
         for row, at in sorted(run.match(ROW), key=lambda found: list(STATISTICS).index(found[0]["statistic"])):
             with run.row(at):
                 if number(row["value"]) <= 0:
                     raise ValueError(f"{row['statistic']}_{row['what']} is '{row['value']}', which is no speed or time")
                 kernel, (metric, unit) = row["kernel"] or "bfs", WHAT[row["what"]]
-                yield make(
-                    f"graph500.{kernel}", kernel, metric, row["value"], unit, STATISTICS[row["statistic"]], about
-                )
+                statistic = STATISTICS[row["statistic"]]
+                yield make(f"graph500.{kernel}", kernel, metric, row["value"], unit, statistic, about)
     if "No results printed for invalid run" in text.whole:
         text.problems.append("Graph500 says that the run is invalid")

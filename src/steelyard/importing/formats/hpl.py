@@ -48,8 +48,8 @@ def _make_values(row: Match, part: Text, refined: bool) -> list[ForeignValue]:
     first, times = next(iter(speeds)), [row["time"]] if number(row["time"]) else []  # "0.00" for small systems
     return [
         *(
-            make(benchmark, kernel, "speed", speeds[kernel], "Gflop/s", "one run", about, note=note)
-            for kernel in speeds
+            make(benchmark, name, "speed", word, "Gflop/s", "one run", about, note=note)
+            for name, word in speeds.items()
         ),
         *(make(benchmark, first, "time", word, "s", "one run", about, note=note) for word in times),
         make(benchmark, first, "N", row["N"], "", "given", about, better="none"),

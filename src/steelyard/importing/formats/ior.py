@@ -139,13 +139,12 @@ def read_json(text: Text) -> Values:
     for content in text.objects():
         tests = {test.get("TestID", place): test for place, test in enumerate(content.get("tests", []))}
         for test in tests.values():
+            about = _find_json_parameters(test)
             for row in _find_rows(test.get("Results") or test.get("Options", {}).get("Results", [])):
                 for key, (metric, unit) in JSON_COLUMNS.items():
                     if row["access"] != "remove" and row.get(key, -1) >= 0:
                         statistic = "as printed" if key == "latency" else "one run"  # some versions forget the segments
-                        yield make(
-                            "ior.file", row["access"], metric, row[key], unit, statistic, _find_json_parameters(test)
-                        )
+                        yield make("ior.file", row["access"], metric, row[key], unit, statistic, about)
         for row in content.get("summary", []):
             if row.get("repetitions", 0) != 1 or not tests:
                 words = [str(row[key]) for key in ("bwMaxMIB", "bwMinMIB", "bwMeanMIB")]

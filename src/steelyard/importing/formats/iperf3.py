@@ -76,10 +76,8 @@ def read_text(text: Text) -> Values:
                 streams = len({m["id"] for m, _ in own} - {"SUM"} | sockets) // len({m["role"] for m, _ in own})
                 if streams > 1 and sums == own and own[0][0]["id"] != "SUM":
                     raise ValueError(f"the sum of {streams} streams is missing")
-                given = {
-                    "streams": streams if _is_complete(own) else None,
-                    "reverse": "Reverse mode" in run.whole or None,
-                }
+                reverse = "Reverse mode" in run.whole or None
+                given = {"streams": streams if _is_complete(own) else None, "reverse": reverse}
                 for row, at in sums:
                     yield from _read_row(row.groupdict(), at, given)
 
@@ -116,11 +114,8 @@ def read_json(text: Text) -> Values:
         test = start.get("test_start", {})
         protocol = test.get("protocol", "udp" if "sum" in end else "tcp").lower()
         streams = test.get("num_streams") or len(end.get("streams", [])) or None
-        given = {
-            "streams": streams,
-            "message_bytes": test.get("blksize"),
-            "reverse": True if test.get("reverse") else None,
-        }
+        reverse = True if test.get("reverse") else None
+        given = {"streams": streams, "message_bytes": test.get("blksize"), "reverse": reverse}
         for name in SUMS:
             with_others = name == "sum" and (end.get("sum_received") or {}).get("bits_per_second")
             if with_others or not (total := end.get(name)) or not total["bits_per_second"]:

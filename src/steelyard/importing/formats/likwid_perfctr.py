@@ -33,15 +33,12 @@ def read(text: Text) -> Values:
                 names = words if all(re.fullmatch(COLUMN, word) for word in words[1:]) else []
                 threads = threads if set(names[1:]) & set(STATISTICS) else len(names[1:]) or threads
             elif len(names) > 1 and (row := match(ROW, line)):
-                unit, metric = (
-                    spell(row["unit"].replace("LOPS/s", "LOP/s").replace("FLOP/s", "flop/s")),
-                    make_name(row["metric"]),
-                )
+                unit = spell(row["unit"].replace("LOPS/s", "LOP/s").replace("FLOP/s", "flop/s"))
                 if len(words) != len(names):
                     part.refuse_row(place, words, names)
                     continue
                 for name, word in list(zip(names, words, strict=True))[1:] if unit else ():
                     about = {"group": group, "hwthread": None if name in STATISTICS else name, "threads": threads}
-                    case = ("likwid.perfctr", region or "program", metric)
+                    case = ("likwid.perfctr", region or "program", make_name(row["metric"]))
                     with text.row(place):
                         yield make(*case, word, unit or "", STATISTICS.get(name, "one run"), about)

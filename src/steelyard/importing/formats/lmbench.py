@@ -33,10 +33,8 @@ def read_results(text: Text) -> Values:
     for line, _ in text.match(LINE):
         metric = "bandwidth" if line["unit"].endswith("B/sec") else "latency"
         ours = re.fullmatch(r"STREAM (copy|scale|add|triad) bandwidth", line["name"]) if alone else None
-        name = make_name(
-            " ".join(word for word in line["name"].split() if word[0] != "/")
-        )  # without the path of a file
-        benchmark, kernel = ("memory.stream", ours[1]) if ours else ("lmbench.result", name)
+        words = [word for word in line["name"].split() if word[0] != "/"]  # without the path of a file
+        benchmark, kernel = ("memory.stream", ours[1]) if ours else ("lmbench.result", make_name(" ".join(words)))
         statistic = "best" if line["name"].startswith("STREAM") else "median"
         about, note = ({"threads": 1}, NOTE) if ours else ({}, "")
         yield make_printed(benchmark, kernel, metric, line["word"], line["unit"], statistic, about, note=note)
@@ -70,11 +68,8 @@ def read_bw_mem(text: Text) -> Values:
         elif lines and (row := results.get(lines[0])):
             with text.row(lines[0]):  # a megabyte is 10^6 bytes; the prefixes of versions differ
                 count, power = int(command["count"]), POWERS[command["prefix"].lower()]
-                fits = [
-                    size
-                    for size in (count << 10 * power, count * 1000**power)
-                    if abs(size / 1e6 - number(row[1])) < 6e-3
-                ]
+                sizes = (count << 10 * power, count * 1000**power)
+                fits = [size for size in sizes if abs(size / 1e6 - number(row[1])) < 6e-3]
                 if not fits:
                     raise ValueError(f"{row[1]} MB are not the size of the command")
                 processes = Text.of(command["options"] + "\n").integer(r"-P\s*(\d+)")

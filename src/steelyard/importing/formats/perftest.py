@@ -32,10 +32,8 @@ def _describe_test(head: Match | None, part: Text) -> tuple[Meaning, Given]:
     """Returns what a test with this heading (else with this command) means, and its parameters: of tables or of JSON."""
     words = f"{head['verb'].removeprefix('RDMA_')}{head['what']}" if head else part.find(COMMAND, "messages")
     name = re.sub(r"_lat$", "_latency", re.sub(r"\W+", "_", words.lower()))
-    return Meaning(f"perftest.{name}", name, note=NOTES.get(name, BINARY)), {
-        **part.integers(**COUNTS),
-        **part.words(**WORDS),
-    }
+    given: Given = {**part.integers(**COUNTS), **part.words(**WORDS)}
+    return Meaning(f"perftest.{name}", name, note=NOTES.get(name, BINARY)), given
 
 
 def _find_ends(part: Text) -> object:
@@ -87,6 +85,7 @@ def _read_tables(part: Text) -> Iterator[Row]:
             yield row
 
 
+RATES = {"average": "mean", "peak": "best"}
 JSON_COLUMNS: dict[str, Column] = {
     "MsgRate": ("message_rate", "M/s", "mean"), "t_typical": ("latency", "us", "median"), "t_avg": ("latency", "us", "mean"),
     "t_min": ("latency", "us", "least"), "t_max": ("latency", "us", "greatest"),
@@ -104,11 +103,8 @@ def read_json(text: Text) -> Values:
                 if "BW_average" in row:
                     moved = 1e6 * number(row.get("MsgRate", "0")) * number(row.get("MsgSize", ""))
                     unit = find_unit(row["BW_average"], moved, ("MiB/s", "Gbit/s"))
-                    columns = {
-                        "BW_average": ("bandwidth", unit, "mean"),
-                        "BW_peak": ("bandwidth", unit, "best"),
-                        **JSON_COLUMNS,
-                    }
+                    rates: dict[str, Column] = {f"BW_{at}": ("bandwidth", unit, of) for at, of in RATES.items()}
+                    columns = rates | JSON_COLUMNS
                 yield from read_rows(part, [row], meaning, columns, given, message_bytes="MsgSize")
 
 

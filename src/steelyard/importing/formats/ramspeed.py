@@ -21,11 +21,10 @@ def read(text: Text) -> Values:
         processes = part.integer(r"per pass mode, (\d+) processes")
         for line, _ in part.match(LINE):
             kernel = (line["kernel"] or line["mark"]).lower()
-            about = {
-                "processes": processes,
-                "instructions": line["kind"].lower(),
-                "stores": "streaming" if line["nt"] or " (nt) " in line[0] else None,
-                "block_bytes": int(line["kib"]) << 10 if line["kib"] else None,
-            }
+            stores = "streaming" if line["nt"] or " (nt) " in line[0] else None
+            about = {"processes": processes, "instructions": line["kind"].lower(), "stores": stores}
+            size = {"block_bytes": int(line["kib"]) << 10} if line["kib"] else {}
             statistic = "mean of the kernels" if kernel == "average" else "one run"
-            yield make("ramspeed.memory", kernel, "bandwidth", line["word"], UNITS[line["unit"]], statistic, about)
+            yield make(
+                "ramspeed.memory", kernel, "bandwidth", line["word"], UNITS[line["unit"]], statistic, {**about, **size}
+            )

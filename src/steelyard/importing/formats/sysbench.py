@@ -6,6 +6,7 @@ https://github.com/akopytov/sysbench
 from steelyard.importing.patterns import find_all
 from steelyard.importing.text import Text
 from steelyard.importing.values import Values, make, number, size
+from steelyard.model import Better
 
 TOOL = "sysbench"
 MARKS = ("sysbench 0.", "sysbench 1.", "Threads fairness:", "MiB transferred (", "events per second:")
@@ -51,11 +52,9 @@ def read(text: Text) -> Values:
         for metric, unit, pattern in FIGURES:
             for line, _ in part.match(rf".*?(?:{pattern})"):
                 if number(word := line[line.lastindex or 0]) > 0:
-                    yield make(
-                        f"sysbench.{kind}", kind, metric, word, unit, "one run", about, better=None if unit else "none"
-                    )
+                    better: Better | None = None if unit else "none"
+                    yield make(f"sysbench.{kind}", kind, metric, word, unit, "one run", about, better=better)
         for line, _ in part.match(LATENCY):
             if number(line[3]) > 0:
-                yield make(
-                    f"sysbench.{kind}", kind, "latency", line[3], "ms", STATISTICS.get(line[1], f"p{line[2]}"), about
-                )
+                statistic = STATISTICS.get(line[1], f"p{line[2]}")
+                yield make(f"sysbench.{kind}", kind, "latency", line[3], "ms", statistic, about)

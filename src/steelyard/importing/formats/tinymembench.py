@@ -20,9 +20,8 @@ def read(text: Text) -> Values:
         cpus = re.findall(r"Executing benchmark on (cpu\d+)", text.before(run, "MB/s"))  # sbc-bench runs it on several
         for line, _ in run.match(r" *([A-Za-z][^:]*?) +: *(\S+) MB/s(?:\s|$)"):
             cpu = {"cpu": cpus[-1]} if cpus else {}
-            yield make(
-                "tinymembench.bandwidth", make_name(line[1]), "bandwidth", line[2], "MB/s", "best", cpu, note=COPIED
-            )
+            case = ("tinymembench.bandwidth", make_name(line[1]), "bandwidth")
+            yield make(*case, line[2], "MB/s", "best", cpu, note=COPIED)
         for head, part in run.parts(r"\s*block size : .*random read(?:.*\[MADV_(\w+)\])?"):
             for row, _ in part.match(r" *(\d+) : *(\S+) ns +/ +(\S+) ns"):
                 about = {"bytes": int(row[1]), "pages": head[1] and head[1].lower(), "cpu": cpus[-1] if cpus else None}
