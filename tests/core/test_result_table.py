@@ -130,6 +130,7 @@ def test_a_table_that_cannot_be_used_is_made_again(
             print([list(result.attempts) for result in second.results])
     else:
         assert said(second) == said(first)
+    assert path.stat().st_mode & 0o022 == 0
 
 
 def test_a_table_of_other_records_is_refused_when_they_are_read(kept_run: Path) -> None:

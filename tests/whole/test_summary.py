@@ -10,7 +10,7 @@ import pytest
 from builders import evaluation, triad
 from steelyard import findings
 from steelyard.benchmarks import texts
-from steelyard.command_line import cli
+from steelyard.command_line import cli, evaluated_run
 from steelyard.model import Benchmark, Evidence, Verdict
 from steelyard.plan import catalogue
 from steelyard.report import export, summary
@@ -95,3 +95,51 @@ def test_an_export_is_laid_out_as_ever_and_in_ascii() -> None:
     lines, expected = text.splitlines(), (json.dumps(plain, indent=1)).splitlines()
     assert len(lines) == len(expected)
     assert all(a == b for a, b in zip(lines, expected, strict=True) if "." not in a)
+
+
+@pytest.fixture
+def summarised(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Each run whose summary was made."""
+    made: list[str] = []
+    make = summary.summarised
+
+    def counted(of: Any) -> summary.Summary:
+        made.append(of.run.id)
+        return make(of)
+
+    monkeypatch.setattr(evaluated_run, "summarised", counted)
+    return made
+
+
+def test_a_summary_is_stored_beside_the_table_and_names_the_folder_as_the_user_does(
+    kept_run: Path, monkeypatch: pytest.MonkeyPatch, summarised: list[str]
+) -> None:
+    first = evaluated_run.find_summary(kept_run, [])
+    monkeypatch.chdir(kept_run.parent)
+    again = evaluated_run.find_summary(Path(kept_run.name), [])
+    assert len(summarised) == 1
+    assert again == replace(first, path=kept_run.name)
+
+
+@pytest.mark.parametrize("damage", ["missing", "empty", "acting", "anyone's", "of another table", "of other records"])
+def test_a_summary_that_cannot_be_used_is_made_again(kept_run: Path, summarised: list[str], damage: str) -> None:
+    first = evaluated_run.find_summary(kept_run, [])
+    file = kept_run / evaluated_run.SUMMARY
+    content = file.read_bytes()
+    spoiled = {
+        "empty": b"", "acting": content.replace(b'"system":"', b'"system":"\\u001b', 1),
+        "of another table": content.replace(b'"finished":true', b'"finished":false', 1),
+    }  # fmt: skip
+    file.write_bytes(spoiled.get(damage, content))
+    if damage == "anyone's":
+        file.chmod(0o666)
+    if damage == "missing":
+        file.unlink()
+    if damage == "of other records":
+        with (kept_run / "records.jsonl").open("ab") as records:
+            records.write(b"{}\n")
+    again = evaluated_run.find_summary(kept_run, [])
+    assert len(summarised) == 2
+    assert again.figures == first.figures
+    assert evaluated_run.find_summary(kept_run, []) == again
+    assert len(summarised) == 2

@@ -100,11 +100,11 @@ def print_lists(benchmarks: Sequence[Listed], runs: Sequence[Path], as_json: boo
 def _describe_run(path: Path) -> dict[str, Any]:
     """Returns the facts of a run for the list. An unfinished run has no verdicts yet; a finished one is evaluated only once."""
     from steelyard import records
-    from steelyard.evaluation import evaluate
-    from steelyard.report.summary import figures_as_json, summarised
+    from steelyard.command_line.evaluated_run import find_summary
+    from steelyard.report.summary import figures_as_json
 
     try:
-        short = summarised(evaluate(path)) if (path / "finished.json").is_file() else None
+        short = find_summary(path, []) if (path / "finished.json").is_file() else None
         if short is None:
             run, done = records.head(path), records.finished_cases(path)
             planned = sum(len(x.cases) for x in run.plan.launches)

@@ -42,10 +42,15 @@ def command(
     path = records.find(runs, name)
     report = path / "report.html"
     where = report if report.is_file() else None
-    from steelyard.command_line.evaluated_run import read
+    from steelyard.command_line.evaluated_run import find_summary, read
 
+    if output_forms.is_short(form):
+        output_forms.show_short(find_summary(path, paths or []), form, where)
+        if not strict:
+            return
     evaluation = read(path, paths or [])
-    output_forms.show(evaluation, form, where)
+    if not output_forms.is_short(form):
+        output_forms.show(evaluation, form, where)
     if strict:
         from steelyard.command_line.conclusion import exit_code
 

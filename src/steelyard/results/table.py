@@ -35,7 +35,6 @@ from steelyard.model.plain import suspect, to_json
 from steelyard.records.writing import write_whole
 from steelyard.results.basis import Basis
 from steelyard.results.deferred import Deferred
-from steelyard.statistics.results.attempts import reduce_records
 
 FORMAT = 1
 RESULTS, ATTEMPTS = "results.jsonl", "attempts.jsonl"
@@ -180,6 +179,8 @@ def _describe_misfit(path: Path) -> MachineFailed:
 
 def write_table(path: Path, evaluation: Evaluation, basis: Basis, notes: Sequence[str] = ()) -> bool:
     """Writes the table into a folder. Returns False if that cannot be done, or if the folder belongs to another user."""
+    from steelyard.statistics.results.attempts import reduce_records  # with NumPy, which readers do not need
+
     run = evaluation.run
     places = {id(record): place for place, record in enumerate(run.records)}
     of_results = [tuple(places.pop(id(record)) for record in r.records) for r in evaluation.results]
@@ -215,10 +216,18 @@ def write_table(path: Path, evaluation: Evaluation, basis: Basis, notes: Sequenc
     with contextlib.suppress(OSError, UnicodeEncodeError):
         if os.stat(path).st_uid == os.geteuid():
             attempts = (*(r.attempts for r in evaluation.results), reduce_records(run.records[n] for n in others))
-            write_whole(path / ATTEMPTS, _join([to_json(basis), *map(to_json, attempts)]))
-            write_whole(path / RESULTS, _join([to_json(head), *map(to_json, rows)]))
+            write_own(path / ATTEMPTS, _join([to_json(basis), *map(to_json, attempts)]))
+            write_own(path / RESULTS, _join([to_json(head), *map(to_json, rows)]))
             return True
     return False
+
+
+def write_own(path: Path, content: bytes) -> None:
+    """Writes a file that only this user can change, whoever could change the file that it replaces. OSError."""
+    with contextlib.suppress(FileNotFoundError):
+        if others(path):
+            path.unlink()
+    write_whole(path, content)
 
 
 def _join(encoded: Iterable[bytes]) -> bytes:
