@@ -368,6 +368,7 @@ const figuresOf = (state) => {
 
   // A drawing by WebGL does not reach the paper: a picture of it, made beforehand, stands in for it there.
   async function onPaper(figure) {
+    if (figure.matches(".printed")) return inSummary(figure);
     const [element, source] = partsOf(figure);
     if (!element || !("webgl" in element.dataset) || !webgl || element.dataset.state === "failed") return;
     const Plotly = await load();
@@ -378,6 +379,28 @@ const figuresOf = (state) => {
     picture.className = "paper";
     picture.src = await Plotly.toImage({ data, layout }, { format: "png", scale: 2, ...size });
     element.after(picture);
+  }
+
+  // The printed summary has the main figures of other pages, two side by side.
+  const halfWidth = 440;
+  async function inSummary(place) {
+    if (place.querySelector("img")) return;
+    const source = state.sourceOf(place.dataset.figure), Plotly = await load();
+    const { data, layout } = painted(await plotOf(source), halfWidth, "light", true);
+    const stage = document.createElement("div");
+    stage.className = "stage";
+    document.body.append(stage);
+    try {
+      await Plotly.newPlot(stage, data, layout, { staticPlot: true });
+      await settle(stage, Plotly);
+      const { width, height } = stage._fullLayout, picture = new Image();
+      picture.alt = place.querySelector("h3").textContent;
+      picture.src = await Plotly.toImage(stage, { format: "svg", width, height });
+      place.querySelector("h3").after(picture);
+    } finally {
+      Plotly.purge(stage);
+      stage.remove();
+    }
   }
 
   function repaint(only) {
@@ -400,7 +423,7 @@ const figuresOf = (state) => {
 
   // One figure after the other: those of the page that is shown first; at last the pictures for the paper. In between the
   // page answers its reader.
-  const pause = () => new Promise((go) => setTimeout(go));
+  const pause = () => new Promise((go) => setTimeout(go)), rest = () => new Promise(window.requestIdleCallback || setTimeout);
   const line = [], pictures = [];
   let working = null;
 
@@ -410,7 +433,7 @@ const figuresOf = (state) => {
       if (next() < 0) await pause();
       const [figure] = line.splice(Math.max(0, next()), 1);
       if (figure) await draw(figure);
-      else await onPaper(pictures.shift()).catch(() => {}); // without it the paper has the table
+      else { await rest(); await onPaper(pictures.shift()).catch(() => {}); } // without it the paper has the table
     }
     working = null;
   }
@@ -418,6 +441,7 @@ const figuresOf = (state) => {
   // What a page needs when it is opened: its figures at its width, those not yet drawn before all others.
   function show(page) {
     for (const plot of every(".plot", page)) if (drawn.get(plot) && plot.clientWidth && plot.clientWidth !== plot._fullLayout?.width) repaint(plot);
+    if (page.matches(".summary")) pictures.push(...every(".printed:not(:has(img))", page));
     paper([page], page);
   }
 

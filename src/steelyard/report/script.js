@@ -37,6 +37,11 @@
   }
   const pageOf = (name) => document.getElementById(name)?.closest(".page")
     || (name && pages.find((page) => textOf(page)?.includes(`id="${name}"`))) || pages[0];
+  // The data of a figure, whose page may not be built yet.
+  state.sourceOf = (name) => {
+    const built = document.getElementById(name) || new DOMParser().parseFromString(textOf(pageOf(name)), "text/html").getElementById(name);
+    return built.querySelector(".figure-data");
+  };
 
   function show() {
     const wanted = decodeURIComponent(location.hash.slice(1).split("&")[0]);
