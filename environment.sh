@@ -94,7 +94,7 @@ interrupted() {
 }
 
 case ${1-} in
-run) extras='' stamps='.run' ;;
+run) extras='[figures]' stamps='.run' ;;
 test) extras='[test]' stamps='.run .test' ;;
 lint) extras='[test,lint]' stamps='.run .test .lint' ;;
 *)

@@ -116,6 +116,7 @@ _SIZES = {
     "t": 1 << 40,
     "tib": 1 << 40,
 }
+_LENGTHS = {"mm": 1e-3, "cm": 1e-2, "in": 0.0254, "pt": 0.0254 / 72}
 
 
 def parse_duration(text: str) -> float:
@@ -131,6 +132,11 @@ def parse_size(text: str) -> int:
     if value < 1 or (text.strip()[-1].isdigit() and value != int(value)):
         raise ValueError(f"'{text}' is not {expected}: the number of bytes must be whole")
     return round(value)
+
+
+def parse_length(text: str) -> float:
+    """Parses a length: '85mm' → 0.085 m. Raises ValueError unless it is a positive number with mm, cm, in or pt."""
+    return _parse(text, _LENGTHS, "a length such as '85mm', '8.5cm', '3.3in' or '240pt'")
 
 
 def _parse(text: str, factors: Mapping[str, float], expected: str) -> float:

@@ -1,38 +1,30 @@
-"""Figures as files: drawn without a browser, whole, readable, and with the same marks as in the report."""
+"""Figures as files: whole, readable at any size, and with the same marks as in the report."""
 
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
-import zlib
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+import drawn_figures
 import report_fixture
+from folders import GOLDEN
 from steelyard.command_line.cli import app
 from steelyard.errors import UsageError
-from steelyard.model.figure import Axis, Point
+from steelyard.model.figure import Axis, Figure, Mark, Point, Series
 from steelyard.report import figure_files, figures, pictures
 from steelyard.report.axes import Json, plotted
 from steelyard.report.drawing import embedded
-from steelyard.report.pictures import pdf, sheet, svg
-from steelyard.report.pictures.plotting import draw as drawn
+from steelyard.report.pictures import looks
 
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-def boxes(plot: Json) -> list[tuple[sheet.Words, sheet.Box]]:
-    """The level texts of a figure with the room that they take."""
-    shapes = [shape for shape in drawn(plot, "t").shapes if isinstance(shape, sheet.Words) and shape.angle == 0]
-    return [(one, _box(one)) for one in shapes if one.text]
-
-
-def _box(words: sheet.Words) -> sheet.Box:
-    wide = sheet.width_of(words.text, words.size)
-    left = words.x - wide * {"start": 0, "middle": 0.5, "end": 1}[words.anchor]
-    return left, words.y - 0.8 * words.size, left + wide, words.y + 1
+RUN = GOLDEN / "run-format-2"
+SIZE = pictures.Size(85 / 25.4, None, 8)
 
 
 def every() -> list[Json]:
@@ -41,12 +33,25 @@ def every() -> list[Json]:
         mine = tuple(r for r in full.results if r.benchmark == name and r.verdict.level != "INVALID")
         found += [figures.plotly(figure) for figure in benchmark.figures(mine, full.run.machine)]
     further = (*report_fixture.one_node(), report_fixture.long_bars())
-    return found + [figures.plotly(figure) for figure in further if figure.kind != "table"]
+    drawable = [figure for figure in further if figure.kind != "table" and (figure.z or figure.series)]
+    return found + [figures.plotly(figure) for figure in drawable]
 
 
-def test_every_figure_of_the_report_is_a_file_of_each_format(tmp_path: Path) -> None:
+def curves() -> Figure:
+    """Two lines with intervals over logarithmic axes, and a limit."""
+    sizes, rates = (1024.0, 4096.0, 16384.0), (1e9, 4e9, 8e9)
+    low, high = tuple(0.9 * rate for rate in rates), tuple(1.2 * rate for rate in rates)
+    lines = (Series("read", sizes, rates, low, high), Series("write", sizes, (5e8, 2e9, 6e9)))
+    x, y = Axis("vector", "B", log=True), Axis("bandwidth", "B/s", log=True)
+    return Figure("curves", "Bandwidth", "lines", x, y, lines, marks=(Mark("y", 1e10, "limit of the memory"),))
+
+
+# --------------------------------------------------------------------------- files
+
+
+def test_every_figure_of_the_report_is_a_file(tmp_path: Path) -> None:
     evaluation = report_fixture.evaluation()
-    made = figure_files.write(evaluation, tmp_path / "new" / "plots", "svg")
+    made = figure_files.write(evaluation, tmp_path / "new" / "plots", "svg", SIZE)
     assert [path.name for path in made][:2] == [
         "memory-stream-figure-1-threads.svg",
         "memory-stream-figure-2-kernels.svg",
@@ -55,14 +60,55 @@ def test_every_figure_of_the_report_is_a_file_of_each_format(tmp_path: Path) -> 
         root = ET.fromstring(path.read_text())
         assert root.tag == f"{SVG}svg"
         assert len(root.findall(f".//{SVG}text")) > 4
-    others = figure_files.write(evaluation, tmp_path, "pdf")
-    assert [path.stem for path in others] == [path.stem for path in made]
-    assert all(path.read_bytes().startswith(b"%PDF-1.7") for path in others)
+
+
+@pytest.mark.parametrize(("form", "start"), [("svg", b"<?xml"), ("pdf", b"%PDF-"), ("png", b"\x89PNG")])
+def test_the_same_figure_is_the_same_file_whenever_it_is_drawn(form: str, start: bytes) -> None:
+    plot = embedded(figures.plotly(curves()))
+    first, second = (pictures.picture(plot, "Bandwidth", form, SIZE) for _ in range(2))
+    assert first == second
+    assert first.startswith(start)
+    assert b"Date" not in first
+
+
+def test_a_pdf_has_the_letters_of_its_fonts_in_it() -> None:
+    content = pictures.picture(embedded(figures.plotly(curves())), "Bandwidth", "pdf", SIZE)
+    fonts = re.findall(rb"/Type /Font\b.*?endobj", content, re.DOTALL)
+    assert fonts
+    assert content.count(b"/FontFile2") == content.count(b"/Type /FontDescriptor") > 0
+    assert b"/Subtype /Type3" not in content
+
+
+@pytest.mark.parametrize(
+    ("options", "millimetres"),
+    [
+        ([], 170),
+        (["--width", "85mm"], 85),
+        (["--width", "8.5 cm"], 85),
+        (["--width", "3in", "--height", "4in"], 76.2),
+        (["--width", "240pt"], 84.667),
+    ],
+)
+def test_a_figure_has_the_width_that_is_asked_for(options: list[str], millimetres: float, tmp_path: Path) -> None:
+    told = CliRunner().invoke(app, ["report", str(RUN), "--figures", str(tmp_path), *options])
+    assert told.exit_code == 0, told.exception
+    for path in tmp_path.glob("*.svg"):
+        root = ET.fromstring(path.read_text())
+        width, height = (float(root.attrib[name].removesuffix("pt")) * 25.4 / 72 for name in ("width", "height"))
+        assert width == pytest.approx(millimetres, abs=0.01)
+        assert "--height" not in options or height == pytest.approx(101.6, abs=0.01)
+
+
+def test_letters_of_an_svg_are_text_of_the_chosen_size() -> None:
+    content = pictures.picture(embedded(figures.plotly(curves())), "t", "svg", pictures.Size(3.3, None, 6)).decode()
+    assert ">Bandwidth</text>" in content
+    assert re.search(r"\b6px\b", content)
+    assert "'DejaVu Sans', 'Verdana', 'Arial', sans-serif" in content
 
 
 def test_an_unknown_format_of_figures_is_refused_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no format 'svgz' for figures. Did you mean 'svg'"):
-        figure_files.write(report_fixture.evaluation(), tmp_path, "svgz")
+        figure_files.write(report_fixture.evaluation(), tmp_path, "svgz", SIZE)
     assert not list(tmp_path.iterdir())
 
 
@@ -71,6 +117,7 @@ def test_an_unknown_format_of_figures_is_refused_with_the_nearest(tmp_path: Path
     [
         (["--figures", "plots", "--output", "r.html"], "--output and --figures cannot be used together"),
         (["--format", "pdf"], "Add --figures FOLDER"),
+        (["--width", "85mm"], "Add --figures FOLDER"),
     ],
 )
 def test_options_of_the_report_that_exclude_each_other_are_refused(given: list[str], said: str) -> None:
@@ -79,79 +126,164 @@ def test_options_of_the_report_that_exclude_each_other_are_refused(given: list[s
     assert said in str(found.exception)
 
 
-def test_the_parts_of_a_pdf_lie_where_its_table_says() -> None:
-    content = pdf.write(drawn(every()[0], "Latency, 1 µs ≤ α"))
-    start = int(re.findall(rb"startxref\n(\d+)", content)[0])
-    places = [int(place) for place in re.findall(rb"(\d{10}) 00000 n", content[start:])]
-    assert [content[place:].split(b" ", 1)[0] for place in places] == [
-        str(n).encode() for n in range(1, len(places) + 1)
-    ]
-    stream = re.search(rb"/Length (\d+) /Filter /FlateDecode >>\nstream\n", content)
-    assert stream
-    painted = zlib.decompress(content[stream.end() : stream.end() + int(stream[1])])
-    assert painted.count(b"q\n") == painted.count(b"Q")
-    assert b"BT" in painted
-    assert "Latency, 1 µs ≤ α".encode("utf-16-be").hex().upper().encode() in content
+@pytest.mark.parametrize(
+    ("width", "said"),
+    [
+        ("85", "'85' is not a length such as '85mm', '8.5cm', '3.3in' or '240pt' (given by --width)"),
+        ("85km", "'85km' is not a length"),
+        ("-85mm", "must be positive"),
+        ("1mm", "Use a length from 25.4mm to 1000mm"),
+        ("2000mm", "Use a length from 25.4mm to 1000mm"),
+    ],
+)
+def test_a_width_that_no_figure_can_have_is_refused(width: str, said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        pictures.read_size(width, None, 8)
 
 
-def test_no_text_reaches_beyond_its_picture_or_lies_upon_another() -> None:
+# --------------------------------------------------------------------------- matplotlib
+
+
+# Runs a command, and prints afterwards whether matplotlib was imported.
+COMMAND = """
+import sys
+sys.argv = ["steelyard", "report", {run!r}, *{options!r}]
+from steelyard.__main__ import main
+try:
+    main()
+finally:
+    print("matplotlib" in sys.modules)
+"""
+
+
+def run_command(folder: Path, *options: str, before: str = "") -> "subprocess.CompletedProcess[str]":
+    code = before + COMMAND.format(run=str(RUN), options=options)
+    return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_without_matplotlib_a_sentence_names_the_extra(tmp_path: Path) -> None:
+    hide = """
+import importlib.util
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *of: None if name == "matplotlib" else find(name, *of)
+"""
+    told = run_command(tmp_path, "--figures", "plots", before=hide)
+    assert told.returncode == 4
+    sentence = r"steelyard: Figures as files need .* \(the extra 'figures'\), .* Do: .*matplotlib>=.*\n"
+    assert re.fullmatch(sentence, told.stderr)
+
+
+def test_the_report_does_not_import_matplotlib(tmp_path: Path) -> None:
+    told = run_command(tmp_path, "--output", "report.html")
+    assert told.stdout.splitlines() == ["report.html", "False"]
+
+
+def test_settings_and_programs_in_the_current_folder_have_no_effect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "matplotlibrc").write_text("svg.fonttype: path\nunknown.setting: 1\n")
+    (tmp_path / "fc-list").write_text("#!/bin/sh\ntouch started\n")
+    (tmp_path / "fc-list").chmod(0o755)
+    monkeypatch.setenv("PATH", ".:./")
+    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))  # without a list of fonts
+    monkeypatch.delenv("MPLCONFIGDIR", raising=False)
+    told = run_command(tmp_path, "--figures", "plots")
+    assert (told.returncode, told.stderr, told.stdout.splitlines()[-1]) == (0, "", "True")
+    assert all("</text>" in path.read_text() for path in (tmp_path / "plots").glob("*.svg"))
+    assert not (tmp_path / "started").exists()
+
+
+# --------------------------------------------------------------------------- what is drawn
+
+
+def test_lines_intervals_limits_and_axes_are_those_of_the_figure() -> None:
+    figure = drawn_figures.draw(figures.plotly(curves()))
+    (axes,) = figure.axes
+    measured = [line for line in axes.lines if len(line.get_xdata()) == 3 and line.get_linestyle() != "None"]
+    assert [list(line.get_ydata()) for line in measured] == [[1e9, 4e9, 8e9], [5e8, 2e9, 6e9]]
+    assert {line.get_color() for line in measured} == {"#0072b2", "#d55e00"}
+    assert len({line.get_linestyle() for line in measured}) == 2
+    (bars,) = axes.collections  # only the first line has intervals
+    ends = [part[:, 1] for part in bars.get_segments()]
+    assert [list(part) for part in ends] == [pytest.approx([0.9 * y, 1.2 * y]) for y in (1e9, 4e9, 8e9)]
+    limits = [line for line in axes.lines if line.get_color() == looks.NOTE]
+    assert [(list(line.get_ydata()), line.get_linestyle()) for line in limits] == [([1e10, 1e10], "--")]
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("Vector", "Bandwidth")
+    assert "1 GB/s" in [label.get_text() for label in axes.get_yticklabels()]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["read", "write"]
+    assert [note.get_text() for note in axes.texts] == ["limit of the memory"]
+
+
+def test_a_linear_axis_has_its_unit_in_its_title_and_begins_at_zero() -> None:
+    plot = figures.plotly(replace(curves(), y=Axis("bandwidth", "B/s")))
+    (axes,) = drawn_figures.draw(plot).axes
+    assert axes.get_ylabel() == "Bandwidth (GB/s)"
+    assert axes.get_ylim()[0] == 0
+
+
+@pytest.mark.parametrize("width", [85, 170])
+def test_no_text_reaches_beyond_its_figure_or_lies_upon_another(width: float) -> None:
     for plot in every():
-        found = boxes(plot)
-        whole = drawn(plot, "t")
-        for words, (left, top, right, bottom) in found:
-            assert -1 <= left <= right <= whole.width + 1, words
-            assert 0 <= top <= bottom <= whole.height, words
-        for number, (words, one) in enumerate(found):
-            for other, two in found[number + 1 :]:
-                apart = one[2] <= two[0] or two[2] <= one[0] or one[3] <= two[1] or two[3] <= one[1]
-                assert apart, (words.text, other.text)
+        figure = drawn_figures.draw(plot, width)
+        texts = drawn_figures.level_texts(figure)
+        assert len(texts) > 2
+        for text, box in texts:
+            assert -1 <= box.x0 <= box.x1 <= figure.bbox.x1 + 1, text
+            assert -1 <= box.y0 <= box.y1 <= figure.bbox.y1 + 1, text
+        for (text, box), (other, its) in combinations(texts, 2):
+            apart = box.x1 <= its.x0 + 1 or its.x1 <= box.x0 + 1 or box.y1 <= its.y0 + 1 or its.y1 <= box.y0 + 1
+            assert apart, (text, other)
+
+
+def test_a_long_legend_makes_a_figure_higher_than_asked() -> None:
+    lines = tuple(Series(f"a long name of the line number {n}", (1.0, 2.0), (1e9, n * 1e9)) for n in range(1, 20))
+    figure = drawn_figures.draw(figures.plotly(replace(curves(), series=lines)), 85, 30)
+    assert figure.get_figheight() > 60 / 25.4
+    assert figure.axes[0].get_window_extent().height > 30
 
 
 def test_bars_with_long_names_lie_with_the_first_one_at_the_top() -> None:
-    plot = figures.plotly(report_fixture.long_bars())
-    names = [(box[1], words.text) for words, box in boxes(plot) if words.text.startswith("write")]
-    assert [text for _, text in sorted(names)] == list(report_fixture.long_bars().series[0].x)
-    (values,) = [shape for shape in drawn(plot, "t").shapes if isinstance(shape, sheet.Clipped)]
-    across = [max(x for x, _ in s.points) - min(x for x, _ in s.points) for s in values.shapes if s.fill]  # type: ignore[union-attr]
-    assert across == pytest.approx([n * across[0] for n in range(1, 10)])
+    (axes,) = drawn_figures.draw(figures.plotly(report_fixture.long_bars())).axes
+    lengths = [bar.get_width() for bar in axes.patches]
+    assert lengths == pytest.approx([n * lengths[0] for n in range(1, 10)])
+    names = [label.get_text().replace("\n", " ") for label in axes.get_yticklabels()]
+    assert names == list(report_fixture.long_bars().series[0].x)
+    assert axes.yaxis_inverted()
 
 
 def test_labels_of_points_that_are_close_give_way_to_each_other() -> None:
     figure = report_fixture.stream_figures(report_fixture.stream(), report_fixture.machine())[0]
     near = tuple(Point(2.0, 4e10 * (1 + n / 100), f"n½ {n}") for n in range(4))
-    found = [box for words, box in boxes(figures.plotly(replace(figure, points=near))) if words.text.startswith("n½")]
-    tops = sorted(box[1] for box in found)
-    assert len(found) == 4
-    assert all(later - earlier > 10 for earlier, later in pairwise(tops))
+    texts = drawn_figures.level_texts(drawn_figures.draw(figures.plotly(replace(figure, points=near))))
+    lows = sorted(box.y0 for text, box in texts if text.startswith("n½"))
+    assert len(lows) == 4
+    assert all(higher - lower > 8 for lower, higher in pairwise(lows))
 
 
-def test_hostile_names_are_text_in_a_picture() -> None:
-    plot = every()[0]
-    plot["data"][0]["name"] = "&lt;script&gt;alert(1)&lt;/script&gt; (x) \\"
-    text = svg.write(drawn(plot, "<script>")).decode()
+def test_hostile_names_are_text_in_a_figure() -> None:
+    plot = figures.plotly(curves())
+    plot["data"][0]["name"] = "&lt;script&gt;alert(1)&lt;/script&gt; $\\frac{$ (x) \\"
+    text = pictures.picture(embedded(plot), "<script>", "svg", pictures.Size(7, None, 8)).decode()
     assert "<script" not in text
     assert "&lt;script&gt;alert(1)" in text
-    assert pdf.write(drawn(plot, "(")).endswith(b"%%EOF\n")
+    assert "$\\frac{$" in text
+    assert pictures.picture(embedded(plot), "(", "pdf", SIZE).rstrip().endswith(b"%%EOF")
 
 
 def test_a_disturbed_value_is_hollow_and_hatched_in_the_file_too() -> None:
     bars = next(figure for figure in report_fixture.one_node() if figure.kind == "bars")
-    plain, doubted = (drawn(figures.plotly(of), "t") for of in (bars, report_fixture.doubted(bars, "DISTURBED")))
-    strokes = [sum(isinstance(s, sheet.Clipped) and len(s.shapes) for s in one.shapes) for one in (plain, doubted)]
-    assert strokes[1] > strokes[0] + 5
-    hollow = pictures.marks.symbol("square-open", 0, 0, 6, "#0072b2")
-    assert (hollow.fill, hollow.stroke) == ("#ffffff", "#0072b2")  # type: ignore[union-attr]
+    doubted = report_fixture.doubted(bars, "DISTURBED")
+    plain, hatched = ({bar.get_hatch() for bar in _axes(figure).patches} for figure in (bars, doubted))
+    assert plain == {""}
+    assert any(hatched - {""})
+    axes = _axes(report_fixture.doubted(curves(), "DISTURBED"))
+    fills = {line.get_markerfacecolor() for line in axes.lines if line.get_marker() in {"o", "s"}}
+    assert "white" in fills
 
 
-def test_widths_of_letters_are_those_of_the_font() -> None:
-    # Adobe's table for Helvetica: W 944, i 222, 5 556, µ and é as u and e.
-    assert sheet.width_of("Wi5", 10) == pytest.approx(17.22)
-    assert sheet.width_of("é", 1000) == sheet.width_of("e", 1000) == 556
-
-
-def test_the_picture_in_the_page_is_an_address_without_a_network() -> None:
-    address = pictures.embedded(embedded(every()[0]), "Bandwidth", 440, 0.8)
-    assert address.startswith("data:image/svg+xml;base64,")
+def _axes(figure: Figure):
+    return drawn_figures.draw(figures.plotly(figure)).axes[0]
 
 
 def test_the_ticks_of_a_log_axis_cover_intervals_that_are_far_wider_than_the_values() -> None:

@@ -28,7 +28,7 @@ from steelyard.report import drawing, figures, side_table, side_traces
 from steelyard.report.changes import write_smallest
 from steelyard.report.joined_figures import SideFigures, join
 from steelyard.report.pages import sides as sides_page
-from steelyard.report.pictures import marks
+from steelyard.report.pictures import looks
 from steelyard.report.run_figures import draw_run
 from steelyard.report.sides_of_report import ReportSides
 
@@ -371,7 +371,7 @@ def test_pictures_and_the_choice_of_sides_have_the_colours_of_the_figures() -> N
     style = (Path(report.__file__).parent / "style.css").read_text()
     found = [re.findall(r"--s\d: (#\w{6})", line) for line in style.splitlines() if "--s0:" in line]
     assert found == [palettes()[theme] for theme in ("light", "dark", "dark", "light")]
-    assert list(marks.COLOURS) == palettes()["light"]
+    assert list(looks.COLOURS) == palettes()["light"]
 
 
 # --------------------------------------------------------------------------- bad input

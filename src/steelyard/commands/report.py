@@ -60,7 +60,34 @@ def command(
         ),
     ] = None,
     form: Annotated[
-        str | None, typer.Option("--format", metavar="FORMAT", help="Format of the figures: svg or pdf (default: svg).")
+        str | None,
+        typer.Option("--format", metavar="FORMAT", help="Format of the figures: svg, pdf or png (default: svg)."),
+    ] = None,
+    width: Annotated[
+        str | None,
+        typer.Option(
+            "--width",
+            metavar="LENGTH",
+            help="Width of the figures, such as 85mm, 8.5cm, 3.3in or 240pt (default: 170mm).",
+        ),
+    ] = None,
+    height: Annotated[
+        str | None,
+        typer.Option(
+            "--height",
+            metavar="LENGTH",
+            help="Height of the figures, such as 60mm (default: by content). A long legend adds to it.",
+        ),
+    ] = None,
+    letters: Annotated[
+        float | None,
+        typer.Option(
+            "--font-size",
+            metavar="POINTS",
+            min=3,
+            max=48,
+            help="Size of the letters in the figures, such as 7 (default: 8).",
+        ),
     ] = None,
     runs: Runs = Path("runs"),
     paths: Paths = None,
@@ -72,15 +99,18 @@ def command(
 
     Examples: **steelyard report --output node17.html** · **steelyard report node17 node3 "4x AMD 8350 Barcelona"** ·
     **steelyard report --group old='runs/2025*' --group new='runs/2026*'** ·
-    **steelyard report --trace lu-2 --trace lu-4** (made by steelyard trace) · **steelyard report --figures plots --format pdf**
+    **steelyard report --trace lu-2 --trace lu-4** (made by steelyard trace) · **steelyard report --figures plots --format pdf
+    --width 85mm**
     """
     from steelyard import files, records
     from steelyard.command_line import conclusion
     from steelyard.errors import UsageError, one_line
     from steelyard.words import plural
 
-    if form and not figures:
-        raise UsageError(f"The format '{form}' (given by --format) applies only to figures. Add --figures FOLDER.")
+    if not figures and (form or width or height or letters):
+        raise UsageError(
+            "--format, --width, --height and --font-size apply only to figures as files. Add --figures FOLDER."
+        )
     if figures and output:
         raise UsageError(
             "--output and --figures cannot be used together. Write the report and the figures with two commands."
@@ -92,8 +122,10 @@ def command(
     evaluation, sides = _read(names or [], groups or [], baseline, runs, paths or [], traces or [])
     if figures:
         from steelyard.report import figure_files
+        from steelyard.report.pictures import read_size
 
-        written = figure_files.write(evaluation, figures, form or "svg", sides)
+        size = read_size(width or "170mm", height, letters or 8)
+        written = figure_files.write(evaluation, figures, form or "svg", size, sides)
         print(f"{plural(len(written), 'figure')}: {one_line(str(figures))}")
     else:
         print(one_line(str(conclusion.write_report(evaluation, output, sides))))

@@ -12,15 +12,23 @@ from steelyard.model import Evaluation
 from steelyard.report import pages, pictures
 from steelyard.report.drawing import Drawn, has_plot
 from steelyard.report.pages import benchmark
+from steelyard.report.pictures import Size
 from steelyard.report.sides_of_report import ReportSides
 
 WHAT = "A figure"
 
 
-def write(evaluation: Evaluation | None, folder: Path, form: str, sides: ReportSides | None = None) -> tuple[Path, ...]:
+def write(
+    evaluation: Evaluation | None,
+    folder: Path,
+    form: str,
+    size: Size,
+    sides: ReportSides | None = None,
+) -> tuple[Path, ...]:
     """Writes each figure of the report into the folder, which is made where it is missing, and returns the files.
 
-    A file is called as the figure's anchor in the report. UsageError for an unknown format; errors as `files.write`.
+    A file is called as the figure's anchor in the report. UsageError for an unknown format; errors as `pictures.picture` and
+    `files.write`.
     """
     if form not in pictures.FORMATS:
         raise UsageError(f"There is no format '{form}' for figures. {nearest(form, pictures.FORMATS)}")
@@ -34,11 +42,11 @@ def write(evaluation: Evaluation | None, folder: Path, form: str, sides: ReportS
     files.expect_folder(folder, WHAT, "--figures")
     folder.mkdir(parents=True, exist_ok=True)
     plotted = [figure for figure in by_anchor.values() if has_plot(figure)]
-    return tuple(_write(figure, folder / f"{figure.anchor}.{form}", form, records) for figure in plotted)
+    return tuple(_write(figure, folder / f"{figure.anchor}.{form}", form, size, records) for figure in plotted)
 
 
-def _write(figure: Drawn, path: Path, form: str, records: Markup) -> Path:
-    content = pictures.picture(figure.plot, figure.title, form, records)
+def _write(figure: Drawn, path: Path, form: str, size: Size, records: Markup) -> Path:
+    content = pictures.picture(figure.plot, figure.title, form, size, records)
     return files.make(path, WHAT, lambda target: target.write_bytes(content))
 
 
