@@ -261,6 +261,16 @@ def test_labels_of_points_that_are_close_give_way_to_each_other() -> None:
     assert all(higher - lower > 8 for lower, higher in pairwise(lows))
 
 
+def test_names_of_values_and_of_lines_give_way_to_each_other() -> None:
+    plot = figures.plotly(replace(curves(), marks=()))
+    for trace, name in zip(plot["data"], ("reading", "writing"), strict=True):
+        trace |= {"mode": "markers+text", "y": [2e9, 4e9, 4.01e9], "text": ["", "", name]}
+    plot["layout"]["annotations"] = [{"x": 4.22, "y": 9.61, "text": "product 4", "showarrow": False, "xanchor": "left"}]
+    texts = dict(drawn_figures.level_texts(drawn_figures.draw(plot)))
+    for one, other in combinations(("reading", "writing", "product 4"), 2):
+        assert not texts[one].overlaps(texts[other])
+
+
 def test_hostile_names_are_text_in_a_figure() -> None:
     plot = figures.plotly(curves())
     plot["data"][0]["name"] = "&lt;script&gt;alert(1)&lt;/script&gt; $\\frac{$ (x) \\"

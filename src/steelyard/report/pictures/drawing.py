@@ -21,7 +21,7 @@ LETTER = 0.6  # mean width of a letter, in sizes
 PAGE = 720 / 96  # inches: the width for which the page's heights are made
 _ENTRY = 8  # letters: the room of an entry of the legend beside its name
 _LEAST = 0.5  # inches: the height of all panels
-_KINDS = ("above", "roof", "", "limit")  # of names, in the order in which they take their places
+_KINDS = ("above", "value", "roof", "", "limit")  # of names, in the order in which they take their places
 
 
 def draw(plot: str, size: Size, records: str) -> Figure:
@@ -93,8 +93,8 @@ def _draw_panel(axes: Axes, name: str, traces: Sequence[Json], layout: Json, acr
 
 
 def _write_notes(axes: Axes, name: str, layout: Json, across: int) -> list[tuple[str, Annotation]]:
-    """Writes the names in a panel, and returns them with their kinds: "" for those without one."""
-    written: list[tuple[str, Annotation]] = []
+    """Writes the names in a panel, and returns them with their kinds, after those that its values have already."""
+    written = [("value", text) for text in axes.texts if isinstance(text, Annotation)]
     for note in layout["annotations"]:
         kind, reference = note.get("name", ""), note.get("yref", "y").removesuffix(" domain")
         if reference != name and not (reference == "paper" and axes.get_subplotspec().is_first_row()):
@@ -126,7 +126,7 @@ def _limit_axis(axes: Axes, side: str, axis: Json) -> None:
     if "range" in axis:
         axes.set(**{f"{side}lim": [10**end if is_log else end for end in axis["range"]]})
     elif axis.get("rangemode") == "tozero" and not is_log and math.isfinite(least):
-        axes.set(**{f"{side}lim": (1.05 * min(least, 0), 1.05 * max(greatest, 0))})
+        axes.set(**{f"{side}lim": (1.08 * min(least, 0), 1.08 * max(greatest, 0))})
     if axis.get("autorange") == "reversed":
         getattr(axes, f"{side}axis").set_inverted(True)
 

@@ -65,10 +65,8 @@ def separate_names(names: Sequence[tuple[str, Annotation]]) -> None:
     near = sorted(range(-_MOST_STEPS, _MOST_STEPS + 1), key=lambda step: (abs(step), -step))
     for kind, note in names:
         line, box, frame = 1.2 * note.get_size(), Text.get_window_extent(note), note.axes.get_window_extent()
-        top, steps, across = note.figure.bbox.y1, near, 0.0
-        if kind == "above":
-            top, steps = math.inf, list(range(_MOST_STEPS))
-            across = max(0.0, frame.x0 - box.x0) - max(0.0, box.x1 - frame.x1)  # stays above the plot
+        across = max(0.0, frame.x0 - box.x0) - max(0.0, box.x1 - frame.x1)  # between the ends of the axis
+        top, steps = (math.inf, list(range(_MOST_STEPS))) if kind == "above" else (note.figure.bbox.y1, near)
         places = [(step, box.translated(across, line * step)) for step in steps]
         inside = [(step, place) for step, place in places if frame.y0 <= place.y0 and place.y1 <= top]
         free = [(step, place) for step, place in inside if not any(map(place.overlaps, taken))]
