@@ -40,11 +40,12 @@ def colour_of(trace: Json) -> str:
 
 
 def line_of(trace: Json, letters: float) -> Json:
-    """Returns the look of a trace's line; its width is 0 without a line."""
+    """Returns the look of a trace's line, which may be none."""
     line = trace.get("line", {})
-    shown = "lines" in trace.get("mode", "lines") and "band" not in trace.get("meta", {})
-    width = line.get("width", 2) * POINTS * letters if shown else 0
-    return {"color": colour_of(trace), "linestyle": DASHES.get(line.get("dash"), "-"), "linewidth": width}
+    dashes = DASHES.get(line.get("dash"), "-")
+    if "lines" not in trace.get("mode", "lines") or "band" in trace.get("meta", {}):
+        dashes = "none"
+    return {"color": colour_of(trace), "linestyle": dashes, "linewidth": line.get("width", 2) * POINTS * letters}
 
 
 def mark_of(trace: Json, symbol: str, size: float, letters: float) -> Json:
