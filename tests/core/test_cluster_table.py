@@ -126,5 +126,3 @@ def test_a_wrong_description_of_a_cluster_is_explained(tmp_path: Path, text: str
 def test_the_command_shows_the_cluster_of_a_system_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run_and_explain(lambda: cli.app(["machine", "--system", "mont-blanc"])) == 0
     assert "1,080" in capsys.readouterr().out
-    assert cli.run_and_explain(lambda: cli.app(["machine", "--cluster", "x.svg"])) == 2
-    assert "--system FILE" in capsys.readouterr().err

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import drawn_figures
 import report_fixture
-from folders import GOLDEN
+from golden_runs import copied
 from steelyard.command_line.cli import app
 from steelyard.errors import UsageError
 from steelyard.model.figure import Axis, Figure, Mark, Point, Series
@@ -23,7 +23,7 @@ from steelyard.report.drawing import embedded
 from steelyard.report.pictures import looks
 
 SVG = "{http://www.w3.org/2000/svg}"
-RUN = GOLDEN / "run-format-2"
+RUN = copied("run-format-2")
 SIZE = pictures.Size(85 / 25.4, None, 8)
 
 

@@ -17,6 +17,7 @@ from rich.text import Text
 import builders
 import report_fixture
 from folders import GOLDEN
+from golden_runs import copied
 from steelyard import evaluation as evaluating
 from steelyard.compare import published_figures
 from steelyard.compare.runs import compare
@@ -44,7 +45,7 @@ def fits(found: Sequence[Text], width: int = 80) -> None:
 
 @pytest.mark.parametrize("name", ["fixture", "golden-run"])
 def test_the_screen_is_as_it_was(name: str) -> None:
-    of = report_fixture.evaluation() if name == "fixture" else evaluating.evaluate(GOLDEN / "run-format-1")
+    of = report_fixture.evaluation() if name == "fixture" else evaluating.evaluate(copied("run-format-1"))
     if name == "golden-run":
         of = replace(of, run=replace(of.run, path="runs/golden"))
     found = screen.screen(of, 80, REPORT)

@@ -25,7 +25,8 @@ RESOLUTION = {"lowest": "lowest-direct", "newest": "highest"}
 LATER = {"3.14": "forky"}  # the suite of Debian whose python3 has this version
 LIMIT = "600"  # seconds for a test
 # What calls the packages that we depend on: command line (typer, rich), screens and goldens, SQL (duckdb), pages (jinja2,
-# plotly), figures (matplotlib), numbers (numpy, scipy), records (msgspec), OpenMetrics (prometheus-client), brokers, Cassandra and OTF2.
+# plotly), figures (matplotlib), numbers (numpy, scipy), records (msgspec), OpenMetrics (prometheus-client), brokers,
+# Cassandra and OTF2.
 TESTS = (
     "core/test_cli.py",
     "core/test_compare_commands.py",

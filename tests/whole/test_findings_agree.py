@@ -11,7 +11,7 @@ import test_findings as rules
 import builders
 import report_fixture
 from builders import evaluation, machine, triad
-from folders import GOLDEN
+from golden_runs import copied
 from steelyard import findings
 from steelyard.evaluation import evaluate
 from steelyard.findings import disturbances, doctor, durations
@@ -101,7 +101,7 @@ def judged() -> Iterable[tuple[str, Evaluation]]:
         moving = rules.clocks(2.6e9, 2.6e9, 2.5e9, 2.4e9, 2.3e9)
         yield f"clock {number}", findings.judge(replace(moving, run=replace(moving.run, machine=here)))
     yield "report", findings.judge(report_fixture.evaluation())
-    yield from ((name, evaluate(GOLDEN / name)) for name in ("run-format-1", "run-format-2"))
+    yield from ((name, evaluate(copied(name))) for name in ("run-format-1", "run-format-2"))
 
 
 @cache

@@ -11,6 +11,7 @@ import pytest
 
 from damage import unpack
 from folders import GOLDEN
+from golden_runs import copied
 from steelyard import report
 from steelyard.command_line import output_forms
 from steelyard.compare import runs as comparing
@@ -28,7 +29,7 @@ ADDED = ("began", "ended", "monotonic")  # to the twin of format 2
 
 def golden(name: str) -> Evaluation:
     """As if all lay in the same folder."""
-    found = evaluate(GOLDEN / name)
+    found = evaluate(copied(name))
     return replace(found, run=replace(found.run, path="runs/golden"))
 
 
@@ -56,7 +57,7 @@ def rounded(value: object) -> object:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_run_is_exported_as_ever(name: str) -> None:
-    exported = as_json(evaluate(GOLDEN / name))
+    exported = as_json(evaluate(copied(name)))
     expected = json.loads((GOLDEN / "run-format-1.export.json").read_text())
     assert rounded({name: exported[name] for name in expected}) == rounded(expected)
 

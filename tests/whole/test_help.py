@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import typer
 
-from folders import GOLDEN
+from golden_runs import copied
 from steelyard.command_line import cli, command_group, help_page
 from steelyard.commands import mpi as mpi_commands
 from steelyard.machine import describe
@@ -106,7 +106,7 @@ def complete(words: str, folder: Path) -> list[str]:
     ],
 )
 def test_the_shell_is_offered_the_words_that_fit(words: str, offered: list[str], tmp_path: Path) -> None:
-    golden = GOLDEN / "run-format-2"
+    golden = copied("run-format-2")
     (tmp_path / "RUNS").mkdir()
     (tmp_path / "RUNS" / "20200101-000000").symlink_to(golden)
     assert complete(words, tmp_path) == offered
