@@ -34,7 +34,7 @@ def command(
 
     Example: **steelyard power attach --store readings 20261120-101500** (then: steelyard report 20261120-101500)
     """
-    from steelyard import records
+    from steelyard import evaluation, records
     from steelyard.power.command_line import connections, time_ranges
     from steelyard.power.command_line.sensor_selection import select_parts
     from steelyard.records import power
@@ -46,6 +46,8 @@ def command(
             asked = time_ranges.When(asked.called, asked.stretches)
         chosen, _ = select_parts(kept, [sensor] if sensor else [], asked)
         added = power.add(folder, dict(_one(chosen, asked.called).traces(kept)))
+    if added:
+        evaluation.evaluate(folder)  # its table of results gets the energies
     connections.say(
         f"Added to {asked.called}: readings of {', '.join(added)}."
         if added
