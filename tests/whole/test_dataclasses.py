@@ -9,8 +9,8 @@ import steelyard
 MOST = 5  # arguments that a reader can tell apart by their places
 # What declarations, rules and tables are written of, one a line, by users, too: their first fields stand in their order.
 WRITTEN_IN_ORDER = {
-    "Advice", "Axes", "Batch", "Broker", "Cache", "Figure", "Finding", "Headline", "Job", "Kind", "Launch", "Nature", "Path",
-    "Question", "Sensor", "Series", "State", "TolerancePoint", "Words",
+    "Advice", "Axes", "Batch", "Broker", "Cache", "Figure", "Finding", "Headline", "Job", "Kind", "Launch", "Nature",
+    "Question", "Sensor", "Series", "State", "TolerancePoint",
 }  # fmt: skip
 
 
