@@ -1,0 +1,41 @@
+"""No room grows beyond its budget of lines unnoticed (docs/decisions/0037-budgets.md)."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from folders import ROOT
+
+ROW = re.compile(r"\| (?P<room>`?[\w/ ]+`?(?: \(Python\))?) \| [\d,]+ \| [\d,]+ \| (?P<budget>[\d,]+) \|")
+PAGE = ROOT / "docs" / "decisions" / "0037-budgets.md"
+SOURCE = ROOT / "src" / "steelyard"
+NO_CODE = {"systems"}
+
+
+def read_budgets() -> dict[str, int]:
+    """The budget of each room by its name in the table."""
+    rows = (match for line in PAGE.read_text().splitlines() if (match := ROW.fullmatch(line)))
+    return {row["room"].strip("`"): int(row["budget"].replace(",", "")) for row in rows}
+
+
+def count(files: Iterable[Path], *endings: str) -> int:
+    return sum(file.read_bytes().count(b"\n") for file in files if file.suffix in endings)
+
+
+def count_rooms() -> dict[str, int]:
+    """The lines of each room by the same names."""
+    folders = (f for f in SOURCE.iterdir() if f.is_dir() and f.name not in NO_CODE and not f.name.startswith("__"))
+    rooms = {f"{folder.name}/": count(folder.rglob("*"), ".py", ".cpp", ".h") for folder in folders}
+    tests = count((ROOT / "tests").rglob("*"), ".py")
+    return {**rooms, "files at the root": count(SOURCE.iterdir(), ".py"), "tests/` (Python)": tests}
+
+
+def test_every_room_has_a_budget() -> None:
+    assert read_budgets().keys() == count_rooms().keys()
+
+
+@pytest.mark.parametrize("room", sorted(count_rooms()))
+def test_a_room_keeps_within_its_budget(room: str) -> None:
+    assert count_rooms()[room] <= read_budgets()[room]
