@@ -10,6 +10,7 @@ import os
 import threading
 
 MEMORY = 640 << 20  # bytes of address space: NumPy, SciPy and DuckDB need some 500 MiB on two processors
+QUERY = 800 << 20  # the same for a query, in which DuckDB reads JSON
 FILES = 40  # files open at a time: a report of many runs, DuckDB, and pipes to programs
 THREADS = 8  # beside the first: DuckDB's, a guard of its limits, a second process, the reader of a program's output
 
@@ -20,8 +21,11 @@ def limit_threads() -> None:
         os.putenv("OPENBLAS_NUM_THREADS", "1")
 
 
-def find_shortage() -> str:
-    """Returns a sentence about the first limit that is too low; "" if there is none. It takes less than a millisecond."""
+def find_shortage(memory: int = MEMORY) -> str:
+    """Returns a sentence about the first limit that is too low; "" if there is none. It takes less than a millisecond.
+
+    `memory`: bytes of address space that are still needed.
+    """
     with contextlib.ExitStack() as stack:
         try:
             for _ in range(FILES):
@@ -30,10 +34,10 @@ def find_shortage() -> str:
             return f"This process cannot have {FILES} more open files. Raise the limit of open files, for example: ulimit -n 1024"
         try:
             flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-            stack.enter_context(mmap.mmap(-1, MEMORY, flags=flags))
+            stack.enter_context(mmap.mmap(-1, memory, flags=flags))
         except (OSError, MemoryError):
             return (
-                f"There is not enough memory: this process cannot get the {MEMORY >> 20} MiB of address space that it needs. "
+                f"There is not enough memory: this process cannot get the {memory >> 20} MiB of address space that it needs. "
                 "Raise the limit (ulimit -v, or the memory limit of the job)."
             )
     if _can_start_threads():

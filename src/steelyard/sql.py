@@ -7,6 +7,7 @@ thread ends the statement that runs. In names of files that are read, * ? [ are 
 import contextlib
 import errno
 import os
+import resource
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -41,8 +42,13 @@ def connect(**settings: Any) -> Iterator["duckdb.DuckDBPyConnection"]:
     with signals.held():
         import duckdb
 
-        with duckdb.connect(config=settings) as base, ended_by_signal(base.interrupt):
+        with duckdb.connect(config={**choose_threads(), **settings}) as base, ended_by_signal(base.interrupt):
             yield base
+
+
+def choose_threads() -> dict[str, int]:
+    """Returns the setting for one thread if the address space is limited: where a thread gets none, the process ends."""
+    return {} if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY else {"threads": 1}
 
 
 @contextlib.contextmanager

@@ -52,5 +52,5 @@ def test_where_nothing_can_set_a_sample_aside_none_is(issued: list, before: floa
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=40), st.floats(0, 1))
 def test_medians_and_quantiles_are_numpys(row: list[float], share: float) -> None:
     array = np.array(row)
-    assert middle(array) == pytest.approx(float(np.median(array)), rel=1e-12, abs=1e-300)
+    assert middle(array) == pytest.approx(float(np.median(array)), rel=1e-12, abs=1e-6)
     assert quantile_of(np.sort(array), share) == pytest.approx(float(np.quantile(array, share)), rel=1e-9, abs=1e-6)

@@ -99,6 +99,7 @@ COMMANDS: Mapping[str, Lasting] = {
     "plan": lasting(begun="begun", **HANG),
     "list": lasting(seconds=0.2),
     "show": lasting("run", "--all", seconds=0.5),
+    "judge": lasting("run", "again", seconds=0.8),
     "report": lasting("run", seconds=1.2),
     "report of many": lasting("run", "again", "begun", "-o", "many.html", seconds=1.5),
     "export": lasting("trace.goal", "--format", "ti", "-o", "exported", seconds=0.5),

@@ -133,7 +133,8 @@ def test_extended_headers_of_many_members_end_with_a_reason(
     monkeypatch.setattr(streams.Allowance.__init__, "__defaults__", (streams.MOST >> 6,))
     archive = extended(kind, content) + MEMBER[:1024]
     tracemalloc.start()
-    assert unpacked(archive * (400 >> 6))["A"] == reason
+    # Early versions of Python 3.11 find such a record damaged.
+    assert unpacked(archive * (400 >> 6))["A"] in (reason, "it is damaged or incomplete (invalid header)")
     assert tracemalloc.get_traced_memory()[1] < 64 << 20
     tracemalloc.stop()
 

@@ -123,4 +123,8 @@ def _visit(shape: Shape, started: Kernel, outside: Path) -> Visit:
 def _judged(runs: Path) -> Evaluation | None:
     """The one run below `runs`; None where this guest had none to make."""
     found = records.all_runs(runs)
-    return evaluation.evaluate(found[0]) if found else None
+    if not found:
+        return None
+    judged = evaluation.evaluate(found[0])
+    len([*judged.run.records])  # read before the folder goes
+    return judged

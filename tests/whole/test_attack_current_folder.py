@@ -242,6 +242,7 @@ USES: Mapping[str, tuple[Use, ...]] = {
     "plan": (use("--only", "network.pingpong", "--hosts", "localhost:2"),),
     "list": (use(), use("memory.stream")),
     "show": (use(*RUNS),),
+    "judge": (use(*RUNS),),
     "report": (use(*RUNS), use(*RUNS, "--figures", "{things}/plots", "--format", "pdf")),
     "export": (use(*RUNS, "--format", "csv"),),
     "query": (use("select 1", *RUNS),),

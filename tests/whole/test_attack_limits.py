@@ -14,6 +14,8 @@ import pytest
 
 from folders import ROOT
 from steelyard import resource_limits
+from steelyard.command_line.evaluated_run import find_summary
+from steelyard.evaluation import evaluate
 
 pytestmark = pytest.mark.attack
 
@@ -71,6 +73,8 @@ def place() -> Iterator[Path]:
     subprocess.run(["tar", "-C", folder, "-xf", ROOT / "tests/data/small-run.tar.xz"], check=True)
     for name in ("one", "two"):
         shutil.copytree(folder / "run", folder / "runs" / name)
+        evaluate(folder / "runs" / name)  # its table of results is there before
+        find_summary(folder / "runs" / name, [])
     shutil.copy(ROOT / "tests/importing/outputs/babelstream.txt", folder / "a.txt")
     yield folder
     shutil.rmtree(folder)

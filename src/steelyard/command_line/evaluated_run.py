@@ -13,8 +13,8 @@ from steelyard.model import Evaluation
 from steelyard.model.plain import suspect, to_json
 from steelyard.records import remembered
 from steelyard.report.summary import Summary, summarised
-from steelyard.results.basis import Basis, find_basis, is_same
-from steelyard.results.table import read_head, write_own
+from steelyard.results.basis import Basis
+from steelyard.results.table import read_current, read_head, write_own
 
 SUMMARY = "summary.json"
 
@@ -55,12 +55,12 @@ def store_summary(evaluation: Evaluation, paths: Sequence[Path]) -> Summary:
 
 def _read_summary(path: Path, paths: Sequence[Path]) -> Summary | None:
     """Returns the stored summary; None if there is none of the present table, or if benchmarks from outside may have changed."""
-    head = None if paths else read_head(path)
-    if head and not head.paths:
+    head = None if paths else read_current(path)
+    if head:
         with contextlib.suppress(OSError, msgspec.MsgspecError, RecursionError), ordinary(path / SUMMARY) as file:
             content = file.read()
             usable = not (others(path / SUMMARY) or suspect(content))
             stored = _STORED.decode(content) if usable else None
-            if stored and stored.basis == head.basis and is_same(head.basis, find_basis(path, {}, head.basis)):
+            if stored and stored.basis == head.basis:
                 return replace(stored.summary, path=str(path))
     return None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from steelyard.command_line.options import Json, Paths, Runs
-from steelyard.errors import SteelyardError, UsageError
+from steelyard.errors import MachineFailed, SteelyardError, UsageError
 
 if TYPE_CHECKING:
     from steelyard.report.columns import Table
@@ -44,7 +44,7 @@ def command(
     Examples: **steelyard query "select run, value from metrics where kernel = 'triad' and metric = 'bandwidth'"** ·
     **steelyard query "select * from samples" --limit-time 10m --json**
     """
-    from steelyard import records
+    from steelyard import records, resource_limits
     from steelyard.command_line import tables
     from steelyard.numbers import length_of_time, size
     from steelyard.report.question import Limits, query
@@ -57,21 +57,22 @@ def command(
     limits = Limits(length_of_time(limit_time, "The time for a query (given by --limit-time)"))
     if limit_memory:
         limits = replace(limits, memory=size(limit_memory, "The memory for a query (given by --limit-memory)"))
+    if shortage := resource_limits.find_shortage(resource_limits.QUERY):
+        raise MachineFailed(shortage)
     tables.print_rows(*query(_find_files(records.all_runs(runs), paths or []), sql, limits), json_)
 
 
 def _find_files(runs: Sequence[Path], paths: Sequence[Path]) -> "Files":
     """Returns the tables of all runs that can be read. For each other run it prints the reason once."""
-    from steelyard.command_line.evaluated_run import read
-    from steelyard.evaluation import find_table
     from steelyard.report.question import write_source
-    from steelyard.results.table import RESULTS
+    from steelyard.results.table import RESULTS, read_current
 
     def find(path: Path, table: "Table", spare: Path) -> Path:
-        if table == "samples":
-            return write_source(read(path, paths), table, spare)
-        spare.mkdir()
-        return find_table(path, paths, spare) / RESULTS
+        if table == "metrics" and not paths and read_current(path):
+            return path / RESULTS
+        from steelyard.command_line.evaluated_run import read  # with NumPy, which a table does not need
+
+        return write_source(read(path, paths), table, spare)
 
     unreadable: set[Path] = set()
 

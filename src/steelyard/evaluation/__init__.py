@@ -11,9 +11,7 @@ from steelyard.plan import catalogue
 from steelyard.records import remembered
 from steelyard.records.power import read as read_power
 from steelyard.results import table
-from steelyard.results.basis import Basis, find_basis, is_same
-
-NO_BASIS = Basis(rules="", files={}, finished=False)
+from steelyard.results.basis import find_basis, is_same
 
 
 def evaluate(path: Path, paths: Sequence[Path] = (), afresh: bool = False) -> Evaluation:
@@ -46,24 +44,6 @@ def evaluate(path: Path, paths: Sequence[Path] = (), afresh: bool = False) -> Ev
     new = judge_run(_note(run, unread), benchmarks, power)
     table.write_table(path, new, basis, run.notes)
     return new
-
-
-def find_table(path: Path, paths: Sequence[Path], spare: Path) -> Path:
-    """Returns the folder with the table of results of a run: that of the run, or `spare` where it cannot be written.
-
-    SteelyardError.
-    """
-    head = table.read_head(path)
-    if head:
-        catalogued = catalogue.find(remembered.folders(head, paths))
-        benchmarks = {name: catalogued[name] for name in head.benchmarks if name in catalogued}
-        if is_same(head.basis, find_basis(path, benchmarks, head.basis)):
-            return path
-    evaluation = evaluate(path, paths)
-    if evaluation.run.imported or not table.read_head(path):
-        table.write_table(spare, evaluation, NO_BASIS)
-        return spare
-    return path
 
 
 def _judge_imported(path: Path, paths: Sequence[Path], benchmarks: Mapping[str, Benchmark]) -> Evaluation:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from steelyard import signals
 from steelyard.errors import MachineFailed, ProgramFailed
 from steelyard.launch.causes import cause, presets
 from steelyard.launch.rank_errors import explain, remove_reports
@@ -135,6 +136,8 @@ class Program:
         return None
 
     def _failed(self, purpose: str, code: int | None) -> ProgramFailed:
+        if code in signals.ENDED:
+            signals.sleep(signals.AFTER)  # the signal may be for this process, too: then the program did not fail
         self._errors.seek(0)
         output = (self._errors.read() + self._strange).decode(errors="replace")
         rest = remove_reports(output)

@@ -179,4 +179,8 @@ def _read(table: Table, files: Sequence[Path]) -> str:
     if table == "samples":
         return f"read_parquet({sql.listed(files)})"
     kinds = ", ".join(f"{name}: '{kind}'" for name, kind in _LINE_KINDS.items())
-    return f"read_json({sql.listed(files)}, format='newline_delimited', columns={{{kinds}}}, filename=true)"
+    longest = max(file.stat().st_size for file in files)  # of a line, for which DuckDB reserves memory
+    return (
+        f"read_json({sql.listed(files)}, format='newline_delimited', columns={{{kinds}}}, filename=true, "
+        f"maximum_object_size={longest})"
+    )

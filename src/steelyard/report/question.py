@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 from steelyard import signals, sql
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.evaluation import NO_BASIS
 from steelyard.model import Evaluation
 from steelyard.report import columns
 from steelyard.report.columns import METRICS, SAMPLES, Table
+from steelyard.results.basis import NO_BASIS
 from steelyard.results.table import RESULTS, write_table
 from steelyard.units import binary_size, duration
 
@@ -94,7 +94,7 @@ def _answered(files: Files, tables: Sequence[Table], asked: str, limits: Limits)
         import duckdb
 
     # It writes nowhere: what does not fit into the memory is refused.
-    settings: dict[str, Any] = {"memory_limit": f"{limits.memory}B", "temp_directory": ""}
+    settings: dict[str, Any] = {**sql.choose_threads(), "memory_limit": f"{limits.memory}B", "temp_directory": ""}
     with _found(files, tables) as by_table, _refused(limits), contextlib.ExitStack() as stack:
         with signals.held():
             base = stack.enter_context(duckdb.connect(config=settings))

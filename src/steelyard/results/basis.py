@@ -35,6 +35,9 @@ class Basis:
     finished: bool
 
 
+NO_BASIS = Basis(rules="", files={}, finished=False)
+
+
 def find_basis(path: Path, benchmarks: Mapping[str, Benchmark], known: Basis | None = None) -> Basis:
     """Returns the basis of the run in the folder `path` as it is now. OSError.
 

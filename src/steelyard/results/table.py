@@ -33,7 +33,7 @@ from steelyard.model import (
 )
 from steelyard.model.plain import suspect, to_json
 from steelyard.records.writing import write_whole
-from steelyard.results.basis import Basis
+from steelyard.results.basis import Basis, find_basis, is_same
 from steelyard.results.deferred import Deferred
 
 FORMAT = 1
@@ -97,6 +97,18 @@ def read_head(path: Path) -> Head | None:
         if not others(path / RESULTS) and not suspect(line):
             head = _HEAD.decode(line)
             return head if head.format == FORMAT else None
+    return None
+
+
+def read_current(path: Path) -> Head | None:
+    """Returns the first line of the table if it belongs to the files as they are now, and no benchmarks from outside matter.
+
+    None otherwise: then the table may still be the present one, and only who knows the benchmarks can tell.
+    """
+    head = read_head(path)
+    with contextlib.suppress(OSError):
+        if head and not head.paths and is_same(head.basis, find_basis(path, {}, head.basis)):
+            return head
     return None
 
 

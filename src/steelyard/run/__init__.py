@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from steelyard import doors, signals
+from steelyard import doors
 from steelyard.build import program_name
 from steelyard.errors import ProgramFailed
 from steelyard.launch.program import Conversation, Program
@@ -207,8 +207,6 @@ class Measurer:
                 answer = program.ask(asked, limit + patience)
             except ProgramFailed as failure:
                 # The signal may also be for this process and arrive in a moment; then the case must not become a record.
-                if failure.code in signals.ENDED:
-                    self.around.wait(signals.AFTER)
                 self._keep(failed_record(launch, index, case, attempt, str(failure), brief=describe_end(failure)))
                 return False
             record = record_of(launch, index, case, attempt, answer, self.best)
