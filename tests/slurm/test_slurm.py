@@ -130,7 +130,7 @@ def test_each_rank_is_where_the_job_says(
 ) -> None:
     found = tuple(Host(name, CPUS) for name in hosts.split())
     job = Job(openmpi.hello, ranks, openmpi.mpi, found, per_node, mapping)  # type: ignore[arg-type]
-    done = slurm.run(["salloc", "--nodes=4", "--exclusive", *srun.argv(job)], seconds=90.0)
+    done = slurm.run(["salloc", "--nodes=4", "--exclusive", *srun.argv(job)])
     assert met(done, ranks) == dict(enumerate(places(job)))
 
 
