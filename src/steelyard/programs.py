@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from steelyard import signals
 from steelyard.starts import start_program
 
 SECONDS = 10.0  # such a program usually answers in 10 ms; on a slow network file system it may take a second or two
@@ -72,6 +73,7 @@ def ask(
                     raise Hangs(f"prints more than {most >> 10} KiB")
                 if time.monotonic() > until:
                     raise Hangs(f"did not answer within {seconds:.0f} s")
+            signals.await_own(process.returncode)
         except BaseException:  # Ctrl-C, too
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)

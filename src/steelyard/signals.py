@@ -128,6 +128,16 @@ def sleep(seconds: float) -> None:
         time.sleep(seconds)
 
 
+def await_own(code: int | None) -> None:
+    """Waits a moment for the signal that ended a program with this exit code. Batch systems send it to all processes.
+
+    So a program that ends in this way did not fail by itself. Without the signal, and in other threads than the first, it
+    returns.
+    """
+    if code in ENDED and threading.current_thread() is threading.main_thread():
+        sleep(AFTER)
+
+
 def is_shared() -> bool:
     """Returns whether the signal is a Ctrl-C of a terminal, which sent it to the user's command as well; then forgets it.
 

@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TextIO
 
-from steelyard import keeper
+from steelyard import keeper, signals
 from steelyard.build.failures import explain, explained
 from steelyard.build.program import NATIVE, Object, Program, harness_objects
 from steelyard.build.time_left import Pace, Progress, Show, guess
@@ -243,6 +243,7 @@ def _run(command: list[str], edges: list[_Edge], show: Show) -> None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 ninja.wait(_PATIENCE)
             raise
+    signals.await_own(ninja.returncode)
     if ninja.returncode != 0:
         explain("".join(output), ninja.returncode)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard import files, user_cache
+from steelyard import files, signals, user_cache
 from steelyard.errors import MachineFailed, UsageError, nearest
 from steelyard.installation import install_command
 from steelyard.machine.tools import INSTALLED, ask_mpi, mpi_environments
@@ -186,7 +186,9 @@ def _run(command: list[str], show: Callable[[str], None]) -> tuple[int, str]:
             lines.append(line)
             if line.strip():
                 show(line.rstrip())
-        return process.wait(), "".join(lines)
+        code = process.wait()
+        signals.await_own(code)
+        return code, "".join(lines)
     except BaseException:
         process.kill()
         process.wait()

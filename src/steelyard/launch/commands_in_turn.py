@@ -79,8 +79,7 @@ def _run(command: Sequence[str], kept: keeper.Kept, output: BinaryIO) -> Timing:
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - begin
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode in signals.ENDED:
-        signals.sleep(signals.AFTER)
+    signals.await_own(process.returncode)
     if process.returncode:
         output.seek(max(0, output.seek(0, os.SEEK_END) - LAST_WORDS))
         words = output.read().decode("utf-8", "replace").strip()

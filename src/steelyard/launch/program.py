@@ -136,8 +136,7 @@ class Program:
         return None
 
     def _failed(self, purpose: str, code: int | None) -> ProgramFailed:
-        if code in signals.ENDED:
-            signals.sleep(signals.AFTER)  # the signal may be for this process, too: then the program did not fail
+        signals.await_own(code)
         self._errors.seek(0)
         output = (self._errors.read() + self._strange).decode(errors="replace")
         rest = remove_reports(output)

@@ -184,8 +184,7 @@ class Application:
                 "time",
                 f"{self.description.name} was stopped after {run.seconds:.1f} s: the time limit was reached.{words}",
             )
-        if run.code in signals.ENDED:
-            signals.sleep(signals.AFTER)
+        signals.await_own(run.code)
         if run.code:
             raise Unfit("exit", f"{self.description.name} ended with exit code {run.code}.{words}")
         try:
