@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from steelyard import __version__, build, files
+from steelyard import __version__, build, files, signals
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.launch import watch
 from steelyard.machine.tools import mpiexec_of
@@ -96,6 +96,8 @@ def record(
             folder.rmdir()
     if not ranks and done.ended:
         raise KeyboardInterrupt
+    if not ranks:
+        signals.await_own(done.code)
     if not ranks:
         raise MachineFailed(
             f"The command '{words[0]}' ended with exit code {done.code} and wrote no trace. No process called MPI_Init of "
