@@ -83,7 +83,7 @@ def _explain(error: BaseException) -> int:
 def _describe_shortage(error: BaseException) -> str:
     """Returns a sentence if a limit of memory or threads (from ulimit or a batch system) is the cause, else ""."""
     message = str(error)
-    # Of the loader, the operating system, DuckDB.
+    # The loader, the operating system and DuckDB print these words.
     words = ("failed to map segment", "annot allocate memory", "Out of Memory Error")
     if isinstance(error, MemoryError) or any(word in message for word in words):
         return "There is not enough memory for this command. Reduce the size of its data, or stop other programs that use memory."

@@ -169,7 +169,7 @@ Seed = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions:
-    """What a run measures, and with which tools: options of run, scale and plan."""
+    """Options of run, scale and plan. They choose what is measured, and with which tools."""
 
     preset: Annotated[
         str,
@@ -286,7 +286,7 @@ class PowerOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
-    """What a run prints: options of run, scale and resume."""
+    """Options of run, scale and resume. They choose what is printed."""
 
     all_: All = False
     json_: Json = False

@@ -27,7 +27,7 @@ def command(
 ) -> None:
     """Judge runs again: write their tables of results (results.jsonl) from their records.
 
-    This happens by itself when a run ends, and when its files or the rules have changed. No other command needs it.
+    Steelyard does this itself when a run ends. It also does it when it reads a run whose files or rules have changed.
 
     Examples: **steelyard judge** (the newest run) · **steelyard judge runs/2026*** · **steelyard judge node17 --json**
     """

@@ -121,7 +121,7 @@ def _node_memory(files: KernelFiles, number: int, wanted: str) -> int | None:
 class _Evidence:
     """Facts of the kernel on a node without processors, or on one made of specific-purpose memory."""
 
-    # "GPU", "CXL", "persistent" by a driver or the firmware; "special": for a purpose that is not told; or "".
+    # What the driver or the firmware calls it: "GPU", "CXL", "persistent", or "special" (of an unknown purpose); else "".
     named: str
     faster: bool  # than the memory beside processors
     slower: bool

@@ -66,7 +66,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """What a record says without its samples: all that most readers of a result need.
+    """A record without its samples. Most readers of a result need no more.
 
     `count` is the number of samples, `seconds` the median of those that figures use (None without a possible one). `rate` and
     `stream` are the pace beside them, in additions per second and B/s. `surroundings` has no columns of samples, ranks or

@@ -102,7 +102,7 @@ class Flavour:
     transport_variables: str = ""
     files: tuple[ParameterFile, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
-    # What its mpiexec wants to see before root may start ranks.
+    # Without these, its mpiexec does not let root start ranks.
     as_root: Mapping[str, str] = field(default_factory=dict)
     wrappers: tuple[str, ...] = ("mpicxx",)  # names of the C++ wrapper
     starters: tuple[str, ...] = ("mpiexec", "mpirun")  # beside the wrapper, the first that is there; (): a scheduler's

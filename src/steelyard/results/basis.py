@@ -28,7 +28,10 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """What a table follows from. `files` has the run's files by name; `rules` is the same for the same version of Steelyard."""
+    """The files and the rules from which a table was made. `files` has the files of the run by name.
+
+    `rules` is equal if the version of Steelyard is equal.
+    """
 
     rules: str
     files: Mapping[str, State]

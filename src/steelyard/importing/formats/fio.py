@@ -218,7 +218,7 @@ def _read_direction(part: dict[str, Any], direction: str, about: Given) -> Value
 
 TERSE_JOB = r"(?:.*?\s)?[345];fio-[\w.-]+;(?P<job>[^;]*);\d+;(?P<error>\d+);(?P<rest>.*)"
 TERSE_WAY = r"((?:[\d.]+;){12}(?:[\d.]+%=\d+;){20}(?:[\d.]+;){6}[\d.]+%(?:;[\d.]+){2,8})"  # the fields of a direction
-# Of reading, of writing and, from version 4 on, of trimming.
+# A line has these for reading and for writing. From version 4 on, it also has them for trimming.
 TERSE_WAYS = re.compile(rf"{TERSE_WAY};{TERSE_WAY};(?:{TERSE_WAY};)?[\d.]+%;.*")
 TERSE_LATENCIES = {4: "submission_latency", 8: "completion_latency", 32: "latency"}  # by the field of their least
 

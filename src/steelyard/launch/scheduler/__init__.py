@@ -119,7 +119,7 @@ class Batch:
     outputs: str  # where the script's output goes, below the folder: "{job}" is the number, "{kind}" is "out" or "err"
     cancel: tuple[str, ...]  # the number follows
     watch: str  # the command that a user sees the job with; the number follows
-    # The state of a job; None, and why, where the scheduler does not tell just now.
+    # The state of a job. If the scheduler does not answer, this is None, and the second value says why.
     state: Callable[[str, Ask], tuple[State | None, str]]
     time: Callable[[float], str]  # seconds as a time limit in the scheduler's form
     times: str  # a regular expression for time limits that are in that form already
