@@ -21,30 +21,30 @@ def limit_threads() -> None:
         os.putenv("OPENBLAS_NUM_THREADS", "1")
 
 
-def find_shortage(memory: int = MEMORY) -> str:
-    """Returns a sentence about the first limit that is too low; "" if there is none. It takes less than a millisecond.
-
-    `memory`: bytes of address space that are still needed.
-    """
+def find_shortage() -> str:
+    """Returns a sentence about the first limit that is too low; "" if there is none. It takes less than a millisecond."""
     with contextlib.ExitStack() as stack:
         try:
             for _ in range(FILES):
                 stack.callback(os.close, os.open(os.devnull, os.O_RDONLY))
         except OSError:
             return f"This process cannot have {FILES} more open files. Raise the limit of open files, for example: ulimit -n 1024"
-        try:
-            flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-            stack.enter_context(mmap.mmap(-1, memory, flags=flags))
-        except (OSError, MemoryError):
-            return (
-                f"There is not enough memory: this process cannot get the {memory >> 20} MiB of address space that it needs. "
-                "Raise the limit (ulimit -v, or the memory limit of the job)."
-            )
-    if _can_start_threads():
-        return ""
+    if (shortage := find_memory_shortage(MEMORY)) or _can_start_threads():
+        return shortage
     return (
         f"The system allows this user no {THREADS} more threads. Raise the limit (ulimit -u, or that of the job), or end other "
         "programs."
+    )
+
+
+def find_memory_shortage(memory: int) -> str:
+    """Returns a sentence if this process cannot get so many more bytes of address space; "" if it can."""
+    with contextlib.suppress(OSError, MemoryError):
+        mmap.mmap(-1, memory, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+        return ""
+    return (
+        f"There is not enough memory: this process cannot get the {memory >> 20} MiB of address space that it needs. "
+        "Raise the limit (ulimit -v, or the memory limit of the job)."
     )
 
 

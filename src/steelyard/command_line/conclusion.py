@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from steelyard import files
 from steelyard.command_line import output_forms
-from steelyard.command_line.evaluated_run import read
+from steelyard.command_line.evaluated_run import read, store_summary
 from steelyard.errors import UsageError, one_line
 from steelyard.findings.every import wrong_result
 from steelyard.model import Evaluation
@@ -32,9 +32,10 @@ def conclude(
     """Writes the report of a run, prints its findings and the path of the report, and exits with the code of `exit_code`."""
     with working("Evaluating the run"):
         evaluation = read(path, paths)
+        short = store_summary(evaluation, paths)
     with working("Writing the report"):
         report_path = write_report(evaluation, report)  # before the output, since its reader may stop early (| head)
-    output_forms.show(evaluation, form, report_path)
+    output_forms.show(evaluation, form, report_path, short)
     if form != "screen":
         print(f"\nThe report: {one_line(str(report_path))}", file=sys.stdout if form == "all" else sys.stderr)
     if code := exit_code(evaluation, strict):

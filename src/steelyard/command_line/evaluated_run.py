@@ -48,7 +48,7 @@ def store_summary(evaluation: Evaluation, paths: Sequence[Path]) -> Summary:
     made, path = summarised(evaluation), Path(evaluation.run.path)
     head = None if paths or evaluation.run.paths else read_head(path)
     if head:
-        with contextlib.suppress(OSError, UnicodeEncodeError):
+        with contextlib.suppress(OSError):
             write_own(path / SUMMARY, to_json(_Stored(head.basis, made)))
     return made
 

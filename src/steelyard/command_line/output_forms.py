@@ -39,10 +39,10 @@ def show_short(evaluation: "Evaluation | Summary", form: Form, report: Path | No
         screen.show(evaluation, lines.console(), report)
 
 
-def show(evaluation: Evaluation, form: Form, report: Path | None) -> None:
-    """Prints the evaluation in the given form. The screen names the path `report`."""
+def show(evaluation: Evaluation, form: Form, report: Path | None, short: "Summary | None" = None) -> None:
+    """Prints the evaluation in the given form. The screen names the path `report`. `short`: its summary, if it was made."""
     if is_short(form):
-        show_short(evaluation, form, report)
+        show_short(short or evaluation, form, report)
     elif form == "json":
         from steelyard.report import export
 

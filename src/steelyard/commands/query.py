@@ -57,7 +57,7 @@ def command(
     limits = Limits(length_of_time(limit_time, "The time for a query (given by --limit-time)"))
     if limit_memory:
         limits = replace(limits, memory=size(limit_memory, "The memory for a query (given by --limit-memory)"))
-    if shortage := resource_limits.find_shortage(resource_limits.QUERY):
+    if shortage := resource_limits.find_memory_shortage(resource_limits.QUERY):
         raise MachineFailed(shortage)
     tables.print_rows(*query(_find_files(records.all_runs(runs), paths or []), sql, limits), json_)
 

@@ -1,19 +1,21 @@
 """Times of the launches of a pair of results, for the same work, so that they can be compared."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
 from steelyard.compare.matching import Match
 from steelyard.evidence import sentence
-from steelyard.model import Result, Verdict
-from steelyard.statistics.results.attempts import reduce_records
+from steelyard.model import Attempt, Record, Result, Verdict
 from steelyard.statistics.results.cost import launches_by_number
 from steelyard.statistics.results.result import rests_on
 from steelyard.statistics.results.usable_samples import undisturbed
 from steelyard.statistics.samples.interval import Array
+
+A = TypeVar("A", Record, Attempt)
 
 Launches = Mapping[int, Array]  # number of the launch → seconds
 
@@ -41,9 +43,12 @@ def pair_with_disturbed_launches(pair: Match[Result]) -> Match[Result]:
 
 def with_disturbed_launches(result: Result) -> Result:
     """Returns the result with its disturbed launches as CLEAN."""
+    return replace(result, records=_trust(result.records), attempts=_trust(result.attempts))
+
+
+def _trust(measured: Iterable[A]) -> tuple[A, ...]:
     clean = Verdict("CLEAN")
-    records = tuple(replace(r, verdict=clean) if r.verdict.level == "DISTURBED" else r for r in result.records)
-    return replace(result, records=records, attempts=reduce_records(records))
+    return tuple(replace(one, verdict=clean) if one.verdict.level == "DISTURBED" else one for one in measured)
 
 
 def seconds_by_launch(result: Result) -> Launches:

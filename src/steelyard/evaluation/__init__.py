@@ -42,7 +42,7 @@ def evaluate(path: Path, paths: Sequence[Path] = (), afresh: bool = False) -> Ev
 
     run = records.read(path)
     new = judge_run(_note(run, unread), benchmarks, power)
-    table.write_table(path, new, basis, run.notes)
+    table.keep_table(path, new, basis, run.notes)
     return new
 
 

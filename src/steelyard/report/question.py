@@ -79,7 +79,7 @@ def _written(evaluations: Sequence[Evaluation]) -> Files:
 
 
 def write_source(evaluation: Evaluation, table: Table, folder: Path) -> Path:
-    """Writes what the table of a run is loaded from into a new folder, and returns the file."""
+    """Writes what the table of a run is loaded from into a new folder, and returns the file. OSError."""
     folder.mkdir()
     if table == "metrics":
         write_table(folder, evaluation, NO_BASIS)

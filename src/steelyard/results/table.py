@@ -189,8 +189,15 @@ def _describe_misfit(path: Path) -> MachineFailed:
     )
 
 
-def write_table(path: Path, evaluation: Evaluation, basis: Basis, notes: Sequence[str] = ()) -> bool:
-    """Writes the table into a folder. Returns False if that cannot be done, or if the folder belongs to another user."""
+def keep_table(path: Path, evaluation: Evaluation, basis: Basis, notes: Sequence[str]) -> None:
+    """Writes the table into the folder of its run, unless that cannot be written or belongs to another user."""
+    with contextlib.suppress(OSError):
+        if os.stat(path).st_uid == os.geteuid():
+            write_table(path, evaluation, basis, notes)
+
+
+def write_table(path: Path, evaluation: Evaluation, basis: Basis, notes: Sequence[str] = ()) -> None:
+    """Writes the table into a folder. OSError."""
     from steelyard.statistics.results.attempts import reduce_records  # with NumPy, which readers do not need
 
     run = evaluation.run
@@ -225,13 +232,9 @@ def write_table(path: Path, evaluation: Evaluation, basis: Basis, notes: Sequenc
         )
         for r, of_result in zip(evaluation.results, of_results, strict=True)
     )
-    with contextlib.suppress(OSError, UnicodeEncodeError):
-        if os.stat(path).st_uid == os.geteuid():
-            attempts = (*(r.attempts for r in evaluation.results), reduce_records(run.records[n] for n in others))
-            write_own(path / ATTEMPTS, _join([to_json(basis), *map(to_json, attempts)]))
-            write_own(path / RESULTS, _join([to_json(head), *map(to_json, rows)]))
-            return True
-    return False
+    attempts = (*(r.attempts for r in evaluation.results), reduce_records(run.records[n] for n in others))
+    write_own(path / ATTEMPTS, _join([to_json(basis), *map(to_json, attempts)]))
+    write_own(path / RESULTS, _join([to_json(head), *map(to_json, rows)]))
 
 
 def write_own(path: Path, content: bytes) -> None:
