@@ -156,7 +156,7 @@ def test_a_run_of_format_1_that_is_gone_on_with_is_of_format_2(tmp_path: Path) -
 
 
 def test_the_disturbed_attempt_is_kept_and_the_clean_one_counts() -> None:
-    (result,) = evaluate(GOLDEN / "run-format-1").results
+    (result,) = evaluate(copied("run-format-1")).results
     assert len(result.records) == 3
     assert result.verdict.level == "CLEAN"
     value = result.metrics["bandwidth"]
