@@ -40,7 +40,7 @@ test: $(VENV)/.test  ## the tests of every benchmark, command, page, rule, forma
 test-core: $(VENV)/.test  ## the tests of the core on a copy of the package without the wings
 	$(BIN)/python tests/without_wings.py $(beside) -m "not (wings or alone or long or site or attack or opencl)"
 
-test-all:  ## every suite below, three at a time where none measures; STEELYARD_MINUTES=75 limits it
+test-all:  ## every suite below, three at a time where none measures; STEELYARD_MINUTES=88 limits it
 	$(PYTHON) tests/suites.py
 
 packages:  ## install the Debian packages that the suites below need (root)

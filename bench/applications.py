@@ -23,18 +23,18 @@ from hpcc import MissingError
 from pace import Around
 from ratios import Ratio, Rounds, cells, paces, ratio, sentence
 
-from steelyard import build
 from steelyard.errors import SteelyardError
-from steelyard.launch import site
-from steelyard.launch.program import Program
-from steelyard.launch.start import start
-from steelyard.machine import describe
-from steelyard.machine.load import wait_until_quiet
+from steelyard.measure import build
+from steelyard.measure.launch import site
+from steelyard.measure.launch.program import Program
+from steelyard.measure.launch.start import start
+from steelyard.measure.machine import describe
+from steelyard.measure.machine.load import wait_until_quiet
+from steelyard.measure.plan import catalogue
+from steelyard.measure.records.writing import write_whole
+from steelyard.measure.run.asking import line
 from steelyard.model import Case, Launch, Machine, Site
 from steelyard.model.plain import to_plain
-from steelyard.plan import catalogue
-from steelyard.records.writing import write_whole
-from steelyard.run.asking import line
 
 FOLDER = Path(__file__).resolve().parent.parent / ".bench"
 # NPB 3.4.1 (OpenMP and MPI, class A, op/s in all), gfortran and gcc 12.2, Open MPI 4.1.4, on two processors of an Intel

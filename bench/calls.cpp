@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "../src/steelyard/native/processor_set.h"
+#include "../src/steelyard/measure/native/processor_set.h"
 
 static int rank;
 

@@ -21,9 +21,9 @@ from hpcc import MissingError
 from hpcc import run as run_tool
 
 from steelyard.errors import ProgramFailed
-from steelyard.launch import local
-from steelyard.launch.program import Program
-from steelyard.machine.placement import place
+from steelyard.measure.launch import local
+from steelyard.measure.launch.program import Program
+from steelyard.measure.machine.placement import place
 from steelyard.model import Machine
 
 OURS = "steelyard"

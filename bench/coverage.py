@@ -29,7 +29,7 @@ Summary = dict[str, Any]
 
 def summarise(path: Path) -> Summary:
     """The first metric of each result of a run: value, best, typical and ranges."""
-    from steelyard.evaluation import evaluate
+    from steelyard.judge.evaluation import evaluate
 
     evaluation = evaluate(path)
     cases = {}

@@ -19,17 +19,17 @@ import pace
 from pace import Around
 from ratios import Rounds, paces, ratio, sentence
 
-from steelyard import build
 from steelyard.errors import SteelyardError
-from steelyard.launch import local
-from steelyard.launch.program import Program
-from steelyard.machine import describe
-from steelyard.machine.load import wait_until_quiet
-from steelyard.machine.placement import place
+from steelyard.measure import build
+from steelyard.measure.launch import local
+from steelyard.measure.launch.program import Program
+from steelyard.measure.machine import describe
+from steelyard.measure.machine.load import wait_until_quiet
+from steelyard.measure.machine.placement import place
+from steelyard.measure.plan import catalogue
+from steelyard.measure.records.writing import write_whole
 from steelyard.model import Machine
 from steelyard.model.plain import to_plain
-from steelyard.plan import catalogue
-from steelyard.records.writing import write_whole
 
 FOLDER = Path(__file__).resolve().parent.parent / ".bench"
 MOVED = 32 / 24  # bytes that the memory moves for one that the triad counts: what is stored is read first

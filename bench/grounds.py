@@ -6,9 +6,9 @@ from pathlib import Path
 from hpcc import MissingError
 from imb import PATTERNS, Ground, Programs, beside_loop, mpis, on_intel, on_mpich, on_site
 
-from steelyard import build
+from steelyard.measure import build
+from steelyard.measure.plan import catalogue
 from steelyard.model import Machine, Tool
-from steelyard.plan import catalogue
 
 
 def builder(patterns: Sequence[str], toolchain: build.Toolchain) -> Programs:

@@ -22,11 +22,11 @@ from contenders import LIMIT
 from hpcc import MissingError
 from hpcc import run as run_tool
 
-from steelyard import build
 from steelyard.errors import MachineFailed, ProgramFailed
-from steelyard.launch.start import format_command
-from steelyard.launch.start import start as start_ranks
-from steelyard.machine.rank_placement import place_ranks
+from steelyard.measure import build
+from steelyard.measure.launch.start import format_command
+from steelyard.measure.launch.start import start as start_ranks
+from steelyard.measure.machine.rank_placement import place_ranks
 from steelyard.model import Case, Launch, Machine, Site, Tool
 
 LOOP = Path(__file__).with_name("loop.cpp")

@@ -21,7 +21,7 @@ from pathlib import Path
 import imb
 from hpcc import MissingError
 
-from steelyard.machine import describe
+from steelyard.measure.machine import describe
 
 NETWORK = ("network.pingpong", "network.sendrecv", "network.collectives")
 PROBLEM = 8000  # n of HPCC's linear system: its vectors of STREAM have 27 MB each on two ranks

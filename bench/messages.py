@@ -38,15 +38,15 @@ from sweeps import (
     their_sweep,
 )
 
-from steelyard import build
 from steelyard.errors import SteelyardError
-from steelyard.launch.program import Program
-from steelyard.machine import describe
-from steelyard.machine.load import wait_until_quiet
+from steelyard.measure import build
+from steelyard.measure.launch.program import Program
+from steelyard.measure.machine import describe
+from steelyard.measure.machine.load import wait_until_quiet
+from steelyard.measure.records.writing import write_whole
 from steelyard.model import Machine
 from steelyard.model.plain import to_plain
-from steelyard.records.writing import write_whole
-from steelyard.units import binary_size, duration, percent, quantity
+from steelyard.model.units import binary_size, duration, percent, quantity
 
 # As a quick run samples a size of its ping-pong; a standard run takes four times as long, and reaches the width more often.
 SECONDS = 0.1

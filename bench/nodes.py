@@ -19,17 +19,17 @@ import pace
 from pace import Around, Watch
 from ratios import Ratio, Rounds, cells, layout, paces, ratio
 
-from steelyard import build
-from steelyard.benchmarks.memory import stream
 from steelyard.errors import SteelyardError
-from steelyard.launch.program import Program
-from steelyard.machine import describe
-from steelyard.machine.load import wait_until_quiet
+from steelyard.measure import build
+from steelyard.measure.benchmarks.memory import stream
+from steelyard.measure.launch.program import Program
+from steelyard.measure.machine import describe
+from steelyard.measure.machine.load import wait_until_quiet
+from steelyard.measure.plan import catalogue
+from steelyard.measure.records.writing import write_whole
 from steelyard.model import Machine
 from steelyard.model.plain import to_plain
-from steelyard.plan import catalogue
-from steelyard.records.writing import write_whole
-from steelyard.units import quantity
+from steelyard.model.units import quantity
 
 FOLDER = Path(__file__).resolve().parent.parent / ".bench"
 ROOF = "memory's roof"

@@ -18,17 +18,17 @@ import pace
 from pace import Around
 from ratios import Rounds, paces, ratio, sentence
 
-from steelyard import build
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.launch import local
-from steelyard.launch.program import Program
-from steelyard.machine import describe, openmp
-from steelyard.machine.load import wait_until_quiet
-from steelyard.machine.placement import place
+from steelyard.measure import build
+from steelyard.measure.launch import local
+from steelyard.measure.launch.program import Program
+from steelyard.measure.machine import describe, openmp
+from steelyard.measure.machine.load import wait_until_quiet
+from steelyard.measure.machine.placement import place
+from steelyard.measure.plan import catalogue
+from steelyard.measure.records.writing import write_whole
 from steelyard.model import Machine, Toolchain
 from steelyard.model.plain import to_plain
-from steelyard.plan import catalogue
-from steelyard.records.writing import write_whole
 
 FOLDER = Path(__file__).resolve().parent.parent / ".bench"
 CODES = {"ep": "W", "mg": "A", "cg": "A"}  # and the class: tenths of a second on a core

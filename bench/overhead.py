@@ -7,8 +7,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard import records
 from steelyard.errors import MachineFailed, ProgramFailed
+from steelyard.measure import records
 
 STEELYARD = Path(sys.executable).with_name("steelyard")
 QUICK_LIMIT = 900.0  # seconds: a quick run takes 3 to 5 minutes

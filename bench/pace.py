@@ -15,16 +15,16 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from steelyard import build
 from steelyard.errors import SteelyardError
-from steelyard.launch import local
-from steelyard.launch.program import Conversation, Program
-from steelyard.machine.load import QUIET
+from steelyard.measure import build
+from steelyard.measure.launch import local
+from steelyard.measure.launch.program import Conversation, Program
+from steelyard.measure.machine.load import QUIET
+from steelyard.measure.plan import catalogue
 from steelyard.model import Machine
-from steelyard.plan import catalogue
+from steelyard.model.units import quantity
 from steelyard.statistics.validity.observations import numbers
 from steelyard.statistics.validity.pace import MEASURES
-from steelyard.units import quantity
 
 QUIET_STEAL = 0.01  # of the processors' time: moves a rate by as much
 LOOK, EACH = 0.1, 0.05  # seconds of a look, at least, and for each processor: some 8 readings of each

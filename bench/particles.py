@@ -24,17 +24,17 @@ from lammps import STEPS, Ran
 from pace import Around
 from ratios import Rounds, layout, paces, ratio, sentence
 
-from steelyard import build
 from steelyard.errors import SteelyardError
-from steelyard.launch import site
-from steelyard.launch.program import Program
-from steelyard.launch.start import start
-from steelyard.machine import describe
-from steelyard.machine.load import wait_until_quiet
+from steelyard.measure import build
+from steelyard.measure.launch import site
+from steelyard.measure.launch.program import Program
+from steelyard.measure.launch.start import start
+from steelyard.measure.machine import describe
+from steelyard.measure.machine.load import wait_until_quiet
+from steelyard.measure.plan import catalogue
+from steelyard.measure.records.writing import write_whole
 from steelyard.model import Case, Launch, Machine, Site
 from steelyard.model.plain import to_plain
-from steelyard.plan import catalogue
-from steelyard.records.writing import write_whole
 
 FOLDER = Path(__file__).resolve().parent.parent / ".bench"
 NAME = "application.molecular_dynamics"

@@ -24,16 +24,16 @@ from hpcc import MissingError
 from pace import Watch
 from ratios import Measurement, layout, paces, standings, summary, table
 
-from steelyard import build
-from steelyard.benchmarks.memory import stream
 from steelyard.errors import SteelyardError
-from steelyard.machine import describe
-from steelyard.machine.load import wait_until_quiet
+from steelyard.measure import build
+from steelyard.measure.benchmarks.memory import stream
+from steelyard.measure.machine import describe
+from steelyard.measure.machine.load import wait_until_quiet
+from steelyard.measure.plan import catalogue
+from steelyard.measure.records.writing import write_whole
 from steelyard.model import Machine
 from steelyard.model.plain import to_plain
-from steelyard.plan import catalogue
-from steelyard.records.writing import write_whole
-from steelyard.units import duration, percent
+from steelyard.model.units import duration, percent
 
 FOLDER = Path(__file__).resolve().parent.parent / ".bench"
 HELP_WANTED = 0.3  # seconds

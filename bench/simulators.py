@@ -19,7 +19,7 @@ from pathlib import Path
 
 import simgrid
 
-from steelyard.machine import describe
+from steelyard.measure.machine import describe
 from steelyard.whatif.program import compile_program
 
 MESSAGES = 1 << 20

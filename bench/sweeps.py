@@ -9,8 +9,8 @@ from imb import SIZES, Printed, Row
 from pace import Around
 from ratios import Range, Ratio, Rounds, cells, doubt, ratio, sentence, span
 
+from steelyard.model.units import percent, quantity
 from steelyard.statistics.samples.summary import summarise
-from steelyard.units import percent, quantity
 
 OURS = "ours"
 WIDTH = 0.02  # of the median: what each size is asked to reach

@@ -18,13 +18,13 @@ from pathlib import Path
 
 import imb
 
-from steelyard import build
 from steelyard.errors import SteelyardError
-from steelyard.launch import scheduler
-from steelyard.machine import describe
-from steelyard.machine.load import wait_until_quiet
+from steelyard.measure import build
+from steelyard.measure.launch import scheduler
+from steelyard.measure.machine import describe
+from steelyard.measure.machine.load import wait_until_quiet
+from steelyard.measure.mpi import Job
 from steelyard.model import Machine, Tool
-from steelyard.mpi import Job
 from steelyard.whatif import tracing
 
 SOURCE = Path(__file__).with_name("calls.cpp")

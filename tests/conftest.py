@@ -1,5 +1,6 @@
 """What all tests share: compiled programs, machines made by hand, and a quiet place for runs."""
 
+import math
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -10,11 +11,12 @@ import pytest
 from hypothesis import settings
 
 from damage import unpack
-from steelyard import build, doors, findings
-from steelyard.launch import site
-from steelyard.machine import describe
-from steelyard.model import Benchmark, Cache, Core, Finding, Machine, NumaNode
-from steelyard.plan import catalogue
+from steelyard import doors
+from steelyard.measure import build
+from steelyard.measure.launch import site
+from steelyard.measure.machine import describe
+from steelyard.measure.plan import catalogue
+from steelyard.model import Benchmark, Cache, Core, Machine, NumaNode
 
 # A busy machine makes a test slow, not red.
 settings.register_profile("whenever", deadline=None)
@@ -28,21 +30,44 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 SENSITIVE = ("alone", "opencl", "hosts")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Repeats a test that measures, twice at most, where a comparison fails. The summary names each such test (RERUN)."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cases", type=int, help="run at most this number of cases of each test, evenly spread over all")
+
+
+@pytest.hookimpl(trylast=True)  # of what the marks leave
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Chooses cases where `--cases` asks for few, and repeats a test that measures where a comparison fails.
+
+    It repeats it twice at most; the summary names each such test (RERUN).
+    """
+    if most := config.getoption("cases"):
+        _choose(config, items, most)
     for item in items:
         if any(item.get_closest_marker(name) for name in SENSITIVE):
             item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=5, only_rerun="AssertionError"))
 
 
+def _choose(config: pytest.Config, items: list[pytest.Item], most: int) -> None:
+    of_test: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        of_test.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    chosen = {item for cases in of_test.values() for item in cases[:: math.ceil(len(cases) / most)]}
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = [item for item in items if item in chosen]
+
+
 @pytest.fixture(autouse=True)
 def stumbling(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rule that stumbles over a sound run is a mistake of ours: it fails the test instead of becoming a finding."""
+    """A part of Steelyard that fails on a sound run is a mistake of ours: it fails the test instead of saying so."""
+    real = doors.blame
 
-    def fail(rule: str, error: Exception) -> Finding:
-        raise AssertionError(f"the rule '{rule}' stumbled") from error
+    def blame(part: doors.Part, error: Exception) -> doors.PartFailed:
+        failure = real(part, error)
+        if part.file.is_relative_to(Path(doors.__file__).parent):
+            raise AssertionError(str(failure)) from error
+        return failure
 
-    monkeypatch.setattr(findings, "_failed_rule", fail)
+    monkeypatch.setattr(doors, "blame", blame)
 
 
 @pytest.fixture

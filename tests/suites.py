@@ -1,8 +1,9 @@
 """Runs every suite of the project: python3 tests/suites.py. `make test-all` and `.ci/run` call it.
 
 Suites that need no quiet machine run three at a time; those that measure run alone, afterwards. It prints the output of each
-suite when the suite ends, and at the end the minutes of each suite and the ten slowest tests. A suite that fails does not
-stop the others. After 75 minutes (STEELYARD_MINUTES=… for another limit) it stops everything and names what was not done.
+suite when the suite ends, and at the end the minutes of each suite, the ten slowest tests, and those that failed. A suite that
+fails does not stop the others. After 88 minutes (STEELYARD_MINUTES=… for another limit) it stops everything and names what was
+not done.
 """
 
 import contextlib
@@ -45,6 +46,7 @@ LANES = 3  # on two processors: some suites wait most of the time, for networks,
 SLOWEST = 10
 GRACE = 20.0  # seconds from SIGTERM to SIGKILL
 DURATION = re.compile(r"^(\d+\.\d+)s (?:call|setup|teardown) +(\S.*)$", re.MULTILINE)
+FAILED = re.compile(r"^(?:FAILED|ERROR) (tests/.*)$", re.MULTILINE)
 
 
 @dataclass
@@ -157,8 +159,10 @@ def summary(suites: Suites, minutes: float) -> str:
     processor = sum(suite.processor_minutes for suite in suites.all.values())
     lines.append(f"{'all':<20}{minutes:9.1f}{processor:11.1f}")
     lines.append("\nThe ten slowest tests, in seconds:")
-    texts = (suite.text() for suite in suites.all.values())
-    return "\n".join(lines + [f"{seconds:9.1f}  {name}" for seconds, name in slowest_tests(texts)])
+    texts = {suite.name: suite.text() for suite in suites.all.values()}
+    lines += [f"{seconds:9.1f}  {name}" for seconds, name in slowest_tests(texts.values())]
+    failed = [f"{name:<20}{test[:400]}" for name, text in texts.items() for test in FAILED.findall(text)]
+    return "\n".join([*lines, *(["\nFailed tests:"] if failed else []), *failed])
 
 
 Stages = tuple[tuple[tuple[str, ...], int], ...]  # names of suites, and how many of these run at a time
@@ -198,7 +202,7 @@ def minutes_allowed(text: str) -> float:
     except ValueError:
         limit = 0.0
     if not 0 < limit < float("inf"):
-        raise ValueError(f"STEELYARD_MINUTES='{text}' is not a number of minutes above 0. Give one, for example 75.")
+        raise ValueError(f"STEELYARD_MINUTES='{text}' is not a number of minutes above 0. Give one, for example 88.")
     return limit
 
 
@@ -209,7 +213,7 @@ def stop(number: int, frame: object) -> None:
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, stop)
     try:
-        sys.exit(carry_out(minutes_allowed(os.environ.get("STEELYARD_MINUTES", "75"))))
+        sys.exit(carry_out(minutes_allowed(os.environ.get("STEELYARD_MINUTES", "88"))))
     except ValueError as error:
         sys.exit(f"suites: {error}")
     except KeyboardInterrupt:

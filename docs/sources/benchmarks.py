@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from sources.tables import table
-from steelyard import findings, plan
+from steelyard.judge import findings
+from steelyard.measure import plan
 from steelyard.model import Axes, Benchmark, Cache, Core, Library, Machine, NumaNode, Scalar, Setting
-from steelyard.units import binary_size, duration
+from steelyard.model.units import binary_size, duration
 
 MOST_VALUES = 12  # longest list of values of an axis; a longer one is shown by its ends and its count
 EXAMPLE = "two sockets of four cores, each with a 32 MiB third-level cache and 32 GiB of memory; transparent huge pages"

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from sources.tables import table
-from steelyard.command_line.cli import app
+from steelyard.show.command_line.cli import app
 
 # Names of option values that the application does not name.
 _WORDS = {

@@ -3,12 +3,13 @@
 import importlib
 from pathlib import Path
 
+import steelyard
 from sources.tables import table
-from steelyard import plan
-from steelyard.machine import system_file
-from steelyard.units import percent
+from steelyard.measure import plan
+from steelyard.measure.machine import system_file
+from steelyard.model.units import percent
 
-_HOUSE = Path(plan.__file__).parents[1]
+_HOUSE = Path(steelyard.__file__).parent
 # Module, name, and meaning of each constant.
 _NAMED = (
     ("statistics.samples.stopping", "LEAST_EFFECTIVE", "independent samples before sampling may stop"),
@@ -35,16 +36,16 @@ _NAMED = (
     ("statistics.validity.pace", "LEAST_KEPT", "with fewer undisturbed samples, the case is DISTURBED"),
     ("statistics.results.result", "SETTLED_WIDTH", "relative half width of the interval; a wider one makes the result UNSETTLED"),
     ("statistics.results.result", "FASTER", "a disturbed launch may be faster than the interval by this share"),
-    ("records.best_pace", "KEPT_RUNS", "number of runs whose best pace is kept"),
-    ("records.best_pace", "KEPT_DAYS", "days for which the best pace is kept"),
-    ("plan.second", "PASSES", "further launches of an UNSETTLED case"),
-    ("plan.length", "SPARE", "length of a run in multiples of the planned time, if that is less than the length of the preset"),
-    ("plan.length", "RESTLESS", "a run takes this many times its usual length if others use the machine"),
-    ("plan.length", "OTHERS", "share of the time in which others use the machine, from which it takes that many times"),
-    ("plan.second", "PATIENCE", "share of the promised length that a run may wait for a quiet machine"),
-    ("plan.second", "LONGEST_WAIT", "longest wait of one case, in seconds"),
-    ("run.quiet", "QUIET", "a machine is quiet if at least this share of the readings is within bounds"),
-    ("run.quiet", "NEVER", "a machine never becomes quiet if less than this share of the readings is within bounds"),
+    ("measure.records.best_pace", "KEPT_RUNS", "number of runs whose best pace is kept"),
+    ("measure.records.best_pace", "KEPT_DAYS", "days for which the best pace is kept"),
+    ("measure.plan.second", "PASSES", "further launches of an UNSETTLED case"),
+    ("measure.plan.length", "SPARE", "length of a run in planned times, if that is less than the length of the preset"),
+    ("measure.plan.length", "RESTLESS", "a run takes this many times its usual length if others use the machine"),
+    ("measure.plan.length", "OTHERS", "share of the time in which others use the machine, from which it takes that many times"),
+    ("measure.plan.second", "PATIENCE", "share of the promised length that a run may wait for a quiet machine"),
+    ("measure.plan.second", "LONGEST_WAIT", "longest wait of one case, in seconds"),
+    ("measure.run.quiet", "QUIET", "a machine is quiet if at least this share of the readings is within bounds"),
+    ("measure.run.quiet", "NEVER", "a machine never becomes quiet if less than this share of the readings is within bounds"),
     ("statistics.samples.launches", "USUAL_SPREAD", "relative spread of launches that is assumed beforehand"),
     ("statistics.samples.launches", "LONE_SPREAD", "assumed relative spread of a single launch"),
     ("statistics.samples.launches", "RUN_SPREAD", "relative spread of undisturbed runs (standard deviation)"),
@@ -67,11 +68,11 @@ _NAMED = (
     ("statistics.models.scaling", "HALF", "share of a core's speed that one more core must add to be worth it"),
     ("statistics.models.scaling_models", "REACH", "a scaling law is drawn up to this many times the greatest count"),
     ("statistics.models.scaling_models", "CLOSE", "a law does not describe the program if it misses a time by this share"),
-    ("findings.every.scaling", "LEAST_SECONDS", "findings on scaling need samples of at least this many seconds"),
-    ("run", "ATTEMPTS", "attempts to measure a case that a visible load disturbs"),
-    ("run", "REPEATING_SHARE", "share of the planned time that repetitions may take"),
-    ("run", "REPEATING_LEAST", "share for repetitions after the promised length of the preset is used up"),
-    ("machine.load", "QUIET", "the machine is quiet if other processes use fewer cores than this"),
+    ("judge.findings.every.scaling", "LEAST_SECONDS", "findings on scaling need samples of at least this many seconds"),
+    ("measure.run", "ATTEMPTS", "attempts to measure a case that a visible load disturbs"),
+    ("measure.run", "REPEATING_SHARE", "share of the planned time that repetitions may take"),
+    ("measure.run", "REPEATING_LEAST", "share for repetitions after the promised length of the preset is used up"),
+    ("measure.machine.load", "QUIET", "the machine is quiet if other processes use fewer cores than this"),
 )  # fmt: skip
 
 

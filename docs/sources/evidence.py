@@ -1,7 +1,7 @@
 """The kinds of evidence, and the names of its numbers."""
 
 from sources.tables import table
-from steelyard.evidence import KINDS, NUMBERS
+from steelyard.model.evidence import KINDS, NUMBERS
 
 
 def tables() -> str:

@@ -3,7 +3,7 @@
 import importlib
 import inspect
 
-from steelyard.report import exports
+from steelyard.show.report import exports
 
 
 def sections() -> str:

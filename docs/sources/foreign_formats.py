@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sources.tables import table
 from steelyard.importing import reading
+from steelyard.importing.doubts import SEVERAL
 from steelyard.importing.format import Format
 from steelyard.importing.reading import Reading
 from steelyard.model import Benchmark, ForeignValue
@@ -129,8 +130,8 @@ def _some(names: set[str], most: int) -> str:
 def _notes(found: Sequence[tuple[str, ForeignValue]]) -> Iterator[str]:
     notes: dict[str, set[str]] = {}
     for _, v in found:
-        if v.note:
-            notes.setdefault(v.note, set()).add(v.benchmark)
+        if note := v.note.partition(SEVERAL)[0].strip():  # of the tool, not of the file
+            notes.setdefault(note, set()).add(v.benchmark)
     lines = [f"- {_some(benchmarks, MOST_KERNELS)}: {note}" for note, benchmarks in sorted(notes.items())]
     if lines:
         yield "\n".join(["Notes:\n", *lines, ""])

@@ -1,9 +1,9 @@
 """The library of systems: its systems, all their figures, and the keys of a file of a user."""
 
 from sources.tables import table
-from steelyard.published.system import System, count_comparable, describe_figure
-from steelyard.published.system_library import list_shipped
-from steelyard.published.system_reader import FIGURE_KEYS, KEYS
+from steelyard.measure.published.system import System, count_comparable, describe_figure
+from steelyard.measure.published.system_library import list_shipped
+from steelyard.measure.published.system_reader import FIGURE_KEYS, KEYS
 
 
 def listed() -> str:

@@ -1,6 +1,6 @@
 """The glossary, made from the terms that the report explains."""
 
-from steelyard.report.pages.glossary import WORDS
+from steelyard.show.report.pages.glossary import WORDS
 
 
 def page(note: str) -> str:

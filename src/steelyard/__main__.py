@@ -5,17 +5,20 @@ import os
 import signal
 import sys
 
-from steelyard import resource_limits
+from steelyard.system import resource_limits
 
 # Nearly all objects stay until the end. With the usual 700, the search for others takes a sixth of the time of a report.
 COLLECTING = (50_000, 20, 1000)
 
 
 def _gone(number: int, frame: object) -> None:
+    _CAME.append(number)
+    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)  # another one may have come just now, and is handled here
     os.write(2, b"steelyard: interrupted\n")
-    os._exit(128 + number)  # nothing has started yet that needs a clean-up
+    os._exit(128 + _CAME[0])  # nothing has started yet that needs a clean-up
 
 
+_CAME: list[int] = []
 # A signal stays ignored where it is: Ctrl-C in processes that a script starts in the background, SIGHUP under nohup.
 _SIGNALS = [
     number
@@ -51,13 +54,13 @@ def main() -> None:
         sys.exit(4)
     resource_limits.limit_threads()
     gc.set_threshold(*COLLECTING)
-    from steelyard.command_line import cli
+    from steelyard.show.command_line import cli
+    from steelyard.system import signals
 
     try:
         cli.main()
     finally:
-        for number in _SIGNALS:
-            signal.signal(number, signal.SIG_IGN)  # only the interpreter's shutdown is left
+        signals.ignore()  # also after an error that nobody expects
 
 
 if __name__ == "__main__":

@@ -59,6 +59,18 @@ class ProgramFailed(MachineFailed):
         )
 
 
+def describe_shortage(error: BaseException) -> str:
+    """Returns a sentence if a limit of memory or threads (from ulimit or a batch system) is the cause, else ""."""
+    message = str(error)
+    # The loader, the operating system and DuckDB print these words.
+    words = ("failed to map segment", "annot allocate memory", "Out of Memory Error")
+    if isinstance(error, MemoryError) or any(word in message for word in words):
+        return "There is not enough memory for this command. Reduce the size of its data, or stop other programs that use memory."
+    if "can't start new thread" in message:
+        return "The system allows this user no more threads. Raise the limit: ulimit -u NUMBER"
+    return ""
+
+
 def nearest(name: str, candidates: Iterable[str]) -> str:
     """Returns a hint that names the candidate nearest to `name`, or lists all candidates if none is near."""
     names = sorted(candidates)

@@ -14,13 +14,16 @@ import pytest
 
 import builders
 from builders import evaluation, machine, seen, triad
-from steelyard import build, findings, report
 from steelyard.applications.benchmarks.application.npb import results as npb_results
 from steelyard.applications.pages import applications as page
-from steelyard.command_line import cli
-from steelyard.evaluation import evaluate
-from steelyard.launch.program import Program
-from steelyard.launch.start import start
+from steelyard.judge import findings
+from steelyard.judge.evaluation import evaluate
+from steelyard.judge.findings.remedies import describe
+from steelyard.measure import build
+from steelyard.measure.launch.program import Program
+from steelyard.measure.launch.start import start
+from steelyard.measure.plan import catalogue, second
+from steelyard.measure.run.asking import line
 from steelyard.model import (
     Benchmark,
     Case,
@@ -36,8 +39,8 @@ from steelyard.model import (
     Site,
 )
 from steelyard.model.figure import Figure
-from steelyard.plan import catalogue, second
-from steelyard.run.asking import line
+from steelyard.show import report
+from steelyard.show.command_line import cli
 from steelyard.statistics.results import applications
 from steelyard.statistics.results.result import results as summarised
 
@@ -704,7 +707,7 @@ def test_an_unclear_comparison_of_one_sided_communication_is_no_verdict() -> Non
     found = told("one_sided", against_messages(0.97, spread=0.2, launches=1))
     assert found.level == "undecided"
     assert "intervals are too wide" in found.cause
-    assert "--preset" in found.remedy
+    assert "--preset" in describe(found.remedy)
 
 
 def test_all_classes_that_are_too_small_are_told_once_the_shortest_first() -> None:

@@ -15,10 +15,10 @@ from steelyard.applications import foreign
 from steelyard.applications.foreign import formula, output
 from steelyard.applications.foreign.benchmark import Unfit, prepared
 from steelyard.applications.foreign.pace_readings import slowest
-from steelyard.command_line import request
 from steelyard.errors import UsageError
 from steelyard.model import Machine
-from steelyard.settings_file import line_of, lines_of_keys
+from steelyard.model.settings_file import line_of, lines_of_keys
+from steelyard.show.command_line import request
 
 WHOLE = """name = "mine"
 title = "t"

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 import hpl
-from steelyard import evaluation
 from steelyard.applications.foreign.application import Application
 from steelyard.applications.foreign.linked_mpi import other_mpi
-from steelyard.command_line import cli
-from steelyard.machine import describe
+from steelyard.judge import evaluation
+from steelyard.measure.machine import describe
+from steelyard.measure.plan.variants import read_variants
 from steelyard.model import Case, Launch, Site, Tool
-from steelyard.plan.variants import read_variants
+from steelyard.show.command_line import cli
 
 # Adds up 1 … n, sleeps or computes for so many seconds, and times itself. The sum is checked.
 PROGRAM = """#!{python}

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from npb_runs import Asked, compiled, told
+from steelyard.measure.plan import EFFORTS, catalogue
 from steelyard.model import Machine
-from steelyard.plan import EFFORTS, catalogue
 
 NAME = "application.finite_elements"
 # (model, threads or ranks, threads of each rank)

@@ -13,8 +13,8 @@ import pytest
 from native import linked
 from npb_runs import FOLDER, WIDTHS, Answer, Asked, compiled, told
 from steelyard.applications.benchmarks.application.molecular_dynamics import blocks
+from steelyard.measure.plan import sweep
 from steelyard.model import Machine
-from steelyard.plan import sweep
 
 NAME = "application.molecular_dynamics"
 CUTOFF, STEP = 2.5, 0.005

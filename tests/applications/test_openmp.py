@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from steelyard import build, plan
 from steelyard.errors import UsageError
-from steelyard.launch import site
-from steelyard.launch.program import Program
-from steelyard.launch.start import start
-from steelyard.machine import openmp
+from steelyard.measure import build, plan
+from steelyard.measure.launch import site
+from steelyard.measure.launch.program import Program
+from steelyard.measure.launch.start import start
+from steelyard.measure.machine import openmp
+from steelyard.measure.plan import EFFORTS, catalogue, possible
+from steelyard.measure.run import setup
 from steelyard.model import Benchmark, Case, Device, Launch, Machine, Toolchain
-from steelyard.plan import EFFORTS, catalogue, possible
-from steelyard.run import setup
 
 CODES = {
     "application.npb_cg": "kernel=cg class=S",

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from native import linked
 from npb_runs import FOLDER, WIDTHS, Asked
+from steelyard.measure.plan import sweep
 from steelyard.model import Machine
-from steelyard.plan import sweep
 
 NAME = "application.turbulence"
 VISCOSITY = 1 / 1600

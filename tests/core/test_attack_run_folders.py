@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from steelyard.command_line import cli
+from steelyard.compare import measuring
 from steelyard.errors import SteelyardError
-from steelyard.plan import second
-from steelyard.run import in_turn, session
-from steelyard.run.screen import Screen
+from steelyard.measure.plan import second
+from steelyard.measure.run import session
+from steelyard.measure.run.screen import Screen
+from steelyard.show.command_line import cli
 
 pytestmark = pytest.mark.attack
 SMALL = "run --only memory.latency --only network.pingpong --set threads=1 --set chains=1 --set page_size=4k --set bytes=4096"
@@ -155,7 +156,7 @@ def test_no_flag_leads_the_compiler_to_a_foreign_program(stranger: Stranger, fla
     assert not stranger.started()
     (stranger.run / "run.json").write_text(json.dumps(about))
     with pytest.raises(SteelyardError, match="uses the compiler flag"):
-        in_turn.measure(stranger.run, stranger.run, Path("runs"), [], 10, 1, Screen())
+        measuring.measure(stranger.run, stranger.run, Path("runs"), [], 10, 1, Screen())
     assert not stranger.started()
 
 

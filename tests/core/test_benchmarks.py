@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from steelyard import build
-from steelyard.launch.program import Program
-from steelyard.launch.site import possible
-from steelyard.launch.start import start
+from steelyard.measure import build
+from steelyard.measure.launch.program import Program
+from steelyard.measure.launch.site import possible
+from steelyard.measure.launch.start import start
+from steelyard.measure.plan import EFFORTS, catalogue, make
+from steelyard.measure.run.asking import line, record_of
 from steelyard.model import Benchmark, Case, Launch, Machine, Record, Run, Sampling, Site, Tool
-from steelyard.plan import EFFORTS, catalogue, make
-from steelyard.run.asking import line, record_of
 from steelyard.statistics.results.result import results
 
 # Large enough that every thread has work, small enough that a case takes milliseconds.
@@ -69,7 +69,7 @@ def variant(case: Case) -> tuple[str, ...]:
 
 
 def all_cases() -> list[Any]:
-    from steelyard.machine import describe
+    from steelyard.measure.machine import describe
 
     machine = describe()
     return [

@@ -18,12 +18,12 @@ import pytest
 
 import builders
 from scripts import write_script
-from steelyard import build
-from steelyard.build import compiling, program
-from steelyard.build.program import Object, included
-from steelyard.build.toolchain import compiler_flags
 from steelyard.errors import MachineFailed, ProgramFailed, UsageError
-from steelyard.machine.tools import mpi_flags
+from steelyard.measure import build
+from steelyard.measure.build import compiling, program
+from steelyard.measure.build.program import Object, included
+from steelyard.measure.build.toolchain import compiler_flags
+from steelyard.measure.machine.tools import mpi_flags
 from steelyard.model import Benchmark, Machine, Source, Tool
 
 GOOD = """// A kernel that does nothing much.
@@ -127,13 +127,13 @@ def test_openmps_program_is_the_kernel_of_our_own_threads_linked_anew(tmp_path: 
     assert "-fopenmp" in openmp.linking
     assert "-fopenmp" not in own.linking
     compiled, linked = (
-        next(edge for edge in compiling._edges([own, openmp], [], tmp_path) if edge.outputs[0] == made.path)
+        next(edge for edge in compiling._list_steps([own, openmp], [], tmp_path) if edge.outputs[0] == made.path)
         for made in (own, openmp)
     )
     assert compiled.outputs == (own.path, own.objects[0].path)
     assert linked.rule == "program"
     assert own.objects[0].path in linked.inputs
-    (alone,) = (edge for edge in compiling._edges([openmp], [], tmp_path) if edge.outputs[0] == openmp.path)
+    (alone,) = (edge for edge in compiling._list_steps([openmp], [], tmp_path) if edge.outputs[0] == openmp.path)
     assert alone.outputs == (openmp.path, own.objects[0].path)
     assert "-fopenmp" not in alone.variables["flags"].split()
 
@@ -279,7 +279,7 @@ def test_a_build_says_for_which_process_it_waits(tmp_path: Path, quick: build.To
         waits.set()
 
     with ThreadPoolExecutor() as pool:
-        with compiling._alone(show):
+        with compiling._lock_cache(show):
             making = pool.submit(build.make, wanted, show)
             assert waits.wait(60)
         making.result()
@@ -290,7 +290,7 @@ def test_a_build_says_for_which_process_it_waits(tmp_path: Path, quick: build.To
 
 def test_a_lock_of_an_earlier_version_is_held_by_another_process(tmp_path: Path) -> None:
     with (tmp_path / "lock").open("a+") as lock:
-        assert compiling._holder(lock) == "another process"
+        assert compiling._find_lock_holder(lock) == "another process"
 
 
 def several(folder: Path, count: int, text: str = TINY) -> list[Benchmark]:
@@ -359,7 +359,7 @@ def _kept() -> dict[Path, tuple[int, int]]:
 BUILD = """
 import sys
 from pathlib import Path
-from steelyard import build
+from steelyard.measure import build
 toolchain = build.Toolchain("logged", sys.argv[1], "1", "-O0")
 try:
     print("ready", flush=True)

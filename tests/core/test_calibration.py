@@ -12,9 +12,9 @@ import pytest
 
 from mpis import mpi
 from native import linked
-from steelyard import build
-from steelyard.launch.program import Program
-from steelyard.launch.start import start
+from steelyard.measure import build
+from steelyard.measure.launch.program import Program
+from steelyard.measure.launch.start import start
 from steelyard.model import Benchmark, Case, Launch, Machine, Site
 
 WANTED = 2e-4  # seconds of a sample, unless a case says otherwise

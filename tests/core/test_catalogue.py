@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from folders import GOLDEN
-from steelyard.command_line.cli import run_words
+from output_schemas import read_output
 from steelyard.errors import UsageError
-from steelyard.plan import catalogue
+from steelyard.measure.plan import catalogue
+from steelyard.show.command_line.cli import run_words
 
 SOURCE = """// Adds one number after the other: the smallest benchmark there is.
 #include "kernel.h"
@@ -39,7 +40,7 @@ Caution: It is an example, and says little about a machine.
 Source: Our own.
 """
 
-from steelyard.benchmarks.figures import against
+from steelyard.measure.benchmarks.figures import against
 from steelyard.model.figure import Axis, Figure
 from steelyard.model import Axes, Metric, Sampling
 
@@ -81,7 +82,7 @@ def test_two_files_make_a_benchmark_that_is_listed_run_and_reported(
         run_words(["run", "--path", str(added), "--only", "example", "--quiet", "--json"])
     except SystemExit as end:  # a serious finding, as when this machine is busy
         assert end.code == 1
-    run = json.loads(capsys.readouterr().out)
+    run = read_output("run", capsys.readouterr().out)
     assert {(r["kernel"], r["parameters"]["length"]) for r in run["results"]} == {("sum", 100), ("sum", 1000)}
     assert all(r["metrics"]["rate"]["value"] > 0 for r in run["results"])
     report = next(elsewhere.glob("runs/*/report.html")).read_text()

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from steelyard.machine import describe
-from steelyard.records import all_runs
+from steelyard.measure.machine import describe
+from steelyard.measure.records import all_runs
 
 pytestmark = pytest.mark.long
 STEELYARD = str(Path(sys.executable).with_name("steelyard"))

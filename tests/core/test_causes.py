@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import ProgramFailed
-from steelyard.launch.causes import cause, presets
-from steelyard.launch.program import Program
+from steelyard.measure.launch.causes import cause, presets
+from steelyard.measure.launch.program import Program
 
 RULE = "-" * 74
 NOTICED = f"""{RULE}

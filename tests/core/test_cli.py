@@ -18,9 +18,9 @@ import pytest
 import typer
 
 from scripts import write_script
-from steelyard.command_line import cli, command_group, help_page
-from steelyard.machine import describe
-from steelyard.records import all_runs, read
+from steelyard.measure.machine import describe
+from steelyard.measure.records import all_runs, read
+from steelyard.show.command_line import cli, command_group, help_page
 
 STEELYARD = [str(Path(sys.executable).with_name("steelyard"))]
 ELSEWHERE = ("STEELYARD_RUNS", "SLURM_JOB_ID")  # variables that lead to other runs or to a job
@@ -296,7 +296,7 @@ def test_runs_that_cannot_be_kept_are_refused_before_anything_is_built(
 )
 def test_a_command_reads_the_files_of_no_other_command(words: list[str], read: set[str]) -> None:
     code = (
-        "import sys; from steelyard.command_line import cli; cli.run_and_explain(lambda: cli.app(sys.argv[1:]));"
+        "import sys; from steelyard.show.command_line import cli; cli.run_and_explain(lambda: cli.app(sys.argv[1:]));"
         "print(*(n.rpartition('.')[2] for n in sys.modules if '.commands.' in n and n.startswith('steelyard')))"
     )
     done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
@@ -307,9 +307,9 @@ def test_a_command_reads_the_files_of_no_other_command(words: list[str], read: s
 @pytest.mark.parametrize(
     "package",
     [
-        "steelyard.command_line.cli",
+        "steelyard.show.command_line.cli",
         pytest.param("steelyard.power.commands.power", marks=pytest.mark.wings),
-        "steelyard.commands.mpi",
+        "steelyard.show.commands.mpi",
     ],
 )
 def test_the_page_of_help_says_what_each_command_says_of_itself(package: str) -> None:
@@ -322,7 +322,7 @@ def test_the_page_of_help_says_what_each_command_says_of_itself(package: str) ->
 
 def test_the_page_of_help_marks_words_and_loads_no_parser_of_markdown() -> None:
     code = (
-        "import sys; from steelyard.command_line import cli; cli.run_and_explain(lambda: cli.app(['--help']));"
+        "import sys; from steelyard.show.command_line import cli; cli.run_and_explain(lambda: cli.app(['--help']));"
         "print({'markdown_it', 'pygments', 'numpy', 'msgspec'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from builders import machine, result
-from steelyard.benchmarks.cluster import apexmap, stream
-from steelyard.benchmarks.cluster.rates import rates_of_ranks
-from steelyard.benchmarks.memory.stream import elements
+from steelyard.measure.benchmarks.cluster import apexmap, stream
+from steelyard.measure.benchmarks.cluster.rates import rates_of_ranks
+from steelyard.measure.benchmarks.memory.stream import elements
+from steelyard.measure.plan import EFFORTS
 from steelyard.model import Host, Limit, Machine, Result, Value
-from steelyard.plan import EFFORTS
 
 
 def two_hosts(slots: int = 4) -> Machine:

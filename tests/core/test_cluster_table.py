@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import builders
-from steelyard.command_line import cli
-from steelyard.machine.system_file import find_system, load_system
+from steelyard.measure.machine.system_file import find_system, load_system
 from steelyard.model import Cluster, Enclosure, Host, Interface, Machine, Network, Switch
-from steelyard.report.cluster_table import UNDESCRIBED, describe_hosts, list_notes, list_parts
+from steelyard.show.command_line import cli
+from steelyard.show.report.cluster_table import UNDESCRIBED, describe_hosts, list_notes, list_parts
 from system_texts import expect_refused
 
 

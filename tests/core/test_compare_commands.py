@@ -1,15 +1,15 @@
 """Two commands of the user, measured in turn: steelyard compare -- A B."""
 
-import json
 import sys
 from pathlib import Path
 
 import pytest
 
-from steelyard.command_line import cli
+from output_schemas import read_output
 from steelyard.compare.commands import compare_timings
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.launch.commands_in_turn import Timing, Timings, time_in_turn
+from steelyard.measure.launch.commands_in_turn import Timing, Timings, time_in_turn
+from steelyard.show.command_line import cli
 
 
 def timings(*ratios: float) -> Timings:
@@ -65,7 +65,11 @@ def test_the_answer_is_the_first_line(capsys: pytest.CaptureFixture[str]) -> Non
     assert cli.run_and_explain(lambda: cli.app([*words, "--", slow, fast])) == 0
     assert capsys.readouterr().out.startswith("true is faster than ")
     assert cli.run_and_explain(lambda: cli.app([*words, "--json", "--", "true", "true"])) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = read_output("compare", capsys.readouterr().out)
     assert (found["pairs"], len(found["runs"]["second"])) == (10, 10)
     assert cli.run_and_explain(lambda: cli.app(["compare", "--", "true", "a 'b"])) == 2
     assert "Put the whole command into quotes" in capsys.readouterr().err
+    for option in (["--markdown"], ["--fail-on-slower"], ["--only", "memory"], ["--all"], ["--price", "a=1/h"]):
+        capsys.readouterr()
+        assert cli.run_and_explain(lambda option=option: cli.app(["compare", *option, "--", "true", "true"])) == 2
+        assert f"{option[0]} applies to runs, and not to two commands" in capsys.readouterr().err

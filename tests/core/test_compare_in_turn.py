@@ -22,16 +22,16 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from builders import evaluation, machine, measured, triad, verdict_of
-from steelyard import evaluation as evaluating
-from steelyard import records
-from steelyard.command_line import cli
-from steelyard.compare import ROUNDS, pairs
+from steelyard.compare import ROUNDS, measuring, pairs
 from steelyard.compare import in_turn as comparing
 from steelyard.compare.schedule import CASE_SECONDS, START_SPAN, Schedule, make_schedule
 from steelyard.errors import UsageError
+from steelyard.judge import evaluation as evaluating
+from steelyard.measure import records
+from steelyard.measure.run import Measurer, Progress, Surroundings, session, setup
+from steelyard.measure.run.screen import Screen
 from steelyard.model import Case, Evaluation, Launch, Machine, Plan, Result, Sampling
-from steelyard.run import Measurer, Progress, Surroundings, in_turn, session, setup
-from steelyard.run.screen import Screen
+from steelyard.show.command_line import cli
 from steelyard.statistics.difference.compare import Comparison, _scores, _sign_flips, compare_pairs
 
 # --------------------------------------------------------------------------- a machine that wanders, simulated
@@ -292,7 +292,7 @@ def test_launches_come_in_turn_as_scheduled_and_nothing_is_repeated_in_between(
 ) -> None:
     bench, made = Bench(), make_schedule(stream("copy", "triad"), stream("copy", "triad"), 10, 1)
     a, b = begun(tmp_path, bench, made, two_sockets)
-    in_turn.carry_out(made, a, b, lambda progress: None)
+    measuring.carry_out(made, a, b, lambda progress: None)
     assert [tuple(bench.log[i : i + 2]) for i in range(0, 20, 2)] == [
         ("a", "b") if first == "a" else ("b", "a") for first in made.first
     ]
@@ -307,7 +307,7 @@ def test_launches_come_in_turn_as_scheduled_and_nothing_is_repeated_in_between(
 def test_progress_tells_the_round_and_a_time_left_that_falls(two_sockets: Machine, tmp_path: Path) -> None:
     seen: list[Progress] = []
     bench, made = Bench(), make_schedule(stream("copy", "triad"), stream("copy", "triad"), 10, 1)
-    in_turn.carry_out(made, *begun(tmp_path, bench, made, two_sockets), seen.append)
+    measuring.carry_out(made, *begun(tmp_path, bench, made, two_sockets), seen.append)
     assert [p.done for p in seen] == [0, 0, 1, 1] * 10
     assert {p.total for p in seen} == {2}
     assert (seen[0].phase, seen[-1].phase) == ("round 1 of 10", "round 10 of 10")
@@ -320,7 +320,7 @@ def test_a_slowdown_is_found_although_the_pace_wanders_by_far_more(two_sockets: 
     for slowdown, call in ((1.05, "SLOWER"), (1.0, "SAME"), (0.95, "FASTER")):
         bench, made = Bench(slowdown), make_schedule(stream("copy", "triad"), stream("copy", "triad"), 40, 1)
         a, b = begun(tmp_path, bench, made, two_sockets)
-        in_turn.carry_out(made, a, b, lambda progress: None)
+        measuring.carry_out(made, a, b, lambda progress: None)
         assert comparing.are_partners(*(records.head(e.folder.path) for e in (a, b)))
         found = comparing.compare(a.folder.path, b.folder.path, [])
         assert [row.call for row in found.rows] == [call, call]
@@ -335,7 +335,7 @@ def test_what_was_measured_before_an_interruption_is_readable_and_compared_as_fa
         bench, made = Bench(1.05, break_at), make_schedule(stream("triad"), stream("triad"), 40, 1)
         a, b = begun(tmp_path, bench, made, two_sockets)
         with pytest.raises(KeyboardInterrupt):
-            in_turn.carry_out(made, a, b, lambda progress: None)
+            measuring.carry_out(made, a, b, lambda progress: None)
         read = [records.read(e.folder.path) for e in (a, b)]
         assert not any(run.finished for run in read)
         assert sum(len(run.records) for run in read) == break_at
@@ -345,7 +345,7 @@ def test_what_was_measured_before_an_interruption_is_readable_and_compared_as_fa
             assert f"Only {pairs_measured} pairs" in found.rows[0].detail
         else:
             assert found.rows[0].call == "SLOWER"
-        assert sum("is not finished" in note for note in found.notes) == 2
+        assert sum("was ended early" in note for note in found.notes) == 2
 
 
 def test_a_rest_that_would_be_measured_out_of_turn_is_refused(two_sockets: Machine, tmp_path: Path) -> None:
@@ -477,7 +477,7 @@ def test_a_run_whose_compiler_is_gone_is_refused_by_its_name(here: Machine, tmp_
 
 def test_a_run_whose_benchmark_is_gone_is_refused_by_its_name(here: Machine, tmp_path: Path) -> None:
     tool = here.compilers[0]
-    from steelyard import build
+    from steelyard.measure import build
 
     toolchain = build.resolve(tool.name, here)
     cases = (Case("mine.gone", "k", {"threads": 1}),)
@@ -563,5 +563,5 @@ def test_ctrl_c_keeps_what_was_measured_and_says_how_it_is_compared(small: Path)
     said = json.loads(steelyard("compare", str(a), str(b), "--json", cwd=small))
     (row,) = said["rows"]
     assert row["call"] != "NOT COMPARABLE", row["detail"]
-    assert sum("is not finished" in note for note in said["notes"]) == 2
+    assert sum("was ended early" in note for note in said["notes"]) == 2
     assert os.path.isdir(a)

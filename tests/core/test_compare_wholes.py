@@ -14,7 +14,7 @@ from steelyard.compare.restriction import restrict, restrict_plan
 from steelyard.compare.runs import RunComparison, compare
 from steelyard.errors import UsageError
 from steelyard.model import Evaluation, Result
-from steelyard.report import side_by_side
+from steelyard.show.report import side_by_side
 from steelyard.statistics.difference.block_sums import contrast, sum_up
 from steelyard.statistics.difference.blocks import Estimate, Judgement, combine, judge, moderate
 from steelyard.statistics.samples.interval import Array
@@ -249,8 +249,8 @@ def test_each_case_has_one_class() -> None:
     cases = {
         "memory": [triad(1e10), chase(1e-7)],
         "compute": [flops, result("node.histogram", "h", {}, 1e-3, {})],
-        "latency": [message(1e-6, 8), result("network.operations", "barrier", {}, 1e-6, {})],
-        "bandwidth": [message(1e-3, 32 << 10), message(1e-3, 1 << 20)],
+        "short messages": [message(1e-6, 8), result("network.operations", "barrier", {}, 1e-6, {})],
+        "long messages": [message(1e-3, 32 << 10), message(1e-3, 1 << 20)],
         "applications": [result("application.npb_ep", "ep", {}, 1.0, {}), result("foreign.lammps", "lj", {}, 1.0, {})],
     }
     assert {kind: {find_class(r) for r in results} for kind, results in cases.items()} == {

@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 
+import pytest
+
 import builders
 import report_fixture
 from steelyard.model import Condition, Had
-from steelyard.report import condition as words
-from steelyard.report import values
+from steelyard.show.report import condition as words
+from steelyard.show.report import screen, sentences, values
+from steelyard.show.report.pages import overview
 from steelyard.statistics.validity.condition import find_condition
 
 FULL = {"issued": 1.0, "stream": 0.95}
@@ -19,7 +22,7 @@ def records(count: int = 20) -> list[builders.Record]:
 def test_a_machine_at_full_pace_is_dedicated_and_explains_nothing() -> None:
     found = find_condition(records(), [FULL] * 20)
     assert (found.shared, found.causes) == (False, ())
-    (sentence, *_) = words.describe(found, 0)
+    (sentence, *_) = words.describe(found, {})
     assert sentence == "The machine had its full speed: its cores in 100 % and its memory in 100 % of the launches."
 
 
@@ -29,7 +32,7 @@ def test_a_machine_whose_cores_were_often_slower_is_shared() -> None:
     assert {"shared core", "shared memory", "slow messages", "wide interval"} <= {*found.causes}
     assert found.had["issued"] == Had(median=1.0, low=0.52, high=1.0, full=0.6)
     assert found.had["stream"].low == 1.0  # readings of the memory scatter, also where nobody else uses it
-    (sentence,) = words.describe(found, 0)
+    (sentence,) = words.describe(found, {})
     assert sentence == (
         "The machine was slower than at best. Full speed: its cores in 60 % of the launches (median 100 %, slowest tenth "
         "below 52 %); its memory in 100 %."
@@ -52,10 +55,24 @@ def test_a_value_has_the_verdict_of_its_result_on_every_machine() -> None:
 
 def test_a_run_with_disturbed_results_was_slowed_by_something() -> None:
     full = find_condition(records(), [FULL] * 20)
-    (sentence,) = words.describe(full, disturbed=3)
+    (sentence,) = words.describe(full, {"DISTURBED": 3})
     assert sentence == (
         "The machine had its full speed: its cores in 100 % and its memory in 100 % of the launches, but 3 results are DISTURBED."
     )
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_a_run_without_a_valid_result_says_nothing_on_the_speed(share: float) -> None:
+    made = report_fixture.evaluation()
+    wrong = tuple(replace(result, verdict=report_fixture.INVALID) for result in made.results)
+    condition = find_condition(records(), [{"issued": share}] * 20)
+    invalid = replace(made, results=wrong, condition=condition)
+    on_screen = " ".join(" ".join(text.plain for text in screen.screen(invalid, 80, None)).split())
+    for text in (on_screen, overview.data(invalid).trust):
+        assert f"All {len(wrong)} results are INVALID, so the speed is unknown." in text
+        assert not any(word in text for word in ("full speed", "Full speed", "slower than", "known to"))
+    one = replace(invalid, results=wrong[:1])
+    assert sentences.trust(one) == "The only result is INVALID, so the speed is unknown."
 
 
 def test_how_well_results_are_known_is_counted_by_the_range_of_another_run() -> None:
@@ -69,7 +86,7 @@ def test_how_well_results_are_known_is_counted_by_the_range_of_another_run() -> 
 
 def test_other_load_is_named_beside_the_pace() -> None:
     shared = Condition(shared=True, had={"issued": Had(median=0.6, low=0.5, high=0.9, full=0.1)}, load=0.3, causes=())
-    assert words.describe(shared, 0)[1] == "Other programs used the measured processors in 30 % of the launches."
+    assert words.describe(shared, {})[1] == "Other programs used the measured processors in 30 % of the launches."
 
 
 def test_an_interval_that_says_nothing_is_replaced_by_the_launches() -> None:

@@ -15,14 +15,16 @@ import pytest
 
 from builders import evaluation, machine, measured, message, result, seen
 from native import linked
-from steelyard import build, findings
-from steelyard.benchmarks.cluster import flops as cluster
-from steelyard.benchmarks.cluster import flops_figures
-from steelyard.benchmarks.cluster.rates import rates_of_ranks
-from steelyard.benchmarks.core import flops as modules
-from steelyard.benchmarks.core import peak
+from steelyard.judge import findings
+from steelyard.judge.findings.remedies import describe
+from steelyard.measure import build
+from steelyard.measure.benchmarks.cluster import flops as cluster
+from steelyard.measure.benchmarks.cluster import flops_figures
+from steelyard.measure.benchmarks.cluster.rates import rates_of_ranks
+from steelyard.measure.benchmarks.core import flops as modules
+from steelyard.measure.benchmarks.core import peak
+from steelyard.measure.plan import EFFORTS, catalogue, make
 from steelyard.model import Benchmark, Evaluation, Finding, Host, Limit, Machine, Result, Scalar, Value
-from steelyard.plan import EFFORTS, catalogue, make
 from steelyard.statistics.models import flops_mix
 
 CORE = Path(peak.__file__).parent
@@ -380,13 +382,17 @@ def test_the_peak_is_told_with_its_share_and_how_the_limit_was_derived() -> None
     )
 
 
-def test_the_clock_under_load_stands_beside_the_limit_of_the_node() -> None:
-    whole = known(limits={"flops": Limit(384e9, "flop/s", "4 cores × 3.00 GHz")})
+@pytest.mark.parametrize(
+    ("limit", "share"),
+    [
+        (384e9, "82 % of the node limit (4 cores)."),
+        (100e9, "317 % of the node limit (4 cores): one of the two is wrong."),
+    ],
+)
+def test_the_clock_under_load_stands_beside_the_limit_of_the_node(limit: float, share: str) -> None:
+    whole = known(limits={"flops": Limit(limit, "flop/s", "4 cores")})
     told = only("peak", evaluation(widths(*FULL, threads=4), whole))
-    assert (
-        "The clock under this load is 2.50 GHz. The result is 82 % of the node limit (4 cores × 3.00 GHz)."
-        in told.evidence
-    )
+    assert f"The clock under this load is 2.50 GHz. The result is {share}" in told.evidence
 
 
 @pytest.mark.parametrize(
@@ -413,7 +419,7 @@ def test_a_peak_of_unknown_pipes_asks_for_a_system_file() -> None:
     blind = [replace(r, surroundings=seen({})) for r in burning("widest").records]
     told = only("peak", evaluation([measured(burning("widest"), records=tuple(blind))], known()))
     assert told.evidence == ("The clock under this load was not measured.",)
-    assert "--system FILE.toml" in told.remedy
+    assert "--system FILE.toml" in describe(told.remedy)
 
 
 def test_the_drop_of_the_clock_is_told_with_both_clocks_and_what_width_still_gains() -> None:

@@ -13,12 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import evaluation, machine, result
-from steelyard import build, findings
-from steelyard.benchmarks.core import groups, kernel_figures, kernels
-from steelyard.findings.core import vectors
-from steelyard.launch.program import Program
+from steelyard.judge import findings
+from steelyard.judge.findings.core import vectors
+from steelyard.judge.findings.remedies import describe
+from steelyard.measure import build
+from steelyard.measure.benchmarks.core import groups, kernel_figures, kernels
+from steelyard.measure.launch.program import Program
+from steelyard.measure.plan import EFFORTS, catalogue, make
 from steelyard.model import Evaluation, Finding, Limit, Machine, Result
-from steelyard.plan import EFFORTS, catalogue, make
 from steelyard.statistics.models import rinf
 from steelyard.statistics.results.result import results
 
@@ -471,7 +473,7 @@ def test_all_vectorised_is_good_news_and_no_vectors_nothing_to_say() -> None:
 def test_vectors_of_half_the_width_are_told_by_the_polynomials() -> None:
     found = told(evaluation(compiled(usual), machine(fma_width=8)))[0]
     assert "horner5, horner9, horner17 gain at most about half of the gain that 8 elements allow" in found.seen
-    assert "-mprefer-vector-width=512" in found.remedy
+    assert "-mprefer-vector-width=512" in describe(found.remedy)
     assert "sqrt" not in found.seen
 
 

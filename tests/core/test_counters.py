@@ -13,11 +13,11 @@ import pytest
 
 import builders
 from native import linked
-from steelyard import report
-from steelyard.machine.files import KernelFiles
-from steelyard.machine.settings import read_settings
+from steelyard.measure.machine.files import KernelFiles
+from steelyard.measure.machine.settings import read_settings
 from steelyard.model import Machine, Result
-from steelyard.report import counter_columns
+from steelyard.show import report
+from steelyard.show.report import counter_columns
 from steelyard.statistics.results import counters
 
 KEYS = {"instructions", "cycles", "cache_misses", "l1_misses", "share", "energy", "energy_source", "reason"}

@@ -18,22 +18,24 @@ import pytest
 
 from builders import measured
 from damage import ESCAPES, NESTED, Damage, powered, renewed, spoilt, unpack
-from steelyard import evaluation, published, records, report
-from steelyard.command_line import cli, output_forms, tables
 from steelyard.compare import published_figures
 from steelyard.compare import runs as comparing
 from steelyard.errors import MachineFailed, SteelyardError, UsageError
-from steelyard.evaluation.energy import METRICS
-from steelyard.machine.system_file import find_system, load_system
+from steelyard.judge import evaluation
+from steelyard.judge.evaluation.energy import METRICS
+from steelyard.measure import published, records
+from steelyard.measure.machine.system_file import find_system, load_system
+from steelyard.measure.records import RunFolder, power
+from steelyard.measure.run import session
+from steelyard.measure.run.again import again
+from steelyard.measure.run.asking import line, time_limit
 from steelyard.model import Check, Evaluation, Value
 from steelyard.model.observed import Observed
-from steelyard.records import RunFolder, power
-from steelyard.report import columns, comparison, export, side_by_side
-from steelyard.report.columns import metric_rows
-from steelyard.report.question import query
-from steelyard.run import session
-from steelyard.run.again import again
-from steelyard.run.asking import line, time_limit
+from steelyard.show import report
+from steelyard.show.command_line import cli, output_forms, tables
+from steelyard.show.report import columns, comparison, export, side_by_side
+from steelyard.show.report.columns import metric_rows
+from steelyard.show.report.question import query
 from steelyard.statistics.results.cost import cost
 from steelyard.statistics.validity.verdict import judgement
 
@@ -510,11 +512,6 @@ def test_records_that_nest_without_end_are_left_out(run: Path) -> None:
     with (run / "records.jsonl").open("a") as file:
         file.write(NESTED + "\n")
     assert "left out" in records.read(run).notes[-1]
-
-
-def test_a_run_of_a_later_format_is_read_with_a_note(run: Path) -> None:
-    said(run, {"format": 99, "news": True})
-    assert "newer Steelyard wrote this run (in format 99" in records.read(run).notes[-1]
 
 
 def test_what_a_file_holds_never_acts_on_the_terminal(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

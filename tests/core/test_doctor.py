@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.findings.doctor import Advice, examine
-from steelyard.machine import describe
-from steelyard.machine.memory_modules import FOR_ROOT
+from steelyard.judge.findings.doctor import Advice, examine
+from steelyard.measure.machine import describe
+from steelyard.measure.machine.memory_modules import FOR_ROOT
 from steelyard.model import Core, Machine, MemoryModule, NumaNode, Setting, Tool
 
 GIB = 1 << 30
@@ -170,7 +170,7 @@ def test_a_quota_is_serious_and_lifted_in_the_file_that_sets_it() -> None:
     machine = replace(quiet_machine(cpu_quota=f"1.5 cores @ {path}"), cpu_quota=1.5)
     found = advice(machine, "processor quota")
     assert (found.level, found.command) == ("serious", f"echo max | sudo tee {path}")
-    assert "1.5 cores" in found.seen
+    assert "to that of 1.5 of " in found.seen
     assert "at most 1 of" in found.remedy
     old = replace(quiet_machine(cpu_quota="1.5 cores @ /g/cpu.cfs_quota_us"), cpu_quota=1.5)
     assert advice(old, "processor quota").command == "echo -1 | sudo tee /g/cpu.cfs_quota_us"
@@ -208,7 +208,7 @@ def test_a_load_average_is_judged_by_the_number_of_processors(processors: int, a
     cores = tuple(Core(i, 0, 0, (i,)) for i in range(processors))
     machine = replace(quiet_machine(load_average=f"{average:.2f} 0 0"), cores=cores, cpus=(0,))
     assert advice(machine, "load").level == level
-    assert f"on {processors} processors" in advice(machine, "load").seen
+    assert f"on {processors} processor{'s' * (processors > 1)}." in advice(machine, "load").seen
 
 
 def test_a_part_of_the_processors_is_told_from_the_whole() -> None:

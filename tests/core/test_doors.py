@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 import report_fixture
-from steelyard import doors, findings, report
-from steelyard.command_line import cli
-from steelyard.command_line.request import find_program
+from steelyard import doors
 from steelyard.errors import UsageError
-from steelyard.plan import catalogue
+from steelyard.judge import findings
+from steelyard.measure.plan import catalogue
 from steelyard.results.basis import find_rules
+from steelyard.show import report
+from steelyard.show.command_line import cli
+from steelyard.show.command_line.request import find_program
 
 Install = Callable[[dict[str, str]], None]
 
@@ -79,6 +81,10 @@ def shipped():
     return {}
 
 
+def start(path, site, machine, launch, pace_reader):
+    raise NotImplementedError
+
+
 def benchmark_of(path):
     from steelyard.model import Benchmark, Source
 
@@ -95,6 +101,10 @@ FORMATS = {"drops": False}
 
 def is_trace(path):
     return path.suffix == ".cloud"
+
+
+def factors(trace, machine):
+    raise NotImplementedError
 
 
 def export(trace, form, output, machine):
@@ -175,10 +185,113 @@ def test_a_run_is_judged_anew_when_an_installed_rule_changes(install_wing: Insta
     assert len(set(keys)) == 3
 
 
-def test_a_wing_that_cannot_be_imported_is_named(install_wing: Install) -> None:
+def test_a_wing_that_cannot_be_imported_is_left_out(install_wing: Install, capsys: pytest.CaptureFixture[str]) -> None:
     install_wing({"commands/weather.py": COMMAND, "__init__.py": "raise ImportError('no clouds')"})
-    with pytest.raises(UsageError, match=r"steelyard\.wings names cannot be imported \(no clouds\)"):
-        doors.packages("commands")
+    assert cli.run_and_explain(lambda: cli.app(["--help"])) == 0
+    captured = capsys.readouterr()
+    assert "\n  weather " not in captured.out
+    assert "\n  scale " in captured.out
+    assert "ImportError: no clouds. The fault is in " in captured.err
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "mistake"),
+    [
+        (
+            "pages/weather.py",
+            "TITLE = 25",
+            "TITEL = 25",
+            "it does not declare TITLE. Perhaps TITEL is a misspelling of TITLE.",
+        ),
+        (
+            "pages/weather.py",
+            "PLACE, TITLE = 25,",
+            'PLACE, TITLE = "25",',
+            "its PLACE must be of type int, but it is '25'.",
+        ),
+        ("pages/weather.py", "data(evaluation)", "data()", "its function data must take these arguments: evaluation."),
+        ("pages/weather.py", "\n\ndef data", "\nIMPORTD = True\n\ndef data", "Did you mean IMPORTED? The fault"),
+        (
+            "findings/rain.py",
+            "def find(",
+            "def finds(",
+            "it does not declare find. Perhaps finds is a misspelling of find.",
+        ),
+        (
+            "findings/rain.py",
+            "\n\ndef find",
+            "\nEVERY_VARIANTS = True\n\ndef find",
+            "Did you mean EVERY_VARIANT? The fault",
+        ),
+        (
+            "commands/weather.py",
+            "def command(",
+            "def comand(",
+            "it does not declare command. Perhaps comand is a misspelling of command.",
+        ),
+        (
+            "benchmarks/weather/drops.py",
+            "\nlimit =",
+            "\nlimits =",
+            "it does not declare limit. Perhaps limits is a misspelling of limit.",
+        ),
+        ("programs.py", "SUFFIX =", "SUFIX =", "it does not declare SUFFIX. Perhaps SUFIX is a misspelling of SUFFIX."),
+        ("traces.py", 'FORMATS = {"drops": False}', "FORMATS = 5", "its FORMATS must be of type Mapping, but it is 5."),
+    ],
+)
+def test_a_wrong_or_misspelt_member_is_named_with_its_file(
+    install_wing: Install, tmp_path: Path, file: str, old: str, new: str, mistake: str
+) -> None:
+    assert old in WING[file]
+    install_wing(WING | {file: WING[file].replace(old, new)})
+    (path,) = tmp_path.rglob(file)
+    kinds = {"commands": "command", "findings": "rule", "pages": "page", "benchmarks": "benchmark"}
+    kind = kinds.get(file.partition("/")[0]) or {"programs.py": "program runner", "traces.py": "trace reader"}[file]
+    with pytest.raises(doors.PartFailed) as failure:
+        doors.load(doors.Part(kind, path, ".".join(path.relative_to(tmp_path).with_suffix("").parts)))
+    assert mistake in str(failure.value)
+    assert str(failure.value).endswith(f"The fault is in {path}.")
+
+
+def test_a_rule_with_a_wrong_level_is_named_with_the_level(install_wing: Install) -> None:
+    install_wing(WING | {"findings/rain.py": FINDING.replace('"notice"', '"bad"')})
+    (finding,) = [f for f in findings.judge(report_fixture.evaluation()).findings if f.rule == "rain"]
+    assert "failed: a finding has a field of a wrong type or value (tuple: Invalid enum value 'bad'" in finding.seen
+    assert finding.seen.endswith("rain.py.")
+
+
+def test_a_page_without_its_template_is_named_with_the_template(install_wing: Install) -> None:
+    install_wing({path: text for path, text in WING.items() if path != "pages/weather.html"})
+    said = "The page &#39;weather&#39; failed: the template weather.html is not in the folder of the page. The fault is in "
+    assert said in report.render(report_fixture.evaluation())
+
+
+def test_a_syntax_error_is_placed_in_the_file_that_has_it(tmp_path: Path) -> None:
+    broken, rule = tmp_path / "broken.py", tmp_path / "rule.py"
+    rule.write_text(f"compile('def (', {str(broken)!r}, 'exec')\n", encoding="utf-8")
+    with pytest.raises(doors.PartFailed) as failure:
+        doors.load(doors.Part("rule", rule))
+    assert (
+        str(failure.value) == f"The rule 'rule' failed: SyntaxError: invalid syntax. The fault is in {broken}, line 1."
+    )
+
+
+def test_every_part_of_the_package_fits_its_door() -> None:
+    pages = [part for part in doors.parts("page", doors.inside("pages")) if part.name != "benchmark"]
+    commands = doors.parts("command", doors.inside("commands"))
+    for part in (*pages, *commands, *findings.rules().values()):
+        doors.load(part)
+    assert catalogue.find()
+    assert len(pages) > 10
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, MemoryError, GeneratorExit])
+def test_a_signal_and_a_lack_of_memory_are_no_fault_of_a_part(
+    install_wing: Install, error: type[BaseException]
+) -> None:
+    install_wing({"findings/rain.py": FINDING.replace("    return", f"    raise {error.__name__}\n    return")})
+    with pytest.raises(error):
+        findings.judge(report_fixture.evaluation())
 
 
 def test_a_command_of_ours_does_not_look_for_installed_wings(monkeypatch: pytest.MonkeyPatch) -> None:

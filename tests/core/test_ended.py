@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from patience import still
-from steelyard.records import all_runs, read
+from steelyard.measure.records import all_runs, read
 
 # Some minutes, of which a second is waited for.
 STEELYARD = str(Path(sys.executable).with_name("steelyard"))
@@ -77,7 +77,7 @@ def test_a_signal_ends_a_run_in_good_order(
 
 def test_who_ignores_hangups_is_not_ended_by_them(tmp_path: Path) -> None:
     """As nohup does."""
-    code = "import signal, os; signal.signal(signal.SIGHUP, signal.SIG_IGN); from steelyard import signals; "
+    code = "import signal, os; signal.signal(signal.SIGHUP, signal.SIG_IGN); from steelyard.system import signals; "
     code += "signals.ending().__enter__(); os.kill(os.getpid(), signal.SIGHUP); print('alive')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "alive\n"

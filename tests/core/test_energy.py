@@ -1,14 +1,15 @@
 """Energy from readings: exact where it must be, within its interval otherwise, whatever the counter and the clock do."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from steelyard.measure.telemetry.energy import Energy, course, energy, seconds_for
 from steelyard.model.sensor import Sensor, Trace, Values
-from steelyard.telemetry.energy import Energy, course, energy, seconds_for
 
 START = 1_790_000_000_000_000_000  # ns since 1970
 COUNTER = Sensor("rapl/package-0", "energy", "RAPL", resolution=61e-6, update=0.001, range=262144.0)
@@ -157,6 +158,19 @@ def test_a_counter_that_began_anew_is_no_wrap() -> None:
     assert found.joules == pytest.approx(80 * 80.0, rel=0.01)
     assert found.missing > 0
     assert found.low <= 6400 <= found.high
+
+
+@pytest.mark.parametrize("odd", [0.0, -1e-3, 2.0**64 * 1e-3])
+@pytest.mark.parametrize("again", [1, 2])
+def test_a_counter_that_slips_for_a_reading_counts_on(odd: float, again: int) -> None:
+    at = np.arange(0, 100, 0.1)
+    joules = 5000 + 70.0 * at
+    for place in range(100, 900, 100):
+        joules[place : place + again] = odd
+    for sensor in (COUNTER, replace(COUNTER, range=None)):
+        spent = of(Trace(sensor, ns(at), joules), 10, 90)
+        assert spent.joules == pytest.approx(80 * 70.0)
+        assert spent.width < 0.02
 
 
 def test_a_counter_that_stands_still_is_not_idle() -> None:

@@ -10,9 +10,9 @@ import pytest
 
 import builders
 import steelyard
-from steelyard.evidence import KINDS, NUMBERS, distinct, noted, sentence, sentences
-from steelyard.findings import disturbances
+from steelyard.judge.findings import disturbances
 from steelyard.model import Check, Evidence, Record
+from steelyard.model.evidence import KINDS, NUMBERS, distinct, noted, sentence, sentences
 from steelyard.model.plain import to_json
 from steelyard.statistics.results.result import believed
 from steelyard.statistics.validity.pace import MEASURES, UNBOUNDED
@@ -28,7 +28,7 @@ def test_what_disturbs_has_a_remedy_and_nothing_else() -> None:
 
 
 def test_every_kind_and_every_number_of_the_tables_is_noted_somewhere() -> None:
-    where = [*(PACKAGE / "statistics").glob("*/*.py"), PACKAGE / "run/asking.py"]
+    where = [*(PACKAGE / "statistics").glob("*/*.py"), PACKAGE / "measure/run/asking.py"]
     source = "".join(path.read_text(encoding="utf-8") for path in where)
     assert not [kind for kind in KINDS if f'"{kind}"' not in source]
     assert not [name for name in NUMBERS if f" {name}=" not in source and f'"{name}"' not in source]

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from builders import evaluation, measured, result, triad
-from steelyard.command_line.conclusion import exit_code
 from steelyard.model import Check, Evaluation, Finding, Toolchain
+from steelyard.show.command_line.conclusion import exit_code
 
 RIGHT, WRONG, FAILED = ({}, {"check": Check(False, "wrong")}, {"error": "not enough memory"})
 

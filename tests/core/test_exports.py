@@ -15,10 +15,11 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 import builders
 import exported_run
 import report_fixture
+import steelyard
 from builders import measured
 from steelyard.errors import UsageError
 from steelyard.model import Evaluation, Value
-from steelyard.report import export, exports
+from steelyard.show.report import export, exports
 
 HOSTILE = 'a "b"\\ |\n# c'
 
@@ -149,7 +150,7 @@ def test_openmetrics_has_a_sample_for_each_metric_and_both_ends_of_its_interval(
 
 
 def test_a_unit_is_written_as_words() -> None:
-    from steelyard.report.exports.openmetrics import name_unit
+    from steelyard.show.report.exports.openmetrics import name_unit
 
     words = {"B/s": "bytes_per_second", "flop/cycle": "flops_per_cycle", "1/s": "per_second", "J s": "joule_seconds",
              "particle-step/s": "particle_steps_per_second", "%": "ratio", "": ""}  # fmt: skip
@@ -208,12 +209,12 @@ def test_no_cell_of_a_csv_file_is_a_formula_and_numbers_stay_numbers() -> None:
 def test_every_writer_of_csv_is_known() -> None:
     """A new one must neutralize formulas, as `export` does. The readings of `power` begin with a / or a number."""
     writing = re.compile(r"csv\.(writer|DictWriter)|Sensor,Time,Value\\n|FORMAT csv")
-    package = Path(export.__file__).parents[1]
+    package = Path(steelyard.__file__).parent
     found = {
         str(p.relative_to(package)) for p in package.rglob("*.py") if writing.search(p.read_text(encoding="utf-8"))
     }
     assert found == {
-        "report/export.py",
+        "show/report/export.py",
         "power/command_line/readings_output.py",
         "whatif/table.py",
     }

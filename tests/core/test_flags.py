@@ -2,7 +2,7 @@
 
 import pytest
 
-from steelyard.build.flags import unsafe
+from steelyard.measure.build.flags import unsafe
 
 SAFE = """
 -O3 -march=native;-O2 -fno-math-errno -funroll-loops;-Ofast -mavx2 -mprefer-vector-width=512 -fopenmp;-O3 -flto=auto;-Og;-m64

@@ -7,12 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from steelyard import user_cache
-from steelyard.build import compiling
 from steelyard.errors import MachineFailed
-from steelyard.launch import mpiexec
+from steelyard.measure.build import compiling
+from steelyard.measure.launch import mpiexec
+from steelyard.measure.mpi import Job
 from steelyard.model import Tool
-from steelyard.mpi import Job
+from steelyard.system import user_cache
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ import pytest
 
 import builders
 from steelyard.compare import surroundings
-from steelyard.launch.host_networks import read_answers
-from steelyard.machine import host_network
-from steelyard.machine.host_network import program, routes
-from steelyard.machine.network import list_facts, make_network, read_networks
+from steelyard.measure.launch.host_networks import read_answers
+from steelyard.measure.machine import host_network
+from steelyard.measure.machine.host_network import program, routes
+from steelyard.measure.machine.network import list_facts, make_network, read_networks
 from steelyard.model import Host, Interface, Machine, Network, Setting
 from steelyard.model.plain import from_plain, to_plain
-from steelyard.report.pages.machine import network_tables
+from steelyard.show.report.pages.machine import network_tables
 
 NET = "sys/class/net"
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.launch import site
-from steelyard.launch.hosts import listed
+from steelyard.measure.launch import site
+from steelyard.measure.launch.hosts import listed
 from steelyard.model import Host
 
 

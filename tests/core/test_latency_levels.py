@@ -6,9 +6,9 @@ from math import exp
 
 import pytest
 
-from steelyard.benchmarks.memory.latency import Level, describe, levels, plateaus
+from steelyard.measure.benchmarks.memory.latency import Level, describe, levels, plateaus
 from steelyard.model import Machine, Result, Value, Verdict
-from steelyard.units import binary_size
+from steelyard.model.units import binary_size
 
 CACHES = (48 << 10, 2 << 20, 105 << 20)
 TIMES = (1.5e-9, 5e-9, 30e-9, 110e-9)  # seconds: first cache, second, third, memory

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 import builders
 from scripts import write_script
-from steelyard import plan as planning
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.launch import mpiexec, site
-from steelyard.launch.rank_errors import explain, remove_reports
-from steelyard.launch.start import format_command, job
-from steelyard.machine.rank_placement import pair_placements, place_ranks
+from steelyard.measure import plan as planning
+from steelyard.measure.launch import mpiexec, site
+from steelyard.measure.launch.rank_errors import explain, remove_reports
+from steelyard.measure.launch.start import format_command, job
+from steelyard.measure.machine.rank_placement import pair_placements, place_ranks
+from steelyard.measure.mpi import Job
 from steelyard.model import Axes, Benchmark, Core, Host, Machine, Site, Source, Tool
-from steelyard.mpi import Job
 
 HOSTS = (Host("a", 2), Host("b", 2))
 

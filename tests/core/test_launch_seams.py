@@ -12,23 +12,23 @@ from typer.testing import CliRunner
 
 import mpis
 from scripts import write_script
-from steelyard import build, mpi
-from steelyard.build.program import programs as programs_of
-from steelyard.command_line.cli import app
 from steelyard.errors import UsageError
-from steelyard.launch import scheduler, site
-from steelyard.launch.scheduler import slurm
-from steelyard.launch.start import start
-from steelyard.machine.tools import ask_mpi, mpiexec_of
+from steelyard.measure import build, mpi
+from steelyard.measure.build.program import programs as programs_of
+from steelyard.measure.launch import scheduler, site
+from steelyard.measure.launch.scheduler import slurm
+from steelyard.measure.launch.start import start
+from steelyard.measure.machine.tools import ask_mpi, mpiexec_of
+from steelyard.measure.mpi import Job
+from steelyard.measure.records import all_runs, read
 from steelyard.model import Benchmark, Case, Host, Launch, Machine, Site, Tool
-from steelyard.mpi import Job
-from steelyard.records import all_runs, read
+from steelyard.show.command_line.cli import app
 from steelyard.statistics.results.messages import processors
 
 # What a site would install: three files, each declaring one thing.
 FLAVOUR = '''
 """Example MPI, with names of its own for everything."""
-from steelyard.mpi import Flavour, names
+from steelyard.measure.mpi import Flavour, names
 
 
 def words(job):
@@ -52,9 +52,9 @@ flavour = Flavour(
 '''
 LAUNCHER = '''
 """A launcher without a scheduler."""
-from steelyard import build, mpi
-from steelyard.launch import mpiexec
-from steelyard.launch.scheduler import Launcher, Scheduler
+from steelyard.measure import build, mpi
+from steelyard.measure.launch import mpiexec
+from steelyard.measure.launch.scheduler import Launcher, Scheduler
 
 
 def argv(job):
@@ -76,7 +76,7 @@ SCHEDULER = '''
 """A scheduler of one machine."""
 import shlex
 
-from steelyard.launch.scheduler import Allocation, Batch, Scheduler, State
+from steelyard.measure.launch.scheduler import Allocation, Batch, Scheduler, State
 from steelyard.model import Host
 
 
@@ -114,7 +114,7 @@ scheduler = Scheduler(
         time=lambda seconds: f"{seconds:.0f}",
         times=r"(?!)",
     ),
-    whole_nodes="--alone",
+    full_nodes="--alone",
 )
 '''
 POINTS = """[steelyard.mpi]

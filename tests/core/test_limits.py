@@ -11,13 +11,14 @@ from rich.console import Console
 
 import builders
 from builders import evaluation, machine, triad
-from steelyard import findings
 from steelyard.compare.side import Side, reduce_run
 from steelyard.compare.verdict import conclude
+from steelyard.judge import findings
+from steelyard.measure.plan import catalogue
 from steelyard.model import Evaluation, Finding, Limit, Value
-from steelyard.plan import catalogue
-from steelyard.report import headline, screen
-from steelyard.report.pages import roofline as page
+from steelyard.show.report import headline, screen
+from steelyard.show.report.pages import roofline as page
+from steelyard.show.report.pages.verdict import make_page
 from steelyard.statistics.validity.limits import is_above
 
 LIMIT = Limit(20e9, "B/s", "2 channels")
@@ -99,6 +100,14 @@ def side(name: str, rate: float) -> Side:
 
 def texts(*sides: Side) -> str:
     return " ".join(sentence.text for sentence in conclude(sides).choices["buyer"])
+
+
+def test_the_page_of_the_verdict_says_that_a_share_is_above_its_limit() -> None:
+    made = make_page([side("a", 25e9), side("b", 17e9)], None)
+    assert made is not None
+    details = ["".join(str(cell) for cell in summary.cells) for summary in made.sides]
+    assert ["125 % of the limit (above its limit)" in text for text in details] == [True, False]
+    assert "85 % of the limit" in details[1]
 
 
 def test_a_side_above_its_limit_is_not_chosen() -> None:

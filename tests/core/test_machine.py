@@ -17,19 +17,19 @@ from hypothesis import strategies as st
 
 from scripts import write_script
 from steelyard.errors import UsageError
-from steelyard.machine import describe
-from steelyard.machine.caches import cache_levels, reachable_cache
-from steelyard.machine.cgroups import read_allowance
-from steelyard.machine.cpulist import format_cpu_list, parse_cpu_list
-from steelyard.machine.files import KernelFiles
-from steelyard.machine.hwloc import read_hwloc
-from steelyard.machine.limits import bandwidth_limit, bandwidth_unknown, limits
-from steelyard.machine.memory_modules import channel_of, parse_modules
-from steelyard.machine.placement import place
-from steelyard.machine.processors import identify
-from steelyard.machine.system_file import find_system, load_system, shipped_systems
-from steelyard.machine.tools import find_tools, mpiexec_of
+from steelyard.measure.machine import describe
+from steelyard.measure.machine.cgroups import read_allowance
+from steelyard.measure.machine.cpulist import format_cpu_list, parse_cpu_list
+from steelyard.measure.machine.files import KernelFiles
+from steelyard.measure.machine.hwloc import read_hwloc
+from steelyard.measure.machine.limits import bandwidth_limit, bandwidth_unknown, limits
+from steelyard.measure.machine.memory_modules import channel_of, parse_modules
+from steelyard.measure.machine.placement import place
+from steelyard.measure.machine.processors import identify
+from steelyard.measure.machine.system_file import find_system, load_system, shipped_systems
+from steelyard.measure.machine.tools import find_tools, mpiexec_of
 from steelyard.model import Cache, Core, Enclosure, Limit, Machine, MemoryModule, NumaNode
+from steelyard.model.caches import cache_levels, reachable_cache
 from system_texts import expect_refused
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -340,7 +340,7 @@ def test_the_real_machine_is_described() -> None:
 
 
 def test_describing_needs_no_numerical_library() -> None:
-    code = "import steelyard.machine, sys; print(sorted({'numpy', 'scipy', 'rich'} & set(sys.modules)))"
+    code = "import steelyard.measure.machine, sys; print(sorted({'numpy', 'scipy', 'rich'} & set(sys.modules)))"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"
 
@@ -903,6 +903,51 @@ def test_programs_of_another_architecture_than_the_processor_are_emulated(tmp_pa
     else:
         (note,) = (note for note in machine.notes if "emulat" in note)
         assert note.endswith("All figures are those of the emulator.")
+
+
+HYBRID = {"/sys/devices/cpu_core/cpus": "0-3", "/sys/devices/cpu_atom/cpus": "4-7"}
+CAPACITIES = {f"/sys/devices/system/cpu/cpu{n}/cpu_capacity": str(1024 if n < 2 else 446) for n in range(8)}
+
+
+@pytest.mark.parametrize(
+    ("tree", "kinds"),
+    [
+        (HYBRID, ((0, 1, 2, 3), (4, 5, 6, 7))),
+        (
+            {**HYBRID, "/sys/devices/cpu_atom/cpus": "4", "/sys/devices/cpu_lowpower/cpus": "6-7"},
+            ((0, 1, 2, 3), (4,), (6, 7)),
+        ),
+        (CAPACITIES, ((0, 1), (2, 3, 4, 5, 6, 7))),
+        (dict.fromkeys(CAPACITIES, "1024"), ()),
+        ({"/sys/devices/cpu_core/cpus": "0-7"}, ()),
+        ({}, ()),
+    ],
+)
+def test_the_kinds_of_cores_are_those_of_all_processors_of_the_machine(tmp_path, tree, kinds) -> None:
+    online = {"/sys/devices/system/cpu/online": "0-7", "/proc/self/status": "Cpus_allowed_list:\t4-7"}
+    machine = describe(record(tmp_path, {**online, **tree}))
+    assert machine.core_kinds == kinds
+
+
+ARM = {"/proc/cpuinfo": "Features : fp asimd"}
+VIRTIO = {"/sys/bus/virtio/devices/virtio0/vendor": "0x1af4"}
+
+
+@pytest.mark.parametrize(
+    ("maker", "product", "more", "hypervisor"),
+    [
+        ("Amazon EC2", "c7g.metal", {}, "none"),
+        ("Amazon EC2", "c7g.large", {}, "KVM (Amazon EC2)"),
+        ("Hetzner", "vServer", VIRTIO, "unnamed"),
+        ("Parallels International GmbH.", "Parallels ARM Virtual Machine", {}, "Parallels"),
+        ("Apple Inc.", "Apple Virtualization Generic Platform", VIRTIO, "Apple Virtualization"),
+        ("GIGABYTE", "R272-P30-JG", {}, "none"),
+        ("Example", "DPU host", {**VIRTIO, "/sys/devices/system/cpu/cpufreq/policy0/scaling_driver": "cppc"}, "none"),
+    ],
+)
+def test_an_arm_machine_is_a_guest_only_with_a_proof(tmp_path, maker, product, more, hypervisor) -> None:
+    names = {"/sys/class/dmi/id/sys_vendor": maker, "/sys/class/dmi/id/product_name": product}
+    assert value(describe(record(tmp_path, {**ARM, **names, **more})), "hypervisor") == hypervisor
 
 
 def test_the_kernel_of_windows_is_told_from_other_hypervisors(tmp_path) -> None:

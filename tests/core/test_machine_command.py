@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from steelyard.command_line import cli
-from steelyard.machine import describe
+from steelyard.measure.machine import describe
 from steelyard.model import Machine
 from steelyard.model.plain import to_plain
-from steelyard.report import machine_text
-from steelyard.report.pages.machine import page
+from steelyard.show.command_line import cli
+from steelyard.show.report import machine_text
+from steelyard.show.report.pages.machine import page
 
 
 def test_the_text_has_topology_caches_and_limits(two_sockets: Machine, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,8 +7,8 @@ import pytest
 from folders import ROOT
 from native import linked
 from recorded import Tree, described
-from steelyard.machine.cpulist import format_cpu_list, parse_cpu_list, readable_cpu_mask
-from steelyard.machine.placement import place
+from steelyard.measure.machine.cpulist import format_cpu_list, parse_cpu_list, readable_cpu_mask
+from steelyard.measure.machine.placement import place
 from steelyard.model import Machine
 
 CPU = "/sys/devices/system/cpu"

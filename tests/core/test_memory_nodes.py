@@ -6,16 +6,16 @@ import pytest
 
 import report_fixture
 from recorded import Tree, described
-from steelyard.benchmarks.axes import memory_policies
-from steelyard.benchmarks.memory import placement
-from steelyard.benchmarks.memory.nodes import memory_nodes, placements
 from steelyard.compare import surroundings
-from steelyard.launch.local import environment
-from steelyard.machine.hwloc import read_hwloc
-from steelyard.machine.memory_nodes import main_nodes
+from steelyard.measure.benchmarks.axes import memory_policies
+from steelyard.measure.benchmarks.memory import placement
+from steelyard.measure.benchmarks.memory.nodes import memory_nodes, placements
+from steelyard.measure.launch.local import environment
+from steelyard.measure.machine.hwloc import read_hwloc
+from steelyard.measure.machine.memory_nodes import main_nodes
 from steelyard.model import Limit, Machine, NumaNode, Result, Value, Verdict
-from steelyard.report import sentences
-from steelyard.report.pages import machine as page
+from steelyard.show.report import sentences
+from steelyard.show.report.pages import machine as page
 
 NODE = "/sys/devices/system/node"
 KMEM = "/sys/bus/dax/drivers/kmem"

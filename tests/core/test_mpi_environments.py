@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from output_schemas import read_output
 from scripts import write_script
-from steelyard.build import default_mpi, mpi_environments, resolve_mpi
-from steelyard.command_line.cli import run_and_explain, run_words
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.machine.tools import find_tools
+from steelyard.measure.build import default_mpi, mpi_environments, resolve_mpi
+from steelyard.measure.machine.tools import find_tools
 from steelyard.model import Machine
+from steelyard.show.command_line.cli import run_and_explain, run_words
 
 pytestmark = pytest.mark.skipif(not importlib.util.find_spec("pip"), reason="this environment has no pip")
 
@@ -51,7 +52,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def install(*words: str, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
     run_words(["mpi", "install", *words, "--json"])
-    done: dict[str, object] = json.loads(capsys.readouterr().out)
+    done: dict[str, object] = read_output("mpi-install", capsys.readouterr().out)
     return done
 
 
@@ -61,7 +62,7 @@ def test_an_installed_mpi_is_found_and_removed_again(
     wheel(tmp_path / "wheels", "77.1", saying("77.1"))
     monkeypatch.setenv("PIP_TARGET", str(tmp_path / "elsewhere"))  # a user's own setting
     folder = tmp_path / "cache" / "mpi" / "mpich"
-    done = {"mpi": "mpich-77.1", "wrapper": f"{folder}/bin/mpicxx", "folder": str(folder)}
+    done = {"format": 1, "mpi": "mpich-77.1", "wrapper": f"{folder}/bin/mpicxx", "folder": str(folder)}
     assert install("mpich", "--from", str(tmp_path / "wheels"), capsys=capsys) == {**done, "new": True}
     assert install("mpich", capsys=capsys) == {**done, "new": False}
 
@@ -71,7 +72,7 @@ def test_an_installed_mpi_is_found_and_removed_again(
     assert [tool for tool in after.mpis if tool != found] == list(here.mpis)  # beside those of the PATH, behind them
     assert default_mpi(after) == (default_mpi(here) or found)
     run_words(["mpi", "list", "--json"])
-    listed = json.loads(capsys.readouterr().out)["mpis"]
+    listed = read_output("mpi-list", capsys.readouterr().out)["mpis"]
     assert [entry["mpi"] for entry in listed if entry["installed_as"] == "mpich"] == ["mpich-77.1"]
 
     run_words(["mpi", "remove", "mpich"])

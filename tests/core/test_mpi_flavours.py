@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from scripts import write_script
-from steelyard import mpi
-from steelyard.build import resolve, resolve_mpi
 from steelyard.errors import MachineFailed
-from steelyard.launch import mpiexec
-from steelyard.launch.scheduler import slurm
-from steelyard.launch.site import site
-from steelyard.machine.tools import ask_mpi, find_tools, mpi_flags, mpiexec_of
+from steelyard.measure import mpi
+from steelyard.measure.build import resolve, resolve_mpi
+from steelyard.measure.launch import mpiexec
+from steelyard.measure.launch.scheduler import slurm
+from steelyard.measure.launch.site import site
+from steelyard.measure.machine.tools import ask_mpi, find_tools, mpi_flags, mpiexec_of
+from steelyard.measure.mpi import Job, flavours, labelled
 from steelyard.model import Host, Machine, Tool
-from steelyard.mpi import Job, flavours, labelled
 
 PROGRAM = Path("/cache/pingpong")
 

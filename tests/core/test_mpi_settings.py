@@ -12,11 +12,14 @@ import pytest
 from rich.console import Console
 
 from builders import evaluation, machine, message
-from steelyard import findings, records
 from steelyard.compare.cause import Cause, find_cause_of_runs
 from steelyard.errors import UsageError
-from steelyard.findings.doctor import MPI_SETTINGS, Advice, examine
-from steelyard.machine.mpi_settings import ENVIRONMENT, read_mpi_settings
+from steelyard.judge import findings
+from steelyard.judge.findings.doctor import MPI_SETTINGS, Advice, examine
+from steelyard.measure import records
+from steelyard.measure.machine.mpi_settings import ENVIRONMENT, read_mpi_settings
+from steelyard.measure.plan import mpi_in_effect
+from steelyard.measure.run import session
 from steelyard.model import (
     Case,
     Evaluation,
@@ -32,9 +35,7 @@ from steelyard.model import (
     Variant,
 )
 from steelyard.model.plain import to_plain
-from steelyard.plan import mpi_in_effect
-from steelyard.report import screen, terminal
-from steelyard.run import session
+from steelyard.show.report import screen, terminal
 
 LEFT_OVER = (Setting("OMPI_MCA_btl", "self,tcp", ENVIRONMENT),)
 OPENMPI = Tool("openmpi", "/nowhere/bin/mpicxx", "4.1.4")
@@ -75,7 +76,9 @@ def slow(of: Evaluation) -> list[Finding]:
 @pytest.mark.parametrize(
     "name",
     ["OMPI_MCA_btl", "PRTE_MCA_plm", "PMIX_MCA_gds", "UCX_TLS", "FI_PROVIDER", "I_MPI_FABRICS", "MPICH_NO_LOCAL",
-     "MPIR_CVAR_NOLOCAL", "HYDRA_BOOTSTRAP", "MV2_USE_SHARED_MEM", "FLUX_SHELL_OPTIONS", "SLURM_MPI_TYPE"],
+     "MPIR_CVAR_NOLOCAL", "HYDRA_BOOTSTRAP", "MV2_USE_SHARED_MEM", "FLUX_SHELL_OPTIONS", "SLURM_MPI_TYPE", "UCC_TLS",
+     "HCOLL_ENABLE_MCAST_ALL", "SHARP_COLL_ENABLE_SAT", "PSM2_DEVICES", "MXM_TLS", "ROMIO_HINTS", "SHMEM_SYMMETRIC_SIZE",
+     "RDMAV_HUGEPAGES_SAFE", "MLX5_SINGLE_THREADED"],
 )  # fmt: skip
 def test_a_variable_that_steers_an_mpi_is_recorded_with_its_value(name: str) -> None:
     assert settings({name: "x"}) == {name: ("x", ENVIRONMENT)}
@@ -93,6 +96,12 @@ def test_no_other_variable_is_recorded() -> None:
         "I_MPI_ROOT": "/opt/intel",
         "OMPI_MCA_btl_base_verbose": "10",
         "UCX_LOG_LEVEL": "info",
+        "UCC_LOG_LEVEL": "info",
+        "FI_PROVIDER_PATH": "/opt/intel/lib/prov",  # Intel's setvars.sh
+        "FLUX_CONNECTOR_PATH": "/usr/lib/flux/connectors",
+        "HCOLL_VERBOSE": "1",
+        "ROMIO_PRINT_HINTS": "1",
+        "MV2_SHOW_ENV_INFO": "2",
         "MPICH_CXX": "g++",
     }
     assert settings({**others, **harmless, "OMPI_ALLOW_RUN_AS_ROOT": "1"}) == {}
@@ -124,6 +133,31 @@ def test_the_own_files_of_an_mpi_are_read_in_the_order_in_which_it_reads_them(tm
     named = {"HOME": str(home), "OMPI_MCA_mca_base_param_files": f"{tmp_path}/none,{other}"}
     assert settings(named).get("OMPI_MCA_btl") == ("tcp", str(other))
     assert "OMPI_MCA_pml" not in settings(named), "Open MPI reads only the named files"
+
+
+OF_FILES: dict[str, tuple[str, str, str, dict[str, str]]] = {
+    "UCC": ("openmpi", "home/ucc.conf", "UCC_TLS=^sharp", {"UCC_TLS": "^sharp"}),
+    "libfabric": ("mpich", "opt/etc/libfabric.conf", "FI_PROVIDER=tcp", {"FI_PROVIDER": "tcp"}),
+    "Hydra": (
+        "mpich", "home/.mpiexec.hydra.conf", "-genv UCX_TLS tcp -env FI_PROVIDER tcp", {"UCX_TLS": "tcp", "FI_PROVIDER": "tcp"},
+    ),
+    "Intel MPI": ("intelmpi", "opt/etc/mpiexec.conf", "-genv I_MPI_FABRICS ofi", {"I_MPI_FABRICS": "ofi"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", OF_FILES)
+def test_the_files_below_an_mpi_and_of_its_launcher_are_read(case: str, tmp_path: Path) -> None:
+    name, file, text, expected = OF_FILES[case]
+    (tmp_path / file).parent.mkdir(parents=True)
+    (tmp_path / file).write_text(f"# mine\n{text}\n")
+    tool = Tool(name, f"{tmp_path}/opt/bin/mpicxx", "5")
+    found = settings({"HOME": str(tmp_path / "home"), "FI_PROVIDER": "verbs"}, tool)
+    wins = expected if case == "Hydra" else {"FI_PROVIDER": "verbs"}  # mpiexec's options win over the environment
+    assert {n: value for n, (value, _) in found.items()} == {**expected, **wins}
+
+
+def test_devices_of_psm_choose_the_transport() -> None:
+    assert slow(run_of([Setting("PSM2_DEVICES", "hfi", ENVIRONMENT)]))
 
 
 def test_an_unreadable_file_of_parameters_is_no_setting(tmp_path: Path) -> None:
@@ -233,9 +267,9 @@ def test_slow_messages_name_the_setting_that_chooses_the_transport() -> None:
         "Messages within the machine are as slow as over TCP: Open MPI takes 6.65 µs for 8 B, while OMPI_MCA_btl=self,tcp "
         "chooses its transport."
     )
-    assert one.remedy.startswith("Run unset OMPI_MCA_btl. Then measure again.")
+    assert str(one.remedy).startswith("Run unset OMPI_MCA_btl. Then measure again.")
     (of_file,) = slow(run_of([Setting("UCX_TLS", "tcp", "/home/x/ucx.conf")]))
-    assert of_file.remedy.startswith("Remove UCX_TLS from /home/x/ucx.conf.")
+    assert str(of_file.remedy).startswith("Remove UCX_TLS from /home/x/ucx.conf.")
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from scripts import write_script
-from steelyard import build
-from steelyard.build.toolchain import compiler_flags
 from steelyard.errors import MachineFailed, UsageError
+from steelyard.measure import build
+from steelyard.measure.build.toolchain import compiler_flags
+from steelyard.measure.run import setup
+from steelyard.measure.run.setup import Request
 from steelyard.model import Machine, Tool
-from steelyard.run import setup
-from steelyard.run.setup import Request
 
 GCC = "g++ (Debian 12.2.0-14) 12.2.0"
 # What a compiler answers when it is asked for its macros: of GCC, of Clang, of Intel's.

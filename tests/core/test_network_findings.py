@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from builders import evaluation, machine, measured, message, result, seen, verdict_of
-from steelyard import findings, plan
-from steelyard.benchmarks.network.pairs_tolerance import tolerance_figure
-from steelyard.findings.network import _nodes, _peer_groups
+from steelyard.judge import findings
+from steelyard.judge.findings.network import _nodes, _peer_groups
+from steelyard.judge.findings.remedies import describe
+from steelyard.measure import plan
+from steelyard.measure.benchmarks.network.pairs_tolerance import tolerance_figure
+from steelyard.measure.plan import catalogue
 from steelyard.model import Evaluation, Finding, Host, Level, Limit, Record, Result, Scalar, Setting, Value
-from steelyard.plan import catalogue
-from steelyard.report.pages import machine as machine_page
+from steelyard.show.report.pages import machine as machine_page
 from steelyard.statistics.difference.matrix import rounds
 from steelyard.statistics.results import messages, node_table
 
@@ -371,6 +373,22 @@ def test_a_slow_node_is_named_with_host_rank_size_and_factor() -> None:
     assert any("does not differ from its peers in: all pairs, 8 B" in line for line in told.evidence)
 
 
+@pytest.mark.parametrize(
+    ("kinds", "level", "cause"),
+    [
+        ("AAAB", "notice", "It has another processor (B) than most hosts (A)."),
+        ("AAAA", "serious", "The cause is in this node alone"),
+        ("", "serious", "The cause is in this node alone"),
+    ],
+)
+def test_a_node_with_a_slower_kind_of_processor_is_not_to_be_repaired(kinds: str, level: str, cause: str) -> None:
+    hosts = tuple(Host(f"{name}.cluster", 1, kind) for name, kind in zip(FOUR, kinds or [""] * 4, strict=True))
+    (told,) = found("slow_node", evaluation(all_pairs({3: 1.5}), machine(hosts=hosts)))
+    assert told.seen.startswith("Node d (rank 3) is slow: it takes 1.5")
+    assert (told.level, told.cause.startswith(cause)) == (level, True)
+    assert ("repaired" in str(told.remedy)) == (level == "serious")
+
+
 def test_a_slow_link_is_named_by_both_its_ends() -> None:
     told = only("slow_node", evaluation(all_pairs(links={(1, 3): 2.0}, hosts=("a", "b", "c", "d", "e", "f"))))
     assert told.level == "serious"
@@ -408,7 +426,7 @@ def test_of_two_nodes_the_slower_one_is_named_but_not_blamed() -> None:
     assert told.level == "notice"
     assert "Node b (ranks 2 to 3) takes 1.3 times as long as node a (ranks 0 to 1)" in told.seen
     assert "do not show which of them is unusual" in told.seen
-    assert "steelyard run --only cluster" in told.remedy
+    assert "steelyard run --only cluster" in describe(told.remedy)
     assert only("slow_node", evaluation(streams((1, 1, 1.03, 1.03), hosts))).level == "good", "too little to matter"
     assert (
         "do not show"
@@ -493,7 +511,7 @@ def test_a_processor_is_slow_only_if_undisturbed_launches_agree(
     else:
         assert told.seen.startswith("In this launch, rank 2" if launches == 1 else "In these launches, rank 2")
         assert f"its core issued {issued[2]:.2f} additions per cycle, those of its peers 4.00" in told.evidence[0]
-        assert told.remedy.startswith("A second launch decides.")
+        assert describe(told.remedy).startswith("A second launch decides.")
 
 
 def test_a_node_is_not_slow_by_one_disturbed_launch() -> None:
@@ -754,6 +772,7 @@ def test_looks_share_the_chance_of_a_false_alarm_among_them(clusters: int) -> No
 # --------------------------------------------------------------------------- odd data
 
 
+@cache
 def odd() -> list[Result]:
     """Every kernel of the network with parameters, facts of the ranks and samples that are missing, strange or wrong."""
     strange: list[Any] = ["many", 0, -1, 2, 10**18, math.inf, math.nan, True, ""]

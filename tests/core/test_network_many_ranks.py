@@ -8,13 +8,13 @@ import pytest
 
 from builders import bandwidth, evaluation, machine, result
 from mpis import mpi
-from steelyard import build
-from steelyard.benchmarks.network import bisection, collectives, nettest, operations
-from steelyard.findings.network import steadiest
-from steelyard.launch.program import Program
-from steelyard.launch.start import start
+from steelyard.judge.findings.network import steadiest
+from steelyard.measure import build
+from steelyard.measure.benchmarks.network import bisection, collectives, nettest, operations
+from steelyard.measure.launch.program import Program
+from steelyard.measure.launch.start import start
+from steelyard.measure.plan import EFFORTS, make
 from steelyard.model import Benchmark, Case, Host, Launch, Limit, Machine, Result, Scalar, Site, Value
-from steelyard.plan import EFFORTS, make
 from steelyard.statistics.results.steadiness import steadiness
 
 FAST_ETHERNET = Limit(12.5e6, "B/s", "given by fast.toml")
@@ -133,7 +133,7 @@ def test_the_steadiest_topology_is_the_one_that_varies_least_with_the_size() -> 
     assert "the smallest variation first: ring 2.0 %, star 10 %, chaos 30 %" in figure.caption
     level = [s for s in figure.series if s.published]
     assert [(s.name.split(" (")[0], s.y) for s in level] == [("Celeron educational cluster", (30.97e6, 30.97e6))]
-    assert "topology chaos, direction two-way, nodes 8" in level[0].name
+    assert "topology chaos, two-way, 8 nodes" in level[0].name
 
 
 def test_two_topologies_that_vary_alike_are_told_so_and_few_ranks_or_sizes_nothing() -> None:

@@ -9,11 +9,12 @@ import pytest
 
 from builders import evaluation, message, seen
 from mpis import mpi
-from steelyard import build
-from steelyard.benchmarks.network import rate, sendrecv, transfer
-from steelyard.findings.network import partners_spread
-from steelyard.launch.program import Program
-from steelyard.launch.start import start
+from steelyard.judge.findings.network import partners_spread
+from steelyard.measure import build
+from steelyard.measure.benchmarks.network import rate, sendrecv, transfer
+from steelyard.measure.launch.program import Program
+from steelyard.measure.launch.start import start
+from steelyard.measure.plan import EFFORTS, make
 from steelyard.model import (
     Benchmark,
     Case,
@@ -30,7 +31,6 @@ from steelyard.model import (
     Site,
     Verdict,
 )
-from steelyard.plan import EFFORTS, make
 from steelyard.statistics.difference.matrix import rounds
 from steelyard.statistics.results.messages import hosts_of
 from steelyard.statistics.results.pairs import pair_seconds, variants

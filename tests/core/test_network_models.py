@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from builders import machine, message, result
-from steelyard.benchmarks.network import model, onesided, pingpong, protocol
+from steelyard.measure.benchmarks.network import model, onesided, pingpong, protocol
+from steelyard.measure.plan import EFFORTS, make
 from steelyard.model import Machine, Result, Value
-from steelyard.plan import EFFORTS, make
 
 SIZES = (0, *(1 << k for k in range(23)))
 
@@ -100,7 +100,7 @@ def trains(**own: float) -> tuple[Result, ...]:
 
 
 def benchmark() -> Any:
-    from steelyard.plan import catalogue
+    from steelyard.measure.plan import catalogue
 
     return catalogue.find()["network.model"]
 

@@ -15,19 +15,22 @@ from typing import Any
 
 import pytest
 
-from builders import evaluation, machine, measured, result
+import fake_nvml
+from builders import evaluation, machine, measured, result, seen
 from native import linked
 from side_fixture import against, beside
-from steelyard import build, findings
-from steelyard.benchmarks.node import modes
 from steelyard.compare import modes as across
-from steelyard.findings.node import mixed_mode
-from steelyard.machine.devices import find_devices
-from steelyard.model import Device, Evaluation, Machine, Parameters, Result, Value
-from steelyard.plan import catalogue
-from steelyard.records import all_runs
-from steelyard.report import render
-from steelyard.report.pages import node_kernels
+from steelyard.judge import findings
+from steelyard.judge.findings.node import mixed_mode
+from steelyard.measure import build
+from steelyard.measure.benchmarks.node import modes
+from steelyard.measure.machine.devices import find_devices
+from steelyard.measure.plan import catalogue
+from steelyard.measure.records import all_runs
+from steelyard.model import Check, Device, Evaluation, Machine, Parameters, Result, Value
+from steelyard.show.report import render
+from steelyard.show.report.pages import node_kernels
+from steelyard.statistics.validity.verdict import judgement
 
 STEELYARD = Path(sys.executable).with_name("steelyard")
 NATIVE = Path(build.__file__).parent / "native"
@@ -61,6 +64,10 @@ int clGetDeviceInfo(void *device, unsigned what, size_t size, void *value, size_
   const char *largest = getenv("SHIM_LARGEST");
   if (value && what == 0x1035 && getenv("SHIM_OWN_MEMORY")) memset(value, 0, 4);
   if (value && what == 0x1010 && largest) *(uint64_t *)value = strtoull(largest, 0, 10);
+  if (value && getenv("SHIM_NVIDIA")) { /* of the vendor NVIDIA, at the address 0000:01:00.0 */
+    if (what == 0x1001) *(uint32_t *)value = 0x10DE;
+    if (what == 0x4008 || what == 0x4009 || what == 0x400A) return *(uint32_t *)value = what == 0x4008, 0;
+  }
   return code;
 }
 int clEnqueueNDRangeKernel(void *queue, void *kernel, unsigned dimensions, const size_t *offset, const size_t *size,
@@ -159,6 +166,24 @@ def test_a_buffer_that_the_device_cannot_hold_is_refused_with_need_and_limit(
     assert f"'{find_devices()[0].name}' has too little memory" in large["error"]
     assert "a buffer of 8 MiB is needed, but it allows at most 1 MiB" in large["error"]
     assert small["check"]["passed"], small
+
+
+@needs_opencl
+@pytest.mark.parametrize("mode", ["opencl", "mixed"])
+def test_the_clock_of_a_device_of_nvidia_is_read_between_the_samples(
+    mode: str, kernels: dict[str, Path], shim: Path, tmp_path: Path
+) -> None:
+    environment = fake_nvml.build(tmp_path, "-DFAIL=0", f"-DREASONS={fake_nvml.NEW}")
+    line = f"mode={mode} threads={2 if mode == 'mixed' else 1} elements=1048576 sample_seconds=0.03"
+    (answer,) = ask(kernels["node.vector"], line, STEELYARD_OPENCL=str(shim), SHIM_NVIDIA="1", **environment)
+    around = answer["surroundings"]
+    clock = around["details"]["clock"]
+    assert len(clock["at"]) == len(clock["clock"]) == len(clock["reasons"]) > 2
+    assert clock["reasons"][-1] == 4
+    assert all(later - earlier >= 0.02 for earlier, later in zip(clock["at"][:-1], clock["at"][1:-1], strict=False))
+    assert clock["at"][0] < around["ended"] <= clock["at"][-1]
+    verdict = judgement(answer["samples"], seen(around), Check(True)).verdict
+    assert "device clock" in {one.kind for one in verdict.evidence}
 
 
 def parameters(kernel: str) -> str:

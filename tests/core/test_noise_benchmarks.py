@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from builders import machine, result
-from steelyard.benchmarks.noise import quanta, series
+from steelyard.measure.benchmarks.noise import quanta, series
+from steelyard.measure.plan import EFFORTS
 from steelyard.model import Record, Result
-from steelyard.plan import EFFORTS
 
 BASE, DETOUR, TICK = 1e-4, 3e-5, 250.0  # seconds, seconds, hertz
 SERIES, LENGTH = 50, 100

@@ -1,5 +1,6 @@
 """The plan: products of axes, settings of users, placements, shuffling, budgets."""
 
+import random
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -11,11 +12,11 @@ from hypothesis import strategies as st
 import builders
 from builders import result
 from steelyard.errors import UsageError
-from steelyard.model import Axes, Benchmark, Effort, Machine, Parameters, Plan, Sampling, Source
+from steelyard.measure.plan import EFFORTS, MEMORY, catalogue, estimate, length, make, needed, second
+from steelyard.measure.plan.refusal import left_out, refuse
+from steelyard.measure.run.asking import line
+from steelyard.model import Axes, Benchmark, Effort, Host, Machine, Parameters, Plan, Sampling, Source
 from steelyard.model.roles import Headline
-from steelyard.plan import EFFORTS, MEMORY, catalogue, length, make, needed, second
-from steelyard.plan.refusal import left_out, refuse
-from steelyard.run.asking import line
 from steelyard.statistics.results import main_figures
 
 
@@ -163,16 +164,25 @@ def whole_suite(machine: Machine, **more):
     return make(catalogue.find(), machine, EFFORTS["quick"], {}, ["gcc"], mpis=["openmpi"], **more)
 
 
-def test_a_budget_of_20_seconds_measures_every_main_figure_first(two_sockets: Machine) -> None:
-    plan, small = whole_suite(two_sockets), whole_suite(two_sockets, budget=20.0)
-    assert small.seconds <= 20
+def main_cases(plan: Plan) -> set[tuple[object, ...]]:
+    """Returns the cases of the main figures."""
     main = set()
     for name, role in [(n, r) for n, b in catalogue.find().items() for r in b.roles if isinstance(r, Headline)]:
         cases = [c for x in plan.launches for c in x.cases if c.benchmark == name]
         results = [result(name, c.kernel, dict(c.parameters), 1.0, {}) for c in cases]
         main |= {(name, r.kernel, *sorted(r.parameters.items())) for r in main_figures.candidates(role, results)}
-    assert main
-    without_tools = {tuple(word for word in case if word[0] != "toolchain") for case in main}
+    return {tuple(word for word in case if word[0] != "toolchain") for case in main}
+
+
+def count_cases(plan: Plan) -> Counter[str]:
+    return Counter(case.benchmark for x in plan.launches if x.repetition == 1 for case in x.cases)
+
+
+def test_a_budget_of_20_seconds_measures_every_main_figure_first(two_sockets: Machine) -> None:
+    plan, small = whole_suite(two_sockets), whole_suite(two_sockets, budget=20.0)
+    assert small.seconds <= 20
+    without_tools = main_cases(plan)
+    assert without_tools
     assert set(cases_of(small)[: len(without_tools)]) == without_tools
 
 
@@ -230,6 +240,54 @@ def test_a_preset_keeps_to_its_length_by_fewer_launches_and_shorter_cases_but_ne
     assert 1 / 3 <= four.launches[0].cases[0].sampling.seconds <= 1.0
     assert four.seconds <= 26.7
     assert shortest.launches[0].cases[0].sampling.seconds == 1 / 3
+
+
+@pytest.mark.parametrize("seed", [1, 3, 8, *(pytest.param(seed, marks=pytest.mark.long) for seed in (10, 11, 15, 16))])
+def test_a_preset_ends_in_time_with_the_main_figures_on_any_machine(seed: int) -> None:
+    chance = random.Random(seed)
+    nodes = chance.choice((1, 1, 2, 4, 8))
+    machine = builders.machine(nodes=nodes, cores=nodes * chance.choice((1, 2, 6, 16, 64)))
+    hosts = chance.choice((0, 0, 2, 16, 128, 512))
+    machine = replace(machine, hosts=tuple(Host(f"n{i}", slots=len(machine.cpus)) for i in range(hosts)))
+    preset = chance.choice(("quick", "quick", "standard"))
+    found = catalogue.find()
+    mpis = [chance.choice(("openmpi-5.0.3", "mpich-4.2"))]
+    effort = EFFORTS[preset]
+    plan = make(found, machine, effort, {}, ["gcc"], mpis=mpis)
+    assert plan.seconds <= effort.most * 1.001
+    assert estimate(found, machine, effort, {}, 1, mpis)[0] == pytest.approx(plan.seconds)
+    every = make(found, machine, replace(effort, seconds=None, promised=None, most=None), {}, ["gcc"], mpis=mpis)
+    assert main_cases(plan) == main_cases(every) != set()
+    assert Counter(plan.left_out) + count_cases(plan) == count_cases(every)
+    measured = Counter((x.benchmark, c.kernel, *c.parameters.items()) for x in plan.launches for c in x.cases)
+    assert min(measured.values()) >= 2
+
+
+def test_what_the_user_chose_is_measured_whole() -> None:
+    here = builders.machine(cores=128, nodes=8)
+    chosen = {name: catalogue.find()[name] for name in ("network.collectives", "memory.stream")}
+    settings = {"ranks": [*range(2, 129, 2)], "threads": [*range(1, 129)]}
+    plan = make(chosen, here, EFFORTS["quick"], settings, ["gcc"], mpis=["openmpi-5"])
+    assert plan.seconds > 2 * EFFORTS["quick"].most
+    assert not plan.left_out
+    assert {c.parameters["threads"] for x in plan.launches for c in x.cases if c.benchmark == "memory.stream"} == {
+        *range(1, 129)
+    }
+
+
+def test_what_a_preset_leaves_out_makes_the_grid_of_its_sizes_coarser() -> None:
+    plan = make(
+        catalogue.find(), builders.machine(cores=32, nodes=4), EFFORTS["quick"], {}, ["gcc"], mpis=["openmpi-5"]
+    )
+    sizes: dict[tuple[str, int], set[int]] = {}
+    for case in (c for x in plan.launches for c in x.cases if c.benchmark == "network.collectives"):
+        if "message_bytes" in case.parameters:
+            of_case = sizes.setdefault((case.kernel, case.parameters["ranks"]), set())
+            of_case.add(case.parameters["message_bytes"])
+    assert plan.left_out["network.collectives"] > 0
+    assert len({ranks for _, ranks in sizes}) == 3
+    largest = max(size for measured in sizes.values() for size in measured)
+    assert sum({8, largest} <= measured for measured in sizes.values()) > len(sizes) / 3
 
 
 def test_the_length_of_a_run_follows_from_plan_preset_budget_and_the_load_of_others(two_sockets: Machine) -> None:
@@ -291,7 +349,7 @@ def test_added_launches_come_in_a_random_order_in_each_pass(two_sockets: Machine
     named = {f"group.{letter}": benchmark(f"group.{letter}") for letter in "abcdef"}
     plan = make(named, two_sockets, Effort("standard", 1, Sampling()), {}, ["gcc"])
     (disturbed,) = result("group.one", "a", {}, 1.0, {}, level="DISTURBED", launches=1).records
-    added = list(second.launches(plan, lambda launch, case: [disturbed], lambda: 1e9))
+    added = list(second.launches(plan, two_sockets, lambda launch, case: [disturbed], lambda: 1e9))
     passes = [tuple(x.benchmark for x in added if x.repetition == repetition) for repetition in (2, 3, 4)]
     assert all(sorted(order) == sorted(named) for order in passes)
     assert len(set(passes)) > 1, "neighbours change their order with a probability of 0.22"
@@ -302,7 +360,7 @@ def test_no_launch_is_added_for_a_case_with_more_threads_than_processors(two_soc
     (disturbed,) = result(
         "group.one", "a", {}, 1.0, {}, level="DISTURBED", launches=1, surroundings={"oversubscribed": True}
     ).records
-    assert not list(second.launches(plan, lambda launch, case: [disturbed], lambda: 1e9))
+    assert not list(second.launches(plan, two_sockets, lambda launch, case: [disturbed], lambda: 1e9))
 
 
 def test_a_case_is_one_line_of_words(two_sockets: Machine) -> None:

@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 
 import builders
-from steelyard import build
 from steelyard.errors import UsageError
-from steelyard.launch import local
-from steelyard.launch.program import Program
+from steelyard.measure import build
+from steelyard.measure.launch import local
+from steelyard.measure.launch.program import Program
+from steelyard.measure.plan import EFFORTS, catalogue, make
+from steelyard.measure.plan.possible import Settings, describe_excluded, expected
+from steelyard.measure.plan.refusal import unused
+from steelyard.measure.run.asking import line
 from steelyard.model import Benchmark, Case, Device, Host, Library, Machine, Sampling, Scalar
-from steelyard.plan import EFFORTS, catalogue, make
-from steelyard.plan.possible import Settings, describe_excluded, expected
-from steelyard.run.asking import line
 
 QUICK = EFFORTS["quick"]
 NODE = catalogue.choose(catalogue.find(), ["node"])
@@ -66,6 +67,21 @@ def test_what_a_setting_excludes_is_named_with_the_reason(with_devices: Machine)
     assert describe_excluded(NODE, with_devices, QUICK, {"device": [1]}) == ""
     uneven = describe_excluded(NODE, with_devices, QUICK, {"elements": [1 << 20, 5000]})
     assert uneven == "elements=5000 (elements must be a power of two from 64 to 2^30) in node.fft"
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"kernel": ["fft"], "bodies": [1024, 2048]}, "bodies=1024,2048"),
+        ({"mode": ["threads", "opencl"], "device": [1], "kernel": ["fft"]}, ""),
+        ({"mode": ["threads"], "device": [0, 1]}, "device=0,1"),
+    ],
+)
+def test_a_setting_that_no_case_has_is_named(with_devices: Machine, settings: Settings, sentence: str) -> None:
+    made = make(NODE, with_devices, QUICK, settings, ["gcc"])
+    excluded = describe_excluded(NODE, with_devices, QUICK, settings)
+    expected = f"No case that fits the other settings has {sentence}." if sentence else ""
+    assert unused(made, settings, excluded) == expected
 
 
 @pytest.mark.parametrize(

@@ -11,16 +11,16 @@ import pytest
 
 from patience import still
 from scripts import write_script
-from steelyard import machine
-from steelyard.build.toolchain import resolve
-from steelyard.launch import scheduler
-from steelyard.launch.program import Program
-from steelyard.launch.scheduler import flux, lsf
-from steelyard.machine import devices, hwloc, libraries
-from steelyard.machine.tools import find_tools, mpi_flags
+from steelyard.measure import machine
+from steelyard.measure.build.toolchain import resolve
+from steelyard.measure.launch import scheduler
+from steelyard.measure.launch.program import Program
+from steelyard.measure.launch.scheduler import flux, lsf
+from steelyard.measure.machine import devices, hwloc, libraries
+from steelyard.measure.machine.tools import find_tools, mpi_flags
+from steelyard.measure.telemetry.sensors import _programs, command, ipmi, nvidia
 from steelyard.model import Machine
-from steelyard.programs import Answer, Hangs, NoAnswer, ask, parsed, reason, remarks, search
-from steelyard.telemetry.sensors import _programs, command, ipmi, nvidia
+from steelyard.system.answers import Answer, Hangs, NoAnswer, ask, parsed, reason, remarks, search
 
 PRELOAD = (
     "ERROR: ld.so: object '/opt/gcc-9.1.0/libdarshan.so' from LD_PRELOAD cannot be preloaded (cannot open shared object "

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from steelyard import build
-from steelyard.command_line import progress, progress_line
+from steelyard.measure import build
+from steelyard.measure.run import Progress
 from steelyard.model import Case, Launch, Sampling
-from steelyard.run import Progress
+from steelyard.show.command_line import progress, progress_line
 
 CASE = Case("memory.stream", "triad", {"threads": 1}, Sampling())
 

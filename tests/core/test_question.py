@@ -11,9 +11,9 @@ import pytest
 
 from builders import evaluation, measured, result, triad
 from damage import ESCAPES
-from steelyard.command_line import tables
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.report.question import Limits, query
+from steelyard.show.command_line import tables
+from steelyard.show.report.question import Limits, query
 
 RUNS = [evaluation([triad(1e10)])]
 MANY = "select count(*) from range(1000000) a, range(1000000) b where a.range + b.range = 3"

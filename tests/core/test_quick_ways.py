@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import builders
+from steelyard.measure.records.compact import LONG, shortened
 from steelyard.model.observed import Samples
 from steelyard.model.plain import to_plain
-from steelyard.records.compact import LONG, shortened
 from steelyard.statistics.samples.interval import middle, quantile_of
 from steelyard.statistics.validity.observations import Measured
 from steelyard.statistics.validity.pace import Bounds, choose, exceeded, waiting

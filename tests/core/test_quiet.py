@@ -5,10 +5,10 @@ import time
 import pytest
 
 import builders
+from steelyard.measure.records.best_pace import FORMAT
+from steelyard.measure.run import quiet
 from steelyard.model import Shown
 from steelyard.model.proofs import Proofs
-from steelyard.records.best_pace import FORMAT
-from steelyard.run import quiet
 
 KNOWN = Shown({"issued gcc": 4.0, "stream gcc": 3e10, "chase gcc": 1e-7}, 3, "2026-01-01", rule=FORMAT)
 
@@ -51,6 +51,19 @@ def test_the_share_of_readings_that_are_within_all_bounds():
 def test_a_machine_that_was_always_shared_is_known_by_what_it_showed_earlier():
     assert look(issued=[2.0] * 20).never
     assert look(known=Shown(), issued=[2.0] * 20).quiet  # nothing better is known of it
+
+
+def test_a_machine_with_several_nodes_and_kinds_of_cores_is_known_by_the_best_of_them():
+    paces = {"issued gcc kind0": 5.0, "issued gcc kind1": 4.0, "chase gcc node0": 9e-8, "chase gcc node1": 1.4e-7}
+    known = Shown({**paces, "issued gcc-13": 9.0}, 3, "2026-01-01", rule=FORMAT)
+    machine = builders.machine(nodes=2, cores=4, core_kinds=((0, 1), (2, 3)), fma_width=None)
+
+    def looked(**columns):
+        return quiet.look_at(Answers(**columns), machine, "gcc", known, 1.5, lambda: None)
+
+    assert looked(issued=[5.0, 5.0, 4.0, 4.0] * 9, chase=[9e-8, 9e-8, 1.4e-7, 1.4e-7] * 9).quiet
+    assert looked(issued=[3.0] * 36).never
+    assert looked(chase=[1.8e-7] * 36).never
 
 
 def test_on_a_machine_seen_for_the_first_time_the_best_of_the_look_itself_counts():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import builders
 from steelyard.model import Level, Limit, Result
-from steelyard.report import values
+from steelyard.show.report import values
 from steelyard.statistics.results.ranges import UNKNOWN_PACES, Launched, find_ranges
 from steelyard.statistics.results.result import results
 from steelyard.statistics.validity.pace import MEASURES

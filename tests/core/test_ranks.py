@@ -20,12 +20,12 @@ import pytest
 import builders
 from mpis import mpi, shadow
 from patience import still
-from steelyard import build
 from steelyard.errors import ProgramFailed
-from steelyard.launch.program import Program
-from steelyard.launch.rank_errors import _reports
-from steelyard.launch.start import start
-from steelyard.machine.tools import mpiexec_of
+from steelyard.measure import build
+from steelyard.measure.launch.program import Program
+from steelyard.measure.launch.rank_errors import _reports
+from steelyard.measure.launch.start import start
+from steelyard.measure.machine.tools import mpiexec_of
 from steelyard.model import Benchmark, Case, Check, Launch, Machine, Site, Tool
 from steelyard.statistics.validity.verdict import judgement, name_disturbance
 
@@ -88,7 +88,7 @@ def test_the_record_tells_of_every_rank(here: Machine, ping: Benchmark, tool: To
         record = program.ask(LINE.format(ranks=4) + " partner=2", 60)
     ranks = record["surroundings"]["ranks"]
     assert record["check"]["passed"], record["check"]
-    assert len(ranks["hosts"]) == len(ranks["cpus"]) == len(ranks["clock"]["offset"]) == 4
+    assert len(ranks["hosts"]) == len(ranks["cpus"]) == len(ranks["throttled"]) == len(ranks["clock"]["offset"]) == 4
     # Ranks 1 and 3 took no part.
     assert [len(s) > 0 for s in ranks["seconds"]] == [True, False, True, False]
     assert len(ranks["seconds"][0]) == len(record["samples"])

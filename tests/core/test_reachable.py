@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.launch import reachable, scheduler
-from steelyard.launch.reachable import expect_reachable, trouble
+from steelyard.measure.launch import reachable, scheduler
+from steelyard.measure.launch.reachable import expect_reachable, trouble
 from steelyard.model import Host
 
 HOSTS = (Host("node1", 4), Host("nohost", 2))

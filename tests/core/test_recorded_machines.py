@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from folders import DATA
 from recorded import Tree, described, read_machine
-from steelyard.benchmarks.axes import memory_policies
-from steelyard.machine.memory_nodes import main_nodes
-from steelyard.machine.settings import setting
+from steelyard.measure.benchmarks.axes import memory_policies
+from steelyard.measure.machine.memory_nodes import main_nodes
 from steelyard.model import Machine
 
 FOLDER = DATA / "machines"
@@ -60,14 +59,14 @@ def differences(machine: Machine, expected: dict[str, str]) -> Iterable[str]:
         "cores": str(len(machine.cores)),
         "sockets": str(len({core.socket for core in machine.cores})),
         "threads": str(max((len(core.cpus) for core in machine.cores), default=0)),
-        "hypervisor": str(setting(machine, "hypervisor").value),
+        "hypervisor": str(machine.setting("hypervisor").value),
     }
     yield from (f"{key}: {told[key]}, not {value}" for key, value in expected.items() if told.get(key, value) != value)
     if expected.get("name", "-") != "-" and names(machine.processor) != names(expected["name"]):
         yield f"name: {machine.processor}, not {expected['name']}"
     if "caches" in expected and sorted_list(caches(machine)) != sorted_list(expected["caches"]):
         yield f"caches: {caches(machine)}, not {expected['caches']}"
-    clock = megahertz(setting(machine, "frequency_hardware_max").value or "")
+    clock = megahertz(machine.setting("frequency_hardware_max").value or "")
     if "clock" in expected and clock != pytest.approx(megahertz(expected["clock"]), rel=5e-4):
         yield f"clock: {clock}, not {expected['clock']}"
     nodes = ", ".join(
@@ -114,8 +113,8 @@ def test_memory_of_gpus_without_their_driver_is_left_out_by_its_number() -> None
 def test_a_kernel_before_4_3_tells_governor_driver_and_clock() -> None:
     tree, _ = read_machine((FOLDER / "field-M03-cpufreq-old-kernel.txt").read_text())
     machine = described(tree)
-    assert [setting(machine, name).value for name in ("governor", "frequency_max")] == ["ondemand", "1.996 GHz"]
-    assert setting(machine, "governor").source == "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"
+    assert [machine.setting(name).value for name in ("governor", "frequency_max")] == ["ondemand", "1.996 GHz"]
+    assert machine.setting("governor").source == "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from damage import unpack
-from steelyard import evaluation
-from steelyard.command_line import cli
-from steelyard.records import remembered
+from steelyard.judge import evaluation
+from steelyard.measure.records import remembered
+from steelyard.show.command_line import cli
 
 DECLARED = '''"""What someone else left
 

@@ -15,12 +15,13 @@ import builders
 import drawn_figures
 import report_fixture
 from builders import measured
-from steelyard import published, report
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.evidence import sentence
+from steelyard.measure import published
 from steelyard.model import Evaluation, Finding, Level, Record, Result, Scalar, Setting
+from steelyard.model.evidence import sentence
 from steelyard.model.figure import Axis, Band, Figure, Point, Series
-from steelyard.report import (
+from steelyard.show import report
+from steelyard.show.report import (
     doubtful_values,
     figures,
     headline,
@@ -30,13 +31,13 @@ from steelyard.report import (
     terminal,
     values,
 )
-from steelyard.report.axes import Json, log_ticks, scale, tick
-from steelyard.report.forms_of_figures import fitted
-from steelyard.report.names import grouped
-from steelyard.report.pages import benchmark as benchmark_page
-from steelyard.report.pages.machine import settings
-from steelyard.report.pages.provenance import time_account
-from steelyard.report.run_figures import graded_result
+from steelyard.show.report.axes import Json, log_ticks, scale, tick
+from steelyard.show.report.forms_of_figures import fitted
+from steelyard.show.report.names import grouped
+from steelyard.show.report.pages import benchmark as benchmark_page
+from steelyard.show.report.pages.machine import settings
+from steelyard.show.report.pages.provenance import time_account
+from steelyard.show.report.run_figures import graded_result
 from steelyard.statistics.validity import trust
 
 

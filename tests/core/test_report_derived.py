@@ -12,8 +12,8 @@ import report_fixture
 from builders import verdict_of
 from steelyard.model import Evidence, Level, Result
 from steelyard.model.figure import Axis, Figure, Mark, Point, Series
-from steelyard.report import doubtful_values, drawing, figures, kernel_bars, values
-from steelyard.report.derived import derived, with_signs
+from steelyard.show.report import doubtful_values, drawing, figures, kernel_bars, values
+from steelyard.show.report.derived import derived, with_signs
 from steelyard.statistics.results import messages
 
 Computed = Callable[[Sequence[float]], float]

@@ -5,8 +5,9 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
-from itertools import combinations, pairwise
+from itertools import combinations, islice, pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -14,13 +15,16 @@ from typer.testing import CliRunner
 import drawn_figures
 import report_fixture
 from golden_runs import copied
-from steelyard.command_line.cli import app
+from steelyard import doors
 from steelyard.errors import UsageError
+from steelyard.model import Evaluation
 from steelyard.model.figure import Axis, Figure, Mark, Point, Series
-from steelyard.report import figure_files, figures, pictures
-from steelyard.report.axes import Json, plotted
-from steelyard.report.drawing import embedded
-from steelyard.report.pictures import looks
+from steelyard.show.command_line.cli import app
+from steelyard.show.report import figure_files, figures, pictures
+from steelyard.show.report.axes import Json, plotted
+from steelyard.show.report.drawing import embedded
+from steelyard.show.report.forms_of_figures import fitted
+from steelyard.show.report.pictures import looks
 
 SVG = "{http://www.w3.org/2000/svg}"
 RUN = copied("run-format-2")
@@ -35,6 +39,12 @@ def every() -> list[Json]:
     further = (*report_fixture.one_node(), report_fixture.long_bars())
     drawable = [figure for figure in further if figure.kind != "table" and (figure.z or figure.series)]
     return found + [figures.plotly(figure) for figure in drawable]
+
+
+def few() -> Evaluation:
+    """An evaluation with two benchmarks."""
+    full = report_fixture.evaluation()
+    return replace(full, benchmarks=dict(islice(full.benchmarks.items(), 2)))
 
 
 def curves() -> Figure:
@@ -60,6 +70,67 @@ def test_every_figure_of_the_report_is_a_file(tmp_path: Path) -> None:
         root = ET.fromstring(path.read_text())
         assert root.tag == f"{SVG}svg"
         assert len(root.findall(f".//{SVG}text")) > 4
+
+
+DRAWN = """
+from steelyard.model.figure import Axis, Figure
+from steelyard.show.report import drawing
+
+PLACE, TITLE = 90, "Odd"
+
+
+def data(evaluation):
+    figure = Figure("odd", "Odd", "lines", Axis("threads", ""), Axis("bandwidth", "B/s"), ())
+    return [drawing.with_plot("odd", figure, {"data": 3, "layout": {"height": 300}}, (), ())]
+"""
+CALLED = """
+PLACE, TITLE = 90, "Odd"
+
+
+def data(evaluation):
+    raise RuntimeError("broken")
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        (DRAWN, "TypeError: 'int' object is not iterable"),
+        (CALLED, "RuntimeError: broken"),
+        ("raise RuntimeError('broken')", "RuntimeError: broken"),
+    ],
+    ids=["drawn", "called", "imported"],
+)
+def test_a_page_that_fails_costs_only_its_own_figures(
+    code: str, reason: str, install_wing: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evaluation = few()
+    names = [path.name for path in figure_files.write(evaluation, tmp_path / "before", "svg", SIZE)]
+    install_wing({"pages/odd.py": code, "pages/odd.html": ""})
+    made = figure_files.write(evaluation, tmp_path / "after", "svg", SIZE)
+    assert [path.name for path in made] == names
+    said = capsys.readouterr().err
+    assert said.startswith(f"steelyard: The page 'odd' failed: {reason}"), said
+    assert said.count("steelyard: ") == 1
+    assert "odd.py" in said
+
+
+def test_a_figure_of_a_benchmark_that_fails_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    doors.forget()
+    evaluation = few()
+    before = {path.name for path in figure_files.write(evaluation, tmp_path, "svg", SIZE)}
+    name = next(iter(evaluation.benchmarks))
+
+    def fail(results: object, here: object) -> tuple[Figure, ...]:
+        raise KeyError("threads")
+
+    broken = replace(evaluation.benchmarks[name], figures=fail)
+    made = figure_files.write(
+        replace(evaluation, benchmarks={**evaluation.benchmarks, name: broken}), tmp_path / "after", "svg", SIZE
+    )
+    assert {path.name for path in made} < before
+    assert made
+    assert "This figure could not be drawn: KeyError: 'threads'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("form", "start"), [("svg", b"<?xml"), ("pdf", b"%PDF-"), ("png", b"\x89PNG")])
@@ -302,3 +373,16 @@ def test_the_ticks_of_a_log_axis_cover_intervals_that_are_far_wider_than_the_val
     assert max(plain["tickvals"]) / min(plain["tickvals"]) < 10
     assert (min(wide["tickvals"]), max(wide["tickvals"])) == (1e3, 1e11)
     assert len(wide["tickvals"]) <= 12
+
+
+@pytest.mark.parametrize(
+    ("title", "counts", "log"),
+    [
+        ("threads", (1, 2, 16), True), ("ranks", (2, 4, 8, 16, 28), True), ("threads", (1, 2), False),
+        ("threads", (1, 2, 4), False), ("threads", tuple(range(1, 17)), False), ("message", (1, 2, 16), False),
+    ],
+)  # fmt: skip
+def test_counts_that_double_are_on_a_logarithmic_axis(title: str, counts: tuple[float, ...], log: bool) -> None:
+    line = Series("triad", counts, tuple(1e9 for _ in counts))
+    drawn = Figure("triad", "Triad", "lines", Axis(title), Axis("bandwidth", "B/s"), (line,))
+    assert fitted(drawn).x.log == log

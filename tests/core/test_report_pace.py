@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 import builders
-from steelyard import report
-from steelyard.evaluation import judging
+from steelyard.judge.evaluation import judging
+from steelyard.measure.plan import second
+from steelyard.measure.records import best_pace
 from steelyard.model import Case, Check, Evaluation, Evidence, Launch, Level, Plan, Record, Shown, Verdict
-from steelyard.plan import second
-from steelyard.records import best_pace
-from steelyard.report.pages import pace
-from steelyard.report.pages.pace import run_course
+from steelyard.show import report
+from steelyard.show.report.pages import pace
+from steelyard.show.report.pages.pace import run_course
 from steelyard.statistics.results.result import results
 from steelyard.statistics.validity.pace import CHASE_LOSS, STREAM_LOSS
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 import report_fixture
-from steelyard import report
-from steelyard.report import pages
+from steelyard.show import report
+from steelyard.show.report import pages
 
 WEATHER = '''"""The weather over the run."""
 

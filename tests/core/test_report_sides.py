@@ -18,19 +18,19 @@ import pytest
 import report_fixture
 from builders import measured
 from side_fixture import beside
-from steelyard import report
-from steelyard.command_line.sides import put_first
 from steelyard.compare.published_side import find_side
 from steelyard.errors import UsageError
 from steelyard.model import Benchmark, Evaluation, Result
 from steelyard.model.figure import Axis, Figure, Mark, Series
-from steelyard.report import drawing, figures, side_table, side_traces
-from steelyard.report.changes import write_smallest
-from steelyard.report.joined_figures import SideFigures, join
-from steelyard.report.pages import sides as sides_page
-from steelyard.report.pictures import looks
-from steelyard.report.run_figures import draw_run
-from steelyard.report.sides_of_report import ReportSides
+from steelyard.show import report
+from steelyard.show.command_line.sides import put_first
+from steelyard.show.report import drawing, figures, side_table, side_traces
+from steelyard.show.report.changes import write_smallest
+from steelyard.show.report.joined_figures import SideFigures, join
+from steelyard.show.report.pages import sides as sides_page
+from steelyard.show.report.pictures import looks
+from steelyard.show.report.run_figures import draw_run
+from steelyard.show.report.sides_of_report import ReportSides
 
 PUBLISHED = "4x AMD 8350 Barcelona"
 

@@ -13,14 +13,15 @@ import pytest
 
 from builders import evaluation as made_by_hand
 from builders import measured, triad
-from steelyard import evaluation, findings, records
-from steelyard.command_line import cli
 from steelyard.errors import MachineFailed
+from steelyard.judge import evaluation, findings
+from steelyard.measure import records
 from steelyard.model import Evaluation
-from steelyard.report import columns
-from steelyard.report.question import query
 from steelyard.results import basis, table
 from steelyard.results.deferred import Deferred
+from steelyard.show.command_line import cli
+from steelyard.show.report import columns
+from steelyard.show.report.question import query
 
 COUNT = "select count(*) as n, round(sum(value)) as total from metrics"
 
@@ -116,8 +117,8 @@ def test_a_table_that_cannot_be_used_is_made_again(
     content = path.read_bytes()
     spoiled = {
         "empty": b"", "no JSON": b"\x00" + content, "cut off": content[: len(content) // 2],
-        "of a later format": content.replace(b'"format":1', b'"format":2', 1) if file == table.RESULTS else b"{}\n",
-        "acting": content.replace(b'"kernel":"', b'"kernel":"\\u001b', 1).replace(b'"detail":"', b'"detail":"\x1b', 1),
+        "of a later format": content.replace(b'"format":2', b'"format":3', 1) if file == table.RESULTS else b"{}\n",
+        "acting": content.replace(b'"kernel":"', b'"kernel":"\\u001b', 1).replace(b'"level":"CLE', b'"level":"\x1bLE', 1),
     }  # fmt: skip
     path.write_bytes(spoiled.get(damage, content))
     if damage == "anyone's":

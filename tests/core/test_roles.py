@@ -10,14 +10,14 @@ import pytest
 import builders
 from builders import measured
 from folders import ROOT
-from steelyard import findings
-from steelyard.benchmarks.memory.nodes import placements
 from steelyard.compare.runs import compare
 from steelyard.errors import UsageError
-from steelyard.findings.noise import _waiting_losses
+from steelyard.judge import findings
+from steelyard.judge.findings.noise import _waiting_losses
+from steelyard.measure.benchmarks.memory.nodes import placements
+from steelyard.measure.plan import catalogue
 from steelyard.model import Benchmark, Evaluation, Finding, Machine, Result, roles
-from steelyard.plan import catalogue
-from steelyard.report import headline
+from steelyard.show.report import headline
 from steelyard.statistics.models.detours import Detours
 from steelyard.statistics.results.roofline import rooflines
 

@@ -10,10 +10,10 @@ import pytest
 
 import builders
 from builders import machine, result
-from steelyard import report
-from steelyard.findings.every import roof as rule
+from steelyard.judge.findings.every import roof as rule
 from steelyard.model import Evaluation, Level, Result, Scalar, Value
-from steelyard.report.pages import roofline as page
+from steelyard.show import report
+from steelyard.show.report.pages import roofline as page
 from steelyard.statistics.results.roofline import Place, Roofline, rooflines
 from steelyard.statistics.results.roofs import MEMORY, level_of
 

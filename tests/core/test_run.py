@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from steelyard import records
 from steelyard.errors import MachineFailed, ProgramFailed, UsageError
+from steelyard.measure import records
+from steelyard.measure.plan import EFFORTS
+from steelyard.measure.plan.second import Patience
+from steelyard.measure.records.best_pace import Best
+from steelyard.measure.run import ATTEMPTS, Measurer, Progress, Surroundings, session
+from steelyard.measure.run.screen import Screen
 from steelyard.model import Case, Launch, Machine, Plan, Run, Sampling
-from steelyard.plan import EFFORTS
-from steelyard.plan.second import Patience
-from steelyard.records.best_pace import Best
-from steelyard.run import ATTEMPTS, Measurer, Progress, Surroundings, session
-from steelyard.run.screen import Screen
 
 
 class Script:
@@ -60,7 +60,7 @@ def good(**surroundings: Any) -> dict[str, Any]:
 
 
 def disturbed() -> dict[str, Any]:
-    return good(throttled=0.5, samples={"seconds": [1e-3] * 20, "waited": [5e-4] * 20})
+    return good(samples={"seconds": [1e-3] * 20, "waited": [5e-4] * 20})
 
 
 def plan(cases: int = 4, launches: int = 2, seconds: float = 1.0) -> Plan:
@@ -275,6 +275,25 @@ def test_cases_beyond_the_budget_are_left_out_and_counted(two_sockets: Machine, 
     notes = e.run()
     assert len(kept(e)) == 6
     assert "2 cases" in notes[0]
+
+
+@pytest.mark.parametrize("slower", [1.0, 1.8])
+def test_a_slow_machine_repeats_fewer_cases_and_ends_in_the_stated_time(
+    two_sockets: Machine, tmp_path: Path, script: Script, slower: float
+) -> None:
+    made = plan(50, 2, seconds=1 / slower)  # each case takes a second
+    shown: list[Progress] = []
+    e = measurer(two_sockets, tmp_path, script, made, length=made.seconds, show=shown.append)
+    notes = e.run()
+    measured = kept(e)
+    assert e.seconds == pytest.approx(made.seconds, rel=0.12)
+    assert len({record.case for record in measured}) == 50
+    missing = 100 - len(measured)
+    assert notes == [
+        f"{missing} cases were measured in fewer launches, because measuring took longer than estimated"
+    ] * (missing > 0)
+    assert (missing > 0) == (slower > 1)
+    assert shown[-1].seconds_left < 3
 
 
 def test_resuming_measures_only_what_is_not_there(two_sockets: Machine, tmp_path: Path, script: Script) -> None:

@@ -20,10 +20,12 @@ from typer.testing import CliRunner
 
 import builders
 from builders import evaluation, machine, result
-from steelyard import plan, report
-from steelyard.command_line import cli
+from output_schemas import read_output
 from steelyard.errors import UsageError
-from steelyard.findings.every import scaling as rule
+from steelyard.judge.findings.every import scaling as rule
+from steelyard.measure import plan
+from steelyard.measure.plan import sweep
+from steelyard.measure.records import all_runs, read
 from steelyard.model import (
     Axes,
     Benchmark,
@@ -37,10 +39,10 @@ from steelyard.model import (
     Scalar,
     Source,
 )
-from steelyard.plan import sweep
-from steelyard.records import all_runs, read
-from steelyard.report import scaling_rows
-from steelyard.report.pages import scaling as page
+from steelyard.show import report
+from steelyard.show.command_line import cli
+from steelyard.show.report import scaling_rows
+from steelyard.show.report.pages import scaling as page
 from steelyard.statistics.models.scaling import Scaling, scaled_serial_fraction, scaling, serial_fraction
 from steelyard.statistics.models.scaling_models import AMDAHL, USL, Estimate, Fit, refused, speedup
 from steelyard.statistics.results.sweeps import sweeps
@@ -494,7 +496,7 @@ def test_the_data_of_a_sweep_are_plain_json() -> None:
 
 def planned(name: str, words: Mapping[str, Sequence[Scalar]] | None = None, hosts: int = 0, **more: Any) -> list[Case]:
     """The cases of one launch each of `steelyard scale NAME` on a machine with 8 processors."""
-    from steelyard.plan import catalogue
+    from steelyard.measure.plan import catalogue
 
     where = machine(cores=8, hosts=tuple(Host(f"n{i}", 4) for i in range(hosts)))
     asked = sweep.wanted(name, more.get("over"), more.get("counts"), more.get("weak", False), more.get("paths", ()))
@@ -907,7 +909,7 @@ def steelyard(folder: Path, *words: str) -> Outcome:
 def test_the_command_measures_and_tells_how_a_benchmark_scales(tmp_path: Path) -> None:
     done = steelyard(tmp_path, *SMALL, "--json")
     assert done.exit_code in (0, 1), done.output
-    told = json.loads(done.stdout)
+    told = read_output("scale", done.stdout)
     (sweep,) = told["sweeps"]
     assert (sweep["benchmark"], sweep["over"], sweep["base"]) == ("node.vector", "threads", 1)
     assert [p["count"] for p in sweep["points"]] == [1, 2]

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from scripts import write_script
-from steelyard.commands.submit import Printed, read_time_limit
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.launch import batch
-from steelyard.launch.scheduler import (
+from steelyard.measure.launch import batch
+from steelyard.measure.launch.scheduler import (
     Allocation,
     Answer,
     Ask,
@@ -26,8 +25,9 @@ from steelyard.launch.scheduler import (
     schedulers,
     submitting,
 )
+from steelyard.measure.mpi import Job
 from steelyard.model import Host, Tool
-from steelyard.mpi import Job
+from steelyard.show.commands.submit import Printed, read_time_limit
 
 MPICH, OPEN_MPI = Tool("mpich", "/opt/bin/mpicxx", "5.0.2"), Tool("openmpi", "/usr/bin/mpicxx", "5.0.8")
 FOUR = tuple(Host(f"n{i}", 2) for i in range(1, 5))
@@ -464,7 +464,7 @@ def test_outside_of_every_allocation_there_is_none(monkeypatch: pytest.MonkeyPat
 
 
 def test_asking_a_scheduler_waits_for_no_terminal() -> None:
-    from steelyard.launch.scheduler import ask
+    from steelyard.measure.launch.scheduler import ask
 
     done: Sequence[str] = ask(["sh", "-c", "cat; echo $LC_ALL"], "told\n").stdout.split()
     assert done == ["told", "C"]

@@ -9,14 +9,14 @@ from test_screen import crowded, fits, text
 import builders
 import power_fixture
 import report_fixture
-from steelyard import report
-from steelyard.evaluation import judging
-from steelyard.findings.every import compilers
-from steelyard.findings.network import mpi_compared
+from steelyard.judge.evaluation import judging
+from steelyard.judge.findings.every import compilers
+from steelyard.judge.findings.network import mpi_compared
+from steelyard.measure.telemetry.watched import modelled
 from steelyard.model import Evaluation, Metric, Result, Source, Tool, Value
-from steelyard.report import case_tables, compared_figures, row_ranks, screen, summary
-from steelyard.report.pages import overview
-from steelyard.telemetry.watched import modelled
+from steelyard.show import report
+from steelyard.show.report import case_tables, compared_figures, row_ranks, screen, summary
+from steelyard.show.report.pages import overview
 
 RATES = {"copy": 28e9, "scale": 22e9, "add": 24e9, "triad": 25e9}
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.measure.telemetry.sensors import Found, battery, find, hwmon, kinds, pm_counters, powercap
 from steelyard.model.sensor import Reading, Sensor
-from steelyard.telemetry.sensors import Found, battery, find, hwmon, kinds, pm_counters, powercap
 
 RAPL = "sys/class/powercap"
 # Two sockets and a platform domain; the range is that of a register of 32 bits in steps of 61 µJ.

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import MachineFailed, SteelyardError, UsageError
-from steelyard.telemetry.sensors import csv, find, kinds, opened
-from steelyard.telemetry.sensors.model import Model
+from steelyard.measure.telemetry.sensors import csv, find, kinds, opened
+from steelyard.measure.telemetry.sensors.model import Model
 
 START = 1_700_000_000_000_000_000
 TRACE = f"""Sensor,Time,Value

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from test_sensors import RAPL, SOCKETS, as_an_ordinary_user, sensors, tree, values
 
-from steelyard.telemetry.sampler import added_up
-from steelyard.telemetry.sensors import Found, find, perf
+from steelyard.measure.telemetry.sampler import added_up
+from steelyard.measure.telemetry.sensors import Found, find, perf
 
 PMU = perf.FOLDER
 SCALE = "2.3283064365386962890625e-10"

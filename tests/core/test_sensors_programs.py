@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import MachineFailed, SteelyardError, UsageError
-from steelyard.telemetry.sensors import Device, command, ipmi, nvidia, opened, rocm
-from steelyard.telemetry.sensors._nvml import Counters
+from steelyard.measure.telemetry.sensors import Device, command, ipmi, nvidia, opened, rocm
+from steelyard.measure.telemetry.sensors._nvml import Counters
 
 # As ipmitool 1.8.19 prints them.
 DCMI = """

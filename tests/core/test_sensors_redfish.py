@@ -9,13 +9,13 @@ import pytest
 from test_sensors_given import CHASSIS, RESOURCES, Bmc, link, service, token, words  # noqa: F401 - fixtures
 
 from folders import DATA
-from steelyard.command_line.progress import Console
 from steelyard.errors import MachineFailed
+from steelyard.measure.run import sensing
+from steelyard.measure.telemetry import sensors
+from steelyard.measure.telemetry.sampler import added_up
+from steelyard.measure.telemetry.sensors import Device, Found, opened
 from steelyard.model.sensor import Sensor
-from steelyard.run import sensing
-from steelyard.telemetry import sensors
-from steelyard.telemetry.sampler import added_up
-from steelyard.telemetry.sensors import Device, Found, opened
+from steelyard.show.command_line.progress import Console
 
 FIELD = DATA / "field"
 ONE, TWO = f"{CHASSIS}/1", f"{CHASSIS}/2"

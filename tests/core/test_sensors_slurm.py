@@ -8,7 +8,7 @@ from test_sensors import readings, sensors, tree
 from test_sensors_programs import program
 
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.telemetry.sensors import opened, slurm
+from steelyard.measure.telemetry.sensors import opened, slurm
 
 # As Slurm 22.05.8 printed it, of a node whose slurmd reads Cray's counters.
 NODE = (

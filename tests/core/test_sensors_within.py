@@ -7,12 +7,12 @@ import pytest
 from test_sensors import cray, tree
 
 from folders import DATA
+from steelyard.measure.telemetry.coverage import choose
+from steelyard.measure.telemetry.sampler import added_up
+from steelyard.measure.telemetry.sensors import Found, hwmon, ipmi, pm_counters, powercap, rocm
+from steelyard.measure.telemetry.sensors._programs import Program
+from steelyard.measure.telemetry.sensors._supplies import feeding
 from steelyard.model.sensor import Sensor
-from steelyard.telemetry.coverage import choose
-from steelyard.telemetry.sampler import added_up
-from steelyard.telemetry.sensors import Found, hwmon, ipmi, pm_counters, powercap, rocm
-from steelyard.telemetry.sensors._programs import Program
-from steelyard.telemetry.sensors._supplies import feeding
 
 FIELD = DATA / "field"
 HWMON = "sys/class/hwmon"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.measure.plan import EFFORTS
+from steelyard.measure.run import setup
 from steelyard.model import Benchmark
-from steelyard.plan import EFFORTS
-from steelyard.run import setup
 
 
 def without_openshmem(folder: Path) -> Path:

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 import builders
 from native import linked
-from steelyard.machine.cgroups import read_throttled
-from steelyard.machine.files import KernelFiles
-from steelyard.machine.load import Ticks
+from steelyard.measure.machine.cgroups import read_throttled
+from steelyard.measure.machine.files import KernelFiles
+from steelyard.measure.machine.load import Ticks, busy_ticks, read_ticks
+from steelyard.measure.telemetry.watched import not_idle
 from steelyard.model import Check, Evidence, Machine, Verdict
 from steelyard.model.account import TICK, Account
 from steelyard.model.observed import Observed, ProcessorSeconds, RanksObserved, Samples
@@ -23,7 +24,6 @@ from steelyard.statistics.validity import disturbances
 from steelyard.statistics.validity.observations import Measured
 from steelyard.statistics.validity.pace import UNBOUNDED
 from steelyard.statistics.validity.verdict import Judgement, judge_again, judgement
-from steelyard.telemetry.watched import not_idle
 
 KINDS = ("steal", "other", "interrupts", "machine_other", "throttled", "faults")
 COUNT = 10  # samples of a case, too few for a judgement of their shape
@@ -202,7 +202,7 @@ def test_the_accounts_of_an_external_program_are_those_of_the_whole_machine() ->
     from steelyard.applications.foreign import processor_accounts
 
     before = processor_accounts.Accounts(Ticks(0, 0, 0, 128), 0.0)
-    after = processor_accounts.Accounts(Ticks(12_500, 256, 384, 128), 0.4)
+    after = processor_accounts.Accounts(Ticks(12_238, 256, 384, 128), 0.4)
     account: Any = processor_accounts.between(before, after, 122.0, 10.0, 4)
     assert account["processor_seconds"]["processors"] == account["machine_processors"] == 128
     assert account["throttled"] == 0.4
@@ -210,11 +210,46 @@ def test_the_accounts_of_an_external_program_are_those_of_the_whole_machine() ->
     assert judged(around).verdict.level == "CLEAN"
 
 
+def test_interrupts_and_steal_are_no_processes(tmp_path: Path) -> None:
+    (tmp_path / "stat").write_text("cpu 5 2 3 900 40 11 13 50 4 4\ncpu0 0 0 0\ncpu1 0 0 0\n")
+    assert read_ticks(tmp_path / "stat") == Ticks(busy=10, steal=50, interrupts=24, processors=2)
+    assert busy_ticks(tmp_path / "stat") == 34  # they cost power
+
+
 def test_a_machine_of_any_size_is_idle_with_its_daemons_and_not_with_a_tenth_of_its_processors_busy() -> None:
     for n in (1, 2, 192, 1024):
         assert not_idle(Account.of(0.00302 * n, n, 1.0)) == ""
         assert f"kept {0.1 * n:.1f} of {n} processors busy" in not_idle(Account.of(0.1 * n, n, 1.0))
     assert not_idle(None) == ""
+
+
+@pytest.mark.parametrize("kind", ["steal", "interrupts", "other", "machine_other"])
+@pytest.mark.parametrize(("seconds", "of_one"), [(-812.0, -190.0), (1.8e17, 1.8e17), (1000.0, 1000.0), (160.0, 160.0)])
+def test_a_counter_that_jumped_is_no_evidence(kind: str, seconds: float, of_one: float) -> None:
+    around = surroundings(kind, seconds / 128, 1.0, 128)
+    lost = {f"most_{kind}": of_one} if kind in ("steal", "interrupts") else {}
+    assert named(replace(around, processor_seconds=replace(around.processor_seconds, **lost))) == ("CLEAN", "")
+
+
+def test_waits_never_take_more_than_the_samples() -> None:
+    around = surroundings("steal", 0.0, 10.0, 8)
+    verdict = judged(replace(around, samples=replace(around.samples, waited=[1.3] * COUNT))).verdict
+    assert verdict.evidence[0].numbers["share"] == 1
+
+
+@pytest.mark.parametrize(
+    ("around", "kind"),
+    [
+        ({"throttled": 32.0}, "throttled"),
+        ({"throttled": 0.9}, "competing load"),
+        ({"oversubscribed": True}, "oversubscribed"),
+        ({}, "competing load"),
+    ],
+)
+def test_waits_are_named_by_the_quota_or_the_own_threads_that_explain_them(around: dict[str, Any], kind: str) -> None:
+    case = surroundings("steal", 0.0, 10.0, 8, **around)
+    waited = replace(case, samples=replace(case.samples, waited=[0.4 * 10.0 / COUNT] * COUNT))
+    assert named(waited) == ("DISTURBED", kind)
 
 
 @pytest.mark.parametrize("part", [None, 0, -1.0, float("nan"), float("inf"), 1e300])

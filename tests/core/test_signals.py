@@ -10,9 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from steelyard import signals
+from steelyard.system import signals
 
 STEELYARD = str(Path(sys.executable).with_name("steelyard"))
+
+
+def run_python(code: str) -> "subprocess.CompletedProcess[str]":
+    """Runs the code in a process of its own, which signals may end."""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
 
 
 def held(steps: list[str]) -> None:
@@ -24,7 +29,7 @@ def held(steps: list[str]) -> None:
 def test_a_signal_interrupts_once_and_only_outside_of_a_held_block() -> None:
     steps: list[str] = []
     with signals.ending() as arrived, signals.heard():
-        with pytest.raises(KeyboardInterrupt):
+        with signals.accepted():
             held(steps)
         signal.raise_signal(signal.SIGINT)
         signals.sleep(0.001)
@@ -37,6 +42,7 @@ def test_a_signal_ends_a_sleep_in_a_held_block() -> None:
         signal.raise_signal(signal.SIGTERM)
         with pytest.raises(KeyboardInterrupt):
             signals.sleep(60)
+        signals.accept()
 
 
 class Dropping:
@@ -57,14 +63,90 @@ def test_an_interruption_that_python_drops_comes_again() -> None:
     assert arrived == [signal.SIGINT]
 
 
+def test_a_signal_that_comes_right_before_a_call_interrupts_it() -> None:
+    """Planted: another thread gets the signal, so that the call of the first one goes on, as it does then."""
+    code = (
+        "import os, signal, threading, time; from steelyard.system import signals\n"
+        "def get(): time.sleep(0.2); signal.pthread_kill(threading.get_ident(), signal.SIGTERM); time.sleep(60)\n"
+        "signals.listen(); signals.nudge()\n"
+        "threading.Thread(target=get, daemon=True).start()\n"
+        "try:\n"
+        "    with signals.heard(): os.read(os.pipe()[0], 1)\n"
+        "except KeyboardInterrupt: print(*map(int, signals.arrived()))"
+    )
+    done = run_python(code)
+    assert (done.stdout, done.stderr) == ("15\n", "")
+
+
+def test_an_interruption_that_a_library_swallows_comes_again() -> None:
+    """SQLite drops the exceptions of its callbacks without a word."""
+    code = (
+        "import contextlib, os, signal, sqlite3, time; from steelyard.system import signals\n"
+        "signals.listen(); signals.nudge()\n"
+        "base = sqlite3.connect(':memory:'); began = time.monotonic()\n"
+        "def get():\n"
+        "    base.set_progress_handler(None, 1); signal.raise_signal(signal.SIGTERM)\n"
+        "base.set_progress_handler(get, 1)\n"
+        "try:\n"
+        "    with signals.heard():\n"
+        "        with contextlib.suppress(sqlite3.OperationalError): base.execute('select 1').fetchall()\n"
+        "        time.sleep(60)\n"
+        "except KeyboardInterrupt: print(*map(int, signals.arrived()), time.monotonic() - began < 30)"
+    )
+    done = run_python(code)
+    assert (done.stdout, done.stderr) == ("15 True\n", "")
+
+
+def test_an_accepted_interruption_does_not_come_again() -> None:
+    code = (
+        "import os, signal, time; from steelyard.system import signals\n"
+        "signals.listen(); signals.nudge()\n"
+        "with signals.heard():\n"
+        "    with signals.accepted(): os.kill(os.getpid(), signal.SIGINT); time.sleep(60)\n"
+        "    time.sleep(2.5); print('clean')"
+    )
+    done = run_python(code)
+    assert (done.stdout, done.stderr) == ("clean\n", "")
+
+
+def test_a_signal_during_the_clean_up_is_not_lost() -> None:
+    code = (
+        "import contextlib, os, signal, sys\n"
+        "from steelyard.show.command_line import cli\n"
+        "from steelyard.system import keeper\n"
+        "@contextlib.contextmanager\n"
+        "def started(): yield; os.kill(os.getpid(), signal.SIGTERM)\n"
+        "keeper.started, sys.argv = started, ['steelyard', '--version']\n"
+        "cli.main()"
+    )
+    done = run_python(code)
+    assert (done.returncode, done.stderr) == (143, "steelyard: interrupted\n")
+
+
+def test_a_signal_is_told_once_also_if_the_command_had_its_exit_code_already() -> None:
+    code = (
+        "import os, signal, sys\n"
+        "from steelyard.show.command_line import cli\n"
+        "from steelyard.system import signals\n"
+        "signals.listen()\n"
+        "code = cli.run_and_explain(lambda: sys.exit(130))\n"
+        "for number in (signal.SIGINT, signal.SIGINT):\n"
+        "    os.kill(os.getpid(), number)\n"
+        "    code = cli.run_and_explain(lambda: None, code)\n"
+        "sys.exit(code)"
+    )
+    done = run_python(code)
+    assert (done.returncode, done.stderr) == (130, "steelyard: interrupted\n")
+
+
 def test_the_third_signal_does_not_wait_for_the_clean_up() -> None:
     code = (
-        "import os, signal, time; from steelyard import signals\n"
+        "import os, signal, time; from steelyard.system import signals\n"
         "with signals.ending(), signals.heard():\n"
         "    try: os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)\n"
         "    finally: [os.kill(os.getpid(), signal.SIGINT) for _ in range(2)]; time.sleep(60)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = run_python(code)
     assert (done.returncode, done.stderr) == (
         143,
         "steelyard: interrupted during the clean-up, so temporary files may be left\n",

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import builders
-from steelyard.machine.processor_use import Account, add_processor_use, read_account
+from steelyard.judge import findings
+from steelyard.measure.machine.processor_use import Account, add_processor_use, read_account
+from steelyard.measure.run import quiet
 from steelyard.model import Condition, Had, Setting
 from steelyard.model.observed import Looks
 from steelyard.model.proofs import NO_PROOFS, Proofs, Slow
-from steelyard.run import quiet
 from steelyard.statistics.validity.cause import Cause, add_proofs, explain, find_cause
 
 SEEDS = 100
@@ -187,13 +188,16 @@ def test_another_guest_needs_an_idle_machine_under_a_hypervisor():
         assert "guest" not in explain(unproven)
 
 
-def write(proc: Path, cpus, processes) -> Account:
+def write(proc: Path, cpus, processes, cpu_of=None) -> Account:
     proc.mkdir(exist_ok=True)
+    last = {pid: "0 " * 23 + f"{cpu} 0" for pid, cpu in (cpu_of or {}).items()}
     lines = [f"cpu{n} {busy} 0 0 1000 0 0 0 {stolen} 0 0" for n, (busy, stolen) in cpus.items()]
     (proc / "stat").write_text("\n".join(["cpu 1 1 1 1", *lines, "intr 1"]))
     for pid, (name, parent, ticks) in processes.items():
         (proc / str(pid)).mkdir(exist_ok=True)
-        (proc / str(pid) / "stat").write_text(f"{pid} ({name}) R {parent} " + "0 " * 9 + f"{ticks} 0 0")
+        (proc / str(pid) / "stat").write_text(
+            f"{pid} ({name}) R {parent} " + "0 " * 9 + f"{ticks} 0 " + last.get(pid, "0")
+        )
     return read_account(proc)
 
 
@@ -208,6 +212,21 @@ def test_the_use_of_others_leaves_out_what_this_process_started(tmp_path):
     assert use.steal == pytest.approx(20 / 180)
 
 
+def test_a_program_on_other_processors_is_not_named(tmp_path):
+    where = {9: 77, 10: 3}
+    before = write(tmp_path, dict.fromkeys(range(128), (0, 0)), {9: ("build", 1, 0), 10: ("small", 1, 0)}, where)
+    loads = {cpu: (5 if cpu < 8 else 100, 0) for cpu in range(128)}
+    after = write(tmp_path, loads, {9: ("build", 1, 5000), 10: ("small", 1, 30)}, where)
+    use = add_processor_use(NO_PROOFS, replace(before, at=0.0), replace(after, at=1.0), range(8), own=7)
+    assert (use.largest, use.processors, use.others) == ("small (pid 10)", 8, pytest.approx(0.4))
+
+
+@pytest.mark.parametrize("stolen", [-5000, 2**60])
+def test_a_counter_of_steal_that_jumped_is_unknown(stolen):
+    before, after = (Account(at, {0: (0, at * stolen), 1: (0, 0)}, {}) for at in (0, 1))
+    assert add_processor_use(NO_PROOFS, before, after, [0, 1], own=7).steal is None
+
+
 def test_a_system_that_keeps_no_accounts_gives_none(tmp_path):
     assert read_account(tmp_path / "missing") is None
     (tmp_path / "stat").write_text("cpu 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0\n")
@@ -215,8 +234,9 @@ def test_a_system_that_keeps_no_accounts_gives_none(tmp_path):
     assert add_processor_use(NO_PROOFS, None, None, [0], own=7) == NO_PROOFS
 
 
-def run_of(others, steal, hypervisor):
+def run_of(others, steal, hypervisor, processors=None):
     around = {
+        "machine_processors": processors,
         "machine_other": others,
         "processor_seconds": {"elapsed": 2.0, "steal": steal, "other": 0.0},
         "cpus": [0, 1],
@@ -236,3 +256,48 @@ def test_the_cause_of_a_run_comes_from_the_accounts_beside_its_records():
     assert find_cause(run_of(0.0, 0.4, "KVM").proofs) is Cause.STEAL
     assert find_cause(run_of(0.0, 0.0, "KVM").proofs) is Cause.OTHER_GUEST
     assert find_cause(run_of(0.0, 0.0, "none").proofs) is Cause.CORES
+
+
+def test_no_cause_comes_from_an_impossible_account():
+    for steal in (1e15, -3.0):
+        assert find_cause(run_of(0.0, steal, "KVM").proofs) is Cause.OTHER_GUEST
+    assert run_of(1e9, 0.0, "KVM").proofs.others is None
+    assert find_cause(run_of(0.0, 0.4, None).proofs) is Cause.STEAL
+    on_bare_metal = run_of(0.0, 0.4, "none").proofs
+    assert find_cause(on_bare_metal) is Cause.CORES
+    assert quiet.judge(Looks(), {}, proofs=on_bare_metal).quiet
+
+
+@pytest.mark.parametrize(
+    ("clocks", "hypervisor", "cause"),
+    [
+        ({1: [3.1] * 6, 16: [2.4] * 6}, "none", "It depends on the number of busy cores, their kind and"),
+        ({1: [3.1, 3.1, 3.1, 2.6, 2.6, 2.6]}, "none", "fell during the run: the temperature or a power limit"),
+        (
+            {1: [2.6, 2.6, 2.6, 3.1, 3.1, 3.1]},
+            "none",
+            "The clock depends on the number of busy cores, on the temperature",
+        ),
+        ({1: [3.1, 3.1, 3.1, 2.6, 2.6, 2.6]}, "KVM", "The host sets the clock."),
+        (
+            {n: [3.1 - 0.1 * n] for n in range(6)},
+            "none",
+            "The clock depends on the number of busy cores, on the temperature",
+        ),
+    ],
+)
+def test_a_clock_fell_only_where_that_of_equal_cases_fell(clocks, hypervisor, cause):
+    machine = builders.machine(settings=(Setting("hypervisor", hypervisor, "x"),))
+    results = [
+        builders.triad(1e10, threads=threads, clock=(clock * 1e9,), launches=1)
+        for threads, column in clocks.items()
+        for clock in column
+    ]
+    (finding,) = findings.rule("clock").find(builders.evaluation(results, machine))
+    assert cause in finding.cause
+
+
+def test_other_processes_have_the_processors_of_the_whole_machine():
+    assert explain(run_of(120.0, 0.0, "none", 128).proofs).endswith("used 120.0 of 128 processors.")
+    alone = Proofs(slow={"issued": Slow(share=0.6)}, load_average=0.62, processors=256)
+    assert "0.62 tasks on 256 processors: check with top" in explain(alone)

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from folders import GOLDEN
-from steelyard.command_line import job_end
-from steelyard.commands import submit
 from steelyard.errors import MachineFailed, ProgramFailed, SteelyardError, UsageError
-from steelyard.launch import batch
-from steelyard.launch.scheduler import Allocation, Answer, Request, State, schedulers, slurm
-from steelyard.machine import hostlist
+from steelyard.measure.launch import batch
+from steelyard.measure.launch.scheduler import Allocation, Answer, Request, State, schedulers, slurm
+from steelyard.measure.machine import hostlist
+from steelyard.measure.mpi import Job, places
 from steelyard.model import Host, Tool
-from steelyard.mpi import Job, places
+from steelyard.show.command_line import job_end
+from steelyard.show.commands import submit
 
 OPEN_MPI, MPICH = Tool("openmpi", "/usr/bin/mpicxx", "4.1.4"), Tool("mpich", "/opt/bin/mpicxx", "5.0.2")
 PROGRAM = Path("/cache/pingpong")
@@ -480,8 +480,8 @@ def test_a_finished_run_without_a_report_tells_how_to_write_it(
 
 def test_a_job_that_slurm_has_forgotten_is_judged_by_its_run(tmp_path: Path) -> None:
     run = finished(tmp_path)
-    from steelyard import evaluation
-    from steelyard.command_line import conclusion
+    from steelyard.judge import evaluation
+    from steelyard.show.command_line import conclusion
 
     assert attended(request(tmp_path), FORGOTTEN) == conclusion.exit_code(evaluation.evaluate(run))
 

@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 
 import steelyard
-from steelyard import isolated, mpi, starts
-from steelyard.launch import host_networks
-from steelyard.launch.scheduler import launchers
-from steelyard.machine.host_network import program
-from steelyard.machine.tools import find_tools
+from steelyard.measure import mpi
+from steelyard.measure.launch import host_networks
+from steelyard.measure.launch.scheduler import launchers
+from steelyard.measure.machine.host_network import program
+from steelyard.measure.machine.tools import find_tools
 from steelyard.model import Host, Tool
-from steelyard.starts import clean_environment, find_program, module_command, python_command, start_program
+from steelyard.system import isolated, starts
+from steelyard.system.starts import clean_environment, find_program, module_command, python_command, start_program
 
 PACKAGE = Path(steelyard.__file__).parent
 
@@ -42,19 +43,24 @@ STARTERS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 # The only rooms that may, and why.
 ROOMS: dict[str, tuple[str, ...]] = {
-    "starts.py": ("subprocess.Popen", "shutil.which", "sys.executable"),  # the one place
-    "isolated.py": ("runpy", "runpy.run_module"),  # the other end of `module_command`, within the Python that it starts
-    "machine/tools.py": ("sys.executable",),  # its folder, into which wheels put mpicxx
-    "build/toolchain.py": ("sys.executable",),  # the same folder
-    "build/mpi_environments.py": (
+    "system/starts.py": ("subprocess.Popen", "shutil.which", "sys.executable"),  # the one place
+    "system/isolated.py": (
+        "runpy",
+        "runpy.run_module",
+    ),  # the other end of `module_command`, within the Python that it starts
+    "measure/machine/tools.py": ("sys.executable",),  # its folder, into which wheels put mpicxx
+    "measure/build/toolchain.py": ("sys.executable",),  # the same folder
+    "measure/build/mpi_environments.py": (
         "sys.executable",
         "text: python",
     ),  # in a sentence; the Python of the environment that it makes
-    "installation.py": ("sys.executable", "text: python3.{}"),  # what a message tells the user to type
-    "launch/host_networks.py": ("text: python3",),  # the script for hosts, of which a test below checks each line
+    "system/installation.py": ("sys.executable", "text: python3.{}"),  # what a message tells the user to type
+    "measure/launch/host_networks.py": (
+        "text: python3",
+    ),  # the script for hosts, of which a test below checks each line
     "__main__.py": ("text: python -OO",),  # in a sentence
     "compare/factors.py": ("text: python",),  # the name of a factor
-    "run/session.py": ("text: python",),  # its version
+    "measure/run/session.py": ("text: python",),  # its version
 }
 # A word that is the name of an interpreter, or a text that contains a command of one.
 INTERPRETER = re.compile(
@@ -156,7 +162,7 @@ def test_no_other_part_of_the_package_starts_a_program() -> None:
                 used.add((name, start))
             else:
                 others.setdefault(name, []).append(start)
-    assert not others, "use steelyard.starts"
+    assert not others, "use steelyard.system.starts"
     assert used == {(name, start) for name, allowed in ROOMS.items() for start in allowed}
 
 
@@ -242,18 +248,18 @@ def test_a_module_runs_with_what_lies_beside_the_package_and_in_pythonpath(
 ) -> None:
     """As after pip install --target, or where modules of the site set PYTHONPATH."""
     place, further = tmp_path_factory.mktemp("place"), tmp_path_factory.mktemp("further")
-    (place / "steelyard").mkdir()
+    (place / "steelyard" / "system").mkdir(parents=True)
     (place / "steelyard" / "__init__.py").touch()
     (place / "steelyard" / "probe.py").write_text(
         "import json, beside, other, sys\nprint(__file__, json.__file__, *sys.argv)"
     )
-    shutil.copy(isolated.__file__, place / "steelyard")
+    shutil.copy(isolated.__file__, place / "steelyard" / "system")
     (place / "beside.py").touch()
     for folder in (place, further, hostile):
         (folder / "json.py").write_text("open('mark', 'w')")
     for folder in (further, hostile):
         (folder / "other.py").write_text("" if folder == further else "open('mark', 'w')")
-    monkeypatch.setattr(starts, "__file__", str(place / "steelyard" / "starts.py"))
+    monkeypatch.setattr(starts, "__file__", str(place / "steelyard" / "system" / "starts.py"))
     around = {**os.environ, "PYTHONPATH": f"{hostile}:.:{further}"}
     line = module_command("steelyard.probe", "a b")
     printed = subprocess.run(line, env=around, capture_output=True, text=True, check=True).stdout

@@ -12,20 +12,22 @@ import pytest
 
 import report_fixture
 from builders import evaluation, gather, machine, message, result, triad
-from steelyard import findings, report
-from steelyard.command_line import cli
 from steelyard.compare.published_side import find_side
 from steelyard.compare.side import Side, reduce_run
+from steelyard.compare.standing import describe, find_standing
 from steelyard.compare.verdict import Verdict, conclude
 from steelyard.compare.verdict.changes import CHANGES
 from steelyard.compare.verdict.programs import read_programs
 from steelyard.compare.verdict.subject import COARSE, COMPUTE, COURSES, FINE, MEMORY, RANDOM, READERS, Sentence
 from steelyard.errors import UsageError
-from steelyard.model import Evaluation, Host, Limit, Result, Value
+from steelyard.judge import findings
+from steelyard.measure.published.system_library import list_shipped
+from steelyard.model import Evaluation, Host, Limit, Result, Setting, Value
 from steelyard.model.figure import Series
-from steelyard.published.system_library import list_shipped
-from steelyard.report import published_lines
-from steelyard.report.pages import verdict as page
+from steelyard.show import report
+from steelyard.show.command_line import cli
+from steelyard.show.report import published_lines
+from steelyard.show.report.pages import verdict as page
 
 SYSTEMS = [system.name for system in list_shipped()]
 CELERON = "Celeron educational cluster"
@@ -135,6 +137,44 @@ def test_each_change_belongs_to_a_rule_of_the_findings() -> None:
     assert set(CHANGES) <= set(findings.rules())
 
 
+@pytest.mark.parametrize(
+    ("hypervisor", "words"),
+    [
+        ("KVM", r"^Good per core for memory-bound .* of 18.3 GB/s exceeds all \d+ "),
+        ("none", "none of"),
+    ],
+)
+def test_a_virtual_machine_is_ranked_per_core(hypervisor: str, words: str) -> None:
+    """Two cores of a large processor have little bandwidth, but much for each core."""
+    system = machine(cores=2)
+    settings = (*system.settings, Setting("hypervisor", hypervisor, "test"))
+    run = evaluation([triad(36.6e9, threads=2)], replace(system, settings=settings))
+    (side,) = conclude([of_run(run)]).sides
+    text = next(sentence.text for sentence in side.sentences["buyer"] if "Triad" in sentence.text)
+    assert re.search(words, text), text
+
+
+@pytest.mark.parametrize(("cores", "bandwidth"), [(2, 5e9), (64, 3e11), (96, 1.2e11), (96, 5e11)])
+@pytest.mark.parametrize("hypervisor", ["none", "KVM"])
+@pytest.mark.parametrize("processor", ["Example processor", "AMD EPYC 9654 96-Core Processor"])
+def test_the_buyer_reads_what_the_first_screen_says(
+    cores: int, bandwidth: float, hypervisor: str, processor: str
+) -> None:
+    """No work is good for a machine whose value is poor, and the reason stands in both."""
+    system = machine(cores=cores, processor=processor)
+    system = replace(system, settings=(*system.settings, Setting("hypervisor", hypervisor, "test")))
+    run = evaluation([triad(bandwidth, threads=cores)], system)
+    (side,) = conclude([of_run(run)]).sides
+    said = " ".join(sentence.text for sentence in side.sentences["buyer"])
+    reading = side.readings["triad"]
+    answer = find_standing(reading, describe(system))
+    poor = answer is not None and answer.call == "poor"
+    assert poor is ("Find out first why its Triad bandwidth" in said)
+    assert not (poor and MEMORY in side.good)
+    assert not (answer and answer.call == "good" and MEMORY in side.weak)
+    assert not poor or (answer and answer.reason in said)
+
+
 def test_a_published_system_says_that_only_a_run_names_causes() -> None:
     assert "Only a run on the system can say what to change: " in texts(conclude([printed(CELERON)]))
 
@@ -237,10 +277,10 @@ def test_a_damaged_file_of_the_user_does_not_stop_a_report(tmp_path: Path, monke
     assert (system.name, system.lines[0].label) == (CELERON, "gcc")
 
 
-def test_the_middle_run_stands_for_a_group() -> None:
+def test_the_geometric_mean_of_the_runs_stands_for_a_group() -> None:
     runs = tuple(reduce_run(evaluation([triad(rate)])) for rate in (10e9, 30e9, 20e9))
     (one,) = conclude([Side(name="group", kind="group", runs=runs)]).sides
-    assert one.readings["triad"].number == pytest.approx(20e9)
+    assert one.readings["triad"].number == pytest.approx(6000 ** (1 / 3) * 1e9)
 
 
 def test_two_runs_with_overlapping_ranges_give_no_choice() -> None:

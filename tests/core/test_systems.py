@@ -10,28 +10,28 @@ from pathlib import Path
 import pytest
 
 from builders import evaluation, gather, machine, message, result, triad
-from steelyard import published
-from steelyard.benchmarks import texts
-from steelyard.benchmarks.memory.apexmap import CORNERS
-from steelyard.benchmarks.memory.nodes import TITLES
-from steelyard.command_line import cli
 from steelyard.compare import published_figures
 from steelyard.compare.like import USUAL, find_like, list_data_sheet
 from steelyard.compare.nearest import find_nearest
 from steelyard.compare.published_side import find_side, make_case, make_side
 from steelyard.compare.side import SideCase, SideRun, reduce_run
 from steelyard.errors import UsageError
-from steelyard.evaluation.energy import METRICS
+from steelyard.judge.evaluation.energy import METRICS
+from steelyard.measure import published
+from steelyard.measure.benchmarks import texts
+from steelyard.measure.benchmarks.memory.apexmap import CORNERS
+from steelyard.measure.benchmarks.memory.nodes import TITLES
+from steelyard.measure.plan import EFFORTS, catalogue, make
+from steelyard.measure.plan.catalogue import parameter_values
+from steelyard.measure.published import our_case, system_library, wording
+from steelyard.measure.published.our_case import MACHINE, OurCase
+from steelyard.measure.published.printed_lines import draw_printed
+from steelyard.measure.published.system import Figure, System
+from steelyard.measure.published.system_reader import expect_known, load_system
 from steelyard.model import Device, Host, Limit, Machine, Result, Scalar, Value
 from steelyard.model.figure import Series
-from steelyard.plan import EFFORTS, catalogue, make
-from steelyard.plan.catalogue import parameter_values
-from steelyard.published import our_case, system_library
-from steelyard.published.our_case import MACHINE, OurCase
-from steelyard.published.printed_lines import draw_printed
-from steelyard.published.system import Figure, System
-from steelyard.published.system_reader import expect_known, load_system
-from steelyard.report import published_lines
+from steelyard.show.command_line import cli
+from steelyard.show.report import published_lines
 
 ROOT = Path(__file__).parents[2]
 GIVEN = {
@@ -98,9 +98,79 @@ def test_the_library_has_public_systems_of_many_years() -> None:
     evaluated = {entry.system for entry in published.shipped()}
     public = [s for s in system_library.list_shipped() if s.name not in evaluated]
     years = [s.year for s in public if s.year]
-    assert len(public) >= 10
-    assert all(2010 <= year <= 2025 for year in years)
-    assert len(set(years)) >= 6
+    assert all(2010 <= year <= 2026 for year in years)
+    assert len(set(years)) >= 12
+    current = [s for s in public if s.kind == "node" and (s.year or 0) >= 2020]
+    assert sum(1 for s in current if s.cores and any(f.cases for f in s.figures)) >= 25  # processors
+    assert sum(1 for s in current if not s.cores) >= 20  # accelerators
+
+
+# A link to a repository says which text: a commit, a folder, an issue or a date. A link to a list has its month.
+FOUND = re.compile(
+    r"https://github\.com/[\w.-]+/[\w.-]+(/issues/\d|, commits? [0-9a-f]{7}|, folder \w|.*\b20\d\d$)"
+    r"|TOP500, (June|November) 20\d\d, https://top500\.org/lists/top500/20\d\d/\d\d/"
+    r"|, A64FX product catalogue$"
+)
+
+
+def in_files() -> list[System]:
+    return [load_system(path) for path in sorted(system_library.FOLDER.glob("*.toml"))]
+
+
+def test_every_file_of_the_library_says_where_its_figures_stand() -> None:
+    for system in in_files():
+        assert system.about, system.name
+        assert system.year, system.name
+        for part in system.source.split("; "):
+            assert FOUND.search(part), (system.name, part)
+
+
+def test_every_node_of_a_file_has_cores_unless_it_is_a_device() -> None:
+    for system in in_files():
+        on_devices = all("device" in c.parameters for f in system.figures for c in f.cases)
+        assert system.kind != "node" or system.cores or on_devices, system.name
+
+
+# What one core, a whole node or a device can reach at all; a figure outside has a wrong unit or belongs to another machine.
+POSSIBLE = {
+    ("memory.stream", "bandwidth"): (0.2e9, 50e9, True),
+    ("application.hpl", "speed"): (0.4e9, 120e9, True),
+    ("application.hpl", "power"): (0.5, 30.0, True),
+    ("memory.latency", "latency"): (50e-9, 400e-9, False),
+    ("network.pingpong", "latency"): (0.5e-6, 5e-3, False),
+    ("node.vector", "bandwidth"): (0.1e12, 8e12, False),
+}
+POSSIBLE_BY_UNIT = {
+    "B/s": (1e8, 15e12),
+    "flop/s": (1e9, 3e18),
+    "s": (1e-10, 5e-3),
+    "W": (1.0, 4e7),
+    "cycle": (50, 2000),
+}
+
+
+def test_every_figure_of_a_file_is_physically_possible() -> None:
+    for system in in_files():
+        for figure in system.figures:
+            low, high = POSSIBLE_BY_UNIT[figure.unit]
+            assert low < figure.value < high, (system.name, figure.title)
+            for case in figure.cases:
+                known = POSSIBLE.get((case.benchmark, case.metric))
+                if known is None or case.parameters.get(our_case.HOSTS, 1) != 1:
+                    continue
+                low, high, by_core = known
+                assert low < figure.value / (system.cores or 1 if by_core else 1) < high, (system.name, figure.title)
+
+
+def test_no_measured_bandwidth_exceeds_the_data_sheet() -> None:
+    both = 0
+    for system in in_files():
+        of = {(c.benchmark, c.metric): f.value * c.share for f in system.figures for c in f.cases}
+        sheet = of.get((MACHINE, "memory_bandwidth"))
+        streams = [f.value for f in system.figures for c in f.cases if c.benchmark == "memory.stream"]
+        both += bool(sheet and streams)
+        assert all(value < sheet for value in streams if sheet), system.name
+    assert both >= 3
 
 
 def test_a_planted_case_matches_every_figure_that_has_one() -> None:
@@ -188,9 +258,23 @@ def lines(results: list[Result], system: str, where: Machine | None = None) -> l
     return list(published_figures.compare(evaluation(results, where or machine()), system).lines)
 
 
+PLAIN = ("class ", "each ", "compiler ", "from ", "node ", "of ", "topology ")  # keys that are words
+
+
+def test_the_keys_of_published_numbers_have_words() -> None:
+    for entry in published.shipped():
+        assert entry.benchmark in wording.TOPICS
+        assert entry.metric in wording.TITLES
+        raw = {f"{name.replace('_', ' ')} {value}" for name, value in entry.parameters.items()}
+        words = set(wording.describe_conditions(entry).split(", "))
+        assert all(same.startswith(PLAIN) for same in raw & words), entry
+    (peak,) = [line for line in lines([], "Mont-Blanc node") if line.printed == "6.8 Gflop/s"]
+    assert (peak.benchmark, peak.metric, peak.conditions) == ("data sheet", "peak speed in double precision", "CPU")
+
+
 def test_the_peak_of_a_system_with_gpus_stands_beside_no_machine() -> None:
     where = machine(limits={"flops": Limit(1e12, "flop/s", "given")})
-    peaks = [line for line in lines([], "Mont-Blanc system", where) if line.benchmark == "peak"]
+    peaks = [line for line in lines([], "Mont-Blanc system", where) if line.benchmark == "data sheet"]
     total = next(line for line in peaks if line.printed == "30.3 Tflop/s")
     assert (total.ours, "GPU" in total.reason) == (None, True)
     processors = next(line for line in peaks if line.printed == "7.34 Tflop/s")
@@ -215,7 +299,7 @@ def corner(cycles: float, toolchain: str) -> Result:
 
 def test_each_compiler_stands_beside_the_same_compiler_only() -> None:
     def ours(*results: Result) -> dict[str, float]:
-        chosen = [x for x in lines(list(results), "8350") if x.ours and x.conditions.startswith("point G")]
+        chosen = [x for x in lines(list(results), "8350") if x.ours and x.conditions.startswith("worst locality (G)")]
         return {x.conditions.split(", ")[1]: x.ours.value for x in chosen if x.ours and "one socket" in x.conditions}
 
     assert ours(corner(500.0, "clang-14.0.6")) == {}
@@ -228,10 +312,10 @@ def test_each_compiler_stands_beside_the_same_compiler_only() -> None:
 
 def test_a_latency_between_nodes_never_stands_beside_shared_memory() -> None:
     alone = [message(1e-6, n) for n in (0, 1024)]
-    assert not any(x.ours for x in lines(alone, "Mont-Blanc system") if x.benchmark == "pingpong")
+    assert not any(x.ours for x in lines(alone, "Mont-Blanc system") if x.benchmark == "ping-pong")
     pair = {"hosts": ("a", "b"), "placement": "other node"}
     across = [message(5e-5, 0, **pair), message(1e-3, 100_000, **pair)]
-    found = {x.printed: x for x in lines(across, "Mont-Blanc system") if x.benchmark == "pingpong" and x.ours}
+    found = {x.printed: x for x in lines(across, "Mont-Blanc system") if x.benchmark == "ping-pong" and x.ours}
     assert set(found) == {"156 us", "88 us", "80 MB/s", "100 MB/s"}
     assert {name: x.remark for name, x in found.items()} == {
         **dict.fromkeys(("156 us", "80 MB/s"), "over the transport that the MPI chose"),
@@ -420,6 +504,8 @@ def test_the_folder_of_a_user_adds_systems_and_replaces_shipped_ones(
         ('name = "Ours"', "", "the key 'name' is missing"),
         ('name = "Ours"', 'name = " "', "is no text"),
         ("year = 2020", "year = 20200", "'20200' is no year"),
+        ("year = 2020", "cores = 0", "'0' is no number of cores"),
+        ("year = 2020", "cores = '64'", "'64' is no number of cores"),
         ('kind = "node"', 'kind = ["node"]', "is unknown. Write 'node'"),
         ("value = 85.2", "value = 0", "'0' is not possible"),
         ("value = 85.2", "value = inf", "'inf' is not possible"),
@@ -530,7 +616,7 @@ def test_the_command_lists_the_systems_and_the_figures_of_one(
     cli.run_words(["systems", "fugaku"])
     text = capsys.readouterr().out
     assert "442,010 Tflop/s" in text
-    assert "application.hpl hpl speed (hosts 158976)" in " ".join(text.split())
+    assert "application.hpl hpl speed (158976 hosts)" in " ".join(text.split())
     cli.run_words(["systems", str(written(tmp_path)), "--json"])
     assert json.loads(capsys.readouterr().out)["name"] == "Ours"
     with pytest.raises(UsageError, match="There is no system 'Fugako'. Did you mean 'Fugaku'"):

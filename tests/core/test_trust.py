@@ -3,12 +3,12 @@
 import pytest
 
 from builders import evaluation, triad
-from steelyard import published
-from steelyard.benchmarks.figures import cell
 from steelyard.compare import published_figures
+from steelyard.measure import published
+from steelyard.measure.benchmarks.figures import cell
 from steelyard.model import Level
-from steelyard.report import headline, side_by_side
-from steelyard.report.verdict_marks import COLOURS, LAMPS, MEANINGS, SIGNS
+from steelyard.show.report import headline, side_by_side
+from steelyard.show.report.verdict_marks import COLOURS, LAMPS, MEANINGS, SIGNS
 from steelyard.statistics.results import cases
 from steelyard.statistics.validity import trust
 

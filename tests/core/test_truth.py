@@ -15,11 +15,11 @@ from statistics import median
 
 import pytest
 
-from steelyard.command_line import cli
 from steelyard.compare import ROUNDS
-from steelyard.records import all_runs
-from steelyard.run.in_turn import LEAST_ROUNDS
-from steelyard.run.selfcheck import CHECKS
+from steelyard.compare.measuring import LEAST_ROUNDS
+from steelyard.measure.records import all_runs
+from steelyard.measure.run.selfcheck import CHECKS
+from steelyard.show.command_line import cli
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(3000)]
 STEELYARD = str(Path(sys.executable).with_name("steelyard"))

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from steelyard import units
-from steelyard.model import Scalar
-from steelyard.units import binary_size, duration, parse_duration, parse_size, percent, quantity, significant
-from steelyard.words import in_words
+from steelyard.model import Scalar, units
+from steelyard.model.units import binary_size, duration, parse_duration, parse_size, percent, quantity, significant
+from steelyard.model.words import in_words
 
 
 @pytest.mark.parametrize(

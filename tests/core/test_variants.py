@@ -11,26 +11,27 @@ from test_plan import benchmark
 
 import builders
 from scripts import write_script
-from steelyard import findings, published
-from steelyard.command_line import cli
 from steelyard.compare.cause import find_cause_of_runs
 from steelyard.compare.matching import match
 from steelyard.compare.side import Side, reduce_run
 from steelyard.compare.surroundings import find_differences
 from steelyard.compare.verdict import subject
 from steelyard.errors import UsageError
-from steelyard.findings.every import variant_effects
-from steelyard.launch.start import start
+from steelyard.judge import findings
+from steelyard.judge.findings.every import variant_effects
+from steelyard.measure import published
+from steelyard.measure.launch.start import start
+from steelyard.measure.plan import EFFORTS, make
+from steelyard.measure.plan.variants import describe, expect_mpis, meanings, read_variants, spell
+from steelyard.measure.records import remembered
+from steelyard.measure.records.best_pace import Best
+from steelyard.measure.run.again import again
+from steelyard.measure.run.asking import line
 from steelyard.model import Axes, Benchmark, Evaluation, Launch, Machine, Plan, Result, Site, Source, Tool, Variant
-from steelyard.plan import EFFORTS, make
-from steelyard.plan.variants import describe, expect_mpis, meanings, read_variants, spell
-from steelyard.records import remembered
-from steelyard.records.best_pace import Best
-from steelyard.report import compared_figures, screen, summary, variant_figures
-from steelyard.report.headline import headlines
-from steelyard.report.pages import benchmark as benchmark_page
-from steelyard.run.again import again
-from steelyard.run.asking import line
+from steelyard.show.command_line import cli
+from steelyard.show.report import compared_figures, screen, summary, variant_figures
+from steelyard.show.report.headline import headlines
+from steelyard.show.report.pages import benchmark as benchmark_page
 
 TCP = "tcp:OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self"
 LABELS = ("openmpi-4.1.4", "mpich-4.0.2")

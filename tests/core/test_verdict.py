@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import builders
-from steelyard.evidence import KINDS, sentence
 from steelyard.model import Check, Evidence
+from steelyard.model.evidence import KINDS, sentence
 from steelyard.statistics.validity.observations import Measured
 from steelyard.statistics.validity.verdict import judgement, name_disturbance
 
@@ -275,6 +275,17 @@ def test_other_load_weighs_more_where_waiting_is_not_told():
     surroundings["samples"]["waited"] = None
     surroundings["samples"]["switches"] = None
     assert keyword(samples, surroundings) == "competing load"
+
+
+def test_cores_of_two_kinds_read_by_turns_are_no_other_thread():
+    samples, around = quiet(60)
+    issued = ([5.0] * 10 + [4.0] * 20) * 2
+    around["samples"]["issued"] = issued
+    steady = judge(samples, around, PASSED)
+    assert steady.level == "CLEAN"
+    assert "hardware thread" not in str(steady.evidence)
+    followed = judge([s * (1.25 if rate < 5 else 1) for s, rate in zip(samples, issued, strict=True)], around, PASSED)
+    assert "because another hardware thread used the core. This changed the median" in str(followed.evidence)
 
 
 def test_two_modes_are_named():

@@ -9,23 +9,11 @@
 #include <cstdlib>
 #include <string>
 
-#include "../../src/steelyard/native/json.cpp"
-#include "../../src/steelyard/whatif/native/activity.cpp"
-#include "../../src/steelyard/whatif/native/collectives.cpp"
-#include "../../src/steelyard/whatif/native/dataflow.cpp"
-#include "../../src/steelyard/whatif/native/early.cpp"
-#include "../../src/steelyard/whatif/native/events.cpp"
-#include "../../src/steelyard/whatif/native/excerpt.cpp"
-#include "../../src/steelyard/whatif/native/formats.cpp"
-#include "../../src/steelyard/whatif/native/network.cpp"
-#include "../../src/steelyard/whatif/native/perturbation.cpp"
-#include "../../src/steelyard/whatif/native/phases.cpp"
-#include "../../src/steelyard/whatif/native/rank_files.cpp"
-#include "../../src/steelyard/whatif/native/schedule.cpp"
-#include "../../src/steelyard/whatif/native/text.cpp"
-#include "../../src/steelyard/whatif/native/traced.cpp"
-#include "../../src/steelyard/whatif/native/traced_needs.cpp"
-#include "../../src/steelyard/whatif/native/traced_programs.cpp"
+#include "../../src/steelyard/measure/native/json.cpp"
+#include "../../src/steelyard/whatif/native/events.h"
+#include "../../src/steelyard/whatif/native/excerpt.h"
+#include "../../src/steelyard/whatif/native/phases.h"
+#include "../../src/steelyard/whatif/native/traced.h"
 
 using namespace steelyard::whatif;
 
@@ -84,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Scenario scenario;
     scenario.across = scenario.within = {{0, 2'500'000, 1'500'000, 1'000'000, 7, 6000}};
     const auto flow = Dataflow<1, false>(prepared, nullptr, &scenario).run();
-    if (Events(prepared, nullptr, scenario).run() < 0 || flow[0] < 0 || said(about).empty()) std::abort();
+    if (Events(prepared, nullptr, scenario).run()[0] < 0 || flow[0] < 0 || said(about).empty()) std::abort();
     replay_part(schedule, structure, scenario);
     if (said(phases(schedule, about.measured, 64)).empty()) std::abort();
   } catch (const Refused&) {

@@ -28,27 +28,28 @@ else:
     watched = contextlib.nullcontext()
 
 with watched:
-    from steelyard import records, units
     from steelyard.applications.foreign import description, formula, output
     from steelyard.errors import SteelyardError
     from steelyard.importing import archives, reading
-    from steelyard.launch import rank_errors
-    from steelyard.launch.scheduler import _slurm_past, flux, lsf, pbs, slurm
-    from steelyard.machine import hostlist, system_file
+    from steelyard.measure import records
+    from steelyard.measure.launch import rank_errors
+    from steelyard.measure.launch.scheduler import _slurm_past, flux, lsf, pbs, slurm
+    from steelyard.measure.machine import hostlist, system_file
+    from steelyard.measure.records import power
+    from steelyard.measure.telemetry.sensors import command, csv, ipmi, nvidia, redfish, rocm
+    from steelyard.measure.telemetry.sensors import slurm as counters
+    from steelyard.measure.telemetry.sensors._service import Service
+    from steelyard.model import units
     from steelyard.model.plain import to_json
     from steelyard.model.sensor import Sensor
     from steelyard.power import buffer, message, topics
     from steelyard.power.command_line import time_ranges
     from steelyard.power.stores._packing import packed, unpacked
-    from steelyard.records import power
-    from steelyard.telemetry.sensors import command, csv, ipmi, nvidia, redfish, rocm
-    from steelyard.telemetry.sensors import slurm as counters
-    from steelyard.telemetry.sensors._service import Service
     from steelyard.whatif import load_scenario, read_scenario, section_points
 
 REFUSALS = (SteelyardError, message.Refused, output.Unmatched)
 LONGEST = 4096  # bytes of a text
-SOURCE = Path(records.__file__).parents[1]
+SOURCE = Path(records.__file__).parents[2]
 TOPICS = ("steelyard/c/n/readings", "steelyard/c/n/sensors", "steelyard/c/n/a/b", "/c/n/s", "org/o/cluster/c/node/n/m")
 SENSOR = Sensor("a", "power", "x")
 
@@ -91,7 +92,7 @@ def said(data: bytes) -> Callable[..., subprocess.CompletedProcess[str]]:
     return lambda words, reported="": subprocess.CompletedProcess(words, 0, text(data), "")
 
 
-@reader((SOURCE / "systems" / "example.toml").read_bytes())
+@reader((SOURCE / "measure" / "machine" / "systems" / "example.toml").read_bytes())
 def system_toml(data: bytes) -> None:
     with file(data, "system.toml") as path:
         system_file.load_system(path)

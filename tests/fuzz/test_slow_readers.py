@@ -12,11 +12,11 @@ import pytest
 from readers import READERS, tried
 
 from slow_texts import SHAPES, UNITS, processor_seconds
-from steelyard.signals import TimeOver, time_limit
+from steelyard.system.signals import TimeOver, time_limit
 
 pytestmark = pytest.mark.attack
 
-TIMES = int(os.environ.get("STEELYARD_ATTACK", "1"))
+TIMES = int(os.environ.get("STEELYARD_ATTACK") or 1)
 TEXTS = 40 * TIMES  # for each reader
 SMALL, LARGE = 32 << 10, 128 << 10  # bytes
 TOLERANCE, FLOOR, TRIES, MOST = 1.3, 0.1, 4, 20.0  # as in test_slow_texts.py

@@ -14,7 +14,7 @@ from traces import ALL_KINDS, rank_file
 pytestmark = pytest.mark.skipif(not shutil.which("clang++"), reason="Clang is not installed (Debian: clang)")
 
 HERE = Path(__file__).parent
-NATIVE = HERE.parents[1] / "src" / "steelyard" / "native"
+NATIVE = HERE.parents[1] / "src" / "steelyard" / "measure" / "native"
 SECONDS = corpus.SECONDS // 4  # of each: half of all
 CHECKS = "-fsanitize=fuzzer,address,undefined"
 

@@ -4,21 +4,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "../../src/steelyard/native/json.cpp"
-#include "../../src/steelyard/whatif/native/activity.cpp"
-#include "../../src/steelyard/whatif/native/collectives.cpp"
-#include "../../src/steelyard/whatif/native/dataflow.cpp"
-#include "../../src/steelyard/whatif/native/events.cpp"
-#include "../../src/steelyard/whatif/native/formats.cpp"
-#include "../../src/steelyard/whatif/native/goal.cpp"
-#include "../../src/steelyard/whatif/native/goal_order.cpp"
-#include "../../src/steelyard/whatif/native/network.cpp"
-#include "../../src/steelyard/whatif/native/perturbation.cpp"
-#include "../../src/steelyard/whatif/native/readers.cpp"
-#include "../../src/steelyard/whatif/native/schedule.cpp"
-#include "../../src/steelyard/whatif/native/source.cpp"
-#include "../../src/steelyard/whatif/native/text.cpp"
-#include "../../src/steelyard/whatif/native/ti.cpp"
+#include "../../src/steelyard/measure/native/json.cpp"
+#include "../../src/steelyard/whatif/native/events.h"
+#include "../../src/steelyard/whatif/native/readers.h"
 
 using namespace steelyard::whatif;
 
@@ -31,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Scenario scenario;
     scenario.across = scenario.within = {{0, 2'500'000, 1'500'000, 1'000'000, 7, 6000}};
     const auto flow = Dataflow<1, false>(prepared, nullptr, &scenario).run();
-    if (Events(prepared, nullptr, scenario).run() < 0 || flow[0] < 0) std::abort();
+    if (Events(prepared, nullptr, scenario).run()[0] < 0 || flow[0] < 0) std::abort();
   } catch (const Refused&) {
   }
   return 0;

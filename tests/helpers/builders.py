@@ -6,7 +6,8 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from steelyard.evaluation.judging import add_result_limits
+from steelyard.judge.evaluation.judging import add_result_limits
+from steelyard.measure.plan import catalogue
 from steelyard.model import (
     Benchmark,
     Cache,
@@ -34,8 +35,8 @@ from steelyard.model import (
 from steelyard.model.observed import Observed, remove_null_parts
 from steelyard.model.plain import from_plain, to_plain
 from steelyard.model.roles import Role
-from steelyard.plan import catalogue
 from steelyard.statistics.results.attempts import reduce_records
+from steelyard.statistics.results.launch_medians import add_launch_times
 from steelyard.statistics.results.result import judge_case
 
 CLOCK = 2.5e9
@@ -154,7 +155,7 @@ def measured(of: Result, records: Iterable[Record] | None = None, **changed: Any
     found = tuple(of.records if records is None else records)
     _, spread, _ = judge_case(found)
     seconds = Value(spread.value, "s", spread.low, spread.high, "lower") if spread else None
-    return replace(of, records=found, attempts=reduce_records(found), seconds=seconds, **changed)
+    return add_launch_times(replace(of, records=found, attempts=reduce_records(found), seconds=seconds, **changed))
 
 
 def bandwidth(value: float, half_width: float = 0.01) -> Value:

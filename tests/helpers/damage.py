@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from folders import DATA
-from steelyard import records
+from steelyard.measure import records
+from steelyard.measure.records import power
 from steelyard.model.plain import to_json
 from steelyard.model.sensor import Reading, Sensor
-from steelyard.records import power
 from steelyard.statistics.validity.pace import UNBOUNDED
 from steelyard.statistics.validity.verdict import judge_record
 

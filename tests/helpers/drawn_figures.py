@@ -2,8 +2,8 @@
 
 import json
 
-from steelyard.report import pictures
-from steelyard.report.axes import Json
+from steelyard.show.report import pictures
+from steelyard.show.report.axes import Json
 
 MM = 1 / 25.4  # inches
 
@@ -13,8 +13,8 @@ def draw(plot: Json, width: float = 170, height: float | None = None, letters: f
     pictures.load_matplotlib()
     import matplotlib
 
-    from steelyard.report.pictures.drawing import draw as draw_figure
-    from steelyard.report.pictures.looks import settings
+    from steelyard.show.report.pictures.drawing import draw as draw_figure
+    from steelyard.show.report.pictures.looks import settings
 
     size = pictures.Size(width * MM, height and height * MM, letters)
     with matplotlib.rc_context(settings(letters)):

@@ -1,14 +1,14 @@
 """Small outputs of other tools, and the command that imports them."""
 
 import io
-import json
 import tarfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from steelyard.command_line import cli
+from output_schemas import read_output
+from steelyard.show.command_line import cli
 
 
 def osu(microseconds: float = 1.02) -> str:
@@ -57,4 +57,5 @@ def zipped(contents: Mapping[str, str | bytes]) -> bytes:
 def imported(capsys: Any, *words: object) -> dict[str, Any]:
     """What `steelyard import … --json` prints."""
     cli.run_words(["import", *map(str, words), "--json", "--quiet"])
-    return json.loads(capsys.readouterr().out)
+    done: dict[str, Any] = read_output("import", capsys.readouterr().out)
+    return done

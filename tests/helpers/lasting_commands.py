@@ -17,10 +17,10 @@ import typer
 
 from damage import unpack
 from import_fixture import osu, write
-from steelyard.command_line import cli
 from steelyard.model.sensor import Sensor
 from steelyard.power.message import Batch
 from steelyard.power.stores import opened
+from steelyard.show.command_line import cli
 from streams import goal, stencil
 
 STEELYARD = str(Path(sys.executable).with_name("steelyard"))
@@ -110,6 +110,7 @@ COMMANDS: Mapping[str, Lasting] = {
     "compare -- short": lasting("--rounds", "9999", "--json", "--", "./short", "./short", begun="begun", seconds=0.4),
     "compare --in-turn": lasting("--in-turn", "begun", "begun", "--rounds", "10", "--quiet", begun=RECORD),
     "systems": lasting(seconds=0.2),
+    "schema": lasting("show", seconds=0.2),
     "remove": lasting("again", "--yes", seconds=0.2),
     "machine": lasting(begun="begun", **HANG),
     "doctor": lasting(begun="begun", **HANG),

@@ -22,8 +22,8 @@ from typing import Any
 import builders
 import steelyard
 from steelyard.errors import UsageError
+from steelyard.measure.plan import EFFORTS, catalogue, make
 from steelyard.model import Benchmark, Case, Check, Device, Host, Library, Limit, Machine, Record, Verdict
-from steelyard.plan import EFFORTS, catalogue, make
 from steelyard.statistics.results.result import results
 
 LOOKS = (

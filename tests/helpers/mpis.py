@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from steelyard import build
-from steelyard.machine.tools import ask_mpi
+from steelyard.measure import build
+from steelyard.measure.machine.tools import ask_mpi
 from steelyard.model import Machine, Tool
 
 FLAVOURS = ("default", "mpich")

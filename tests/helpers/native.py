@@ -8,8 +8,8 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from steelyard import build
-from steelyard.build.program import included
+from steelyard.measure import build
+from steelyard.measure.build.program import included
 from steelyard.model import Machine, Toolchain
 
 

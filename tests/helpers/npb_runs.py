@@ -10,13 +10,13 @@ from _pytest.mark import ParameterSet
 
 from conftest import without_openmp
 from native import linked
-from steelyard import build
 from steelyard.applications.benchmarks import application
-from steelyard.launch import site
-from steelyard.launch.program import Program
-from steelyard.launch.start import start
+from steelyard.measure import build
+from steelyard.measure.launch import site
+from steelyard.measure.launch.program import Program
+from steelyard.measure.launch.start import start
+from steelyard.measure.plan import catalogue
 from steelyard.model import Case, Launch, Machine, Scalar, Site
-from steelyard.plan import catalogue
 
 MODELS = {
     "cg": ("threads", "mpi", "rma", "shmem"),

@@ -8,14 +8,15 @@ from typing import Any
 
 import builders
 from folders import ROOT
-from steelyard import published
-from steelyard.evaluation.judging import add_limits, evaluate_run
+from steelyard.judge.evaluation.judging import add_limits, evaluate_run
+from steelyard.measure import published
+from steelyard.measure.published import Published
+from steelyard.measure.records.best_pace import Best
 from steelyard.model import Benchmark, Evaluation, Machine, Result, Scalar
 from steelyard.model.figure import Figure, Series
-from steelyard.published import Published
-from steelyard.records.best_pace import Best
-from steelyard.report import drawing, run_figures, values
-from steelyard.report.pages import benchmark as benchmark_page
+from steelyard.show.report import drawing, run_figures, values
+from steelyard.show.report.pages import benchmark as benchmark_page
+from steelyard.statistics.results.launch_medians import add_launch_times
 from steelyard.statistics.results.result import results
 
 SAMPLES = 30  # of each launch: enough for metrics that ask for 25
@@ -59,7 +60,7 @@ def judged(
     if findings:
         return evaluate_run(recorded, benchmarks, best=Best({}))
     recorded = replace(recorded, machine=add_limits(recorded.machine, recorded.records))
-    measured = results(recorded.records, benchmarks)
+    measured = tuple(map(add_launch_times, results(recorded.records, benchmarks)))
     return builders.with_limits(Evaluation(run=recorded, benchmarks=benchmarks, results=measured, findings=()))
 
 

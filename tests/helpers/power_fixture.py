@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 import builders
-from steelyard.evaluation import judging
+from steelyard.judge.evaluation import judging
 from steelyard.model import Device, Evaluation, Machine, Record, Result, Value
 from steelyard.model.sensor import Power, Sensor, Trace
 

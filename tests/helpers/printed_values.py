@@ -131,7 +131,7 @@ class Printed:
         if unit not in KNOWN_UNITS or (unit == "" and factor == 1):
             return True
         above = self.lines[max(0, at - NEAR) : at] if place[1] else ()
-        texts = self.lines if re.search(r"[<>\"{]", self.lines[at]) else (self.lines[at], place[0], *above)
+        texts = self.lines if re.search(r"[<>\"{]|^\s*\[[\s\d]", self.lines[at]) else (self.lines[at], place[0], *above)
         named = {found for text in texts for found in _units(text)}
         return any(
             unit in (si, si.replace("op/s", "1/s")) and factor in (given, BINARY.get(given)) for given, si in named

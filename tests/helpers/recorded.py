@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
-from steelyard.machine import describe
-from steelyard.machine.cpulist import parse_cpu_list
-from steelyard.machine.files import KernelFiles
+from steelyard.measure.machine import describe
+from steelyard.measure.machine.cpulist import parse_cpu_list
+from steelyard.measure.machine.files import KernelFiles
 from steelyard.model import Machine
 
 LINK = "-> "
@@ -49,7 +49,7 @@ def recorded(tree: Tree) -> RecordedFiles:
 
 def described(tree: Tree) -> Machine:
     """What Steelyard tells of a machine with these files."""
-    with mock.patch("steelyard.machine.KernelFiles", return_value=recorded(tree)):
+    with mock.patch("steelyard.measure.machine.KernelFiles", return_value=recorded(tree)):
         return describe(Path("/recorded"))
 
 

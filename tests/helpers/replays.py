@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import whatif
-from steelyard.machine import describe
+from steelyard.measure.machine import describe
 from steelyard.model import Machine
 from steelyard.whatif import engine
 from steelyard.whatif.program import compile_program

@@ -3,10 +3,12 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 
 import builders
 from builders import verdict_of
-from steelyard.evaluation.judging import add_result_limits
+from steelyard.judge.evaluation.judging import add_result_limits
+from steelyard.measure.published.printed_lines import draw_printed
 from steelyard.model import (
     Benchmark,
     Cache,
@@ -35,8 +37,7 @@ from steelyard.model import (
     Verdict,
 )
 from steelyard.model.figure import Axis, Figure, Mark, Point, Series
-from steelyard.published.printed_lines import draw_printed
-from steelyard.report import doubtful_values
+from steelyard.show.report import doubtful_values
 
 HOSTILE = "<script>alert(1)</script>"
 STOLEN = "The hypervisor took 12 % of the processor's time during 41 of 60 samples."
@@ -389,6 +390,7 @@ def findings() -> tuple[Finding, ...]:
     )  # fmt: skip
 
 
+@cache
 def evaluation() -> Evaluation:
     """The whole run, judged."""
     results = stream() + apexmap() + latency() + placement()

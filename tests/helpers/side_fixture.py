@@ -4,10 +4,10 @@ from steelyard.compare.modes import select_node
 from steelyard.compare.published_side import find_side
 from steelyard.compare.side import Side, reduce_run
 from steelyard.model import Evaluation
-from steelyard.report.joined_figures import SideFigures
-from steelyard.report.pages import node_against
-from steelyard.report.run_figures import draw_run
-from steelyard.report.sides_of_report import ReportSides
+from steelyard.show.report.joined_figures import SideFigures
+from steelyard.show.report.pages import node_against
+from steelyard.show.report.run_figures import draw_run
+from steelyard.show.report.sides_of_report import ReportSides
 
 
 def side(*evaluations: Evaluation, name: str = "") -> Side:

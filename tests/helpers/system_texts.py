@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.machine.system_file import load_system
+from steelyard.measure.machine.system_file import load_system
 
 
 def expect_refused(folder: Path, text: str, parts: Iterable[str]) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from folders import DATA
-from steelyard.launch import scheduler
+from steelyard.measure.launch import scheduler
+from steelyard.measure.mpi import Job
 from steelyard.model import Tool
-from steelyard.mpi import Job
 from steelyard.whatif import tracing
 
 

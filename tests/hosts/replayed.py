@@ -12,9 +12,9 @@ from cluster import Cluster
 from emulated import NETWORK, Conditions
 from scipy.optimize import brentq
 
-from steelyard import build
-from steelyard.build.toolchain import compiler_flags
-from steelyard.machine.tools import mpi_flags
+from steelyard.measure import build
+from steelyard.measure.build.toolchain import compiler_flags
+from steelyard.measure.machine.tools import mpi_flags
 from steelyard.model import Machine, Tool
 from steelyard.whatif import question, tracing
 from steelyard.whatif.engine import Engine, Part, engine

@@ -7,7 +7,7 @@ import pytest
 from cluster import Cluster
 from test_runs import FOUR, STEELYARD, environment, exported, run
 
-from steelyard import records
+from steelyard.measure import records
 
 pytestmark = pytest.mark.hosts
 TWO_EACH = FOUR.replace(":1", ":2")

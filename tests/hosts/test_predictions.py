@@ -10,8 +10,8 @@ from cluster import Cluster
 from emulated import UNDISTURBED, Conditions, Emulator, emulator
 from replayed import Built, built, calibrated, measured, predicted, replay, traced
 
-from steelyard import build
-from steelyard.machine import describe
+from steelyard.measure import build
+from steelyard.measure.machine import describe
 from steelyard.model import Machine
 from steelyard.whatif.network import Network
 

@@ -15,7 +15,7 @@ from cluster import Cluster
 
 from canaries import Canaries
 from patience import still
-from steelyard import records
+from steelyard.measure import records
 
 pytestmark = pytest.mark.hosts
 STEELYARD = shutil.which("steelyard", path=str(Path(sys.executable).parent)) or "steelyard"

@@ -1,11 +1,18 @@
 """What a tool doubts itself stands beside its values; dates are read in indented outputs, too."""
 
+import json
+from collections.abc import Callable
+from pathlib import Path
 from textwrap import indent
+from typing import Any
 
 import pytest
 
-from foreign_outputs import output, read
+from foreign_outputs import OUTPUTS, output, read
+from import_fixture import imported, osu, write
 from steelyard.importing.dates import read_date
+from steelyard.importing.doubts import ONE_NODE, SEVERAL, STOPPED, VERSIONS
+from steelyard.measure import records
 
 
 def notes(text: str) -> set[str]:
@@ -30,6 +37,17 @@ def notes(text: str) -> set[str]:
         ),
         ("cp2k", " *** WARNING in qs_scf.F:598 :: SCF run NOT converged ***", "SCF run NOT converged"),
         ("lammps_2023", "WARNING: Bond atoms are missing", "Bond atoms are missing"),
+        # Failures, and tools without a pattern of their own.
+        ("lammps_own", "ERROR on proc 0: Non-numeric pressure", "Non-numeric pressure"),
+        ("gromacs", "Fatal error:\nStep 200: The potential energy is nan", "Step 200: The potential energy is nan"),
+        ("namd", "FATAL ERROR: Bad global exclusion count!", "Bad global exclusion count!"),
+        ("fio_3", "verify: bad magic header 0 at file /x offset 0", "verify: bad magic header 0 at file /x offset 0"),
+        ("iperf3_tcp", "iperf3: interrupt - the client has terminated", "interrupt - the client has terminated"),
+        ("graph500_3", "Validation failed for bfs root 3", "Validation failed for bfs root 3"),
+        ("perftest_write_bw", " Completion with error at client", "Completion with error at client"),
+        ("vasp", "WARNING: Sub-Space-Matrix is not hermitian", "Sub-Space-Matrix is not hermitian"),
+        ("openfoam", "--> FOAM FATAL ERROR: diverged", "diverged"),
+        ("stream", "mpirun: WARNING: the ranks share cores", "the ranks share cores"),
     ],
 )
 def test_a_warning_of_the_tool_is_a_note_of_its_values(file: str, warning: str, note: str) -> None:
@@ -37,13 +55,30 @@ def test_a_warning_of_the_tool_is_a_note_of_its_values(file: str, warning: str, 
     assert not any(f"'{note}'" in one for one in notes(text))
     doubted = read(f"{text.rstrip()}\n{warning}\n").values
     assert any(one.note.endswith(f" warns: '{note}'.") for one in doubted)
+    assert all(one.note.count(" warns: ") <= 1 for one in doubted)
     assert len(doubted) == len(read(text).values)
+
+
+@pytest.mark.parametrize("word", ["nan", "-nan", "inf", "*****"])
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("gromacs_own", "       Time:       22.510"),
+        ("sysbench_cpu", "         max:                                   10.02"),
+    ],
+)
+def test_a_value_that_is_no_number_is_missing_with_a_reason(file: str, line: str, word: str) -> None:
+    text = output(f"{file}.txt")
+    assert line in text
+    assert not any("instead of a number" in problem for problem in read(text).problems)
+    problems = read(text.replace(line, f"{line.rsplit(maxsplit=1)[0]} {word}")).problems
+    assert any(f"has '{word}' instead of a number" in problem for problem in problems)
 
 
 def test_a_warning_concerns_the_values_of_its_own_run_only() -> None:
     text = output("ior_3.txt").rstrip()
     values = read(f"{text}\nWARNING: inconsistent file size by different tasks\n{text}\n").values
-    doubted = [bool(value.note) for value in values]
+    doubted = [" warns: " in value.note for value in values]
     first, second = doubted[: len(values) // 2], doubted[len(values) // 2 :]
     assert first[-1], "the last run before the warning"
     assert not any((first[0], *second))
@@ -71,3 +106,117 @@ def test_the_end_of_gromacs_dates_a_run_without_a_start() -> None:
         "Finished mdrun on rank 0 Mon Mar  6 14:11:02 2023\n"
     )
     assert read_date(read(text).started) == "2023-03-06T14:11:02"
+
+
+@pytest.mark.parametrize(
+    ("printed", "date"),
+    [
+        ("2023-09-07 10:20:30 PM", "2023-09-07"),
+        ("7-Sep-2023 10:20:30 p.m.", "2023-09-07"),
+        ("7 Sep 2023 10:20:30PM", "2023-09-07"),
+        ("Thu 07 Sep 2023 10:20:30 PM CEST", "2023-09-07"),
+        ("Thu Sep  7 10:20:30 CEST 2023", "2023-09-07T10:20:30"),
+        ("mar 7 nov 2023, 10:20:30", "2023-11-07"),  # a Tuesday in Italian
+        ("mar 05 dic 2023 10:20:30", ""),
+    ],
+)
+def test_a_date_of_another_clock_or_language_is_right_or_none(printed: str, date: str) -> None:
+    assert read_date(printed) == date
+
+
+def in_yaml(text: str) -> str:
+    return f"TASK [run]\nok: [n1] => \n  out.stdout: |-\n{indent(text, '    ')}"
+
+
+def in_container(text: str) -> str:
+    lines = (json.dumps({"log": f"{line}\n", "time": "2024-02-03T04:05:06Z"}) for line in text.splitlines())
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("wrap", [in_yaml, in_container])
+@pytest.mark.parametrize("file", ["gromacs", "ior_3", "hpl", "imb_mpi1"])
+def test_an_output_within_a_log_has_all_its_values_and_its_date(file: str, wrap: Callable[[str], str]) -> None:
+    text = output(f"{file}.txt")
+    bare, wrapped = read(text), read(wrap(text))
+    assert sorted(value.value for value in wrapped.values) == sorted(value.value for value in bare.values)
+    assert read_date(wrapped.started) == read_date(bare.started)
+
+
+STOPS = [
+    "slurmstepd: error: *** JOB 4711 ON nid001 CANCELLED AT 2024-05-03T10:00:00 DUE TO TIME LIMIT ***",
+    "slurmstepd: error: *** STEP 4711.0 ON nid001 CANCELLED AT 2024-05-03T10:00:00 ***",
+    "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=4711.0. Some of the job was killed.",
+    "srun: error: nid001: task 3: Out Of Memory",
+    "srun: error: nid001: tasks 0-3: Exited with exit code 1",
+    "=>> PBS: job killed: walltime 3633 exceeded limit 3600",
+    "TERM_RUNLIMIT: job killed after reaching LSF run time limit.",
+    "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
+    "mpirun noticed that process rank 0 with PID 0 on node n1 exited on signal 9 (Killed).",
+    "MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD",
+    "aprun: Apid 7: Caught signal Terminated, sending to application",
+    "/var/spool/job.sh: line 12: 40114 Killed                  ./stream",
+    "Segmentation fault (core dumped)",
+]
+TEXTS = sorted(file.name for file in OUTPUTS.iterdir() if file.suffix == ".txt" and read(file.read_text()).values)
+
+
+def lines_of(text: str, doubt: str) -> set[int]:
+    return {value.line for value in read(text).values if doubt in value.note}
+
+
+@pytest.mark.parametrize("stop", STOPS)
+def test_the_values_of_a_stopped_run_are_doubted(stop: str) -> None:
+    text = output("stream.txt")
+    (note,) = {v.note.partition(STOPPED)[2] for v in read(f"{text}{stop}\n").values}
+    assert note.startswith(f" (line {text.count(chr(10)) + 1}: '")
+    assert note.rstrip("').").partition("'")[2] in stop
+
+
+@pytest.mark.parametrize("file", TEXTS)
+def test_a_stop_below_an_output_is_found_in_each_format(file: str) -> None:
+    text = output(file).rstrip("\n")
+    whole, stopped = read(f"{text}\n").values, read(f"{text}\n{STOPS[0]}\n").values
+    assert [(v.case, v.value) for v in stopped] == [(v.case, v.value) for v in whole]
+    assert any(STOPPED in v.note for v in stopped)
+    assert not any(STOPPED in v.note for v in whole)
+
+
+def test_only_the_output_above_a_stop_is_doubted() -> None:
+    text = output("stream.txt")
+    lines = text.count("\n")
+    doubted = lines_of(f"{text}{text}{STOPS[0]}\n{text}", STOPPED)
+    assert doubted
+    assert all(lines < line <= 2 * lines for line in doubted)
+    assert not lines_of(f"{STOPS[0]}\n{text}", STOPPED)
+    assert not lines_of(f"{text}The job was CANCELLED by nobody, and no task was Killed.\n", STOPPED)
+
+
+def test_a_file_that_ends_within_a_number_is_doubted() -> None:
+    cut = osu() + "16  1.8"
+    assert read(cut).problems
+    assert {v.note[-32:] for v in read(cut).values} == {"value (line 5: 'the file ends here')."[-32:]}
+    assert not lines_of(osu().rstrip("\n") + "  \n", STOPPED)
+
+
+def test_two_outputs_in_one_file_are_named_with_their_lines() -> None:
+    text = output("stream.txt")
+    twice = read(f"{text}{text}").values
+    again = 1 + text.count("\n") + next(at for at, line in enumerate(text.splitlines()) if "STREAM version" in line)
+    assert all(SEVERAL in v.note and f" {again}." in v.note for v in twice)
+    assert not lines_of(text, SEVERAL)
+
+
+def test_few_recorded_outputs_hold_several_runs() -> None:
+    several = {file for file in TEXTS if lines_of(output(file), SEVERAL)}
+    assert several == {"mpptest_cit.txt", "osu_latency_two_runs.txt", "sysbench_memory.txt"}
+
+
+def test_repetitions_of_other_versions_and_of_one_node_are_marked(tmp_path: Path, capsys: Any) -> None:
+    files = {f"osu_{at}.out": osu(1.02 + at / 100) for at in range(1, 5)}
+    files["osu_5.out"] = osu(1.07).replace("v5.6.2", "v7.2")
+    files["osu_6.out"] = osu(0.2).replace("0.70", "0.31")
+    done = imported(capsys, write(tmp_path / "logs", files), "--runs", tmp_path / "runs")
+    (run,) = (records.read(Path(one["run"])) for one in done["runs"])
+    found = run.imported.values if run.imported else ()
+    assert {v.file[-9:] for v in found if VERSIONS in v.note} == {"osu_5.out"}
+    assert {(v.file[-9:], v.line) for v in found if ONE_NODE in v.note} == {("osu_6.out", 3), ("osu_6.out", 4)}

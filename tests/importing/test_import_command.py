@@ -13,10 +13,12 @@ import pytest
 
 from foreign_outputs import OUTPUTS
 from import_fixture import hpl, imported, osu, tar, write, zipped
-from steelyard import records
-from steelyard.command_line import cli
 from steelyard.importing import collecting, reading, sources, write_runs
 from steelyard.importing.collecting import Collection
+from steelyard.measure import records
+from steelyard.show.command_line import cli
+from steelyard.show.command_line.evaluated_run import find_summary
+from steelyard.show.report.summary import figures_as_json
 
 
 @pytest.fixture(autouse=True)
@@ -88,7 +90,7 @@ def test_the_screen_groups_reasons_and_names_the_next_command(capsys: Any, there
     )
     cli.run_words(["import", "logs", "--name", "old"])
     screen = capsys.readouterr().out
-    assert "1 of 11 files have new values: 2." in screen
+    assert "1 of 11 files has new values: 2." in screen
     assert "  9: no known tool wrote it\n     logs/0.sh\n     logs/1.sh\n     logs/2.sh\n     …\n" in screen
     assert "  1: it is a binary file\n     logs/program\n" in screen
     assert "steelyard report runs/old" in screen
@@ -97,7 +99,7 @@ def test_the_screen_groups_reasons_and_names_the_next_command(capsys: Any, there
     assert len(listed) == 10
 
 
-def test_a_host_with_unlike_values_is_named_also_where_each_host_is_a_run(capsys: Any, there: Path) -> None:
+def test_a_host_with_unlike_values_is_named(capsys: Any, there: Path) -> None:
     write(there, {f"logs/node0{n}/osu.txt": osu(3 if n == 4 else 1 + n / 100).encode() for n in range(1, 8)})
     cli.app(["import", "logs", "--dry-run"], standalone_mode=False)
     screen = capsys.readouterr().out
@@ -164,7 +166,9 @@ def test_a_mistake_in_a_format_of_a_site_costs_no_other_file(capsys: Any, there:
     write(there, {"logs/osu.txt": osu()})
     result = imported(capsys, "logs", "--path", "mine", "--dry-run")
     assert set(result["tools"]) == {"Ours", "OSU micro-benchmarks"}
-    assert "the format has a mistake (NameError" in result["partly"][0]["reason"]
+    reason = result["partly"][0]["reason"]
+    assert "The format 'ours' failed: NameError" in reason
+    assert f"The fault is in {there / 'mine' / 'ours.py'}, line 7." in reason
 
 
 def test_the_facts_of_a_system_file_are_those_of_the_run(capsys: Any, there: Path) -> None:
@@ -176,8 +180,23 @@ def test_the_facts_of_a_system_file_are_those_of_the_run(capsys: Any, there: Pat
 
 
 @pytest.mark.parametrize(
+    ("machine", "call"), [("1x Ampere Altra Max M96-28", "poor"), ("Ampere Altra Max M96-28", None)]
+)
+def test_the_name_of_a_machine_says_what_its_values_are_worth(
+    capsys: Any, there: Path, machine: str, call: str | None
+) -> None:
+    text = "HPLinpack 2.3\nT/V  N  NB  P  Q  Time  Gflops\nWR11C2R4  50000  256  8  12  85.2  9.8e+02\n"
+    write(there, {"hpl.txt": text})
+    (run,) = imported(capsys, "hpl.txt", "--machine", machine)["runs"]
+    (figure,) = figures_as_json(find_summary(Path(run["run"]), ()))
+    assert figure["text"] == "980 Gflop/s"
+    assert (figure["standing"] or {}).get("call") == call
+
+
+@pytest.mark.parametrize(
     ("words", "expected"),
     [
+        (("osu.txt", "--system", "x.toml", "--machine", "x"), "Give --machine or --system"),
         (("nosuch",), "'nosuch' cannot be imported: No such file"),
         (("",), "'' cannot be imported"),
         (("a\0b",), "the name is not possible"),
@@ -186,7 +205,7 @@ def test_the_facts_of_a_system_file_are_those_of_the_run(capsys: Any, there: Pat
         (("osu.txt", "--name", "a/b"), "is not a valid name"),
         (("osu.txt", "--system", "nosuch"), "There is no system file"),
         (("readme.txt",), "No file has a value"),
-        (("broken.py", "--path", "broken"), "declares no MARKS"),
+        (("broken.py", "--path", "broken"), "it does not declare MARKS"),
         (("osu.txt", "nosuch"), "nosuch"),
     ],
 )
@@ -221,13 +240,13 @@ def test_ctrl_c_keeps_what_was_read(capsys: Any, there: Path, monkeypatch: pytes
 def test_runs_are_written_all_or_none(
     capsys: Any, there: Path, monkeypatch: pytest.MonkeyPatch, interrupted: bool
 ) -> None:
-    write(there, {"2024-05-03/a.txt": osu(1), "2024-05-04/a.txt": osu(2)})
+    write(there, {"ib/a.txt": osu(1), "tcp/a.txt": osu(2)})
     real = write_runs.write_run
 
     def failing(*words: Any) -> Path:
         if interrupted:
             signal.raise_signal(signal.SIGINT)
-        elif "20240504" in words:
+        elif "tcp" in words:
             raise OSError(28, "No space left on device")
         return real(*words)
 

@@ -116,13 +116,13 @@ def test_a_name_in_an_archive_stays_in_its_line(there: Path, capsys: Any) -> Non
 
 @pytest.mark.parametrize("label", ["узел", "超级计算机", "हिन्दी", "κόμβος", "노드"])
 def test_a_run_keeps_the_letters_of_any_script(label: str) -> None:
-    groups = [Group(host="", date="", label=f"{label} {at}") for at in range(3)]
+    groups = [Group(system=f"{label} {at}") for at in range(3)]
     assert name_runs(groups, "", None) == [f"{label}-{at}" for at in range(3)]
-    long = name_runs([Group(host="", date="", label=label * 50)], "", None)[0]
+    long = name_runs([Group(system=label * 50)], "", None)[0]
     assert label in long
     assert 60 < len(long.encode()) <= 80
 
 
 def test_the_name_of_a_run_has_no_path_and_nothing_that_acts_on_a_terminal() -> None:
-    names = name_runs([Group(host="../../x\n", date="", label="\x1b[2J\u202e/..")], "", None)
-    assert names == ["x---2J"]
+    names = name_runs([Group(system="../../x\n\x1b[2J\u202e/..")], "", None)
+    assert names == ["x-2J"]

@@ -9,16 +9,17 @@ import pytest
 
 from builders import evaluation, message, triad
 from foreign_outputs import OUTPUTS
+from output_schemas import read_output
 from side_fixture import beside
-from steelyard.command_line import cli
 from steelyard.compare.compared_sides import NOT_JUDGED
 from steelyard.compare.side import Side, reduce_run
 from steelyard.compare.sides import compare_sides
-from steelyard.evaluation import evaluate
 from steelyard.importing import reading
 from steelyard.importing.write_runs import describe_machine, write_run
+from steelyard.judge.evaluation import evaluate
 from steelyard.model import ForeignValue, Imported
-from steelyard.report import render
+from steelyard.show.command_line import cli
+from steelyard.show.report import render
 
 
 def imported(folder: Path, name: str, *files: str, faster: float = 1.0) -> Path:
@@ -101,6 +102,13 @@ def test_screen_query_export_and_comparison_take_it(tmp_path: Path, capsys: pyte
     assert {r["verdict"]["level"] for r in exported["results"]} == {"FOREIGN"}
     compared = json.loads(said(capsys, "compare", "a", "b", "--json", *where))
     assert [b["ratio"] for b in compared["others"][0]["benchmarks"]] == pytest.approx([1 / 1.5])
+
+
+def test_the_files_of_an_imported_run_follow_their_schemas(tmp_path: Path) -> None:
+    path = imported(tmp_path, "a", "stream.txt", "imb_pingpong.txt")
+    read_output("run.json", (path / "run.json").read_text(encoding="utf-8"))
+    lines = (path / "values.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len({read_output("values.jsonl", line)["tool"] for line in lines}) == 2
 
 
 def test_a_comparison_in_turn_needs_measured_runs(tmp_path: Path) -> None:

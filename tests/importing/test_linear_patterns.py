@@ -19,8 +19,8 @@ pytestmark = pytest.mark.attack
 
 PLACE = Path(importing.__path__[0])
 ONCE, SEARCHES = ("match", "fullmatch"), ("search", "finditer", "findall", "sub", "split")
-# Short by what calls them: at most 200 characters of a date.
-SHORT = ("steelyard.importing.dates",)
+# Short by what calls them: at most 200 characters of a date, and 255 of a name.
+SHORT = ("steelyard.importing.dates", "steelyard.importing.name_facts")
 
 
 @cache

@@ -26,6 +26,13 @@ def test_a_failed_validation_costs_its_own_run_only() -> None:
     assert result.problems == ("STREAM: the check of the solution failed (Failed Validation on array a[],)",)
 
 
+def test_a_heading_without_rows_does_not_hide_the_table_behind_it() -> None:
+    text = output("stream.txt")
+    heading = next(line for line in text.splitlines() if line.startswith("Function"))
+    twice = read(text.replace(heading, f"{heading}\n{heading}"))
+    assert [v.value for v in twice.values] == [v.value for v in read(text).values]
+
+
 def test_a_decimal_comma_is_named() -> None:
     result = read(output("stream.txt").replace("342008.3", "342008,3"))
     assert "'342008,3' is not a number" in result.problems[0]

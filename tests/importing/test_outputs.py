@@ -6,7 +6,7 @@ import pytest
 
 from foreign_outputs import OUTPUTS, output, read
 from steelyard.importing.values import UNITS
-from steelyard.units import LOWER
+from steelyard.model.units import LOWER
 
 WRITTEN = {"1": "", "GUP/s": "Gupdate/s", "GB/s busbw": "GB/s", "messages/s": "/s", "1/s": "/s", "Mop/s": "Mop/s"}
 MEANT = {"perftest": {"MB/s": "MiB/s"}}  # perftest divides by 0x100000, as its column MsgRate shows
@@ -45,3 +45,10 @@ def test_a_real_output_has_no_problem() -> None:
     files = {row["file"] for of_tool in ROWS.values() for row in of_tool}
     problems = [(file, problem) for file in files for problem in read(output(file)).problems]
     assert not [problem for problem in problems if "was stopped by IMB's" not in problem[1]]
+
+
+def test_a_damaged_path_is_no_damaged_number() -> None:
+    text = output("mdtest_4_ranks.txt")
+    path, number = text.replace("/scratch/user/md", "/scratch1\ufffd/md2\x02"), text.replace("3105.221", "31\x0205.221")
+    assert (read(path).values, read(path).problems) == (read(text).values, ())
+    assert read(number).problems == ("line 13 has a damaged number",)

@@ -8,7 +8,7 @@ import builders
 import exported_run
 from steelyard.importing import reading
 from steelyard.model import Evaluation, ForeignValue
-from steelyard.report import export
+from steelyard.show.report import export
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.build import cache
+from steelyard.measure.build import cache
 
 QEMU = "qemu-system-x86_64"
 PACKAGES = ("qemu-system-x86", "busybox-static")

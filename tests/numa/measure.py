@@ -13,14 +13,14 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
-from steelyard import build
-from steelyard import plan as planning
-from steelyard.command_line.request import read_settings
-from steelyard.machine import describe
+from steelyard.measure import build
+from steelyard.measure import plan as planning
+from steelyard.measure.machine import describe
+from steelyard.measure.plan import catalogue
+from steelyard.measure.records import RunFolder
+from steelyard.measure.run import Measurer
 from steelyard.model import Case, Effort, Launch, Machine, Plan, Sampling
-from steelyard.plan import catalogue
-from steelyard.records import RunFolder
-from steelyard.run import Measurer
+from steelyard.show.command_line.request import read_settings
 
 # Two samples show that a case can be sampled; they say nothing about speed, and need not.
 MOMENT = Sampling(width=0.5, seconds=0.02, least=2, most=2)

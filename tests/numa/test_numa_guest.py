@@ -5,8 +5,8 @@ import pytest
 from guest import Shape
 from visits import PINNINGS, SHAPES, Visit, visited
 
-from steelyard.benchmarks.memory.nodes import Placement, placements
-from steelyard.machine.placement import place
+from steelyard.measure.benchmarks.memory.nodes import Placement, placements
+from steelyard.measure.machine.placement import place
 from steelyard.model import Evaluation, Machine, Record
 from steelyard.model.figure import Figure
 

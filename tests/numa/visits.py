@@ -15,10 +15,11 @@ from guest import MEBIBYTE, OUTSIDE, Shape
 from kernel import Kernel, MissingError, kernel, prepare
 
 import steelyard
-from steelyard import build, evaluation, records
-from steelyard.machine import describe
+from steelyard.judge import evaluation
+from steelyard.measure import build, records
+from steelyard.measure.machine import describe
+from steelyard.measure.plan import catalogue
 from steelyard.model import Evaluation, Machine
-from steelyard.plan import catalogue
 
 # A guest needs one to two minutes on two quiet cores; this is for crowded ones.
 LIMIT_SECONDS = 400

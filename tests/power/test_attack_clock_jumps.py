@@ -15,7 +15,7 @@ import pytest
 from test_attack_messages import MOSQUITTO, STEELYARD, chain
 
 from folders import TESTS
-from steelyard import records
+from steelyard.measure import records
 from steelyard.power.stores.embedded import Embedded
 
 sys.path.insert(0, str(TESTS / "power" / "chain"))

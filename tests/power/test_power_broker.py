@@ -4,6 +4,7 @@ Needs Debian's mosquitto and openssl; `make test-site` installs them.
 """
 
 import contextlib
+import re
 import shutil
 import signal
 import socket
@@ -23,6 +24,7 @@ import test_power_agent
 
 from folders import ROOT
 from steelyard.errors import UsageError
+from steelyard.measure.telemetry.sensors import Device
 from steelyard.model.sensor import Reading, Sensor
 from steelyard.power import message, sender
 from steelyard.power.agent import Agent
@@ -33,7 +35,6 @@ from steelyard.power.message import Batch
 from steelyard.power.sender import Sender
 from steelyard.power.stores.embedded import Embedded
 from steelyard.power.topics import Topics, receipts
-from steelyard.telemetry.sensors import Device
 
 pytest.importorskip("paho.mqtt.client", reason="the Python package paho-mqtt is not installed (the extra 'power')")
 MOSQUITTO = shutil.which("mosquitto", path="/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin")
@@ -504,9 +505,10 @@ def test_a_million_topics_get_nothing_in_and_let_no_collector_grow(mosquitto, tm
 
 
 @contextlib.contextmanager
-def collecting(mosquitto: Mosquitto, store: Path) -> Iterator[subprocess.Popen[str]]:
+def collecting(mosquitto: Mosquitto, store: Path, name: str = "real") -> Iterator[subprocess.Popen[str]]:
     """A real collector, a process of its own; ended in good order."""
-    line = [sys.executable, "-m", "steelyard", "power", "collect", *mosquitto.words("collector"), "--store", str(store)]
+    words = ("power", "collect", *mosquitto.words("collector"), "--store", str(store), "--name", name)
+    line = [sys.executable, "-m", "steelyard", *words]
     with (mosquitto.folder / "collector.log").open("w+") as log:
         process = subprocess.Popen(line, stdout=log, stderr=log, text=True)
         until(store.exists, "the collector has made its store")
@@ -515,6 +517,60 @@ def collecting(mosquitto: Mosquitto, store: Path) -> Iterator[subprocess.Popen[s
         finally:
             process.send_signal(signal.SIGTERM)
             assert process.wait(120) == 143
+
+
+# A collector that is stopped when its store has the messages, and before the broker hears of it.
+STOPPED = """
+import os, signal, sys
+from steelyard.__main__ import main
+from steelyard.power.stores.embedded import Embedded
+write = Embedded.write
+def write_and_stop(store, batches):
+    write(store, batches)
+    os.kill(os.getpid(), signal.SIGTERM)
+Embedded.write = write_and_stop
+sys.argv[0] = "steelyard"
+main()
+"""
+
+
+@real
+@site
+def test_a_collector_stopped_before_it_acknowledges_stores_nothing_twice(mosquitto, tmp_path):
+    """The broker delivers what was not acknowledged at the next start: readings of agents, and of DCDB without a number."""
+    store, writer, starts = tmp_path / "store", uuid4(), 3
+    words = ("power", "collect", *mosquitto.words("collector"), "--store", str(store), "--name", "stopped")
+    pair = np.array([42, MOMENT], "<i8").tobytes()
+    link = Publisher(mosquitto.broker("agent"), "dcdb", TOPICS.stored("s/d"))
+    with contextlib.closing(link), contextlib.closing(opened(mosquitto, tmp_path / "buffer", "s/n")) as one:
+        for sequence in range(100):
+            one.put(batch("s/n", writer, sequence, 10 * sequence))
+
+        until(lambda: link.connected, "the link is connected")
+        answers = [link.publish(f"{TOPICS.prefix}/s/d/power", pair)]
+
+        def send() -> None:
+            one.pump(time.monotonic())
+            if answers[-1]() == "unheard":  # the collector has not subscribed yet
+                answers.append(link.publish(f"{TOPICS.prefix}/s/d/power", pair))
+
+        stored = []
+        for _ in range(starts):
+            stopped = subprocess.Popen([sys.executable, "-c", STOPPED, *words], stderr=subprocess.PIPE, text=True)
+            until(lambda: send() or stopped.poll() is not None, "it has stopped")  # noqa: B023
+            assert stopped.communicate()[1].endswith("steelyard: interrupted\n")
+            assert stopped.returncode == 143
+            stored.append(Embedded(store).count())
+        assert stored[0], "the first one stored some"
+        assert one.backlog, "no agent has heard of it"
+        with collecting(mosquitto, store, "stopped"):
+            until(lambda: settled([one]), "all is confirmed")
+    said = (mosquitto.folder / "collector.log").read_text()
+    (received,) = re.findall(r"(\d+) readings", said)
+    kept = Embedded(store)
+    assert int(received) > 1001 - stored[-1], "some came again"
+    assert sorted(kept.trace("s/n", "rapl/package-0").value.tolist()) == [float(i) for i in range(1000)]
+    assert kept.count() == 1001, "and one of DCDB"
 
 
 def resident(process: subprocess.Popen[str]) -> int:

@@ -1,6 +1,5 @@
 """Offsets of clocks: planted ones are found within their interval, and none where two sensors saw different loads."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from uuid import UUID
@@ -9,11 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from steelyard.command_line import cli
+from output_schemas import read_output
 from steelyard.model.sensor import Sensor, Trace
 from steelyard.power.clocks import offset
 from steelyard.power.message import Batch
 from steelyard.power.stores import opened
+from steelyard.show.command_line import cli
 
 SECOND = 10**9
 START = 1_790_000_000 * SECOND
@@ -165,7 +165,7 @@ def test_the_clocks_of_a_node_are_compared(tmp_path: Path, capsys: pytest.Captur
     time = ("--from", str(START), "--to", str(START + 300 * SECOND))
     words = ["power", "query", "--store", str(tmp_path / "store"), *time, "--clocks"]
     assert cli.run_and_explain(lambda: cli.app([*words, "cluster/n1", "--json"])) == 0
-    slow, fast = json.loads(capsys.readouterr().out)
+    slow, fast = read_output("power-query", capsys.readouterr().out)
     assert (slow["sensor"], slow["against"]) == ("cluster/n1/board", "cluster/n1/rapl/package-0")
     assert slow["low"] <= 5.0 <= slow["high"]
     assert fast["behind"] is None

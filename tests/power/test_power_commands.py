@@ -1,7 +1,6 @@
 """The commands of power: from sensors into a store, by a broker or without, and out of it again; moments and mistakes."""
 
 import contextlib
-import json
 import os
 import signal
 import sqlite3
@@ -13,12 +12,13 @@ from pathlib import Path
 import pytest
 from test_power_broker import Mosquitto, mosquitto, real, site  # noqa: F401 - a fixture
 
-from steelyard.command_line import cli, tables
+from output_schemas import read_output
 from steelyard.errors import UsageError
 from steelyard.power.command_line import store_tables
 from steelyard.power.command_line.time_ranges import moment
 from steelyard.power.stores._database import FILE
 from steelyard.power.stores.embedded import Embedded
+from steelyard.show.command_line import cli, tables
 
 NOW = 1_790_000_000_000_000_000
 MODEL = ("--sensor", "model:idle=20,full=95")
@@ -71,15 +71,21 @@ def test_what_a_store_keeps_is_said_and_done(tmp_path: Path, capsys: pytest.Capt
         assert said in capsys.readouterr().err
 
 
+def test_sensors_are_listed_as_their_schema_says(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command("power", "sensors", *MODEL, "--json") == 0
+    listed = read_output("power-sensors", capsys.readouterr().out)
+    assert [(row["format"], row["unit"]) for row in listed if row["name"] == "model/node"] == [(1, "J")]
+
+
 def test_from_a_sensor_into_a_store_and_out_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--store", tmp_path / "store")
     assert command("power", "agent", *words, *MODEL, "--node", "cluster/n1", "--every", "20ms", "--moments", 20) == 0
     assert "20 moments" in capsys.readouterr().err
     assert command("power", "query", *words, "--json") == 0
-    listed = json.loads(capsys.readouterr().out)
+    listed = read_output("power-query", capsys.readouterr().out)
     assert "cluster/n1/model/node" in {row["sensor"] for row in listed}
     assert command("power", "query", *words, "cluster/n1/model/node", "--json") == 0
-    (row,) = json.loads(capsys.readouterr().out)
+    (row,) = read_output("power-query", capsys.readouterr().out)
     assert row["readings"] == 20
     assert 20 * 0.99 <= row["mean"] <= 95 * 1.01
     assert row["low"] <= row["energy"] <= row["high"]
@@ -156,7 +162,7 @@ def test_watch_says_what_a_command_cost(capsys: pytest.CaptureFixture[str], tmp_
     trace = tmp_path / "trace.csv"
     code = command("power", "watch", *MODEL, "--every", "20ms", "--trace", trace, "--json", "--", "sh", "-c", script)
     assert code == 3
-    whole, work = json.loads(capsys.readouterr().out)["stretches"]
+    whole, work = read_output("power-watch", capsys.readouterr().out)["stretches"]
     for each in (whole, work):
         spent = each["totals"]["model"]
         assert 20 * 0.99 <= spent["power"] <= 95 * 1.01

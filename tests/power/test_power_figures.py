@@ -13,8 +13,8 @@ import power_fixture
 from steelyard.model import Evaluation, Value
 from steelyard.model.sensor import Power, Trace
 from steelyard.power.pages.power import data
-from steelyard.report import render
-from steelyard.report.energy_figures import Energies, energies
+from steelyard.show.report import render
+from steelyard.show.report.energy_figures import Energies, energies
 from steelyard.statistics.results.pareto_front import front
 
 GUESS = replace(power_fixture.RAIL, name="model/node", source="model", modelled=True)

@@ -12,13 +12,13 @@ from test_sensors import SOCKETS, cray, sensors, tree
 from test_sensors_programs import DCMI, ROCM
 from test_sensors_slurm import NODE, OLDER
 
-from steelyard.command_line import cli
+from steelyard.measure.telemetry.sampler import added_up
+from steelyard.measure.telemetry.sensors import Found, hwmon, ipmi, pm_counters, powercap, rocm, slurm
+from steelyard.measure.telemetry.watched import Stretch, cost, courses, disagreements
 from steelyard.model.sensor import Scope, Sensor, Trace
 from steelyard.power.message import Batch
 from steelyard.power.stores import opened
-from steelyard.telemetry.sampler import added_up
-from steelyard.telemetry.sensors import Found, hwmon, ipmi, pm_counters, powercap, rocm, slurm
-from steelyard.telemetry.watched import Stretch, cost, courses, disagreements
+from steelyard.show.command_line import cli
 
 SECOND = 10**9
 SECONDS = 100

@@ -1,6 +1,5 @@
 """Nodes that draw more than their peers: found where one does, silent where none does, and how often wrongly."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +9,13 @@ import numpy as np
 import pytest
 from test_power_query import NO_ACCOUNT, programs
 
-from steelyard.command_line import cli
+from output_schemas import read_output
+from steelyard.measure.telemetry.watched import Stretch, courses
 from steelyard.model.sensor import Sensor, Trace
 from steelyard.power.message import Batch
 from steelyard.power.peers import Above, Member, above_peers
 from steelyard.power.stores import opened
-from steelyard.telemetry.watched import Stretch, courses
+from steelyard.show.command_line import cli
 
 SECOND = 10**9
 START = 1_790_000_000
@@ -143,5 +143,5 @@ def test_a_query_of_a_job_names_the_node(
     assert cli.run_and_explain(lambda: cli.app(words)) == 0
     assert "c/n2 draws 1.40 times (" in capsys.readouterr().out
     assert cli.run_and_explain(lambda: cli.app([*words, "--json"])) == 0
-    (found,) = json.loads(capsys.readouterr().out)["above_peers"]
+    (found,) = read_output("power-query", capsys.readouterr().out)["above_peers"]
     assert Above(**found).node == "c/n2"

@@ -7,12 +7,13 @@ import pytest
 
 import power_fixture
 from side_fixture import against, beside
-from steelyard import published
 from steelyard.compare import published_figures, published_power
+from steelyard.measure import published
+from steelyard.measure.published.wording import STATES
 from steelyard.model import Evaluation, Value
 from steelyard.model.sensor import Power, Trace
 from steelyard.power.pages.power import published_rows
-from steelyard.report import render
+from steelyard.show.report import render
 
 SYSTEM = "Mont-Blanc node"
 
@@ -23,8 +24,9 @@ def made() -> Evaluation:
 
 
 def lines(evaluation: Evaluation) -> dict[tuple[str, str], published_figures.Line]:
-    of_power = [line for line in published_figures.compare(evaluation, SYSTEM).lines if line.benchmark == "power"]
-    return {(line.metric, line.conditions.split(",")[0].removeprefix("state ")): line for line in of_power}
+    of_power = [line for line in published_figures.compare(evaluation, SYSTEM).lines if "power" in line.metric]
+    states = {words: state for state, words in STATES.items()}
+    return {(line.metric, states[line.conditions.split(",")[0]]): line for line in of_power}
 
 
 def test_each_printed_state_has_ours_beside_it(made: Evaluation) -> None:
@@ -38,7 +40,11 @@ def test_each_printed_state_has_ours_beside_it(made: Evaluation) -> None:
         assert line.ratio == pytest.approx(1.0, rel=0.01)
     assert "one core for the GPU" in found["power", "gpu+1 cpu"].remark
     # These belong to no single case. The page compares them.
-    for other in (("power", "idle"), ("power max", "2 cpu"), ("power max", "gpu+1 cpu")):
+    for other in (
+        ("power", "idle"),
+        ("highest power of all kernels", "2 cpu"),
+        ("highest power of all kernels", "gpu+1 cpu"),
+    ):
         assert (found[other].ours, "The page Power shows yours" in found[other].reason) == (None, True)
     notes = " ".join(published_figures.compare(made, SYSTEM).notes)
     assert notes.count("stated in the text on figure 7 and not read from its curves") == 1
@@ -91,8 +97,12 @@ def test_the_page_has_the_table_with_its_source(made: Evaluation) -> None:
 
 
 def test_the_peak_of_a_published_gpu_does_not_stand_beside_our_processors(made: Evaluation) -> None:
-    peaks = [line for line in published_figures.compare(made, SYSTEM).lines if line.metric == "flops dp"]
-    assert {line.conditions: line.ours is not None for line in peaks} == {"unit cpu": True, "unit gpu": False}
+    peaks = [
+        line
+        for line in published_figures.compare(made, SYSTEM).lines
+        if line.metric == "peak speed in double precision"
+    ]
+    assert {line.conditions: line.ours is not None for line in peaks} == {"CPU": True, "GPU": False}
 
 
 # --------------------------------------------------------------------------- against another run (figure 6b)

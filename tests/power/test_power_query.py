@@ -18,13 +18,14 @@ import numpy as np
 import pytest
 
 import damage
-from steelyard.command_line import cli
-from steelyard.launch.scheduler import Ran
-from steelyard.launch.scheduler._slurm_past import ran
+from output_schemas import read_output
+from steelyard.measure.launch.scheduler import Ran
+from steelyard.measure.launch.scheduler._slurm_past import ran
 from steelyard.model.sensor import Sensor
 from steelyard.power.command_line import live_readings, time_ranges
 from steelyard.power.message import Batch, Gap
 from steelyard.power.stores import Store, opened
+from steelyard.show.command_line import cli
 
 SECOND = 10**9
 START = 1_790_000_000  # s
@@ -42,7 +43,7 @@ def command(*words: object) -> int:
 def answer(capsys: pytest.CaptureFixture[str], *words: object) -> Any:
     """What a command says as JSON."""
     assert command("power", "query", *words, "--json") == 0
-    return json.loads(capsys.readouterr().out)
+    return read_output("power-query", capsys.readouterr().out)
 
 
 def write(store: Store, node: str, sensor: Sensor, at: Sequence[float], values: Sequence[float], number: int) -> None:
@@ -198,7 +199,7 @@ def test_of_a_job_each_node_and_all(
     programs(tmp_path / "bin", monkeypatch, sacct=answered, scontrol=FORGOTTEN)
     assert command("power", "query", "--store", place, "--job", "12", "--json") == 0
     out, err = capsys.readouterr()
-    found = json.loads(out)
+    found = read_output("power-query", out)
     assert found["of"] == "Slurm job 12"
     assert [(row["node"], row["source"]) for row in found["nodes"]] == [("cluster/n1", "RAPL"), ("cluster/n2", "RAPL")]
     assert [row["energy"] for row in found["nodes"]] == pytest.approx([10_000.0, 5_000.0])
@@ -295,7 +296,7 @@ SCONTROL = (
 def test_slurm_s_answers_are_read(
     sacct: str, scontrol: str, expected: list[tuple[str, int, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from steelyard.launch import scheduler
+    from steelyard.measure.launch import scheduler
 
     said = scontrol if scontrol == FORGOTTEN else f"cat <<end\n{scontrol}\nend"
     programs(tmp_path / "bin", monkeypatch, sacct=sacct, scontrol=said)
@@ -366,7 +367,7 @@ def test_every_second_and_every_minute(place: str, capsys: pytest.CaptureFixture
     words = ("--store", place, "cluster/n1/rapl/package-0", "--from", ns(60.5), "--to", ns(70))
     rows = answer(capsys, *words, "--every", "1s")
     assert [row["from"] for row in rows] == [ns(second) for second in range(60, 70)]
-    assert list(rows[0]) == ["sensor", "from", "readings", "least", "mean", "greatest", "energy", "known"]
+    assert list(rows[0]) == ["format", "sensor", "from", "readings", "least", "mean", "greatest", "energy", "known"]
     for row in rows:
         assert row["readings"] == 2
         assert [row[name] for name in ("least", "mean", "greatest", "energy")] == pytest.approx([100.0] * 4)
@@ -395,7 +396,7 @@ def test_what_is_exported_is_what_was_stored(place: str, tmp_path: Path, capsys:
     assert [(int(at), float(value)) for _, at, value in cells] == expected
     assert {name for name, *_ in cells} == {"/cluster/n1/rapl/package-0"}
     assert command(*words, "-o", tmp_path / "x.jsonl") == 0
-    objects = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]
+    objects = [read_output("power-export", line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]
     assert [(each["time"], each["value"]) for each in objects] == expected
     assert command(*words, "-o", tmp_path / "x.data", "--form", "parquet") == 0
     assert duckdb.sql(f"select time, value from read_parquet('{tmp_path}/x.data') order by time").fetchall() == expected
@@ -419,7 +420,7 @@ def test_rollups_are_exported_in_each_form(place: str, tmp_path: Path) -> None:
         assert command(*words, "-o", tmp_path / f"x.{ending}") == 0
     (head, *lines) = (tmp_path / "x.csv").read_text().splitlines()
     assert head == "Sensor,From,Readings,Least,Mean,Greatest,Energy,Known"
-    objects = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]
+    objects = [read_output("power-export", line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]
     rows = duckdb.sql(f"select * from '{tmp_path}/x.parquet'").fetchall()
     assert len(lines) == len(objects) == len(rows) == 10
     assert (
@@ -553,7 +554,7 @@ def test_tail_begins_with_the_last_ten_follows_and_ends_in_good_order(tmp_path: 
             text=True,
         ) as process:
             assert process.stdout
-            lines = [json.loads(process.stdout.readline()) for _ in range(30)]
+            lines = [read_output("power-tail", process.stdout.readline()) for _ in range(30)]
             process.send_signal(number)
             rest = process.stdout.read()
             assert process.stderr

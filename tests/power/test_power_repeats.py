@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import builders
-from steelyard.launch.watch import Outcome
+from steelyard.measure.launch.watch import Outcome
+from steelyard.measure.telemetry import overlap
+from steelyard.measure.telemetry.energy import course
+from steelyard.measure.telemetry.watched import Stretch, cost, courses
 from steelyard.model.sensor import Sensor, Trace, Values
 from steelyard.power.command_line import command_costs, run_costs, store_tables
 from steelyard.power.command_line.sensor_selection import Part
 from steelyard.power.command_line.time_ranges import When
 from steelyard.power.pages import power as page
-from steelyard.telemetry import overlap
-from steelyard.telemetry.energy import course
-from steelyard.telemetry.watched import Stretch, cost, courses
 
 SECOND = 10**9
 START = 1_790_000_000 * SECOND

@@ -16,15 +16,16 @@ from hypothesis import strategies as st
 import builders
 import damage
 from builders import measured
-from steelyard import evaluation, findings, report
-from steelyard.evaluation import energy
+from steelyard.judge import evaluation, findings
+from steelyard.judge.evaluation import energy
+from steelyard.measure.records import power
+from steelyard.measure.run.screen import Screen
+from steelyard.measure.run.sensing import Sensing, extend_cases, recorded
 from steelyard.model import Benchmark, Evaluation, Finding, Result, Source, Value
 from steelyard.model.sensor import Power, Reading, Sensor, Trace
 from steelyard.power.pages.power import data
-from steelyard.records import power
-from steelyard.report.columns import metric_rows
-from steelyard.run.screen import Screen
-from steelyard.run.sensing import Sensing, extend_cases, recorded
+from steelyard.show import report
+from steelyard.show.report.columns import metric_rows
 
 SECOND = 10**9
 START = 1_790_000_000
@@ -243,7 +244,7 @@ class Wall:
 
 
 def test_a_run_is_shown_with_its_energy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.run.sensing.IDLE", 0.05)
+    monkeypatch.setattr("steelyard.measure.run.sensing.IDLE", 0.05)
     run = damage.unpack(tmp_path)
     with recorded(Sensing((Wall(),), 0.01), run, Screen(), afresh=True):
         time.sleep(0.4)

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 import builders
 import power_fixture
 from builders import measured
-from steelyard import findings
-from steelyard.evaluation import energy, judging
+from steelyard.judge import findings
+from steelyard.judge.evaluation import energy, judging
+from steelyard.measure.plan import EFFORTS, catalogue, make
+from steelyard.measure.run.sensing import Sensing
+from steelyard.measure.telemetry.coverage import choose, missing, words
 from steelyard.model import Device, Evaluation, Result, Value
 from steelyard.model.sensor import Power, Sensor, Trace
-from steelyard.plan import EFFORTS, catalogue, make
 from steelyard.power.pages.power import data
-from steelyard.report import export, summary
-from steelyard.report.columns import metric_rows
-from steelyard.run.sensing import Sensing
-from steelyard.telemetry.coverage import choose, missing, words
+from steelyard.show.report import export, summary
+from steelyard.show.report.columns import metric_rows
 
 SECOND, START = 10**9, 1_790_000_000
 MODES = ("threads", "opencl", "mixed")
@@ -31,6 +31,7 @@ H200 = Device(0, "NVIDIA H200", "GPU", 140 << 30, False)
 GH200 = Device(0, "NVIDIA GH200 480GB", "GPU", 96 << 30, False)
 INTEL = Device(1, "Intel(R) Data Center GPU Max 1550", "GPU", 128 << 30, False)
 POCL = Device(1, "cpu-skylake-Intel(R) Xeon(R)", "CPU", 4 << 30, True)
+MI300X = tuple(Device(n, "AMD Instinct MI300X", "GPU", 192 << 30, False) for n in (0, 1))
 MI250 = tuple(Device(n, "AMD Instinct MI250X", "GPU", 64 << 30, False) for n in (0, 1))
 
 Watts = tuple[float, float, float, float]  # idle, threads, OpenCL, mixed
@@ -44,10 +45,12 @@ PSYS = replace(RAPL, name="rapl/psys", scope="")
 DCMI = Sensor("ipmi/dcmi-power", "power", "IPMI (DCMI)", resolution=1.0, scope="node")
 REDFISH = Sensor("redfish/bmc/1/power", "power", "Redfish", scope="node", window=1.0)
 PDU = Sensor("pdu/outlet-7", "power", "command", scope="node", window=1.0)
+SUPPLY = Sensor("ipmi/psu1", "power", "IPMI (sensor)", scope="node")
 BATTERY = Sensor("battery/bat0", "power", "battery", scope="node")
 MODULE = Sensor("hwmon/power_meter/module-power-socket-0/power1", "power", "hwmon", window=0.05, scope="module")
 GRACE = Sensor("hwmon/power_meter/grace-power-socket-0/power1", "power", "hwmon", window=0.05, scope="processors")
 CARD = Sensor("rocm/card0/energy", "energy", "ROCm (rocm-smi)", resolution=1e-5, scope="accelerators")
+ACCEL = replace(CARD, name="pm_counters/accel0_energy", source="Cray pm_counters")
 GPU, CPU = (81.0, 81.0, 400.0, 400.0), (120.0, 350.0, 140.0, 360.0)
 NODE = (300.0, 600.0, 800.0, 950.0)
 
@@ -154,6 +157,24 @@ ALL = {RAPL: CPU, COUNTER: GPU}
         (ALL, (H200, replace(H200, number=1)), (431, None, None)),
         # Nobody says what it measures.
         ({Sensor("rail", "power", "command"): CPU}, (H200,), (None, None, None)),
+        # Values that no part can have, of any scope.
+        ({RAPL: CPU, SMI: (65535.0,) * 4}, (H200,), (350, None, None)),
+        ({RAPL: CPU, SMI: (-1.0,) * 4}, (H200,), (350, None, None)),
+        ({RAPL: CPU, SMI: (0.0,) * 4}, (H200,), (350, None, None)),
+        ({RAPL: CPU, SMI: (0.0, 0.0, 400.0, 400.0)}, (H200,), (350, 540, 760)),  # a card that sleeps
+        ({replace(GRACE, name="cpu"): (65535.0,) * 4, COUNTER: GPU}, (H200,), (None, 400, None)),
+        # Supplies are the node together: one that stands by, two that take turns, one that cannot be read.
+        ({SUPPLY: NODE, named(SUPPLY, "ipmi/psu2"): (0.0,) * 4}, (), (600, 800, 950)),
+        ({SUPPLY: (9.0, 0.0, 9.0, 9.0), named(SUPPLY, "ipmi/psu2"): NODE}, (), (600, 809, 959)),
+        ({SUPPLY: NODE, named(SUPPLY, "ipmi/psu2"): (65535.0,) * 4, RAPL: CPU}, (), (350, None, None)),
+        # Parts with their number before the word for the quantity; the memory of one of two sockets.
+        ({RAPL: CPU} | {named(ACCEL, f"pm_counters/accel{n}_energy"): GPU for n in (0, 1)}, MI300X, (512, 940, 1160)),
+        ({RAPL: CPU, named(RAPL, "rapl/package-1"): CPU, DRAM: NODE}, (), (700, None, None)),
+        # A counter that may have the processors of its module, of any maker.
+        ({RAPL: CPU, ACCEL: GPU}, (GH200,), (None, 400, None)),
+        # A meter of the node without its accelerators, and theirs.
+        ({named(DCMI, "board", scope="host"): NODE, RAPL: CPU, COUNTER: GPU}, (H200,), (681, 1200, 1350)),
+        ({named(DCMI, "board", scope="host"): NODE, COUNTER: GPU}, (GH200,), (600, None, None)),
         # A model knows the load of the processors alone.
         ({Sensor("model/node", "power", "model", modelled=True): NODE}, (H200,), (600, None, None)),
     ],
@@ -174,10 +195,16 @@ def test_each_case_has_the_right_joules_or_none(
         (("rapl/package-0",), (None, None, None)),
         (("n1/rapl/package-0", "n2/rapl/package-0"), (700, None, None)),
         (("slurm/n2/energy",), (None, None, None)),
+        # One accelerator less than on the other host.
+        (
+            ("n1/rapl/package-0", "n2/rapl/package-0", "n1/nvidia/gpu0", "n2/nvidia/gpu0", "n2/nvidia/gpu1"),
+            (None, None, None),
+        ),
     ],
 )
 def test_several_hosts_need_a_sensor_on_each(names: Sequence[str], right: tuple[float | None, ...]) -> None:
-    made = with_energy({named(RAPL, name): CPU for name in names}, hosts=("n1", "n2"), host="n1")
+    meters = {named(COUNTER if "gpu" in name else RAPL, name): CPU for name in names}
+    made = with_energy(meters, hosts=("n1", "n2"), host="n1")
     assert joules(made) == sums(*right)
     assert (energy.spend(made) is None) == (right[0] is None)
     questions = [found.seen for found in findings.rule("idle_share").find(made) if found.level == "undecided"]

@@ -27,12 +27,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.command_line import cli
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.model.sensor import Quantity, Reading, Sensor
 from steelyard.power.http import door, metrics
 from steelyard.power.message import Batch
 from steelyard.power.stores.embedded import Embedded
+from steelyard.show.command_line import cli
 
 pytest.importorskip(
     "prometheus_client", reason="the Python package prometheus_client is not installed (the extra 'test')"

@@ -11,9 +11,12 @@ import pytest
 from test_power_run import RAIL, SOCKET, START, Wall, priced, steady
 
 import builders
-from steelyard.command_line.progress import Console
 from steelyard.compare import published_power
-from steelyard.launch.watch import Outcome
+from steelyard.measure.launch.watch import Outcome
+from steelyard.measure.records import power as record
+from steelyard.measure.run import sensing
+from steelyard.measure.telemetry.energy import course, energy, reached
+from steelyard.measure.telemetry.watched import Stretch, courses, not_idle
 from steelyard.model.account import Account
 from steelyard.model.sensor import Power, Sensor, Trace
 from steelyard.power.command_line import command_costs, store_tables
@@ -21,10 +24,7 @@ from steelyard.power.command_line.sensor_selection import Part
 from steelyard.power.command_line.time_ranges import When
 from steelyard.power.findings import idle_share
 from steelyard.power.pages import power as page
-from steelyard.records import power as record
-from steelyard.run import sensing
-from steelyard.telemetry.energy import course, energy, reached
-from steelyard.telemetry.watched import Stretch, courses, not_idle
+from steelyard.show.command_line.progress import Console
 
 SECOND = 10**9
 HOUR = Stretch("", START * SECOND, (START + 3600) * SECOND)

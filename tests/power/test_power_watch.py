@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from steelyard.errors import UsageError
-from steelyard.launch import watch
+from steelyard.measure.launch import watch
+from steelyard.measure.telemetry.energy import Energy
+from steelyard.measure.telemetry.sampler import Clocks, Memory, Sampler, added_up
+from steelyard.measure.telemetry.watched import Stretch, above, cost, courses
 from steelyard.model.sensor import Reading, Sensor, Trace
-from steelyard.telemetry.energy import Energy
-from steelyard.telemetry.sampler import Clocks, Memory, Sampler, added_up
-from steelyard.telemetry.watched import Stretch, above, cost, courses
 
 SECOND = 10**9
 SOCKET = Sensor("rapl/package-0", "energy", "RAPL", resolution=1e-6)

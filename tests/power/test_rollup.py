@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from steelyard.measure.telemetry.energy import course, energy
 from steelyard.model.sensor import Sensor, Trace
 from steelyard.power.rollup import LEVELS, SECOND, joined, rolled
-from steelyard.telemetry.energy import course, energy
 
 HOUR = 1_790_000_000 // 3600 * 3600 * SECOND
 NODE = "cluster/node1"

@@ -9,7 +9,7 @@ import pytest
 from rig import MissingError, Rig, install
 
 import mpis
-from steelyard.machine.tools import find_tools
+from steelyard.measure.machine.tools import find_tools
 from steelyard.model import Machine, Tool
 
 # Each rank says where it is; the sum is right only when all have met, and the lines are what it read.

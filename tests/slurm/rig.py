@@ -154,10 +154,13 @@ class Rig:
     def kill_node(self, node: str) -> None:
         """As if its power failed: the network is silent, and nothing runs there any more. Slurm has to find out."""
         self._done(["ip", "link", "set", "eth0", "down"], node)
-        while running := self._cluster.processes(self._hosts[node]):
-            for pid in running:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+        for fatal in (signal.SIGSTOP, signal.SIGKILL):  # none may live to write that another one was killed
+            done: set[int] = set()
+            while running := set(self._cluster.processes(self._hosts[node])) - done:
+                for pid in running:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, fatal)
+                done |= running if fatal == signal.SIGSTOP else set()
 
     def start_node(self, node: str) -> None:
         """Brings a lost node back; returns when Slurm has it."""

@@ -15,10 +15,10 @@ from rig import CPUS, NODES, Rig
 from canaries import Canaries
 from conftest import Installed  # type: ignore[attr-defined]  # of this folder
 from steelyard.errors import SteelyardError
-from steelyard.launch.scheduler import slurm as srun
+from steelyard.measure.launch.scheduler import slurm as srun
+from steelyard.measure.mpi import Job, places
+from steelyard.measure.records import all_runs, read
 from steelyard.model import Host, Run
-from steelyard.mpi import Job, places
-from steelyard.records import all_runs, read
 
 pytestmark = pytest.mark.slurm  # the first time, packages are installed and programs are compiled
 
@@ -32,9 +32,9 @@ LONG = [*SMALL, "--preset", "full", "--set", "bytes=" + ",".join(str(4096 * n) f
 INSIDE = """
 import json, os, sys
 from pathlib import Path
-from steelyard.mpi import Job
-from steelyard.launch.scheduler import launcher
-from steelyard.launch.scheduler.slurm import allocation
+from steelyard.measure.mpi import Job
+from steelyard.measure.launch.scheduler import launcher
+from steelyard.measure.launch.scheduler.slurm import allocation
 from steelyard.model import Tool
 name, program, mpi, more = sys.argv[1:]
 found = allocation(os.environ)
@@ -155,10 +155,11 @@ def test_ranks_are_started_from_a_shell_that_srun_gave(slurm: Rig, openmpi: Inst
 
 
 def test_an_allocation_is_read_from_the_variables_of_slurm(slurm: Rig) -> None:
-    words = "import os; from steelyard.launch.scheduler.slurm import allocation; print(allocation(os.environ))"
+    words = "import os; from steelyard.measure.launch.scheduler.slurm import allocation as a; found = a(os.environ)"
+    words += "; print(found and [(host.name, host.slots) for host in found.hosts])"
     inside = [sys.executable, "-c", words]
     done = slurm.run(["salloc", "--nodelist=n1,n3,n4", "--nodes=3", "--ntasks=5", *inside])
-    assert "(Host(name='n1', slots=2), Host(name='n3', slots=2), Host(name='n4', slots=1))" in done.stdout, done.stderr
+    assert "[('n1', 2), ('n3', 2), ('n4', 1)]" in done.stdout, done.stderr
     assert slurm.run(inside).stdout.strip() == "None"
 
 

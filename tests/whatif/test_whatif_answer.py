@@ -9,9 +9,9 @@ import pytest
 from damage import unpack
 from replays import answered, points, stencil, this_machine, ti
 from steelyard import whatif
-from steelyard.command_line import cli
 from steelyard.errors import UsageError
-from steelyard.report import drawing
+from steelyard.show.command_line import cli
+from steelyard.show.report import drawing
 from steelyard.whatif import Answer, engine, prediction_page, question, sensitivity, sentences, slowdowns
 from steelyard.whatif.engine import Traced
 from steelyard.whatif.factors import factors
@@ -110,6 +110,15 @@ def test_a_trace_without_measured_time_or_computing_has_no_factors(tmp_path: Pat
     nothing = by_hand(tmp_path / "x", [rank_file(r, 2, [record(22, 0, 0)]) for r in range(2)])
     with pytest.raises(UsageError, match="No rank computes"):
         factors(nothing, this_machine())
+
+
+@pytest.mark.parametrize("settings", ["loss=probability=1%,rto=5ms", "noise=period=10ms,duration=1ms", "core=1"])
+def test_a_replay_that_takes_no_time_has_no_gains(tmp_path: Path, settings: str) -> None:
+    asked = whatif.Question(points("network=latency=0,overhead=0,gap=0,time_per_byte=0", settings), repeats=8)
+    with engine.engine(ti(tmp_path, [["compute 0"]] * 2), this_machine(), 1e9) as running:
+        made = whatif.answer(running, asked)
+    assert [p.time for p in made.predictions] == [0.0]
+    assert not any("saves 1" in line or "less time." in line for line in sentences.sentences(made))
 
 
 def test_faster_cores_are_no_disturbance_of_the_undisturbed(tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ import pytest
 
 from replays import points, stencil, this_machine, ti
 from steelyard import whatif
-from steelyard.command_line import cli
 from steelyard.errors import UsageError
-from steelyard.launch import batch
-from steelyard.launch.scheduler import slurm
+from steelyard.measure.launch import batch
+from steelyard.measure.launch.scheduler import slurm
+from steelyard.show.command_line import cli
 from steelyard.whatif import batch_tasks, engine, question
 from traces import FINALIZE, by_hand, folded, rank_file, record
 

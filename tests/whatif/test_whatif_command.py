@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from test_network_models import trains
 from typer.testing import CliRunner
 
+from output_schemas import read_output
 from replays import points, sets, stencil, this_machine, ti
 from steelyard import whatif
-from steelyard.command_line.cli import app
 from steelyard.errors import UsageError
 from steelyard.model import Result
+from steelyard.show.command_line.cli import app
 from steelyard.whatif import network, question, wording
 
 BOOK = "L=2500ns,o=1500ns,g=1000ns,G=6ns/B,O=0,S=65535"
@@ -23,7 +24,7 @@ BOOK = "L=2500ns,o=1500ns,g=1000ns,G=6ns/B,O=0,S=65535"
 
 @pytest.fixture(autouse=True)
 def _described_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.machine.describe", this_machine)
+    monkeypatch.setattr("steelyard.measure.machine.describe", this_machine)
 
 
 def said(*words: str) -> str:
@@ -40,11 +41,11 @@ def refused(*words: str) -> str:
 
 def test_one_question_is_one_object_and_a_sweep_a_list(tmp_path: Path) -> None:
     trace = str(ti(tmp_path, [["bcast 1024 0"]] * 8))
-    one = json.loads(said(trace, "--set", f"network={BOOK}", "--json"))
+    one = read_output("whatif", said(trace, "--set", f"network={BOOK}", "--json"))
     assert one["time"] == pytest.approx(34.914e-6, rel=1e-12)
     assert (one["events"], one["seed"], one["draws"], one["slowdown"]) == (21, 1, 1, 1)
     assert one["seconds"] > 0
-    several = json.loads(said(trace, *sets("network=L=1us:2us,o=0:1us", "core=1:2"), "--json"))
+    several = read_output("whatif", said(trace, *sets("network=L=1us:2us,o=0:1us", "core=1:2"), "--json"))
     assert [(x["network"]["across"][0]["L"], x["network"]["across"][0]["o"], x["core"]) for x in several] == [
         (L, o, core) for L in (1e-6, 2e-6) for o in (0, 1e-6) for core in (1, 2)
     ]

@@ -9,11 +9,12 @@ from typer.testing import CliRunner
 
 import builders
 from mpis import mpi
+from output_schemas import read_output
 from replays import sets
 from steelyard import whatif
-from steelyard.command_line.cli import app
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.model import Machine
+from steelyard.show.command_line.cli import app
 from steelyard.whatif import demo, tracing
 
 
@@ -29,7 +30,7 @@ def test_the_demo_traces_a_program_and_predicts_loss_and_noise(
     monkeypatch.setattr(demo, "SIZE", size)
     found = CliRunner().invoke(app, ["whatif", "--demo", "--json", "--set", "repeats=8"])
     assert found.exit_code == 0, found.output
-    rows = json.loads(found.stdout)
+    rows = read_output("whatif", found.stdout)
     lost = [r for r in rows if r["loss"]["probability"]]
     noisy = [r for r in rows if r["noise"]["duration"]]
     assert len(lost) + len(noisy) == len(rows)

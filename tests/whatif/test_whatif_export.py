@@ -13,8 +13,8 @@ from test_whatif_replay import exchanges
 from typer.testing import CliRunner
 
 from replays import Action, Parameters, asked, in_words, stencil, this_machine, ti
-from steelyard.command_line.cli import app
 from steelyard.errors import MachineFailed, UsageError
+from steelyard.show.command_line.cli import app
 from steelyard.whatif import exporting
 from traces import ALL_KINDS, FINALIZE, by_hand, folded, rank_file, record
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from replays import Parameters, asked
-from steelyard.command_line import cli
 from steelyard.errors import UsageError
+from steelyard.show.command_line import cli
 from traces import ALL_KINDS, FINALIZE, by_hand, folded, rank_file, record
 
 P = Parameters(L=2_500_000, o=1_500_000, g=1_000_000, G=80)

@@ -15,9 +15,9 @@ import pytest
 from typer.testing import CliRunner
 
 from replays import Parameters, asked, this_machine
-from steelyard.command_line import cli
-from steelyard.command_line.cli import app
 from steelyard.errors import MachineFailed, UsageError
+from steelyard.show.command_line import cli
+from steelyard.show.command_line.cli import app
 from steelyard.whatif import readable
 from traces import ALL_KINDS, FINALIZE, by_hand, folded, otf2_archive, rank_file, record
 

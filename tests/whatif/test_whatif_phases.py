@@ -7,8 +7,8 @@ import pytest
 
 from replays import Parameters, answered, asked, points, stencil, this_machine, ti
 from steelyard import whatif
-from steelyard.report import maps
-from steelyard.units import quantity
+from steelyard.model.units import quantity
+from steelyard.show.report import maps
 from steelyard.whatif import engine, phases
 from steelyard.whatif.prediction_page.phase_map import phase_map
 from traces import FINALIZE, by_hand, folded, rank_file, record

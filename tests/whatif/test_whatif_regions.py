@@ -7,8 +7,8 @@ import pytest
 
 from replays import Parameters, asked, points, sets, ti
 from steelyard import whatif
-from steelyard.command_line import cli
 from steelyard.errors import UsageError
+from steelyard.show.command_line import cli
 from steelyard.whatif import engine
 from traces import FINALIZE, by_hand, folded, rank_file, record
 

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from folders import ROOT
+from output_schemas import read_output
 from replays import stencil, this_machine, ti
 from steelyard import whatif
-from steelyard.command_line.cli import app
 from steelyard.errors import UsageError
-from steelyard.settings_file import SettingsFile
+from steelyard.model.settings_file import SettingsFile
+from steelyard.show.command_line.cli import app
 from steelyard.whatif import scenario
 from steelyard.whatif.network import NETWORK
 from steelyard.whatif.perturbation import LOSS
@@ -26,13 +27,13 @@ EXAMPLES = sorted((ROOT / "examples" / "scenarios").glob("*.toml"))
 
 @pytest.fixture(autouse=True)
 def _described_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.machine.describe", this_machine)
+    monkeypatch.setattr("steelyard.measure.machine.describe", this_machine)
 
 
 def rows(*words: str) -> list[dict[str, Any]]:
     done = CliRunner().invoke(app, ["whatif", *words, "--json"])
     assert done.exit_code == 0, done.output
-    answers = json.loads(done.stdout)
+    answers = read_output("whatif", done.stdout)
     return answers if isinstance(answers, list) else [answers]
 
 
@@ -230,7 +231,7 @@ SCENARIOS = st.fixed_dictionaries(
 @given(SCENARIOS)
 def test_a_scenario_that_is_written_in_full_is_read_as_the_same(content: dict[str, Any]) -> None:
     def read(content: dict[str, Any]) -> tuple[whatif.Point, dict[str, Any]]:
-        asked = whatif.read_scenario(SettingsFile(Path("a.json"), content, {}), [])
+        asked = whatif.read_scenario(SettingsFile(Path("a.json"), content, ""), [])
         ((point,),) = whatif.section_points(asked, Path("no-runs")).values()
         return point, dict(asked.whole)
 
@@ -245,7 +246,7 @@ def test_a_scenario_that_is_written_in_full_is_read_as_the_same(content: dict[st
 )))  # fmt: skip
 def test_any_content_is_read_or_refused_in_a_sentence(content: Any) -> None:
     try:
-        asked = whatif.read_scenario(SettingsFile(Path("a.json"), content, {}), ["network.latency=1us"])
+        asked = whatif.read_scenario(SettingsFile(Path("a.json"), content, ""), ["network.latency=1us"])
         whatif.section_points(asked, Path("no-runs"))
     except UsageError as error:
         assert error.shown()

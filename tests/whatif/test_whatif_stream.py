@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from replays import Parameters, asked, ti
-from steelyard.command_line import cli
 from steelyard.errors import UsageError
+from steelyard.show.command_line import cli
 from streams import BOOK, LONG, Op, Oracle, Ranks, goal, stencil
 from traces import FINALIZE, by_hand, rank_file, record
 

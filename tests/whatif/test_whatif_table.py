@@ -6,8 +6,8 @@ import duckdb
 import pytest
 
 from replays import Parameters, this_machine
-from steelyard.command_line import cli
 from steelyard.errors import UsageError
+from steelyard.show.command_line import cli
 from steelyard.whatif import engine, readable, table
 from traces import ALL_KINDS, by_hand, rank_file
 

@@ -18,7 +18,7 @@ import typer
 from canaries import BEGIN, Canaries
 from damage import powered, unpack
 from folders import ROOT
-from steelyard.command_line import cli
+from steelyard.show.command_line import cli
 from traces import otf2_archive
 
 pytestmark = [pytest.mark.attack, pytest.mark.timeout(900)]
@@ -210,6 +210,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
         (slurm / name).write_text("#!/bin/sh\n" + script.format(folder=slurm))
         (slurm / name).chmod(0o755)
     powered(unpack(things / "runs"))
+    shutil.copytree(things / "runs" / "run", things / "runs" / "again")
     if importlib.util.find_spec("otf2"):
         otf2_archive("all_kinds", things / "otf2")
     (things / "count.toml").write_text(APP)
@@ -243,11 +244,12 @@ USES: Mapping[str, tuple[Use, ...]] = {
     "list": (use(), use("memory.stream")),
     "show": (use(*RUNS),),
     "judge": (use(*RUNS),),
+    "schema": (use("show"),),
     "report": (use(*RUNS), use(*RUNS, "--figures", "{things}/plots", "--format", "pdf")),
     "export": (use(*RUNS, "--format", "csv"),),
     "query": (use("select 1", *RUNS),),
     "compare": (
-        use("run", "run", *RUNS),
+        use("run", "again", *RUNS),
         use("{things}/stranger/a", "{things}/stranger/b", "--in-turn", "--rounds", "10", "--runs", "{things}/turns"),
         use("--rounds", "6", "--", "true", "sh -c true"),
     ),

@@ -17,11 +17,11 @@ import pytest
 import lasting_commands as commands
 from lasting_commands import COMMANDS
 from patience import still
+from steelyard.measure.records import head, read
 from steelyard.power.stores import opened
-from steelyard.records import head, read
 
 pytestmark = [pytest.mark.attack, pytest.mark.timeout(20_000)]
-TIMES = int(os.environ.get("STEELYARD_ATTACK", "1"))
+TIMES = int(os.environ.get("STEELYARD_ATTACK") or 1)
 GONE = 5.0  # seconds in which nothing of a command is left
 KILLS = {
     "run": 160, "scale": 80, "compare --in-turn": 40, "import": 80, "report": 60, "power agent": 50, "power tidy": 40,

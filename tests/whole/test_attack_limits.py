@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from folders import ROOT
-from steelyard import resource_limits
-from steelyard.command_line.evaluated_run import find_summary
-from steelyard.evaluation import evaluate
+from steelyard.judge.evaluation import evaluate
+from steelyard.show.command_line.evaluated_run import find_summary
+from steelyard.system import resource_limits
 
 pytestmark = pytest.mark.attack
 
@@ -55,7 +55,7 @@ WRITES = (
     "export parquet",
     "import",
 )  # and so feel RLIMIT_FSIZE and a full disk
-TIMES = int(os.environ.get("STEELYARD_ATTACK", "1"))
+TIMES = int(os.environ.get("STEELYARD_ATTACK") or 1)
 # Root may start any number of processes, so another user does, who may read what belongs to root.
 CAPABILITIES = "-all,+dac_override,+dac_read_search"
 ANOTHER_USER = [

@@ -23,7 +23,7 @@ from lasting_commands import COMMANDS, Lasting
 from patience import still
 
 pytestmark = [pytest.mark.attack, pytest.mark.timeout(20_000)]
-TIMES = int(os.environ.get("STEELYARD_ATTACK", "1"))
+TIMES = int(os.environ.get("STEELYARD_ATTACK") or 1)
 FORMS = {
     "INT": (signal.SIGINT,),
     "TERM": (signal.SIGTERM,),
@@ -149,10 +149,11 @@ class Shot:
     def _send(self, process: "subprocess.Popen[bytes]") -> float:
         whom = self.chance.random()  # a terminal sends it to a group, a batch system to every process
         for number in FORMS[self.form]:
+            all_processes = sorted(marked(self._mark), reverse=True)  # a search that takes a while
             if process.poll() is not None or treats(process.pid, "SigIgn", number):  # its work is done
                 self.hit = number != FORMS[self.form][0]
                 break
-            for each in sorted(marked(self._mark), reverse=True) if whom < 0.2 and number != signal.SIGKILL else ():
+            for each in all_processes if whom < 0.2 and number != signal.SIGKILL else ():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(each, number)
             if whom >= 0.2 or number == signal.SIGKILL:

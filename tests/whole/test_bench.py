@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import builders
 from folders import ROOT
 from steelyard.errors import MachineFailed
+from steelyard.measure.records import RunFolder
 from steelyard.model import Cache, Machine
-from steelyard.records import RunFolder
 
 sys.path.insert(0, str(ROOT / "bench"))
 

@@ -11,7 +11,7 @@ from folders import ROOT
 ROW = re.compile(r"\| (?P<room>`?[\w/ ]+`?(?: \(Python\))?) \| [\d,]+ \| [\d,]+ \| (?P<budget>[\d,]+) \|")
 PAGE = ROOT / "docs" / "decisions" / "0037-budgets.md"
 SOURCE = ROOT / "src" / "steelyard"
-NO_CODE = {"systems"}
+HOUSES = ("measure", "judge", "show")  # each of their rooms has a budget of its own
 
 
 def read_budgets() -> dict[str, int]:
@@ -26,8 +26,10 @@ def count(files: Iterable[Path], *endings: str) -> int:
 
 def count_rooms() -> dict[str, int]:
     """The lines of each room by the same names."""
-    folders = (f for f in SOURCE.iterdir() if f.is_dir() and f.name not in NO_CODE and not f.name.startswith("__"))
-    rooms = {f"{folder.name}/": count(folder.rglob("*"), ".py", ".cpp", ".h") for folder in folders}
+    tops = [f for f in SOURCE.iterdir() if f.is_dir() and f.name not in HOUSES]
+    folders = [*tops, *(f for house in HOUSES for f in (SOURCE / house).iterdir() if f.is_dir())]
+    names = {str(f.relative_to(SOURCE)) + "/": f for f in folders if not f.name.startswith("__")}
+    rooms = {name: count(folder.rglob("*"), ".py", ".cpp", ".h") for name, folder in names.items()}
     tests = count((ROOT / "tests").rglob("*"), ".py")
     return {**rooms, "files at the root": count(SOURCE.iterdir(), ".py"), "tests/` (Python)": tests}
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from folders import TESTS
-from steelyard import build
-from steelyard.machine import describe, libraries
+from steelyard.measure import build
+from steelyard.measure.machine import describe, libraries
+from steelyard.measure.plan import EFFORTS, make
 from steelyard.model import Benchmark, Library, Machine
-from steelyard.plan import EFFORTS, make
 
 OWN = Path(libraries.__file__).parents[1] / "benchmarks" / "node"
 LOOKING = TESTS / "helpers" / "looking.py"

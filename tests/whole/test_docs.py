@@ -14,17 +14,19 @@ import pytest
 import typer
 
 from folders import ROOT
-from steelyard import build, model, plan
-from steelyard.command_line.cli import app
-from steelyard.launch import local
-from steelyard.launch.program import Program
+from steelyard import model
+from steelyard.measure import build, plan
+from steelyard.measure.launch import local
+from steelyard.measure.launch.program import Program
+from steelyard.measure.plan import catalogue
+from steelyard.measure.plan.refusal import GENERAL
+from steelyard.measure.published import system_library
+from steelyard.measure.run import selfcheck
+from steelyard.measure.run.asking import line, record_of
+from steelyard.measure.run.screen import Screen
 from steelyard.model import Benchmark, Case, Launch, Machine, Record, Sampling
 from steelyard.model.observed import Part
-from steelyard.plan import catalogue
-from steelyard.plan.refusal import GENERAL
-from steelyard.run import selfcheck
-from steelyard.run.asking import line, record_of
-from steelyard.run.screen import Screen
+from steelyard.show.command_line.cli import app
 from steelyard.statistics.results.result import results
 
 DOCS = ROOT / "docs"
@@ -187,8 +189,8 @@ def test_what_the_surroundings_hold_is_documented_and_nothing_else(programs: dic
 def test_every_field_of_run_json_is_documented(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import json
 
-    from steelyard.plan import EFFORTS
-    from steelyard.run import session, setup
+    from steelyard.measure.plan import EFFORTS
+    from steelyard.measure.run import session, setup
 
     monkeypatch.setattr(session, "_carry_out", lambda measurer, screen: measurer.folder.path)
     asked = setup.Request(effort=EFFORTS["quick"], only=["memory.cores"])
@@ -227,9 +229,10 @@ def test_every_module_has_its_line_in_the_house() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Structure of the source\n")[2]
     told = set(re.findall(r"`(\w+(?:\.py|/))`", text.partition("\n## ")[0]))
     package = ROOT / "src" / "steelyard"
-    files = {p.name for p in package.glob("*.py")} - {"__init__.py"}
-    folders = {f"{p.name}/" for p in package.iterdir() if p.is_dir() and not p.name.startswith("_")}
-    assert (files | folders) - {"systems/"} <= told
+    files = {p.name for p in [*package.glob("*.py"), *package.glob("system/*.py")]} - {"__init__.py"}
+    houses = (package, package / "measure", package / "judge", package / "show")
+    folders = {f"{p.name}/" for house in houses for p in house.iterdir() if p.is_dir() and not p.name.startswith("_")}
+    assert files | folders <= told
 
 
 # --------------------------------------------------------------------------- every example works
@@ -289,7 +292,7 @@ def test_the_readme_and_the_makefile_name_the_same_targets() -> None:
 
 def test_the_readme_shows_every_command_but_the_small_ones() -> None:
     shown = {told.split()[1] for _, told in shell_lines() if told.startswith("steelyard ")}
-    assert set(COMMANDS) - shown <= {"list", "report", "build", "remove", "machine", "judge"}
+    assert set(COMMANDS) - shown <= {"list", "report", "build", "remove", "machine", "judge", "schema"}
 
 
 @pytest.fixture(scope="module")
@@ -297,7 +300,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The benchmark of CONTRIBUTING.md, written where it says."""
     folder = tmp_path_factory.mktemp("contributing")
     page = ROOT / "CONTRIBUTING.md"
-    (source,), (declaration,) = blocks(page, "cpp"), blocks(page, "python")
+    source, declaration = blocks(page, "cpp")[0], blocks(page, "python")[0]
     for name, text in (("mine/example/fill.cpp", source), ("mine/example/fill.py", declaration)):
         assert f"`{name}`" in page.read_text(encoding="utf-8")
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -338,3 +341,8 @@ def test_a_benchmark_that_is_added_gets_its_page(example: Path) -> None:
     pages = generate.pages({name: known[name] for name in ("example.fill", "memory.stream")})
     assert "# Bandwidth of writing" in pages["benchmarks/example.fill.md"]
     assert "[example.fill](example.fill.md)" in pages["benchmarks/index.md"]
+
+
+def test_the_readme_counts_the_published_systems() -> None:
+    count = len(system_library.list_shipped())
+    assert f"A library holds {count} systems" in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -20,9 +20,10 @@ import test_scaling as scaling
 import builders
 import report_fixture
 from builders import bandwidth, chase, evaluation, gather, machine, measured, result, triad
-from steelyard import findings
+from steelyard.judge import findings
+from steelyard.judge.findings.remedies import describe
 from steelyard.model import Check, Evaluation, Finding, Limit, Record, Result, Scalar, Setting
-from steelyard.report import lines, sentences
+from steelyard.show.report import lines, sentences
 
 MIB = 1 << 20
 LIMIT = {"memory_bandwidth": Limit(20e9, "B/s", "2 channels × 1250 MT/s × 8 B")}
@@ -308,7 +309,7 @@ def test_good_news_from_unreliable_values_is_an_open_question(rule: str, seen: C
         (told,) = found(rule, seen(mark))
         assert told.level == "undecided"
         assert reason in told.cause
-        assert remedy in told.remedy
+        assert remedy in describe(told.remedy)
     assert found(rule, seen("CLEAN"))[0].level == "good"
 
 
@@ -358,7 +359,7 @@ def test_a_cliff_is_serious_but_not_when_it_was_disturbed() -> None:
 def test_write_allocate_tells_the_factor_and_where_streaming_is_slower() -> None:
     slower = found("write_allocate", evaluation([triad(12e9), triad(9e9, stores="streaming")]))[0]
     assert "0.75 times" in slower.seen
-    assert slower.remedy.startswith("Use ordinary stores")
+    assert describe(slower.remedy).startswith("Use ordinary stores")
     assert "1.33 times" in found("write_allocate", SPEAKS["write_allocate"]())[0].seen
 
 
@@ -367,7 +368,7 @@ def test_the_limit_is_told_with_its_source_or_how_to_give_it() -> None:
     assert "8.00 GB/s: 40 % of the limit of 20.0 GB/s" in below.seen
     assert "2 channels" in below.evidence[0]
     unknown = found("efficiency", evaluation([triad(8e9)]))[0]
-    assert "--system FILE.toml" in unknown.remedy
+    assert "--system FILE.toml" in describe(unknown.remedy)
     above = evaluation([triad(25e9, threads=4)], machine(limits=LIMIT))
     assert found("efficiency", above) == []
     assert "No figure can be above its limit" in found("above_limit", above)[0].seen
@@ -580,7 +581,7 @@ def test_odd_data_never_makes_a_rule_stumble(rule: str, bare: bool) -> None:
 
 def test_a_program_that_failed_is_named_by_its_end_and_its_first_words() -> None:
     from steelyard.errors import ProgramFailed
-    from steelyard.run.asking import describe_end
+    from steelyard.measure.run.asking import describe_end
 
     failures = [
         ProgramFailed(f"Running the case buffers={b}", "mpiexec -n 2 x", 1, "-----\ncannot resolve nowhere\nmore")

@@ -12,12 +12,12 @@ import builders
 import report_fixture
 from builders import evaluation, machine, triad
 from golden_runs import copied
-from steelyard import findings
-from steelyard.evaluation import evaluate
-from steelyard.findings import disturbances, doctor, durations
-from steelyard.machine.settings import setting
+from steelyard.judge import findings
+from steelyard.judge.evaluation import evaluate
+from steelyard.judge.findings import disturbances, doctor, durations
+from steelyard.judge.findings.remedies import advise, describe, divide
 from steelyard.model import Core, Evaluation, Finding, Machine, Setting
-from steelyard.report.lines import shorten_advice
+from steelyard.show.report.lines import shorten_advice
 
 # Two statements that cannot both be right about one run.
 OPPOSED = (
@@ -55,7 +55,7 @@ NEEDS: tuple[tuple[str, Callable[[Machine], bool]], ...] = (
     ("without --memory", has("memory limit")),
     ("swapped pages", has("swap")),
     ("second hardware thread", lambda here: any(len(core.cpus) > 1 for core in here.cores)),
-    ("guests|owner of the host|dedicated host", lambda here: setting(here, "hypervisor").value not in (None, "none")),
+    ("guests|owner of the host|dedicated host", lambda here: here.setting("hypervisor").value not in (None, "none")),
     ("doctor shows", lambda here: any(a.command and a.level in ("serious", "notice") for a in doctor.examine(here))),
     ("the other hosts", lambda here: len(here.hosts) > 1),
 )
@@ -124,15 +124,18 @@ def contradictions(members: Iterable[Finding]) -> Iterable[tuple[str, str]]:
 def unfit(members: Iterable[Finding], here: Machine) -> Iterable[tuple[str, str]]:
     for finding in members:
         yield from (
-            (finding.rule, words) for words, there in NEEDS if re.search(words, finding.remedy) and not there(here)
+            (finding.rule, words)
+            for words, there in NEEDS
+            if re.search(words, describe(finding.remedy)) and not there(here)
         )
 
 
 def untimed(members: Iterable[Finding]) -> Iterable[tuple[str, str]]:
-    """The runs that a remedy advises without their time; a run of hosts or of a system file, which are not there, included."""
+    """The runs that a remedy advises without their time: in its text, or as a command without seconds."""
     for finding in members:
-        rest = re.sub(rf"{durations.RUN.pattern} \(takes about \d[^)]*\)", "", finding.remedy)
-        yield from ((finding.rule, finding.remedy) for _ in re.findall(r"steelyard (?:run|scale)\b(?! on each)", rest))
+        text, command = divide(finding.remedy)
+        if re.search(r"steelyard (?:run|scale)\b(?! on each)", text) or (command and "(takes about" not in command):
+            yield finding.rule, describe(finding.remedy)
 
 
 def test_no_two_findings_of_a_run_contradict_each_other() -> None:
@@ -161,10 +164,24 @@ def test_a_contradiction_and_an_unfit_remedy_are_found() -> None:
     quiet = replace(quiet, seen="The measured cores issued additions at their full rate: 3.9 per cycle (median).")
     loud = replace(rules.named("disturbed"), seen="40 of 40 results (100 %) were disturbed: shared core (40).")
     assert list(contradictions([quiet, loud]))
-    advice = replace(loud, remedy="Set the governor to performance. Then run again: steelyard run --preset full")
+    advice = replace(loud, remedy=advise("Set the governor to performance. Then run again: ", "run --preset full"))
     assert [words for _, words in unfit([advice], machine(settings=VIRTUAL))] == ["governor"]
     assert list(untimed([advice]))
     assert not list(untimed(durations.state([advice], evaluation([triad(1e10)]))))
+    assert list(untimed([replace(loud, remedy="Run again: steelyard run")]))
+
+
+def test_a_remedy_names_the_folder_of_a_benchmark_from_outside() -> None:
+    made = evaluation([triad(1e10)])
+    made = replace(made, run=replace(made.run, paths=("/home/u/my mine",)))
+    asked = [
+        replace(rules.named("disturbed"), remedy=advise("Again: ", f"run --only {name}"))
+        for name in ("memory", "my.own")
+    ]
+    told = [describe(finding.remedy) for finding in durations.state(asked, made)]
+    assert [text.partition(" (takes")[0] for text in told] == [
+        "Again: steelyard run --only memory", "Again: steelyard run --only my.own --path '/home/u/my mine'",
+    ]  # fmt: skip
 
 
 def test_only_one_of_the_findings_that_matter_most_is_about_the_measurement() -> None:
@@ -186,5 +203,6 @@ def test_open_questions_are_one_line() -> None:
 
 
 def test_a_shortened_advice_keeps_the_time_of_its_run() -> None:
-    advice = "Measure again (on a quiet machine): steelyard run --only memory.stream (takes about 20 s). Then compare both runs."
-    assert shorten_advice(advice, 76) == ["Measure again: steelyard run --only memory.stream (takes about 20 s)."]
+    again = advise("Measure again (on a quiet machine): ", "run --only memory.stream", then=". Then compare both runs.")
+    shown = shorten_advice(76, *divide(replace(again, seconds=20.0)))
+    assert shown == ["Measure again: steelyard run --only memory.stream (takes about 20 s)."]

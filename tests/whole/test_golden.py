@@ -12,16 +12,16 @@ import pytest
 from damage import unpack
 from folders import GOLDEN
 from golden_runs import copied
-from steelyard import report
-from steelyard.command_line import output_forms
 from steelyard.compare import runs as comparing
-from steelyard.evaluation import evaluate
-from steelyard.evidence import KINDS, sentence
+from steelyard.judge.evaluation import evaluate
+from steelyard.measure.records import RunFolder, read
 from steelyard.model import Cluster, Equipment, Evaluation, Evidence
+from steelyard.model.evidence import KINDS, sentence
 from steelyard.model.plain import to_json, to_plain
-from steelyard.records import RunFolder, read
-from steelyard.report import export, side_by_side
-from steelyard.report.columns import metric_rows, sample_lists
+from steelyard.show import report
+from steelyard.show.command_line import output_forms
+from steelyard.show.report import export, side_by_side
+from steelyard.show.report.columns import metric_rows, sample_lists
 
 FORMATS = ("run-format-1", "run-format-2")
 ADDED = ("began", "ended", "monotonic")  # to the twin of format 2

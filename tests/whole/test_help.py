@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,12 +13,12 @@ import pytest
 import typer
 
 from golden_runs import copied
-from steelyard.command_line import cli, command_group, help_page
-from steelyard.commands import mpi as mpi_commands
-from steelyard.machine import describe
-from steelyard.plan import EFFORTS, catalogue
-from steelyard.plan.catalogue import parameter_values
+from steelyard.measure.machine import describe
+from steelyard.measure.plan import EFFORTS, catalogue
+from steelyard.measure.plan.catalogue import parameter_values
 from steelyard.power.commands import power as power_commands
+from steelyard.show.command_line import cli, command_group, help_page
+from steelyard.show.commands import mpi as mpi_commands
 
 STEELYARD = str(Path(sys.executable).with_name("steelyard"))
 
@@ -65,6 +66,14 @@ def test_a_help_page_has_one_example_a_line(
     assert all(line.startswith(f"  steelyard {name}") for line in examples), examples
     assert not any(word in line for line in lines for word in ("<bool>", "<str>", "<path>", "<list", "**", " · "))
     assert all(len(line) <= 80 for line in lines if line not in examples), [x for x in lines if len(x) > 80]
+
+
+@pytest.mark.parametrize("paragraph", [c.help for _, c in COMMANDS if "Examples: " in (c.help or "")])
+def test_each_example_of_a_command_begins_with_steelyard_and_is_whole(paragraph: str) -> None:
+    (examples,) = re.findall(r"^Examples: .*(?:\n.+)*", paragraph, re.MULTILINE)
+    for line in help_page.split_examples(" ".join(examples.split())):
+        assert line.startswith("steelyard ")
+        assert not line.endswith("# *")
 
 
 def test_notes_of_examples_are_comments_of_a_shell() -> None:

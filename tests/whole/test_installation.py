@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from folders import ROOT
-from steelyard.build import resolve_mpi
 from steelyard.errors import SteelyardError, UsageError
-from steelyard.installation import install_command, install_extra
+from steelyard.measure.build import resolve_mpi
 from steelyard.model import Machine, Tool
 from steelyard.power import broker, stores
+from steelyard.system.installation import install_command, install_extra
 from steelyard.whatif import otf2
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]

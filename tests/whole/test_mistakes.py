@@ -4,6 +4,7 @@ import codecs
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,14 +18,14 @@ from pathlib import Path
 
 import pytest
 
-from steelyard import machine, plan, records
-from steelyard.command_line import cli, streams
 from steelyard.errors import MachineFailed
-from steelyard.evaluation import evaluate
-from steelyard.machine import describe
+from steelyard.judge.evaluation import evaluate
+from steelyard.measure import machine, plan, records
+from steelyard.measure.machine import describe
+from steelyard.measure.plan import catalogue
 from steelyard.model import Check, Device, Machine, Record, Verdict
 from steelyard.model.observed import Observed
-from steelyard.plan import catalogue
+from steelyard.show.command_line import cli, streams
 
 STEELYARD = str(Path(sys.executable).with_name("steelyard"))
 LONG = "x" * 5000
@@ -92,6 +93,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
         folder.mkdir(parents=True)
         (folder / "run.json").write_text(content)
         (folder / "records.jsonl").write_text("")
+    shutil.copytree(run, path / "other")
     (path / "folder").mkdir()
     (path / "file").write_text("a file")
     (path / "system.toml").write_text("memory_bandwidth = nan\n")
@@ -252,7 +254,11 @@ REFUSED = [
     ("compare {run} --group a=nosuch*", "The group 'a' is empty"),
     ("compare {run} Mont-Blanc~node --baseline nosuch", "The baseline 'nosuch' is not one of the sides"),
     ("compare {run} {run} {run}", "is given twice"),
-    ("compare {run} {run} --only nosuch", "has no benchmark 'nosuch' (given by --only)"),
+    ("compare {run} {run}", "is given twice"),
+    ("compare {run} {here}/runs/../runs/{run} --json", "is given twice"),
+    ("compare {run} {run} --fail-on-slower", "is given twice"),
+    ("compare {run} {run} --equal-time", "is given twice"),
+    ("compare {run} Mont-Blanc~node --only nosuch", "has no benchmark 'nosuch' (given by --only)"),
     ("compare {run} nosuch", "List all systems with: steelyard systems"),
     ("compare {run} nosuch.toml", "The file of a system 'nosuch.toml' cannot be read"),
     ("systems Fugakoo", "There is no system 'Fugakoo'. Did you mean 'Fugaku'?"),
@@ -283,6 +289,8 @@ REFUSED = [
     ("report {run} --baseline nonsense", "'nonsense' (given by --baseline) needs at least two sides"),
     ("report {run} Mont-Blanc~node --baseline nonsense", "'nonsense' (given by --baseline) is none of the sides"),
     ("report {run} {run}", "is given twice"),
+    ("report {run} --against {run}", "is given twice"),
+    ("report --against {run}", "is given twice"),
     ("report {run} --group old={here}/nothing*", "The group 'old' is empty"),
     ("report Mont-Blanc~node 4x~AMD~8350~Barcelona", "--output systems.html"),
     ("report Mont-Blanc~node 4x~AMD~8350~Barcelona --trace lu -o {here}/x.html", "lu"),
@@ -310,9 +318,9 @@ REFUSED = [
     ("query ''", "empty"),
         ("query -- --nothing", "empty"),
     ("query ;", "empty"),
-    ("query nonsense", "nonsense"),
+    ("query nonsense", "The query cannot be answered"),
     ("query select~nothing~from~no_table", "no_table"),
-    ("query select~*~from~read_csv('/etc/passwd')", "cannot be answered"),
+    ("query select~*~from~read_csv('/etc/passwd')", "The query cannot be answered"),
     ("query copy~metrics~to~'x.csv'", "cannot be answered"),
     ("query attach~'x.db'", "cannot be answered"),
     ("query select~'1'::blob::int", "cannot be answered"),
@@ -359,7 +367,7 @@ FAILED = [
     ("show damaged/list", "expected form"),
     ("show damaged/deep", "cannot be read"),
     ("show damaged/empty", "cannot be read"),
-    ("show damaged/newer", "expected form"),
+    ("show damaged/newer", "newer Steelyard"),
     ("show damaged/binary", "cannot be read"),
     ("compare damaged/list {run}", "expected form"),
     ("resume damaged/notjson", "cannot be read"),
@@ -402,9 +410,9 @@ UNUSUAL = [
     "query create~table~x~as~select~1",
     "query select~'→~µ'",
     "query select~count(*)~from~metrics;select~2",
-    "compare {run} {run}",
-    "compare {run} {run} --json",
-    "compare {run} {run} --fail-on-slower",
+    "compare {run} {here}/other",
+    "compare {run} {here}/other --json",
+    "compare {run} {here}/other --fail-on-slower",
     "plan --only memory.stream --budget 1e-9s",
     "plan --only memory.stream --budget 1e300h",
     "plan --only memory.stream --seed -99999999999999",
@@ -488,7 +496,7 @@ SHOWING = [
     "list",
     "list --json",
     "export",
-    "compare {run} {run}",
+    "compare {run} {here}/other",
     "plan --only memory.stream",
     "--help",
 ]
@@ -665,7 +673,7 @@ def test_ranks_that_share_a_processor_are_expected_to_take_longer(two_sockets: M
         made = plan.make(benchmarks, two_sockets, plan.EFFORTS["quick"], {"ranks": [ranks]}, ["gcc"], mpis=["openmpi"])
         return made.seconds
 
-    assert seconds(2) == seconds(4)
+    assert seconds(2) < seconds(4) < 1.01 * seconds(2)
     assert seconds(128) > 3 * seconds(4)
 
 
@@ -675,7 +683,9 @@ DECLARED = re.compile(r'p\.choice\("(\w+)", "[^"]*", \{([^}]*)\}\)')
 def test_the_words_that_a_kernel_reads_are_known_to_the_plan(here: Machine) -> None:
     """Each p.choice of a benchmark's own sources, where its axes name the parameter: the plan refuses what the kernel does."""
     missing = []
-    with_device = replace(here, devices=(Device(0, "d", "GPU", 1, False),))
+    # A processor without the widest vectors has fewer words.
+    widest = replace(here, architecture="x86_64", fma_width=8)
+    with_device = replace(widest, devices=(Device(0, "d", "GPU", 1, False),))
     for name, benchmark in catalogue.find().items():
         blocks = [b for effort in plan.EFFORTS.values() for b in benchmark.axes(with_device, effort)]
         named = {n for block in blocks for n in block.values} - {"model", "start", "page_size"}

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from replays import points
-from steelyard import build, files
 from steelyard.applications.foreign import description
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.machine.system_file import load_system
+from steelyard.measure import build
+from steelyard.measure.machine.system_file import load_system
 from steelyard.model import Toolchain
-from steelyard.user_cache import cache
+from steelyard.system import files
+from steelyard.system.user_cache import cache
 from steelyard.whatif.scenario import load_scenario, read_scenario, read_tree
 
 NOBODY = 65534
@@ -86,7 +87,7 @@ def test_a_cache_that_others_can_write_is_refused(
 
 
 def test_a_cache_that_is_made_is_the_users_own_whatever_the_umask(tmp_path: Path) -> None:
-    code = "import os; os.umask(0); from steelyard import build; print(build.inside('build').parent)"
+    code = "import os; os.umask(0); from steelyard.measure import build; print(build.inside('build').parent)"
     environment = {**os.environ, "STEELYARD_CACHE": "relative/cache"}
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True

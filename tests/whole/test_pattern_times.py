@@ -17,14 +17,13 @@ METHODS = {"match", "fullmatch", "search", "finditer", "findall", "sub", "split"
 BOUNDED = {
     "applications/foreign/description.py": "an error of msgspec",
     "applications/foreign/formula.py": "it is searched only up to the last }}",
-    "build/mpi_environments.py": "what pip prints about one package",
-    "command_line/command_group.py": "a module of Steelyard",
-    "command_line/help_page.py": "a help text of Steelyard",
-    "mpi/__init__.py": "the name of a variable of the user's environment",
+    "measure/build/mpi_environments.py": "what pip prints about one package",
+    "show/command_line/command_group.py": "a module of Steelyard",
+    "show/command_line/help_page.py": "a help text of Steelyard",
     "power/command_line/connections.py": "a word of the user",
-    "report/lines.py": "a finding of Steelyard",
-    "telemetry/coverage.py": "a path of sysfs",
-    "telemetry/sensors/_words.py": "at most MOST_DIGITS characters",
+    "show/report/lines.py": "a finding of Steelyard",
+    "measure/telemetry/coverage.py": "a path of sysfs",
+    "measure/telemetry/sensors/_words.py": "at most MOST_DIGITS characters",
 }
 
 

@@ -16,12 +16,12 @@ import report_fixture
 import side_fixture
 from replays import answered, stencil, ti
 from report_browser import Browser
-from steelyard import report
 from steelyard.model import Evaluation, Record, Run
 from steelyard.model.figure import Axis, Figure, Mark, Point, Series
-from steelyard.report import values
-from steelyard.report.axes import tick
-from steelyard.units import quantity
+from steelyard.model.units import quantity
+from steelyard.show import report
+from steelyard.show.report import values
+from steelyard.show.report.axes import tick
 from steelyard.whatif import prediction_page
 from steelyard.whatif.prediction_part import Part
 

@@ -11,12 +11,12 @@ import typer
 
 from folders import ROOT
 from planted import PAGE, rows
-from steelyard import plan
-from steelyard.command_line import request
-from steelyard.command_line.cli import app
-from steelyard.launch import site
+from steelyard.measure import plan
+from steelyard.measure.launch import site
+from steelyard.measure.plan import catalogue, possible, sweep
 from steelyard.model import Benchmark, Machine, NumaNode
-from steelyard.plan import catalogue, possible, sweep
+from steelyard.show.command_line import request
+from steelyard.show.command_line.cli import app
 
 COMMANDS: dict[str, Any] = typing.cast(Any, typer.main.get_command(app)).commands
 

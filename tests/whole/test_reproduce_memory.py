@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import pytest
 
 from planted import case, judged, printed, row, show, sockets
-from steelyard.benchmarks.memory import apexmap
-from steelyard.benchmarks.memory.nodes import placements
+from steelyard.measure.benchmarks.memory import apexmap
+from steelyard.measure.benchmarks.memory.nodes import placements
 from steelyard.model import Limit, Machine, MemoryModule, Result, Scalar
-from steelyard.report.pages import machine as machine_page
+from steelyard.show.report.pages import machine as machine_page
 
 BARCELONA, SHANGHAI, SMALL = "4x AMD 8350 Barcelona", "4x AMD 8380 Shanghai", "2x AMD 2382 Shanghai"
 CLOCKS = {BARCELONA: 2.0e9, SHANGHAI: 2.5e9, SMALL: 2.6e9}
@@ -95,7 +95,7 @@ def test_000_figure_1() -> set[str]:
                 assert dict(zip(lines[compiler].x, lines[compiler].y, strict=True)) == expected
         limits = shown.beside("Triad bandwidth against threads", BARCELONA)
         assert {name: line.y for name, line in limits.items()} == {
-            f"{BARCELONA} (limit of the memory, sockets 4)": (40e9, 40e9)
+            f"{BARCELONA} (limit of the memory, 4 sockets)": (40e9, 40e9)
         }
         line = shown.lines(by_copy, "threads", "bandwidth", "B/s")["gcc-4.3"]
         curves[system] = dict(zip(line.x, line.y, strict=True))  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ import builders
 from planted import judged, printed, row, show, sockets
 from steelyard.compare import published_figures
 from steelyard.model import Cache, Host, Machine, Result
-from steelyard.report.pages import machine as machine_page
+from steelyard.show.report.pages import machine as machine_page
 
 
 def ha8000() -> Machine:
@@ -69,7 +69,7 @@ def test_004_table_1() -> set[str]:
     ours = {
         line.metric: line.ratio for line in published_figures.compare(judged(sendrecv()[:1], ha8000()), "HA8000").lines
     }
-    assert [ours[f"l{n} cache"] for n in (1, 2, 3)] == [1.0] * 3
+    assert [ours[f"L{n} cache"] for n in (1, 2, 3)] == [1.0] * 3
     return set()
 
 

@@ -4,7 +4,7 @@ import pytest
 
 import builders
 from planted import case, judged, printed, row, show, sockets
-from steelyard.benchmarks.core import groups
+from steelyard.measure.benchmarks.core import groups
 from steelyard.model import Machine, Result, Scalar
 
 BARCELONA, SHANGHAI = "4x AMD 8350 Barcelona", "4x AMD 8380 Shanghai"

@@ -18,7 +18,7 @@ good:
 \t@echo "0.70s setup    tests/test_a.py::test_quick"
 \t@echo 3 passed
 bad:
-\t@echo the reason; exit 3
+\t@echo the reason; echo "FAILED tests/test_b.py::test_wrong - assert 1 == 2"; exit 3
 endless:
 \t@echo $$$$ > process; sleep 1000
 never:
@@ -46,6 +46,7 @@ def test_a_suite_that_fails_stops_no_other(root: Path, capsys: pytest.CaptureFix
     assert "the reason" in shown
     assert "3 passed" in shown
     assert "FAILED, exit code 2" in shown, "make's own exit code for a recipe that fails"
+    assert shown.rstrip().endswith("bad                 tests/test_b.py::test_wrong - assert 1 == 2")
 
 
 def test_the_limit_ends_what_runs_and_names_what_is_left(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

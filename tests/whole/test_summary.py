@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from builders import evaluation, triad
-from steelyard import findings
-from steelyard.benchmarks import texts
-from steelyard.command_line import cli, evaluated_run
+from steelyard.judge import findings
+from steelyard.measure.benchmarks import texts
+from steelyard.measure.plan import catalogue
 from steelyard.model import Benchmark, Evidence, Verdict
-from steelyard.plan import catalogue
-from steelyard.report import export, summary
+from steelyard.show.command_line import cli, evaluated_run
+from steelyard.show.report import export, summary
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: object) -> Any:
@@ -61,6 +61,7 @@ def test_the_list_of_runs_has_verdicts_and_a_main_figure(kept_run: Path, capsys:
     cli.run_words(["list", "--runs", str(kept_run.parent)])
     table = capsys.readouterr().out
     assert f"● {short['verdicts']['CLEAN']} CLEAN" in table
+    assert f"{listed['done']}/{listed['cases']} measurements" in table
     assert f"{listed['figure']['title']}: {listed['figure']['text']}" in " ".join(table.replace("│", " ").split())
 
 

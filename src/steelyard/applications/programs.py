@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from steelyard.applications.foreign import benchmark, read, shipped
 
 if TYPE_CHECKING:
-    from steelyard.launch.program import Conversation
+    from steelyard.measure.launch.program import Conversation
     from steelyard.model import Benchmark, Launch, Machine, Site
 
 __all__ = ["SUFFIX", "benchmark_of", "is_described", "shipped", "start"]

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from steelyard.findings.open_questions import UNCERTAIN, measure_again, undecided
-from steelyard.model import Evaluation, Finding
+from steelyard.judge.findings.open_questions import UNCERTAIN, measure_again, undecided
+from steelyard.model import Evaluation, Finding, Remedy
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.alternatives import Rivals
 
@@ -29,7 +29,7 @@ def compare_variants(
     *,
     question: str,
     claim: str,
-    different: tuple[str, str],
+    different: tuple[str, str | Remedy],
     alike: str,
 ) -> list[Finding]:
     """Returns the finding `name`: an open question, or the claim with its cause. `different`: the cause and the remedy."""

@@ -4,3 +4,4 @@
 # machine drifts by 10 %, and another guest disturbs one pair in five (simulated: tests/core/test_compare_in_turn.py).
 ROUNDS = 40
 MOST_ROUNDS = 10_000  # of a comparison in turn: they take months, but their plan takes only seconds
+ENDED_EARLY = "The run {} was ended early, so launches or cases may be missing."

@@ -1,6 +1,6 @@
-"""The calls of all single cases of all sides, corrected together."""
+"""The calls of all single cases of a pair of sides, corrected together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
@@ -17,13 +17,14 @@ from steelyard.statistics.samples.interval import Array
 FEWEST_LAUNCHES, FEWEST_RUNS = 3, 2  # of a side, for the call of a single case
 WHY = (
     "",
-    "The interval of the ratio is too wide.",
+    "The interval of the ratio is too wide for a call.",
     "Too few launches show how much launches differ. Use --preset standard (five launches), or give several runs as a group.",
     "The pace of the cores differs by more than 4 % beside this case. Measure both in turn (--in-turn).",
     "The pace of the cores varied more within these runs than the case differs. Measure both in turn (--in-turn).",
 )
 TOO_WIDE, FEW, OTHER_PACE, UNSTEADY_PACE = range(1, len(WHY))
 UNCLEAR, SAME, FASTER, SLOWER = range(len(CALLS))
+TABLES = 3  # whose calls are corrected together: classes, benchmarks, cases
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -43,38 +44,29 @@ class CaseCalls:
         columns = (getattr(self.judged, name).tolist() for name in ("ratio", "low", "high", "p", "smallest"))
         return list(zip(*columns, strict=True))
 
+    @cached_property
+    def paces(self) -> list[float]:
+        """The pace of the cores beside each case of b over that of a; NaN if it is unknown."""
+        paces: list[float] = np.exp(self.b.rates[self.common.pairs.b] - self.a.rates[self.common.pairs.a]).tolist()
+        return paces
+
     def counts(self) -> dict[str, int]:
         """Returns the number of cases for each call."""
         numbers = np.bincount(self.judged.call, minlength=len(CALLS)).tolist()
         return {call: numbers[CALLS.index(call)] for call in ("SLOWER", "FASTER", "SAME", "UNCLEAR")}
 
 
-def judge_cases(pairs: Sequence[tuple[SideView, SideView, Common, bool]], tables: int) -> list[CaseCalls]:
-    """Returns the calls of each pair of sides. The calls are corrected for the number of all cases of all pairs together.
+def judge_cases(a: SideView, b: SideView, common: Common, check_pace: bool) -> CaseCalls:
+    """Returns the calls of the common cases of a pair of sides, corrected for their number and for the further `TABLES`.
 
-    The last element of a pair says whether both sides are single runs of one machine, so that a different pace explains a
-    difference. `tables` is the number of tables of the page.
+    `check_pace`: both sides are single runs of one machine, so that a different pace explains a difference.
     """
-    estimates, disturbed = [], []
-    for a, b, common, _ in pairs:
-        hit = a.table.disturbed_cases[common.pairs.a] | b.table.disturbed_cases[common.pairs.b]
-        groups = (a.table.is_group, b.table.is_group)
-        estimates.append(_moderate(estimate_cases(a.sums.of(common.pairs.a), b.sums.of(common.pairs.b), groups), hit))
-        disturbed.append(hit)
-    if not estimates:
-        return []
-    together = judge_columns(
-        Estimates(**{f.name: np.concatenate([getattr(e, f.name) for e in estimates]) for f in fields(Estimates)}),
-        tables,
-    )
-    ends = np.cumsum([len(hit) for hit in disturbed])[:-1]
-    columns = {f.name: np.split(getattr(together, f.name), ends) for f in fields(Judgements)}
-    calls = []
-    for place, (a, b, common, check_pace) in enumerate(pairs):
-        judged = Judgements(**{name: parts[place] for name, parts in columns.items()})
-        why = _weaken(a, b, common, judged, check_pace)
-        calls.append(CaseCalls(a=a, b=b, common=common, judged=judged, why=why, disturbed=disturbed[place]))
-    return calls
+    disturbed = a.table.disturbed_cases[common.pairs.a] | b.table.disturbed_cases[common.pairs.b]
+    groups = (a.table.is_group, b.table.is_group)
+    estimates = estimate_cases(a.sums.of(common.pairs.a), b.sums.of(common.pairs.b), groups)
+    judged = judge_columns(_moderate(estimates, disturbed), TABLES)
+    why = _weaken(a, b, common, judged, check_pace)
+    return CaseCalls(a=a, b=b, common=common, judged=judged, why=why, disturbed=disturbed)
 
 
 def _moderate(e: Estimates, disturbed: Flags) -> Estimates:
@@ -96,14 +88,14 @@ def _weaken(a: SideView, b: SideView, common: Common, judged: Judgements, check_
         few |= side.sums.count[cases] < (FEWEST_RUNS if side.table.is_group else FEWEST_LAUNCHES)
     reasons = [(few, FEW)]
     if check_pace:
-        reasons += _by_pace(a, b, common, effect)
+        reasons += _find_other_paces(a, b, common, effect)
     for weak, reason in reasons:
         weakened = weak & ((call == FASTER) | (call == SLOWER))
         call[weakened], why[weakened] = UNCLEAR, reason
     return why
 
 
-def _by_pace(a: SideView, b: SideView, common: Common, effect: Array) -> list[tuple[Flags, int]]:
+def _find_other_paces(a: SideView, b: SideView, common: Common, effect: Array) -> list[tuple[Flags, int]]:
     change = np.abs(b.rates[common.pairs.b] - a.rates[common.pairs.a])
     unsteadiness = measure_unsteadiness((a.readings, b.readings))
     within = np.isfinite(change) & (effect < np.log1p(unsteadiness)) & (unsteadiness > UNSTEADY)

@@ -22,9 +22,9 @@ from steelyard.compare.placement_names import name_placements
 from steelyard.compare.side import Side
 from steelyard.compare.surroundings import ABSENT, MPI, Difference, Facts, list_facts
 from steelyard.model import Evaluation, Scalar
+from steelyard.model.units import parse_size
+from steelyard.model.words import find_words, in_words, joined, plural
 from steelyard.statistics.results.identity import Case
-from steelyard.units import parse_size
-from steelyard.words import find_words, in_words, joined, plural
 
 Kind = Literal["none", "one", "confounded", "unknown"]
 Texts = Mapping[tuple[str, str], Sequence[str]]  # (group, condition) → the texts of the runs of a side
@@ -96,7 +96,7 @@ def find_cause_of_runs(a: Evaluation, b: Evaluation) -> Cause:
 def _find(a: _Known, b: _Known, common: Collection[str]) -> Cause:
     unknown = [side.name for side in (a, b) if not any(facts.get("machine") for facts in side.facts)]
     parts: dict[str, tuple[Nature, list[Difference]]] = {}
-    for nature, difference in chain(_conditions(a, b, common), _parameters(a.cases, b.cases, common)):
+    for nature, difference in chain(_list_differing_conditions(a, b, common), _parameters(a.cases, b.cases, common)):
         parts.setdefault(nature.name, (nature, []))[1].append(difference)
     roots = {name: part for name, part in parts.items() if part[0].is_root and not parts.keys() & set(part[0].follows)}
     for nature, differences in (part for name, part in parts.items() if name not in roots):
@@ -112,8 +112,8 @@ def _find(a: _Known, b: _Known, common: Collection[str]) -> Cause:
 # --------------------------------------------------------------------------- what differs
 
 
-def _conditions(a: _Known, b: _Known, common: Collection[str]) -> Iterator[tuple[Nature, Difference]]:
-    of_a, of_b = _texts(a.facts), _texts(b.facts)
+def _list_differing_conditions(a: _Known, b: _Known, common: Collection[str]) -> Iterator[tuple[Nature, Difference]]:
+    of_a, of_b = _list_texts_of_conditions(a.facts), _list_texts_of_conditions(b.facts)
     networked = any(name.startswith(NETWORKED) for name in common)
     with_ranks = all(any("mpi" in c.parameters for c in side.cases if c.benchmark in common) for side in (a, b))
     one_node = all(side.get(("machine", "memory nodes"), ["1"]) == ["1"] for side in (of_a, of_b))
@@ -126,7 +126,7 @@ def _conditions(a: _Known, b: _Known, common: Collection[str]) -> Iterator[tuple
         if condition == "kernel_command_line":
             yield from _options(difference)
             continue
-        nature = _place(group, condition, of_a[key], of_b[key])
+        nature = _find_nature(group, condition, of_a[key], of_b[key])
         if nature is None or (nature.name == ONLY_WITH_MEMORY_NODES and one_node):
             continue
         if ("network" in f"{group} {condition}" and not networked) or (group == MPI and not with_ranks):
@@ -135,7 +135,7 @@ def _conditions(a: _Known, b: _Known, common: Collection[str]) -> Iterator[tuple
         yield nature, difference
 
 
-def _texts(runs: Sequence[Facts]) -> Texts:
+def _list_texts_of_conditions(runs: Sequence[Facts]) -> Texts:
     """Returns the different texts of each condition that all runs of a side have."""
     texts: dict[tuple[str, str], list[str]] = {}
     for facts in runs:
@@ -155,7 +155,7 @@ def _alike(condition: str, a: Sequence[str], b: Sequence[str]) -> bool:
     return sizes[1] <= sizes[0] * SIMILAR_MEMORY
 
 
-def _place(group: str, condition: str, a: Sequence[str], b: Sequence[str]) -> Nature | None:
+def _find_nature(group: str, condition: str, a: Sequence[str], b: Sequence[str]) -> Nature | None:
     """Returns the factor of a condition. Some belong to another factor if only a number follows from the machine."""
     if group == "machine" and re.fullmatch(r"L\d", condition):  # "4 × 32 KiB"
         sizes = [{part.partition(" × ")[2] for text in side for part in text.split(", ")} for side in (a, b)]

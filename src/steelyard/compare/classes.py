@@ -4,7 +4,7 @@ from typing import Literal, get_args
 
 from steelyard.model import Parameters, Result
 
-Class = Literal["memory", "compute", "latency", "bandwidth", "applications"]
+Class = Literal["memory", "compute", "short messages", "long messages", "applications"]
 CLASSES: tuple[Class, ...] = get_args(Class)
 
 LONG = 32 << 10  # bytes; from here on the rate of a link decides, not the cost of a message
@@ -15,8 +15,8 @@ PROGRAMS = ("application", "foreign")
 MEANINGS: dict[Class, str] = {
     "memory": "bandwidth and latency of the memory of a node",
     "compute": "kernels of cores and nodes",
-    "latency": "messages below 32 KiB, and operations without data",
-    "bandwidth": "messages of 32 KiB and more",
+    "short messages": "messages below 32 KiB, and operations without data",
+    "long messages": "messages of 32 KiB and more",
     "applications": "whole programs",
 }
 
@@ -34,7 +34,7 @@ def find_class_of(benchmark: str, parameters: Parameters, unit: str) -> Class:
         return "applications"
     size = parameters.get("message_bytes")
     if size is not None or group == "network":
-        return "bandwidth" if isinstance(size, int | float) and size >= LONG else "latency"
+        return "long messages" if isinstance(size, int | float) and size >= LONG else "short messages"
     if group in GROUPS:
         return GROUPS[group]
     return "memory" if unit in MEMORY_UNITS else "compute"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from steelyard.compare.pairs import FEWEST_PAIRS, LEVEL, SMALLEST
 from steelyard.errors import UsageError
-from steelyard.launch.commands_in_turn import Timing, Timings
+from steelyard.measure.launch.commands_in_turn import Timing, Timings
 from steelyard.statistics.difference.compare import Comparison, compare_all_pairs, log_ratios
 from steelyard.statistics.samples.launches import Spread, combine
 

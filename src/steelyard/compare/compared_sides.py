@@ -1,13 +1,13 @@
 """The comparison of any number of sides with a baseline, as plain data."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from steelyard.compare.cause import Cause
 from steelyard.compare.mix import Mix
 from steelyard.compare.side import FOREIGN, Kind
-from steelyard.model import Level, Parameters, Scalar, Value
+from steelyard.model import Count, Level, Parameters, Scalar, Value
 from steelyard.statistics.difference.compare import Call
 
 NOT_JUDGED: Literal["NOT JUDGED"] = "NOT JUDGED"  # no interval is known, so no call is possible
@@ -62,6 +62,46 @@ class CaseRow:
     parameters: Parameters
     metric: str
     cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WholeCell:
+    """The best value of a side that uses all cores of its nodes, or any of its configurations.
+
+    `cores` are those of all `nodes`, `use` says in words how the side used them. `ratio` is as in `Cell`; `per_core` is the
+    ratio of the products of time and cores. Unknown numbers are None.
+    """
+
+    letter: str
+    value: Value
+    nodes: Count | None
+    cores: Count | None
+    use: str
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    per_core: float | None = None
+    call: SideCall | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WholeRow:
+    """The sides that have a value on this number of full nodes; `nodes` None: the best configuration of each side."""
+
+    nodes: Count | None
+    cells: tuple[WholeCell, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeSeries:
+    """What several sides did, over the numbers of full nodes. `partial` has the numbers of nodes of which a side used a part."""
+
+    benchmark: str
+    kernel: str
+    parameters: Parameters
+    metric: str
+    rows: tuple[WholeRow, ...]
+    partial: Mapping[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,13 +167,58 @@ class OtherSide:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MachineCell:
+    """The value of one side, with its condition in words and its verdict; None and "" if the side has none.
+
+    `speed` is the speed of the side over that of the baseline (of values for which less is better: the inverse ratio), with its
+    95 % interval; `per_core` the same for each of the `cores` (None: unknown, or more cores do not help), and `per_price` for the
+    same money, if a node and hour have a `price`. `call` is None for the baseline and without a value of both.
+    """
+
+    letter: str
+    value: Value | None = None
+    condition: str = ""
+    level: Level = "FOREIGN"
+    speed: float | None = None
+    low: float | None = None
+    high: float | None = None
+    cores: float | None = None
+    per_core: float | None = None
+    price: float | None = None
+    per_price: float | None = None
+    call: SideCall | None = None
+
+    def span_of(self, ratio: float) -> tuple[float, float] | None:
+        """Returns the 95 % interval of a ratio that follows from the speed, such as that for each core; None without one."""
+        if not self.speed or self.low is None or self.high is None:
+            return None
+        return self.low * ratio / self.speed, self.high * ratio / self.speed
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineFigure:
+    """A quantity, or the time of a program with its problem, for all sides, the baseline first."""
+
+    name: str
+    title: str
+    cells: tuple[MachineCell, ...]
+    is_program: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class SidesComparison:
-    """All sides, the baseline first, and each other side against the baseline. `rows` are empty if they were not wanted."""
+    """All sides, the baseline first, and each other side against the baseline. `rows` are empty if they were not wanted.
+
+    `machines` compares the sides of other machines than the baseline, each at its best use.
+    `full_nodes` sets full nodes beside full nodes if a side was imported.
+    """
 
     sides: tuple[SideTitle, ...]
     others: tuple[OtherSide, ...]
     rows: tuple[CaseRow, ...]
     notes: tuple[str, ...]
+    machines: tuple[MachineFigure, ...] = ()
+    full_nodes: tuple[NodeSeries, ...] = ()
 
     @property
     def baseline(self) -> SideTitle:
@@ -145,9 +230,19 @@ class SidesComparison:
         return next(side for side in self.sides if side.letter == letter)
 
 
+def list_slower_machines(figures: Iterable[MachineFigure]) -> list[tuple[str, str]]:
+    """Returns the letter and the quantity of each whole machine that is certainly slower than the baseline, both undisturbed."""
+    return [
+        (cell.letter, figure.title)
+        for figure in figures
+        for cell in figure.cells
+        if cell.call == "SLOWER" and "DISTURBED" not in (cell.level, figure.cells[0].level)
+    ]
+
+
 def list_slower(comparison: SidesComparison) -> list[str]:
-    """Returns the undisturbed cases, classes and benchmarks in which a side is certainly slower than the baseline."""
-    slower = []
+    """Returns the undisturbed machines, cases, classes and benchmarks in which a side is certainly slower than the baseline."""
+    slower = [f"{letter}: {name}" for letter, name in list_slower_machines(comparison.machines)]
     for other in comparison.others:
         totals = (t.name for t in (*other.classes, *other.benchmarks) if t.call == "SLOWER" and not t.disturbed)
         cases = (f"{c.benchmark} {c.kernel}" for c in other.cases if c.call == "SLOWER" and not c.disturbed)

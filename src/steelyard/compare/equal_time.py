@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from steelyard.compare.needs import Needs, measured_needs, ratio_of, solved_needs
-from steelyard.compare.program_points import POWER, Point, Problem, find_points, log_error
+from steelyard.compare.program_points import POWER, Point, Problem, find_points, has_interval, log_error
 from steelyard.compare.side import Side, SideCase, list_plain
 from steelyard.errors import UsageError
+from steelyard.measure.telemetry.coverage import NODE, kinds, words
 from steelyard.model import Equipment
+from steelyard.model.words import joined
 from steelyard.statistics.models.equal_time import Reached, solve_count
 from steelyard.statistics.models.scaling_models import Estimate
-from steelyard.telemetry.coverage import NODE, kinds, words
-from steelyard.words import joined
 
 Points = Mapping[int, Point]  # by the number of ranks or nodes: the fastest
 
@@ -86,7 +86,8 @@ def compare_sides(sides: Sequence[Side], equipment: Mapping[str, Equipment] | No
     """
     if len(sides) < 2:
         raise UsageError("A comparison at equal time needs two sides. Give two runs, groups or published systems.")
-    known, points = equipment or {}, list(map(find_points, _list_cases(sides)))
+    known, cases = equipment or {}, zip(sides, _list_cases(sides), strict=True)
+    points = [find_points(of_side, side.kind == "imported") for side, of_side in cases]
     rows: list[EqualTime] = []
     ranks: list[EqualRanks] = []
     for side, of_side in zip(sides[1:], points[1:], strict=True):
@@ -95,8 +96,8 @@ def compare_sides(sides: Sequence[Side], equipment: Mapping[str, Equipment] | No
             rows += pair.at_equal_time(points[0][problem], of_side[problem])
             ranks += pair.at_equal_ranks(points[0][problem], of_side[problem])
     if not rows and not ranks:
-        raise UsageError(_nothing_common(sides, points))
-    means = [mean for side in sides[1:] if (mean := _mean(sides[0].name, side.name, ranks))]
+        raise UsageError(_explain_nothing_common(sides, points))
+    means = [mean for side in sides[1:] if (mean := _average_ratios(sides[0].name, side.name, ranks))]
     return EqualTimes(
         base=sides[0].name, sides=tuple(side.name for side in sides), rows=tuple(rows), ranks=tuple(ranks),
         means=tuple(means), notes=tuple(_notes(sides, points)),
@@ -129,14 +130,16 @@ class _Pair:
     equipment: Mapping[str, Equipment]
 
     def at_equal_time(self, base: Sequence[Point], other: Sequence[Point]) -> Iterator[EqualTime]:
-        unit = _unit(base, other)
+        unit = _choose_unit(base, other)
         if not unit:
             return
-        few, many = _by_count(base, unit), _by_count(other, unit)
+        few, many = _find_fastest_by_count(base, unit), _find_fastest_by_count(other, unit)
         logs = [math.log(point.time.value) for point in many.values()]
         errors = [log_error(point.time) for point in many.values()]
         for count, one in few.items():
             reached = solve_count(tuple(many), logs, errors, math.log(one.time.value), log_error(one.time))
+            if not all(has_interval(point.time) for point in (one, *many.values())):
+                reached = replace(reached, low=None, high=None)
             at_base = measured_needs(self.base, one, self._of(self.base))
             if reached.how in ("interpolated", "extrapolated"):
                 at_other = solved_needs(self.other, many, reached, unit, one.time, self._of(self.other))
@@ -150,14 +153,14 @@ class _Pair:
                 other=at_other,
                 reached=reached,
                 measured=tuple(many),
-                counts=_over(reached, count),
+                counts=_divide_by_count(reached, count),
                 time=ratio_of(at_other.time, at_base.time),
-                energy=_energy(at_other, at_base),
+                energy=_compare_energies(at_other, at_base),
             )
 
     def at_equal_ranks(self, base: Sequence[Point], other: Sequence[Point]) -> Iterator[EqualRanks]:
-        unit = _workers(base, other)
-        one, two = _by_count(base, unit), _by_count(other, unit)
+        unit = _name_workers(base, other)
+        one, two = _find_fastest_by_count(base, unit), _find_fastest_by_count(other, unit)
         for count in (c for c in one if c in two):
             at_base = measured_needs(self.base, one[count], self._of(self.base))
             at_other = measured_needs(self.other, two[count], self._of(self.other))
@@ -169,26 +172,26 @@ class _Pair:
                 base=at_base,
                 other=at_other,
                 time=ratio_of(at_other.time, at_base.time),
-                energy=_energy(at_other, at_base),
+                energy=_compare_energies(at_other, at_base),
             )
 
     def _of(self, side: str) -> Equipment:
         return self.equipment.get(side, Equipment())
 
 
-def _unit(base: Sequence[Point], other: Sequence[Point]) -> str:
+def _choose_unit(base: Sequence[Point], other: Sequence[Point]) -> str:
     """Returns what is counted: nodes if all are known and one side used several, otherwise ranks; "" if neither is known."""
     nodes = [point.nodes for point in (*base, *other)]
     if all(nodes) and max(n or 0 for n in nodes) > 1:
         return "nodes"
-    return _workers(base, other) if all(any(p.workers for p in side) for side in (base, other)) else ""
+    return _name_workers(base, other) if all(any(p.workers for p in side) for side in (base, other)) else ""
 
 
-def _workers(base: Sequence[Point], other: Sequence[Point]) -> str:
+def _name_workers(base: Sequence[Point], other: Sequence[Point]) -> str:
     return "ranks" if any(point.unit == "ranks" for point in (*base, *other)) else "threads"
 
 
-def _by_count(points: Sequence[Point], unit: str) -> dict[int, Point]:
+def _find_fastest_by_count(points: Sequence[Point], unit: str) -> dict[int, Point]:
     """Returns the fastest point of each number of ranks or nodes, in rising order."""
     fastest: dict[int, Point] = {}
     for point in points:
@@ -198,12 +201,12 @@ def _by_count(points: Sequence[Point], unit: str) -> dict[int, Point]:
     return dict(sorted(fastest.items()))
 
 
-def _over(reached: Reached, count: int) -> Estimate:
+def _divide_by_count(reached: Reached, count: int) -> Estimate:
     low, high = (None if end is None else end / count for end in (reached.low, reached.high))
     return Estimate(reached.count / count, low, high)
 
 
-def _energy(other: Needs, base: Needs) -> Estimate | None:
+def _compare_energies(other: Needs, base: Needs) -> Estimate | None:
     if other.energy is None or base.energy is None:
         return None
     return ratio_of(other.energy, base.energy)
@@ -212,7 +215,7 @@ def _energy(other: Needs, base: Needs) -> Estimate | None:
 # --------------------------------------------------------------------------- all programs
 
 
-def _mean(base: str, other: str, ranks: Sequence[EqualRanks]) -> Mean | None:
+def _average_ratios(base: str, other: str, ranks: Sequence[EqualRanks]) -> Mean | None:
     greatest: dict[tuple[str, str], EqualRanks] = {}
     for row in (r for r in ranks if r.other.side == other):
         key = row.program, row.case
@@ -225,13 +228,13 @@ def _mean(base: str, other: str, ranks: Sequence[EqualRanks]) -> Mean | None:
         base=base,
         other=other,
         programs=len(greatest),
-        time=_geometric([row.time for row in greatest.values()]),
-        energy=_geometric(energies) if energies else None,
+        time=_average_geometrically([row.time for row in greatest.values()]),
+        energy=_average_geometrically(energies) if energies else None,
         energies=len(energies),
     )
 
 
-def _geometric(ratios: Sequence[Estimate]) -> Estimate:
+def _average_geometrically(ratios: Sequence[Estimate]) -> Estimate:
     """Returns the geometric mean of ratios whose errors are independent; its interval is that of these programs only."""
     halves = [math.log(r.high / r.low) / 2 for r in ratios if r.low and r.high]
     middle = math.exp(fmean(math.log(r.value) for r in ratios))
@@ -249,10 +252,11 @@ def _notes(sides: Sequence[Side], points: Sequence[Mapping[Problem, Sequence[Poi
     common = {problem for problem in points[0] if any(problem in of for of in points[1:])}
     pairs = zip(sides, points, strict=True)
     every = [(side, problem, p) for side, of in pairs for problem in of if problem in common for p in of[problem]]
-    if any(p.level == "FOREIGN" and p.time.low is None for _, _, p in every):
+    single = [p.time for _, _, p in every if not has_interval(p.time)]
+    if single:
         yield (
-            "Published values have no interval. Each is taken with the usual difference between two launches of a program, "
-            f"a standard error of {100 * log_error(replace(every[0][2].time, low=None, high=None)):.0f} %."
+            "Values without repetitions have no interval, and what follows from them has none. Times that differ by less than "
+            f"the usual difference between two launches (a standard error of {100 * log_error(single[0]):.0f} %) count as equal."
         )
     remarks = {(note, f"{problem.program} on {side.name}") for side, problem, p in every for note in p.notes}
     yield from (f"{where}: {note}." for note, where in sorted(remarks, key=lambda r: r[1]))
@@ -286,7 +290,7 @@ def _is_modelled(side: Side) -> bool:
     return any(run.modelled_power for run in side.runs)
 
 
-def _nothing_common(sides: Sequence[Side], points: Sequence[Mapping[Problem, Sequence[Point]]]) -> str:
+def _explain_nothing_common(sides: Sequence[Side], points: Sequence[Mapping[Problem, Sequence[Point]]]) -> str:
     def listed(index: int) -> str:
         names = joined(sorted({f"{p.program} ({p.case})" if p.case else p.program for p in points[index]}))
         return names or "no program with a valid time"

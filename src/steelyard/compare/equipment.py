@@ -6,7 +6,7 @@ from pathlib import Path
 
 from steelyard.compare.side import Side
 from steelyard.errors import UsageError, nearest
-from steelyard.machine.system_file import SystemFile, find_system, load_system, shipped_systems
+from steelyard.measure.machine.system_file import SystemFile, find_system, load_system, shipped_systems
 from steelyard.model import Equipment
 
 OPTION = "--system"
@@ -22,7 +22,7 @@ def read_equipment(texts: Sequence[str], sides: Sequence[Side]) -> dict[str, Equ
     equipment: dict[str, Equipment] = {}
     for side in sides:
         machine = side.runs[-1].machine
-        of_name = (file.equipment for file in shipped if file.name in _names(side))
+        of_name = (file.equipment for file in shipped if file.name in list_names(side))
         measured = machine.equipment if machine and machine.equipment != Equipment() else None
         if (stated := measured or next(of_name, None)) and stated != Equipment():
             equipment[side.name] = stated
@@ -36,20 +36,20 @@ def _replace(known: Equipment, given: Equipment) -> Equipment:
     """Returns the equipment with what the file gives; a currency stands with its prices."""
     stated = {f.name: getattr(given, f.name) for f in fields(given) if getattr(given, f.name) not in (None, "")}
     if "currency" in stated and stated["currency"] != known.currency:
-        known = replace(known, price_per_node=None, price_per_kwh=None)
+        known = replace(known, price_per_node=None, price_per_kwh=None, price_per_hour=None)
     return replace(known, **stated)
 
 
 def _assign(text: str, sides: Sequence[Side]) -> tuple[Side, SystemFile]:
     name, equals, path = text.partition("=")
-    named = next((side for side in sides if equals and name in _names(side)), None)
+    named = next((side for side in sides if equals and name in list_names(side)), None)
     if named:
         return named, load_system(find_system(path))
     if equals and not Path(text).exists():
         known = [side.name for side in sides]
         raise UsageError(f"{OPTION} '{text}' names no side: '{name}' is none. {nearest(name, known)}")
     file = load_system(find_system(text))
-    side = next((side for side in sides if file.name and file.name in _names(side)), None)
+    side = next((side for side in sides if file.name and file.name in list_names(side)), None)
     if side is None:
         raise UsageError(
             f"The system file '{text}' (given by {OPTION}) has the name '{file.name or ''}', which no side has. "
@@ -58,7 +58,7 @@ def _assign(text: str, sides: Sequence[Side]) -> tuple[Side, SystemFile]:
     return side, file
 
 
-def _names(side: Side) -> set[str]:
+def list_names(side: Side) -> set[str]:
     """Returns the names by which a user may mean the side."""
     run = side.runs[-1]
     names = {side.name, run.run, run.path, Path(run.path).name} | ({run.machine.system} if run.machine else set())

@@ -72,7 +72,7 @@ NATURES = (
     Nature("sub-NUMA clustering", "firmware", ("sub_numa_clustering",)),
     Nature("firmware version", "firmware", ("firmware", "microcode"), (*HARDWARE, "system model")),
     Nature("version of Steelyard", "version", ("steelyard",)),
-    # What follows from the machine, and is no cause of its own.
+    # Conditions that follow from the machine, and are no causes of their own.
     Nature("number of threads", "case", ("threads", "ranks", "ranks_per_node", "pinning", "placement", "memory_policy",
                                          "partner", "mapping"), SHARES),
     Nature("vectors", "case", ("vectors", "vector_width"), ("processor",)),

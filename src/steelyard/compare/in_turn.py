@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from steelyard import evaluation
 from steelyard.compare import pairs
 from steelyard.compare.runs import RunComparison
+from steelyard.judge import evaluation
 from steelyard.model import Evaluation, Run
 
 

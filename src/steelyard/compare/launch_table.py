@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from steelyard.compare.classes import Class
 from steelyard.compare.matching import key_of
 from steelyard.compare.pace import Readings
-from steelyard.compare.side import SECOND, SideCase
+from steelyard.compare.side import SideCase
 from steelyard.statistics.difference.block_sums import Blocks, sum_up
+from steelyard.statistics.results.launch_medians import SECOND
 from steelyard.statistics.samples.interval import Array
 
 Indexes = NDArray[np.int64]
@@ -79,7 +80,7 @@ def make_table(cases: Sequence[SideCase]) -> LaunchTable:
         case=np.array([index for index, _ in rows], dtype=np.int64),
         launch=np.array([t.launch for t in times], dtype=np.int64),
         began=_column(t.began for t in times),
-        log_seconds=_column(t.log_seconds for t in times),
+        log_seconds=np.array([math.log(t.seconds) for t in times]),
         disturbed=np.array([t.disturbed for t in times], dtype=bool),
         rate=_column(t.rate for t in times),
         stream=_column(t.stream for t in times),

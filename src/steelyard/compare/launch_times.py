@@ -8,8 +8,8 @@ from typing import TypeVar
 import numpy as np
 
 from steelyard.compare.matching import Match
-from steelyard.evidence import sentence
 from steelyard.model import Attempt, Record, Result, Verdict
+from steelyard.model.evidence import sentence
 from steelyard.statistics.results.cost import launches_by_number
 from steelyard.statistics.results.result import rests_on
 from steelyard.statistics.results.usable_samples import undisturbed

@@ -5,11 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from steelyard.benchmarks.memory.nodes import memory_nodes
 from steelyard.compare.side import SideCase, SideRun
-from steelyard.model import UNCHANGED, Machine, Scalar, Value
-from steelyard.model.roles import SIZES
-from steelyard.published.our_case import (
+from steelyard.measure.benchmarks.memory.nodes import memory_nodes
+from steelyard.measure.published.our_case import (
     ALL,
     AS_PRINTED,
     BETWEEN,
@@ -25,8 +23,10 @@ from steelyard.published.our_case import (
     SPREAD_ENDING,
     UNIT,
 )
+from steelyard.measure.telemetry import coverage
+from steelyard.model import UNCHANGED, Machine, Scalar, Value
+from steelyard.model.roles import SIZES
 from steelyard.statistics.validity.trust import ORDER
-from steelyard.telemetry import coverage
 
 # A parameter that a publication does not name has its usual value.
 USUAL: dict[str, Scalar] = {
@@ -73,9 +73,9 @@ def find_like(published: SideCase, run: SideRun) -> Like | None:
     if not alike:
         return None
     if spread:
-        return _spread(alike, metric, published.statistic.removeprefix(SPREAD))
+        return _find_least_spread(alike, metric, published.statistic.removeprefix(SPREAD))
     level = min((case.level for case in alike), key=ORDER.index)
-    best = max((case for case in alike if case.level == level), key=lambda case: _goodness(case.metrics[metric]))
+    best = max((case for case in alike if case.level == level), key=lambda case: goodness(case.metrics[metric]))
     by_rule = best.metrics.get(BEST_OF_10) if published.statistic.startswith("best of ") else None
     return Like(best, by_rule or best.metrics[metric], _remark(published, best, by_rule is not None))
 
@@ -95,9 +95,9 @@ def list_data_sheet(machine: Machine | None) -> tuple[SideCase, ...]:
     names = ("flops", "memory_bandwidth", "network_bandwidth")
     limits = {name: machine.limits[name] for name in names if name in machine.limits}
     sockets = len({core.socket for core in machine.cores}) or 1
-    of_node = {name: _of_sheet(limit.value, limit.unit) for name, limit in limits.items()}
+    of_node = {name: _make_sheet_value(limit.value, limit.unit) for name, limit in limits.items()}
     of_socket = {
-        name: _of_sheet(limit.value / sockets, limit.unit) for name, limit in limits.items() if name != names[2]
+        name: _make_sheet_value(limit.value / sockets, limit.unit) for name, limit in limits.items() if name != names[2]
     }
     of_core: dict[str, Value] = {}
     first = machine.cpus[0] if machine.cpus else 0
@@ -108,18 +108,18 @@ def list_data_sheet(machine: Machine | None) -> tuple[SideCase, ...]:
         instances = [c for c in caches if c.level == level]
         if level < SHARED_LEVEL:
             sizes = [c.size for c in instances if first in c.cpus]
-            of_core |= {f"l{level}_cache": _of_sheet(float(size), "B") for size in sizes[:1]}
+            of_core |= {f"l{level}_cache": _make_sheet_value(float(size), "B") for size in sizes[:1]}
         elif size := sum(c.size for c in instances if near & set(c.cpus)):
-            of_socket[f"l{level}_cache"] = _of_sheet(float(size), "B")
-    sheets = (_sheet(NODE, of_node), _sheet(SOCKET, of_socket), _sheet(CORE, of_core))
+            of_socket[f"l{level}_cache"] = _make_sheet_value(float(size), "B")
+    sheets = (_make_sheet_case(NODE, of_node), _make_sheet_case(SOCKET, of_socket), _make_sheet_case(CORE, of_core))
     return tuple(sheet for sheet in sheets if sheet.metrics)
 
 
-def _of_sheet(value: float, unit: str) -> Value:
+def _make_sheet_value(value: float, unit: str) -> Value:
     return Value(value, unit, None, None, "higher")
 
 
-def _sheet(unit: str, values: dict[str, Value]) -> SideCase:
+def _make_sheet_case(unit: str, values: dict[str, Value]) -> SideCase:
     return SideCase(
         benchmark=MACHINE, kernel=DATA_SHEET, parameters={UNIT: unit}, kind="compute", metrics=values, level="CLEAN"
     )  # fmt: skip
@@ -184,11 +184,12 @@ def _largest(published: SideCase, alike: Sequence[SideCase]) -> list[SideCase]:
     return chosen
 
 
-def _goodness(value: Value) -> float:
+def goodness(value: Value) -> float:
+    """Returns a number that is greater for better values."""
     return -value.value if value.better == "lower" else value.value
 
 
-def _spread(alike: Iterable[SideCase], metric: str, name: str) -> Like | None:
+def _find_least_spread(alike: Iterable[SideCase], metric: str, name: str) -> Like | None:
     """Returns (greatest - least) / median over the values of a parameter: the least spread of all settings."""
     groups: dict[tuple[tuple[str, str], ...], list[SideCase]] = {}
     for case in alike:

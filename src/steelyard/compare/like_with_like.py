@@ -6,7 +6,7 @@ from steelyard.compare.matching import SIZES
 from steelyard.compare.side import SideCase
 from steelyard.compare.side_view import Common, SideView
 from steelyard.model import Scalar
-from steelyard.words import plural
+from steelyard.model.words import plural
 
 PROGRAM = "steelyard"  # the name of this program among the versions of a run
 MOST = 3  # values of a parameter that a sentence names
@@ -14,7 +14,7 @@ MOST = 3  # values of a parameter that a sentence names
 
 def list_conditions(a: SideView, b: SideView, common: Common) -> list[str]:
     """Returns sentences on versions, factors and sizes that differ, and on parameters that make benchmarks incomparable."""
-    found = [*_versions(a, b), *_factors(b, common), *_sizes(b, common), *_apart(a, b, common)]
+    found = [*_versions(a, b), *_factors(b, common), *_sizes(b, common), *_list_preventing_parameters(a, b, common)]
     return found if len(common.pairs.a) else [say_nothing_common(a, b), *found]
 
 
@@ -52,10 +52,11 @@ def _sizes(b: SideView, common: Common) -> Iterator[str]:
         )
 
 
-def _apart(a: SideView, b: SideView, common: Common) -> Iterator[str]:
-    """Yields the parameter that prevents the comparison of a kernel that both sides have."""
+def _list_preventing_parameters(a: SideView, b: SideView, common: Common) -> Iterator[str]:
+    """Yields the parameters that prevent a comparison with equal settings, with the benchmarks that both sides have."""
     paired = {a.table.benchmarks[i] for i in common.pairs.a.tolist()}
     having = set(a.table.benchmarks) & set(b.table.benchmarks)
+    prevented: dict[str, list[str]] = {}
     for benchmark in (name for name in dict.fromkeys(a.table.benchmarks) if name in having - paired):
         of_a, of_b = (
             [view.case(i) for i, name in enumerate(view.table.benchmarks) if name == benchmark] for view in (a, b)
@@ -63,11 +64,13 @@ def _apart(a: SideView, b: SideView, common: Common) -> Iterator[str]:
         names = dict.fromkeys(name for case in (*of_a, *of_b) for name in case.parameters)
         apart = [name for name in names if not _values(of_a, name) & _values(of_b, name)]
         texts = (
-            f"{name.replace('_', ' ')} ({_list(sorted(_values(of_a, name)))} and {_list(sorted(_values(of_b, name)))})"
+            f"{name.replace('_', ' ')} ({_list(sorted(_values(of_a, name)))} against {_list(sorted(_values(of_b, name)))})"
             for name in apart
         )
         if apart:
-            yield f"No case of {benchmark} is compared with {b.side.name}, since these parameters differ: {', '.join(texts)}."
+            prevented.setdefault(", ".join(texts), []).append(benchmark)
+    for parameters, benchmarks in prevented.items():
+        yield f"{b.side.name} has no equal settings for {_list(benchmarks)}: {parameters}."
 
 
 def _values(cases: list[SideCase], name: str) -> set[str]:

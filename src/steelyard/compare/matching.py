@@ -79,10 +79,10 @@ def find_factors(a: Sequence[Case], b: Sequence[Case]) -> dict[str, tuple[Scalar
     }  # a named placement is paired by its name alone
     names = dict.fromkeys(name for r in (*a, *b) for name in r.parameters if name not in sizes)
     factors = {}
-    for name in names:
-        values_a, values_b = ({_given(r, name) for r in side} for side in (a, b))
-        if len(values_a) == 1 and len(values_b) == 1 and values_a != values_b:
-            factors[name] = (next(iter(values_a)), next(iter(values_b)))
+    for name in names if a and b else ():
+        x, y = _read(a[0], name), _read(b[0], name)
+        if x != y and all(_read(case, name) == x for case in a) and all(_read(case, name) == y for case in b):
+            factors[name] = (x, y)
     return factors
 
 
@@ -111,11 +111,11 @@ def _size(result: Case) -> tuple[float, ...] | None:
 
 def _differing(a: Case, b: Case) -> tuple[tuple[str, Scalar | None, Scalar | None], ...]:
     names = dict.fromkeys((*a.parameters, *b.parameters))
-    both = ((name, _given(a, name), _given(b, name)) for name in names)
+    both = ((name, _read(a, name), _read(b, name)) for name in names)
     return tuple((name, x, y) for name, x, y in both if x != y)
 
 
-def _given(result: Case, name: str) -> Scalar | None:
+def _read(result: Case, name: str) -> Scalar | None:
     """Returns the parameter. The start without changes is that of a run without variants (see `identity`)."""
     value = result.parameters.get(name)
     return None if (name, value) == ("variant", UNCHANGED) else value

@@ -2,42 +2,62 @@
 
 import math
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from steelyard.compare import MOST_ROUNDS, ROUNDS
 from steelyard.compare.schedule import in_turn_seconds
-from steelyard.compare.side import SideRun
-from steelyard.compare.wholes import WANTED, Whole
+from steelyard.compare.side_view import SideView
+from steelyard.compare.wholes import WANTED, Tables, Whole
 from steelyard.model import Machine, Run
 
 
-def add_measurements(wholes: Iterable[Whole], a: Run, b: Run, rounds: int | None = None) -> tuple[Whole, ...]:
+def add_measurements(tables: Tables, a: Run, b: Run, rounds: int | None = None) -> Tables:
     """Returns UNCLEAR classes and benchmarks with the measurement in turn that decides; as they are on two machines.
 
     `rounds`: the rounds of these runs if they were measured in turn. The next measurement then has as many more as make the
     smallest difference `WANTED`, since it falls with the square root of the rounds.
     """
-    if not _are_alike(a.machine, b.machine):
-        return tuple(wholes)
-    seconds = in_turn_seconds(a.plan, b.plan)
-    return tuple(_add(w, seconds, rounds) if w.call == "UNCLEAR" else w for w in wholes)
+    if not _can_decide(tables, a.machine, b.machine):
+        return tables
+    return _add_to_unclear(tables, in_turn_seconds(a.plan, b.plan), rounds)
 
 
-def add_side_measurements(wholes: Iterable[Whole], a: SideRun, b: SideRun) -> tuple[Whole, ...]:
-    """Returns UNCLEAR classes and benchmarks with the measurement in turn of both runs, which takes the mean of their rounds."""
-    wholes = tuple(wholes)
-    if not (a.plan and b.plan and _are_alike(a.machine, b.machine) and any(w.call == "UNCLEAR" for w in wholes)):
-        return wholes
-    of_a, of_b = (in_turn_seconds(plan, plan) for plan in (a.plan, b.plan))
+def add_side_measurements(tables: Tables, a: SideView, b: SideView) -> Tables:
+    """Returns UNCLEAR classes and benchmarks with the measurement in turn of the last runs of both sides.
+
+    It takes the mean of their rounds.
+    """
+    if not _can_decide(tables, a.side.runs[-1].machine, b.side.runs[-1].machine):
+        return tables
+    of_a, of_b = a.round_seconds, b.round_seconds
     seconds = {name: (of_a[name] + of_b[name]) / 2 for name in of_a.keys() & of_b.keys()}
-    return tuple(_add(w, seconds, None) if w.call == "UNCLEAR" else w for w in wholes)
+    return _add_to_unclear(tables, seconds, None)
 
 
-def _are_alike(a: Machine | None, b: Machine | None) -> bool:
-    """Returns whether programs for one machine run on the other."""
-    return bool(a and b and (a.architecture, a.processor) == (b.architecture, b.processor))
+def _can_decide(tables: Tables, a: Machine | None, b: Machine | None) -> bool:
+    """Returns whether a call is UNCLEAR, and both runs may be of one machine, which can take both settings."""
+    alike = a and b and _identify(a) == _identify(b)
+    return bool(alike) and any(w.call == "UNCLEAR" for table in tables for w in table)
+
+
+def _identify(machine: Machine) -> tuple[object, ...]:
+    return (
+        machine.host,
+        machine.architecture,
+        machine.processor,
+        len(machine.cores),
+        len(machine.cpus),
+        len(machine.nodes),
+    )
+
+
+def _add_to_unclear(tables: Tables, seconds: dict[str, float], rounds: int | None) -> Tables:
+    classes, benchmarks = (
+        tuple(_add(w, seconds, rounds) if w.call == "UNCLEAR" else w for w in table) for table in tables
+    )
+    return classes, benchmarks
 
 
 def _add(w: Whole, seconds: dict[str, float], rounds: int | None) -> Whole:

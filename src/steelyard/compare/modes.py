@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from steelyard.measure.telemetry.watched import modelled
 from steelyard.model import Evaluation, Machine, Result
+from steelyard.model.words import in_words
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.identity import Identity, identity
-from steelyard.telemetry.watched import modelled
-from steelyard.words import in_words
 
 OWN = ("mode", "threads", "device", "toolchain", "pinning")  # parameters that belong to a system, not to the problem
 
-Role = tuple[int, float, str, int]  # threads, OpenCL, both; threads (∞: all); kind of device; its number among these
+Role = tuple[int, float, str, int]  # 0: threads, 1: OpenCL, 2: both; threads (∞: all); device kind; device number
 ALL = float("inf")
 WHOLE: Role = (0, ALL, "", 0)  # all processors without a device
 
@@ -71,7 +71,7 @@ def pair_modes(a: NodeRun, b: NodeRun) -> tuple[Together, ...]:
     tables = []
     for toolchain_a, toolchain_b in pairs:
         cases_a, cases_b = _cases(a, toolchain_a), _cases(b, toolchain_b)
-        if kernels := _paired(cases_a, cases_b, a.machine, b.machine):
+        if kernels := _pair_modes(cases_a, cases_b, a.machine, b.machine):
             tables.append(Together((toolchain_a, toolchain_b), *kernels))
     return tuple(tables)
 
@@ -109,7 +109,7 @@ def _roles(result: Result, machine: Machine) -> list[Role]:
     return [(2, count, kind, number) for count in counts]
 
 
-def _paired(
+def _pair_modes(
     a: dict[Identity, dict[Role, Result]], b: dict[Identity, dict[Role, Result]], of_a: Machine, of_b: Machine
 ) -> tuple[tuple[str, ...], tuple[Kernel, ...]] | None:
     cpus = len(of_a.cpus), len(of_b.cpus)
@@ -118,7 +118,7 @@ def _paired(
     common = [case for case in a if case in b]
     pairs = {case: _pair_roles(a[case], b[case], devices, equal) for case in common}
     every = sorted({pair for of_case in pairs.values() for pair in of_case})
-    words = {pair: _called_pair(pair, *cpus) for pair in every}
+    words = {pair: _name_pair(pair, *cpus) for pair in every}
     plain = [case[:2] for case in common]
     kernels = []
     for case, of_case in sorted(pairs.items(), key=lambda item: str(item[0])):
@@ -138,12 +138,12 @@ def _pair_roles(
     If both systems have the same number of processors (`equal`), that number is the only name of the mode.
     """
     both = [(role, role) for role in sorted(set(a) & set(b)) if not (equal and role[1] == ALL)]
-    lone_a = [(role, WHOLE) for role in _lone(a, devices[1], equal)] if WHOLE in b else []
-    lone_b = [(WHOLE, role) for role in _lone(b, devices[0], equal)] if WHOLE in a else []
+    lone_a = [(role, WHOLE) for role in _select_lone(a, devices[1], equal)] if WHOLE in b else []
+    lone_b = [(WHOLE, role) for role in _select_lone(b, devices[0], equal)] if WHOLE in a else []
     return [*both, *lone_a, *lone_b]
 
 
-def _lone(roles: Iterable[Role], others: set[tuple[int, str, int]], equal: bool) -> list[Role]:
+def _select_lone(roles: Iterable[Role], others: set[tuple[int, str, int]], equal: bool) -> list[Role]:
     """Returns the roles with a device that is not among `others`; of several numbers of threads beside it, the greatest."""
     greatest: dict[tuple[int, str, int], Role] = {}
     for role in sorted(roles):
@@ -156,16 +156,16 @@ def _device(role: Role) -> tuple[int, str, int]:
     return role[0], role[2], role[3]
 
 
-def _called_pair(pair: tuple[Role, Role], of_a: int, of_b: int) -> str:
+def _name_pair(pair: tuple[Role, Role], of_a: int, of_b: int) -> str:
     """Returns 'all threads (2 against 16)', or of different modes '2 threads and GPU (OpenCL) against 16 threads'."""
     if pair[0] == pair[1]:
-        return _called(pair[0], f"all threads ({of_a} against {of_b})")
+        return _name_role(pair[0], f"all threads ({of_a} against {of_b})")
     return " against ".join(
-        _called(role, in_words("threads", count)) for role, count in zip(pair, (of_a, of_b), strict=True)
+        _name_role(role, in_words("threads", count)) for role, count in zip(pair, (of_a, of_b), strict=True)
     )
 
 
-def _called(role: Role, whole: str) -> str:
+def _name_role(role: Role, whole: str) -> str:
     """Returns 'GPU (OpenCL)', or '4 threads and GPU 1 (OpenCL)'; `whole` is the name of all threads."""
     sort, count, kind, number = role
     threads = in_words("threads", int(count)) if count != ALL else whole

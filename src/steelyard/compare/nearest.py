@@ -7,9 +7,9 @@ from statistics import fmean
 from steelyard.compare.like import find_like
 from steelyard.compare.published_side import make_side
 from steelyard.compare.side import Side, SideRun
-from steelyard.published.system_library import list_systems
-from steelyard.units import significant
-from steelyard.words import joined, plural
+from steelyard.measure.published.system_library import list_systems
+from steelyard.model.units import significant
+from steelyard.model.words import joined, plural
 
 # A system with a single common figure can agree by chance. So each has one more figure, which differs by this factor.
 CHANCE = 4.0

@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from steelyard.compare.program_points import Point, Z, log_error, worst_level
+from steelyard.compare.program_points import Point, Z, has_interval, log_error, worst_level
+from steelyard.compare.time_ratios import time_ratio
 from steelyard.model import Equipment, Level, Value
 from steelyard.statistics.models.equal_time import Reached
 from steelyard.statistics.models.scaling_models import Estimate
@@ -49,9 +50,11 @@ def solved_needs(
         return _interpolate({count: v for count, point in points.items() if (v := value(point))}, reached.count)
 
     watts = at(lambda point: point.power.value if point.power else None)
-    widest = max((log_error(point.power) for point in points.values() if point.power), default=0.0)
-    spread = math.exp(Z * widest)
-    power = None if watts is None else Value(watts, "W", watts / spread, watts * spread, "lower")
+    powers = [point.power for point in points.values() if point.power]
+    spread = math.exp(Z * max(map(log_error, powers), default=0.0))
+    power = None if watts is None else Value(watts, "W", None, None, "lower")
+    if power and all(map(has_interval, powers)):
+        power = replace(power, low=power.value / spread, high=power.value * spread)
     ranks = at(lambda point: point.workers) if unit == "nodes" else reached.count
     nodes = reached.count if unit == "nodes" else at(lambda point: point.nodes)
     level = worst_level(point.level for point in points.values())
@@ -59,8 +62,12 @@ def solved_needs(
 
 
 def ratio_of(other: Value, base: Value) -> Estimate:
-    """Returns other / base with its 95 % interval. A value without an interval has the error of a lone launch."""
+    """Returns other / base with its 95 % interval; without one if a value has none. That of other tools is as in `compare`."""
     half, ratio = Z * math.hypot(log_error(other), log_error(base)), other.value / base.value
+    if not (has_interval(other) and has_interval(base)):
+        return Estimate(ratio)
+    if other.statistic and base.statistic and (ends := time_ratio(base, other, foreign=True)):
+        return Estimate(*ends)
     return Estimate(ratio, ratio / math.exp(half), ratio * math.exp(half))
 
 

@@ -1,16 +1,13 @@
 """The pace of cores and memory in two runs of one machine: if it differs, their times do not compare."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.model import Result
-from steelyard.statistics.difference.compare import Comparison, mark_unclear
-from steelyard.statistics.results.result import used_attempts
+from steelyard.model.units import percent
 from steelyard.statistics.samples.interval import Array
-from steelyard.units import percent
 
 # Relative. A step of a turbo clock is 3 %, and another thread on the core takes up to half; the readings scatter by less.
 UNLIKE = 0.04
@@ -19,6 +16,7 @@ UNLIKE_MEMORY = 0.15
 # Relative, between the slow and the fast tenth of the records of a run. Above it, the pace of the machine is not constant.
 UNSTEADY = 0.10
 DECILES = 10
+CORES = "The cores themselves issued {} additions per second"
 OTHER_PROGRAMS = "other programs that use it"
 CAUSES = "the clock, other hardware threads on them, or other programs"
 REMEDY = "So the cause of the difference is not clear. Measure both in turn (--in-turn)."
@@ -30,14 +28,6 @@ class Readings:
 
     rates: Array
     streams: Array
-
-
-def read_pace(results: Iterable[Result]) -> Readings:
-    """Returns the readings of the records that the values of the results use."""
-    used = [attempt for result in results for attempt in used_attempts(result)]
-    rates = np.array([attempt.rate for attempt in used if attempt.rate])
-    streams = np.array([attempt.stream for attempt in used if attempt.stream])
-    return Readings(rates, streams)
 
 
 def measure_unsteadiness(readings: Iterable[Readings]) -> float:
@@ -65,33 +55,20 @@ class OtherPace:
         return f"{self.text}. No call is possible for programs that follow this pace."
 
 
-def weaken_call(comparison: Comparison, a: Sequence[Result], b: Sequence[Result], unsteadiness: float) -> Comparison:
-    """The comparison, UNCLEAR where the pace differed, too, or wandered in the runs (`unsteadiness`) further than it.
-
-    To be asked of two runs whose machine and settings are the same; where these differ, the pace is part of the difference.
-    """
-    if comparison.call not in ("FASTER", "SLOWER"):
-        return comparison
-    of_a = read_pace(a)
-    if other := find_other_pace(of_a, read_pace(b)):
-        return mark_unclear(comparison, "other pace", other.sentence)
-    if not len(of_a.rates) or unsteadiness <= UNSTEADY or abs(math.log(comparison.ratio)) >= math.log1p(unsteadiness):
-        return comparison
-    why = f"The additions per second that the cores issued differ by {percent(unsteadiness)} within these runs"
-    return mark_unclear(comparison, "unsteady pace", f"{why} ({CAUSES}). {REMEDY}")
+def state_pace(ratio: float, words: str = CORES, lower: str = "fewer", causes: str = CAUSES) -> str:
+    """Returns how the pace of the second run differs, with what can cause that; a sentence without its end."""
+    change = f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else lower}" if ratio < 2 else f"{ratio:.1f} times the"
+    return f"{words.format(change)} in the second run ({causes})"
 
 
 def find_other_pace(a: Readings, b: Readings) -> OtherPace | None:
     """Returns the pace of the cores, or of the memory, if its median differs between two runs; None if it is alike."""
     measures = (
-        (a.rates, b.rates, UNLIKE, "The cores themselves issued {} additions per second", "fewer", CAUSES),
+        (a.rates, b.rates, UNLIKE, CORES, "fewer", CAUSES),
         (a.streams, b.streams, UNLIKE_MEMORY, "Readings of the memory reached {} bandwidth", "less", OTHER_PROGRAMS),
     )
     for first, second, unlike, words, lower, causes in measures:
         ratio = float(np.median(second) / np.median(first)) if len(first) and len(second) else 1.0
         if abs(math.log(ratio)) > unlike:
-            change = (
-                f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else lower}" if ratio < 2 else f"{ratio:.1f} times the"
-            )
-            return OtherPace(ratio, f"{words.format(change)} in the second run ({causes})")
+            return OtherPace(ratio, state_pace(ratio, words, lower, causes))
     return None

@@ -39,7 +39,7 @@ def explain_by_pace(runs: Sequence[tuple[LaunchTable, Indexes]]) -> float | None
             of_case = read[table.case[read] == case]
             launches, rates = table.launch[of_case].tolist(), np.log(table.rate[of_case]).tolist()
             paces[run].extend(rates)
-            points += _relative(run, list(zip(launches, rates, table.log_seconds[of_case].tolist(), strict=True)))
+            points += _centre_points(run, list(zip(launches, rates, table.log_seconds[of_case].tolist(), strict=True)))
     numbers = {point.launch for point in points}
     if len(numbers) < FEWEST_LAUNCHES or not all(paces):
         return None
@@ -60,7 +60,7 @@ def explain_by_pace(runs: Sequence[tuple[LaunchTable, Indexes]]) -> float | None
     return math.exp(slope * difference)
 
 
-def _relative(run: int, both: Sequence[tuple[int, float, float]]) -> list[_Point]:
+def _centre_points(run: int, both: Sequence[tuple[int, float, float]]) -> list[_Point]:
     if len(both) < 2:
         return []
     pace, seconds = (fmean(values) for values in list(zip(*both, strict=True))[1:])

@@ -9,6 +9,7 @@ from steelyard.compare.launch_times import find_sides, pair_with_disturbed_launc
 from steelyard.compare.matching import Match, match
 from steelyard.compare.measuring_again import add_measurements
 from steelyard.compare.runs import Judged, RunComparison, list_disturbed, side_by_side
+from steelyard.compare.side import reduce_run
 from steelyard.compare.wholes import Whole, by_class
 from steelyard.model import Evaluation, Result
 from steelyard.statistics.difference.blocks import POWER
@@ -56,24 +57,25 @@ def compare(a: Evaluation, b: Evaluation, notes: Sequence[str] = ()) -> RunCompa
         _wholes(of_classes, rounds, {kind: tuple(parts) for kind, parts in classes.items()}),
         _wholes(groups, rounds, {}),
     )
-    of_class, of_benchmark = (add_measurements(table, a.run, b.run, last) for table in tables)
-    return side_by_side(a, b, matched, judged, of_class, of_benchmark, (PAIRED, *notes))
+    of_class, of_benchmark = add_measurements(tables, a.run, b.run, last)
+    runs = reduce_run(a), reduce_run(b)
+    return side_by_side(a, b, runs, matched, judged, of_class, of_benchmark, (PAIRED, *notes))
 
 
 def _wholes(
     groups: Mapping[str, Sequence[Compared]], rounds: Mapping[int, int], members: Mapping[str, tuple[str, ...]]
-) -> list[Whole]:
+) -> tuple[Whole, ...]:
     together = compare_all_pairs(
-        [_by_round((ratios for _, ratios in cases), rounds) for cases in groups.values()], SMALLEST, LEVEL
+        [_find_round_medians((ratios for _, ratios in cases), rounds) for cases in groups.values()], SMALLEST, LEVEL
     )
-    return [
+    return tuple(
         Whole(
             name=name, members=members.get(name, ()), cases=len(cases), ratio=c.ratio, low=c.low, high=c.high, p=c.p,
             call=c.call, smallest=_smallest(c, len(groups)), disturbed=all(list_disturbed(pair) for pair, _ in cases),
             unclear=c.unclear,
         )
         for (name, cases), c in zip(groups.items(), together, strict=True)
-    ]  # fmt: skip
+    )  # fmt: skip
 
 
 def _smallest(c: Comparison, count: int) -> float:
@@ -103,7 +105,7 @@ def _judge(pair_ratios: Sequence[Ratios | str]) -> list[Judged]:
     return [r if isinstance(r, str) else next(compared) for r in pair_ratios]
 
 
-def _by_round(cases: Iterable[Ratios], rounds: Mapping[int, int]) -> list[float]:
+def _find_round_medians(cases: Iterable[Ratios], rounds: Mapping[int, int]) -> list[float]:
     """Returns the median of the cases for each round, so that cases that scatter much do not hide the others."""
     ratios: dict[int, list[float]] = {}
     for case in cases:

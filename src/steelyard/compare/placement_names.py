@@ -3,7 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from steelyard.benchmarks.memory.nodes import (
+from steelyard.measure.benchmarks.memory.nodes import (
     Placement,
     cpu_nodes,
     memory_nodes,
@@ -12,7 +12,7 @@ from steelyard.benchmarks.memory.nodes import (
     socket_of,
     usable_cpus,
 )
-from steelyard.machine.cpulist import format_cpu_list
+from steelyard.measure.machine.cpulist import format_cpu_list
 from steelyard.model import Evaluation, Machine, NumaNode, Result
 from steelyard.model.roles import Placed
 from steelyard.statistics.results.benchmark_roles import playing

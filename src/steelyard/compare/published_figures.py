@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from steelyard.compare.compared_sides import MachineFigure
 from steelyard.compare.like import Like, find_like
-from steelyard.compare.published_side import find_known, make_case
-from steelyard.compare.side import SideRun, reduce_run
+from steelyard.compare.machine_figures import compare_machines
+from steelyard.compare.published_side import find_known, make_case, make_side
+from steelyard.compare.side import Side, SideRun, reduce_run
+from steelyard.measure.published.our_case import BETWEEN, HOSTS, MACHINE
+from steelyard.measure.published.system import Figure, System, name_figure
 from steelyard.model import Evaluation, Level, Value
-from steelyard.published.our_case import BETWEEN, HOSTS, MACHINE
-from steelyard.published.system import Figure, System
-from steelyard.words import joined
+from steelyard.model.words import joined
 
 PROGRAMS = "application."  # benchmarks of this group need --app, unless they are Steelyard's own
 # Descriptions of programs that an installation does not contain.
@@ -41,18 +43,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Beside:
-    """The numbers of a published system with those of a run."""
+    """The numbers of a published system with those of a run. `machines`: the system, then the run, each at its best use."""
 
     run: str
     system: str
     lines: tuple[Line, ...]
     notes: tuple[str, ...]
-
-
-def find(name: str) -> str | None:
-    """Returns the published system of that name or file, or the only one whose name contains it, else None."""
-    system = find_known(name)
-    return system.name if system else None
+    machines: tuple[MachineFigure, ...] = ()
 
 
 def compare(evaluation: Evaluation, name: str) -> Beside:
@@ -62,7 +59,9 @@ def compare(evaluation: Evaluation, name: str) -> Beside:
         raise KeyError(name)
     run = reduce_run(evaluation)
     lines = tuple(_line(run, figure) for figure in system.figures)
-    return Beside(evaluation.run.id, system.name, lines, tuple(dict.fromkeys(_notes(system, lines))))
+    own = Side(name=run.run, kind="imported" if run.imported else "run", runs=(run,))
+    machines = compare_machines((make_side(system), own), ("a", "b"))
+    return Beside(evaluation.run.id, system.name, lines, tuple(dict.fromkeys(_notes(system, lines))), machines)
 
 
 def _notes(system: System, lines: Sequence[Line]) -> Iterable[str]:
@@ -73,7 +72,7 @@ def _notes(system: System, lines: Sequence[Line]) -> Iterable[str]:
     )
     for figure, line in zip(system.figures, lines, strict=True):
         if figure.note and not figure.reason and line.ours:
-            yield f"{_called(figure)}: {figure.note}."
+            yield f"{_name_figure(figure)}: {figure.note}."
     for line in lines:
         if line.remark:
             yield f"{line.benchmark}: {line.remark}."
@@ -81,10 +80,10 @@ def _notes(system: System, lines: Sequence[Line]) -> Iterable[str]:
         yield "A figure of a data sheet was not measured on either system."
     if without := [line.reason for line in lines if line.reason]:
         yield f"{len(without)} of {len(lines)} published figures have no counterpart. Why: steelyard systems '{system.name}'"
-    yield from _missing(system.figures, lines)
+    yield from _list_missing_commands(system.figures, lines)
 
 
-def _missing(figures: Sequence[Figure], lines: Sequence[Line]) -> Iterable[str]:
+def _list_missing_commands(figures: Sequence[Figure], lines: Sequence[Line]) -> Iterable[str]:
     """Yields the command that measures the missing results."""
     cases = [f.cases[0] for f, line in zip(figures, lines, strict=True) if f.cases and line.ours is None]
     own = dict.fromkeys(c.benchmark for c in cases if c.benchmark != MACHINE and not c.benchmark.startswith(PROGRAMS))
@@ -124,6 +123,6 @@ def _level(like: Like | None) -> Level:
     return "CLEAN" if like is None or like.case.level == "FOREIGN" else like.case.level
 
 
-def _called(figure: Figure) -> str:
+def _name_figure(figure: Figure) -> str:
     placement = figure.cases[0].parameters.get("placement")
-    return f"{figure.topic} {figure.title}".strip() + (f", {placement}" if placement else "")
+    return name_figure(figure) + (f", {placement}" if placement else "")

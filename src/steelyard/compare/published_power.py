@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from steelyard.evaluation.energy import POWER, idle
+from steelyard.judge.evaluation.energy import POWER, idle
+from steelyard.measure.published import Published
+from steelyard.measure.telemetry.coverage import NODE
+from steelyard.measure.telemetry.watched import modelled, not_idle
 from steelyard.model import Evaluation, Level, Machine, Result, Value
 from steelyard.model.account import Account
-from steelyard.published import Published
+from steelyard.model.words import plural
 from steelyard.statistics.results import cases
 from steelyard.statistics.validity import trust
-from steelyard.telemetry.coverage import NODE
-from steelyard.telemetry.watched import modelled, not_idle
-from steelyard.words import plural
 
 STENCIL = "node.stencil"  # the kernel of the publication
 PRINTED = "power"  # the benchmark's name in the data
@@ -39,9 +39,9 @@ def find_ours(evaluation: Evaluation, entry: Published) -> Drawn:
     machine = evaluation.run.machine
     if entry.metric == "power_max":
         every = [r for r in evaluation.results if r.benchmark.startswith("node.") and "mode" in r.parameters]
-        return _chosen(_in(every, state, machine), machine, state, greatest=True)
+        return _choose(_in(every, state, machine), machine, state, greatest=True)
     results = _in([r for r in evaluation.results if r.benchmark == STENCIL and "mode" in r.parameters], state, machine)
-    return _chosen(cases.select_greatest(results, "elements"), machine, state)
+    return _choose(cases.select_greatest(results, "elements"), machine, state)
 
 
 def _idle(evaluation: Evaluation) -> Drawn:
@@ -73,7 +73,7 @@ def _in(results: Sequence[Result], state: str, machine: Machine) -> list[Result]
     return [r for r in in_mode if cases.number(r, "device") in gpus] or in_mode
 
 
-def _chosen(results: Sequence[Result], machine: Machine, state: str, greatest: bool = False) -> Drawn:
+def _choose(results: Sequence[Result], machine: Machine, state: str, greatest: bool = False) -> Drawn:
     """Returns the power of the fastest of the most trusted results, or the greatest power."""
     used = trust.most_trusted(results)
     if not used:

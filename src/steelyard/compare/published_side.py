@@ -1,15 +1,15 @@
 """A system of the library as a side of a comparison, with the cases of Steelyard that its figures correspond to."""
 
-from steelyard.benchmarks import texts
 from steelyard.compare.classes import Class, find_class_of
 from steelyard.compare.side import Side, SideCase, SideRun
+from steelyard.measure.benchmarks import texts
+from steelyard.measure.published import system_library
+from steelyard.measure.published.our_case import HOSTS, SPREAD, SPREAD_ENDING, OurCase
+from steelyard.measure.published.system import Figure, System
+from steelyard.measure.published.system_reader import expect_known
 from steelyard.model import Limit, Value
 from steelyard.model.scalars import Better
-from steelyard.published import system_library
-from steelyard.published.our_case import HOSTS, SPREAD, SPREAD_ENDING, OurCase
-from steelyard.published.system import Figure, System
-from steelyard.published.system_reader import expect_known
-from steelyard.units import LOWER
+from steelyard.model.units import LOWER
 
 
 def find_side(name: str) -> Side | None:
@@ -47,6 +47,7 @@ def make_side(system: System) -> Side:
         facts={},
         cases=tuple(make_case(figure, case) for figure in system.figures for case in figure.cases),
         notes=tuple(notes),
+        cores=system.cores,
     )
     return Side(name=system.name, kind="published", runs=(run,))
 

@@ -4,22 +4,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from steelyard.compare import ENDED_EARLY
+from steelyard.compare.case_calls import (
+    FEW,
+    OTHER_PACE,
+    TOO_WIDE,
+    UNSTEADY_PACE,
+    WHY,
+    CaseCalls,
+    judge_cases,
+)
 from steelyard.compare.cause import Cause, find_cause_of_runs
+from steelyard.compare.compared_sides import MachineFigure, list_slower_machines
 from steelyard.compare.equal_time import EqualTime, replace_nodes
 from steelyard.compare.launch_table import make_table, pair_tables
-from steelyard.compare.launch_times import Launches, find_sides
+from steelyard.compare.launch_times import find_sides
+from steelyard.compare.machine_figures import compare_machines
 from steelyard.compare.matching import Match, Matched, match
 from steelyard.compare.measuring_again import add_measurements
-from steelyard.compare.pace import find_other_pace, measure_unsteadiness, read_pace, weaken_call
+from steelyard.compare.pace import REMEDY, find_other_pace, state_pace
 from steelyard.compare.placement_names import name_placements
 from steelyard.compare.run_names import name_run, tell_apart
-from steelyard.compare.side import SideCase, reduce_result
+from steelyard.compare.side import Side, SideCase, SideRun, reduce_result, reduce_run
+from steelyard.compare.side_view import Common, SideView
 from steelyard.compare.surroundings import Difference, find_differences
 from steelyard.compare.wholes import Whole, estimate_wholes, judge_wholes
 from steelyard.model import Better, Evaluation, Level, Result, Scalar, Value
+from steelyard.model.units import percent
 from steelyard.statistics.difference import compare as statistics
+from steelyard.statistics.difference.blocks import CALLS
 from steelyard.statistics.results import applications
-from steelyard.words import plural
 
 Call = statistics.Call | Literal["NOT COMPARABLE"]
 Judged = statistics.Comparison | str  # or the reason why they cannot be compared
@@ -71,7 +85,10 @@ class Lone:
 
 @dataclass(frozen=True, kw_only=True)
 class RunComparison:
-    """The comparison of b with a. `counts` are notes about the rows, and follow all other `notes`."""
+    """The comparison of b with a. `counts` are notes about the rows, and follow all other `notes`.
+
+    `machines` compares two machines that differ, each at its best use.
+    """
 
     a: str
     b: str
@@ -85,45 +102,62 @@ class RunComparison:
     notes: tuple[str, ...]
     replacements: tuple[EqualTime, ...] = ()
     counts: tuple[str, ...] = ()
+    machines: tuple[MachineFigure, ...] = ()
 
 
 def compare(a: Evaluation, b: Evaluation) -> RunComparison:
     """Compares run `b` with run `a`: their conditions, then every case that both have.
 
-    A case that is INVALID in one run is not compared. The calls are corrected for their number (Holm).
+    A case that is INVALID in one run is not compared. The calls are those of any number of sides (see `sides.compare_sides`).
     """
     matched = match(name_placements(a), name_placements(b))
     same_machine = not any(d.group in ("machine", "setting") for d in find_differences(a.run, b.run))
-    paces = [read_pace(e.results) for e in (a, b)]
-    judged = _judge(matched.pairs, measure_unsteadiness(paces) if same_machine else None)
-    other_pace = find_other_pace(*paces) if same_machine else None
-    of_a, of_b = (make_table([reduce_result(pair[i]) for pair in ((m.a, m.b) for m in matched.pairs)]) for i in (0, 1))
-    numbered = [(i, i) for i in range(len(matched.pairs))]
-    pairs = pair_tables(of_a, of_b, numbered, {i for i, m in enumerate(matched.pairs) if m.differing_size})
-    (tables,) = judge_wholes([estimate_wholes(of_a, of_b, pairs, same_machine, other_pace is not None)])
-    classes, wholes = (add_measurements(table, a.run, b.run) for table in tables)
-    return side_by_side(a, b, matched, judged, classes, wholes, (other_pace.note,) if other_pace else ())
+    sound = [pair for pair in matched.pairs if "INVALID" not in (pair.a.verdict.level, pair.b.verdict.level)]
+    runs = reduce_run(a), reduce_run(b)
+    of_a, of_b = _view(runs[0], [pair.a for pair in sound]), _view(runs[1], [pair.b for pair in sound])
+    other_sizes = {i for i, pair in enumerate(sound) if pair.differing_size}
+    pairs = pair_tables(of_a.table, of_b.table, [(i, i) for i in range(len(sound))], other_sizes)
+    other_pace = find_other_pace(of_a.readings, of_b.readings) if same_machine else None
+    wholes = estimate_wholes(of_a.table, of_b.table, pairs, same_machine, other_pace is not None)
+    tables, calls = judge_wholes(wholes), judge_cases(of_a, of_b, Common(pairs, {}, (), ()), same_machine)
+    called = {id(sound[place]): one for place, one in zip(pairs.a.tolist(), _state_calls(calls), strict=True)}
+    judged = [called.get(id(pair)) or _state_reason(pair) for pair in matched.pairs]
+    classes, benchmarks = add_measurements(tables, a.run, b.run)
+    return side_by_side(a, b, runs, matched, judged, classes, benchmarks, (other_pace.note,) if other_pace else ())
+
+
+def _view(run: SideRun, results: Sequence[Result]) -> SideView:
+    """Returns the run as a side with these results only."""
+    cases = tuple(map(reduce_result, results))
+    table = make_table(cases)
+    side = Side(name=run.run, kind="run", runs=(replace(run, cases=cases),))
+    return SideView(side, [table.keys], table, [(0, i) for i in range(len(cases))])
 
 
 def side_by_side(
     a: Evaluation,
     b: Evaluation,
+    runs: Sequence[SideRun],
     matched: Matched[Result],
     judged: Sequence[Judged],
     classes: Sequence[Whole],
     wholes: Sequence[Whole],
     notes: Sequence[str] = (),
 ) -> RunComparison:
-    """Returns the comparison from the judgements of all pairs and benchmarks, with the conditions and notes of both runs."""
+    """Returns the comparison from the judgements of all pairs and benchmarks, with the conditions and notes of both runs.
+
+    `runs` are both evaluations as sides.
+    """
     rows = tuple(_row(a, pair, judgement) for pair, judgement in zip(matched.pairs, judged, strict=True))
     name_a, name_b = tell_apart([name_run(e.run.id, e.run.machine.host, e.run.path) for e in (a, b)])
     return RunComparison(
         a=name_a, b=name_b, differences=tuple(find_differences(a.run, b.run)),
         cause=find_cause_of_runs(a, b), rows=rows,
         classes=tuple(classes), wholes=tuple(wholes),
-        only_a=tuple(map(_lone, matched.only_a)), only_b=tuple(map(_lone, matched.only_b)),
+        only_a=tuple(map(_make_lone, matched.only_a)), only_b=tuple(map(_make_lone, matched.only_b)),
         notes=(*notes, *_notes(a, b, rows)), counts=tuple(_counts(rows)),
         replacements=replace_nodes(_programs(a), _programs(b)),
+        machines=compare_machines([Side(name=run.run, kind="run", runs=(run,)) for run in runs], "ab"),
     )  # fmt: skip
 
 
@@ -132,37 +166,41 @@ def _programs(evaluation: Evaluation) -> list[SideCase]:
 
 
 def list_slower(comparison: RunComparison) -> list[str]:
-    """Returns the undisturbed cases, classes and benchmarks in which b is certainly slower."""
-    rows = [f"{r.benchmark} {r.kernel}" for r in comparison.rows if r.call == "SLOWER" and not r.disturbed]
+    """Returns the undisturbed machines, cases, classes and benchmarks in which b is certainly slower."""
+    rows = [name for _, name in list_slower_machines(comparison.machines)]
+    rows += [f"{r.benchmark} {r.kernel}" for r in comparison.rows if r.call == "SLOWER" and not r.disturbed]
     return rows + [w.name for w in (*comparison.classes, *comparison.wholes) if w.call == "SLOWER" and not w.disturbed]
 
 
 # --------------------------------------------------------------------------- judging
 
-FEWEST_LAUNCHES = 3  # per run, for the call of a single case; a benchmark has the launches of all its cases
+_KINDS: dict[int, statistics.Why] = {
+    TOO_WIDE: "too wide",
+    FEW: "few launches",
+    OTHER_PACE: "other pace",
+    UNSTEADY_PACE: "unsteady pace",
+}
 
 
-def _judge(pairs: Sequence[Match[Result]], unsteadiness: float | None) -> list[Judged]:
-    """`unsteadiness` None: the machines differ, and their pace is part of it."""
-    sides = [find_sides(pair) for pair in pairs]
-    comparable = [s for s in sides if not isinstance(s, str)]
-    comparisons = iter(statistics.compare_all([(list(a.values()), list(b.values())) for a, b in comparable]))
-    judged = [s if isinstance(s, str) else _with_enough_launches(next(comparisons), *s) for s in sides]
-    if unsteadiness is None:
-        return judged
-    return [
-        j if isinstance(j, str) else weaken_call(j, (p.a,), (p.b,), unsteadiness)
-        for p, j in zip(pairs, judged, strict=True)
-    ]
+def _state_calls(calls: CaseCalls) -> Iterator[statistics.Comparison]:
+    """Yields the comparison of each pair, with the reason of its call in a sentence."""
+    for call, why, numbers, pace in zip(calls.judged.call, calls.why, calls.numbers, calls.paces, strict=True):
+        ratio, low, high, p, smallest = numbers
+        word = CALLS[call]
+        span = f"the ratio of the times is {ratio:.3f} (interval {low:.3f} to {high:.3f})"
+        made = statistics.Comparison(ratio=ratio, low=low, high=high, p=p, call=word, detail="")
+        if word == "UNCLEAR":
+            reason = f"{state_pace(pace)}. {REMEDY}" if why == OTHER_PACE else WHY[why]
+            ending = f" A difference would be found from {percent(smallest)} on." if why == TOO_WIDE else ""
+            yield statistics.mark_unclear(made, _KINDS[int(why)], f"{reason}{ending} {span[0].upper()}{span[1:]}.")
+        else:
+            yield replace(made, detail=f"{word.capitalize()}: {span}, with p = {p:.2g}.")
 
 
-def _with_enough_launches(comparison: statistics.Comparison, a: Launches, b: Launches) -> statistics.Comparison:
-    """Makes a call UNCLEAR if there are too few launches: consecutive launches often get the same pages and differ too little."""
-    fewest = min(len(a), len(b))
-    if comparison.call not in ("FASTER", "SLOWER") or fewest >= FEWEST_LAUNCHES:
-        return comparison
-    few = f"{plural(fewest, 'launch')} per run cannot show how much launches differ. Use --preset standard (five launches)."
-    return statistics.mark_unclear(comparison, "few launches", few)
+def _state_reason(pair: Match[Result]) -> str:
+    """Returns why the launches of a pair cannot be compared."""
+    sides = find_sides(pair)
+    return sides if isinstance(sides, str) else "The kernel counts another work in each run."
 
 
 def _row(a: Evaluation, pair: Match[Result], judged: Judged) -> Row:
@@ -171,13 +209,15 @@ def _row(a: Evaluation, pair: Match[Result], judged: Judged) -> Row:
     row = Row(
         parameters={k: v for k, v in pair.a.parameters.items() if pair.b.parameters.get(k) == v},
         benchmark=pair.a.benchmark, kernel=pair.a.kernel, differing=pair.differing, metric=name,
-        a=value_a, b=value_b, disturbed=list_disturbed(pair), unsettled=_in(pair, "UNSETTLED"),
+        a=value_a, b=value_b, disturbed=list_disturbed(pair), unsettled=_list_runs_at(pair, "UNSETTLED"),
     )  # fmt: skip
     if isinstance(judged, str):
         return replace(row, detail=judged)
     better: Better = value_a.better if value_a else "lower"
     span = (judged.ratio, judged.low, judged.high)
-    ratio, low, high = (1 / span[0], 1 / span[2], 1 / span[1]) if better == "higher" else span  # of rates, or of times
+    ratio, low, high = (
+        (1 / span[0], 1 / span[2], 1 / span[1]) if better == "higher" else span
+    )  # a ratio of rates is the inverse of one of times
     detail = judged.detail
     if row.disturbed:
         runs = " and ".join({"a": "the first", "b": "the second"}[run] for run in row.disturbed)
@@ -196,19 +236,19 @@ def _metric(a: Evaluation, pair: Match[Result]) -> str:
 
 def list_disturbed(pair: Match[Result]) -> tuple[str, ...]:
     """Returns the runs ("a", "b") in which the case was disturbed."""
-    return _in(pair, "DISTURBED")
+    return _list_runs_at(pair, "DISTURBED")
 
 
-def _in(pair: Match[Result], level: Level) -> tuple[str, ...]:
+def _list_runs_at(pair: Match[Result], level: Level) -> tuple[str, ...]:
     return tuple(run for run, r in (("a", pair.a), ("b", pair.b)) if r.verdict.level == level)
 
 
-def _lone(result: Result) -> Lone:
+def _make_lone(result: Result) -> Lone:
     return Lone(result.benchmark, result.kernel, dict(result.parameters))
 
 
 def _notes(a: Evaluation, b: Evaluation, rows: Sequence[Row]) -> list[str]:
-    notes = [f"The run {e.run.id} is not finished, so some cases are missing." for e in (a, b) if not e.run.finished]
+    notes = [ENDED_EARLY.format(e.run.id) for e in (a, b) if not e.run.finished]
     if not rows:
         notes.append("The runs have no case in common. Choose runs of the same benchmarks with the same parameters.")
     factors = {name for row in rows for name, _, _ in row.differing}

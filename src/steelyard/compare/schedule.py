@@ -9,8 +9,8 @@ from typing import Literal
 
 from steelyard.compare.matching import match
 from steelyard.errors import UsageError
+from steelyard.measure.plan.cost import START_SECONDS
 from steelyard.model import Case, Launch, Plan, Result, Sampling, Verdict
-from steelyard.plan.cost import START_SECONDS
 
 # Launches differ more than the samples of one launch, so many short launches show more than a few long ones.
 CASE_SECONDS, LEAST_SAMPLES = 0.03, 3
@@ -43,11 +43,11 @@ def make_schedule(a: Plan, b: Plan, rounds: int, seed: int) -> Schedule:
     side begins equally often. So equal sides differ in either direction with the same probability, whatever the machine does.
     The cases of a launch have the same order on both sides.
     """
-    starts, alone = _starts(a, b)
+    starts, alone = _pair_launches(a, b)
     if not starts:
         raise UsageError("The two runs have no case in common. Compare runs with the same benchmarks and parameters.")
     chance = random.Random(seed)
-    begins = [_begins(rounds, chance) for _ in starts]
+    begins = [_choose_first_sides(rounds, chance) for _ in starts]
     launches: list[tuple[Launch, Launch]] = []
     first: list[Side] = []
     for repetition in range(1, rounds + 1):
@@ -66,28 +66,40 @@ def make_schedule(a: Plan, b: Plan, rounds: int, seed: int) -> Schedule:
 def in_turn_seconds(a: Plan, b: Plan) -> dict[str, float]:
     """Returns the expected seconds of a round of `make_schedule` for each benchmark that both plans have."""
     seconds: dict[str, float] = {}
-    for one, other in _starts(a, b)[0]:
+    for one, other in _pair_launches(a, b)[0]:
         seconds[one.benchmark] = seconds.get(one.benchmark, 0.0) + _seconds(one) + _seconds(other)
     return seconds
 
 
-def _begins(rounds: int, chance: random.Random) -> list[Side]:
+def own_round_seconds(plan: Plan) -> dict[str, float]:
+    """Returns what `in_turn_seconds` returns for a plan and itself, whose cases need no matching."""
+    seconds: dict[str, float] = {}
+    for launch in sorted((x for x in plan.launches if x.repetition == 1), key=lambda x: x.number):
+        for part in _parts((launch, case, launch, case) for case in launch.cases):
+            of_part = START_SECONDS + sum(
+                c.setup_seconds + min(c.sampling.seconds, CASE_SECONDS) for _, c, _, _ in part
+            )
+            seconds[launch.benchmark] = seconds.get(launch.benchmark, 0.0) + of_part + of_part
+    return seconds
+
+
+def _choose_first_sides(rounds: int, chance: random.Random) -> list[Side]:
     sides: list[Side] = ["a", "b"] * math.ceil(rounds / 2)
     chance.shuffle(sides)
     return sides
 
 
-def _starts(a: Plan, b: Plan) -> tuple[list[tuple[Launch, Launch]], tuple[int, int]]:
+def _pair_launches(a: Plan, b: Plan) -> tuple[list[tuple[Launch, Launch]], tuple[int, int]]:
     """Returns the launches of both sides in pairs, and the number of cases that only one side has."""
-    cases_a, cases_b = _planned(a), _planned(b)
+    cases_a, cases_b = _list_planned_cases(a), _list_planned_cases(b)
     matched = match([r for r, _, _ in cases_a], [r for r, _, _ in cases_b])
     where_a, where_b = ({id(r): (launch, case) for r, launch, case in cases} for cases in (cases_a, cases_b))
-    both = sorted(((*where_a[id(m.a)], *where_b[id(m.b)]) for m in matched.pairs), key=_launches)
-    parts = [part for _, members in groupby(both, _launches) for part in _parts(members)]
+    both = sorted(((*where_a[id(m.a)], *where_b[id(m.b)]) for m in matched.pairs), key=_number_launches)
+    parts = [part for _, members in groupby(both, _number_launches) for part in _parts(members)]
     return [_start(part) for part in parts], (len(matched.only_a), len(matched.only_b))
 
 
-def _planned(plan: Plan) -> list[tuple[Result, Launch, Case]]:
+def _list_planned_cases(plan: Plan) -> list[tuple[Result, Launch, Case]]:
     """Returns every case once, with its launch, as a result, so that plans can be matched like runs."""
     return [
         (
@@ -108,7 +120,7 @@ def _planned(plan: Plan) -> list[tuple[Result, Launch, Case]]:
     ]
 
 
-def _launches(planned: Planned) -> tuple[int, int]:
+def _number_launches(planned: Planned) -> tuple[int, int]:
     """Returns the numbers of the launches of a case. Cases of other launches may need another start of the program."""
     return planned[0].number, planned[2].number
 
@@ -116,11 +128,13 @@ def _launches(planned: Planned) -> tuple[int, int]:
 def _parts(members: Iterable[Planned]) -> Iterable[list[Planned]]:
     """Yields the cases of one launch in short parts."""
     part: list[Planned] = []
+    seconds = 0.0
     for member in members:
         part.append(member)
-        if sum(x.setup_seconds + CASE_SECONDS for _, x, _, _ in part) >= START_SPAN:
+        seconds += member[1].setup_seconds + CASE_SECONDS
+        if seconds >= START_SPAN:
             yield part
-            part = []
+            part, seconds = [], 0.0
     if part:
         yield part
 

@@ -20,6 +20,7 @@ from steelyard.compare.launch_table import (
 )
 from steelyard.compare.matching import Match, match
 from steelyard.compare.pace import Readings
+from steelyard.compare.schedule import own_round_seconds
 from steelyard.compare.side import Side, SideCase
 from steelyard.compare.surroundings import Facts
 from steelyard.model import Level, Value
@@ -95,6 +96,12 @@ class SideView:
         """The means and squares of the launches of each case that its value rests on."""
         rows = trusted_rows(self.table)
         return sum_launches(self.table.case[rows], self.table.log_seconds[rows], len(self.table.keys))
+
+    @cached_property
+    def round_seconds(self) -> dict[str, float]:
+        """The expected seconds of a round of each benchmark if the last run is measured in turn with an equal one."""
+        plan = self.side.runs[-1].plan
+        return own_round_seconds(plan) if plan else {}
 
     @cached_property
     def facts(self) -> Facts:

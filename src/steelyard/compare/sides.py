@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import count, islice, product
 from string import ascii_lowercase
 
+from steelyard.compare import ENDED_EARLY
 from steelyard.compare.case_calls import WHY, CaseCalls, judge_cases, list_differences
 from steelyard.compare.cause import find_cause
 from steelyard.compare.compared_sides import (
@@ -16,7 +17,9 @@ from steelyard.compare.compared_sides import (
     Total,
 )
 from steelyard.compare.foreign_rows import NO_INTERVAL, Seen, compare_published, list_figures, list_published_rows
+from steelyard.compare.full_nodes import compare_full_nodes, find_series
 from steelyard.compare.like_with_like import list_conditions
+from steelyard.compare.machine_figures import compare_machines
 from steelyard.compare.measuring_again import add_side_measurements, write_command, write_run
 from steelyard.compare.pace import OtherPace, find_other_pace
 from steelyard.compare.side import Side, SideCase
@@ -25,16 +28,14 @@ from steelyard.compare.wholes import Comparable, Tables, Whole, estimate_wholes,
 from steelyard.errors import UsageError, nearest
 from steelyard.statistics.difference.blocks import CALLS
 
-TABLES = 3  # of a page whose calls are corrected together: classes, benchmarks, cases
-
 
 def compare_sides(
     sides: Sequence[Side], baseline: str | None = None, with_rows: bool = False, with_mix: bool = False
 ) -> SidesComparison:
     """Compares each side with the baseline (None: the first side).
 
-    Over the whole page, which means all sides, classes, benchmarks and cases, at least one FASTER or SLOWER is false with a
-    probability of 5 % at most. `with_rows`: the table of all cases, too; `with_mix`: the ratios of total times. UsageError for an
+    Over all classes, benchmarks and cases of a pair of sides, at least one FASTER or SLOWER is false with a probability of 5 % at
+    most. `with_rows`: the table of all cases, too; `with_mix`: the ratios of total times. UsageError for an
     unknown baseline, and for fewer than two sides.
     """
     judged = judge_sides(sides, baseline, with_mix)
@@ -67,12 +68,15 @@ def judge_sides(sides: Sequence[Side], baseline: str | None = None, with_mix: bo
     """Returns what `compare_sides` returns without rows, and the calls of all cases."""
     ordered = order_sides(sides, baseline)
     views = [make_view(side) for side in ordered]
-    figures = list_figures(views)
+    series = [find_series(view) if any(s.kind == "imported" for s in ordered) else {} for view in views]
+    figures = list_figures(views, series)
     first, *others = views
     pairs = [_pair(first, other, with_mix) for other in others if _is_measured(first, other)]
-    wholes = iter(judge_wholes([comparable for *_, comparable, _ in pairs], further_tables=1))
-    cases = judge_cases([(first, other, common, c.check_pace) for other, common, c, _ in pairs], TABLES)
-    measured = {id(p[0]): (p, next(wholes), calls) for p, calls in zip(pairs, cases, strict=True)}
+    # Each pair of sides is judged on its own: a further side must not hide a difference between two others.
+    measured = {
+        id(pair[0]): (pair, judge_wholes(pair[2]), judge_cases(first, pair[0], pair[1], pair[2].check_pace))
+        for pair in pairs
+    }
     letters = list(islice(_letters(), len(views)))
     compared = [
         _other(letter, first, other, *measured[id(other)])
@@ -83,7 +87,12 @@ def judge_sides(sides: Sequence[Side], baseline: str | None = None, with_mix: bo
     of_sides = zip(letters[1:], others, strict=True)
     return JudgedSides(
         comparison=SidesComparison(
-            sides=tuple(map(_title, letters, ordered)), others=tuple(compared), rows=(), notes=tuple(_notes(ordered))
+            sides=tuple(map(_title, letters, ordered)),
+            others=tuple(compared),
+            rows=(),
+            notes=tuple(_notes(ordered)),
+            machines=compare_machines(ordered, letters),
+            full_nodes=tuple(compare_full_nodes(dict(zip(letters, zip(views, series, strict=True), strict=True)))),
         ),
         seen=dict(zip(letters, zip(views, figures, strict=True), strict=True)),
         calls={letter: measured[id(other)][2] for letter, other in of_sides if id(other) in measured},
@@ -146,7 +155,7 @@ def _pair(first: SideView, other: SideView, with_mix: bool) -> _Pair:
 def _other(letter: str, first: SideView, view: SideView, pair: _Pair, tables: Tables, calls: CaseCalls) -> OtherSide:
     _, common, _, pace = pair
     runs = (first.side.runs[-1], view.side.runs[-1])
-    classes, benchmarks = (add_side_measurements(table, *runs) for table in tables)
+    classes, benchmarks = add_side_measurements(tables, first, view)
     decided = [w for w in benchmarks if w.call == "UNCLEAR" and w.seconds]
     again = tuple(write_run(run.run, run.path) for run in runs) if decided else ()
     said = {w.name: w.call for w in benchmarks}
@@ -218,7 +227,7 @@ def _notes(sides: Sequence[Side]) -> Iterator[str]:
     for side in sides:
         for run in side.runs:
             if not run.finished:
-                yield f"The run {run.run} is not finished, so some cases are missing."
+                yield ENDED_EARLY.format(run.run)
         if side.is_foreign:
             yield from (f"{side.name}: {note}" for note in side.runs[0].notes)
 

@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from steelyard.machine import network
-from steelyard.machine.limits import limiting_memory, limiting_quota
-from steelyard.machine.mpi_settings import describe
+from steelyard.measure.machine import network
+from steelyard.measure.machine.limits import limiting_memory, limiting_quota
+from steelyard.measure.machine.mpi_settings import describe
+from steelyard.measure.plan import mpi_in_effect
+from steelyard.measure.plan.variants import meanings
 from steelyard.model import Machine, Run
-from steelyard.plan import mpi_in_effect
-from steelyard.plan.variants import meanings
-from steelyard.units import binary_size, quantity
+from steelyard.model.units import binary_size, quantity
 
 # They change from run to run on one machine. The verdict of each record judges them better.
 FLEETING = ("load_average", "swap_used", "huge_pages_2MiB_free", "huge_pages_1GiB_free")
@@ -39,42 +39,42 @@ class Difference:
 def find_differences(a: Run, b: Run) -> list[Difference]:
     """Returns all conditions that differ, the machine first. An empty list means that no difference is known."""
     of_a, of_b = list_facts(a), list_facts(b)
-    return [d for group in of_a for d in _between(group, of_a[group], of_b[group])]
+    return [d for group in of_a for d in _list_differences(group, of_a[group], of_b[group])]
 
 
 def list_facts(run: Run) -> Facts:
     """Returns the conditions of a run by group, as in `Difference`."""
     return {
-        "machine": _machine(run.machine),
+        "machine": _describe_machine(run.machine),
         "setting": _settings(run.machine),
         NETWORK: network.list_facts(run.machine),
-        MPI: _mpi(run),
-        "toolchain": _toolchains(run),
+        MPI: _describe_mpi(run),
+        "toolchain": _list_toolchains(run),
         "version": run.versions,
-        "plan": _plan(run),
+        "plan": _describe_plan(run),
     }
 
 
-def _between(group: str, a: Mapping[str, str], b: Mapping[str, str]) -> list[Difference]:
+def _list_differences(group: str, a: Mapping[str, str], b: Mapping[str, str]) -> list[Difference]:
     if group in (NETWORK, MPI) and not (a and b):
         return []
     both = ((name, a.get(name, ABSENT), b.get(name, ABSENT)) for name in dict.fromkeys((*a, *b)))
     return [Difference(group, name, x, y) for name, x, y in both if x != y]
 
 
-def _node_kinds(machine: Machine) -> str:
+def _count_node_kinds(machine: Machine) -> str:
     """Returns '2', or '2 DRAM, 6 GPU' if the memory nodes have several kinds."""
     kinds = Counter(node.kind for node in machine.nodes)
     return ", ".join(f"{n} {kind}" for kind, n in kinds.items()) if len(kinds) > 1 else str(len(machine.nodes))
 
 
-def _usable(machine: Machine) -> str:
+def _count_usable(machine: Machine) -> str:
     """Returns '4', or '1 of 4' if this process may use only some of the hardware threads."""
     usable, every = len(machine.cpus), machine.processors
     return f"{usable} of {every}" if usable < every else str(usable)
 
 
-def _machine(machine: Machine) -> dict[str, str]:
+def _describe_machine(machine: Machine) -> dict[str, str]:
     caches: dict[str, list[int]] = {}
     for cache in machine.caches:
         if cache.kind != "instruction":
@@ -89,8 +89,8 @@ def _machine(machine: Machine) -> dict[str, str]:
         "architecture": machine.architecture,
         "sockets": str(len({core.socket for core in machine.cores})),
         "cores": str(len(machine.cores)),
-        "processors that may be used": _usable(machine),
-        "memory nodes": _node_kinds(machine),
+        "processors that may be used": _count_usable(machine),
+        "memory nodes": _count_node_kinds(machine),
         "memory": binary_size(machine.memory),
         "memory modules": ", ".join(f"{modules.count(m)} × {m}" for m in dict.fromkeys(modules)) or ABSENT,
         "processor quota": f"{quota:g} cores" if (quota := limiting_quota(machine)) else "none",
@@ -115,13 +115,13 @@ def _settings(machine: Machine) -> dict[str, str]:
     }
 
 
-def _toolchains(run: Run) -> dict[str, str]:
+def _list_toolchains(run: Run) -> dict[str, str]:
     used = ", ".join(sorted({launch.toolchain for launch in run.plan.launches}))
     installed = {tool.name: tool.version for tool in (*run.machine.compilers, *run.machine.mpis)}
     return {"used": used, **installed}
 
 
-def _mpi(run: Run) -> dict[str, str]:
+def _describe_mpi(run: Run) -> dict[str, str]:
     """Returns what reaches the ranks of the run besides its plan; {} for a run without ranks."""
     if not any("mpi" in case.parameters for launch in run.plan.launches for case in launch.cases):
         return {}
@@ -133,7 +133,7 @@ def _mpi(run: Run) -> dict[str, str]:
     }
 
 
-def _plan(run: Run) -> dict[str, str]:
+def _describe_plan(run: Run) -> dict[str, str]:
     return {
         "preset": run.plan.preset,
         "seed": str(run.plan.seed),

@@ -12,6 +12,7 @@ from steelyard.compare.launch_table import Flags, Indexes, LaunchTable, Pairs, r
 from steelyard.compare.mix import Compared, Mix, compare_mix
 from steelyard.compare.pace import find_other_pace
 from steelyard.compare.pace_dependence import explain_by_pace
+from steelyard.model.units import percent
 from steelyard.statistics.difference.block_sums import contrast
 from steelyard.statistics.difference.blocks import (
     FEWEST_DEGREES,
@@ -24,7 +25,6 @@ from steelyard.statistics.difference.blocks import (
 )
 from steelyard.statistics.difference.compare import Unclear
 from steelyard.statistics.samples.interval import Array
-from steelyard.units import percent
 
 WANTED = 0.05  # relative difference that a further measurement is to find
 STEEPEST = 2.0  # power of the pace that the time of a program follows at most (within shared runs: 0 to 2)
@@ -113,27 +113,22 @@ def estimate_wholes(
     )  # fmt: skip
 
 
-def judge_wholes(comparables: Sequence[Comparable], further_tables: int = 0) -> list[Tables]:
-    """Returns for each pair of sides the classes, and the benchmarks as a whole, with calls.
+def judge_wholes(c: Comparable) -> Tables:
+    """Returns the classes of a pair of sides, and the benchmarks as a whole, with calls.
 
-    The calls are corrected for the number of all benchmarks and of all classes of all pairs together. `further_tables`: other
-    tables of the same page, each with its own correction.
+    The calls are corrected for the number of all benchmarks and of all classes, and for the table of cases of the same page.
     """
-    tables = further_tables + (2 if any(c.parts for c in comparables) else 1)
-    of_classes = iter(judge([e for c in comparables for e in c.classes], tables))
-    of_benchmarks = iter(judge([e for c in comparables for e in c.benchmarks], tables))
-    judged = []
-    for c in comparables:
-        classes = tuple(
-            _whole(c, kind, tuple(parts), list(parts.values()), e, False, next(of_classes))
-            for (kind, parts), e in zip(c.parts.items(), c.classes, strict=True)
-        )
-        benchmarks = tuple(
-            _whole(c, name, (), [cases], e, few, next(of_benchmarks))
-            for (name, cases), e, few in zip(c.groups.items(), c.benchmarks, c.few, strict=True)
-        )
-        judged.append((classes, benchmarks))
-    return judged
+    tables = 3 if c.parts else 2
+    of_classes, of_benchmarks = judge(c.classes, tables), judge(c.benchmarks, tables)
+    classes = tuple(
+        _whole(c, kind, tuple(parts), list(parts.values()), e, False, judged)
+        for (kind, parts), e, judged in zip(c.parts.items(), c.classes, of_classes, strict=True)
+    )
+    benchmarks = tuple(
+        _whole(c, name, (), [cases], e, few, judged)
+        for (name, cases), e, few, judged in zip(c.groups.items(), c.benchmarks, c.few, of_benchmarks, strict=True)
+    )
+    return classes, benchmarks
 
 
 def by_class(groups: Mapping[str, Iterable[T]], class_of: Callable[[T], Class]) -> dict[str, dict[str, list[T]]]:
@@ -198,9 +193,9 @@ class _Choice:
         """
         known = [group[0].estimate if len(group) == 1 else None for group in groups]
         unknown = [group for group, estimate in zip(groups, known, strict=True) if estimate is None]
-        weights, clean = list(map(_weigh, unknown)), list(map(_clean, unknown))
-        of_a = zip((_joined([cases.a for cases in group]) for group in unknown), clean, strict=True)
-        of_b = zip((_joined([cases.b for cases in group]) for group in unknown), clean, strict=True)
+        weights, clean = list(map(_weigh, unknown)), list(map(_mask_undisturbed, unknown))
+        of_a = zip((_join_arrays([cases.a for cases in group]) for group in unknown), clean, strict=True)
+        of_b = zip((_join_arrays([cases.b for cases in group]) for group in unknown), clean, strict=True)
         sums = zip(sum_groups(self.a, list(of_a), weights), sum_groups(self.b, list(of_b), weights), strict=True)
         fresh = (contrast(a, b, (self.a.is_group, self.b.is_group)) for a, b in sums)
         return [estimate or next(fresh) for estimate in known]
@@ -218,20 +213,20 @@ class _Choice:
 
 
 def _list_cases(a: LaunchTable, b: LaunchTable, groups: Sequence[_Cases]) -> tuple[Compared, Compared]:
-    return (a, _joined([g.a for g in groups])), (b, _joined([g.b for g in groups]))
+    return (a, _join_arrays([g.a for g in groups])), (b, _join_arrays([g.b for g in groups]))
 
 
 def _weigh(groups: Sequence[_Cases]) -> Array:
-    roots = _joined([np.full(len(g.a), 1 / math.sqrt(len(g.a))) for g in groups])
+    roots = _join_arrays([np.full(len(g.a), 1 / math.sqrt(len(g.a))) for g in groups])
     weights: Array = roots / roots.sum()
     return weights
 
 
-def _clean(groups: Sequence[_Cases]) -> Flags:
-    return _joined([np.full(len(g.a), not g.disturbed) for g in groups])
+def _mask_undisturbed(groups: Sequence[_Cases]) -> Flags:
+    return _join_arrays([np.full(len(g.a), not g.disturbed) for g in groups])
 
 
-def _joined(parts: Sequence[AnyArray]) -> AnyArray:
+def _join_arrays(parts: Sequence[AnyArray]) -> AnyArray:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
@@ -243,7 +238,7 @@ def _whole(
     j: Judgement,
 ) -> Whole:  # fmt: skip
     unclear = None
-    clean = _clean(groups)
+    clean = _mask_undisturbed(groups)
     sides = _list_cases(c.a, c.b, groups)
     is_paced = c.check_pace and (c.other_pace or j.call in ("FASTER", "SLOWER"))
     rows = [(table, table.rows(cases, clean)) for table, cases in sides] if is_paced else []

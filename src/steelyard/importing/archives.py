@@ -126,10 +126,10 @@ class _Xz:
 
     def __init__(self, file: Readable) -> None:
         self._file, self._rest = file, b""
-        self._unpacker = self._new()
+        self._unpacker = self._make_decompressor()
 
     @staticmethod
-    def _new() -> lzma.LZMADecompressor:
+    def _make_decompressor() -> lzma.LZMADecompressor:
         return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
 
     def read(self, size: int, /) -> bytes:
@@ -138,7 +138,7 @@ class _Xz:
                 self._rest = (self._unpacker.unused_data + self._rest).lstrip(b"\0") or self._file.read(1 << 16)
                 if not self._rest.strip(b"\0"):
                     return b""
-                self._unpacker = self._new()
+                self._unpacker = self._make_decompressor()
             packed = b""
             if self._unpacker.needs_input:
                 packed, self._rest = self._rest or self._file.read(1 << 16), b""

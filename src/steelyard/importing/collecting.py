@@ -3,19 +3,22 @@
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from steelyard import records
 from steelyard.errors import SteelyardError, UsageError, nearest
-from steelyard.files import is_folder
 from steelyard.importing import reading
 from steelyard.importing.format import Format
+from steelyard.importing.layout import Layout
 from steelyard.importing.reading import Reading
 from steelyard.importing.sources import Source, read_source
 from steelyard.importing.streams import Content, Equal, Unread
-from steelyard.signals import TimeOver, time_limit
-from steelyard.words import plural
+from steelyard.measure import records
+from steelyard.model.words import plural
+from steelyard.system import signals
+from steelyard.system.files import is_folder
+from steelyard.system.signals import TimeOver, time_limit
 
 SOON = 1.0  # seconds after which the time left is known well enough
 # Seconds of a processor for a file: at least, for each MB, and that each file adds to what all others may use together. Ordinary
@@ -81,16 +84,32 @@ def choose_formats(tools: Sequence[str], folders: Sequence[Path]) -> tuple[Forma
     return tuple(known for known in formats if not wanted or known.tool in chosen)
 
 
-def find_known(runs: Path) -> dict[str, str]:
-    """Returns for each content that an imported run under `runs` has the id of this run."""
-    known: dict[str, str] = {}
+@dataclass(slots=True)
+class Known:
+    """What earlier imports say: the run of each content, and the layouts that users gave."""
+
+    runs: dict[str, str] = field(default_factory=dict)
+    layouts: list[Layout] = field(default_factory=list)
+
+    def find_layout(self, names: Sequence[str]) -> Layout | None:
+        """Returns the newest layout that fits all these names of files; None without one."""
+        fitting = (layout for layout in reversed(self.layouts) if names and all(map(layout.read, names)))
+        return next(fitting, None)
+
+
+def find_known(runs: Path) -> Known:
+    """Returns what the imported runs under `runs` contain."""
+    known = Known()
     for folder in records.all_runs(runs):
         if (folder / records.VALUES).exists():
             try:
                 imported = records.head(folder).imported
             except SteelyardError:
                 continue  # a damaged run: its files are read again
-            known |= dict.fromkeys(imported.files if imported else (), folder.name)
+            if imported:
+                known.runs |= dict.fromkeys(imported.files, folder.name)
+                with suppress(UsageError):  # no layout, or the damaged one of another user
+                    known.layouts.append(Layout.of(imported.layout))
     return known
 
 
@@ -115,6 +134,7 @@ def collect(sources: Sequence[Source], formats: Sequence[Format], known: Mapping
                 show(f"{plural(collection.count, 'file')} read, {len(collection.files)} with values", left)
             done += source.size
     except KeyboardInterrupt:
+        signals.accept()
         collection.interrupted = True
     return collection
 

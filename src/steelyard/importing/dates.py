@@ -5,14 +5,15 @@ from datetime import UTC, datetime
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = rf"(?P<word>{'|'.join(_MONTHS)})[a-z]*\.?"
-_TIME = r"(?P<h>\d\d?):(?P<min>\d\d)(?::(?P<s>\d\d))?"
+_TIME = r"(?P<h>\d\d?):(?P<min>\d\d)(?::(?P<s>\d\d))?(?:\s*(?P<half>[AP]\.?M\b))?"
+_ZONE = rf"(?!(?:{'|'.join(_MONTHS)})\b)(?-i:[A-Z]{{2,5}})"  # a weekday and a month in another language look alike: mar 7 nov
 _FORMS = tuple(
     re.compile(form, re.IGNORECASE)
     for form in (
         rf"(?<!\d)(?P<y>\d{{4}})[-./](?P<m>\d\d)[-./](?P<d>\d\d)(?:[T _-]{_TIME})?(?!\d)",  # ISO 8601
         r"(?<!\d)(?P<y>\d{4})(?P<m>\d\d)(?P<d>\d\d)(?:[T_-]?(?P<h>\d\d)(?P<min>\d\d)(?P<s>\d\d))?(?!\d)",
-        rf"\b{_MONTH}\s+(?P<d>\d\d?),?\s+(?:{_TIME}\s+)?(?:(?P<half>[AP]M)\s+)?(?:[A-Z]{{2,5}}\s+)?(?P<y>\d{{4}})\b",  # ctime
-        rf"\b(?P<d>\d\d?)[ -]?{_MONTH}[ -]?(?P<y>\d{{4}})\b(?:\s+(?:at\s+)?{_TIME}(?:\s+(?P<half>[AP]M))?)?",
+        rf"\b{_MONTH}\s+(?P<d>\d\d?),?\s+(?:{_TIME}\s+)?(?:{_ZONE}\s+)?(?P<y>\d{{4}})\b",  # ctime
+        rf"\b(?P<d>\d\d?)[ -]?{_MONTH}[ -]?(?P<y>\d{{4}})\b(?:\s+(?:at\s+)?{_TIME})?",
     )
 )
 _EPOCH = re.compile(r"\s*(1\d{9})(?:\.\d+)?\s*")  # seconds since 1970, from 2001 to 2033
@@ -31,6 +32,12 @@ def read_date(text: str) -> str:
             if date := _date(match.groupdict()):
                 return date
     return ""
+
+
+def read_date_of_name(text: str) -> str:
+    """Returns the date that a part of a name states; "." and "_" may divide its numbers, too. "" if none is certain."""
+    compact = re.match(r"(?:19|20)\d{6}(?=[-_T.]?\d{4})", text)  # of 202302081527 the day
+    return read_date(re.sub(r"(?<=\d)[_.](?=\d\d)", "-", text, count=2)) or read_date(compact[0] if compact else "")
 
 
 def _date(parts: dict[str, str | None]) -> str:

@@ -1,15 +1,43 @@
-"""Doubts that a tool prints about its own results. They become a note of the values of that run."""
+"""Doubts about values. They become a note of the values, and the finding `imported_doubts` names them with file and line.
+
+A tool may doubt its own results, a scheduler may stop the job, and a file may hold several outputs of a tool. Repetitions of a
+case may come from several versions of a tool, or some of them from one node only.
+"""
 
 import re
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from steelyard.importing.format import Format
+from steelyard.importing.format import NOTHING, WARNINGS, Format
 from steelyard.importing.patterns import find_all
 from steelyard.importing.text import Text
 from steelyard.importing.values import Values
+from steelyard.model import ForeignValue
 
 WARNS = " warns: "  # in such a note
+STOPPED = "The job was stopped or failed below this value"
+SEVERAL = "The file has several outputs of"
+VERSIONS = "Repetitions of this case come from several versions"
+ONE_NODE = "The ranks were probably on one node, those of other repetitions on two"
+DOUBTS = (WARNS, STOPPED, SEVERAL, VERSIONS, ONE_NODE)
+SMALL = 64  # bytes
+# Seconds. No network between nodes is faster: InfiniBand and Slingshot need 0.8 µs and more, shared memory 0.1 to 0.6 µs.
+SHARED_MEMORY = 0.65e-6
 _MOST, _LONGEST = 3, 120  # sentences of a run, and characters of each
+_TAIL = 10  # lines at the end of a file, in which a scheduler writes
+# What schedulers (Slurm, PBS, LSF), launchers (srun, Hydra, Open MPI, aprun) and shells write if a program is stopped or fails.
+_ENDS = "Killed|Terminated|Segmentation fault|Aborted"
+_STOPS = (
+    r"\*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT [^\n]*|PBS: job killed:[^\n]*|TERM_[A-Z]+: job killed[^\n]*|"
+    r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES|exited on signal \d+[^\n]*|MPI_ABORT was invoked on rank[^\n]*|"
+    r"Detected \d+ oom[-_]kill event[^\n]*|Caught signal \w+, sending to application|"
+    rf"\btasks? [\d,-]+: (?:{_ENDS}|Out Of Memory|Exited with exit code [1-9])|"
+    rf"^\S+: line \d+: +\d+ (?:{_ENDS})\b[^\n]*|^(?:{_ENDS})(?: \(core dumped\))?[ \t]*$"
+)
+_CUT = "has no end, so it may be incomplete"
+_VERSION = re.compile(r"(?i)(?:\bv|\bversion:?\s*|revision:\s*|\bfio-)(\d+(?:\.\d+)+\w*)")
 
 
 def add_doubts(known: Format, text: Text) -> Values:
@@ -17,11 +45,124 @@ def add_doubts(known: Format, text: Text) -> Values:
     for part in text.runs(known.output) if text.find(known.doubts) else (text,):
         note = find_doubts(known.tool, part, known.doubts)
         for value in known.read(part):
-            yield replace(value, note=f"{value.note} {note}".strip()) if note else value
+            yield add_note(value, note) if note else value
+
+
+def add_note(value: ForeignValue, note: str) -> ForeignValue:
+    """Returns the value with a further note."""
+    return replace(value, note=f"{value.note} {note}".strip())
 
 
 def find_doubts(tool: str, run: Text, doubts: str) -> str:
     """Returns a sentence with the first groups of the matches, or the whole ones, up to the end of a sentence; '' without any."""
     words = (next(filter(None, match.groups()), match[0]) for match in find_all(doubts, run.whole))
     quoted = dict.fromkeys(f"'{re.split(r'[.](?: |$)', word.strip())[0][:_LONGEST]}'" for word in words)
-    return f"{tool}{WARNS}{', '.join([*quoted][:_MOST])}." if quoted else ""
+    return f"{'The output' if doubts == WARNINGS else tool}{WARNS}{', '.join([*quoted][:_MOST])}." if quoted else ""
+
+
+class Headings:
+    """The lines of a file with a mark of each tool, in their order: there an output or a part of it begins."""
+
+    def __init__(self, content: str, formats: Sequence[Format]) -> None:
+        self.lines: dict[str, list[tuple[int, str]]] = {}
+        for tool in dict.fromkeys(known.tool for known in formats):
+            marks = [
+                re.escape(mark) for known in formats if known.tool == tool for mark in known.marks if "\n" not in mark
+            ]
+            heading = rf"^.*?(?:{'|'.join(marks)}).*" if marks else NOTHING
+            self.lines[tool] = [*_find_lines(heading, content)]
+
+    def find_version(self, tool: str) -> str:
+        """Returns the version that the first heading with one names; '' without any."""
+        return next((found[1] for _, text in self.lines[tool] if (found := _VERSION.search(text))), "")
+
+    def find_last(self, tool: str, line: int) -> int:
+        """Returns the line of the last heading above a line; 0 without any."""
+        above = bisect_left(self.lines[tool], (line, ""))
+        return self.lines[tool][above - 1][0] if above else 0
+
+    def find_outputs(self, values: Sequence[ForeignValue]) -> list[int]:
+        """Returns the lines in which outputs of one tool begin, of which at least two have the same case; [] without these.
+
+        An output begins with the same heading as the first one.
+        """
+        headings, least = self.lines[values[0].tool], min((value.line for value in values if value.line), default=0)
+        first = next((text for at, text in headings if at < least), None)
+        begins = [at for at, text in headings if first is not None and _has_shape(text, first)]
+        if len(begins) < 2:
+            return []
+        outputs: dict[object, set[int]] = defaultdict(set)
+        for value in values:
+            if value.line:
+                outputs[value.case].add(bisect_right(begins, value.line))
+        return begins if any(len(places) > 1 for places in outputs.values()) else []
+
+
+def _find_lines(pattern: str, content: str) -> Iterator[tuple[int, str]]:
+    """Yields the line and the words of each match."""
+    line, counted = 1, 0
+    for match in find_all(pattern, content):
+        line, counted = line + content.count("\n", counted, match.start()), match.start()
+        yield line, match[0]
+
+
+def _has_shape(text: str, other: str) -> bool:
+    return re.sub(r"\d+", "#", text) == re.sub(r"\d+", "#", other)
+
+
+def mark_outputs(
+    values: Sequence[ForeignValue], headings: Headings, content: str, problems: Sequence[str]
+) -> list[ForeignValue]:
+    """Returns the values of a file with notes on those of an output that was stopped, and of several outputs of a tool."""
+    stops = [*_find_lines(_STOPS, content)]
+    if any(_CUT in problem for problem in problems):
+        stops.append((content.count("\n") + 1, "the file ends here"))
+    notes: dict[int, str] = {}
+    placed, done = sorted((value.line, at) for at, value in enumerate(values)), 0
+    if placed and not placed[-1][0]:  # as in JSON: only what ends the file stands below all values
+        end = content.rstrip().count("\n") + 1
+        stops = [(line, words) for line, words in stops if end - line < _TAIL][:1]
+    for line, words in sorted(stops):
+        above = bisect_left(placed, (line, 0))
+        if above > done:
+            last = values[placed[above - 1][1]]
+            begin = headings.find_last(last.tool, last.line) if last.line else -1
+            stopped = (at for place, at in placed[done:above] if values[at].tool == last.tool and place > begin)
+            notes |= dict.fromkeys(stopped, f"{STOPPED} (line {line}: '{words.strip()[:_LONGEST]}').")
+            done = above
+    by_tool: dict[str, list[int]] = defaultdict(list)
+    for at, value in enumerate(values):
+        by_tool[value.tool].append(at)
+    for tool, places in by_tool.items():
+        if begins := headings.find_outputs([values[at] for at in places]):
+            note = f"{SEVERAL} {tool}, which begin in lines {', '.join(map(str, begins[:_MOST]))}{' …' * (len(begins) > _MOST)}."
+            notes |= {at: f"{notes.get(at, '')} {note}".strip() for at in places}
+    return [add_note(value, notes[at]) if at in notes else value for at, value in enumerate(values)]
+
+
+def is_small_message(value: ForeignValue) -> bool:
+    """Returns whether the value is the latency of a small message between two ranks."""
+    size = value.parameters.get("message_bytes", 0)
+    pingpong = value.benchmark == "network.pingpong" and value.metric == "latency"
+    return pingpong and isinstance(size, int) and size <= SMALL
+
+
+def mark_repetitions(values: list[ForeignValue], cases: Sequence[object], versions: Sequence[str]) -> None:
+    """Adds notes to repetitions of another version than most, and to those from one node among others.
+
+    `cases` has the same for all repetitions of a case, `versions` the version of the tool, for each value.
+    """
+    repetitions: dict[object, list[int]] = defaultdict(list)
+    for at, case in enumerate(cases):
+        repetitions[case].append(at)
+    for places in (places for places in repetitions.values() if len(places) > 1):
+        own = {at: versions[at] for at in places if versions[at]}
+        if len({*own.values()}) > 1:
+            usual = Counter(own.values()).most_common(1)[0][0]
+            for at, version in own.items():
+                if version != usual:
+                    values[at] = add_note(values[at], f"{VERSIONS}: this is {version}, most are {usual}.")
+        fast = [at for at in places if is_small_message(values[at]) and values[at].value < SHARED_MEMORY]
+        if 0 < len(fast) < len(places):
+            for at in fast:
+                values[at] = add_note(values[at], f"{ONE_NODE}.")

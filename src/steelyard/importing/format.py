@@ -3,12 +3,17 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
+from steelyard import doors
+from steelyard.doors import Part
 from steelyard.importing.text import Text
 from steelyard.importing.values import Values
 
 NOTHING = "(?!)"  # the pattern that matches nothing
+# Lines in which most programs doubt what they do. The output may hold those of a launcher, too.
+WARNINGS = (
+    r"^[ \t*>-]*(?:[\w.-]{1,30}:? )?(?:WARNING|Warning|FATAL|Fatal|ERROR|Error)(?: ERROR| error)?\s?[:!]+[ \t]*(.+)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,12 +31,18 @@ class Format:
     file: Path
     host: str = NOTHING
     started: str = NOTHING
-    doubts: str = NOTHING
+    doubts: str = WARNINGS
     output: str = NOTHING
 
+    @property
+    def part(self) -> Part:
+        """The file of the format, which has the fault if the format fails."""
+        return Part("format", self.file)
 
-def find_declared(module: ModuleType, file: Path) -> list[Format]:
-    """Returns the formats that a module declares. AttributeError for a module that declares none."""
+
+def find_declared(part: Part) -> list[Format]:
+    """Returns the formats that a part declares. PartFailed for a mistake in it."""
+    module, file = doors.load(part), part.file
     readers = vars(module).get("READERS") or {module.read: module.MARKS}
     patterns = {
         name: vars(module)[name.upper()]

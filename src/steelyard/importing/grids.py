@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
 from steelyard.importing.margins import without_remark
+from steelyard.importing.patterns import find_all
 from steelyard.importing.text import Row, Text
 from steelyard.importing.values import NUMBER
 
@@ -66,7 +67,7 @@ def read_cells(text: Text, heading: str) -> Iterator[tuple[int, int, str]]:
     for match, place in heads:
         columns = [int(word) for word in match.string.split() if _INDEX.fullmatch(word)]
         for at in range(place - text.first + 1, len(text.lines)):
-            row, *words = text.lines[at].split() or [""]
+            row, *words = text.read_line(at).split() or [""]
             again = at in others and at > place - text.first + 1  # a first row may look like a heading
             if again or not _INDEX.fullmatch(row) or text.is_cut(at, text.lines[at - 1]):
                 break
@@ -89,7 +90,7 @@ def read_aligned(text: Text, dashes: str, labels: int) -> Iterator[list[str]]:
             if not text.lines[at].strip() or text.is_cut(at, text.lines[at - 1]):
                 return
             entries, numbers = [""] * len(columns), columns[labels - 1][1]
-            for word in re.finditer(r"\S+", text.lines[at]):
+            for word in find_all(r"\S+", text.read_line(at)):
                 if word[0][0].isalpha() and word.start() > numbers:
                     break
                 overlaps = [min(word.end(), end) - max(word.start(), begin) for begin, end in columns]
@@ -97,7 +98,7 @@ def read_aligned(text: Text, dashes: str, labels: int) -> Iterator[list[str]]:
                 if overlaps[column] <= 0:
                     entries = []
                     break
-                entries[column] = f"{entries[column]} {word[0]}".strip()
+                entries[column] = f"{entries[column]} {word[0]}" if entries[column] else word[0]
             if entries and not any(NUMBER.fullmatch(label or "0") for label in entries[:labels]):
                 yield entries
             else:

@@ -1,45 +1,57 @@
-"""Divides what was read into runs: one for each machine and date, as far as the files say so."""
+"""Divides what was read into runs: one for each system, as far as files, folders and names say which it is."""
 
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from steelyard.importing.collecting import ReadFile
 from steelyard.importing.dates import read_date
-from steelyard.machine.hostlist import short_name
-from steelyard.model import ForeignValue
+from steelyard.importing.doubts import mark_repetitions
+from steelyard.importing.identity import ALL, Identity
+from steelyard.measure.machine.hostlist import short_name
+from steelyard.model import ForeignValue, Scalar
+from steelyard.model.foreign import uses_several_nodes
 
-DEEPEST = 64  # folders of a file that are looked at
 DAY = 10  # letters of a date in ISO 8601
-FEWEST = 4  # folders whose numbers follow each other, from which on they count repetitions
-# Words in names of folders that hold repetitions of the same measurement.
-NEUTRAL = {
-    "run", "rep", "repeat", "repetition", "iter", "iteration", "trial", "try", "pass", "sample", "job", "jobid", "slurm", "out",
-    "output", "result", "log",
-}  # fmt: skip
-_DATED = re.compile(r"\d{4}[-._]\d\d[-._]\d\d(\D.*)?|\d{8}[-_T]\d{6}")  # a folder
-# "node02" is the name of a node; "node2" may mean two nodes.
-_NODE = re.compile(r"(?:node|nid|cn|compute|host)[-_]?(?:0\d+|\d{4,})", re.IGNORECASE)
+HOST, TOOL = "host", "tool"  # parameters of values that several hosts, or several tools, of a run have
+PASSES = "passes"  # parameter of the best of so many, where a run has several such numbers
+_BEST = re.compile(r"best of (\d{1,9})")
+_CONTAINER = re.compile(
+    r"[0-9a-f]{12}"
+)  # a container without a name of its own: on any host, another one at each start
+_ADDRESS = re.compile(r"ip-\d|\d+\.\d|localhost")  # equal forms of such names say nothing about a system
 
 
 @dataclass(slots=True, kw_only=True)
 class Group:
-    """The content of one run. `date` is "" if it is unknown; `label` are the folders that keep it apart from another group.
+    """The content of one run. `system` is "" if nothing names it, `host` if there is not exactly one.
 
-    `files` has the names by digest, `tools` the number of files by tool. `placed` files got the host or the date from the
-    name of a folder. `repeated` counts the cases that several files have: their values count as repetitions.
+    `started` is the first date and `last` the day of the last one, "" if unknown. `files` has the names by digest, `tools` the
+    number of files by tool. `placed` files got the system, the host or the date from names. `repeated` counts the cases that
+    several files have: their values count as repetitions.
     """
 
-    host: str
-    date: str
-    label: str = ""
+    system: str = ""
+    host: str = ""
     started: str = ""
+    last: str = ""
     values: list[ForeignValue] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     tools: Mapping[str, int] = field(default_factory=dict)
     placed: int = 0
     repeated: int = 0
+
+    @property
+    def date(self) -> str:
+        """The day of all values; "" if it is unknown or there are several."""
+        return self.last if self.started[:DAY] == self.last else ""
+
+    @property
+    def name(self) -> str:
+        """The name of the system; without one, that of the host."""
+        return self.system or self.host
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,130 +59,166 @@ class _Part:
     """The values of a file that belong to one host and date."""
 
     file: ReadFile
+    identity: Identity
     host: str
     values: Sequence[ForeignValue]
     cases: Sequence[int]  # one for each value: the same number for the same case
+    rows: Sequence[int]  # the same for all metrics of a case
     started: str
     placed: bool
-    folders: Sequence[str]  # without those that name the host or the date
 
 
 def group_files(
-    files: Sequence[ReadFile], date: str = "", one_machine: bool = False, hosts: Iterable[str] = ()
+    files: Sequence[ReadFile],
+    identities: Sequence[Identity],
+    date: str = "",
+    one_machine: bool = False,
+    each: Literal["system", "host", "date"] = "system",
 ) -> list[Group]:
-    """Returns the runs in the order of hosts and dates.
+    """Returns the runs in the order of their systems, hosts and dates.
 
-    `date` is that of the files which state none. With `one_machine` all hosts lie in one run, and each value names its own.
-    `hosts` are names of hosts that a folder may have.
+    `identities` are what the names of the files say. `date` is that of the files which state none. With `one_machine` all hosts
+    lie in one run. `each`: one run for each system, or also for each of its hosts, or for each day.
     """
-    stated = {short_name(v.host or f.reading.host) for f in files for v in (*f.reading.values[:1], *_hosted(f))} - {""}
-    named = {*stated, *hosts}
-    parts: dict[tuple[str, str], list[_Part]] = {}
-    for file in files:
-        near_host = _name_in(_folders(file), lambda n: n if n in named or _NODE.fullmatch(n) else "")
-        near_date = _name_in(_folders(file), _dated_folder)
-        divided: dict[tuple[str, str], list[ForeignValue]] = {}
-        for value in file.reading.values:
-            divided.setdefault((value.host, value.started), []).append(value)
-        for (own_host, own_started), values in divided.items():
-            stated_host = short_name(own_host or file.reading.host)
-            stated_date = read_date(own_started or file.reading.started)
-            host, started = stated_host or near_host, stated_date or near_date or date
-            placed = bool((near_host and not stated_host) or (near_date and not stated_date))
-            part = _Part(
-                file=file, host=host, values=values, cases=[hash(value.case) for value in values], started=started, placed=placed,
-                folders=[name for name in _folders(file) if name != host and not _dated_folder(name)],
-            )  # fmt: skip
-            parts.setdefault(("" if one_machine else host, started[:DAY]), []).append(part)
-    return [
-        _gather(host, day, label, members)
-        for (host, day), together in sorted(parts.items())
-        for label, members in _split(together)
-    ]
+    pairs = zip(files, identities, strict=True)
+    parts = [part for file, identity in pairs for part in _divide(file, identity, date)]
+    systems = {} if one_machine or each == "host" else _name_systems({p.host for p in parts if not p.identity.system})
+    together: dict[tuple[str, str], list[_Part]] = defaultdict(list)
+    for part in parts:
+        system = part.identity.system or systems.get(part.host, "")
+        if each == "host" and not one_machine:
+            system = "-".join(filter(None, (system, part.host)))
+        together[system, part.started[:DAY] if each == "date" else ""].append(part)
+    return [_gather(system, members) for (system, _), members in sorted(together.items())]
 
 
-def _dated_folder(name: str) -> str:
-    return read_date(name)[:DAY] if _DATED.fullmatch(name) else ""
+def list_hosts(files: Sequence[ReadFile]) -> set[str]:
+    """Returns the hosts that the files state."""
+    stated = (v.host or f.reading.host for f in files for v in (*f.reading.values[:1], *_list_values_of_hosts(f)))
+    return {_name_host(host) for host in stated} - {""}
 
 
-def _hosted(file: ReadFile) -> Iterator[ForeignValue]:
+def _name_host(stated: str) -> str:
+    """Returns the host without its domain; "" for the name of a container."""
+    host = short_name(stated)
+    return "" if _CONTAINER.fullmatch(host) else host
+
+
+def _list_values_of_hosts(file: ReadFile) -> Iterator[ForeignValue]:
     return (value for value in file.reading.values if value.host)
 
 
-def _folders(file: ReadFile) -> list[str]:
-    return file.name.split("/")[:-1][:DEEPEST]
+def _divide(file: ReadFile, identity: Identity, date: str) -> Iterator[_Part]:
+    divided: dict[tuple[str, str], list[ForeignValue]] = {}
+    for value in file.reading.values:
+        divided.setdefault((value.host, value.started), []).append(value)
+    for (own_host, own_started), values in divided.items():
+        host = _name_host(own_host or file.reading.host)
+        started = read_date(own_started or file.reading.started)
+        yield _Part(
+            file=file, identity=identity, host=host or identity.host, values=values,
+            cases=[hash(value.case) for value in values],
+            rows=[hash((v.benchmark, v.kernel, *sorted(v.parameters.items()))) for v in values],
+            started=started or identity.date or date,
+            placed=bool(identity.system or (identity.host and not host) or (identity.date and not started)),
+        )  # fmt: skip
 
 
-def _name_in(folders: Iterable[str], read_name: Callable[[str], str]) -> str:
-    """Returns what the names of the folders say, "" if they say nothing or two different things."""
-    facts = {fact for fact in map(read_name, folders) if fact}
-    return facts.pop() if len(facts) == 1 else ""
+def _name_systems(hosts: Iterable[str]) -> dict[str, str]:
+    """Returns the name of the system of each host. Hosts whose names differ in numbers alone are nodes of one system."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for host in sorted(filter(None, hosts)):
+        alike[host if _ADDRESS.match(host) else re.sub(r"\d+", "#", host)].append(host)
+    return {
+        host: members[0] if len(members) == 1 else f"{members[0]}-to-{members[-1]}"
+        for members in alike.values()
+        for host in members
+    }
 
 
-# --------------------------------------------------------------------------- folders of different conditions
-
-
-def _split(parts: Sequence[_Part]) -> Iterator[tuple[str, Sequence[_Part]]]:
-    """Yields the parts that may lie in one run, with the names of their folders.
-
-    Two folders that have the same case, such as ib/ and tcp/, hold measurements under different conditions. They become two runs,
-    unless their names only count repetitions, such as run1/ and run2/.
-    """
-    pending = [("", parts, 0)]
-    while pending:
-        label, members, level = pending.pop(0)
-        folders: dict[str, list[_Part]] = {}
-        for part in members:
-            folders.setdefault((part.folders[level:] or [""])[0], []).append(part)
-        if all(len(part.folders) <= level for part in members):
-            yield label, members
-        elif len(folders) > 1 and not counts_repetitions(folders) and _collide(folders.values()):
-            pending += [(f"{label}-{name}".strip("-"), inside, level + 1) for name, inside in sorted(folders.items())]
-        else:
-            pending.append((label, members, level + 1))
-
-
-def _collide(groups: Collection[Sequence[_Part]]) -> bool:
-    """Returns whether two groups have the same case."""
-    seen: set[int] = set()
-    for members in groups:
-        cases = set[int]().union(*(part.cases for part in members))
-        if seen & cases:
-            return True
-        seen |= cases
-    return False
-
-
-def counts_repetitions(names: Iterable[str]) -> bool:
-    """Returns whether the names differ in a number that only counts: run1 and run2, 001 and 002, x0 to x3; not gcc9 and gcc12."""
-    given = [name.casefold() for name in names]
-    if len({re.sub(r"\d+", "#", name) for name in given}) > 1:
-        return False
-    if all(word in NEUTRAL or word.removesuffix("s") in NEUTRAL for word in re.findall(r"[^\W\d_]+", given[0])):
-        return True
-    last = [(re.findall(r"\d+", name) or [""])[-1][:18] for name in given]
-    numbers = sorted(int(digits or 0) for digits in last)
-    padded = any(digits.startswith("0") and len(digits) > 1 for digits in last)
-    return padded or (len(numbers) >= FEWEST and numbers == list(range(numbers[0], numbers[0] + len(numbers))))
-
-
-def _gather(host: str, date: str, label: str, parts: Sequence[_Part]) -> Group:
-    group = Group(host=host, date=date, label=label, started=min(part.started for part in parts))
-    count: Counter[tuple[int, str]] = Counter()
-    origins: dict[int, str] = {}
-    several: set[int] = set()
-    tools: dict[str, set[str]] = {}
+def _gather(system: str, parts: Sequence[_Part]) -> Group:
+    days = sorted({part.started[:DAY] for part in parts} - {""})
+    hosts = {part.host for part in parts}
+    own = hosts.pop() if len(hosts) == 1 else ""
+    group = Group(system=system if system != own else "", host=own)
+    group.started = min((part.started for part in parts if part.started), default="")
+    group.last = days[-1] if days else ""
+    several, several_passes = _find_rows_of_several(parts), _find_several_passes(parts)
+    count: Counter[tuple[object, ...]] = Counter()
+    cases, versions = list[tuple[object, ...]](), list[str]()
+    origins: dict[tuple[object, ...], set[str]] = defaultdict(set)
+    tools: dict[str, set[str]] = defaultdict(set)
     for part in parts:
         group.files[part.file.digest] = part.file.name
         group.placed += part.placed
-        for case, value in zip(part.cases, part.values, strict=True):
-            tools.setdefault(value.tool, set()).add(part.file.digest)
-            if origins.setdefault(case, part.file.digest) != part.file.digest:
-                several.add(case)
-            place = (part.host, count[case, part.host])
-            same = place == (value.host, value.repetition)
-            group.values.append(value if same else replace(value, host=place[0], repetition=place[1]))
-            count[case, part.host] += 1
-    group.repeated = len(several)
+        started = part.started if len(days) > 1 else ""
+        passes = {kernel: n for kernel, n in _find_passes(part).items() if kernel in several_passes}
+        for own_case, row, value in zip(part.cases, part.rows, part.values, strict=True):
+            tools[value.tool].add(part.file.digest)
+            more = _list_further_parameters(value, part, passes, several[row])
+            case = (own_case, *more.items())
+            group.values.append(_place(value, more, part.host, started, count[case]))
+            origins[case].add(part.file.digest)
+            count[case] += 1
+            cases.append(case)
+            versions.append(part.file.reading.versions.get(value.tool, ""))
+    mark_repetitions(group.values, cases, versions)
+    group.repeated = sum(len(digests) > 1 for digests in origins.values())
     group.tools = {tool: len(digests) for tool, digests in sorted(tools.items())}
     return group
+
+
+def _place(value: ForeignValue, more: Mapping[str, Scalar], host: str, started: str, repetition: int) -> ForeignValue:
+    if not more and (host, started, repetition) == (value.host, value.started, value.repetition):
+        return value
+    return replace(value, parameters={**value.parameters, **more}, host=host, started=started, repetition=repetition)
+
+
+@dataclass(slots=True)
+class _Several:
+    """Whether several hosts of a run have a row, and whether several tools do."""
+
+    host: bool = False
+    tool: bool = False
+
+
+def _find_rows_of_several(parts: Sequence[_Part]) -> dict[int, _Several]:
+    first: dict[int, tuple[str, str]] = {}
+    found: dict[int, _Several] = defaultdict(_Several)
+    for part in parts:
+        for row, value in zip(part.rows, part.values, strict=True):
+            host, tool = first.setdefault(row, (part.host, value.tool))
+            found[row].host |= host != part.host
+            found[row].tool |= tool != value.tool
+    return found
+
+
+def _find_passes(part: _Part) -> dict[tuple[str, str], int]:
+    """Returns of how many passes the tool took the best one, by benchmark and kernel."""
+    best = ((value, _BEST.fullmatch(value.statistic)) for value in part.values)
+    return {(value.benchmark, value.kernel): int(match[1]) for value, match in best if match}
+
+
+def _find_several_passes(parts: Sequence[_Part]) -> set[tuple[str, str]]:
+    """Returns the benchmarks and kernels that ran with several numbers of passes: the best of more of them is better."""
+    found: dict[tuple[str, str], int] = {}
+    passes = [_find_passes(part) for part in parts]
+    return {kernel for own in passes for kernel, n in own.items() if found.setdefault(kernel, n) != n}
+
+
+def _list_further_parameters(
+    value: ForeignValue, part: _Part, passes: Mapping[tuple[str, str], int], of_several: _Several
+) -> dict[str, Scalar]:
+    """Returns what the place of the file says, and what the values of the run do not have in common otherwise.
+
+    A job on several nodes is one of the system; its output may name any of them.
+    """
+    placed = part.identity.parameters
+    more = {**placed.get(ALL, {}), **placed.get((value.benchmark, value.tool), {})}
+    if part.host and of_several.host and not uses_several_nodes({**more, **value.parameters}):
+        more[HOST] = part.host
+    if of_several.tool:
+        more[TOOL] = value.tool
+    if n := passes.get((value.benchmark, value.kernel)):
+        more[PASSES] = n
+    return {name: given for name, given in more.items() if name not in value.parameters}

@@ -7,6 +7,7 @@ one after the figure, else the last one before it. The value that a program prin
 with `last` only the last one of each output on a page counts.
 """
 
+import math
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
@@ -18,20 +19,24 @@ from typing import Any
 import msgspec
 
 import steelyard
+from steelyard.doors import Part
 from steelyard.importing.doubts import find_doubts
-from steelyard.importing.format import NOTHING, Format
+from steelyard.importing.format import NOTHING, WARNINGS, Format
 from steelyard.importing.patterns import Match, find_all
 from steelyard.importing.text import Text
 from steelyard.importing.values import UNITS, Values, make, seconds
 from steelyard.model import Better, Scalar
 from steelyard.model.foreign import ForeignValue
-from steelyard.settings_file import SettingsFile, read_settings
+from steelyard.model.settings_file import SettingsFile, read_settings
 
 CLOCK = "clock"  # the unit of times such as "1h23m" or "1m41.71s"
 SHORTEST = 5  # characters of a mark
 LONGEST = 80  # characters of a parameter
 PROMPT = r"(?:[\w.@:~/()\[\], -]{0,80})\$ (\S.*)$"  # of a shell, with a command
 FILE = r"==> (\S.*) <==$"  # between the outputs of head and tail
+
+# Parameters with where an output comes from, their patterns, and a text that each match has: most logs have none.
+ORIGINS = (("command", PROMPT, "$ "), ("file", FILE, "==> "))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +68,7 @@ class Log:
     marks: list[str]
     run: str = NOTHING
     wrong: str = NOTHING
-    doubts: str = NOTHING
+    doubts: str = WARNINGS
     host: str = NOTHING
     started: str = NOTHING
     last: bool = False
@@ -74,25 +79,28 @@ class Log:
     figures: list[Printed] = field(default_factory=list)
 
 
-def find_logs(folder: Path) -> Iterator[Format]:
-    """Yields a format for each description in the folder. Other TOML files have no `marks` and are left out.
+def find_logs(part: Part) -> list[Format]:
+    """Returns the format that a TOML file describes. Other TOML files have no `marks` and describe none.
 
-    UsageError, with file, line and key, for a mistake in one.
+    UsageError, with file, line and key, for a mistake.
     """
-    for path in sorted(folder.glob("*.toml")):
-        checked = read_settings(path, "The description of a log")
-        if "marks" in checked.content:
-            log = _convert(checked)
-            yield Format(
-                name=log.name, tool=log.tool, marks=log.marks, read=partial(_read, log), host=log.host, started=log.started,
-                about=f"{log.title}\n\n{log.source}\n", file=path,
-            )  # fmt: skip
+    checked = read_settings(part.file, "The description of a log")
+    if "marks" not in checked.content:
+        return []
+    log = _convert(checked)
+    return [
+        Format(
+            name=log.name, tool=log.tool, marks=log.marks, read=partial(_read, log), host=log.host, started=log.started,
+            doubts=NOTHING,  # `_read` has those of the log
+            about=f"{log.title}\n\n{log.source}\n", file=part.file,
+        )
+    ]  # fmt: skip
 
 
 def _convert(checked: SettingsFile) -> Log:
     checked.expect_keys((), checked.content, Log.__dataclass_fields__)
     try:
-        figures = [*checked.content.get("figures", []), *_runnable(str(checked.content.get("name", "")))]
+        figures = [*checked.content.get("figures", []), *_list_wing_figures(str(checked.content.get("name", "")))]
         log = msgspec.convert({**checked.content, "figures": figures}, Log)
         if not re.fullmatch(r"[a-z][a-z0-9_]*", log.name):
             raise ValueError(f"'{log.name}' is not a valid name: use small letters, digits and _")
@@ -112,7 +120,7 @@ def _convert(checked: SettingsFile) -> Log:
     return log
 
 
-def _runnable(name: str) -> Iterator[dict[str, Any]]:
+def _list_wing_figures(name: str) -> Iterator[dict[str, Any]]:
     """Yields the figures of the program's description in a wing, whose patterns match its output wherever it ran."""
     for path in sorted(Path(steelyard.__file__).parent.glob(f"*/foreign/{name}.toml")) if name else ():
         content = read_settings(path, "The application").content
@@ -131,20 +139,23 @@ def _read(log: Log, text: Text) -> Values:
         if sentence := run.find(log.wrong):
             text.problems.append(f"line {run.first}: the run is wrong: '{sentence}'")
             continue
+        printed = [(figure, *one) for figure in log.figures for one in _list_matches(log, figure, run, borders)]
+        if not printed:
+            continue
         note = " ".join(filter(None, (log.note, find_doubts(log.tool, run, log.doubts))))
         places = {
             name: (_places(pattern, run), patterns is log.parameters_after)
             for patterns in (log.parameters, log.parameters_after)
             for name, pattern in patterns.items()
         }
-        for figure in log.figures:
-            for match, place in _matches(log, figure, run, borders):
-                about = {name: _nearest(given, match.end(), after) for name, (given, after) in places.items()}
-                before = bisect_right(starts, place)
-                try:
-                    found.append((origins[before], _value(log, figure, match[1], about, note)))
-                except ValueError as error:
-                    text.problems.append(f"line {place}: {error}")
+        for figure, match, place in printed:
+            about = {name: _find_nearest(given, match.end(), after) for name, (given, after) in places.items()}
+            before = bisect_right(starts, place)
+            try:
+                value = _value(log, figure, match[1], about, note)
+                found.append((origins[before], replace(value, line=place)))
+            except ValueError as error:
+                text.problems.append(f"line {place}: {error}")
     # Outputs of different commands, and of different files, are no repetitions of each other.
     several = len({origin for origin, _ in found}) > 1
     for (name, word), value in found:
@@ -154,14 +165,14 @@ def _read(log: Log, text: Text) -> Values:
 
 def _origins(text: Text) -> tuple[list[int], list[tuple[str, str]]]:
     """Returns the lines from which on the text comes from another command or file, and what these are; the first is unknown."""
-    named = (("command", PROMPT), ("file", FILE))
+    named = [(name, pattern) for name, pattern, word in ORIGINS if word in text.whole]
     origins = {place: (name, match[1]) for name, pattern in named for match, place in text.match(pattern)}
     files = text.files.items()
     origins |= {place: ("file", file) for place, file in files if text.files.get(place - 1) != file}
     return sorted(origins), [("", ""), *(origins[place] for place in sorted(origins))]
 
 
-def _matches(log: Log, figure: Printed, run: Text, borders: Sequence[int]) -> Iterator[tuple[Match, int]]:
+def _list_matches(log: Log, figure: Printed, run: Text, borders: Sequence[int]) -> Iterator[tuple[Match, int]]:
     """Yields the matches that count, with their lines. `borders` are the lines between the outputs of a page."""
     placed, place, counted = list[tuple[Match, int]](), run.first, 0
     for match in find_all(figure.pattern, run.whole):
@@ -185,12 +196,19 @@ def _value(log: Log, figure: Printed, word: str, about: dict[str, Scalar | None]
 
 
 def _places(pattern: str, run: Text) -> list[tuple[int, Scalar]]:
-    """Returns where a parameter is printed, with its values."""
-    places = [(m.start(), m[m.lastindex or 0].strip()[:LONGEST]) for m in find_all(pattern, run.whole)]
-    return [(at, int(word) if word.isascii() and word.isdigit() and len(word) < 19 else word) for at, word in places]
+    """Returns where a parameter is printed, with its values. Several numbers of one match are multiplied."""
+    places = list[tuple[int, Scalar]]()
+    for match in find_all(pattern, run.whole):
+        words = [word.strip()[:LONGEST] for word in match.groups() if word is not None] or [match[0].strip()[:LONGEST]]
+        numeric = all(word.isascii() and word.isdigit() and len(word) < 10 for word in words)
+        single = words[-1].isascii() and words[-1].isdigit() and len(words[-1]) < 19
+        places.append(
+            (match.start(), math.prod(map(int, words)) if numeric else int(words[-1]) if single else words[-1])
+        )
+    return places
 
 
-def _nearest(given: list[tuple[int, Scalar]], end: int, after: bool) -> Scalar | None:
+def _find_nearest(given: list[tuple[int, Scalar]], end: int, after: bool) -> Scalar | None:
     before = bisect_left(given, end, key=lambda place: place[0])
     at = min(before, len(given) - 1) if after else max(0, before - 1)
     return given[at][1] if given else None

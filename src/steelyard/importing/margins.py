@@ -4,11 +4,15 @@ import json
 import quopri
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from html import unescape
+from typing import TypeVar
 
 from steelyard.importing.patterns import find_all
+
+T = TypeVar("T")
 
 # Colours of a terminal, and tags: "[1,0]<stdout>:" (Open MPI), "[0] " (MPICH, Intel MPI).
 _TAG = r"^\[(?:[\w.-]+@)?\d+,\d+\](?:<std\w+>)?:"
@@ -51,6 +55,7 @@ _SAME = re.compile(  # a bar, a host, the name of a program, or that of a file b
 # The name of a file and the number of a line, which grep writes before the line.
 _FOUND = re.compile(r"\s{0,8}(?:(?=[^\s:]*[./])([\w./+=@%,#-]{1,200}):)?(?:\d+:)?")
 _REMARK = re.compile(r"#|//|\(|<-|[←→★⚠]")  # begins a remark that somebody wrote behind a row
+_BLOCK = re.compile(r":\s[|>][-+]?$")  # a key of YAML, above the lines of its text
 _SHARE = 0.9  # of the lines that begin with the same label
 
 
@@ -61,17 +66,36 @@ def remove_tags(content: str) -> str:
     return (_TAGS if _WITHOUT_BLANK.search(content) else _TAGS_AND_BLANK).sub("", content)
 
 
-def remove_labels(lines: Sequence[str]) -> Iterator[str]:
-    """Yields the lines without a label that most of them have, the indentation of a block of a wiki, and blanks at their ends."""
-    lines = [line.rstrip().removesuffix("^M").rstrip() for line in lines]  # "^M" is a line end of Windows on a page
+def change_lines(change: Callable[[str], T], lines: Sequence[str]) -> list[T]:
+    """Returns what becomes of each line. Equal lines, such as empty ones, are changed once: most of the time goes into this."""
+    changed = {line: change(line) for line in dict.fromkeys(lines)}
+    return [changed[line] for line in lines]
+
+
+def remove_labels(lines: Sequence[str]) -> list[str]:
+    """Returns the lines without a label that most have, the indentation of a block of a wiki, and blanks at their ends."""
+    lines = change_lines(_remove_end, lines)
     for label in _LABELS:
         if not any(map(label.match, lines[:: max(1, len(lines) // 64)])):
             continue
-        bare = [line[match.end() :] if (match := label.match(line)) else line for line in lines]
+        bare = change_lines(partial(_remove_label, label), lines)
         labelled = [text for text, line in zip(bare, lines, strict=True) if text != line]
         certain = label in _CERTAIN and sum(map(bool, labelled)) >= _SEVERAL
         if certain or 2 * len(labelled) > sum(map(bool, lines)):
             lines = bare
+    return list(_unindent(lines)) if "```" in "\n".join(lines) else lines
+
+
+def _remove_end(line: str) -> str:
+    return line.rstrip().removesuffix("^M").rstrip()  # "^M" is a line end of Windows on a page
+
+
+def _remove_label(label: re.Pattern[str], line: str) -> str:
+    match = label.match(line)
+    return line[match.end() :] if match else line
+
+
+def _unindent(lines: Iterable[str]) -> Iterator[str]:
     margin = ""  # of the fences of the block
     for line in lines:
         if (bare_line := line.lstrip()).startswith("```"):
@@ -97,9 +121,9 @@ def remove_comment(line: str, *, tight: bool = False) -> str:
 
 def remove_wrapping(lines: Sequence[str]) -> list[str]:
     """Returns the lines without the marks of strings, and without up to three labels that nearly all of them have in common."""
-    lines = [_read_string(line) for line in lines]
+    lines = change_lines(_read_string, lines)
     for _ in range(3):
-        labels = [match and match[1] for match in map(_SAME.match, lines)]
+        labels = [match and match[1] for match in change_lines(_SAME.match, lines)]
         label, times = Counter(filter(None, labels)).most_common(1)[0] if any(labels) else ("", 0)
         if not times or times < _SHARE * sum(map(bool, lines)):
             break
@@ -129,13 +153,14 @@ def _read_string(line: str) -> str:
 
 
 def read_strings(content: str) -> list[str]:
-    """Returns the strings in JSON that have several lines."""
+    """Returns the strings in JSON that have several lines; strings of one whole line each, as in logs of containers, are one."""
     strings = []
     for match in find_all(_ESCAPED, content):
         if "\\n" in match[0]:
             with suppress(ValueError):
                 strings.append(str(json.loads(match[0])))
-    return [text for text in strings if "\n" in text]
+    whole = [text for text in strings if text.find("\n") == len(text) - 1]
+    return [text for text in (*strings, "".join(whole)) if text.count("\n", 0, -1)]
 
 
 def decode_mail(data: bytes) -> bytes:
@@ -149,10 +174,13 @@ def remove_markup(line: str) -> str:
 
 
 def remove_indentation(lines: Sequence[str]) -> Iterator[str]:
-    """Yields the lines; a block between lines without indentation loses the indentation that all its lines have."""
+    """Yields the lines; a block between lines without indentation loses the indentation that all its lines have.
+
+    In YAML, a block begins below a key that ends in "|" or ">".
+    """
     block: list[str] = []
     for line in (*lines, None):
-        if line is not None and (not line or line[0].isspace()):
+        if line is not None and (not line or line[0].isspace()) and not _BLOCK.search(line):
             block.append(line.expandtabs())
             continue
         common = min((len(each) - len(each.lstrip()) for each in block if each.strip()), default=0)

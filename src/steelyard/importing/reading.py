@@ -17,20 +17,18 @@ The docstring of the file names the versions and the tool's address. For the log
 a TOML file in the same folder, see `importing.logs`.
 """
 
-import importlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib.machinery import SourceFileLoader
+from itertools import accumulate
 from pathlib import Path
-from types import ModuleType
 
 from steelyard import doors
-from steelyard.errors import UsageError
-from steelyard.importing import patterns
-from steelyard.importing.doubts import add_doubts
+from steelyard.doors import Part
+from steelyard.importing import launches, patterns
+from steelyard.importing.doubts import Headings, add_doubts, mark_outputs
 from steelyard.importing.format import Format, find_declared
 from steelyard.importing.logs import find_logs
 from steelyard.importing.margins import decode_mail, read_strings
@@ -42,6 +40,7 @@ DOOR = "formats"
 NO_FORMAT = "no known tool wrote it"
 _NO_TEXT = "[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u2028\u2029\ufffd]"  # an escape character begins a colour
 _DAMAGED_NUMBER = re.compile(rf"\d{_NO_TEXT}|{_NO_TEXT}\d")
+_NO_NUMBER = r"(?i)(?:(?:^|[ \t:=|,(])([-+]?(?:nan|inf|infinity))|[=:\d][ \t]+(\*{4,20}))(?:$|[ \t\r,;)])"
 MOST_DAMAGED = 20  # sentences on them
 # Values: mails and pages hold shorter outputs, so no other form of the text is read where as many were found.
 LONG = 1000
@@ -54,43 +53,30 @@ DAMAGED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, 
 class Reading:
     """The values of one file, the tools that printed them, and sentences on what was not read.
 
-    `host` and `started` are "" if the file does not name them; `started` is text as printed.
+    `host` and `started` are "" if the file does not name them; `started` is text as printed. `commands` are the different
+    commands in it that start a parallel program. `versions` are those that headings name, by tool; "" if none does.
     """
 
     values: tuple[ForeignValue, ...] = ()
     tools: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     host: str = ""
     started: str = ""
+    commands: tuple[str, ...] = ()
 
 
 @cache
 def find_formats(folders: tuple[Path, ...] = ()) -> tuple[Format, ...]:
-    """Imports the formats of all wings and of the folders, sorted by tool. UsageError for a file that is none."""
+    """Imports the formats of all wings and of the folders, sorted by tool. A format that fails is left out with a warning."""
     packages = doors.packages(DOOR)
-    modules = {file: _load(file) for folder in folders for file in sorted(folder.glob("*.py"))}
-    for package, folder in packages.items():
-        files = sorted(folder.glob("[!_]*.py"))
-        modules |= {file: importlib.import_module(f"{package}.{file.stem}") for file in files}
-    declared = [form for file, module in modules.items() for form in find_declared(module, file)]
-    logs = [log for folder in (*packages.values(), *folders) for log in find_logs(folder)]
-    return tuple(sorted([*declared, *logs], key=lambda form: form.tool.casefold()))
-
-
-def _load(file: Path) -> ModuleType:
-    loader = SourceFileLoader(f"steelyard_format_{file.stem}", str(file))
-    module = ModuleType(loader.name)
-    try:
-        loader.exec_module(module)
-    except Exception as error:
-        raise UsageError(f"The format '{file}' cannot be loaded: {type(error).__name__}: {error}.") from error
-    names = ("TOOL",) if hasattr(module, "READERS") else ("TOOL", "MARKS", "read")
-    missing = [name for name in names if not hasattr(module, name)]
-    if missing:
-        raise UsageError(
-            f"The format '{file}' declares no {missing[0]}. See docs/import.md for what a format declares."
-        )
-    return module
+    modules = [Part("format", file) for folder in folders for file in sorted(folder.glob("*.py"))]
+    modules += doors.parts("format", packages)
+    places = (*packages.values(), *folders)
+    logs = [Part("format", file) for folder in places for file in sorted(folder.glob("*.toml"))]
+    found = [doors.attempt(find_declared, part) for part in modules]
+    found += [doors.attempt(doors.call, part, find_logs, part) for part in logs]
+    return tuple(sorted((form for forms in found for form in forms or ()), key=lambda form: form.tool.casefold()))
 
 
 def read(data: bytes, formats: Sequence[Format], file: str = "") -> Reading:
@@ -98,8 +84,9 @@ def read(data: bytes, formats: Sequence[Format], file: str = "") -> Reading:
     if b"\0" in data[:65536] and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         return Reading(problems=("it is a binary file",))
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    decoded = decode_mail(data).decode(encoding, errors="replace").replace("\xa0", " ").replace("&nbsp;", " ")
-    content, damaged = _without_damage(decoded)
+    mail = decode_mail(data)
+    decoded = mail.decode(encoding, errors="replace").replace("\xa0", " ").replace("&nbsp;", " ")
+    content, damaged = _drop_damaged_lines(decoded)
     coloured = "\x1b" in content  # the colours of a terminal may divide a mark
     matching = _match(Text.of(content).whole if coloured else content.replace("\r\n", "\n"), formats)
     if not matching:
@@ -108,17 +95,37 @@ def read(data: bytes, formats: Sequence[Format], file: str = "") -> Reading:
     readings = list[Reading]()
     for known in matching:
         if sum(len(reading.values) for reading in readings) < MOST:
-            readings.append(_read(known, _before_others(known, matching, forms), file))
-    values = tuple(value for reading in readings for value in reading.values)
+            readings.append(_attempt(known, _cut_at_other_tools(known, matching, forms), file))
+    values = _place(
+        [value for reading in readings for value in reading.values],
+        content if mail.count(b"\n") == data.count(b"\n") else "",
+    )
     problems = [f"line {line} has a damaged number" for line in damaged[:MOST_DAMAGED]]
     problems += [problem for reading in readings for problem in reading.problems]
+    problems += _find_no_numbers(content, "\n".join(problems))
+    headings = Headings(content, matching)
+    tools = tuple(dict.fromkeys(tool for reading in readings for tool in reading.tools))
     return Reading(
-        values=values,
-        tools=tuple(dict.fromkeys(tool for reading in readings for tool in reading.tools)),
+        values=tuple(mark_outputs(values, headings, content, problems)),
+        tools=tools,
+        versions={tool: headings.find_version(tool) for tool in tools},
         problems=tuple(problems or ([] if values else [f"{matching[0].tool}: it has no value"])),
         host=next((reading.host for reading in readings if reading.host), ""),
         started=next((reading.started for reading in readings if reading.started), ""),
+        commands=tuple(dict.fromkeys(command for _, command in launches.find_commands(forms[0][0]))) if values else (),
     )
+
+
+def _place(values: Sequence[ForeignValue], content: str) -> tuple[ForeignValue, ...]:
+    """Returns the values with the lines as an editor counts them. Without the content, the lines are unknown.
+
+    A `Text` also begins a line behind other characters, such as those with which programs write over a line.
+    """
+    lines = content.splitlines(keepends=True)
+    if len(lines) == content.count("\n") + (content[-1:] not in ("", "\n")) and lines:
+        return tuple(values)
+    numbers = [0, *accumulate((line.endswith("\n") for line in lines), initial=1)] if lines else []
+    return tuple(replace(value, line=numbers[value.line] if numbers else 0) for value in values)
 
 
 def _forms(text: Text) -> list[tuple[Text, bool]]:
@@ -136,7 +143,7 @@ def _forms(text: Text) -> list[tuple[Text, bool]]:
     return list(forms.values())
 
 
-def _before_others(
+def _cut_at_other_tools(
     known: Format, matching: Sequence[Format], forms: Sequence[tuple[Text, bool]]
 ) -> list[tuple[Text, bool]]:
     """Returns the forms with the marks of the other tools in the file, at which a table ends."""
@@ -145,22 +152,54 @@ def _before_others(
     return [(replace(form, others=others), once) for form, once in forms]
 
 
+def _attempt(known: Format, forms: Sequence[tuple[Text, bool]], file: str) -> Reading:
+    """Returns what the format reads. A mistake in it costs its values only, and the problem names its file."""
+    try:
+        return doors.call(known.part, _read, known, forms, file)
+    except doors.PartFailed as failure:
+        return Reading(problems=(str(failure),))
+
+
 def _read(known: Format, forms: Sequence[tuple[Text, bool]], file: str) -> Reading:
     """Returns what the format finds in the form of the text in which it finds most: values, then parameters of values."""
-    best = Reading()
+    best, read_form = Reading(), forms[0][0]
     for form, once in forms:
-        best = max(best, reading := _read_form(known, form, once=once), key=_content)
+        reading = _read_form(known, form, once=once)
+        if _content(reading) > _content(best):
+            best, read_form = reading, form
         if len(reading.values) >= (MOST if reading.problems else LONG):
             break
     bare, once = forms[0]
     if not best.values:
-        further = _further_forms(known, bare, refused=bool(best.problems))
+        further = _list_further_forms(known, bare, refused=bool(best.problems))
         different = {form.lines: form for form in further if form.lines != bare.lines}
         for form in different.values():
             best = max(best, _read_form(known, form, once=once), key=_content)
     if "\\n" in bare.whole:
         best = max(best, _read_strings(known, bare), key=_content)
-    return replace(best, values=tuple(_count_repetitions(best.values, known.tool, file)))
+    values = _tell_commands_apart(known, read_form, best.values)
+    return replace(best, values=tuple(_count_repetitions(values, known.tool, file)))
+
+
+def _tell_commands_apart(known: Format, form: Text, values: Sequence[ForeignValue]) -> Sequence[ForeignValue]:
+    """Returns the values with what differs in the commands above them, if the same case stands below several commands."""
+    if len({value.case for value in values}) == len(values):
+        return values
+    commands = launches.find_commands(form)
+    different = [*dict.fromkeys(command for _, command in commands)]
+    if len(different) < 2:
+        return values
+    named = dict(zip(different, launches.name_differences(different), strict=True))
+    told: list[ForeignValue] = []
+    for command, part in form.split_at([at for at, _ in commands]):
+        more = named[commands[command][1]] if command is not None else {}
+        for value in _read_form(known, part, once=False).values:
+            added = {name: given for name, given in more.items() if name not in value.parameters}
+            told.append(replace(value, parameters={**value.parameters, **added}) if added else value)
+    same = Counter((v.kernel, v.metric, v.value) for v in told) == Counter(
+        (v.kernel, v.metric, v.value) for v in values
+    )
+    return told if same else values  # an output whose heading stands above all commands cannot be divided
 
 
 def _content(reading: Reading) -> tuple[int, int]:
@@ -169,7 +208,7 @@ def _content(reading: Reading) -> tuple[int, int]:
     return len(values), sum(len(value.parameters) for value in values) if values else bool(reading.problems)
 
 
-def _further_forms(known: Format, bare: Text, *, refused: bool) -> list[Text]:
+def _list_further_forms(known: Format, bare: Text, *, refused: bool) -> list[Text]:
     """Returns forms that are read only if the usual ones have no values: many tools write "#" before their headings."""
     further = [*(bare.uncommented(tight=tight).unquoted() for tight in (False, True)), bare.stripped()]
     found = bare.unfound()
@@ -185,14 +224,26 @@ def _read_strings(known: Format, text: Text) -> Reading:
         return Reading()
     form = replace(Text.of("\n".join(marked) + "\n").unquoted(), others=text.others)
     reading = _read_form(known, form, once=True)
-    return replace(reading, problems=tuple(f"in its strings: {problem}" for problem in reading.problems))
+    return replace(
+        reading,
+        values=tuple(replace(value, line=0) for value in reading.values),
+        problems=tuple(f"in its strings: {problem}" for problem in reading.problems),
+    )
 
 
 def _count_repetitions(values: Iterable[ForeignValue], tool: str, file: str) -> Values:
-    """Yields the values with tool, file and repetition: a case that a file prints several times has several samples."""
+    """Yields the values with tool, file and repetition: a case that a file prints several times has several samples.
+
+    The same number of a case with the same start is the same measurement, printed twice.
+    """
     seen: Counter[tuple[object, ...]] = Counter()
+    timed: set[tuple[object, ...]] = set()
     for value in values:
         key = _key(value)
+        if value.started:
+            if (*key, value.value) in timed:
+                continue
+            timed.add((*key, value.value))
         yield value.read_from(tool, file, seen[key])
         seen[key] += 1
 
@@ -207,11 +258,11 @@ def _read_form(known: Format, form: Text, *, once: bool) -> Reading:
     problems = tuple(f"{known.tool}: {problem}" for problem in text.problems)
     if not values:
         return Reading(problems=problems)
-    host, started = text.find(_indented(known.host)), _date(text, _indented(known.started))
+    host, started = text.find(_indent_pattern(known.host)), _date(text, _indent_pattern(known.started))
     return Reading(values=values, tools=(known.tool,), problems=problems, host=host, started=started)
 
 
-def _indented(pattern: str) -> str:
+def _indent_pattern(pattern: str) -> str:
     """Returns the pattern for lines that a program such as Ansible has indented."""
     return re.sub(r"(?<![\\[])\^", r"^[ \\t]*", pattern)
 
@@ -223,21 +274,43 @@ def _date(text: Text, pattern: str) -> str:
     return "{year}-{month}-{day} {time}".format(**match.groupdict()) if match else text.find(pattern)
 
 
-def _without_damage(content: str) -> tuple[str, list[int]]:
+def _drop_damaged_lines(content: str) -> tuple[str, list[int]]:
     """Returns the text without lines in which a number touches bytes that are no text, and the numbers of these lines."""
     if not _DAMAGED_NUMBER.search(content):
         return content, []
-    lines = re.split(r"\r\n|\n|\r", content)
-    damaged = [at for at, line in enumerate(lines) if _DAMAGED_NUMBER.search(line)]
+    lines = re.split(r"(\r\n|\n|\r)", content)  # each is followed by its end
+    # A word with a slash is a path, whose letters say nothing about a number.
+    words = (
+        (at, word)
+        for at, line in enumerate(lines[::2])
+        if _DAMAGED_NUMBER.search(line)
+        for word in re.split(r"[ \t]+", line)
+    )
+    damaged = [*dict.fromkeys(at for at, word in words if "/" not in word and _DAMAGED_NUMBER.search(word))]
     for at in damaged:
-        lines[at] = ""
-    return "\n".join(lines), [at + 1 for at in damaged]
+        lines[2 * at] = ""
+    return "".join(lines), [at + 1 for at in damaged]
+
+
+def _find_no_numbers(content: str, problems: str) -> list[str]:
+    """Returns sentences on lines with "nan", "inf", or Fortran's stars for a number, without those that problems name."""
+    found: dict[int, str] = {}
+    line, counted = 1, 0
+    for match in patterns.find_all(_NO_NUMBER, content):
+        group = match.lastindex or 0
+        line, counted = line + content.count("\n", counted, match.start(group)), match.start(group)
+        if not re.search(rf"line {line}\b", problems):
+            found.setdefault(line, f"line {line} has '{match[group]}' instead of a number")
+        if len(found) == MOST_DAMAGED:
+            break
+    return [*found.values()]
 
 
 def _match(content: str, formats: Sequence[Format]) -> list[Format]:
     """Returns the formats whose marks are in the content, also where JSON encodes letters as "\\u00b1"."""
     content = re.sub(r"\\u([0-9a-f]{4})", lambda code: chr(int(code[1], 16)), content)
-    return [known for known in formats if any(mark in content for mark in known.marks)]
+    found = patterns.find_words(sorted({mark for known in formats for mark in known.marks}), content)
+    return [known for known in formats if not found.isdisjoint(known.marks)]
 
 
 def _values(known: Format, text: Text, *, once: bool) -> Values:
@@ -262,6 +335,6 @@ def _values(known: Format, text: Text, *, once: bool) -> Values:
     except KeyError as error:
         text.problems.append(f"it is damaged or incomplete: {error} is missing or unknown")
     except DAMAGED as error:
-        text.problems.append(f"it is damaged ({type(error).__name__}: {error})")
-    except Exception as error:  # a mistake in the format of a site must not end the import of all other files
-        text.problems.append(f"the format has a mistake ({type(error).__name__}: {error})")
+        text.problems.append(f"it is damaged, or {known.file.name} has a mistake ({type(error).__name__}: {error})")
+    except Exception as error:
+        text.problems.append(str(doors.blame(known.part, error)))

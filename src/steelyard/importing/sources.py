@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from steelyard.errors import UsageError, one_line
-from steelyard.files import ordinary
 from steelyard.importing import archives
 from steelyard.importing.streams import Item, Unread
+from steelyard.system.files import ordinary
 
 STANDARD_INPUT = "-"
 OURS = ("run.json", "records.jsonl", "values.jsonl", "finished.json", "unread.txt")  # files of a run of Steelyard
@@ -98,14 +98,14 @@ def read_source(source: Source, seen: dict[bytes, str] | None = None) -> Iterato
     The second item is the number of bytes of the file that have been read. `seen`: see `archives.unpack`.
     """
     try:
-        with _opened(source) as file:
+        with _open_source(source) as file:
             for item in archives.unpack(source.name, file, seen):
                 yield _select(source, item), min(source.size, file.tell())
     except OSError as error:
         yield Unread(source.name, str(error.strerror or error)), source.size
 
 
-def _opened(source: Source) -> BinaryIO:
+def _open_source(source: Source) -> BinaryIO:
     if source.path:
         return ordinary(source.path)
     data = sys.stdin.buffer.read(MOST_INPUT + 1)

@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from steelyard.importing import patterns
 from steelyard.importing.json_objects import read_objects
 from steelyard.importing.margins import (
+    change_lines,
     remove_comment,
     remove_indentation,
     remove_labels,
@@ -26,11 +27,19 @@ from steelyard.importing.margins import (
 )
 from steelyard.importing.patterns import Match as Match  # noqa: PLC0414 - formats import it from here
 from steelyard.importing.values import NUMBER
+from steelyard.importing.words import Word
 
 OTHER_LINES = rf"(?!\s*{NUMBER.pattern}(?:\s|$))"  # lines between the rows of a table: their first word is no number
 GAP = re.compile(r"\s{2,}|\t+")
+T = TypeVar("T")
 _INDEX = re.compile(r"[0-9]{1,6}")
 _NUMBER_ENDS = re.compile(r"\d[.eE+-]*$")
+
+
+def find_last_before(found: Sequence[tuple[int, T]], line: int) -> T | None:
+    """Returns what stands in the last of these lines, in their order, above that line; None if nothing does."""
+    above = bisect_left(found, line, key=lambda one: one[0])
+    return found[above - 1][1] if above else None
 
 
 class Row(dict[str, str]):
@@ -41,7 +50,7 @@ class Row(dict[str, str]):
     @classmethod
     def of(cls, names: Sequence[str], words: Sequence[str], line: int) -> "Row":
         """Returns the row of this line. ValueError for another number of words than of names."""
-        row = cls(zip(names, words, strict=True))
+        row = cls(zip(names, (Word.of(word, line) for word in words), strict=True))
         row.line = line
         return row
 
@@ -70,32 +79,33 @@ class Text:
 
     def unquoted(self) -> "Text":
         """Returns the text without the tags of HTML, the marks of quotes in a mail, and the ranks of a launcher."""
-        bare = map(remove_markup, self.lines) if "</" in self.whole or "<br>" in self.whole else self.lines
-        return self._having(remove_labels(list(map(remove_margin, bare))))
+        tagged = "</" in self.whole or "<br>" in self.whole
+        bare = change_lines(remove_markup, self.lines) if tagged else self.lines
+        return self._replace_lines(remove_labels(change_lines(remove_margin, bare)))
 
     def uncommented(self, *, tight: bool = False) -> "Text":
         """Returns the text without the marks of comments; with `tight` also of those without a blank, and of items of lists."""
-        return self._having(remove_comment(line, tight=tight) for line in self.lines)
+        return self._replace_lines(change_lines(partial(remove_comment, tight=tight), self.lines))
 
     def unfound(self) -> "Text":
         """Returns the text without the names of the files in which grep found its lines; `files` keeps them."""
-        pairs = [split_found(line) for line in self.lines]
+        pairs = change_lines(split_found, self.lines)
         files = {self.first + at: file for at, (file, _) in enumerate(pairs) if file}
         return replace(self, lines=tuple(line for _, line in pairs), files=files)
 
     def unwrapped(self) -> "Text":
         """Returns the text without the marks of strings, and without labels that nearly all lines have in common."""
-        return self._having(remove_wrapping(self.lines))
+        return self._replace_lines(remove_wrapping(self.lines))
 
     def leveled(self) -> "Text":
         """Returns the text without the indentation that all lines of a block between lines without indentation have."""
-        return self._having(remove_indentation(self.lines))
+        return self._replace_lines(remove_indentation(self.lines))
 
     def stripped(self) -> "Text":
         """Returns the text without any indentation, which pages and wikis add to some lines of an output."""
-        return self._having(line.lstrip() for line in self.lines)
+        return self._replace_lines(change_lines(str.lstrip, self.lines))
 
-    def _having(self, lines: Iterable[str]) -> "Text":
+    def _replace_lines(self, lines: Iterable[str]) -> "Text":
         """Returns the text with other lines; the text itself if they are the same."""
         others = tuple(lines)
         return self if others == self.lines else replace(self, lines=others)
@@ -104,6 +114,10 @@ class Text:
     def whole(self) -> str:
         """All lines as one text."""
         return "\n".join(self.lines)
+
+    def read_line(self, at: int) -> Word:
+        """Returns the line of index `at` as a word, so that its parts know their line."""
+        return Word.of(self.lines[at], self.first + at)
 
     def ended(self, *, strict: bool = False) -> "Text":
         """Returns the text without a last line that has no end. It becomes a problem if it ends like a number, or if `strict`."""
@@ -151,7 +165,16 @@ class Text:
         match = patterns.search(pattern, self.whole)
         if match and self.cut and match.end() == len(self.whole) and self.is_cut(len(self.lines) - 1):
             return default
-        return next((group for group in match.groups() if group is not None), match[0]).strip() if match else default
+        if not match:
+            return default
+        group = next((at for at, text in enumerate(match.groups(), 1) if text is not None), 0)
+        word = match[group]
+        begin = match.end(group) - len(word.lstrip())
+        return self._word(word.strip(), begin)
+
+    def _word(self, word: str, begin: int) -> str:
+        """Returns the text that begins at this character with its line, or as it is if it has several lines."""
+        return word if "\n" in word else Word.of(word, self.first + self.whole.count("\n", 0, begin))
 
     def integer(self, pattern: str) -> int | None:
         """Returns the first group of the first match as a number; None without a match, and for no integer."""
@@ -174,7 +197,8 @@ class Text:
         for match, at in patterns.match_lines(pattern, self.lines, self.whole):
             if not (match.end() == len(match.string) and self.is_cut(at, before)):
                 before = match.string
-                yield match, self.first + at
+                place = self.first + at
+                yield Match(Word.of(before, place), match.spans, match.names), place
 
     def fit(self, names: Sequence[str], pattern: str, ending: str = "") -> Iterator[Row]:
         """Yields the lines that match as rows with these names; a line with another number of words becomes a problem.
@@ -202,6 +226,12 @@ class Text:
         cut = self.cut and end == len(self.lines)
         return replace(self, lines=self.lines[begin:end], first=self.first + begin, cut=cut)
 
+    def split_at(self, lines: Sequence[int]) -> "Iterator[tuple[int | None, Text]]":
+        """Yields the lines from each of these indices up to the next one, with its place in `lines`; None: those before all."""
+        yield None, self._lines_between(0, lines[0])
+        for at, (begin, end) in enumerate(pairwise([*lines, len(self.lines)])):
+            yield at, self._lines_between(begin, end)
+
     def parts(self, heading: str) -> Iterator[tuple[Match, "Text"]]:
         """Yields each heading, which begins a line, with the lines from it up to the next one."""
         heads = [(match, place - self.first) for match, place in self.match(heading)]
@@ -217,13 +247,20 @@ class Text:
 
     def runs(self, heading: str) -> Iterator["Text"]:
         """Yields the runs in a file: what stands before the first heading, and each heading with the lines up to the next."""
-        yield from (run for _, run in self.parts_or_whole(heading) or [(None, self)])
+        begun = False
+        for _, part in self.parts(heading):
+            if not begun and part.first > self.first:
+                yield self._lines_between(0, part.first - self.first)
+            begun = True
+            yield part
+        if not begun:
+            yield self
 
     def split_tables(self, heading: str, row: str) -> Iterator["Text"]:
         """Yields each table with the lines since the last row of the table before it, so that no parameters are inherited."""
         heads = [place - self.first for _, place in self.match(heading)]
         rows = [at for _, at in patterns.match_lines(row, self.lines, self.whole)]
-        ends = [max(a, *rows[bisect_left(rows, a) : bisect_left(rows, b)][-1:]) + 1 for a, b in pairwise(heads)]
+        ends = [max([a, *rows[bisect_left(rows, a) : bisect_left(rows, b)][-1:]]) + 1 for a, b in pairwise(heads)]
         for begin, end in pairwise([0, *ends, len(self.lines)]):
             yield self._lines_between(begin, end)
 
@@ -278,10 +315,15 @@ class Text:
     def pairs(self, separator: str = "[:=]") -> dict[str, str]:
         """Returns names and values of lines of the form "name: value"; the first value of a name counts."""
         pairs: dict[str, str] = {}
-        for at, line in enumerate(self.lines):
+        first: dict[str, int] = {}
+        for at, line in enumerate(self.lines[:-1]):
+            first.setdefault(line, at)
+        last = len(self.lines) - 1  # may be cut, unlike an equal line before it
+        for line, at in (*first.items(), *((line, last) for line in self.lines[-1:])):
             between = patterns.search(separator, line := line.strip())
             if between and between.end() < len(line) and not self.is_cut(at):
-                pairs.setdefault(line[: between.start()].strip(), line[between.end() :].strip())
+                word = Word.of(line[between.end() :].strip(), self.first + at)
+                pairs.setdefault(line[: between.start()].strip(), word)
         return pairs
 
     def objects(self, strict: bool = False) -> Iterator[Any]:

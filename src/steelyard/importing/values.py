@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from steelyard.importing.words import find_line
 from steelyard.model import Better, Scalar
 from steelyard.model.foreign import ForeignValue
-from steelyard.units import LOWER
+from steelyard.model.units import LOWER
 
 Values = Iterator[ForeignValue]
 Given = Mapping[str, Scalar | None]  # parameters; one that is None is left out
@@ -38,6 +39,7 @@ UNITS = _Units({
     "h": (3600.0, "s"), "W": (1.0, "W"), "J": (1.0, "J"), "%": (0.01, "%"), "cycle": (1.0, "cycle"), "ns/day": (1.0, "ns/day"),
     **{f"{p}{name}": (f, unit) for p, f in _PREFIXES.items() for name, unit in _RATES.items()},
     **{f"{p}{name}": (f, name) for p, f in _BINARY.items() for name in ("B/s", "B")},
+    "Giflop/s": (2.0**30, "flop/s"), "/min": (1 / 60, "1/s"), "MWIPS": (1e6, "WIPS"),  # Whetstone instructions per second
     **{f"{p}bit/s": (f / 8, "B/s") for p, f in {**_PREFIXES, **_BINARY}.items()},
 })  # fmt: skip
 # Words for units in the output of tools whose users choose the unit. Case matters: "MB" are bytes, "Mb" bits.
@@ -105,7 +107,7 @@ def make(
         raise ValueError(f"'{word}' is not a usable number")
     return ForeignValue(
         benchmark=benchmark, kernel=kernel, metric=metric, value=value, unit=si,
-        better=better or ("lower" if si in LOWER else "higher"), statistic=statistic, note=note,
+        better=better or ("lower" if si in LOWER else "higher"), statistic=statistic, note=note, line=find_line(word),
         parameters={name: given for name, given in (parameters or {}).items() if given is not None},
     )  # fmt: skip
 

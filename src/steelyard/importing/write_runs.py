@@ -7,16 +7,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from unicodedata import category, normalize
 
-from steelyard import files, signals
 from steelyard.errors import one_line
 from steelyard.importing.collecting import Collection
 from steelyard.importing.grouping import Group
 from steelyard.importing.streams import Unread
-from steelyard.machine.system_file import SystemFile
+from steelyard.measure.machine.system_file import SystemFile
+from steelyard.measure.records import VALUES
+from steelyard.measure.records.writing import RunFolder
 from steelyard.model import Cluster, Equipment, Imported, Machine, Plan
 from steelyard.model.plain import to_json
-from steelyard.records import VALUES
-from steelyard.records.writing import RunFolder
+from steelyard.system import files, signals
 
 PRESET = "imported"
 UNNAMED = "unnamed machine"
@@ -25,9 +25,9 @@ LONGEST = 80  # bytes of the name of a run, of which a file system allows 255
 
 
 def name_runs(groups: Sequence[Group], name: str, system: SystemFile | None) -> list[str]:
-    """Returns the names of the runs: of host or system, date and folders; with `name` in front of them if there are several."""
-    machine = system and system.name
-    own = ["-".join(filter(None, (g.host or machine or "", g.date.replace("-", ""), g.label))) for g in groups]
+    """Returns the names of the runs: system or host, and date; with `name` in front of them if there are several."""
+    machine = system.name if system else ""
+    own = ["-".join(filter(None, (machine, g.name, g.date.replace("-", "")))) for g in groups]
     if name and len(groups) == 1:
         return [name]
     return [_name_folder("-".join(filter(None, (name, text)))) or "imported" for text in own]
@@ -46,19 +46,19 @@ def _name_folder(words: str) -> str:
 
 def write_runs(
     runs: Path, groups: Sequence[Group], names: Sequence[str], system: SystemFile | None, command: Sequence[str],
-    collection: Collection,
+    collection: Collection, layout: str = "",
 ) -> list[Path]:  # fmt: skip
     """Writes a run for each group, and returns their folders. After an error or a signal none of them stays.
 
-    A list of what was not read goes into the first run.
+    A list of what was not read goes into the first run. `layout` is that of a user, for later imports.
     """
     written: list[Path] = []
     interrupted = bool(signals.arrived())  # the reading, of which the values are kept
     with signals.held():
         try:
             for group, name in zip(groups, names, strict=True):
-                imported = Imported(tools=group.tools, files=group.files, values=tuple(group.values))
-                machine = describe_machine(group.host, system)
+                imported = Imported(tools=group.tools, files=group.files, layout=layout, values=tuple(group.values))
+                machine = describe_machine(group.name, system)
                 written.append(write_run(runs, name, machine, group.started, imported, command))
                 if signals.arrived() and not interrupted:
                     raise KeyboardInterrupt
@@ -100,7 +100,7 @@ def write_run(
     about = {
         "started": started,
         "command": list(command),
-        "imported": {"tools": dict(imported.tools), "files": dict(imported.files)},
+        "imported": {"tools": dict(imported.tools), "files": dict(imported.files), "layout": imported.layout},
     }
     plan = Plan(preset=PRESET, seed=0, launches=(), seconds=0.0)
     values = b"".join(to_json(value) + b"\n" for value in imported.values)

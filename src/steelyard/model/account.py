@@ -25,10 +25,14 @@ class Account:
 
     @classmethod
     def of(cls, seconds: Number, processors: Number, elapsed: Number) -> Self | None:
-        """Returns the account; None if a part of it is unknown or impossible."""
+        """Returns the account; None if a part of it is unknown or impossible.
+
+        Counters of guests jump: back after a move to another host, or far beyond the time of their processors.
+        """
         if seconds is None or processors is None or elapsed is None:
             return None
-        possible = 0 <= seconds < math.inf and 1 <= processors < math.inf and 0 < elapsed < math.inf
+        possible = 1 <= processors < math.inf and 0 < elapsed < math.inf
+        possible = possible and 0 <= seconds <= processors * (elapsed + TICKS * TICK)
         return cls(seconds, processors, elapsed) if possible else None
 
     @property

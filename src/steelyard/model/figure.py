@@ -82,6 +82,6 @@ class Figure:
     points: tuple[Point, ...] = ()
     bands: tuple[Band, ...] = ()
     caption: str = ""
-    headings: tuple[str, ...] = ()  # of a table
-    cells: tuple[tuple[str, ...], ...] = ()  # of a table: its rows, with their units
+    headings: tuple[str, ...] = ()  # the headings of a table
+    cells: tuple[tuple[str, ...], ...] = ()  # the rows of a table; each cell has its unit
     sides: tuple[str, ...] = ()

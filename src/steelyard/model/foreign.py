@@ -13,8 +13,9 @@ class ForeignValue:
     `benchmark` and `kernel` are those of Steelyard where the meaning is the same, else the tool's, such as "osu.multi_lat".
     `statistic` says how the tool made the value: "mean", "median", "least", "greatest", "best of 9", "one run", "p99" …
     Values that differ in `repetition` alone are samples of one case. `note` says what differs in meaning from the benchmark of
-    Steelyard, or what a reader must know. `tool` and `file` say where the value comes from. `host` and `started` (as printed) are
-    "" unless the file holds runs of several hosts or dates.
+    Steelyard, or what a reader must know. `tool`, `file` and `line` say where the value comes from; the line is 0 if it is
+    unknown, and equal values may stand in different lines. `host` and `started` (as printed) are "" unless the file holds runs
+    of several hosts or dates.
     """
 
     benchmark: str
@@ -29,6 +30,7 @@ class ForeignValue:
     note: str = ""
     tool: str = ""
     file: str = ""
+    line: Count = field(default=0, compare=False)
     host: str = ""
     started: str = ""
 
@@ -37,8 +39,13 @@ class ForeignValue:
         return ForeignValue(
             benchmark=self.benchmark, kernel=self.kernel, metric=self.metric, value=self.value, unit=self.unit,
             better=self.better, statistic=self.statistic, parameters=self.parameters, note=self.note, host=self.host,
-            started=self.started, tool=tool, file=file, repetition=repetition,
+            started=self.started, tool=tool, file=file, line=self.line, repetition=repetition,
         )  # fmt: skip
+
+    @property
+    def source(self) -> str:
+        """Returns the file and, if it is known, the line, as FILE:LINE."""
+        return f"{self.file}:{self.line}" if self.line else self.file
 
     @property
     def case(self) -> tuple[object, ...]:
@@ -46,10 +53,20 @@ class ForeignValue:
         return (self.benchmark, self.kernel, self.metric, self.statistic, *sorted(self.parameters.items()))
 
 
+def uses_several_nodes(parameters: Parameters) -> bool:
+    """Returns whether a case ran on several nodes: then its host is only one of them."""
+    nodes = parameters.get("nodes", 1)
+    return isinstance(nodes, int) and nodes > 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """The content of an imported run: values, the number of files by tool, and the names of the files by a hash of each."""
+    """The content of an imported run: values, the number of files by tool, and the names of the files by a hash of each.
+
+    `layout` is what the user said about the names of the files, see `importing.layout`.
+    """
 
     tools: Mapping[str, Count]
     files: Mapping[str, str] = field(default_factory=dict)
+    layout: str = ""
     values: tuple[ForeignValue, ...] = ()  # in the file values.jsonl of the run

@@ -108,10 +108,14 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A machine for ranks, under its name for the MPI or the batch system; it has room for `slots` ranks."""
+    """A machine for ranks, under its name for the MPI or the batch system; it has room for `slots` ranks.
+
+    `processor` is the name of its processor; "": unknown.
+    """
 
     name: str
     slots: int
+    processor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +130,8 @@ class Enclosure:
 class Equipment:
     """The cores, enclosure and price of a node, as the system file states them. None or "": not stated.
 
-    `rack_units_per_enclosure` are the rack units of an enclosure of `nodes_per_enclosure` nodes. The prices are in `currency`.
+    `rack_units_per_enclosure` are the rack units of an enclosure of `nodes_per_enclosure` nodes. The prices are in `currency`,
+    that of an hour is for a node.
     """
 
     cores_per_node: int | None = None
@@ -134,6 +139,7 @@ class Equipment:
     rack_units_per_enclosure: float | None = None
     price_per_node: float | None = None
     price_per_kwh: float | None = None
+    price_per_hour: float | None = None
     currency: str = ""
 
 
@@ -286,3 +292,13 @@ class Machine:
     def processors(self) -> int:
         """Returns the number of all hardware threads, also of those that this process may not use."""
         return max(len(self.cpus), sum(len(core.cpus) for core in self.cores))
+
+    @property
+    def is_virtual(self) -> bool:
+        """Returns whether the machine is known to run under a hypervisor."""
+        return self.setting("hypervisor").value not in (None, "none")
+
+    def setting(self, name: str) -> Setting:
+        """Returns the setting of that name; one without a value where the machine has none of that name."""
+        absent = Setting(name, None, "", "this machine's description does not mention it")
+        return next((entry for entry in self.settings if entry.name == name), absent)

@@ -158,6 +158,7 @@ class RanksObserved(Columns):
     memory: Column = None
     seconds: Sequence[Sequence[Number]] | None = None
     waited: Column = None
+    throttled: Column = None
     core_clock: Column = None
     issued: Column = None
     stream: Column = None

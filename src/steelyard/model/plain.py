@@ -58,8 +58,9 @@ def other(value: Any) -> Any:
         return dict(value)
     if isinstance(value, array):
         return value.tolist()
-    if isinstance(value, float):  # a number that carries more, such as a verdict
-        return float(value)
+    for kind in (float, str):  # a number or a word that carries more, such as a verdict or its line
+        if isinstance(value, kind):
+            return kind(value)
     return value.item()  # NumPy's numbers
 
 

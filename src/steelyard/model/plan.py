@@ -41,6 +41,8 @@ class Effort:
     promised: float | None = (
         None  # seconds per toolchain in which a run should end, with repetitions of disturbed cases
     )
+    # Seconds per toolchain of a plan that does not get shorter; beyond it, cases are left out.
+    most: float | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +66,7 @@ class Plan:
     launches: tuple[Launch, ...]
     seconds: float  # expected duration without building
     left_out: Mapping[str, Count] = field(default_factory=dict)  # cases by benchmark for which the budget has no time
+
+    def benchmarks(self) -> list[str]:
+        """Returns the sorted names of the benchmarks that are planned."""
+        return sorted({launch.benchmark for launch in self.launches})

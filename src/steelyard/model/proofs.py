@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+WSL = "WSL2"  # a hypervisor under Windows, whose programs share the machine
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slow:
@@ -35,6 +37,11 @@ class Proofs:
     load_average: float | None = None
     slow: Mapping[str, Slow] = field(default_factory=dict)
     since: str = ""
+
+    @property
+    def stolen(self) -> float:
+        """Returns `steal`, or 0 if it is unknown. Without a hypervisor, an account of it is a fault of the kernel."""
+        return 0.0 if self.hypervisor == "none" else self.steal or 0.0
 
 
 NO_PROOFS = Proofs()

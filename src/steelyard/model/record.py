@@ -122,21 +122,52 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class LaunchTime:
+    """The median time of one launch of a case: seconds for one unit of work.
+
+    `began` is the start of the launch in seconds; None if it is unknown. Launches that began at about the same time share the
+    state of the machine. `rate` and `stream` are the pace beside the launch, in additions per second and B/s.
+    """
+
+    launch: Count
+    began: float | None
+    seconds: float
+    disturbed: bool
+    rate: float | None = None
+    stream: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseSummary:
     """The summary of all records of one case over its launches. `parameters` include `toolchain`.
 
-    The records of a stored result are read from the disk when one is asked for; `attempts` has what they say without samples.
     `seconds` is the median time of one operation; None without usable records. By metric, `launches` has the values of the
-    launches that the value uses, and `limits` the physical limit, if one is known.
+    launches that the value uses, and `limits` the physical limit, if one is known. `times` has all launches that are not
+    INVALID, and `work` is the unit of their work ("byte", "flop" …, or "second" if the kernel counts none). `hosts` is the
+    number of machines on which the ranks ran; 0 if it is unknown. `timed`: the case is a whole program, which was verified, ran
+    long enough, and had a processor for each worker.
     """
 
     benchmark: str
     kernel: str
     parameters: Parameters
-    records: Sequence[Record]
     metrics: Mapping[str, Value]
     verdict: Verdict
-    attempts: Sequence[Attempt] = ()
     seconds: Value | None = None
     launches: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     limits: Mapping[str, Limit] = field(default_factory=dict)
+    work: str = ""
+    times: tuple[LaunchTime, ...] = ()
+    hosts: Count = 0
+    timed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result(CaseSummary):
+    """A case with its records, which are read from the disk when one is asked for if the result is stored.
+
+    `attempts` has what they say without samples.
+    """
+
+    records: Sequence[Record]
+    attempts: Sequence[Attempt] = ()

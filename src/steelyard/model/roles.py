@@ -65,7 +65,8 @@ class TolerancePoint:
     `point` is its short name ("G"), `title` the operation in words; a lower `order` comes earlier. `at` chooses the results of
     the point, with all numbers of threads, from those of `kernel`. If there are several, the one at the `least` or `most` of
     these parameters stands for the point. `shared`: a sentence on what the threads share if they hide little. `remedy`: what
-    to do then; "{threads}" stands for the largest number of threads; "": see from how many threads the cost no longer falls.
+    to do then, and a `command` of Steelyard after it; "{threads}" stands for the largest number of threads. "": see from how many
+    threads the cost no longer falls.
     """
 
     point: str
@@ -77,6 +78,7 @@ class TolerancePoint:
     least: tuple[str, ...] = ()
     most: tuple[str, ...] = ()
     remedy: str = ""
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,19 @@ if TYPE_CHECKING:
     from steelyard.model.sensor import Power  # needs NumPy, which only commands that read sensors load
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """A text with a command between `text` and `then`: its words after `steelyard`.
+
+    `seconds` is how long the command takes on the measured machine; None if this is unknown.
+    """
+
+    text: str
+    command: tuple[str, ...]
+    then: str = ""
+    seconds: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A statement with its evidence, or (level "undecided") a question that the rule could not answer because of its `cause`.
@@ -33,7 +46,7 @@ class Finding:
     seen: str
     evidence: tuple[str, ...]
     cause: str
-    remedy: str
+    remedy: str | Remedy
     benchmark: str = ""
     effect: float | None = None
     reach: Reach = "machine"

@@ -10,13 +10,13 @@ from uuid import UUID, uuid4
 
 import numpy as np
 
-from steelyard import signals
 from steelyard.errors import UsageError
+from steelyard.measure.telemetry.labels import line
+from steelyard.measure.telemetry.sensors import Device
 from steelyard.model.sensor import Reading, Sensor
 from steelyard.power.message import LATEST, MOST_SENSORS, Batch, Gap, is_name
 from steelyard.power.sender import Outlet
-from steelyard.telemetry.labels import line
-from steelyard.telemetry.sensors import Device
+from steelyard.system import signals
 
 BATCH = 100  # readings; sixty times as many a second go through a broker as one by one
 AGE = 1.0  # seconds that a reading waits for its batch to fill, at most

@@ -50,11 +50,11 @@ class _End:
         self.trouble = ""  # why there is no connection, as a sentence
         self._broker = broker
         self._client = made_client(broker, name)
-        self._client.on_connect = self._connected
-        self._client.on_connect_fail = self._failed
-        self._client.on_disconnect = self._disconnected
-        self._client.on_message = self._came
-        self._client.on_subscribe = self._answered
+        self._client.on_connect = self._subscribe
+        self._client.on_connect_fail = self._note_failure
+        self._client.on_disconnect = self._note_disconnection
+        self._client.on_message = self._receive
+        self._client.on_subscribe = self._note_subscription
         self._connect(keeps)
 
     def close(self) -> None:
@@ -78,7 +78,7 @@ class _End:
         )
         self._client.loop_start()
 
-    def _connected(self, client: "Client", data: Any, flags: Any, reason: Any, properties: Any) -> None:
+    def _subscribe(self, client: "Client", data: Any, flags: Any, reason: Any, properties: Any) -> None:
         if reason.is_failure:
             self.trouble = (
                 f"The broker '{self._broker.host}' refuses the connection: {reason}. Check user, password, certificate."
@@ -91,7 +91,7 @@ class _End:
         if self._subscriptions:
             client.subscribe([(topic, _options()) for topic in self._subscriptions])
 
-    def _answered(self, client: "Client", data: Any, number: int, reasons: Any, properties: Any) -> None:
+    def _note_subscription(self, client: "Client", data: Any, number: int, reasons: Any, properties: Any) -> None:
         refused = [str(reason) for reason in reasons if reason.is_failure]
         self.subscribed = not refused
         if refused:
@@ -99,18 +99,18 @@ class _End:
                 f"The broker '{self._broker.host}' refuses the subscription: {refused[0]}. Allow the user to subscribe."
             )
 
-    def _failed(self, client: "Client", data: Any) -> None:
+    def _note_failure(self, client: "Client", data: Any) -> None:
         self.trouble = (
             f"No MQTT broker answers at '{self._broker.host}' port {self._broker.port}, or its certificate is not signed by "
             "the named authority. Check --broker and --ca."
         )
 
-    def _disconnected(self, client: "Client", data: Any, flags: Any, reason: Any, properties: Any) -> None:
+    def _note_disconnection(self, client: "Client", data: Any, flags: Any, reason: Any, properties: Any) -> None:
         self.connected = self.subscribed = False
         if not self.trouble:
             self.trouble = f"The connection to the broker '{self._broker.host}' was lost: {reason}."
 
-    def _came(self, client: "Client", data: Any, message: Any) -> None:
+    def _receive(self, client: "Client", data: Any, message: Any) -> None:
         raise NotImplementedError
 
 
@@ -121,7 +121,7 @@ class Publisher(_End):
         self._receipts: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._unheard: set[int] = set()  # numbers of messages
         super().__init__(broker, name, (receipts,), keeps=False)
-        self._client.on_publish = self._published
+        self._client.on_publish = self._note_publication
 
     def publish(self, topic: str, payload: bytes, retain: bool = False) -> Callable[[], Taken]:
         """Hands a message to the broker (QoS 1). Returns a function that gives the broker's answer.
@@ -145,9 +145,9 @@ class Publisher(_End):
 
     def receipts(self) -> list[bytes]:
         """Returns the receipts since the last call."""
-        return _drained(self._receipts)
+        return _drain(self._receipts)
 
-    def _published(self, client: "Client", data: Any, number: int, reason: Any, properties: Any) -> None:
+    def _note_publication(self, client: "Client", data: Any, number: int, reason: Any, properties: Any) -> None:
         if reason.is_failure:
             self.trouble = (
                 f"The broker '{self._broker.host}' refuses published messages: {reason}. Allow the user to publish."
@@ -158,7 +158,7 @@ class Publisher(_End):
         else:
             self.trouble = ""
 
-    def _came(self, client: "Client", data: Any, message: Any) -> None:
+    def _receive(self, client: "Client", data: Any, message: Any) -> None:
         self._receipts.put(message.payload)
         client.ack(message.mid, message.qos)
 
@@ -199,11 +199,11 @@ class Subscriber(_End):
         if self.connected:
             self._client.publish(topic, payload, 0)
 
-    def _came(self, client: "Client", data: Any, message: Any) -> None:
+    def _receive(self, client: "Client", data: Any, message: Any) -> None:
         try:
             topic = message.topic
         except UnicodeDecodeError:
-            topic = ""  # no message of ours has it: it is refused and acknowledged as every other that is not sound
+            topic = ""  # Steelyard never sends it, so the message is refused and acknowledged like any malformed one
         if not message.qos and self._waiting.qsize() >= RECEIVE_MAXIMUM:
             self.overflowed += 1
             return
@@ -213,8 +213,8 @@ class Subscriber(_End):
                 if self._waiting.queue[0].connection != self.connections:
                     self._waiting.get_nowait()  # it came again on this connection
                     continue
-            time.sleep(FULL)  # this broker sends more than it may (Mosquitto's max_inflight_messages 0): let it wait
-        # No largest size is agreed with the broker: each larger message would cost Mosquitto a place on the way here for good.
+            time.sleep(FULL)  # the broker exceeds the agreed number of messages (Mosquitto's max_inflight_messages 0)
+        # No largest size is agreed with the broker: Mosquitto would lose one in-flight place for ever for each larger message.
         self._waiting.put(Received(topic, message.payload[: LARGEST + 1], message.qos, self.connections, message.mid))
 
 
@@ -224,7 +224,7 @@ def _options() -> Any:
     return SubscribeOptions(qos=1)
 
 
-def _drained(waiting: "queue.SimpleQueue[bytes]") -> list[bytes]:
+def _drain(waiting: "queue.SimpleQueue[bytes]") -> list[bytes]:
     taken: list[bytes] = []
     with contextlib.suppress(queue.Empty):
         while True:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard.errors import UsageError
-from steelyard.installation import install_extra
 from steelyard.power.message import RECEIVE_MAXIMUM
+from steelyard.system.installation import install_extra
 
 if TYPE_CHECKING:
     from paho.mqtt.client import Client

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from steelyard.errors import MachineFailed
-from steelyard.files import ordinary
 from steelyard.power.message import LARGEST
+from steelyard.system.files import ordinary
 
 _RECORD = struct.Struct("<II")
 LIMIT = 256 * 1024 * 1024  # bytes: of 16 sensors at 10 Hz more than a day
@@ -112,7 +112,7 @@ class _Segment:
 
     def append(self, payload: bytes) -> None:
         record = _RECORD.pack(len(payload), zlib.crc32(payload)) + payload
-        # After a disk that was full, what follows stands where the torn part began.
+        # A full disk may have cut off the last record, so the next record is written over it.
         with self.path.open("r+b" if self.places else "wb") as file:
             file.seek(self.size)
             file.write(record)

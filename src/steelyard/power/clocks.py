@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.signal import correlate
 from scipy.stats import t as student
 
+from steelyard.measure.telemetry.energy import NANO, Course, course
 from steelyard.model.sensor import Trace, Values
-from steelyard.telemetry.energy import NANO, Course, course
 
 REACH = 60.0  # seconds that the clocks may differ by at most: those of machines without time service drift apart so far in weeks
 SHARE = 3  # and a third of the time that both traces tell of: the rest must still overlap
@@ -22,8 +22,8 @@ SCALES = (
     1,
     4,
     16,
-)  # steps of the slower sensor over which a change is reported: where noise hides fast ones, slow ones show
-FINER = 8  # points of the grid for each of these
+)  # steps of the slower sensor over which a change is computed: noise hides fast changes, but not slow ones
+FINER = 8  # points of the grid for each step of the slower sensor
 MOST = 1 << 20  # points of the grid: 4 hours of readings 0.1 s apart at the finest
 SURE = 0.95
 
@@ -85,11 +85,11 @@ def _offset(changes: _Changes, reach: float, doubt: float) -> Offset | None:
     best = int(np.argmax(whole))
     if most * changes.step < CHOICE * changes.slow or not whole[best] > 0 or _rivals(whole, best, changes):
         return None
-    places = [_place(_correlation(changes, part, most)) - most for part in _parts(changes)]
+    places = [_find_maximum(_correlation(changes, part, most)) - most for part in _parts(changes)]
     near = [place * changes.step for place in places if abs(place - (best - most)) * changes.step <= changes.slow / 2]
     if len(near) < AGREE:
         return None
-    middle = (_place(whole) - most) * changes.step
+    middle = (_find_maximum(whole) - most) * changes.step
     spread = float(np.std(near, ddof=1)) / len(near) ** 0.5 * float(student.ppf((1 + SURE) / 2, len(near) - 1))
     width = spread + doubt
     return Offset(-middle, -middle - width, -middle + width, float(whole[best]))
@@ -103,14 +103,14 @@ def _changes(a: Course, b: Course, slow: float) -> _Changes | None:
     grid = np.arange(begin + slow, end - slow, step)
     if len(grid) < PARTS * FINER:
         return None
-    return _Changes(_change(a, grid, slow), _change(b, grid - shift, slow), step, slow)
+    return _Changes(_find_power_changes(a, grid, slow), _find_power_changes(b, grid - shift, slow), step, slow)
 
 
-def _change(course: Course, grid: Values, slow: float) -> Values:
+def _find_power_changes(course: Course, grid: Values, slow: float) -> Values:
     """Returns the mean power of the `slow` seconds after each moment minus that of those before it; 0 in gaps."""
     joules = [np.interp(grid + late, course.at, course.joules) for late in (-slow, 0.0, slow)]
-    unknown = np.interp(grid + slow, course.at, _summed(course.gap)) > np.interp(
-        grid - slow, course.at, _summed(course.gap)
+    unknown = np.interp(grid + slow, course.at, _sum_gaps(course.gap)) > np.interp(
+        grid - slow, course.at, _sum_gaps(course.gap)
     )
     change: Values = (joules[2] - 2 * joules[1] + joules[0]) / slow
     change[unknown] = 0.0
@@ -118,7 +118,7 @@ def _change(course: Course, grid: Values, slow: float) -> Values:
     return change
 
 
-def _summed(gap: Values) -> Values:
+def _sum_gaps(gap: Values) -> Values:
     return np.concatenate(([0.0], np.cumsum(gap)))
 
 
@@ -137,7 +137,7 @@ def _correlation(changes: _Changes, part: slice, most: int) -> Values:
     low, high = part.start - most, part.stop + most
     other = np.pad(changes.b[max(low, 0) : high], (max(-low, 0), max(high - len(changes.b), 0)))
     both = correlate(other, pattern, mode="valid", method="auto")
-    squares = _summed(other**2)
+    squares = _sum_gaps(other**2)
     norm = np.sqrt(
         np.maximum(squares[len(pattern) :] - squares[: len(squares) - len(pattern)], 0.0) * float((pattern**2).sum())
     )
@@ -145,7 +145,7 @@ def _correlation(changes: _Changes, part: slice, most: int) -> Values:
     return normalized
 
 
-def _place(correlation: Values) -> float:
+def _find_maximum(correlation: Values) -> float:
     """Returns the place of the maximum, also between points: the top of the parabola through the three greatest."""
     best = int(np.argmax(correlation))
     if not 0 < best < len(correlation) - 1:

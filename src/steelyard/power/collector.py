@@ -12,12 +12,12 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from steelyard.measure.telemetry.labels import line
 from steelyard.power.agent import Clock
 from steelyard.power.broker import Received
 from steelyard.power.message import READING_BYTES, REASONS, RECEIVE_MAXIMUM, Batch, Description, Gap, Refused, selected
 from steelyard.power.stores import Store, Unavailable
 from steelyard.power.topics import Topics, receipt
-from steelyard.telemetry.labels import line
 
 T = TypeVar("T")
 TURNS = 4  # parts of messages in one write of a store, at least
@@ -90,7 +90,7 @@ class Collector:
         received = self._inbox.take(RECEIVE_MAXIMUM - len(self._order), 0.0 if self._waiting else LINGER)
         for message in received:
             self._admit(message)
-        parts = self._next()
+        parts = self._choose_parts()
         if parts:
             self._keep(parts)
         self._finish([message for message, _ in parts])
@@ -123,7 +123,7 @@ class Collector:
             message.node, message.left = message.parts[0].node, len(message.parts)
             self._waiting.setdefault(message.node, deque()).append(message)
 
-    def _next(self) -> list[Part]:
+    def _choose_parts(self) -> list[Part]:
         """Returns what the store can write at once: one part of each node, then the next one of each."""
         parts: list[Part] = []
         room = self._store.at_once

@@ -17,8 +17,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.measure.telemetry.labels import LONGEST_TEXT
 from steelyard.model.sensor import Moments, Sensor, Values
-from steelyard.telemetry.labels import LONGEST_TEXT
 
 VERSION = 1
 # Bytes of a message. A collector holds at most RECEIVE_MAXIMUM of them (64 MiB), and the one that is arriving.
@@ -103,7 +103,7 @@ class _Described(msgspec.Struct):
 
 _HEAD = msgspec.json.Decoder(_Head)
 _DESCRIBED = msgspec.json.Decoder(_Described)
-# What msgspec raises for bytes that are not what was asked for: text that is no UTF-8, and nests without end, among them.
+# The errors that msgspec raises for malformed bytes, including text that is not UTF-8 and endless nesting.
 _NOT_THE_FORM = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 

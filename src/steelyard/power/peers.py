@@ -7,14 +7,14 @@ from statistics import median
 
 import numpy as np
 
+from steelyard.measure.telemetry.coverage import best_of_parts
+from steelyard.measure.telemetry.energy import NANO, Course, Energy, energy, seconds_for
+from steelyard.measure.telemetry.overlap import doubtful
+from steelyard.measure.telemetry.watched import Stretch, totals
 from steelyard.model.sensor import Values
+from steelyard.model.units import significant
 from steelyard.statistics.difference.peers import LEAST_PEERS, LEVEL, slow_ranks
 from steelyard.statistics.samples.interval import median_intervals
-from steelyard.telemetry.coverage import best_of_parts
-from steelyard.telemetry.energy import NANO, Course, Energy, energy, seconds_for
-from steelyard.telemetry.overlap import doubtful
-from steelyard.telemetry.watched import Stretch, totals
-from steelyard.units import significant
 
 SLICE = 0.1  # relative: a slice of time is so long that its energy is known as well as that
 MOST_SLICES = 100  # of all the time
@@ -71,7 +71,7 @@ class _Look:
 def above_peers(members: Sequence[Member], clock: float = 0.0) -> list[Above]:
     """Returns the nodes above their peers, the greatest first. Empty for fewer than three equal nodes or too short a time."""
     looks = list(_looks(members))
-    nodes_above = [node for look in looks for node in _above(look, clock, LEVEL / len(looks))]
+    nodes_above = [node for look in looks for node in _find_above(look, clock, LEVEL / len(looks))]
     return sorted(nodes_above, key=lambda node: -node.factor)
 
 
@@ -81,7 +81,7 @@ def _looks(members: Sequence[Member]) -> list[_Look]:
     for member in members:
         sensors = [s for s in best_of_parts([course.sensor for course in member.of.values()]) if not s.modelled]
         for source in dict.fromkeys(s.source for s in sensors):
-            names = tuple(sorted(_kind(s.name) for s in sensors if s.source == source))
+            names = tuple(sorted(_shorten_sensor_name(s.name) for s in sensors if s.source == source))
             for case in dict.fromkeys(stretch.name for stretch in member.stretches):
                 times = tuple(stretch for stretch in member.stretches if stretch.name == case)
                 groups.setdefault((times, source, names), []).append(member)
@@ -90,13 +90,13 @@ def _looks(members: Sequence[Member]) -> list[_Look]:
     ]
 
 
-def _kind(name: str) -> str:
+def _shorten_sensor_name(name: str) -> str:
     """Returns the first and last part of a sensor's name: the middle may name the node or its BMC."""
     first, *_, last = name.split("/") if "/" in name else (name, "")
     return f"{first}/{last}"
 
 
-def _above(look: _Look, clock: float, level: float) -> list[Above]:
+def _find_above(look: _Look, clock: float, level: float) -> list[Above]:
     slices = _slices(look)
     powers = [_powers(member, look.source, slices) for member in look.members]
     # A slice counts where all of them are known: what the nodes did in it is then the same for all.
@@ -109,7 +109,7 @@ def _above(look: _Look, clock: float, level: float) -> list[Above]:
     lows, highs = median_intervals(ratios, CONFIDENCE)
     for outlier in slow_ranks(ratios.tolist(), level=level) or ():
         index = outlier.ranks[0]
-        candidate = _over_all(look, index, clock, outlier.p, (float(lows[index]), float(highs[index])))
+        candidate = _compare_whole_time(look, index, clock, outlier.p, (float(lows[index]), float(highs[index])))
         if candidate and candidate.low > 1:
             nodes_above.append(candidate)
     return nodes_above
@@ -135,21 +135,21 @@ def _slices(look: _Look) -> list[Stretch]:
 
 def _powers(member: Member, source: str, slices: Sequence[Stretch]) -> Values:
     """Returns W in each slice; NaN if too few readings lie in it."""
-    spent = [_spent(member, source, part, 0.0) for part in slices]
+    spent = [_measure_energy(member, source, part, 0.0) for part in slices]
     return np.array([part.power if part else np.nan for part in spent])
 
 
-def _spent(member: Member, source: str, stretch: Stretch, clock: float) -> Energy | None:
+def _measure_energy(member: Member, source: str, stretch: Stretch, clock: float) -> Energy | None:
     chosen = {name: course for name, course in member.of.items() if course.sensor.source == source}
     parts = {n: used for n, item in chosen.items() if (used := energy(item, stretch.begin, stretch.end, clock))}
     return totals(best_of_parts([item.sensor for item in member.of.values()]), parts, doubtful(member.of)).get(source)
 
 
-def _over_all(look: _Look, index: int, clock: float, p: float, scatter: tuple[float, float]) -> Above | None:
+def _compare_whole_time(look: _Look, index: int, clock: float, p: float, scatter: tuple[float, float]) -> Above | None:
     """Compares over all the time. The bounds include the `scatter` in time. None if a node has too few readings."""
     claims = []
     for member in look.members:
-        spent = [_spent(member, look.source, part, clock) for part in look.stretches]
+        spent = [_measure_energy(member, look.source, part, clock) for part in look.stretches]
         usable = [part for part in spent if part]
         if len(usable) < len(spent):
             return None
@@ -162,7 +162,7 @@ def _over_all(look: _Look, index: int, clock: float, p: float, scatter: tuple[fl
         return None
     case = look.stretches[0].name
     node, count = look.members[index].node, len(look.members)
-    # Of few slices no interval can be stated: NaN, which fmin and fmax leave out.
+    # Few slices give no interval, but NaN, which fmin and fmax leave out.
     bounds = np.fmin(low / most, scatter[0]), np.fmax(high / least, scatter[1])
     return Above(
         node=node,

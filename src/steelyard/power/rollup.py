@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.measure.telemetry.energy import FAR_OUT, NANO, Course, course
 from steelyard.model.sensor import Moments, Rollup, Trace, Values
-from steelyard.telemetry.energy import FAR_OUT, NANO, Course, course
 
 NAMES = {"1s": 1, "1min": 60, "1h": 3600}  # seconds of a stretch
 LEVELS = tuple(NAMES.values())

@@ -7,19 +7,19 @@ from typing import Literal, Protocol
 from uuid import UUID
 
 from steelyard.errors import SteelyardError
+from steelyard.measure.telemetry.labels import line
 from steelyard.model.sensor import Sensor
 from steelyard.power import message
 from steelyard.power.buffer import Buffer
 from steelyard.power.message import Batch, Gap
 from steelyard.power.stores import Store
 from steelyard.power.topics import Topics, receipts
-from steelyard.telemetry.labels import line
 
 WINDOW = 256  # batches that are sent and not known to be stored: what a collector writes at once, twice
 PATIENCE = 30.0  # seconds after which what the broker has taken, and no collector has confirmed, is sent again
 # Seconds after which what nobody listened to is sent again, at first; each time twice as long, up to PATIENCE.
 AGAIN = 1.0
-# What the broker says to a message: nothing yet, that it has it, or that it has dropped it since nobody listens.
+# The broker's reply to a message: none yet, accepted, or dropped because nobody subscribes.
 Taken = Literal["", "taken", "unheard"]
 
 

@@ -65,16 +65,16 @@ class Topics:
         if len(payload) > LARGEST:
             raise Refused("size")
         if topic.startswith("/"):
-            return _dcdb(topic[1:], self.levels, payload)
+            return _read_dcdb(topic[1:], self.levels, payload)
         if not topic.startswith(f"{self.prefix}/"):
-            return _examon(topic, payload)
+            return _read_examon(topic, payload)
         ours = topic.removeprefix(f"{self.prefix}/")
         node, sensor = _split(ours, 2)
         if sensor == "readings":
             return (decode(node, payload),)
         if sensor == "sensors":
             return described(node, payload)
-        return _dcdb(ours, 2, payload)
+        return _read_dcdb(ours, 2, payload)
 
 
 def is_filter(text: str) -> bool:
@@ -106,7 +106,7 @@ def _split(topic: str, levels: int) -> tuple[str, str]:
     return node, parts[levels]
 
 
-def _dcdb(topic: str, levels: int, payload: bytes) -> Sequence[Batch]:
+def _read_dcdb(topic: str, levels: int, payload: bytes) -> Sequence[Batch]:
     node, sensor = _split(topic, levels)
     if not payload or len(payload) % _PAIR:
         raise Refused("size")
@@ -122,7 +122,7 @@ def _pairs(node: str, sensor: str, payload: bytes) -> Batch:
     return _foreign(node, sensor, pairs[:, 1], pairs[:, 0].astype(np.float64), payload)
 
 
-def _examon(topic: str, payload: bytes) -> Sequence[Batch]:
+def _read_examon(topic: str, payload: bytes) -> Sequence[Batch]:
     levels = topic.split("/")
     if not len(levels) % 2:
         raise Refused("topic")
@@ -130,7 +130,7 @@ def _examon(topic: str, payload: bytes) -> Sequence[Batch]:
     values = dict(pairs)
     if not {"cluster", "node"} <= values.keys():
         raise Refused("topic")
-    # What is said behind the place is part of the sensor: of each core there is a "tsc".
+    # The words behind the place belong to the sensor's name: each core has a "tsc".
     beside = [level for key, value in pairs if key not in _EXAMON_PLACE for level in (key, value)]
     node, sensor = _split("/".join((values["cluster"], values["node"], *beside, levels[-1])), 2)
     match = _TEXT.fullmatch(payload)

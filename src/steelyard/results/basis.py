@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from steelyard import __version__, doors
-from steelyard.files import ordinary
 from steelyard.model import Benchmark, Count
+from steelyard.system.files import ordinary
 
 HOUSE = Path(__file__).parents[1]
 FILES = ("run.json", "records.jsonl", "power.jsonl")

@@ -7,36 +7,34 @@ ends, and again whenever the files of the run or the rules have changed. docs/fo
 
 import contextlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from steelyard import records
 from steelyard.errors import MachineFailed, one_line
-from steelyard.files import lines, ordinary, others
+from steelyard.measure import records
+from steelyard.measure.records.writing import write_whole
 from steelyard.model import (
     Attempt,
+    CaseSummary,
     Condition,
     Count,
     Evaluation,
     Finding,
-    Limit,
     Machine,
-    Parameters,
     Record,
     Result,
     Run,
-    Value,
-    Verdict,
 )
 from steelyard.model.plain import suspect, to_json
-from steelyard.records.writing import write_whole
 from steelyard.results.basis import Basis, find_basis, is_same
 from steelyard.results.deferred import Deferred
+from steelyard.system.files import LINE, lines, ordinary, others
 
-FORMAT = 1
+FORMAT = 2
 RESULTS, ATTEMPTS = "results.jsonl", "attempts.jsonl"
 
 
@@ -45,7 +43,7 @@ class Head:
     """The first line. `benchmarks` and `paths` are what the run measured, and the folders with further benchmarks.
 
     `records` is the number of records, `others` the indices of those without a result (of benchmarks that are not known here),
-    `notes` the problems of their files.
+    `attempts` the size of `attempts.jsonl` in bytes, `notes` the problems of their files.
     """
 
     format: int
@@ -58,29 +56,19 @@ class Head:
     condition: Condition
     findings: tuple[Finding, ...]
     records: Count
-    others: tuple[Count, ...] = ()
+    others: tuple[Count, ...]
+    attempts: Count
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """A case. `seconds` is the median time of one operation; None without usable records.
+class Row(CaseSummary):
+    """A case: all fields of its [summary](#casesummary), and the indices of its records in the run."""
 
-    By metric, `launches` has the values of the launches that the value uses, and `limits` the physical limit, if one is known.
-    `records` are the indices of its records in the run.
-    """
-
-    benchmark: str
-    kernel: str
-    parameters: Parameters
-    metrics: Mapping[str, Value]
-    verdict: Verdict
-    seconds: Value | None
-    launches: Mapping[str, tuple[float, ...]]
-    limits: Mapping[str, Limit]
     records: tuple[Count, ...]
 
 
+_SHARED = [field.name for field in fields(CaseSummary)]
 _HEAD = msgspec.json.Decoder(Head)
 _ROW = msgspec.json.Decoder(Row)
 _ATTEMPTS = msgspec.json.Decoder(tuple[Attempt, ...])
@@ -120,12 +108,17 @@ def restore(path: Path, head: Head, run: Run) -> tuple[Run, tuple[Result, ...]] 
     try:
         with ordinary(path / RESULTS) as file:
             rows = [_decode_row(line) for line in list(lines(file))[1:]]
-        attempts = _read_attempts(path, head, len(rows))
+        _check_attempts(path, head)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
         return None
-    every = Deferred(head.records, lambda: _read_judged(path, head, rows, attempts))
+    if sum(len(row.records) for row in rows) + len(head.others) != head.records:
+        return None
+    encoded = Deferred(len(rows) + 1, lambda: _read_attempts(path, head, len(rows)))
+    places = [*(row.records for row in rows), head.others]
+    attempts = [Deferred(len(p), partial(_decode_attempts, path, encoded, n)) for n, p in enumerate(places)]
+    every = Deferred(head.records, lambda: _read_judged(path, head, zip(places, attempts, strict=True)))
     run = replace(run, machine=head.machine, records=every, notes=head.notes)
-    return run, tuple(_restore(path, row, line, every) for row, line in zip(rows, attempts, strict=False))
+    return run, tuple(_restore(row, of_row, every) for row, of_row in zip(rows, attempts, strict=False))
 
 
 def _decode_row(line: bytes) -> Row:
@@ -134,37 +127,41 @@ def _decode_row(line: bytes) -> Row:
     return _ROW.decode(line)
 
 
-def _read_attempts(path: Path, head: Head, rows: int) -> list[bytes]:
-    """Returns a line for each row, and one for the other records. ValueError if they belong to another table."""
+def _check_attempts(path: Path, head: Head) -> None:
+    """Raises an error if the attempts are missing or belong to another table. Reads only their first line."""
     with ordinary(path / ATTEMPTS) as file:
-        first, *attempts = lines(file)
-    if len(attempts) != rows + 1 or _BASIS.decode(first) != head.basis or others(path / ATTEMPTS):
+        same = os.fstat(file.fileno()).st_size == head.attempts and _BASIS.decode(file.readline(LINE)) == head.basis
+    if not same or others(path / ATTEMPTS):
         raise ValueError(f"{ATTEMPTS} does not belong to {RESULTS}")
+
+
+def _read_attempts(path: Path, head: Head, rows: int) -> list[bytes]:
+    """Returns a line for each row, and one for the other records."""
+    try:
+        _check_attempts(path, head)
+        with ordinary(path / ATTEMPTS) as file:
+            _, *attempts = lines(file)
+    except (OSError, ValueError, msgspec.MsgspecError):
+        attempts = []
+    if len(attempts) != rows + 1:
+        raise _describe_misfit(path)
     return attempts
 
 
-def _restore(path: Path, row: Row, line: bytes, every: Sequence[Record]) -> Result:
+def _restore(row: Row, attempts: Sequence[Attempt], every: Sequence[Record]) -> Result:
     return Result(
-        benchmark=row.benchmark,
-        kernel=row.kernel,
-        parameters=row.parameters,
-        records=Deferred(len(row.records), lambda: [every[place] for place in row.records]),
-        metrics=row.metrics,
-        verdict=row.verdict,
-        attempts=Deferred(len(row.records), lambda: _decode_attempts(path, line)),
-        seconds=row.seconds,
-        launches=row.launches,
-        limits=row.limits,
+        **{name: getattr(row, name) for name in _SHARED},
+        records=Deferred(len(row.records), lambda: [every[number] for number in row.records]),
+        attempts=attempts,
     )
 
 
-def _read_judged(path: Path, head: Head, rows: Iterable[Row], attempts: Iterable[bytes]) -> list[Record]:
+def _read_judged(path: Path, head: Head, attempts: Iterable[tuple[Sequence[Count], Sequence[Attempt]]]) -> list[Record]:
     """Returns the records of the run with the verdicts of the table."""
     found = list(records.read(path).records)
-    places = [*(row.records for row in rows), head.others]
     try:
-        for of_line, line in zip(places, attempts, strict=True):
-            for place, attempt in zip(of_line, _decode_attempts(path, line), strict=True):
+        for places, of_row in attempts:
+            for place, attempt in zip(places, of_row, strict=True):
                 found[place] = replace(found[place], verdict=attempt.verdict, aside=attempt.aside)
     except (IndexError, ValueError):
         raise _describe_misfit(path) from None
@@ -173,7 +170,8 @@ def _read_judged(path: Path, head: Head, rows: Iterable[Row], attempts: Iterable
     return found
 
 
-def _decode_attempts(path: Path, line: bytes) -> tuple[Attempt, ...]:
+def _decode_attempts(path: Path, encoded: Sequence[bytes], place: int) -> tuple[Attempt, ...]:
+    line = encoded[place]
     try:
         if not suspect(line):
             return _ATTEMPTS.decode(line)
@@ -204,6 +202,8 @@ def write_table(path: Path, evaluation: Evaluation, basis: Basis, notes: Sequenc
     places = {id(record): place for place, record in enumerate(run.records)}
     of_results = [tuple(places.pop(id(record)) for record in r.records) for r in evaluation.results]
     others = tuple(places.values())
+    attempts = (*(r.attempts for r in evaluation.results), reduce_records(run.records[n] for n in others))
+    encoded_attempts = _join([to_json(basis), *map(to_json, attempts)])
     head = Head(
         format=FORMAT,
         basis=basis,
@@ -216,24 +216,14 @@ def write_table(path: Path, evaluation: Evaluation, basis: Basis, notes: Sequenc
         findings=evaluation.findings,
         records=len(run.records),
         others=others,
+        attempts=len(encoded_attempts),
         notes=tuple(notes),
     )
     rows = (
-        Row(
-            benchmark=r.benchmark,
-            kernel=r.kernel,
-            parameters=r.parameters,
-            metrics=r.metrics,
-            verdict=r.verdict,
-            seconds=r.seconds,
-            launches=r.launches,
-            limits=r.limits,
-            records=of_result,
-        )
-        for r, of_result in zip(evaluation.results, of_results, strict=True)
+        Row(**{name: getattr(result, name) for name in _SHARED}, records=of_result)
+        for result, of_result in zip(evaluation.results, of_results, strict=True)
     )
-    attempts = (*(r.attempts for r in evaluation.results), reduce_records(run.records[n] for n in others))
-    write_own(path / ATTEMPTS, _join([to_json(basis), *map(to_json, attempts)]))
+    write_own(path / ATTEMPTS, encoded_attempts)
     write_own(path / RESULTS, _join([to_json(head), *map(to_json, rows)]))
 
 

@@ -98,7 +98,7 @@ def answer(
     points = question.points
     plain = tuple(dict.fromkeys(p.undisturbed for p in points))
     plain = plain if len(plain) == 1 else tuple(dict.fromkeys(p.unchanged for p in points))
-    account = _account(engine, question, plain[0]) if len(plain) == 1 and detail != "times" else None
+    account = _account_for_time(engine, question, plain[0]) if len(plain) == 1 and detail != "times" else None
     by_point = {plain[0]: account.prediction} if account else {}
     predictions: list[Prediction] = []
     if account and points == plain:
@@ -106,18 +106,18 @@ def answer(
     else:
         total = sum(question.repeats if p.random else 1 for p in points)
         for part, words in lines(question):
-            predictions += _predictions(part, engine.ask(words))
+            predictions += _make_predictions(part, engine.ask(words))
             show(sum(len(p.times) for p in predictions), total)
     by_point |= {p.point: p for p in predictions}
     bases = dict.fromkeys(b for p in points for b in (p.undisturbed, p.unchanged, p.without_loss, p.without_noise))
     missing = replace(question, points=tuple(base for base in bases if base not in by_point))
-    by_point |= {p.point: p for p in _replayed(engine, missing)}
+    by_point |= {p.point: p for p in _replay_question(engine, missing)}
     seconds = sum(p.seconds for p in by_point.values())
     worst = max((p for p in predictions if p.point.random), key=lambda p: p.time, default=None)
-    explained = worst if account and detail != "times" else None
+    explained = worst if account and worst and worst.time and detail != "times" else None
     # In words, the gains of the slowest prediction take their place.
     base = account.prediction if account and (detail == "whole" or not explained) else None
-    sensitivities = _sensitivities(engine, question, base, detail == "whole") if base else ()
+    sensitivities = _find_sensitivities(engine, question, base, detail == "whole") if base else ()
     return Answer(
         predictions=tuple(predictions),
         undisturbed=tuple(by_point[p.undisturbed] for p in points),
@@ -128,17 +128,17 @@ def answer(
         sensitivities=sensitivities,
         base=account.prediction if account else None,
         worst=explained,
-        gains=_sensitivities(engine, question, explained, False) if explained else sensitivities,
+        gains=_find_sensitivities(engine, question, explained, False) if explained else sensitivities,
         without={p: (by_point[p.without_loss].time, by_point[p.without_noise].time) for p in points},
         traced=engine.trace.traced,
         comparable=engine.trace.comparable,
         seconds=seconds,
         phases=account.phases if account else None,
-        timelines=_timelines(engine, question, predictions, by_point) if detail == "whole" else None,
+        timelines=_make_timelines(engine, question, predictions, by_point) if detail == "whole" else None,
     )
 
 
-def _timelines(
+def _make_timelines(
     engine: Engine, question: Question, predictions: list[Prediction], by_point: dict[Point, Prediction]
 ) -> Timelines | None:
     slowdowns = [(p.point, p.time / base) for p in predictions if (base := by_point[p.point.undisturbed].time)]
@@ -146,33 +146,33 @@ def _timelines(
     return timelines.timelines(engine, question, point) if point else None
 
 
-def _sensitivities(engine: Engine, question: Question, base: Prediction, whole: bool) -> tuple[Sensitivity, ...]:
+def _find_sensitivities(engine: Engine, question: Question, base: Prediction, whole: bool) -> tuple[Sensitivity, ...]:
     def ask(points: Sequence[Point]) -> list[float]:
         asked = replace(question, points=tuple(points), repeats=min(question.repeats, DRAWS))
-        return [p.time for p in _replayed(engine, asked)]
+        return [p.time for p in _replay_question(engine, asked)]
 
     time = statistics.fmean(base.times[:DRAWS])
     return sensitivity.sensitivities(base.point, time, ask, whole)
 
 
-def _replayed(engine: Engine, question: Question) -> list[Prediction]:
-    return [p for part, words in lines(question) for p in _predictions(part, engine.ask(words))]
+def _replay_question(engine: Engine, question: Question) -> list[Prediction]:
+    return [p for part, words in lines(question) for p in _make_predictions(part, engine.ask(words))]
 
 
-def _predictions(part: Question, reply: dict[str, object]) -> list[Prediction]:
+def _make_predictions(part: Question, reply: dict[str, object]) -> list[Prediction]:
     times = [x / PS for x in reply["time"]]  # type: ignore[attr-defined]
     seconds = float(reply["seconds"]) / len(part.points)  # type: ignore[arg-type]
     return [
-        _prediction(point, tuple(times[i * part.repeats : (i + 1) * part.repeats]), seconds)
+        _make_prediction(point, tuple(times[i * part.repeats : (i + 1) * part.repeats]), seconds)
         for i, point in enumerate(part.points)
     ]
 
 
-def _prediction(point: Point, times: tuple[float, ...], seconds: float) -> Prediction:
+def _make_prediction(point: Point, times: tuple[float, ...], seconds: float) -> Prediction:
     mean = statistics.fmean(times)
     if len(times) < 2:
         return Prediction(point=point, time=mean, low=None, high=None, times=times, seconds=seconds)
-    low, high = interval(times, _delay(point))
+    low, high = interval(times, _find_delay(point))
     return Prediction(point=point, time=mean, low=low, high=high, times=times, seconds=seconds)
 
 
@@ -193,7 +193,7 @@ def interval(times: Sequence[float], delay: float) -> tuple[float, float]:
     return max(least, mean - half), max(mean + half, least + more)
 
 
-def _delay(point: Point) -> float:
+def _find_delay(point: Point) -> float:
     if point.loss.probability:
         return point.loss.counted(point.loss.rto) if point.loss.probability < 1 else 0.0
     return point.noise.duration if point.noise.probability else 0.0
@@ -215,20 +215,20 @@ class _Whole:
     phases: Phases | None
 
 
-def _account(engine: Engine, question: Question, point: Point) -> _Whole:
+def _account_for_time(engine: Engine, question: Question, point: Point) -> _Whole:
     """Replays a point without disturbances. There are no shares if no rank computes."""
     asked = Question((point,), 1, question.seed, question.mode, question.ranks_per_node)
     path = "path=yes " if point.network.receive == "whole" else ""
     reply = engine.ask(f"{line(asked)} accounts=yes {path}phases=yes")
-    (prediction,) = _predictions(asked, reply)
+    (prediction,) = _make_predictions(asked, reply)
     account = Account(*(tuple(x / PS for x in reply[name]) for name in ("computing", "talking", "waiting")))
-    shares = _shares(engine, asked, reply) if reply["time"][0] and max(reply["computing"]) else None
+    shares = _find_shares(engine, asked, reply) if reply["time"][0] and max(reply["computing"]) else None
     return _Whole(
         prediction, shares, account, _path(reply["path"]) if path else None, phases.read_phases(reply["phases"])
     )
 
 
-def _shares(engine: Engine, asked: Question, reply: Mapping[str, Any]) -> Efficiency:
+def _find_shares(engine: Engine, asked: Question, reply: Mapping[str, Any]) -> Efficiency:
     """Compares with an ideal network, which has no contention: both modes give the same time."""
     (point,) = asked.points
     ideal_point = Point(network=IDEAL, core=point.core, speeds=point.speeds, ranks_per_node=point.ranks_per_node)

@@ -11,17 +11,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from steelyard import files, signals
-from steelyard.commands import submit
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.launch import batch
-from steelyard.launch.batch import BatchSystem
-from steelyard.launch.scheduler import Request
-from steelyard.machine import describe
+from steelyard.measure.launch import batch
+from steelyard.measure.launch.batch import BatchSystem
+from steelyard.measure.launch.scheduler import Request
+from steelyard.measure.machine import describe
+from steelyard.model.words import plural
+from steelyard.show.commands import submit
+from steelyard.system import files, signals
 from steelyard.whatif import engine, question
 from steelyard.whatif.engine import Engine, Part
 from steelyard.whatif.question import Question
-from steelyard.words import plural
 
 WORK, SHARE = "work.json", "--share"
 PAUSE = 1.0  # s between two checks
@@ -117,7 +117,7 @@ def gather(folder: Path, job: str, tasks: int, to: BatchSystem, show: Callable[[
             show(shown := tasks - len(missing), tasks)
         idle = idle + PAUSE if to.batch.array.active(job, to.around.ask) == 0 else 0.0
         if idle > GRACE:
-            raise MachineFailed(_failed(folder, job, missing, to))
+            raise MachineFailed(_explain_failure(folder, job, missing, to))
         to.around.sleep(PAUSE)
     show(tasks, tasks)
     answers: dict[str, Any] = {}
@@ -146,7 +146,7 @@ def _answers(folder: Path, task: int) -> Path:
     return folder / f"answers-{task}.json"
 
 
-def _failed(folder: Path, job: str, missing: list[int], to: BatchSystem) -> str:
+def _explain_failure(folder: Path, job: str, missing: list[int], to: BatchSystem) -> str:
     outputs = [path for task in missing if (path := folder / f"task-{task}.err").exists()]
     last = "\n".join(outputs[0].read_text(encoding="utf-8", errors="replace").splitlines()[-LAST:]) if outputs else ""
     return (

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from steelyard.units import percent, quantity
+from steelyard.model.units import percent, quantity
 from steelyard.whatif.perturbation import Noise
 from steelyard.whatif.question import Point
 from steelyard.whatif.tree import Tree
@@ -17,7 +17,7 @@ def _parameter(point: Point, name: str, unit: str) -> str:
     return ", ".join(quantity(getattr(protocol, name), unit) for protocol in point.network.across)
 
 
-def _within(point: Point, place: str) -> str:
+def _describe_within(point: Point, place: str) -> str:
     """Returns the parameters of ranks of one node, if they differ from those between nodes."""
     protocols = getattr(point.network, place) or ()
     said = (
@@ -54,9 +54,9 @@ COLUMNS: tuple[tuple[str, Shown], ...] = (
     *((name, partial(_parameter, name=name, unit=unit)) for name, unit in UNITS.items()),
     ("S", lambda p: quantity(p.network.eager, "B")),
     ("receive", lambda p: p.network.receive),
-    ("within a node", partial(_within, place="within")),
-    ("within a socket", partial(_within, place="socket")),
-    ("within a cache", partial(_within, place="cache")),
+    ("within a node", partial(_describe_within, place="within")),
+    ("within a socket", partial(_describe_within, place="socket")),
+    ("within a cache", partial(_describe_within, place="cache")),
     ("places", _places),
     ("ranks per node", lambda p: str(p.ranks_per_node or "")),
     ("tree", lambda p: _tree(p.tree)),

@@ -8,14 +8,14 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from steelyard import build
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.launch import local, scheduler
-from steelyard.machine.rank_placement import place_ranks
+from steelyard.measure import build
+from steelyard.measure.launch import local, scheduler
+from steelyard.measure.machine.rank_placement import place_ranks
+from steelyard.measure.mpi import Job
+from steelyard.measure.plan import catalogue
 from steelyard.model import Machine, Tool
-from steelyard.mpi import Job
-from steelyard.plan import catalogue
-from steelyard.settings_file import SettingsFile, read_settings
+from steelyard.model.settings_file import SettingsFile, read_settings
 from steelyard.whatif import tracing
 
 BENCHMARK, KERNEL, SIZE = "application.npb_lu", "lu", "W"

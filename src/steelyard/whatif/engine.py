@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import UsageError
-from steelyard.launch.program import Program
+from steelyard.measure.launch.program import Program
 from steelyard.model import Machine
 from steelyard.whatif import kept, readable
 from steelyard.whatif.program import LONGEST, compile_program
@@ -93,27 +93,29 @@ class Engine:
     def trace(self) -> Trace:
         """The size of the trace. UsageError if it cannot be read."""
         reply = {
-            name: value for name, value in self._checked(self._program.hear("", LONGEST)).items() if name != "memory"
+            name: value
+            for name, value in self._expect_success(self._program.hear("", LONGEST)).items()
+            if name != "memory"
         }
-        return Trace(**reply | {"traced": _traced(reply.get("traced")), "even": self._even})
+        return Trace(**reply | {"traced": _decode_traced(reply.get("traced")), "even": self._even})
 
     def ask(self, line: str) -> dict[str, Any]:
         """Returns the answer to a line (`question.lines`). UsageError with the sentence of the engine."""
         assert self.trace
-        return self._known[line] if line in self._known else self._checked(self._program.ask(line, LONGEST))
+        return self._known[line] if line in self._known else self._expect_success(self._program.ask(line, LONGEST))
 
     def know(self, answers: Mapping[str, dict[str, Any]]) -> None:
         """Takes answers of other engines with the same trace, which are not asked again."""
         self._known = answers
 
     @staticmethod
-    def _checked(reply: dict[str, Any]) -> dict[str, Any]:
+    def _expect_success(reply: dict[str, Any]) -> dict[str, Any]:
         if "error" in reply:
             raise UsageError(str(reply["error"]) + ".")
         return reply
 
 
-def _traced(reply: dict[str, Any] | None) -> Traced | None:
+def _decode_traced(reply: dict[str, Any] | None) -> Traced | None:
     if reply is None:
         return None
     return Traced(**reply | {"broken": tuple(Broken(**entry) for entry in reply["broken"])})

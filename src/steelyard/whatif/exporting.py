@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard import files
 from steelyard.errors import MachineFailed
 from steelyard.model import Machine
+from steelyard.system import files
 from steelyard.whatif import otf2, program, readable, table, tracing
 
 # Formats, and whether the export is a folder of several files.
@@ -41,7 +41,7 @@ def export(trace: Path, form: str, output: Path, machine: Machine) -> Exported:
         tracing.expect_folder(output)
     else:
         files.expect_output(output, "The export")
-    with readable.open_readable(trace, machine) as readable_trace, _whole(output):
+    with readable.open_readable(trace, machine) as readable_trace, _remove_partial(output):
         if form == "parquet":
             return Exported(**table.export(readable_trace.path, output, machine))
         if FORMATS[form]:
@@ -63,7 +63,7 @@ def _file(trace: Path, form: str, output: Path, machine: Machine) -> Exported:
 
 
 @contextlib.contextmanager
-def _whole(output: Path) -> Iterator[None]:
+def _remove_partial(output: Path) -> Iterator[None]:
     """Removes the content of a folder that is only partly written."""
     existed = files.is_folder(output)
     try:

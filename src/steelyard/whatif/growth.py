@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from steelyard.units import percent, quantity, significant
+from steelyard.model.units import percent, quantity, significant
 from steelyard.whatif.answer import Answer, Prediction
 from steelyard.whatif.conditions import label, often
 from steelyard.whatif.question import Point
@@ -75,7 +75,7 @@ def sentences(answer: Answer, ranks: int) -> Iterator[str]:
         each = "1 ms of interruption"
         yield from _linear(line, lambda p: p.noise.duration, f"the length of interruptions {where}", 1e-3, each)
     pairs = zip(answer.predictions, answer.undisturbed, strict=True)
-    yield from _one_rank([(p, base.time) for p, base in pairs if p.point.random and base.time], ranks)
+    yield from _compare_one_rank([(p, base.time) for p, base in pairs if p.point.random and base.time], ranks)
 
 
 def _linear(line: Sweep, x: Callable[[Point], float], what: str, step: float, words: str) -> Iterator[str]:
@@ -92,7 +92,7 @@ def _linear(line: Sweep, x: Callable[[Point], float], what: str, step: float, wo
         yield f"The time grows linearly with {what}: {adds} (all points lie {fits} this line)."
 
 
-def _one_rank(sweep: Sweep, ranks: int) -> Iterator[str]:
+def _compare_one_rank(sweep: Sweep, ranks: int) -> Iterator[str]:
     """Compares the cost of the fewest affected ranks with the cost of all ranks, under the same condition."""
     at_least_one = [pair for pair in sweep if pair[0].point.affected_ranks(ranks) > 0]
     for line in _several(at_least_one, lambda p: replace(p, affected=1.0), lambda p: p.affected)[:1]:

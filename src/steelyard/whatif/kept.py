@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from steelyard.errors import MachineFailed
-from steelyard.files import is_file, others
-from steelyard.user_cache import inside
+from steelyard.system.files import is_file, others
+from steelyard.system.user_cache import inside
 
 FOLDER = "traces"  # in the cache
 LEAST = 4 << 20  # bytes: shorter texts are read quickly

@@ -97,7 +97,7 @@ def network(values: Mapping[str, Any]) -> Network:
 
 def network_from_results(results: Sequence[Result], name: str) -> Network:
     """Returns the network that `network.model` measured in a run. UsageError if there are no or too few results."""
-    from steelyard.benchmarks.network.protocol import networks as apart
+    from steelyard.measure.benchmarks.network.protocol import networks as apart
 
     groups = list(apart([r for r in results if r.benchmark == "network.model"]).values())
     across = next((g for g in groups if g[0].parameters.get("placement") == "other node"), None)
@@ -134,7 +134,7 @@ def _nearest(groups: Sequence[Sequence[Result]], placements: Sequence[str]) -> S
 
 
 def _protocols(results: Sequence[Result], eager: int, name: str) -> tuple[Protocol, ...]:
-    from steelyard.benchmarks.network.model import fits
+    from steelyard.measure.benchmarks.network.model import fits
 
     protocols = [_protocol(fit, eager) for _, fit in fits(results) if fit.gaps]
     if not protocols:

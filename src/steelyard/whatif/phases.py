@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.units import percent, quantity
+from steelyard.model.units import percent, quantity
+from steelyard.model.words import plural
 from steelyard.whatif.engine import Traced
-from steelyard.words import plural
 
 PS, NS = 1e12, 1e-9
 FEW = 0.01  # share of the computing time below which outliers do not matter
@@ -89,10 +89,10 @@ def _read_cluster(reply: Mapping[str, Any]) -> Cluster:
     )
 
 
-def _waits(phases: Phases, without_waits: bool) -> Iterator[str]:
+def _describe_common_waits(phases: Phases, without_waits: bool) -> Iterator[str]:
     """Reports interference that affects all ranks alike and therefore makes no outliers."""
     whole = phases.computing + (phases.waited if without_waits else 0.0)
-    share = phases.waited / whole
+    share = phases.waited / whole if whole else 0.0
     if share >= FEW:
         left_out = " The replay leaves these waits out." if without_waits else ""
         yield (
@@ -108,7 +108,7 @@ def sentences(phases: Phases | None, ranks: int, traced: Traced | None) -> Itera
         return
     if not phases.outliers:
         yield "No computing phase is an outlier: no phase is much longer than the typical phases of similar length."
-        yield from _waits(phases, traced is not None and traced.without_waits)
+        yield from _describe_common_waits(phases, traced is not None and traced.without_waits)
         return
     usual = sum(c.outliers * c.typical for c in phases.clusters)
     share = max(0.0, phases.outlying - usual) / phases.computing

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.units import quantity
+from steelyard.model.units import quantity
+from steelyard.model.words import plural
 from steelyard.whatif.answer import Answer
 from steelyard.whatif.conditions import COLUMNS, UNITS, Shown
 from steelyard.whatif.question import Question
-from steelyard.words import plural
 
 
 @dataclass(frozen=True)

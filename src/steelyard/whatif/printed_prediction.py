@@ -1,7 +1,6 @@
 """Prints a prediction on the terminal or as JSON."""
 
 import contextlib
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.markup import escape
 
-from steelyard.command_line import tables
 from steelyard.model.plain import to_plain
-from steelyard.units import duration, quantity
+from steelyard.model.units import duration, quantity
+from steelyard.model.words import plural
+from steelyard.show.command_line import tables
+from steelyard.show.report.json_output import print_json
 from steelyard.whatif import slowdowns
 from steelyard.whatif.prediction_part import Part, table
 from steelyard.whatif.scenario_points import describe_point
 from steelyard.whatif.sentences import undisturbed, waits
-from steelyard.words import plural
 
 if TYPE_CHECKING:
     from steelyard.whatif import Prediction, Question
@@ -48,7 +48,7 @@ def show(parts: Sequence[Part], trace: "Trace", as_json: bool) -> None:
     """Prints the predictions: in JSON one object, or a list of the objects of a sweep."""
     if as_json:
         rows = [row for part in parts for row in _rows(part, trace)]
-        print(json.dumps(rows if len(rows) > 1 else rows[0], indent=1))
+        print_json(rows if len(rows) > 1 else rows[0])
         return
     console, asked = Console(highlight=False), parts[0].asked
     console.print(

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from steelyard import build
-from steelyard.build import Program as Source
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.launch.program import Program
+from steelyard.measure import build
+from steelyard.measure.build import Program as Source
+from steelyard.measure.launch.program import Program
 from steelyard.model import Machine
 
 NATIVE = Path(__file__).with_name("native")

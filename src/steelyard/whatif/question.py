@@ -89,18 +89,18 @@ class Question:
 
 def lines(question: Question) -> Iterator[tuple[Question, str]]:
     """Yields parts whose points can be replayed together, in the order of the points, with the line for the engine."""
-    for (_, random), alike in itertools.groupby(question.points, lambda p: (_layout(p), p.random)):
+    for (_, random), alike in itertools.groupby(question.points, lambda p: (_list_layout_conditions(p), p.random)):
         part = replace(question, points=tuple(alike), repeats=question.repeats if random else 1)
-        yield from ((piece, line(piece)) for piece in _pieces(part))
+        yield from ((piece, line(piece)) for piece in _split_question(part))
 
 
-def _layout(point: Point) -> tuple[int, Receive, int, int, int | None, Places]:
+def _list_layout_conditions(point: Point) -> tuple[int, Receive, int, int, int | None, Places]:
     """Returns the conditions on which the engine's layout of the operations depends."""
     network, tree = point.network, point.tree
     return network.eager, network.receive, tree.nodes, tree.switches, point.ranks_per_node, point.places
 
 
-def _pieces(question: Question) -> Iterator[Question]:
+def _split_question(question: Question) -> Iterator[Question]:
     """Divides a question into pieces that are short enough to show progress and to keep all processors busy."""
     at_once = max(1, AT_ONCE * question.threads // question.repeats)
     for first in range(0, len(question.points), at_once):
@@ -109,7 +109,7 @@ def _pieces(question: Question) -> Iterator[Question]:
 
 def line(part: Question) -> str:
     """Returns the line for points that can be replayed together."""
-    eager, receive, nodes, switches, ranks_per_node, shared = _layout(part.points[0])
+    eager, receive, nodes, switches, ranks_per_node, shared = _list_layout_conditions(part.points[0])
     words = {
         "mode": part.mode,
         "eager": eager,
@@ -122,48 +122,48 @@ def line(part: Question) -> str:
         "repeats": part.repeats,
         "seed": part.seed,
         "threads": part.threads,
-        "across": ";".join(_protocols(p.network.across) for p in part.points),
-        "within": ";".join(_protocols(p.network.within or p.network.across) for p in part.points),
-        "socket": ";".join(_protocols(_socket_protocols(p.network)) for p in part.points),
-        "cache": ";".join(_protocols(p.network.cache or _socket_protocols(p.network)) for p in part.points),
-        "uplinks": ";".join(_uplinks(p) for p in part.points),
+        "across": ";".join(_format_protocols(p.network.across) for p in part.points),
+        "within": ";".join(_format_protocols(p.network.within or p.network.across) for p in part.points),
+        "socket": ";".join(_format_protocols(_find_socket_protocols(p.network)) for p in part.points),
+        "cache": ";".join(_format_protocols(p.network.cache or _find_socket_protocols(p.network)) for p in part.points),
+        "uplinks": ";".join(_format_uplinks(p) for p in part.points),
         "core": ";".join(repr(p.core) for p in part.points),
-        "loss": ";".join(_loss(p.loss) for p in part.points),
-        "noise": ";".join(_noise(p.noise) for p in part.points),
+        "loss": ";".join(_format_loss(p.loss) for p in part.points),
+        "noise": ";".join(_format_noise(p.noise) for p in part.points),
         "affected": ";".join(repr(p.affected) for p in part.points),
     }
     if any(p.speeds for p in part.points):
-        words["speeds"] = ";".join(_speeds(p.speeds) for p in part.points)
+        words["speeds"] = ";".join(_format_speeds(p.speeds) for p in part.points)
     if part.points[0].noise.recording:
         words["recording"] = str(part.recording)
     return " ".join(f"{name}={value}" for name, value in words.items())
 
 
-def _socket_protocols(network: Network) -> tuple[Protocol, ...]:
+def _find_socket_protocols(network: Network) -> tuple[Protocol, ...]:
     return network.socket or network.within or network.across
 
 
-def _protocols(protocols: tuple[Protocol, ...]) -> str:
+def _format_protocols(protocols: tuple[Protocol, ...]) -> str:
     return ",".join(",".join(map(repr, (p.first, *(PS * x for x in (p.L, p.o, p.g, p.O, p.G))))) for p in protocols)
 
 
-def _uplinks(point: Point) -> str:
+def _format_uplinks(point: Point) -> str:
     node_rate = point.network.across[-1].G
     links = ((node_rate if link.G is None else link.G, link.hop) for link in point.tree.uplinks)
     return ",".join(repr(PS * value) for link in links for value in link)
 
 
-def _speeds(speeds: tuple[Speed, ...]) -> str:
+def _format_speeds(speeds: tuple[Speed, ...]) -> str:
     """Four numbers of each speed; a point without any has one that changes nothing."""
     said = speeds or (Speed(1.0, "rank", 0, 0),)
     return ",".join(f"{PLACES.index(s.of)},{s.factor!r},{s.first},{s.last}" for s in said)
 
 
-def _loss(loss: Loss) -> str:
+def _format_loss(loss: Loss) -> str:
     probe = PS * loss.counted(PROBE) if loss.probe else 0
     switches = (int(loss.backoff), int(loss.fast), probe, int(loss.sack), int(loss.once))
     return ",".join(map(repr, (loss.probability, PS * loss.counted(loss.rto), loss.mss, *switches)))
 
 
-def _noise(noise: Noise) -> str:
+def _format_noise(noise: Noise) -> str:
     return ",".join(map(repr, (PS * noise.period, PS * noise.duration, noise.probability, int(noise.together))))

@@ -5,9 +5,10 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from steelyard import evaluation, records
-from steelyard.benchmarks.noise.series import threads_with_detours
 from steelyard.errors import UsageError
+from steelyard.judge import evaluation
+from steelyard.measure import records
+from steelyard.measure.benchmarks.noise.series import threads_with_detours
 from steelyard.model import Record
 
 NANO = 1e9

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import UsageError, nearest
-from steelyard.files import settings_in
 from steelyard.model.plain import from_json
-from steelyard.settings_file import Place, SettingsFile, read_settings
+from steelyard.model.settings_file import Place, SettingsFile, read_settings
+from steelyard.system.files import settings_in
 from steelyard.whatif import tree, wording
 from steelyard.whatif.network import LETTERS, NETWORK
 from steelyard.whatif.perturbation import LOSS, NOISE
@@ -80,7 +80,7 @@ def load_scenario(path: Path) -> SettingsFile:
         content = from_json(settings_in(path).encode())
     except (OSError, ValueError) as problem:
         raise UsageError(f"The scenario '{path}' cannot be read as JSON: {problem}.") from None
-    return SettingsFile(path, content, {})
+    return SettingsFile(path, content, "")
 
 
 def read_scenario(file: SettingsFile | None, settings: Sequence[str]) -> Scenario:

@@ -100,7 +100,8 @@ def _combinations(table: Table) -> Iterator[dict[str, Any]]:
 
 def measured_network(run: str | None, runs: Path) -> Network:
     """Returns the network that a run measured (None: the newest run). UsageError if it measured none."""
-    from steelyard import evaluation, records
+    from steelyard.judge import evaluation
+    from steelyard.measure import records
 
     if run is None and not records.all_runs(runs):
         raise UsageError(
@@ -145,15 +146,15 @@ def _written_network(network: Network) -> dict[str, Any]:
     across = (
         {"run": network.name}
         if network.name
-        else _written_protocol(network.across[0]) | {"eager": network.eager, "receive": network.receive}
+        else _write_protocol(network.across[0]) | {"eager": network.eager, "receive": network.receive}
     )
     near = {place: getattr(network, place) for place in INSIDE}
     return across | {
-        place: _written_protocol(protocols[0]) for place, protocols in near.items() if protocols and len(protocols) == 1
+        place: _write_protocol(protocols[0]) for place, protocols in near.items() if protocols and len(protocols) == 1
     }
 
 
-def _written_protocol(protocol: Protocol) -> dict[str, Any]:
+def _write_protocol(protocol: Protocol) -> dict[str, Any]:
     return _written(NETWORK, {name: getattr(protocol, letter) for name, letter in LETTERS.items() if letter != "S"})
 
 

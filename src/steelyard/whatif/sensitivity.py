@@ -122,7 +122,8 @@ def _gains(times: Times, factor: float) -> bool:
 
 
 def _sensitivity(name: str, times: Times) -> Sensitivity:
-    first, last = times[1.0] or 1.0, times[FACTORS[-1]]
+    first, last = times[1.0], times[FACTORS[-1]]
     enough = next(factor for factor in FACTORS if factor in times and not _gains(times, factor))
     whole = tuple(times[factor] for factor in FACTORS) if len(times) == len(FACTORS) else ()
-    return Sensitivity(name, whole, 1 - times[TENTH] / first, 1 - last / first, enough)
+    tenth, most = (1 - less / first if first else 0.0 for less in (times[TENTH], last))
+    return Sensitivity(name, whole, tenth, most, enough)

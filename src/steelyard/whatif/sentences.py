@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from steelyard.units import percent, quantity
+from steelyard.model.units import percent, quantity
+from steelyard.model.words import plural
 from steelyard.whatif import phases, slowdowns, traced_run
 from steelyard.whatif.answer import Answer, CriticalPath
 from steelyard.whatif.engine import Traced
 from steelyard.whatif.factors import Efficiency
 from steelyard.whatif.sensitivity import ENOUGH, MATTERS, Sensitivity
-from steelyard.words import plural
 
 GOOD = 0.8  # efficiency from which POP calls a program good enough
 NOTED = 0.02  # share of the traced time from which waits for a processor are mentioned

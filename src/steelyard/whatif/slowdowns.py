@@ -4,13 +4,13 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from steelyard.units import nominal, quantity, significant
+from steelyard.model.units import nominal, quantity, significant
+from steelyard.model.words import plural
 from steelyard.whatif import growth
 from steelyard.whatif.answer import Answer, Prediction
 from steelyard.whatif.conditions import disturbances, label, often
 from steelyard.whatif.growth import list_lines, without_loss
 from steelyard.whatif.question import Point
-from steelyard.words import plural
 
 TENTH_MORE = 1.1  # of the undisturbed time: a slowdown that people ask for
 MOST_LOSSES = 3  # probabilities that the first sentences name, the greatest first
@@ -54,25 +54,25 @@ Line = list[Slowdown]
 def sentences(answer: Answer, ranks: int) -> tuple[str, ...]:
     """Returns first how much longer the program takes, then the ranks and the probability from which it costs a tenth."""
     slowdowns = [
-        _slowdown(p, base.time)
+        _compare_with_base(p, base.time)
         for p, base in zip(answer.predictions, answer.undisturbed, strict=True)
         if p.point.random and base.time
     ]
     if not slowdowns:
         return tuple(_cores(answer))
-    lossy = [_slowdown(s.prediction, answer.without[s.point][0]) for s in slowdowns]  # noise stays
+    lossy = [_compare_with_base(s.prediction, answer.without[s.point][0]) for s in slowdowns]  # noise stays
     return (
         *_cores(answer),
-        *_losses(lossy),
-        *_noises(answer),
+        *_describe_losses(lossy),
+        *_describe_noises(answer),
         *growth.sentences(answer, ranks),
-        _range(slowdowns),
+        _describe_range(slowdowns),
         *_name_ranks(slowdowns, ranks),
         *_name_probability(lossy),
     )
 
 
-def _slowdown(p: Prediction, base: float) -> Slowdown:
+def _compare_with_base(p: Prediction, base: float) -> Slowdown:
     low, high = (p.time if end is None else end for end in (p.low, p.high))
     return Slowdown(p, base, p.time / base, low / base, high / base)
 
@@ -84,14 +84,14 @@ def _cores(answer: Answer) -> Iterator[str]:
     others = [p.point for p, _ in changed]
     for p, base in changed[:MOST_LINES]:
         cores = [f"× {p.point.core:g}"] * (p.point.core != 1) + [str(speed) for speed in p.point.speeds]
+        where = label(p.point, others, "cores", "some cores")
         yield (
-            f"With cores {', '.join(cores)}{label(p.point, others, 'cores', 'some cores')}, the time is {p.time / base.time:.3g} "
-            f"times that of the cores as traced: {quantity(p.time, 's', 4)} instead of {quantity(base.time, 's', 4)}, without "
-            "loss and noise."
+            f"With cores {', '.join(cores)}{where}, the time is {_times(p.time / base.time)} times that of the cores as traced: "
+            f"{quantity(p.time, 's', 4)} instead of {quantity(base.time, 's', 4)}, without loss and noise."
         )
 
 
-def _losses(found: Line) -> Iterator[str]:
+def _describe_losses(found: Line) -> Iterator[str]:
     """States the slowdown of each probability by time-out, for the largest share of ranks and for all other conditions."""
     lossy = [s for s in found if s.point.loss.probability]
     if not lossy:
@@ -109,15 +109,15 @@ def _losses(found: Line) -> Iterator[str]:
         line = sorted(lines[key], key=lambda s: -s.point.loss.rto)
         where = label(line[0].point, [s.point for s in found], "loss", "RTO", "affected")
         parts = [
-            f"by {s.times:.3g} with {'a time-out of ' if s == line[0] else ''}{nominal(s.point.loss.rto, 's', 6)}{_doubt(s)}"
+            f"by {_times(s.times)} with {'a time-out of ' if s == line[0] else ''}{nominal(s.point.loss.rto, 's', 6)}{_doubt(s)}"
             for s in line
         ]
-        yield f"With {_loss(line[0].point)} loss{where}, the time is multiplied {', '.join(parts)}."
+        yield f"With {_format_loss(line[0].point)} loss{where}, the time is multiplied {', '.join(parts)}."
     if len(lines) > MOST_LINES:
         yield f"The table shows the others of the {len(lines)} combinations of loss and other conditions."
 
 
-def _noises(answer: Answer) -> Iterator[str]:
+def _describe_noises(answer: Answer) -> Iterator[str]:
     """States the slowdown by noise alone where there are losses, too."""
     found = [p for p in answer.predictions if p.point.loss.probability and p.point.noise.duration]
     for p in found[:MOST_LINES]:
@@ -126,38 +126,46 @@ def _noises(answer: Answer) -> Iterator[str]:
         yield f"With {what}{others}, the time is multiplied by {significant(p.time / answer.without[p.point][1], 3)}."
 
 
+def _times(ratio: float) -> str:
+    """Returns a ratio with three digits and without an exponent: '1.4', '1552'."""
+    return f"{ratio:.3g}" if ratio < 999.5 else f"{ratio:.0f}"
+
+
 def _doubt(s: Slowdown) -> str:
-    return f" (95 % interval: {s.low:.3g} to {s.high:.3g})" if s.costs is None else ""
+    return f" (95 % interval: {_times(s.low)} to {_times(s.high)})" if s.costs is None else ""
 
 
-def _range(found: Line) -> str:
+def _describe_range(found: Line) -> str:
     """The worst of the disturbed points."""
     worst = max(found, key=lambda s: s.times)
-    least, most = (extreme(worst.prediction.times) / worst.base for extreme in (min, max))
+    draws = [significant(extreme(worst.prediction.times) / worst.base, 3) for extreme in (min, max)]
+    count = len(worst.prediction.times)
+    condition = f"In the worst condition{label(worst.point, [s.point for s in found])}"
+    if count == 1:
+        return f"{condition}, the only random replay takes {draws[0]} times the undisturbed time."
     return (
-        f"In the worst condition{label(worst.point, [s.point for s in found])}, the mean of "
-        f"{plural(len(worst.prediction.times), 'random replay')} is {significant(worst.times, 3)} times the undisturbed time. "
-        f"These replays take between {significant(least, 3)} and {significant(most, 3)} times the undisturbed time."
+        f"{condition}, the mean of {count} random replays is {significant(worst.times, 3)} times the undisturbed time. "
+        f"These replays take between {draws[0]} and {draws[1]} times the undisturbed time."
     )
 
 
-def _answered(line: Line, condition: str, where: Callable[[Point], str]) -> str:
+def _describe_first_cost(line: Line, condition: str, where: Callable[[Point], str]) -> str:
     """Names the first point of a line that surely costs a tenth; or says that none does, or that the draws are too few."""
     over = next((s for s in line if s.costs), None)
     before = line if over is None else line[: line.index(over)]
     doubtful = [s for s in before if s.costs is None]
     if over:
         perhaps = f", perhaps from {where(doubtful[0].point)} on" if doubtful else ""
-        return f"{condition}, the time grows by more than 10 % from {where(over.point)} on ({over.times:.3g} times){perhaps}."
+        return f"{condition}, the time grows by more than 10 % from {where(over.point)} on ({_times(over.times)} times){perhaps}."
     if doubtful:
         unsure = doubtful[-1]
         return (
             f"{condition}, {plural(len(unsure.prediction.times), 'random replay')} are too few to decide whether the "
-            f"time grows by 10 % with {where(unsure.point)} (95 % interval: {unsure.low:.3g} to {unsure.high:.3g} "
+            f"time grows by 10 % with {where(unsure.point)} (95 % interval: {_times(unsure.low)} to {_times(unsure.high)} "
             f"times). Use --set repeats={unsure.enough}."
         )
     last = line[-1]
-    return f"{condition}, the time grows by less than 10 %, even with {where(last.point)} ({last.times:.3g} times)."
+    return f"{condition}, the time grows by less than 10 %, even with {where(last.point)} ({_times(last.times)} times)."
 
 
 def _name_ranks(found: Line, ranks: int) -> Iterator[str]:
@@ -169,7 +177,7 @@ def _name_ranks(found: Line, ranks: int) -> Iterator[str]:
     lines = list_lines(found, lambda s: s.point, lambda p: replace(p, affected=1.0), lambda p: p.affected)
     for line in sorted(lines, key=lambda line: -line[-1].times)[:1]:
         others = label(line[0].point, [s.point for s in found], "loss", "RTO", "noise", "affected")
-        yield _answered(line, f"If some of the ranks have {disturbances(line[0].point)}{others}", where)
+        yield _describe_first_cost(line, f"If some of the ranks have {disturbances(line[0].point)}{others}", where)
 
 
 def _name_probability(found: Line) -> Iterator[str]:
@@ -178,8 +186,8 @@ def _name_probability(found: Line) -> Iterator[str]:
     for line in [line for line in lines if line[0].point.affected == 1][:MOST_LINES]:
         others = label(line[0].point, [s.point for s in found], "loss", "RTO", "affected")
         rto = f"With a smallest time-out of {quantity(line[0].point.loss.rto, 's')}{others}"
-        yield _answered(line, rto, lambda point: f"a loss of {_loss(point)}")
+        yield _describe_first_cost(line, rto, lambda point: f"a loss of {_format_loss(point)}")
 
 
-def _loss(point: Point) -> str:
+def _format_loss(point: Point) -> str:
     return f"{100 * point.loss.probability:g} %"

@@ -4,9 +4,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from steelyard import files, signals, sql
 from steelyard.errors import UsageError
 from steelyard.model import Machine
+from steelyard.system import files, signals, sql
 from steelyard.whatif import program
 
 RANKS, RECORDS = "ranks.parquet", "records.parquet"

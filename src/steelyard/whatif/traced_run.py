@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from steelyard.units import percent, quantity
+from steelyard.model.units import percent, quantity
 from steelyard.whatif.engine import Engine, Traced
 from steelyard.whatif.perturbation import RTO
 from steelyard.whatif.question import PS, Point, Question, line

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from steelyard import __version__, build, files, signals
+from steelyard import __version__
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.launch import watch
-from steelyard.machine.tools import mpiexec_of
+from steelyard.measure import build
+from steelyard.measure.launch import watch
+from steelyard.measure.machine.tools import mpiexec_of
+from steelyard.measure.mpi import HOW_TO_INSTALL
 from steelyard.model import Machine, Tool
-from steelyard.mpi import HOW_TO_INSTALL
-from steelyard.starts import find_program
+from steelyard.system import files, signals
+from steelyard.system.starts import find_program
 
 SOURCE = Path(__file__).with_name("tracer") / "tracer.cpp"
 FOLDER = "STEELYARD_TRACE"  # environment variable with the folder for the ranks' files

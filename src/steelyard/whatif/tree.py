@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import nearest
-from steelyard.files import is_file
+from steelyard.system.files import is_file
 from steelyard.whatif import wording
 
 FOLDER = Path(__file__).with_name("topologies")

@@ -8,9 +8,9 @@ import pytest
 
 from mpis import mpi
 from replays import Parameters, asked
-from steelyard import build
+from steelyard.measure import build
+from steelyard.measure.plan import catalogue
 from steelyard.model import Machine
-from steelyard.plan import catalogue
 from steelyard.whatif import tracing
 from traces import mpiexec
 

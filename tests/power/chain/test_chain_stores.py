@@ -1,5 +1,6 @@
 """What every store does, on a folder and on a real Cassandra."""
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from steelyard.power.broker import Received
 from steelyard.power.collector import Collector
 from steelyard.power.message import Batch, Gap, encode
 from steelyard.power.rollup import LEVELS, SECOND, rolled
-from steelyard.power.stores import Store, opened
+from steelyard.power.stores import Store, Unavailable, opened
 from steelyard.power.topics import Topics
 
 HOUR = 3600 * SECOND
@@ -142,7 +143,10 @@ def test_a_trial_write_leaves_nothing(store: Store) -> None:
 
 
 def test_a_message_of_many_hours_delays_another_node_by_at_most_5_s(store: Store) -> None:
-    """Of the slow node, each reading is in an hour of its own; the other one sends a message when the first write is done."""
+    """Of the slow node, each reading is in an hour of its own; the other one sends a message when the first write is done.
+
+    Where n programs share a processor, it takes n times as long.
+    """
     many = 8000
     number, at = np.zeros(many, np.uint16), START - HOUR * np.arange(many)
     heavy = Batch("cluster/heavy", UUID(int=6), 1, ("rail",), number, at, np.ones(many))
@@ -153,7 +157,7 @@ def test_a_message_of_many_hours_delays_another_node_by_at_most_5_s(store: Store
     inbox.waiting.append(Received(Topics().readings(NODE), encode(batch(1, START, 10)), 1, 1, 2))
     while not len(store.trace(NODE, "rail").at):
         collector.step()
-    assert time.monotonic() - sent < 5
+    assert time.monotonic() - sent < 5 * max(1.0, os.getloadavg()[0] / len(os.sched_getaffinity(0)))
     while len(inbox.acknowledged) < 2:
         collector.step()
     assert inbox.acknowledged == [1, 2]
@@ -194,6 +198,17 @@ def test_readings_live_as_long_as_it_is_said(keyspace: str) -> None:
     store.close()
 
 
+def opened_again(place: str) -> Store:
+    """Returns the store of a server that has just started, which may not answer in time on a busy machine."""
+    until = time.monotonic() + 120
+    while True:
+        try:
+            return opened(place)
+        except Unavailable:
+            if time.monotonic() > until:
+                raise
+
+
 def test_a_cassandra_that_is_killed_has_what_it_acknowledged(cassandra: Server, keyspace: str) -> None:
     store = opened(keyspace, make=True)
     store.describe(NODE, [RAIL, SOCKET])
@@ -204,7 +219,7 @@ def test_a_cassandra_that_is_killed_has_what_it_acknowledged(cassandra: Server, 
             store.write([batch(99, START + 50 * HOUR, 1000)])
         cassandra.start()
         store.close()
-        store = opened(keyspace)
+        store = opened_again(keyspace)
         assert len(store.trace(NODE, "rail", START, START + 10 * HOUR).at) == 500 * (turn + 1)
     store.close()
 

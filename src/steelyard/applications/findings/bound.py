@@ -2,12 +2,13 @@
 
 from typing import NamedTuple
 
+from steelyard.judge.findings.remedies import advise
 from steelyard.model import Evaluation, Finding, Result
+from steelyard.model.units import percent, quantity
+from steelyard.model.words import find_words, in_words
 from steelyard.statistics.difference.compare import Comparison, compare
 from steelyard.statistics.results import applications, cases, messages
 from steelyard.statistics.results.roofs import MEMORY, bandwidths, level_of, working_set
-from steelyard.units import percent, quantity
-from steelyard.words import find_words, in_words
 
 NEAR = 0.6  # of the Triad bandwidth with the same number of threads, as in the rule on roofs
 BEYOND = 1.1  # times the Triad bandwidth: a large part of the bytes then comes from caches
@@ -35,24 +36,27 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all programs that the memory or communication limits."""
     timed = [r for r in applications.select_programs(evaluation.results) if applications.timed(r)]
     usable = [r for r in timed if not messages.oversubscribed(r)]
-    near = [n for r in usable if (n := _memory_bound(r, evaluation)) is not None]
-    costly = [c for r in usable if (c := _communication_bound(r, usable)) is not None]
+    near = [n for r in usable if (n := _find_memory_bound(r, evaluation)) is not None]
+    costly = [c for r in usable if (c := _find_communication_bound(r, usable)) is not None]
     if not near and not costly:
         return []
     near.sort(key=lambda n: -n.share)
     costly.sort(key=lambda c: -c.comparison.ratio)
     said_so = [_memory_claim(near)] if near else []
-    said_so += [_messages_claim(costly)] if costly else []
+    said_so += [_claim_messages(costly)] if costly else []
     caution = cases.caution(*(n.result for n in near), *(r for c in costly for r in (c.result, c.threads)))
     return [
         Finding(
             "bound",
             "notice" if costly else "good",
             f"{' '.join(said_so)}{caution}",
-            (*(_near_line(n) for n in near[:NAMED]), *(_costly_line(c) for c in costly[:NAMED])),
+            (*(_describe_near(n) for n in near[:NAMED]), *(_describe_costly(c) for c in costly[:NAMED])),
             _cause(near, costly),
-            "Use more ranks only if each has enough work. Use threads within a node if the program supports them. Check that the "
-            "messages use the fast transport: steelyard run --only network"
+            advise(
+                "Use more ranks only if each has enough work. Use threads within a node if the program supports them. Check that "
+                "the messages use the fast transport: ",
+                "run --only network",
+            )
             if costly
             else "",
             effect=costly[0].comparison.ratio if costly else None,
@@ -61,7 +65,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     ]
 
 
-def _memory_bound(result: Result, evaluation: Evaluation) -> Near | None:
+def _find_memory_bound(result: Result, evaluation: Evaluation) -> Near | None:
     """Returns None unless the rate of its bytes is near the Triad bandwidth with the same number of threads."""
     seconds, record = applications.seconds(result), result.attempts[0]
     moved = record.work.get("bytes_moved") or record.work.get("bytes")
@@ -81,7 +85,7 @@ def _memory_bandwidth(evaluation: Evaluation, threads: int) -> float | None:
     return next((roof.value for roof in roofs if roof.name == MEMORY and roof.value > 0), None)
 
 
-def _communication_bound(result: Result, among: list[Result]) -> Costly | None:
+def _find_communication_bound(result: Result, among: list[Result]) -> Costly | None:
     """Returns None unless it certainly takes longer than the same number of threads on one node for the same problem."""
     if not applications.parallel(result) or messages.apart(result) or applications.workers(result) < 2:
         return None
@@ -110,24 +114,24 @@ def _memory_claim(near: list[Near]) -> str:
     )
 
 
-def _messages_claim(costly: list[Costly]) -> str:
+def _claim_messages(costly: list[Costly]) -> str:
     worst = costly[0]
     return (
         f"Communication takes a large part of the time of {_names([c.result for c in costly])}. {worst.result.benchmark} "
-        f"({applications.describe_parameters(worst.result)}) takes {_ratio(worst)} times as long with "
-        f"{in_words('ranks', worst.result.parameters['ranks'])} as with {_threads(worst)}."
+        f"({applications.describe_parameters(worst.result)}) takes {_format_ratio(worst)} times as long with "
+        f"{in_words('ranks', worst.result.parameters['ranks'])} as with {_count_threads(worst)}."
     )
 
 
-def _threads(costly: Costly) -> str:
+def _count_threads(costly: Costly) -> str:
     return in_words("threads", applications.workers(costly.threads))
 
 
-def _ratio(costly: Costly) -> str:
+def _format_ratio(costly: Costly) -> str:
     return f"{costly.comparison.ratio:.2f} ({costly.comparison.low:.2f} to {costly.comparison.high:.2f})"
 
 
-def _near_line(near: Near) -> str:
+def _describe_near(near: Near) -> str:
     return (
         f"{near.result.benchmark} ({applications.describe_parameters(near.result)}) moves "
         f"{quantity(near.rate, 'B/s')}, {percent(near.share)} "
@@ -135,11 +139,11 @@ def _near_line(near: Near) -> str:
     )
 
 
-def _costly_line(costly: Costly) -> str:
+def _describe_costly(costly: Costly) -> str:
     result, share = costly.result, 1 - 1 / costly.comparison.ratio
     named, model = applications.describe_parameters(result, ("model",)), find_words("model", applications.model(result))
     return (
-        f"{result.benchmark} ({named}): {model} takes {_ratio(costly)} times as long as {_threads(costly)}. "
+        f"{result.benchmark} ({named}): {model} takes {_format_ratio(costly)} times as long as {_count_threads(costly)}. "
         f"Up to {percent(share)} of its time is communication."
     )
 

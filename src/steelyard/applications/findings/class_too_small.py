@@ -2,9 +2,9 @@
 
 from steelyard.applications.benchmarks.application.npb import results as npb
 from steelyard.model import Evaluation, Finding, Result
+from steelyard.model.units import quantity, span
 from steelyard.statistics.results import applications
 from steelyard.statistics.results.applications import LEAST_SECONDS
-from steelyard.units import quantity, span
 
 NAMED = 8
 
@@ -28,7 +28,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
             "notice",
             f"{several} of the NAS Parallel Benchmarks come from runs of {times_text}. Such times are too short for a reliable "
             "speed, so no other finding uses them.",
-            tuple(f"{_label(r)}: {quantity(s, 's')}." for s, r in short[:NAMED]) + _more(len(short)),
+            tuple(f"{_label(r)}: {quantity(s, 's')}." for s, r in short[:NAMED]) + _count_unnamed(len(short)),
             f"Below {quantity(LEAST_SECONDS, 's', 2)} the start and the end of the threads, empty caches or a single "
             "interruption take "
             "a large part of the time. Class S is only for verification.",
@@ -48,5 +48,5 @@ def _label(result: Result) -> str:
     return f"{result.benchmark} ({applications.describe_parameters(result)})"
 
 
-def _more(count: int) -> tuple[str, ...]:
+def _count_unnamed(count: int) -> tuple[str, ...]:
     return (f"There are {count - NAMED} more.",) if count > NAMED else ()

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Finding, Machine, Result
+from steelyard.model.units import percent
+from steelyard.model.words import plural
 from steelyard.statistics.models.scaling import HALF, Scaling, Stop, scaling
 from steelyard.statistics.results import applications, cases, messages
 from steelyard.statistics.results.identity import Identity, identity
 from steelyard.statistics.results.sweeps import sweeps
-from steelyard.units import percent
-from steelyard.words import plural
 
 NAMED = 12
 
@@ -56,12 +56,12 @@ def find(evaluation: Evaluation) -> list[Finding]:
     caution = cases.caution(*(r for line in decided for r in line.results))
     evidence = tuple(_evidence(line) for line in decided[:NAMED])
     if not less:
-        return [Finding("load", "good", f"{_full_claim(lines)}{caution}", evidence, _cause(less), "")]
+        return [Finding("load", "good", f"{_claim_full(lines)}{caution}", evidence, _cause(less), "")]
     return [
         Finding(
             "load",
             "notice",
-            f"{_limited_claim(less, lines)}{caution}",
+            f"{_claim_limited(less, lines)}{caution}",
             evidence,
             _cause(less),
             _advice(less),
@@ -129,7 +129,7 @@ def _line(nodes: int, loads: dict[int, Result], machine: Machine) -> Line | None
     )
 
 
-def _limited_claim(less: list[Line], lines: list[Line]) -> str:
+def _claim_limited(less: list[Line], lines: list[Line]) -> str:
     shares = sorted({line.stop.count / line.cores for line in less})
     worst = less[0]
     span = percent(shares[0]) if len(shares) == 1 else f"{percent(shares[0])} to {percent(shares[-1])}"
@@ -140,7 +140,7 @@ def _limited_claim(less: list[Line], lines: list[Line]) -> str:
     it = "it" if len(less) == 1 and len(programs) == 1 else _label(worst)
     return (
         f"{many} only {span} of the cores of a node well: {worst.most} cores give {it} {worst.gain:.2f} times the speed of "
-        f"{plural(worst.stop.count, 'core')}. From there, one more core adds the speed of {_adds(worst)} cores."
+        f"{plural(worst.stop.count, 'core')}. From there, one more core adds the speed of {_describe_gain(worst)} cores."
     )
 
 
@@ -153,7 +153,7 @@ def _advice(less: list[Line]) -> str:
     )
 
 
-def _full_claim(lines: list[Line]) -> str:
+def _claim_full(lines: list[Line]) -> str:
     most = min(line.most for line in lines)
     cores = max(line.cores for line in lines)
     loaded = f"all {cores} cores" if most >= cores else f"{most} of {cores} cores (the most that were measured)"
@@ -173,7 +173,7 @@ def _label(line: Line) -> str:
     return f"{_program(line)} ({threads}{applications.describe_parameters(line.first, hidden)}{on})"
 
 
-def _adds(line: Line) -> str:
+def _describe_gain(line: Line) -> str:
     step = line.stop.beyond
     assert step
     low, high = step.adds.low, step.adds.high

@@ -3,10 +3,10 @@
 from steelyard.applications.benchmarks.application.npb import results as npb
 from steelyard.applications.variants import call_of, caution, compare_variants
 from steelyard.model import Evaluation, Finding
+from steelyard.model.units import percent
+from steelyard.model.words import find_words
 from steelyard.statistics.results import applications, cases, messages
 from steelyard.statistics.results.alternatives import SMALLEST, Rivals, compare_rivals
-from steelyard.units import percent
-from steelyard.words import find_words
 
 ONE_SIDED = ("rma", "shmem")
 
@@ -26,7 +26,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
         "one_sided",
         evaluation,
         rivals,
-        _line,
+        _describe_rivals,
         question=f"Steelyard cannot decide whether {names} is faster than MPI messages.",
         claim=" ".join(_claim(m, by_model[m]) for m in models),
         different=(
@@ -59,6 +59,6 @@ def _claim(model: str, pairs: list[Rivals]) -> str:
     return claim + caution(pairs)
 
 
-def _line(pair: Rivals) -> str:
+def _describe_rivals(pair: Rivals) -> str:
     named = applications.describe_parameters(pair.second)
     return f"{pair.second.benchmark} ({named}): {pair.speed} times as fast as with MPI messages ({call_of(pair)})."

@@ -1,6 +1,7 @@
 """Rule: compares OpenMP threads with Steelyard's own threads in programs that ran on both"""
 
 from steelyard.applications.variants import call_of, caution, compare_variants
+from steelyard.judge.findings.remedies import advise
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.statistics.results import applications, messages
 from steelyard.statistics.results.alternatives import Rivals, compare_rivals, summarise_rivals
@@ -11,7 +12,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on all programs with more than one thread; runs that are too short are left out."""
     timed = [r for r in applications.select_programs(evaluation.results) if applications.timed(r)]
     timed += [r for r in evaluation.results if r.parameters.get("mode") == "threads" and _kernel_timed(r)]
-    usable = [r for r in timed if applications.workers(r) > 1 and not _crowded(r, evaluation)]
+    usable = [r for r in timed if applications.workers(r) > 1 and not _is_crowded(r, evaluation)]
     ours = {_case(r): r for r in usable if r.parameters.get("model", "threads") == "threads"}
     theirs = [r for r in usable if r.parameters.get("model") == "openmp" and _case(r) in ours]
     if not theirs:
@@ -27,9 +28,11 @@ def find(evaluation: Evaluation) -> list[Finding]:
         different=(
             "Both kinds of threads compute the same on the same processors. They start, wait and synchronise differently, so the "
             "difference grows with the number of barriers.",
-            "Use the faster kind of threads for such programs. To compare how the OpenMP runtime waits: steelyard "
-            "run --only application --set "
-            "model=openmp --set wait_policy=active,passive.",
+            advise(
+                "Use the faster kind of threads for such programs. To compare how the OpenMP runtime waits: ",
+                "run --only application --set model=openmp --set wait_policy=active,passive",
+                then=".",
+            ),
         ),
         alike="These programs have so few barriers that the kind of threads makes no difference.",
     )
@@ -44,7 +47,7 @@ def _kernel_timed(result: Result) -> bool:
     return result.verdict.level != "INVALID" and bool(messages.launch_seconds(result))
 
 
-def _crowded(result: Result, evaluation: Evaluation) -> bool:
+def _is_crowded(result: Result, evaluation: Evaluation) -> bool:
     return applications.workers(result) > len(evaluation.run.machine.cpus)
 
 

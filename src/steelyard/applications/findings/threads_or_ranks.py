@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from steelyard.findings.open_questions import UNCERTAIN, measure_again, undecided
+from steelyard.judge.findings.open_questions import UNCERTAIN, measure_again, undecided
 from steelyard.model import Evaluation, Finding, Result
+from steelyard.model.units import percent, quantity
+from steelyard.model.words import plural
 from steelyard.statistics.results import applications, cases, messages
 from steelyard.statistics.results.alternatives import SMALLEST, Rivals, compare_rivals
 from steelyard.statistics.results.identity import Identity, identity
-from steelyard.units import percent, quantity
-from steelyard.words import plural
 
 NAMED = 12
 # The parameters that a division of the cores sets. Programs without ranks have no MPI parameters.
@@ -62,12 +62,12 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 
 def _choices(evaluation: Evaluation) -> list[Choice]:
-    groups = [sorted(members, key=_seconds) for members in _alike(evaluation)]
+    groups = [sorted(members, key=_seconds) for members in _group_same_problems(evaluation)]
     rivals = iter(compare_rivals([(first, other) for first, *rest in groups for other in rest]))
     return [Choice(first, applications.workers(first), tuple(next(rivals) for _ in rest)) for first, *rest in groups]
 
 
-def _alike(evaluation: Evaluation) -> list[list[Result]]:
+def _group_same_problems(evaluation: Evaluation) -> list[list[Result]]:
     """Groups results of the same problem, cores and nodes: the fastest of each division, at least two divisions."""
     usable = [r for r in applications.select_programs(evaluation.results) if _usable(r, evaluation)]
     groups: dict[tuple[Identity, int, int], dict[tuple[int, int], Result]] = {}

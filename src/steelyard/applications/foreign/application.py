@@ -13,7 +13,6 @@ from pathlib import Path
 from resource import struct_rusage
 from typing import Any, BinaryIO
 
-from steelyard import files, keeper, signals
 from steelyard.applications.foreign import Description, prepared, processor_accounts, read
 from steelyard.applications.foreign.benchmark import LEAST, Prepared, Unfit
 from steelyard.applications.foreign.foreign_record import Run, answer, failed
@@ -21,12 +20,13 @@ from steelyard.applications.foreign.linked_mpi import other_mpi
 from steelyard.applications.foreign.output import Said, Unmatched, tail
 from steelyard.applications.foreign.output import read as read_output
 from steelyard.applications.foreign.pace_readings import Looks, Reading
-from steelyard.launch import local
-from steelyard.launch.scheduler import launcher
-from steelyard.launch.start import format_command, job, variant_environment
+from steelyard.measure.launch import local
+from steelyard.measure.launch.scheduler import launcher
+from steelyard.measure.launch.start import format_command, job, variant_environment
 from steelyard.model import Launch, Machine, Parameters, Site
 from steelyard.model.plain import scalar
-from steelyard.starts import find_program, start_program
+from steelyard.system import files, keeper, signals
+from steelyard.system.starts import find_program, start_program
 
 SCRATCH = "STEELYARD_SCRATCH"  # a folder that all hosts share, where ranks run on several
 MOST_INPUT, MOST_OUTPUT, BLOCK = 1 << 30, 256 << 20, 1 << 20  # bytes of an input file, of the output, of one read
@@ -66,7 +66,7 @@ class Application:
             self._refuse(parameters, plant)
             ready = prepared(self.description, parameters, self.machine)
             command, environment = self._command(ready, parameters)
-            return self._sampled(asked, ready, command, environment, plant == "wrong", began + seconds - SPARED)
+            return self._run_samples(asked, ready, command, environment, plant == "wrong", began + seconds - SPARED)
         except Unfit as reason:
             return failed(reason)
 
@@ -136,7 +136,7 @@ class Application:
                 f"Install the package that contains it{package}, or name another file in the key 'copies'.",
             ) from None
 
-    def _sampled(
+    def _run_samples(
         self,
         asked: Mapping[str, Any],
         ready: Prepared,
@@ -153,10 +153,10 @@ class Application:
         outputs: list[Said] = []
         paces: list[Reading] = []
         begin, start = time.time(), time.monotonic()
-        while not _enough(asked, len(runs), time.monotonic() - start):
+        while not _has_enough_runs(asked, len(runs), time.monotonic() - start):
             run = self._once(ready, command, environment, start, end)
             runs.append(run)
-            outputs.append(self._understood(run, command, environment, spoiled))
+            outputs.append(self._read_output(run, command, environment, spoiled))
             paces.append(pace.read())
         account = processor_accounts.between(
             before,
@@ -174,7 +174,7 @@ class Application:
             ready.amounts,
         )
 
-    def _understood(self, run: Run, command: list[str], environment: Mapping[str, str], spoiled: bool) -> Said:
+    def _read_output(self, run: Run, command: list[str], environment: Mapping[str, str], spoiled: bool) -> Said:
         """Reads the output. Unfit if the program failed or a pattern does not match."""
         words = f"\nThe command was:\n  {format_command(command, environment)}\n"
         words += f"The last lines of its output were:\n{tail(run.text)}"
@@ -204,7 +204,7 @@ class Application:
             out, err = folder / ".steelyard-output", folder / ".steelyard-errors"
             with out.open("wb") as output, err.open("wb") as errors:
                 begin = time.monotonic()
-                code, usage = self._waited(
+                code, usage = self._wait_for_end(
                     command, {**environment, **kept.environment}, folder, (output, errors), end, kept
                 )
                 seconds = time.monotonic() - begin
@@ -231,7 +231,7 @@ class Application:
                 f"{self.description.name} writes more than {MOST_OUTPUT >> 20} MiB of output. Make it write less.",
             )
 
-    def _waited(
+    def _wait_for_end(
         self, command: list[str], environment: dict[str, str], folder: Path, streams: tuple[Any, Any], end: float,
         kept: keeper.Kept,
     ) -> tuple[int | None, struct_rusage]:  # fmt: skip
@@ -264,7 +264,7 @@ class Application:
             raise
 
 
-def _enough(asked: Mapping[str, Any], runs: int, elapsed: float) -> bool:
+def _has_enough_runs(asked: Mapping[str, Any], runs: int, elapsed: float) -> bool:
     """Returns whether `runs` runs in `elapsed` seconds satisfy the sampling.
 
     As with Steelyard's kernels, a case ends after four times its seconds even with fewer than `least` runs. It needs the

@@ -8,7 +8,8 @@ from steelyard.applications.foreign import formula
 from steelyard.applications.foreign.description import Description
 from steelyard.applications.foreign.description import Figure as Merit
 from steelyard.applications.foreign.measures import si
-from steelyard.benchmarks.figures import against
+from steelyard.measure.benchmarks.figures import against
+from steelyard.measure.published.printed_lines import draw_printed
 from steelyard.model import (
     Axes,
     Benchmark,
@@ -23,8 +24,7 @@ from steelyard.model import (
     Source,
 )
 from steelyard.model.figure import Axis, Figure
-from steelyard.published.printed_lines import draw_printed
-from steelyard.units import binary_size, quantity
+from steelyard.model.units import binary_size, quantity
 
 # Runs of a program in one launch. Two is the fewest that shows whether they agree; the first run warms the file cache.
 LEAST, MOST = 2, 5
@@ -163,7 +163,7 @@ def _figures(described: Description, results: tuple[Result, ...]) -> tuple[Figur
         (
             *(str(r.parameters.get(name, "")) for name in names),
             *(quantity(r.metrics[m.name].value, m.unit) if m.name in r.metrics else "none" for m in metrics),
-            _why(r),
+            _explain_check(r),
         )
         for r in results
     )
@@ -171,10 +171,10 @@ def _figures(described: Description, results: tuple[Result, ...]) -> tuple[Figur
         return ()
     headings = (*names, *(m.title for m in metrics), "result")
     table = Figure(described.name, described.title, "table", Axis(""), Axis(""), headings=headings, cells=rows)
-    return table, *_beside_printed(described, results, names)
+    return table, *_draw_beside_published(described, results, names)
 
 
-def _beside_printed(described: Description, results: Sequence[Result], names: Sequence[str]) -> list[Figure]:
+def _draw_beside_published(described: Description, results: Sequence[Result], names: Sequence[str]) -> list[Figure]:
     """Draws time, power and energy against the ranks if a published system has this program."""
     name, drawn = described.name, []
     others = [other for other in (*names, "mpi", "toolchain") if other != "ranks"]
@@ -189,7 +189,7 @@ def _beside_printed(described: Description, results: Sequence[Result], names: Se
     return drawn
 
 
-def _why(result: Result) -> str:
+def _explain_check(result: Result) -> str:
     """Says whether the last record's result is right, or why the record has no result."""
     last = result.attempts[-1]
     if last.error is not None:

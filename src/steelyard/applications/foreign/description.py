@@ -14,7 +14,7 @@ from steelyard.applications.foreign import formula
 from steelyard.applications.foreign.measures import si
 from steelyard.errors import UsageError, nearest
 from steelyard.model import Better
-from steelyard.settings_file import Place, SettingsFile, read_settings
+from steelyard.model.settings_file import Place, SettingsFile, read_settings
 
 Value = int | float | str
 Axis = list[Value] | dict[Literal["quick", "standard", "full"], list[Value]]
@@ -103,17 +103,17 @@ def read(path: Path) -> Description:
     """Reads a description. UsageError, with file, line and key, for a mistake in it."""
     checked = read_settings(path, "The application")
     content = checked.content
-    _keys(checked, Description, content, ())
+    _check_keys(checked, Description, content, ())
     try:
         description = msgspec.convert(content, Description)
     except (msgspec.ValidationError, OverflowError) as error:
-        raise _shape(checked, str(error)) from None
-    for where, what in _mistakes(description):
+        raise _explain_shape(checked, str(error)) from None
+    for where, what in _list_mistakes(description):
         raise checked.mistake(where, what)
     return description
 
 
-def _keys(checked: SettingsFile, kind: type, data: Any, where: Place) -> None:
+def _check_keys(checked: SettingsFile, kind: type, data: Any, where: Place) -> None:
     """Raises an error for the first unknown key of a table."""
     if not isinstance(data, dict):
         return
@@ -121,24 +121,24 @@ def _keys(checked: SettingsFile, kind: type, data: Any, where: Place) -> None:
     for key, value in data.items():
         if key not in hints:
             raise checked.mistake((*where, key), f"there is no such key. {nearest(key, hints)}")
-        inner = next((t for t in _inner(hints[key]) if dataclasses.is_dataclass(t)), None)
+        inner = next((t for t in _list_inner_types(hints[key]) if dataclasses.is_dataclass(t)), None)
         if not isinstance(inner, type):
             continue
         if isinstance(value, list):
             for i, item in enumerate(value):
-                _keys(checked, inner, item, (*where, key, i))
+                _check_keys(checked, inner, item, (*where, key, i))
         elif get_origin(hints[key]) is dict and isinstance(value, dict):
             for name, item in value.items():
-                _keys(checked, inner, item, (*where, key, name))
+                _check_keys(checked, inner, item, (*where, key, name))
         else:
-            _keys(checked, inner, value, (*where, key))
+            _check_keys(checked, inner, value, (*where, key))
 
 
-def _inner(hint: Any) -> tuple[Any, ...]:
+def _list_inner_types(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) or (hint,)
 
 
-def _shape(checked: SettingsFile, message: str) -> UsageError:
+def _explain_shape(checked: SettingsFile, message: str) -> UsageError:
     """Translates the error of msgspec: the place as in the file, with an example for a missing unit, the usual mistake."""
     match = _AT.search(message)
     words = match[1] if match else ""
@@ -154,7 +154,7 @@ def _shape(checked: SettingsFile, message: str) -> UsageError:
     return checked.mistake(where, f"{what[:1].lower()}{what[1:]}.")
 
 
-def _mistakes(description: Description) -> Iterator[tuple[Place, str]]:
+def _list_mistakes(description: Description) -> Iterator[tuple[Place, str]]:
     """Yields values that have the right type but are not allowed."""
     if not _NAME.fullmatch(description.name):
         yield ("name",), f"'{description.name}' is not a valid name: use small letters, digits and _, as in hpcc"
@@ -164,9 +164,9 @@ def _mistakes(description: Description) -> Iterator[tuple[Place, str]]:
         yield ("checks",), "there is no check: add at least one check that shows whether the result is right"
     if not 0 < description.seconds < 1e6:
         yield ("seconds",), f"'{description.seconds:g}' is not a valid duration of a run: expected seconds above 0"
-    yield from _patterns(description)
+    yield from _check_patterns(description)
     yield from _axes(description)
-    yield from _formulas(description)
+    yield from _check_formulas(description)
     for table, name in [*(("files", n) for n in description.files), *(("copies", n) for n in description.copies)]:
         if Path(name).is_absolute() or ".." in Path(name).parts:
             yield (
@@ -175,7 +175,7 @@ def _mistakes(description: Description) -> Iterator[tuple[Place, str]]:
             )
 
 
-def _patterns(description: Description) -> Iterator[tuple[Place, str]]:
+def _check_patterns(description: Description) -> Iterator[tuple[Place, str]]:
     entries: list[tuple[Place, Timed | Figure]] = [] if description.time is None else [(("time",), description.time)]
     entries += [(("phases", name), phase) for name, phase in description.phases.items()]
     entries += [(("figures", i), figure) for i, figure in enumerate(description.figures)]
@@ -184,7 +184,7 @@ def _patterns(description: Description) -> Iterator[tuple[Place, str]]:
             yield ("figures", i), f"the figure '{figure.name}' needs either a pattern or an amount, not both"
     for where, entry in entries:
         if not (isinstance(entry, Figure) and entry.amount):
-            yield from _pattern((*where, "pattern"), entry.pattern, 1)
+            yield from _check_pattern((*where, "pattern"), entry.pattern, 1)
         unit = si(entry.unit)
         if unit is None or (isinstance(entry, Timed) and unit[0] != "s"):
             wanted = (
@@ -201,12 +201,12 @@ def _patterns(description: Description) -> Iterator[tuple[Place, str]]:
             )
     for i, check in enumerate(description.checks):
         bounded = [check.reference, check.most, check.least]
-        yield from _pattern(("checks", i, "pattern"), check.pattern, int(any(b is not None for b in bounded)))
+        yield from _check_pattern(("checks", i, "pattern"), check.pattern, int(any(b is not None for b in bounded)))
         if (check.reference is None) != (check.tolerance is None):
             yield ("checks", i), "reference and tolerance belong together: give both, or neither"
 
 
-def _pattern(where: Place, pattern: str, groups: int) -> Iterator[tuple[Place, str]]:
+def _check_pattern(where: Place, pattern: str, groups: int) -> Iterator[tuple[Place, str]]:
     try:
         compiled = re.compile(pattern, re.MULTILINE)
     except (re.error, RecursionError, OverflowError) as error:
@@ -234,7 +234,7 @@ def _axes(description: Description) -> Iterator[tuple[Place, str]]:
         yield ("axes", "ranks"), "a program that is not parallel has no ranks: set parallel = true, or remove this axis"
 
 
-def _formulas(description: Description) -> Iterator[tuple[Place, str]]:
+def _check_formulas(description: Description) -> Iterator[tuple[Place, str]]:
     available = {*GIVEN, *description.axes}
     if not description.parallel:
         available.discard("ranks")

@@ -115,7 +115,7 @@ def _value(node: ast.expr, variables: Mapping[str, Scalar]) -> Number:
         case ast.Constant(value=int() | float() as number):
             result: Number = number
         case ast.Name(id=name):
-            result = _named(name, variables)
+            result = _read_variable(name, variables)
         case ast.UnaryOp(op=op, operand=operand):
             inner = _value(operand, variables)
             result = -inner if isinstance(op, ast.USub) else inner
@@ -132,7 +132,7 @@ def _value(node: ast.expr, variables: Mapping[str, Scalar]) -> Number:
     return result
 
 
-def _named(name: str, variables: Mapping[str, Scalar]) -> Number:
+def _read_variable(name: str, variables: Mapping[str, Scalar]) -> Number:
     number = variables.get(name)
     if isinstance(number, bool) or not isinstance(number, (int, float)):
         raise ValueError(f"'{name}' is not the name of a number here: expected one of {', '.join(sorted(variables))}")

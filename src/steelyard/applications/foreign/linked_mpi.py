@@ -6,15 +6,15 @@ from functools import lru_cache
 from pathlib import Path
 
 from steelyard.model import Tool
-from steelyard.programs import NoAnswer, ask
-from steelyard.starts import find_program
+from steelyard.system.answers import NoAnswer, ask
+from steelyard.system.starts import find_program
 
 _LIBRARY = re.compile(r"^[ \t]*(lib(?:mpi|mpich|mpi_usempif08|mpi_mpifh)\.so[.\d]*)[ \t]*=>[ \t]*(\S+)", re.MULTILINE)
 
 
 def other_mpi(program: str, mpi: Tool) -> str:
     """Returns an error sentence if the binary uses another MPI library than `mpi`; "" if it fits or is unknown."""
-    library = _linked(program)
+    library = _find_linked_mpi(program)
     libraries = _wrapper_libraries(mpi.path)
     if library is None or not libraries:
         return ""
@@ -31,7 +31,7 @@ def other_mpi(program: str, mpi: Tool) -> str:
 
 
 @lru_cache
-def _linked(program: str) -> tuple[str, str] | None:
+def _find_linked_mpi(program: str) -> tuple[str, str] | None:
     """Returns the MPI library that the loader uses; None for a script, a static binary, or without ldd."""
     ldd = find_program("ldd")
     match = _LIBRARY.search(_read_answer([ldd, program])) if ldd else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from steelyard.applications.foreign.description import Check, Description, Timed
 from steelyard.applications.foreign.measures import si
-from steelyard.signals import TimeOver, time_limit
+from steelyard.system.signals import TimeOver, time_limit
 
 LONGEST = 10.0  # seconds of a processor for all patterns of one output
 TAIL = 15  # last lines of the output that an error message repeats
@@ -46,9 +46,9 @@ def read(described: Description, text: str, spoiled: bool = False) -> Said:
 def _read(described: Description, text: str, spoiled: bool) -> Said:
     time = described.time
     values = Said(
-        _timed("time", time, text) if time else None,
-        {f.name: _number(f"figures '{f.name}'", f.pattern, f.unit, text) for f in described.figures if f.pattern},
-        {name: _timed(f"phases '{name}'", phase, text) for name, phase in described.phases.items()},
+        _read_seconds("time", time, text) if time else None,
+        {f.name: _read_number(f"figures '{f.name}'", f.pattern, f.unit, text) for f in described.figures if f.pattern},
+        {name: _read_seconds(f"phases '{name}'", phase, text) for name, phase in described.phases.items()},
         "",
         "",
     )
@@ -63,8 +63,8 @@ def tail(text: str) -> str:
     return "\n".join(text.rstrip().splitlines()[-TAIL:]) or "(nothing)"
 
 
-def _timed(what: str, timed: Timed, text: str) -> float:
-    seconds = _number(what, timed.pattern, timed.unit, text)
+def _read_seconds(what: str, timed: Timed, text: str) -> float:
+    seconds = _read_number(what, timed.pattern, timed.unit, text)
     if seconds <= 0:
         raise Unmatched(
             f"The pattern of {what}, '{timed.pattern}', found the time {seconds:g} s in the output, but a time must be above 0."
@@ -72,7 +72,7 @@ def _timed(what: str, timed: Timed, text: str) -> float:
     return seconds
 
 
-def _number(what: str, pattern: str, unit: str, text: str) -> float:
+def _read_number(what: str, pattern: str, unit: str, text: str) -> float:
     measure = si(unit)
     assert measure
     return measure[1] * _value(what, pattern, text)

@@ -7,8 +7,8 @@ from statistics import median
 from typing import Any
 
 from steelyard.errors import ProgramFailed
-from steelyard.launch import local
-from steelyard.launch.program import Program
+from steelyard.measure.launch import local
+from steelyard.measure.launch.program import Program
 from steelyard.model import Machine
 
 SECONDS = 0.1  # of one look: about 20 readings in all

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.machine.cgroups import read_throttled
-from steelyard.machine.files import KernelFiles
-from steelyard.machine.load import Ticks, read_ticks
+from steelyard.measure.machine.cgroups import read_throttled
+from steelyard.measure.machine.files import KernelFiles
+from steelyard.measure.machine.load import Ticks, read_ticks
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,12 @@ def between(before: Accounts, after: Accounts, own: float, elapsed: float, proce
     first, last = before.ticks, after.ticks
     if first is None or last is None:
         return {"processor_seconds": {"elapsed": elapsed}, "cpus": list(range(processors))}
-    steal = _seconds(first.steal, last.steal)
-    other = max(0.0, (_seconds(first.busy, last.busy) or 0.0) - own - (steal or 0.0))
+    other = max(0.0, (_seconds(first.busy, last.busy) or 0.0) - own)
     stopped = None if before.throttled is None or after.throttled is None else after.throttled - before.throttled
     return {
         "processor_seconds": {
             "elapsed": elapsed,
-            "steal": steal,
+            "steal": _seconds(first.steal, last.steal),
             "other": None,  # unknown on the processors of the program
             "interrupts": _seconds(first.interrupts, last.interrupts),
             "processors": last.processors,

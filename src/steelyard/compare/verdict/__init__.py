@@ -7,12 +7,12 @@ systems, and the findings if the side is a run that was read) and yields sentenc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from steelyard.compare.quantities import Readings
 from steelyard.compare.side import Side
 from steelyard.compare.verdict import administrator, buyer, programmer, teacher
 from steelyard.compare.verdict.administrator import admit_unknown_causes
 from steelyard.compare.verdict.choices import choose
 from steelyard.compare.verdict.programs import read_programs
-from steelyard.compare.verdict.quantities import Readings
 from steelyard.compare.verdict.references import read_references
 from steelyard.compare.verdict.subject import READERS, Reader, Sentence, Subject, count_results, read
 from steelyard.model import Evaluation

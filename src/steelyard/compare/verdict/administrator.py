@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from steelyard.compare.verdict.changes import is_change, suggest
 from steelyard.compare.verdict.subject import PAGE, RESULTS, Sentence, Subject, spread_in_words
-from steelyard.units import percent, quantity
-from steelyard.words import plural
+from steelyard.model.units import percent, quantity
+from steelyard.model.words import plural
 
 EVEN = 0.10  # spread of the latency over equal nodes; a slow node or link exceeds it
 NEAR = 0.75  # of the limit: well-tuned memories reach it (see the finding "efficiency")

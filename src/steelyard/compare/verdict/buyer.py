@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 
-from steelyard.compare.verdict.quantities import Reading, find_span
+from steelyard.compare.machine_figures import SHEET
+from steelyard.compare.quantities import PER_CORE, Reading, find_span
+from steelyard.compare.standing import LEAST_SHARES, Standing, describe, find_standing
 from steelyard.compare.verdict.subject import COMPUTE, LONG_MESSAGES, MEMORY, Sentence, Subject, in_sentence
-from steelyard.published.our_case import HOSTS
+from steelyard.measure.published.our_case import HOSTS
+from steelyard.model.units import quantity, significant
 from steelyard.statistics.results.main_figures import number
-from steelyard.units import quantity, significant
 
 # The quantities that are ranked, and the work that each decides; the first of those that decide the same work.
-RANKED = {"triad": MEMORY, "linpack": COMPUTE, "peak": COMPUTE, "link": LONG_MESSAGES}
+RANKED = {"triad": MEMORY, "linpack": COMPUTE, "peak": COMPUTE, "sheet_peak": COMPUTE, "link": LONG_MESSAGES}
 ENOUGH = 4  # reference systems from which on a rank is a judgement
 SAME = 1.01  # ratio up to which two printed values are equal
 ALIKE = 1.5  # ratio of the widest and the narrowest range, below which they do not differ for a reader
@@ -36,9 +38,25 @@ def rank_figures(subject: Subject) -> Iterator[Sentence]:
     for name, work in RANKED.items():
         ours = subject.get(name)
         others = [pair for pair in subject.others(name) if ours and _has_one_node(pair[1]) == _has_one_node(ours)]
+        measured = subject.get(name.removeprefix(SHEET)) or ours
+        poor = _find_poor(subject, measured) if measured else None
+        if ours and ours.cores and subject.is_part:
+            per_core = [(system, one) for system, reading in others if (one := reading.per_core)]
+            ours, others = ours.per_core, sorted(per_core, key=lambda pair: pair[1].number)
         if ours and others and work not in ranked and not ours.is_above_limit:
             ranked.add(work)
-            yield _rank(ours, others, work)
+            yield _rank(ours, others, work, subject.is_part, poor is None)
+            if poor and measured:  # the first screen says so, too
+                verb = "is" if poor.certain else "may be"
+                text = f"Find out first why its {in_sentence(measured.title)} {verb} poor: {poor.reason}."
+                yield Sentence(text=text, evidence=(measured.quantity,))
+
+
+def _find_poor(subject: Subject, reading: Reading) -> Standing | None:
+    """Returns what the value is worth if it is poor for its hardware, of which a published system says nothing."""
+    machine = subject.side.runs[-1].machine
+    standing = find_standing(reading, describe(machine)) if machine and reading.quantity in LEAST_SHARES else None
+    return standing if standing and standing.call == "poor" else None
 
 
 def _has_one_node(reading: Reading) -> bool:
@@ -46,7 +64,7 @@ def _has_one_node(reading: Reading) -> bool:
     return (number(reading.parameters.get(HOSTS)) or reading.hosts) <= 1
 
 
-def _rank(ours: Reading, others: list[tuple[str, Reading]], work: str) -> Sentence:
+def _rank(ours: Reading, others: list[tuple[str, Reading]], work: str, is_part: bool, sound: bool) -> Sentence:
     above = [(system, theirs) for system, theirs in others if theirs.number > SAME * ours.number]
     count = len(others) - len(above)
     system, theirs = above[0] if above else others[-1]
@@ -54,12 +72,15 @@ def _rank(ours: Reading, others: list[tuple[str, Reading]], work: str) -> Senten
         text = f"Its {in_sentence(ours.title)} of {ours.text} is {significant(ours.number / theirs.number, 2)} times that of "
         return Sentence(text=f"{text}{system} ({theirs.text}).", evidence=(ours.quantity,))
     judged, share = len(others) >= ENOUGH and _has_one_node(ours), count / len(others)
-    good, weak = judged and share >= HIGH, judged and share < LOW
+    good, weak = judged and sound and share >= HIGH, judged and share < LOW
     rest = f"the {'next' if above else 'best'}, {system}, has {theirs.text}"
     start = f"Buy it for {work}: its" if good else f"Do not buy it for {work}: its" if weak else "Its"
+    title = in_sentence(ours.title)
+    if is_part and (good or weak):
+        start, title = f"{'Good' if good else 'Weak'} per core for {work}: its", title.removesuffix(PER_CORE)
+    than = f"all {len(others)}" if count == len(others) else f"{count or 'none'} of {len(others)}"
     return Sentence(
-        text=f"{start} {in_sentence(ours.title)} of {ours.text} exceeds {count or 'none'} of {len(others)} reference systems; "
-        f"{rest}.",
+        text=f"{start} {title} of {ours.text} exceeds {than} reference systems; {rest}.",
         evidence=(ours.quantity,),
         good=(work,) if good else (),
         weak=(work,) if weak else (),

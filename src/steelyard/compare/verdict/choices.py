@@ -1,9 +1,10 @@
 """The choice among several sides, for each kind of work of each reader."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from steelyard.compare.verdict.quantities import Reading, find_span
+from steelyard.compare.machine_figures import count_calls, judge_pair
+from steelyard.compare.quantities import Reading, find_span
 from steelyard.compare.verdict.subject import (
     COMPUTE,
     COURSES,
@@ -15,12 +16,11 @@ from steelyard.compare.verdict.subject import (
     Sentence,
     Subject,
 )
-from steelyard.units import significant
-from steelyard.words import joined
+from steelyard.model.units import significant
+from steelyard.model.words import joined
 
 # Values without samples: compilers, stores and repetitions move a published value by this share, as the sources show.
 MARGIN = 1.10
-LEAST = 1.03  # ratio of two runs below which the place of code and data explains the difference
 NAMED = 2  # sides in a list
 UNLIKE = 2.0  # ratio from which a measured value and one of a data sheet certainly differ
 
@@ -42,8 +42,8 @@ class Choice:
 
 Judged = tuple[Sequence[str], Sequence[str]]  # kinds of work for which a side is good and weak
 CHOICES = (
-    Choice(reader="buyer", work=MEMORY, quantities=("triad", "peak_bandwidth"), bound="peak_bandwidth"),
-    Choice(reader="buyer", work=COMPUTE, quantities=("linpack", "peak", "system")),
+    Choice(reader="buyer", work=MEMORY, quantities=("triad", "sheet_bandwidth"), bound="sheet_bandwidth"),
+    Choice(reader="buyer", work=COMPUTE, quantities=("linpack", "peak", "sheet_peak", "system")),
     Choice(reader="buyer", work="whole programs", quantities=("program_time",)),
     Choice(reader="administrator", work="much work per watt", quantities=("linpack_per_watt",)),
     Choice(reader="administrator", work="little energy for whole programs", quantities=("program_energy",)),
@@ -62,10 +62,14 @@ CHOICES = (
 
 @dataclass(frozen=True)
 class Candidate:
-    """A side with its reading; `most`: the reading is only an upper bound of its value."""
+    """A side with its reading, and with the names of all its quantities that are compared.
+
+    `most`: the reading is only an upper bound of its value.
+    """
 
     name: str
     reading: Reading
+    compared: Collection[str]
     most: bool = False
 
     @property
@@ -81,7 +85,7 @@ def choose(subjects: Sequence[Subject], reader: Reader, judged: Mapping[str, Jud
     """
     undecided: list[tuple[str, str]] = []
     for choice in (choice for choice in CHOICES if choice.reader == reader):
-        name = max(choice.quantities, key=lambda quantity: min(2, len(_having(subjects, quantity))))
+        name = max(choice.quantities, key=lambda quantity: min(2, len(_list_candidates(subjects, quantity))))
         ordered = _order(subjects, name, choice.bound)
         if len(ordered) > 1:
             yield _choose(choice, name, ordered, subjects, judged)
@@ -97,14 +101,14 @@ def choose(subjects: Sequence[Subject], reader: Reader, judged: Mapping[str, Jud
 
 def _order(subjects: Sequence[Subject], name: str, bound: str) -> list[Candidate]:
     """Returns the sides that have the quantity, the best first, and those whose upper bound is certainly below the best."""
-    having = _having(subjects, name)
+    having = _list_candidates(subjects, name)
     if not having:
         return []
     lower = having[0].reading.value.better == "lower"
     ordered = sorted(having, key=lambda one: one.reading.number, reverse=not lower)
-    bounded = _having([s for s in subjects if name not in s.readings], bound)
+    bounded = _list_candidates([s for s in subjects if name not in s.readings], bound)
     best = ordered[0].reading.number
-    return ordered + [Candidate(b.name, b.reading, True) for b in bounded if b.reading.number * MARGIN < best]
+    return ordered + [replace(b, most=True) for b in bounded if b.reading.number * MARGIN < best]
 
 
 def _choose(
@@ -114,7 +118,8 @@ def _choose(
     missing = [s.side.name for s in subjects if s.side.name not in {one.name for one in ordered}]
     evidence = (name, choice.bound) if any(one.most for one in ordered) else (name,)
     above = bool(missing) and all(name in s.readings for s in subjects if s.side.name in missing)
-    without = f" ({_name(missing)}: {'above its limit' if above else 'not measured'})" if missing else ""
+    lacking = joined(missing) if len(missing) <= NAMED else f"{len(missing)} others"
+    without = f" ({lacking}: {'above its limit' if above else 'not measured'})" if missing else ""
     equal = [other for other in ordered[1:] if not _is_certain(best, other)]
     if equal:
         return Sentence(text=_state_equal(choice.work, [best, *equal], ordered, without), evidence=evidence)
@@ -142,20 +147,19 @@ def _name(sides: Sequence[str]) -> str:
     return joined(sides if len(sides) <= NAMED else (sides[0], f"{len(sides) - 1} others"))
 
 
-def _having(subjects: Sequence[Subject], name: str) -> list[Candidate]:
+def _list_candidates(subjects: Sequence[Subject], name: str) -> list[Candidate]:
     """Returns the sides that have the quantity; a value above its limit is wrong, or the limit is."""
     return [
-        Candidate(s.side.name, s.readings[name])
+        Candidate(s.side.name, s.readings[name], s.compared)
         for s in subjects
         if name in s.readings and not s.readings[name].is_above_limit
     ]
 
 
 def _is_certain(best: Candidate, other: Candidate) -> bool:
-    """Returns whether the values certainly differ: by their ranges, or by a margin if one of them has no range."""
+    """Returns whether the values certainly differ: as the machines are compared, or by a margin if one value has no range."""
     a, b = best.reading, other.reading
-    ratio = max(a.number / b.number, b.number / a.number) if a.number > 0 and b.number > 0 else 1.0
-    ours, theirs = find_span(a.value), find_span(b.value)
-    if other.most or ours is None or theirs is None:
+    if other.most or find_span(a.value) is None or find_span(b.value) is None:
+        ratio = max(a.number / b.number, b.number / a.number) if a.number > 0 and b.number > 0 else 1.0
         return ratio >= (MARGIN if other.most or a.benchmark == b.benchmark else UNLIKE)
-    return ratio >= LEAST and (ours[1] < theirs[0] or theirs[1] < ours[0])
+    return judge_pair("b", a, b, count_calls(best.compared, other.compared)).call in ("FASTER", "SLOWER")

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
+from steelyard.compare.quantities import Pick, Reading, Readings, is_between_nodes, make_reading
 from steelyard.compare.side import SideCase
-from steelyard.compare.verdict.quantities import Pick, Reading, Readings, is_between_nodes, make_reading
 from steelyard.model import Value
 
 SPREAD = Pick(

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from steelyard.compare.quantities import Reading, make_reading
 from steelyard.compare.side import SideCase
-from steelyard.compare.verdict.quantities import Reading, make_reading
+from steelyard.measure.published.our_case import HOSTS
 from steelyard.model import Value
-from steelyard.published.our_case import HOSTS
+from steelyard.model.words import plural
 from steelyard.statistics.results.main_figures import number
-from steelyard.words import plural
 
 BENCHMARK, METRIC = "cluster.flops", "flops"
 TASK = "task"  # its kernel that communicates, as the published programs do; it is preferred

@@ -3,12 +3,12 @@
 import math
 from collections.abc import Iterator
 
+from steelyard.compare.quantities import Reading, find_curve
 from steelyard.compare.verdict.changes import suggest
-from steelyard.compare.verdict.quantities import Reading, find_curve
 from steelyard.compare.verdict.subject import FINDING, FINE, RANDOM, Sentence, Subject, count_in_words
+from steelyard.model.units import binary_size, quantity, significant
+from steelyard.model.words import plural
 from steelyard.statistics.results.main_figures import number
-from steelyard.units import binary_size, quantity, significant
-from steelyard.words import plural
 
 ENOUGH = 0.95  # of the bandwidth of all threads: further threads only share it
 HIDDEN, EXPOSED = 1 / 1.5, 0.5  # of the ideal speed-up: threads hide the latency; they hide less than half of it
@@ -51,12 +51,12 @@ def choose_cores(subject: Subject) -> Iterator[Sentence]:
 
 def state_intensity(subject: Subject) -> Iterator[Sentence]:
     """States from how many operations for each byte on the arithmetic is the limit of a loop."""
-    triad, peak = subject.get("triad"), subject.get("peak")
+    triad, peak = subject.get("triad"), subject.get_peak()
     if triad and peak:
         yield Sentence(
             text=f"A loop waits for the memory below {significant(peak.number / triad.number, 2)} operations for each byte: "
             "reuse data in the caches.",
-            evidence=("peak", "triad"),
+            evidence=(peak.quantity, "triad"),
         )
 
 
@@ -100,7 +100,7 @@ def judge_messages(subject: Subject) -> Iterator[Sentence]:
     else:
         yield Sentence(text=f"{cost[0].upper()}{cost[1:]}", evidence=(reading.quantity,))
     yield Sentence(
-        text=f"Compute at least {_above(BESIDE * seconds)} between two messages: then messages take at most 10 % "
+        text=f"Compute at least {_round_up_time(BESIDE * seconds)} between two messages: then messages take at most 10 % "
         "of the time.",
         evidence=(reading.quantity,),
     )
@@ -120,7 +120,7 @@ def _message(subject: Subject) -> tuple[Reading, str, float] | None:
 
 def _speed(subject: Subject) -> tuple[float, str]:
     """Returns the arithmetic speed of a node (flop/s) and its name; 0 if it is unknown."""
-    if peak := subject.get("peak"):
+    if peak := subject.get_peak():
         return peak.number, "the node at peak speed"
     return (subject.growth.node_speed, "a node") if subject.growth else (0.0, "")
 
@@ -141,7 +141,7 @@ def suggest_changes(subject: Subject) -> Iterator[Sentence]:
     yield from suggest(subject.findings, "program")
 
 
-def _above(seconds: float) -> str:
+def _round_up_time(seconds: float) -> str:
     """Returns the time with two digits, rounded up."""
     step = 10.0 ** (math.floor(math.log10(seconds)) - 1)
     return quantity(math.ceil(seconds / step * (1 - 1e-12)) * step, "s", 2)

@@ -1,23 +1,16 @@
 """The whole programs that all sides have run: the geometric mean of their best times and energies."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from statistics import geometric_mean
 
-from steelyard.compare.classes import PROGRAMS
+from steelyard.compare.best_programs import find_best_programs
 from steelyard.compare.program_points import worst_level
-from steelyard.compare.side import Side, SideCase, list_plain
-from steelyard.compare.verdict.quantities import Reading, find_span
+from steelyard.compare.quantities import Reading, find_span
+from steelyard.compare.side import Side, SideCase
 from steelyard.model import Value
-from steelyard.words import plural
+from steelyard.model.words import plural
 
 TITLES = {"time": "Time of the common programs", "energy": "Energy of the common programs"}
-# Parameters in which systems may differ: each has the fastest of its own.
-FREE = (
-    "threads", "ranks", "ranks_per_node", "nodes", "hosts", "between", "rack_units", "model", "mpi", "toolchain", "compiler",
-    "pinning", "placement", "memory_policy", "transport", "wait_policy", "mapping", "start", "phases",
-)  # fmt: skip
-
-Problem = tuple[object, ...]
 
 
 def read_programs(sides: Sequence[Side]) -> list[dict[str, Reading]]:
@@ -29,33 +22,12 @@ def read_programs(sides: Sequence[Side]) -> list[dict[str, Reading]]:
     if len(sides) < 2:
         return readings
     for metric, title in TITLES.items():
-        bests = [_find_best(side, metric) for side in sides]
+        bests = [find_best_programs(side, metric) for side in sides]
         common = sorted(set.intersection(*(set(best) for best in bests)), key=str)
         if common:
             for of_side, best in zip(readings, bests, strict=True):
                 of_side[f"program_{metric}"] = _mean(f"program_{metric}", title, metric, [best[key] for key in common])
     return readings
-
-
-def _find_best(side: Side, metric: str) -> Mapping[Problem, SideCase]:
-    best: dict[Problem, SideCase] = {}
-    for case in _programs(side):
-        if metric in case.metrics:
-            key = (
-                case.benchmark,
-                case.kernel,
-                *sorted((k, str(v)) for k, v in case.parameters.items() if k not in FREE),
-            )
-            if key not in best or case.metrics[metric].value < best[key].metrics[metric].value:
-                best[key] = case
-    return best
-
-
-def _programs(side: Side) -> Iterable[SideCase]:
-    """Yields the programs that ran as they should: published ones, and those whose time counts (see `SideCase.timed`)."""
-    return (
-        c for c in list_plain(side) if c.benchmark.partition(".")[0] in PROGRAMS and (c.timed or c.level == "FOREIGN")
-    )
 
 
 def _mean(name: str, title: str, metric: str, cases: Sequence[SideCase]) -> Reading:

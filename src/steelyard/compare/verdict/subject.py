@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
 
+from steelyard.compare import quantities
+from steelyard.compare.machine_figures import read_machine
+from steelyard.compare.quantities import Reading, Readings
 from steelyard.compare.side import Side, SideCase, list_plain
-from steelyard.compare.verdict import quantities
 from steelyard.compare.verdict.derived import derive
 from steelyard.compare.verdict.growth import Growth, find_growth, read_growth
-from steelyard.compare.verdict.quantities import Reading, Readings
 from steelyard.model import Evaluation, Finding
-from steelyard.units import significant
+from steelyard.model.units import significant
 
 Reader = Literal["buyer", "administrator", "programmer", "teacher"]
 READERS: tuple[Reader, ...] = get_args(Reader)
@@ -60,6 +61,17 @@ class Subject:
         return list_plain(self.side)
 
     @cached_property
+    def compared(self) -> frozenset[str]:
+        """Returns the names of the quantities and programs that are compared with those of another whole machine."""
+        return frozenset(read_machine(self.side))
+
+    @property
+    def is_part(self) -> bool:
+        """Returns whether it is a virtual machine: a part of a machine, which compares with others per core only."""
+        machine = self.side.runs[-1].machine
+        return machine is not None and machine.is_virtual
+
+    @cached_property
     def growth(self) -> Growth | None:
         """Returns the speed of its nodes together."""
         return find_growth(self.cases)
@@ -72,6 +84,10 @@ class Subject:
     def get(self, name: str) -> Reading | None:
         """Returns the reading of a quantity; None if the side does not have it."""
         return self.readings.get(name)
+
+    def get_peak(self) -> Reading | None:
+        """Returns the arithmetic peak that was measured, or that of the data sheet; None without both."""
+        return self.get("peak") or self.get("sheet_peak")
 
     def others(self, name: str) -> list[tuple[str, Reading]]:
         """Returns the readings of the reference systems, the least first."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from steelyard.compare.verdict.quantities import find_curve
+from steelyard.compare.quantities import find_curve
 from steelyard.compare.verdict.subject import COARSE, COURSES, THREAD_COURSES, Sentence, Subject, spread_in_words
-from steelyard.units import significant
-from steelyard.words import plural
+from steelyard.model.units import significant
+from steelyard.model.words import plural
 
 GOOD, POOR = 0.8, 0.5  # efficiency of all nodes together
 VISIBLE = 1.5  # times: students see the difference in one measurement

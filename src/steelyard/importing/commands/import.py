@@ -2,11 +2,11 @@
 """`steelyard import`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from steelyard.command_line.options import FOLDERS, OUTPUT, Json, Quiet, Runs
+from steelyard.show.command_line.options import FOLDERS, OUTPUT, Json, Quiet, Runs
 
 PLACE = 35
 WHAT = "What to import"  # title of a group of options
@@ -39,6 +39,15 @@ def command(
             rich_help_panel=WHAT,
         ),
     ] = None,
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            "--machine",
+            metavar="NAME",
+            help="Name of the machine that was measured, such as '2x EPYC 7742'. Instead of --system, without a file.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
     date: Annotated[
         str | None,
         typer.Option(
@@ -48,6 +57,24 @@ def command(
             rich_help_panel=WHAT,
         ),
     ] = None,
+    layout: Annotated[
+        str | None,
+        typer.Option(
+            "--layout",
+            metavar="LAYOUT",
+            help="Meaning of the names of folders and files, such as '{app}/{system}/{nodes}nodes_{date}'. A part in braces "
+            "is the system, the host, the date or a parameter. {} counts repetitions (default: a guess, which --dry-run shows).",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    each: Annotated[
+        Literal["system", "host", "date"],
+        typer.Option(
+            "--each",
+            help="One run for each system, for each host, or for each day of a system.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = "system",
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Show what would be imported, and write nothing.", rich_help_panel=OUTPUT),
@@ -57,7 +84,7 @@ def command(
         typer.Option(
             "--name",
             metavar="NAME",
-            help="Name of the run, such as before-update. The names of several runs begin with it (default: host and date).",
+            help="Name of the run, such as before-update. The names of several runs begin with it (default: system and date).",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -74,28 +101,33 @@ def command(
     json_: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Import results of other tools (OSU, IMB, STREAM, HPL, IOR …) as runs: one for each machine and date that the files name.
+    """Import results of other tools (OSU, IMB, STREAM, HPL, IOR …) as runs: one for each system that files and folders name.
 
     Each file is recognised by its content, and each value keeps its unit and statistic. Steelyard lists the files that it
     cannot read, with the reasons. Importing a file again adds nothing.
 
     Examples: **steelyard import logs** · **steelyard import osu.txt results.tar.gz --name before-update** ·
-    **steelyard import logs --dry-run** · **steelyard import logs --system ./cluster.toml --date 2024-05-03** ·
-    **steelyard import - < stream.log** · **steelyard import logs --tool stream --tool hpl**
+    **steelyard import logs --dry-run** · **steelyard import logs --layout '{system}/{nodes}nodes_{date}'** ·
+    **steelyard import stream.log --machine '2x EPYC 7742'** ·
+    **steelyard import logs --system ./cluster.toml --date 2024-05-03** · **steelyard import - < stream.log** ·
+    **steelyard import logs --tool stream --tool hpl**
     """
     import sys
 
-    from steelyard import files
-    from steelyard.command_line.progress_line import Line
     from steelyard.errors import UsageError
-    from steelyard.importing import collecting, grouping, printed_import, sources, write_runs
+    from steelyard.importing import collecting, grouping, identity, printed_import, sources, write_runs
     from steelyard.importing.dates import read_date
-    from steelyard.machine.system_file import find_system, load_system
-    from steelyard.records import expect_new
+    from steelyard.importing.layout import Layout, expect_match
+    from steelyard.importing.printed_import import Understood
+    from steelyard.measure.machine.system_file import find_measured
+    from steelyard.measure.records import expect_new
+    from steelyard.show.command_line.progress_line import Line
+    from steelyard.system import files
 
     chosen = collecting.choose_formats(tools or [], formats or [])
-    described = load_system(find_system(system)) if system else None
+    described = find_measured(system, machine)
     given = read_date(date) if date else ""
+    stated = Layout.of(layout) if layout else None
     if date and not given:
         raise UsageError(f"'{date}' (given by --date) is not a date. Write it as 2024-05-03.")
     if not dry_run:
@@ -103,23 +135,30 @@ def command(
         if name:
             expect_new(runs, name)
     inputs, skipped = sources.find_sources(paths)
+    known = collecting.find_known(runs)
     with Line(quiet) as line:
-        collection = collecting.collect(inputs, chosen, collecting.find_known(runs), line.show)
+        collection = collecting.collect(inputs, chosen, known.runs, line.show)
     collection.unread += skipped
+    names_of_files = [file.name for file in collection.files]
+    if stated:
+        expect_match(stated, names_of_files)
+    stated = stated or known.find_layout(names_of_files)
     hosts = [host for enclosure in described.enclosures for host in enclosure.hosts] if described else []
-    groups = grouping.group_files(collection.files, given, described is not None, hosts)
+    hosts += grouping.list_hosts(collection.files)
+    identities, parts = identity.identify(collection.files, {*hosts}, stated)
+    groups = grouping.group_files(collection.files, identities, given, described is not None, each)
     names = write_runs.name_runs(groups, name or "", described)
     if groups and not dry_run:
         command = ["steelyard", "import", *paths]
         with Line(quiet) as line:
             line.begin("Writing the runs …")
-            names = list(map(str, write_runs.write_runs(runs, groups, names, described, command, collection)))
-    printed_import.print_import(collection, list(zip(names, groups, strict=True)), not dry_run, json_)
+            saved = stated.text if stated else ""
+            names = list(map(str, write_runs.write_runs(runs, groups, names, described, command, collection, saved)))
+    understood = Understood(parts, stated, sum(map(bool, map(stated.read, names_of_files))) if stated else 0)
+    printed_import.print_import(collection, list(zip(names, groups, strict=True)), understood, not dry_run, json_)
     if collection.interrupted:
-        print(
-            "\nInterrupted. The values that were read are kept. Run the same command again to read the rest.",
-            file=sys.stderr,
-        )
+        kept = "The values that were read are kept." if groups and not dry_run else "No values are kept."
+        print(f"\nInterrupted. {kept} Run the same command again to read the rest.", file=sys.stderr)
         raise KeyboardInterrupt
     if not collection.files and not collection.known:
         raise UsageError("No file has a value that Steelyard can read. To add a format, see docs/import.md.")

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from steelyard.model import Evaluation, Finding, Limit, Result
-from steelyard.units import percent, quantity
+from steelyard.judge.findings.remedies import advise
+from steelyard.model import Evaluation, Finding, Limit, Remedy, Result
+from steelyard.model.units import percent, quantity
 
 IMPORTED = True
 ABOVE = 1.02  # above it, the limit or the value is wrong
@@ -61,17 +62,19 @@ def _compare(kernel: Limited, best: Result, limit: Limit) -> Finding:
     )
     evidence = (f"The limit: {limit.source}.", f"Well-tuned systems reach {percent(kernel.usual, 1)}.")
     level: Literal["good", "notice"] = "notice"
+    remedy: str | Remedy = ""
     if share > ABOVE:
         seen, effect = f"{seen} No value can be above its limit.", share
         cause = "The limit belongs to another system, or to a part of it (one node, one socket)."
         remedy = "Check the limits in the system file, and how many nodes the value comes from."
     elif share >= kernel.usual:
-        level, cause, remedy, effect = "good", "The hardware itself is the limit.", "", None
+        level, cause, effect = "good", "The hardware itself is the limit.", None
     else:
         cause = (
             "The placement, the settings or the build reduce the speed, or the value comes from a part of the system."
         )
-        remedy = "Measure on one node with Steelyard, which names the cause: steelyard run --preset standard"
+        why = "Measure on one node with Steelyard, which names the cause: "
+        remedy = advise(why, "run --preset standard")
         effect = kernel.usual / share
     return Finding(
         rule="imported_limits", level=level, seen=seen, evidence=evidence, cause=cause, remedy=remedy,

@@ -1,32 +1,39 @@
 """Rule: names the hosts whose imported values are unlike those of the others."""
 
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
+from decimal import Decimal
 from statistics import median
 
+from steelyard.judge.findings.remedies import advise
 from steelyard.model import Evaluation, Finding, ForeignValue
-from steelyard.units import percent, quantity
-from steelyard.words import joined
+from steelyard.model.foreign import uses_several_nodes
+from steelyard.model.units import percent, quantity
+from steelyard.model.words import joined
 
 IMPORTED = True
 FEWEST = 5  # hosts, so that the others have a median and a spread
 WORSE = 0.1  # share by which an outlier is worse than the median of the hosts
 SPREADS = 5  # and as many times the median deviation of the hosts
+STEPS = 1.5  # units of the last digit that tools print, at least
 MOST = 5  # hosts that a finding names
 
 
 def find(evaluation: Evaluation) -> list[Finding]:
     """States for each benchmark the hosts that are more than a tenth worse than the median of all hosts in some case."""
     imported = evaluation.run.imported
-    return find_outliers((v.host, v) for v in imported.values) if imported else []
+    return find_outliers(imported.values) if imported else []
 
 
-def find_outliers(values: Iterable[tuple[str, ForeignValue]]) -> list[Finding]:
-    """Returns the findings on values with the host of each; values without a host have no part in it."""
+def find_outliers(values: Iterable[ForeignValue]) -> list[Finding]:
+    """Returns the findings on the hosts of the values; values without a host have no part in it."""
     by_case: dict[tuple[object, ...], dict[str, list[ForeignValue]]] = defaultdict(lambda: defaultdict(list))
-    for host, v in values:
-        if host and v.better != "none" and v.value > 0:
-            by_case[v.case][host].append(v)
+    for v in values:
+        of_one_host = v.host and not uses_several_nodes(v.parameters)
+        if of_one_host and v.better != "none" and v.value > 0 and not _is_worst(v):
+            by_case[_name_case(v)][v.host].append(v)
     # benchmark → host → how much worse, and the case
     worst: dict[str, dict[str, tuple[float, str]]] = defaultdict(dict)
     hosts: dict[str, int] = {}
@@ -42,19 +49,36 @@ def find_outliers(values: Iterable[tuple[str, ForeignValue]]) -> list[Finding]:
     return [_finding(benchmark, outliers, hosts[benchmark]) for benchmark, outliers in worst.items() if outliers]
 
 
+def _is_worst(value: ForeignValue) -> bool:
+    """Returns whether the tool printed the worst of its passes or events: one event is no property of a host."""
+    return value.statistic.startswith("greatest" if value.better == "lower" else "least")
+
+
+def _name_case(value: ForeignValue) -> tuple[object, ...]:
+    """Returns what hosts must have in common to be compared: all of the case but the host itself."""
+    return replace(value, parameters={name: x for name, x in value.parameters.items() if name != "host"}).case
+
+
 def _outliers(of_hosts: dict[str, list[ForeignValue]]) -> list[tuple[str, float, str]]:
     """Returns the hosts that are worse than the others, by which share, and both values in words."""
     first = next(iter(of_hosts.values()))[0]
     middles = {host: median(v.value for v in values) for host, values in of_hosts.items()}
     center = median(middles.values())
     spread = median(abs(value - center) for value in middles.values())
+    step = min(map(_find_step, middles.values()))
     outliers = []
     for host, value in middles.items():
         worse = value / center - 1 if first.better == "lower" else center / value - 1
-        if worse > WORSE and abs(value - center) > SPREADS * spread:
+        if worse > WORSE and abs(value - center) > max(SPREADS * spread, STEPS * step):
             text = f"{quantity(value, first.unit)}, median of all hosts {quantity(center, first.unit)}."
             outliers.append((host, worse, text))
     return outliers
+
+
+def _find_step(value: float) -> float:
+    """Returns the unit of the last digit that a tool printed: 0.01 for 0.03."""
+    exponent = Decimal(f"{value:.9g}").normalize().as_tuple().exponent
+    return 10.0**exponent if isinstance(exponent, int) else 0.0
 
 
 def _finding(benchmark: str, outliers: dict[str, tuple[float, str]], hosts: int) -> Finding:
@@ -70,7 +94,7 @@ def _finding(benchmark: str, outliers: dict[str, tuple[float, str]], hosts: int)
         f"by up to {percent(greatest)}.",
         evidence=tuple(outliers[host][1] for host in named),
         cause="The host has another configuration or a fault, or other work ran on it.",
-        remedy=f"Measure these hosts again: steelyard run --hosts {','.join(named)}",
+        remedy=advise("Measure these hosts again: ", f"run --hosts {shlex.quote(','.join(named))}"),
         benchmark=benchmark,
         effect=1 + greatest,
     )

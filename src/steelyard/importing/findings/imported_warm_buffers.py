@@ -1,7 +1,8 @@
 """Rule: warns of imported values that were measured with reused buffers."""
 
+from steelyard.judge.findings.remedies import advise
 from steelyard.model import Evaluation, Finding
-from steelyard.words import joined, plural
+from steelyard.model.words import joined, plural
 
 IMPORTED = True
 REUSED = "reused"
@@ -24,7 +25,10 @@ def find(evaluation: Evaluation) -> list[Finding]:
                 "data change. The effect is greatest for messages that just fit into a cache.",
             ),
             cause="These tools measure with reused buffers unless an option says otherwise (IMB: -off_cache).",
-            remedy="Expect slower messages in programs whose data change. To measure both: steelyard run --only network.pingpong",
+            remedy=advise(
+                "Expect slower messages in programs whose data change. To measure reused and fresh buffers: ",
+                "run --only network.pingpong",
+            ),
             reach="figures",
             about="measurement",
         )

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from steelyard.importing.grids import read_separated
-from steelyard.importing.grouping import NEUTRAL
+from steelyard.importing.name_facts import NEUTRAL
 from steelyard.importing.patterns import search
 from steelyard.importing.text import Row, Text
 from steelyard.importing.values import Column, Given, Values, best_of, expect_near, make, make_name, make_row, number

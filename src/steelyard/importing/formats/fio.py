@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from steelyard.importing.dates import read_date
 from steelyard.importing.patterns import Match, find_all
-from steelyard.importing.text import Text
+from steelyard.importing.text import Text, find_last_before
 from steelyard.importing.values import (
     UNITS,
     Given,
@@ -28,6 +28,7 @@ from steelyard.importing.values import (
 )
 
 TOOL = "fio"
+DOUBTS = r"^fio: pid=\d+, (err=.+)|^(verify: .+)|^fio: (looks like .+|first direct IO errored.*)"
 STARTED = r'\(groupid=.*pid=\d+: (\w{3} \w{3} .*)|"time"\s*:\s*"([^"]+)"'
 JOB = (
     r"(?P<job>[^\s:][^:]*): \(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err=\s*(?P<error>\d+)"
@@ -92,7 +93,7 @@ def _find_setups(text: Text) -> Setups:
 
 def _find_last_setup(setups: Setups, head: Match, line: int) -> Setup:
     """Returns the setup of the job that the report in this line is about: the last one before the report."""
-    return next((setup for at, setup in reversed(setups.get((head["job"], head["group"]), [])) if at < line), {})
+    return find_last_before(setups.get((head["job"], head["group"]), []), line) or {}
 
 
 def _read_block(printed: str) -> str | int:
@@ -173,7 +174,8 @@ def _read_way(row: dict[str, str], part: Text, about: Given) -> Values:
         for end, word in (("least", m["least"]), ("greatest", m["greatest"]), ("mean", m["mean"])):
             yield make("fio.job", m["sync"] or way, LATENCIES[m["name"]], count(word), m["unit"], end, about)
     for m, rows in part.parts(SHARES):
-        for share, word in (found.groups() for found in find_all(r"([\d.]+)th=\[ *(\d+)\]", "".join(rows.lines[1:12]))):
+        lines = map(rows.read_line, range(1, min(12, len(rows.lines))))
+        for share, word in (f.groups() for line in lines for f in find_all(r"([\d.]+)th=\[ *(\d+)\]", line)):
             yield make("fio.job", m["sync"] or way, LATENCIES[m["name"]], word, m["unit"], percentile(share), about)
 
 

@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import Any
 
 from steelyard.importing.grids import read_separated
-from steelyard.importing.text import Match, Text
+from steelyard.importing.text import Match, Text, find_last_before
 from steelyard.importing.values import Given, Values, make
 from steelyard.model import Better
 
@@ -43,10 +43,10 @@ def _count_threads(name: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def _find_programs(text: Text) -> list[tuple[str, int]]:
-    """Returns the programs of a text that has outputs of several ones, with the lines where they begin, the last one first."""
-    programs = [(match[1], place) for match, place in text.match(r"\s*Running (\S+)\s*$")]
-    return programs[::-1] if len({program for program, _ in programs}) > 1 else []
+def _find_programs(text: Text) -> list[tuple[int, str]]:
+    """Returns the programs of a text that has outputs of several ones, with the lines where they begin."""
+    programs = [(place, match[1]) for match, place in text.match(r"\s*Running (\S+)\s*$")]
+    return programs if len({program for _, program in programs}) > 1 else []
 
 
 NO_COUNTERS = {
@@ -95,7 +95,7 @@ def read_screen(text: Text) -> Values:
     programs = _find_programs(text)
     for head, part in text.ended().parts(HEAD):
         columns = head["counters"].replace("UserCounters...", "").split()
-        program = next((program for program, place in programs if place < part.first), None)
+        program = find_last_before(programs, part.first)
         rows = [*part.match(ROW)]
         names = {row["name"] for row, _ in rows}
         for row, at in rows:

@@ -3,10 +3,12 @@
 https://graph500.org
 """
 
+from steelyard.importing.format import WARNINGS
 from steelyard.importing.text import Text
 from steelyard.importing.values import Values, make, number
 
 TOOL = "Graph500"
+DOUBTS = rf"{WARNINGS}|^(Validation failed.*)"
 MARKS = ("harmonic_mean_TEPS", "num_mpi_processes:", "No results printed for invalid run")
 RUN = r"\s*(?:SCALE|scale):?\s"
 ROW = (

@@ -49,10 +49,11 @@ def read_summary(text: Text) -> Values:
         if rows.get("Success", ("1",))[0] != "1":
             text.problems.append(f"line {rows['Success'][1]}: the summary says that the run did not succeed")
             continue
+        pairs = {name: word for name, (word, _) in rows.items()}
         for name, (word, at) in sorted(rows.items(), key=lambda row: row[0][:3] != "Avg"):  # means first
             if name.rpartition("_")[2] in ENDINGS and not word.startswith("-"):
                 with run.row(at):
-                    yield _make_value(name, word, {key: row[0] for key, row in rows.items()}, several=len(worlds) > 1)
+                    yield _make_value(name, word, pairs, several=len(worlds) > 1)
 
 
 def _make_value(name: str, word: str, pairs: Mapping[str, str], *, several: bool) -> ForeignValue:

@@ -3,13 +3,17 @@
 https://www.netlib.org/benchmark/hpl/
 """
 
+from dataclasses import replace
+
+from steelyard.importing.format import WARNINGS
 from steelyard.importing.text import Match, Text
 from steelyard.importing.values import Given, Values, expect_solved, make, number
 from steelyard.model.foreign import ForeignValue
 
 TOOL = "HPL"
+DOUBTS = rf"{WARNINGS}|>>> (?:\[[\d,]+\] )?([^<\n]+) <<<"
 MARKS = ("HPLinpack ", "HPL-NVIDIA", "HPL_AI ", "T/V ", "||Ax-b||_oo")
-STARTED = r"^HPL(?:MXP)?_pdgesv\(\) start time (.+)"
+STARTED = r"^HPL(?:MXP)?_pdgesv\(\) start time (.+)"  # of each solved system
 CHECK = r".*\.\.\.\.\s*(PASSED|FAILED)\b"
 UNCHECKED = "The output does not say that the residual was checked."
 
@@ -45,8 +49,9 @@ def _make_values(row: Match, part: Text, refined: bool) -> list[ForeignValue]:
     note = "" if checks else UNCHECKED
     more = row["more"].split()[-1:] if refined and row["more"][-1:].isdigit() else []
     speeds = {"lu": row["rate"], "hpl": more[0]} if more else {"hpl": row["rate"]}
+    started = part.find(STARTED)
     first, times = next(iter(speeds)), [row["time"]] if number(row["time"]) else []  # "0.00" for small systems
-    return [
+    made = [
         *(
             make(benchmark, name, "speed", word, "Gflop/s", "one run", about, note=note)
             for name, word in speeds.items()
@@ -54,3 +59,4 @@ def _make_values(row: Match, part: Text, refined: bool) -> list[ForeignValue]:
         *(make(benchmark, first, "time", word, "s", "one run", about, note=note) for word in times),
         make(benchmark, first, "N", row["N"], "", "given", about, better="none"),
     ]
+    return [replace(value, started=started) for value in made] if started else made

@@ -3,6 +3,8 @@
 https://hpl-mxp.org
 """
 
+from collections import deque
+
 from steelyard.importing.formats.hpl import CHECK, UNCHECKED, describe_system
 from steelyard.importing.text import Text
 from steelyard.importing.values import Values, expect_near, make, number
@@ -17,11 +19,11 @@ PRECISION = {"1": "fp8", "2": "fp16"}
 def read(text: Text) -> Values:
     """Yields the speed of each solved system, and that of its factorisation. The check of the residual stands before them."""
     text = text.ended()
-    checks = [(at, found[1]) for found, at in text.match(CHECK)]
-    last = 0
+    checks = deque((at, found[1]) for found, at in text.match(CHECK))
     for size, part in text.parts(SIZE):
-        verdicts = {verdict for at, verdict in checks if last < at < part.first}
-        last = part.first
+        verdicts = set()
+        while checks and checks[0][0] < part.first:
+            verdicts.add(checks.popleft()[1])
         about = {**describe_system(size), "precision": PRECISION.get(size["sloppy"])}
         for score, at in part.match(SCORE):
             with text.row(at):

@@ -104,7 +104,12 @@ def _read_seconds(word: str, unit: str) -> float:
 
 
 READERS = {
-    read_json: ('"stddev"',),
+    # pytest-benchmark has "stddev", too. Versions before 1.12 have no exit codes.
+    read_json: (
+        '"exit_codes"',
+        *(f'"results": [\n{" " * n}{{\n{" " * 2 * n}"command"' for n in (2, 4)),
+        '"results":[{"command"',
+    ),
     read_csv: ("command,mean,stddev,",),
     read_markdown: ("| Mean [ms] | Min", "| Mean [s] | Min", "| Mean [µs] | Min"),
     read_screen: ("Time (mean ± σ):", "Time (abs ≡):"),

@@ -9,7 +9,7 @@ from dataclasses import replace
 from steelyard.importing.operations import Meaning, find_meaning, read_rows
 from steelyard.importing.text import OTHER_LINES, Row, Text
 from steelyard.importing.values import Column, Given, Values, find_unit, number, rename
-from steelyard.units import binary_size
+from steelyard.model.units import binary_size
 
 TOOL = "Intel MPI Benchmarks"
 MARKS = ("MPI Benchmarks", "MPI Benchmark Suite", "#repetitions")
@@ -24,7 +24,7 @@ COLUMNS: dict[str, Column] = {
     r"overlap\[%\]": ("overlap", "%", "mean"), r"Msg/sec": ("message_rate", "/s", "mean"),
 }  # fmt: skip
 NAMES = {"network.pingpong": {"time": "latency"}, "network.sendrecv": {"bandwidth": "imb_bandwidth"}}
-# What begins a run: its heading, or the command of a launcher.
+# A run begins with its heading, or with the command of a launcher.
 RUN = r"\s*#\s+Intel ?\(R\) MPI Benchmark|\s*(?:[^\s#].*)?\b(?:mpirun|mpiexec|srun|aprun)\b.*\bIMB-[A-Z]"
 UNREAD = r"\s*+(?P<size>\d++)[\d\s]*+(?P<why>out-of-|time-out|int-over)"  # rows of sizes that IMB did not measure
 LIMITS = {"time-out": "time limit", "out-of-": "memory limit", "int-over": "greatest number"}

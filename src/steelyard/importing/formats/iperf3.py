@@ -14,7 +14,7 @@ from steelyard.importing.values import UNITS, Given, Values, expect_near, make, 
 TOOL = "iperf3"
 HOST = r'"system_info"\s*:\s*"\S+ (\S+)'
 STARTED = r'^Time: (.+)|"time"\s*:\s*"([^"]+)"'
-DOUBTS = r"^(?:iperf3: )?(?:warning|WARNING): (.+)"
+DOUBTS = r"^(?:iperf3: )?(?:warning|WARNING): (.+)|^iperf3: ((?:error|interrupt) - .+)"
 ROW = (
     r"(?:.*?\[ *(?P<id>\d+|SUM)\])?(?:\[(?P<role>[TR]X-[CS])\])?\s+(?P<begin>[\d.]+)- *(?P<end>[\d.]+)\s+sec\s+"
     r"(?P<moved>[\d.]+) (?P<amount>[KMGT]Bytes)\s+(?P<rate>[\d.]+) (?P<unit>[KMGT]?bits|[KMGT]Bytes)/sec(?P<rest>.*)"
@@ -91,7 +91,7 @@ def _read_row(row: dict[str, str], at: int, given: Given) -> Values:
         raise ValueError(f"line {at}: the bandwidth is not the amount of data in the time")
     words, protocol = row["rest"].split(), "udp" if " ms " in row["rest"] else "tcp"
     about = {**given, "direction": row["role"], "operation": SIDES.get(words[-1])}
-    yield make(f"iperf3.{protocol}", protocol, "bandwidth", rate, f"{unit}/s", "mean", about)
+    yield make(f"iperf3.{protocol}", protocol, "bandwidth", row["rate"], f"{unit}/s", "mean", about)
     if protocol == "udp" and about["operation"] != "sent":
         yield make("iperf3.udp", "udp", "jitter", words[0], "ms", "mean", about)
         yield make("iperf3.udp", "udp", "loss", _find_loss(words[2], words[3]), "%", "mean", about, better="lower")

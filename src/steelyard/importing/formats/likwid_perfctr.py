@@ -27,7 +27,7 @@ def read(text: Text) -> Values:
         region, group = (head["region"], head["group"]) if head else ("", None)
         names, threads = list[str](), None  # the threads of the last table with a column for each
         table = part.ended().rewrite(r",+$", "").rewrite(r"^|,|$", "|") if head and head["csv"] else part
-        for place, line in enumerate(table.lines, part.first):
+        for place, line in enumerate(map(table.read_line, range(len(table.lines))), part.first):
             words = [word.strip() for word in line.strip().strip("|").split("|")]
             if words[0] == "Metric" or (line.strip() and not re.match(r"\s*[|+]", line)):
                 names = words if all(re.fullmatch(COLUMN, word) for word in words[1:]) else []

@@ -152,7 +152,7 @@ def read_summary(text: Text) -> Values:
     """Yields the entries of the tables for each host; an entry may be missing."""
     for head, part in text.parts(TABLE):
         (metric, unit), columns = UNITS[head["unit"]], _name_columns(head["name"], part)
-        table = next((table for _, table in part.parts("Host +OS ")), part)  # a second one has lost its title
+        table = next((table for _, table in part.parts("Host +OS ")), part)  # the second table of a page has no title
         rows = list(read_aligned(table, r"-{3,} +-{3,} +-[- ]*$", 2))
         systems = Counter(host for host, _ in {(row[0], row[1]) for row in rows})
         for host, system, *entries in rows:
@@ -166,7 +166,7 @@ def read_summary(text: Text) -> Values:
                 break
             for name, entry in zip(columns, entries, strict=False):
                 if entry and name != "-":
-                    amount = number(entry.removesuffix("K")) * (1000 if entry.endswith("K") else 1)
+                    amount = number(entry.removesuffix("K")) * 1000 if entry.endswith("K") else entry
                     about = {"system": system} if systems[host] > 1 else {}
                     value = make(f"lmbench.{make_name(head['name'])}", name, metric, amount, unit, "as printed", about)
                     yield replace(value, host=host)

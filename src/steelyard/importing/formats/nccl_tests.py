@@ -36,7 +36,7 @@ def read(text: Text) -> Values:
             if "#wrong" not in table.lines[0] and table.find(r"Out of bounds values\s*: \d+ FAILED"):
                 run.problems.append(f"line {table.first}: the results of this test were wrong")
                 continue
-            rows = list(_split_places(table, LINE))
+            rows = list(_split_in_and_out_of_place(table, LINE))
             before = f"{text.before(run, 'Avg bus bandwidth')} {run.before(table, 'Avg bus bandwidth', 999)}"
             names = re.findall(r"(\w{1,40}?)_(?:perf|test)(?:_mpi)?\b", run.find(r"concluded: \w+") or before)
             unnamed = "all_reduce" if _fits_all_reduce(rows, given.get("ranks", 0)) else "collective"
@@ -52,11 +52,11 @@ def read(text: Text) -> Values:
 
 def _count_devices(hosts: Mapping[str, str]) -> dict[str, int]:
     """Returns the numbers of ranks and of their nodes; empty if the list of ranks with their hosts is not complete."""
-    complete = {*map(int, hosts)} == {*range(len(hosts) or 1)}  # a page may show only the last ranks
+    complete = {*map(int, hosts)} == {*range(len(hosts) or 1)}  # an excerpt of the output may lack the first ranks
     return {"ranks": len(hosts), "nodes": len({*hosts.values()})} if complete else {}
 
 
-def _split_places(table: Text, line: str) -> Iterator[Row]:
+def _split_in_and_out_of_place(table: Text, line: str) -> Iterator[Row]:
     """Yields for each line that matches a row out of place and a row in place, without what was not measured.
 
     The match ends before the words of the fourth column; its groups are bytes and type. Tests without a reduction leave columns

@@ -61,15 +61,16 @@ def read_tables(text: Text) -> Values:
                     unit, sizes = UNITS[found["unit"]], dict[str, int]()
                     if (unit == "/s") != kernel.endswith(("rr", "cc")):
                         raise ValueError(f"{kernel} prints no table with the unit {unit}")
-                    lines = map(part.lines.__getitem__, range(place - part.first + 1, len(part.lines)))
+                    lines = map(part.read_line, range(place - part.first + 1, len(part.lines)))
                     below = (line.split() for line in lines if line.strip())
                     for words, (few, many, at, columns, operation) in zip(below, rows, strict=False):
                         if len(words) not in {few, many}:
                             raise ValueError(f"the table below has {len(words)} columns instead of {few}")
-                        amounts = list(map(number, words))  # all of them, since a damaged word makes the row doubtful
+                        for word in words:
+                            number(word)  # a damaged one makes the row doubtful
                         sizes |= {name: int(words[column]) for name, column in columns.items()}
                         metric, about = "rate" if unit == "/s" else "bandwidth", {"operation": operation, **sizes}
-                        yield make(f"netperf.{kernel}", kernel, metric, amounts[at], unit, "mean", about)
+                        yield make(f"netperf.{kernel}", kernel, metric, words[at], unit, "mean", about)
 
 
 TITLE = rf"(?:.* )?(?P<protocol>TCP|UDP|SCTP|OMNI) (?P<test>[\w|/ ]*?) *TEST (?:from|to)\b|{COMMAND}"

@@ -6,7 +6,7 @@ https://www.nas.nasa.gov/software/npb.html
 from collections import Counter
 from collections.abc import Mapping
 
-from steelyard.importing.text import Text
+from steelyard.importing.text import Text, find_last_before
 from steelyard.importing.values import Given, Values, expect_near, make, number
 from steelyard.model.foreign import ForeignValue
 
@@ -26,10 +26,13 @@ def read(text: Text) -> Values:
     heads, done = list(text.match(HEAD)), list(text.parts(DONE))
     started, ended = (Counter(row["name"] for row, _ in rows) for rows in (heads, done))
     text.problems.extend(f"a run of {name} did not complete" for name in started - ended)
+    versions: dict[str, list[tuple[int, str]]] = {}
+    for row, at in heads:
+        versions.setdefault(row["name"], []).append((at, row["version"].lower()))
     for head, part in done:
-        versions = [row["version"].lower() for row, at in heads if at < part.first and row["name"] == head["name"]]
+        version = find_last_before(versions.get(head["name"], []), part.first) or ""
         with text.row(part.first):
-            yield from _values(head["name"], "".join(versions[-1:]), part.pairs("="))
+            yield from _values(head["name"], version, part.pairs("="))
 
 
 def _values(name: str, version: str, pairs: Mapping[str, str]) -> list[ForeignValue]:

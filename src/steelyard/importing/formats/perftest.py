@@ -16,7 +16,7 @@ from steelyard.importing.values import Column, Given, Values, find_unit, number
 from steelyard.model.foreign import ForeignValue
 
 TOOL = "perftest"
-DOUBTS = r"^[ \t]*+(Conflicting CPU frequency values detected.*)"
+DOUBTS = r"^[ \t]*+(Conflicting CPU frequency values detected.*|Completion with error.*)"
 HEAD = r'[ \t"]*(?:test[" ]*:[ "]*)?(?P<verb>RDMA_Write|RDMA_Read|Send|Atomic|RawEth)(?P<what>[\w ]*?(?:BW|Latency))[ _]Test'
 COMMAND = r"\bib_((?:write|read|send|atomic)_(?:bw|lat))\b"
 ADDRESS = r"\s*(?:local|remote) address: .*?QPN (\w+) PSN (\w+)"

@@ -19,11 +19,15 @@ def read(text: Text) -> Values:
         if failed := run.find(r"Failed Validation on array \S+"):
             text.problems.append(f"the check of the solution failed ({failed})")
             continue
-        for part in run.split_tables(HEAD, ROW) if "DARPA" not in run.lines[0] else ():
+        is_table = len(run.lines) > 1 and "DARPA" not in run.lines[0]  # a heading and a row
+        for part in run.split_tables(HEAD, ROW) if is_table else ():
             yield from _read_table(part)
 
 
 def _read_table(part: Text) -> Values:
+    tables = list(part.tables(HEAD, gap=True, row=r"(Copy|Scale|Add|Triad):", skip=r"\s*-+$"))
+    if not tables:
+        return
     requested = part.integers(threads=r"Number of Threads requested = (\d+)")
     given = requested | part.integers(
         threads=r"Number of Threads(?: counted)? =\s*(\d+)",
@@ -34,7 +38,7 @@ def _read_table(part: Text) -> Values:
     gpu, single = part.find("STREAM Benchmark implementation in"), part.find(r"(?:uses|Assuming)\s+4\s+bytes per")
     ours = "cluster.stream" if "ranks" in given else "memory.stream"
     benchmark = "stream.gpu" if gpu else "stream.single" if single else ours
-    for rows in part.tables(HEAD, gap=True, row=r"(Copy|Scale|Add|Triad):", skip=r"\s*-+$"):
+    for rows in tables:
         # Versions with the mean of the times leave the first pass out; older ones, with the root mean square, do not.
         best = best_of(passes and passes - any(name.startswith("Avg time") for name in rows[0]))
         columns = {rf"(Best )?Rate \(?{unit}\)?": ("bandwidth", unit, best) for unit in UNITS}

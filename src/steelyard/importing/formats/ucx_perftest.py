@@ -9,6 +9,7 @@ from steelyard.importing.text import Text
 from steelyard.importing.values import Values, make, spell
 
 TOOL = "ucx_perftest"
+DOUBTS = r"\bUCX +(?:ERROR|WARN) +(.+)"
 MARKS = ("message rate (msg/s)",)
 HEAD = r"\s*\|.*\b(latency|overhead) +\((\w+)\).*\bbandwidth \((\S+)\)"
 NAME = r"(?:\s-t +|=== )([a-z]\w+)|\| *(?:Test|API): +(\w[\w ]*\w)"

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.errors import UsageError
 from steelyard.power.command_line.sensor_selection import Part
+from steelyard.show.report.json_output import print_named_rows
 
 if TYPE_CHECKING:
     from steelyard.power.clocks import Offset
@@ -15,8 +16,8 @@ COLUMNS = ("sensor", "against", "behind", "low", "high", "correlation")
 
 def print_offsets(store: "Store", parts: Sequence[Part], as_json: bool) -> None:
     """Prints the offset of each sensor of power or energy against the node's first one. UsageError if no node has two."""
-    from steelyard.command_line import tables
-    from steelyard.units import quantity, significant
+    from steelyard.model.units import quantity, significant
+    from steelyard.show.command_line import tables
 
     offsets = [(part.node, first, name, offset) for part in parts for first, name, offset in _compare_node(store, part)]
     if not offsets:
@@ -26,7 +27,7 @@ def print_offsets(store: "Store", parts: Sequence[Part], as_json: bool) -> None:
         )
     if as_json:
         rows = [(f"{node}/{name}", f"{node}/{first}", *_list_numbers(offset)) for node, first, name, offset in offsets]
-        tables.print_rows(COLUMNS, rows, True)
+        print_named_rows(COLUMNS, rows)
         return
     for node, first in dict.fromkeys((node, first) for node, first, *_ in offsets):
         cells = []

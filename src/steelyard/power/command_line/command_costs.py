@@ -1,6 +1,5 @@
 """The energy of a command, on the terminal and as JSON."""
 
-import json
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,16 +9,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from steelyard.launch.watch import Outcome
+from steelyard.measure.launch.watch import Outcome
+from steelyard.measure.telemetry import overlap
+from steelyard.measure.telemetry.coverage import words
+from steelyard.measure.telemetry.energy import Energy
+from steelyard.measure.telemetry.sampler import Sampler
+from steelyard.measure.telemetry.watched import Cost, Stretch, above, cost, courses, disagreements, not_idle
 from steelyard.model.account import Account
 from steelyard.model.sensor import Trace
+from steelyard.model.units import duration, percent, quantity
 from steelyard.power.command_line import readings_output
-from steelyard.telemetry import overlap
-from steelyard.telemetry.coverage import words
-from steelyard.telemetry.energy import Energy
-from steelyard.telemetry.sampler import Sampler
-from steelyard.telemetry.watched import Cost, Stretch, above, cost, courses, disagreements, not_idle
-from steelyard.units import duration, percent, quantity
+from steelyard.show.report.json_output import print_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ def format_trace(traces: Mapping[str, Trace]) -> str:
 def print_costs(costs: Found, as_json: bool) -> None:
     """Prints JSON to standard output, or a table to standard error, because the command itself uses standard output."""
     if as_json:
-        print(json.dumps(_to_plain(costs), indent=1))
+        print_json(_to_plain(costs))
         return
     console = Console(file=sys.stderr)
     whole = costs.stretches[0]

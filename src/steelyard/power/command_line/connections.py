@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from steelyard import signals
 from steelyard.errors import UsageError, spelled
-from steelyard.telemetry.clock_jumps import ClockWatch
+from steelyard.measure.telemetry.clock_jumps import ClockWatch
+from steelyard.system import signals
 
 if TYPE_CHECKING:
     from steelyard.power.broker import Broker
@@ -89,9 +89,9 @@ def broker(
     insecure: bool,
 ) -> "Broker":
     """Returns the broker. UsageError for an invalid address, an unreadable password, or (unless `insecure`) a public one."""
-    from steelyard.files import secret
-    from steelyard.numbers import host_and_port, whole
+    from steelyard.model.numbers import host_and_port, whole
     from steelyard.power.broker import Broker
+    from steelyard.system.files import secret
 
     host, port = host_and_port(place)
     usual = "8883" if ca or certificate else "1883"
@@ -144,7 +144,7 @@ def until_ended(trouble: Callable[[], str] = str, note: Callable[[], str] = str)
     ended = threading.Event()
     threading.Thread(target=_watch, args=(trouble, note, ended), daemon=True).start()
     try:
-        with contextlib.suppress(KeyboardInterrupt):
+        with signals.accepted():
             yield
     finally:
         ended.set()
@@ -161,10 +161,11 @@ def between_lines() -> Iterator[Callable[[float], bool]]:
         try:
             signals.sleep(seconds)
         except KeyboardInterrupt:
+            signals.accept()
             return True
         return bool(signals.arrived())
 
-    with contextlib.suppress(KeyboardInterrupt), signals.held():
+    with signals.accepted(), signals.held():
         yield wait
 
 

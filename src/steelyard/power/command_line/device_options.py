@@ -1,12 +1,12 @@
 """The devices that the commands of power read."""
 
+from steelyard.measure.telemetry.sensors import Device
 from steelyard.power.command_line.connections import say
-from steelyard.telemetry.sensors import Device
 
 
 def open_devices(words: list[str] | None) -> list[Device]:
     """Opens all devices of this machine and those that the user names. Prints why others cannot be read."""
-    from steelyard.telemetry import sensors
+    from steelyard.measure.telemetry import sensors
 
     named = [sensors.opened(word) for word in words or []]
     readable = sensors.find()

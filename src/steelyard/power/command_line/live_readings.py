@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.command_line import streams
+from steelyard.measure.telemetry.watched import Stretch
 from steelyard.model.sensor import Sensor, Trace
+from steelyard.model.units import quantity
 from steelyard.power.command_line import readings_output, rollup_rows
 from steelyard.power.command_line.sensor_selection import Part, select_parts
 from steelyard.power.command_line.time_ranges import SECOND, When
 from steelyard.power.stores import AHEAD
-from steelyard.telemetry.watched import Stretch
-from steelyard.units import quantity
+from steelyard.show.command_line import streams
 
 if TYPE_CHECKING:
     from steelyard.power.stores import Store

@@ -104,7 +104,7 @@ def _format_row(row: Sequence[Any], form: str) -> str:
 
 def print_lines(lines: Iterable[str]) -> None:
     """Prints to standard output, until nobody reads it."""
-    from steelyard.command_line import streams
+    from steelyard.show.command_line import streams
 
     left = iter(lines)
     while (piece := [*itertools.islice(left, PIECE)]) and not streams.is_reader_gone():
@@ -113,7 +113,7 @@ def print_lines(lines: Iterable[str]) -> None:
 
 def write_file(store: "Store", parts: Iterable[Part], form: str, every: str | None, output: Path) -> None:
     """Writes a complete file or none. MachineFailed if the disk is full."""
-    from steelyard import files
+    from steelyard.system import files
 
     if form == "parquet":
         files.make(output, WHAT, lambda target: _write_parquet(store, parts, every, target))
@@ -127,7 +127,7 @@ def write_file(store: "Store", parts: Iterable[Part], form: str, every: str | No
 
 
 def _write_parquet(store: "Store", parts: Iterable[Part], every: str | None, path: Path) -> None:
-    from steelyard import sql
+    from steelyard.system import sql
 
     with sql.connect() as base:
         base.execute(f"create table made ({ROLLUPS if every else READINGS})")

@@ -39,7 +39,7 @@ class Rolled:
 
 def read_level(text: str) -> int:
     """Returns the seconds of an interval. UsageError for anything but a second, a minute or an hour."""
-    from steelyard.numbers import length_of_time
+    from steelyard.model.numbers import length_of_time
     from steelyard.power.rollup import LEVELS
 
     seconds = length_of_time(text, "The interval (given by --every)")
@@ -74,7 +74,7 @@ def list_rows(rollup: Rolled) -> Iterator[tuple[Any, ...]]:
 
 def format_row(row: tuple[Any, ...], sensor: Sensor) -> tuple[str, ...]:
     """Returns a row without the sensor as text, with dates and units."""
-    from steelyard.units import quantity, significant
+    from steelyard.model.units import quantity, significant
 
     _, at, count, *values, joules, seconds = row
     unit = "W" if sensor.quantity == "energy" else sensor.unit

@@ -1,21 +1,21 @@
 """The energy of a run, its cases or a job: for each node and source, and in total."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from steelyard.measure.telemetry import overlap
+from steelyard.measure.telemetry.coverage import best_of_parts, by_source, words
+from steelyard.measure.telemetry.energy import Course, Energy
+from steelyard.measure.telemetry.watched import Stretch, cost, courses, disagreements
 from steelyard.model.sensor import Parts
+from steelyard.model.units import quantity
 from steelyard.power.command_line.connections import say
 from steelyard.power.command_line.sensor_selection import Part
 from steelyard.power.command_line.store_tables import FIGURES, SHOWN, add_energies, format_figures, list_figures
 from steelyard.power.command_line.time_ranges import When
 from steelyard.power.peers import Above, Member, above_peers
-from steelyard.telemetry import overlap
-from steelyard.telemetry.coverage import best_of_parts, by_source, words
-from steelyard.telemetry.energy import Course, Energy
-from steelyard.telemetry.watched import Stretch, cost, courses, disagreements
-from steelyard.units import quantity
+from steelyard.show.report.json_output import print_json
 
 if TYPE_CHECKING:
     from steelyard.power.stores import Store
@@ -116,10 +116,10 @@ def print_costs(
     energies: Sequence[Row], in_all: Sequence[Total], more: Sequence[Above], when: When, as_json: bool
 ) -> None:
     """Prints a table, the totals and the nodes that drew more than others; or all three as JSON."""
-    from steelyard.command_line import tables
+    from steelyard.show.command_line import tables
 
     if as_json:
-        print(json.dumps(_to_plain(energies, in_all, more, when), indent=1))
+        print_json(_to_plain(energies, in_all, more, when))
         return
     nodes, cases = len({row.node for row in energies}) > 1, any(row.case for row in energies)
     columns = [*(["node"] if nodes or not cases else []), *(["case"] if cases else []), "source", "covers", *SHOWN[:-1]]

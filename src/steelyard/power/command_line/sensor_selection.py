@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from steelyard.errors import UsageError, nearest
-from steelyard.machine.hostlist import short_name
+from steelyard.measure.machine.hostlist import short_name
 from steelyard.model.sensor import Sensor, Trace
 from steelyard.power.command_line.connections import say
 from steelyard.power.command_line.time_ranges import SECOND, When
 
 if TYPE_CHECKING:
+    from steelyard.measure.telemetry.watched import Stretch
     from steelyard.power.stores import Store
-    from steelyard.telemetry.watched import Stretch
 
 MARGIN = (
     120 * SECOND

@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.command_line import tables
+from steelyard.measure.telemetry import overlap
+from steelyard.measure.telemetry.energy import NANO, Course, Energy, course, energy, reached
+from steelyard.measure.telemetry.sampler import added_up
 from steelyard.model.sensor import Moments, Sensor
+from steelyard.model.units import duration, percent, quantity
 from steelyard.power.command_line.connections import say
 from steelyard.power.command_line.sensor_selection import Part
 from steelyard.power.command_line.time_ranges import When
 from steelyard.power.message import Gap
-from steelyard.telemetry import overlap
-from steelyard.telemetry.energy import NANO, Course, Energy, course, energy, reached
-from steelyard.telemetry.sampler import added_up
-from steelyard.units import duration, percent, quantity
+from steelyard.show.command_line import tables
+from steelyard.show.report.json_output import print_named_rows
 
 if TYPE_CHECKING:
+    from steelyard.measure.telemetry.watched import Stretch
     from steelyard.power.stores import Store
-    from steelyard.telemetry.watched import Stretch
 
 FIGURES = ("seconds", "energy", "low", "high", "mean", "greatest", "missing")
 SHOWN = ("time", "energy", "95 % interval", "mean", "greatest")
@@ -29,7 +30,7 @@ SHOWN = ("time", "energy", "95 % interval", "mean", "greatest")
 
 def disagreements(rows: Sequence["Row"]) -> list[str]:
     """Returns sentences on sensors of a node that contain each other, and on sensors that contradict each other."""
-    from steelyard.telemetry import watched
+    from steelyard.measure.telemetry import watched
 
     texts = []
     for node in dict.fromkeys(row.node for row in rows):
@@ -101,7 +102,7 @@ def print_costs(rows: Sequence[Row], as_json: bool) -> None:
     """Prints a table for each node, or JSON."""
     if as_json:
         cells = [(f"{r.node}/{r.sensor.name}", r.readings, *list_figures(r.spent, r.mean, r.greatest)) for r in rows]
-        tables.print_rows(("sensor", "readings", *FIGURES), cells, True)
+        print_named_rows(("sensor", "readings", *FIGURES), cells)
         return
     for node in dict.fromkeys(row.node for row in rows):
         of_node = [row for row in rows if row.node == node]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from steelyard.errors import UsageError, nearest
-from steelyard.units import parse_duration
+from steelyard.model.units import parse_duration
 
 if TYPE_CHECKING:
-    from steelyard.launch.scheduler import Ask, Ran
+    from steelyard.measure.launch.scheduler import Ask, Ran
+    from steelyard.measure.telemetry.watched import Stretch
     from steelyard.model import Record, Run
-    from steelyard.telemetry.watched import Stretch
 
 SECOND = 10**9  # ns
 WHOLE_SECONDS = 1.0  # the doubt about a scheduler's times
@@ -83,7 +83,7 @@ def choose_period(
     since: str | None, until: str | None, run: str | None, cases: Sequence[str], job: str | None, runs: Path
 ) -> When:
     """Returns the period of the options. UsageError for several at once, an empty period, and an unknown run or case."""
-    from steelyard.telemetry.watched import Stretch
+    from steelyard.measure.telemetry.watched import Stretch
 
     given = {"--from and --to": since or until, "--run": run, "--job": job}
     named = [option for option, value in given.items() if value]
@@ -124,9 +124,9 @@ def moment(text: str, where: str, now: int) -> int:
 
 def read_run_period(runs: Path, name: str, cases: Sequence[str]) -> When:
     """Returns the time from the first sample of a run to its last, or that of each case. UsageError if no record has a time."""
-    from steelyard import records
-    from steelyard.evaluation.energy import find_stretch
-    from steelyard.telemetry.watched import Stretch
+    from steelyard.judge.evaluation.energy import find_stretch
+    from steelyard.measure import records
+    from steelyard.measure.telemetry.watched import Stretch
 
     run = records.read(records.find(runs, name))
     chosen = [(number, record) for number, record in enumerate(run.records, 1) if _is_chosen(number, record, cases)]
@@ -171,7 +171,7 @@ def _describe_missing_case(run: "Run", cases: Sequence[str]) -> str:
 
 def read_job_period(job: str, ask: "Ask | None" = None) -> When:
     """Returns when and where a job ran. UsageError and MachineFailed as in the scheduler's `ran`."""
-    from steelyard.launch import scheduler
+    from steelyard.measure.launch import scheduler
 
     scheduler_kind, batch = scheduler.submitting("slurm")
     assert batch.ran, "Slurm tells of past jobs"
@@ -180,7 +180,7 @@ def read_job_period(job: str, ask: "Ask | None" = None) -> When:
 
 def _join_usages(called: str, usages: "Sequence[Ran]") -> When:
     """Joins tasks of an array that shared a host at the same time, so that its energy is counted once."""
-    from steelyard.telemetry.watched import Stretch
+    from steelyard.measure.telemetry.watched import Stretch
 
     hosts: dict[str, list[Stretch]] = {}
     for part in sorted(usages, key=lambda part: part.begin):

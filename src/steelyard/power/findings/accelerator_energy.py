@@ -3,15 +3,15 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from steelyard.evaluation.energy import lacking
-from steelyard.findings.open_questions import undecided
+from steelyard.judge.evaluation.energy import lacking
+from steelyard.judge.findings.open_questions import undecided
+from steelyard.measure.telemetry.coverage import words
+from steelyard.measure.telemetry.watched import basis
 from steelyard.model import Evaluation, Finding, Machine, Result, Value
+from steelyard.model.units import quantity
+from steelyard.model.words import joined, plural
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.identity import Identity, identity
-from steelyard.telemetry.coverage import words
-from steelyard.telemetry.watched import basis
-from steelyard.units import quantity
-from steelyard.words import joined, plural
 
 NAMED = 12  # kernels that are listed
 UNCOVERED = "Parts that compute have no power sensor"

@@ -8,18 +8,18 @@ R. Fowler, R. Vuduc, A Roofline Model of Energy, IPDPS 2013.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from steelyard.findings.open_questions import undecided
+from steelyard.judge.findings.open_questions import undecided
+from steelyard.measure.telemetry import coverage
+from steelyard.measure.telemetry.coverage import contains, words
+from steelyard.measure.telemetry.watched import basis
 from steelyard.model import Evaluation, Finding, Result, Value
 from steelyard.model.sensor import Parts
+from steelyard.model.units import percent, quantity, significant
+from steelyard.model.words import in_words, plural
 from steelyard.power.findings.accelerator_energy import UNCOVERED
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.roofline import Place, Roofline, rooflines
 from steelyard.statistics.results.roofs import MEMORY, VECTORS, Roof, record_with_work
-from steelyard.telemetry import coverage
-from steelyard.telemetry.coverage import contains, words
-from steelyard.telemetry.watched import basis
-from steelyard.units import percent, quantity, significant
-from steelyard.words import in_words, plural
 
 QUESTION = "The energy of a byte of the memory is unknown: no sensor covers the memory."
 NAMED = 8  # kernels in the list, ordered by the ratio of their energy to the energy at the roof

@@ -2,13 +2,13 @@
 
 from statistics import median
 
-from steelyard.evaluation import energy
+from steelyard.judge.evaluation import energy
+from steelyard.measure.telemetry.coverage import NODE, PROCESSORS, contains, words
+from steelyard.measure.telemetry.watched import modelled, not_idle
 from steelyard.model import Evaluation, Finding
 from steelyard.model.account import Account
+from steelyard.model.units import percent, quantity
 from steelyard.power.findings.accelerator_energy import energy_questions
-from steelyard.telemetry.coverage import NODE, PROCESSORS, contains, words
-from steelyard.telemetry.watched import modelled, not_idle
-from steelyard.units import percent, quantity
 
 MUCH = 0.5  # of the power under load: above it, an idle second costs more than half of a busy second
 

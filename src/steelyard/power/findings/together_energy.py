@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
+from steelyard.measure.telemetry.coverage import words
+from steelyard.measure.telemetry.watched import basis
 from steelyard.model import Evaluation, Finding, Result
+from steelyard.model.units import quantity
+from steelyard.model.words import plural
 from steelyard.power.findings.accelerator_energy import energy_questions, operation_seconds
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.shared_work import Sides, sides
-from steelyard.telemetry.coverage import words
-from steelyard.telemetry.watched import basis
-from steelyard.units import quantity
-from steelyard.words import plural
 
 NAMED = 12  # kernels that are listed
 
@@ -34,7 +34,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     measured = [r for r in evaluation.results if "mode" in r.parameters and r.verdict.level != "INVALID"]
     energies = [_compare(one) for one in sides(filter(_sure, measured)) if one.threads or one.device]
     if energies:
-        return [_finding(energies, basis(evaluation.power))]
+        return [_summarize_energies(energies, basis(evaluation.power))]
     both = [r for one in sides(measured) for r in (one.mixed, one.threads, one.device) if r]
     return energy_questions("together_energy", "The energy of threads and device together is unknown", evaluation, both)
 
@@ -51,7 +51,7 @@ def _compare(kernel: Sides) -> Energies:
     return Energies(kernel.mixed, best, a.value / b.value, low, high)
 
 
-def _finding(energies: list[Energies], by: str) -> Finding:
+def _summarize_energies(energies: list[Energies], by: str) -> Finding:
     costs, saves = [s for s in energies if s.low > 1], [s for s in energies if s.high < 1]
     rest = len(energies) - len(costs) - len(saves)
     many = f"{plural(len(energies), 'kernel')} (energy of the {words(energies[0].mixed.metrics['energy'].scope)})"

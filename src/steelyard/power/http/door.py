@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.files import secret
+from steelyard.system.files import secret
 
 PORT = 9464
 BACKLOG = 1024  # connections that wait to be accepted

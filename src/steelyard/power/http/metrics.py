@@ -7,8 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from steelyard.model.openmetrics import escape, head
 from steelyard.model.sensor import Quantity, Reading, Sensor
-from steelyard.openmetrics import escape, head
 from steelyard.power.rollup import SECOND
 from steelyard.power.stores import Store
 

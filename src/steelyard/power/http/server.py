@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from steelyard.errors import SteelyardError
-from steelyard.numbers import host_and_port
+from steelyard.model.numbers import host_and_port
 from steelyard.power.http import metrics
 from steelyard.power.stores import Store
 

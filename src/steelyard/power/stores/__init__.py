@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from steelyard.errors import MachineFailed
-from steelyard.installation import install_extra
 from steelyard.model.sensor import Reading, Rollup, Sensor, Trace
 from steelyard.power.message import LATEST, Batch, Gap
+from steelyard.system.installation import install_extra
 
 END = LATEST
-AHEAD = 86_400 * 10**9  # ns: a reading that is further ahead of this machine's clock is of a clock that is wrong
+AHEAD = 86_400 * 10**9  # ns: the clock of a reading that is further ahead of the clock of this machine is wrong
 
 
 class Unavailable(MachineFailed):

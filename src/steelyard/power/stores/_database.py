@@ -14,10 +14,10 @@ import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from steelyard import keeper, signals
 from steelyard.errors import MachineFailed, UsageError
 from steelyard.model.plain import visible
 from steelyard.power.stores import Unavailable
+from steelyard.system import keeper, signals
 
 FILE = "readings.sqlite"
 FORMAT = 2
@@ -29,7 +29,7 @@ STEPS = 1_000_000  # steps of SQLite's machine between two looks at how many the
 FREE_STEPS, STEPS_A_BYTE = 200, 20  # looks that every question has, and steps for each byte of the file
 SCHEMA = (
     "CREATE TABLE described (node text primary key, sensors text)",
-    # What has come lately, as it came.
+    # The newest batches, unchanged.
     "CREATE TABLE batches (node text, writer blob, sequence integer, first integer, last integer, readings integer, body blob, "
     "primary key (node, writer, sequence))",
     # Which batches have become parts.
@@ -48,7 +48,7 @@ SCHEMA = (
 )
 # Codes of SQLite that say nothing of what is written: BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL.
 MACHINE = (5, 6, 7, 8, 10, 13, 14, 15)
-# What a damaged value raises where it is read.
+# The errors that reading a damaged value raises.
 DAMAGE = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError)
 
 
@@ -74,10 +74,10 @@ class Database:
         self._folder, self._path = folder, folder / FILE
         self._turn = threading.RLock()
         self._steps = _Steps(self._files())
-        with self._said("be opened"):
+        with self._explain_errors("be opened"):
             if make:
                 _make(folder)
-            self._base = self._opened()
+            self._base = self._open_database()
             self._identity = _identity(self._path)
             self.close = weakref.finalize(self, self._base.close)
             try:
@@ -100,7 +100,7 @@ class Database:
 
     def shrink(self, until: float) -> None:
         """Returns free pages to the file system if there are many, until this time. Others may write in between."""
-        with self._turn, self._said("be tidied up"):
+        with self._turn, self._explain_errors("be tidied up"):
             before = self._number("page_count")
             while self._number("freelist_count") * 4 > before and time.monotonic() < until:
                 self._steps.begin()
@@ -114,7 +114,7 @@ class Database:
 
     @contextlib.contextmanager
     def _transaction(self, what: str, kind: str) -> Iterator[sqlite3.Connection]:
-        with self._turn, self._said(what):
+        with self._turn, self._explain_errors(what):
             if self._base.in_transaction:
                 yield self._base
                 return
@@ -129,7 +129,7 @@ class Database:
                 if self._base.in_transaction:
                     self._base.execute("rollback")
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open_database(self) -> sqlite3.Connection:
         if not os.path.lexists(self._path):
             if (self._folder / "format.json").exists():
                 raise MachineFailed(
@@ -177,12 +177,12 @@ class Database:
         return self._path, self._path.with_name(f"{FILE}-wal"), self._path.with_name(f"{FILE}-shm")
 
     @contextlib.contextmanager
-    def _said(self, what: str) -> Iterator[None]:
+    def _explain_errors(self, what: str) -> Iterator[None]:
         try:
             yield
         except (OSError, sqlite3.Error, *DAMAGE) as error:
             if signals.arrived():  # SQLite drops the interruption of a callback, and says "interrupted"
-                raise KeyboardInterrupt from None
+                raise signals.make_interruption() from None
             why = getattr(error, "strerror", None) or str(error).partition("\n")[0]
             of_machine = isinstance(error, OSError) or getattr(error, "sqlite_errorcode", 0) & 0xFF in MACHINE
             kind = Unavailable if of_machine else MachineFailed

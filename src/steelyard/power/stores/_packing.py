@@ -23,7 +23,7 @@ Column = NDArray[Any]
 
 def packed(columns: Sequence[Column], level: int = FAST) -> bytes:
     """Returns columns of equal length as bytes; each has whole or real numbers of 64 bits."""
-    forms = [_whole(column) for column in columns]
+    forms = [_encode_whole_numbers(column) for column in columns]
     body = b"".join(_turned(numbers) for _, numbers in forms)
     return bytes(form for form, _ in forms) + zlib.compress(body, level)
 
@@ -43,7 +43,7 @@ def unpacked(body: bytes, columns: int) -> list[Column]:
     return [_number(form, column) for form, column in zip(body[:columns], numbers, strict=True)]
 
 
-def _whole(column: Column) -> tuple[int, Column]:
+def _encode_whole_numbers(column: Column) -> tuple[int, Column]:
     """Returns the encoding of these numbers as whole numbers, and the whole numbers."""
     if column.dtype.kind != "f":
         return WHOLE, column.astype("<i8", copy=False)

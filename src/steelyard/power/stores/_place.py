@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 from steelyard.errors import UsageError
-from steelyard.files import secret
-from steelyard.numbers import host_and_port
+from steelyard.model.numbers import host_and_port
+from steelyard.system.files import secret
 
 if TYPE_CHECKING:
     from cassandra.cluster import Session
@@ -41,7 +41,7 @@ def connected(place: str, make: bool, tables: Sequence[str]) -> tuple[Any, "Sess
         [host for host, _ in hosts],
         port=hosts[0][1],
         auth_provider=PlainTextAuthProvider(user, _password(asked)) if user else None,
-        ssl_context=_context(asked),
+        ssl_context=_make_tls_context(asked),
         execution_profiles={EXEC_PROFILE_DEFAULT: profile},
         connect_timeout=TIMEOUT,
         protocol_version=5,  # Cassandra 4 and later: it is not asked which
@@ -92,7 +92,7 @@ def _password(asked: Mapping[str, str]) -> str:
     return secret(Path(asked.get("password-file", "")), "password")
 
 
-def _context(asked: Mapping[str, str]) -> Any:
+def _make_tls_context(asked: Mapping[str, str]) -> Any:
     import ssl
 
     try:

@@ -129,7 +129,7 @@ class Snapshot:
         """Returns the intervals of `level` seconds that begin from `start` up to `end`: stored ones, and the rest made now."""
         kept, ready = self._kept(node, sensor.name, level, start, end)
         parts = [kept]
-        for first, last in _between(ready.tolist(), start, end):
+        for first, last in _list_uncovered_times(ready.tolist(), start, end):
             trace = self.trace(node, sensor, max(first - MARGIN, 0), last + MARGIN)
             if not len(trace.at):
                 continue
@@ -197,7 +197,7 @@ def _from_text(kind: type[Content], text: str) -> Content:
     return from_plain(kind, from_json(text.encode()))
 
 
-def _between(hours: Sequence[int], start: int, end: int) -> Iterator[tuple[int, int]]:
+def _list_uncovered_times(hours: Sequence[int], start: int, end: int) -> Iterator[tuple[int, int]]:
     """From and to which moment the time from `start` to `end` is that lies in none of these hours, which are in order."""
     begin = start
     for hour in hours:

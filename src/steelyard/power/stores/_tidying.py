@@ -64,7 +64,7 @@ def move(base: sqlite3.Connection, note: Note) -> bool:
     places: set[Place] = set()
     size = 0
     where = "where node = ? and writer = ? and sequence = ?"
-    for node, writer, sequence, body in _in_turn(base):
+    for node, writer, sequence, body in _list_unsorted_batches(base):
         key = node, writer, sequence
         try:
             part, rest = _divided(decode(node, body), MOST_PARTS)
@@ -88,7 +88,7 @@ def move(base: sqlite3.Connection, note: Note) -> bool:
     return bool(parts)
 
 
-def _in_turn(base: sqlite3.Connection) -> Iterator[tuple[str, bytes, int, bytes]]:
+def _list_unsorted_batches(base: sqlite3.Connection) -> Iterator[tuple[str, bytes, int, bytes]]:
     """Yields the batches that are no parts yet. Nodes are in random order, so that none waits for all batches of another."""
     nodes = [node for (node,) in base.execute(NODES)]
     for node in random.sample(nodes, len(nodes)):
@@ -122,8 +122,8 @@ def roll(base: sqlite3.Connection, note: Note, now: int, places: list[Place]) ->
         base.execute("savepoint hour")
         stale = 0
         try:
-            _merge(base, snapshot, node, name, hour)
-            for word, level, made in _made(snapshot, known.get((node, name)), node, hour):
+            _merge_parts_of_hour(base, snapshot, node, name, hour)
+            for word, level, made in _make_rollups(snapshot, known.get((node, name)), node, hour):
                 # A row that retention has removed must not come back with one hour only.
                 if (hour // CHUNKS[level] + 1) * CHUNKS[level] * HOUR > newest - keeping.get(word, 1e12) * SECOND:
                     _keep(base, snapshot, (node, name), level, hour, made)
@@ -136,7 +136,7 @@ def roll(base: sqlite3.Connection, note: Note, now: int, places: list[Place]) ->
     return bool(places)
 
 
-def _made(snapshot: Snapshot, sensor: Sensor | None, node: str, hour: int) -> Iterator[tuple[str, int, Rollup]]:
+def _make_rollups(snapshot: Snapshot, sensor: Sensor | None, node: str, hour: int) -> Iterator[tuple[str, int, Rollup]]:
     """Yields the rollups of an hour with the name of their level and its seconds; none of a sensor that nobody described."""
     if sensor:
         begin, end = hour * HOUR, (hour + 1) * HOUR
@@ -223,7 +223,7 @@ def _insert(base: sqlite3.Connection, node: str, sensor: str, at: Moments, value
         base.execute("insert into parts values (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
 
-def _merge(base: sqlite3.Connection, snapshot: Snapshot, node: str, sensor: str, hour: int) -> None:
+def _merge_parts_of_hour(base: sqlite3.Connection, snapshot: Snapshot, node: str, sensor: str, hour: int) -> None:
     """Joins the parts of an hour into one."""
     where = "from parts where node = ? and sensor = ? and hour = ?"
     parts, readings = base.execute(f"select count(*), sum(readings) {where}", (node, sensor, hour)).fetchone()

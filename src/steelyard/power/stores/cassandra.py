@@ -49,7 +49,7 @@ class Cassandra:
         self.at_once = 2000
         self._written: set[tuple[str, str, int]] = set()  # hours that stand in their table
         self._described: dict[str, tuple[Sensor, ...]] = {}
-        with self._said("be reached"):
+        with self._explain_errors("be reached"):
             self._cluster, self._session, keyspace = connected(place, make, TABLES)
             self._tables = {name: f"{keyspace}.{name}" for name in ("readings", "hours", "sensors", "gaps")}
             statements = {
@@ -72,7 +72,7 @@ class Cassandra:
     # ------------------------------------------------------------------ writing
 
     def describe(self, node: str, sensors: Sequence[Sensor]) -> None:
-        with self._said("be written"):
+        with self._explain_errors("be written"):
             described = msgspec.json.encode(tuple(sensors)).decode()
             self._session.execute(
                 f"insert into {self._tables['sensors']} (node, described) values (%s, %s)", (node, described)
@@ -80,20 +80,20 @@ class Cassandra:
 
     def write(self, batches: Sequence[Batch]) -> None:
         """Returns when a server (as many as the keyspace's replication asks, by quorum) has the batches in its log."""
-        with self._said("be written"):
+        with self._explain_errors("be written"):
             hours = sorted({place for batch in batches for place in placed(batch)[0]} - self._written)
-            self._all(self._grouped("hour", hours, 2), AT_ONCE)
-            self._all(self._grouped("reading", _readings(batches), 3), AT_ONCE)
+            self._answer_all(self._group("hour", hours, 2), AT_ONCE)
+            self._answer_all(self._group("reading", _readings(batches), 3), AT_ONCE)
             gaps = [(batch.node, *row) for batch in batches for gap in batch.gaps for row in _gap_rows(gap)]
-            self._all([(self._prepared["gap"], row) for row in gaps], AT_ONCE)
+            self._answer_all([(self._prepared["gap"], row) for row in gaps], AT_ONCE)
             if len(self._written) > MOST_WRITTEN:
                 self._written.clear()
             self._written.update(hours)
 
     def probe(self, size: int) -> None:
-        with self._said("be written"):
+        with self._explain_errors("be written"):
             rows = (("", "", 0, at, 0.0) for at in range(size // READING_BYTES + 1))
-            self._all(self._grouped("reading", rows, 3), AT_ONCE)
+            self._answer_all(self._group("reading", rows, 3), AT_ONCE)
             self._session.execute(
                 f"delete from {self._tables['readings']} where node = '' and sensor = '' and hour = 0"
             )
@@ -108,7 +108,7 @@ class Cassandra:
                 f"A store in Cassandra keeps only readings, so it cannot keep '{min(others)}'. It computes rollups from the "
                 "readings at each query."
             )
-        with self._said("be changed"):
+        with self._explain_errors("be changed"):
             for name in ("readings", "hours"):
                 # 20 years are the most that it knows; 0: for ever
                 seconds = int(keeping["readings"]) if keeping["readings"] < 20 * 365 * 86400 else 0
@@ -117,7 +117,7 @@ class Cassandra:
     def close(self) -> None:
         self._cluster.shutdown()
 
-    def _grouped(self, name: str, rows: Iterable[tuple[Any, ...]], columns: int) -> Iterator[tuple[Any, None]]:
+    def _group(self, name: str, rows: Iterable[tuple[Any, ...]], columns: int) -> Iterator[tuple[Any, None]]:
         """Yields statements with the rows of one partition each, which is the first `columns` columns.
 
         A statement for each row costs ten times as much.
@@ -132,7 +132,7 @@ class Cassandra:
                 group.is_idempotent = True
                 yield group, None
 
-    def _all(self, statements: Any, at_once: int = READING) -> list[Any]:
+    def _answer_all(self, statements: Any, at_once: int = READING) -> list[Any]:
         """Returns the answers. It raises the first exception."""
         from cassandra.concurrent import execute_concurrent
 
@@ -141,21 +141,21 @@ class Cassandra:
     # ------------------------------------------------------------------ reading
 
     def sensors(self) -> dict[str, tuple[Sensor, ...]]:
-        with self._said("be read"):
+        with self._explain_errors("be read"):
             rows = self._session.execute(f"select node, described from {self._tables['sensors']}")
             self._described = {node: msgspec.json.decode(text, type=tuple[Sensor, ...]) for node, text in _rows(rows)}
         return dict(self._described)
 
     def trace(self, node: str, sensor: str, start: int = 0, end: int = END) -> Trace:
         described = self._sensor(node, sensor)
-        with self._said("be read"):
+        with self._explain_errors("be read"):
             hours = [
                 (node, sensor, hour, start, end)
                 for (hour,) in _rows(
                     self._session.execute(self._prepared["hours"], (node, sensor, _hour(start), _hour(end)))
                 )
             ]
-            parts = [_pairs(found) for found in self._all([(self._prepared["trace"], each) for each in hours])]
+            parts = [_pairs(found) for found in self._answer_all([(self._prepared["trace"], each) for each in hours])]
         at = np.concatenate([np.empty(0, dtype=np.int64), *(at for at, _ in parts)])
         return Trace(described, at, np.concatenate([np.empty(0), *(value for _, value in parts)]))
 
@@ -166,8 +166,8 @@ class Cassandra:
             for sensor in sensors
             for hour in range(_hour(start), _hour(end) + 1)
         ]
-        with self._said("be read"):
-            answers = self._all([(self._prepared["newest"], (*place, start, end)) for place in places], AT_ONCE)
+        with self._explain_errors("be read"):
+            answers = self._answer_all([(self._prepared["newest"], (*place, start, end)) for place in places], AT_ONCE)
         return {  # of two hours the later one comes last
             (node, sensor): Reading(sensor, at, value)
             for (node, sensor, _), rows in zip(places, answers, strict=True)
@@ -182,7 +182,7 @@ class Cassandra:
         return joined(parts, level)
 
     def gaps(self, node: str, start: int = 0, end: int = END) -> list[Gap]:
-        with self._said("be read"):
+        with self._explain_errors("be read"):
             asked = f"select first, last, why, sensors from {self._tables['gaps']} where node = %s and first <= %s"
             rows = list(_rows(self._session.execute(asked, (node, end))))
         found = {Gap(tuple(s for s in names.split("\n") if s), a, b, why) for a, b, why, names in rows if b >= start}
@@ -190,14 +190,14 @@ class Cassandra:
 
     def count(self) -> int:
         places = [(node, s.name) for node, sensors in self.sensors().items() for s in sensors]
-        with self._said("be read"):
+        with self._explain_errors("be read"):
             asked = [(self._prepared["hours"], (*place, 0, _hour(END))) for place in places]
             hours = [
                 (self._prepared["count"], (*place, hour))
-                for place, found in zip(places, self._all(asked), strict=True)
+                for place, found in zip(places, self._answer_all(asked), strict=True)
                 for (hour,) in _rows(found)
             ]
-            return sum(number for found in self._all(hours) for (number,) in _rows(found))
+            return sum(number for found in self._answer_all(hours) for (number,) in _rows(found))
 
     def _sensor(self, node: str, sensor: str) -> Sensor:
         for known in (self._described, None):
@@ -207,7 +207,7 @@ class Cassandra:
         raise UsageError(f"The store '{self._place}' has no sensor '{sensor}' of the node '{node}'.")
 
     @contextlib.contextmanager
-    def _said(self, what: str) -> Iterator[None]:
+    def _explain_errors(self, what: str) -> Iterator[None]:
         import cassandra
         from cassandra.cluster import NoHostAvailable
 

@@ -104,12 +104,12 @@ class Embedded:
         """Returns whether all was done within so many seconds, about: each kind of work has at least a third of them."""
         moved, rolled, end = (time.monotonic() + longest * part / 3 for part in (1, 2, 3))
         what = "be tidied up; nothing was removed"
-        done = self._repeated(moved, what, lambda base: _tidying.move(base, self._note))
+        done = self._repeat_step(moved, what, lambda base: _tidying.move(base, self._note))
         while places := self._waiting(now):
-            if not self._repeated(rolled, what, self._rolling(now, places)):
+            if not self._repeat_step(rolled, what, self._rolling(now, places)):
                 done = False
                 break
-        done &= self._repeated(end, "be tidied up", lambda base: _tidying.retain(base, now))
+        done &= self._repeat_step(end, "be tidied up", lambda base: _tidying.retain(base, now))
         self._database.shrink(end)
         return done
 
@@ -120,7 +120,7 @@ class Embedded:
     def _rolling(self, now: int, places: list[Place]) -> Callable[[sqlite3.Connection], bool]:
         return lambda base: _tidying.roll(base, self._note, now, places)
 
-    def _repeated(self, until: float, what: str, step: Callable[[sqlite3.Connection], bool]) -> bool:
+    def _repeat_step(self, until: float, what: str, step: Callable[[sqlite3.Connection], bool]) -> bool:
         """Repeats a step while there is more to do. Returns whether it came to an end before this time."""
         more = True
         while more and (begin := time.monotonic()) < until:
@@ -148,7 +148,7 @@ class Embedded:
 
     def trace(self, node: str, sensor: str, start: int = 0, end: int = END) -> Trace:
         with self._state() as state:
-            return state.trace(node, self._described(state, node, sensor), start, end)
+            return state.trace(node, self._find_sensor(state, node, sensor), start, end)
 
     def newest(self, start: int, end: int) -> dict[tuple[str, str], Reading]:
         with self._state() as state:
@@ -156,7 +156,7 @@ class Embedded:
 
     def rollup(self, sensors: Sequence[tuple[str, str]], level: int, start: int, end: int) -> Rollup:
         with self._state() as state:
-            known = [(node, self._described(state, node, sensor)) for node, sensor in sensors]
+            known = [(node, self._find_sensor(state, node, sensor)) for node, sensor in sensors]
             return joined([state.rollup(node, sensor, level, start, end) for node, sensor in known], level)
 
     def gaps(self, node: str, start: int = 0, end: int = END) -> list[Gap]:
@@ -170,7 +170,7 @@ class Embedded:
             )
             return int(base.execute(asked).fetchone()[0])
 
-    def _described(self, snapshot: Snapshot, node: str, sensor: str) -> Sensor:
+    def _find_sensor(self, snapshot: Snapshot, node: str, sensor: str) -> Sensor:
         for each in snapshot.sensors(node).get(node, ()):
             if each.name == sensor:
                 return each

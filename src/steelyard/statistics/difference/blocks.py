@@ -126,7 +126,7 @@ def moderate_columns(e: Estimates) -> Estimates:
             variance=np.where(shown, e.variance + USUAL_SPREAD**2, LONE_VARIANCE),
             freedom=np.where(shown, e.freedom, LONE_FREEDOM),
         )
-    usual, weight = _usual(e.variance[shown], e.freedom[shown])
+    usual, weight = _estimate_usual_variance(e.variance[shown], e.freedom[shown])
     known = np.where(shown, e.freedom, 0.0)
     variance = (weight * usual + known * e.variance) / (weight + known)
     run_spread = min(max(RUN_BY_BLOCK * math.sqrt(usual), QUIET_RUN_SPREAD), RUN_SPREAD)
@@ -157,7 +157,7 @@ def combine(together: Estimate, parts: Sequence[Estimate], weights: Sequence[flo
     return replace(together, variance=variance / together.share, freedom=freedom, lone=0.0, run_spread=run_spread)
 
 
-def _usual(variances: Array, freedoms: Array) -> tuple[float, float]:
+def _estimate_usual_variance(variances: Array, freedoms: Array) -> tuple[float, float]:
     """Returns the usual variance of a block and its weight in degrees of freedom (Smyth 2004, section 6.2).
 
     Blocks on shared machines are not normal: two of them often miss a guest that the other run meets. So the usual variance
@@ -171,12 +171,12 @@ def _usual(variances: Array, freedoms: Array) -> tuple[float, float]:
     scatter = float(logs.var(ddof=1)) * (1 + math.sqrt(2 / (len(logs) - 1)))
     middle = float(logs.mean()) + 2 * math.sqrt(scatter / len(logs))
     excess = scatter - float(polygamma(1, halves).mean())
-    weight = 2 * _inverse_trigamma(excess) if excess > 0 else MOST_WEIGHT
+    weight = 2 * _invert_trigamma(excess) if excess > 0 else MOST_WEIGHT
     weight = min(max(weight, LEAST_WEIGHT), MOST_WEIGHT)
     return math.exp(middle + float(psi(weight / 2)) - math.log(weight / 2)), weight
 
 
-def _inverse_trigamma(value: float) -> float:
+def _invert_trigamma(value: float) -> float:
     """Returns x with trigamma(x) = value > 0, by Newton's method on 1 / trigamma (Smyth 2004, appendix)."""
     from steelyard.statistics.samples.distribution_functions import polygamma
 

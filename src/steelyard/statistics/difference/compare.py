@@ -8,12 +8,12 @@ from typing import Literal
 
 import numpy as np
 
+from steelyard.model.units import percent
 from steelyard.statistics.difference.rank_test import mann_whitney
 from steelyard.statistics.difference.sides import Launches, Side, bootstrap_intervals, logs_of, sides_of, thinned_row
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.launches import median_error, moderated
 from steelyard.statistics.samples.summary import medians
-from steelyard.units import percent
 
 Call = Literal["SAME", "FASTER", "SLOWER", "UNCLEAR"]
 Why = Literal["too wide", "hardly so large", "chance", "few launches", "other pace", "unsteady pace"]
@@ -79,7 +79,7 @@ def compare(a: Launches, b: Launches, smallest: float = 0.015, confidence: float
 def _compare_sides(a: Side, b: Side, drawn: tuple[float, float], confidence: float) -> Comparison:
     """Returns the comparison without a call; `drawn` is the interval of the bootstrap, in logarithms."""
     difference = median(b.medians.tolist()) - median(a.medians.tolist())
-    half, p = _student(a, b, difference, confidence)
+    half, p = _compare_by_student_t(a, b, difference, confidence)
     low, high = min(difference - half, drawn[0]), max(difference + half, drawn[1])
     return Comparison(
         ratio=math.exp(difference),
@@ -277,7 +277,7 @@ def _advice(a: Launches, b: Launches) -> str:
     return ". More launches of each would make the interval narrower" if min(len(a), len(b)) < 10 else ""
 
 
-def _student(a: Side, b: Side, difference: float, confidence: float) -> tuple[float, float]:
+def _compare_by_student_t(a: Side, b: Side, difference: float, confidence: float) -> tuple[float, float]:
     """Returns half of the interval and p of the difference of the medians of `b` and `a` (logarithms of seconds)."""
     from steelyard.statistics.samples.distribution_functions import stdtr, stdtrit
 

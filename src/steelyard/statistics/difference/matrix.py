@@ -126,7 +126,7 @@ def outliers(
     if count < LEAST_NODES_FOR_LINKS:
         return Outliers(slow, None, relative)
     error = pairs.deviation * LINK_ERROR * shrunk
-    return Outliers(slow, _slow_links(times, left, error, pairs.freedom, tests, smallest, level), relative)
+    return Outliers(slow, _find_slow_links(times, left, error, pairs.freedom, tests, smallest, level), relative)
 
 
 def _scatter(times: Table, steady: Array, left: Array) -> Scatter | None:
@@ -135,7 +135,7 @@ def _scatter(times: Table, steady: Array, left: Array) -> Scatter | None:
     rows = [row[np.isfinite(row)] for row in steady[:, measured].T]
     within = peers.scatter(rows)
     if within.freedom:
-        # As many degrees went with the launches' common levels.
+        # The common levels of the launches used as many degrees of freedom.
         return Scatter(within.deviation, max(1.0, within.freedom - (len(steady) - 1)))
     spent = len(times.ranks) - len(times.names) + len(times.classes)
     freedom = int(measured.sum()) - spent
@@ -165,7 +165,7 @@ def _slow_nodes(
     return peers.beyond_chance(ranks, nodes, errors, freedom, tests, smallest, level)
 
 
-def _slow_links(
+def _find_slow_links(
     times: Table, left: Array, error: float, freedom: float, tests: int, smallest: float, level: float
 ) -> tuple[Outlier, ...]:
     errors = np.full(left.shape, math.inf)

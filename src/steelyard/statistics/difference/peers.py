@@ -55,10 +55,10 @@ def slow_ranks(
     if len(rows) < LEAST_PEERS or min(map(len, rows)) < 2:
         return None
     sizes = np.array([len(row) for row in rows])
-    share = _independent_share(rows)
+    share = _estimate_independent_share(rows)
     within = scatter(rows)
     values = np.array([float(np.median(row)) for row in rows])
-    # Of a rank's own median, and of the ranks' median with which it is compared.
+    # The variances of a rank's own median, and of the ranks' median with which it is compared.
     errors = within.deviation * np.array([median_error(n) for n in sizes]) / np.sqrt(share * sizes)
     errors = np.maximum(errors * math.sqrt(1 + math.pi / 2 / len(rows)), spread(values))
     freedom = max(1.0, within.freedom * share)
@@ -66,7 +66,7 @@ def slow_ranks(
     return beyond_chance(ranks, values - np.median(values), errors, freedom, len(rows), smallest, level)
 
 
-def _independent_share(rows: Sequence[Array]) -> float:
+def _estimate_independent_share(rows: Sequence[Array]) -> float:
     """Returns the share of independent repetitions, from the rows that are long enough to show their dependence."""
     long = [row for row in rows if len(row) >= LEAST_FOR_DEPENDENCE]
     if not long:
@@ -87,7 +87,7 @@ def slower_of_two(rows: Sequence[Sequence[float]], smallest: float = SMALLEST, l
     if min(map(len, logs)) < 2:
         return None
     within = scatter(logs)
-    share = _independent_share(logs)
+    share = _estimate_independent_share(logs)
     difference = float(np.median(logs[1]) - np.median(logs[0]))
     error = within.deviation * math.sqrt(sum(median_error(len(row)) ** 2 / (share * len(row)) for row in logs))
     chance = 2 * float(stdtr(max(1.0, within.freedom * share), -abs(difference) / error)) if error else 0.0

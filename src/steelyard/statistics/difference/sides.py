@@ -109,10 +109,10 @@ def _draws(launches: int, seed: int) -> tuple[NDArray[np.int64], Array]:
 def thinned_row(row: Array, effective: float) -> Array:
     """Returns as many samples as there are independent ones, evenly spread over time."""
     kept = max(1, round(effective))
-    thinned: Array = row[_spread(len(row), kept)]
+    thinned: Array = row[_choose_evenly(len(row), kept)]
     return thinned
 
 
 @lru_cache(maxsize=4096)
-def _spread(length: int, kept: int) -> NDArray[np.int64]:
+def _choose_evenly(length: int, kept: int) -> NDArray[np.int64]:
     return np.linspace(0, length - 1, kept).round().astype(int)

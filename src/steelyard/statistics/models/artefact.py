@@ -75,7 +75,7 @@ def artefact(
     differing = [
         (point, by_size[point.size])
         for point in sorted(reused)
-        if point.size in by_size and _differs(point, by_size[point.size], ratio)
+        if point.size in by_size and _is_different(point, by_size[point.size], ratio)
     ]
     if not differing:
         return None
@@ -109,7 +109,7 @@ def place(size: float, caches: Caches, buffers: int = 2) -> Place:
     return "memory"
 
 
-def _differs(reused: Point, fresh: Point, ratio: float) -> bool:
+def _is_different(reused: Point, fresh: Point, ratio: float) -> bool:
     if reused.low is None or fresh.high is None or fresh.median <= 0:
         return False
     return reused.median > ratio * fresh.median and reused.low > fresh.high

@@ -84,7 +84,7 @@ def detours(quanta: Samples) -> Detours | None:
         return None
     ordered = np.sort(row)
     base = _mode(ordered[: math.ceil(len(row) / 10)])
-    threshold = _threshold(ordered)
+    threshold = _find_jitter_threshold(ordered)
     hit = np.flatnonzero(row > threshold)
     over = row[hit] - base
     total = float(row.sum())
@@ -149,7 +149,7 @@ def expected_collective_slowdown(detours_of_rank: Detours, ranks: int, burst: fl
     )
 
 
-def _threshold(ordered: Array) -> float:
+def _find_jitter_threshold(ordered: Array) -> float:
     """Returns the threshold above the jitter of undisturbed quanta, from the lower half, if fewer than half were hit."""
     quarter, middle = np.quantile(ordered, (0.25, 0.5))
     steps = np.diff(ordered)

@@ -91,7 +91,7 @@ def solve_count(
     if at is None:
         fastest = counts[int(np.argmin(heights))]
         return Reached(count=fastest, low=fastest, high=None, how="more")
-    low, high = _ends(curve, at, time, error)
+    low, high = _find_ends(curve, at, time, error)
     return Reached(count=_count(curve, at), low=low, high=high, how=how, law=law if how == "extrapolated" else "")
 
 
@@ -114,7 +114,7 @@ def _count(curve: _Curve, at: float) -> float:
     return math.exp(float(np.interp(at, np.arange(len(curve.counts)), curve.counts)))
 
 
-def _ends(curve: _Curve, at: float, time: float, error: float) -> tuple[float | None, float | None]:
+def _find_ends(curve: _Curve, at: float, time: float, error: float) -> tuple[float | None, float | None]:
     """Returns the ends of the counts around the place whose times may be equal; None for an end beyond the grid."""
     margins = curve.margins(time, error)
     left = np.flatnonzero(margins[: math.floor(at) + 1] > 0)

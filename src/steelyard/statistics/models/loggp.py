@@ -69,8 +69,8 @@ def parameters(trains: Sequence[Train], receive: Mapping[int, float] | None = No
             )
     times = _medians(trains)
     alone = {size: seconds for (messages, _, size), seconds in times.items() if messages == 1}
-    gaps = _each(times, alone, lambda delay, size: delay == 0)
-    covered = _each(times, alone, lambda delay, size: delay > 0 and delay >= gaps.get(size, alone[size]))
+    gaps = _find_message_times(times, alone, lambda delay, size: delay == 0)
+    covered = _find_message_times(times, alone, lambda delay, size: delay > 0 and delay >= gaps.get(size, alone[size]))
     overheads = {size: value for size, value in covered.items() if value > 0}
     gap, gap_per_byte, worst = _fitted(gaps)
     _, overhead_per_byte, _ = _fitted(overheads)
@@ -94,7 +94,7 @@ def _medians(trains: Sequence[Train]) -> dict[tuple[int, float, int], float]:
     return {key: statistics.median(values) for key, values in equal.items()}
 
 
-def _each(
+def _find_message_times(
     times: Mapping[tuple[int, float, int], float], alone: Mapping[int, float], wanted: Callable[[float, int], bool]
 ) -> dict[int, float]:
     """Returns the time that each further message adds besides the delay, by size, with relative weights."""

@@ -52,7 +52,7 @@ def fit(points: Points, resolution: float = 0.0) -> Curve | None:
     if len(np.unique(ordered[:, 0])) < LEAST_LENGTHS:
         return None
     startup, slope, residuals = line(ordered)
-    half, reason = _half(startup, slope)
+    half, reason = _find_half_length(startup, slope)
     weights = 1 / ordered[:, 1] ** 2
     mean = float(weights @ ordered[:, 1] / weights.sum())
     spread = float(weights @ (ordered[:, 1] - mean) ** 2)
@@ -78,7 +78,7 @@ def between(points: Points, first: float, last: float) -> list[tuple[float, floa
     return [(length, time) for length, time in points if first <= length <= last]
 
 
-def _half(startup: float, slope: float) -> tuple[float | None, str]:
+def _find_half_length(startup: float, slope: float) -> tuple[float | None, str]:
     if slope <= 0:
         return None, "the time does not grow with the length"
     if startup < 0:

@@ -127,7 +127,7 @@ def scaling(
                 time=Estimate(spread.value, spread.low, spread.high),
                 speedup=gained,
                 efficiency=_divide(gained, count / base),
-                serial=_serial(gained, count, base, weak),
+                serial=_estimate_serial_fraction(gained, count, base, weak),
                 step=steps.get(count),
                 crowded=count in crowded,
             )
@@ -164,7 +164,7 @@ def _divide(speedup: Estimate, by: float) -> Estimate:
     return Estimate(speedup.value / by, low, high)
 
 
-def _serial(speedup: Estimate, count: int, base: int, weak: bool) -> Estimate | None:
+def _estimate_serial_fraction(speedup: Estimate, count: int, base: int, weak: bool) -> Estimate | None:
     if count <= base:
         return None
     law = scaled_serial_fraction if weak else serial_fraction

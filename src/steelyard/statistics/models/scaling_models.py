@@ -79,7 +79,7 @@ def _share(first: Array) -> Array:
     return share
 
 
-def _over_first(x: Array) -> Array:
+def _divide_by_first(x: Array) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(x[..., 1:] / x[..., :1], dtype=np.float64)
 
@@ -107,7 +107,7 @@ USL = Law(
     formula="S(p) = p / (1 + a·(p − 1) + b·p·(p − 1))",
     names=("a", "b"),
     columns=_columns(lambda p: 1 / p, lambda p: (p - 1) / p, lambda p: p - 1),
-    parameters=_over_first,
+    parameters=_divide_by_first,
 )
 LAWS = {law.name: law for law in (AMDAHL, GUSTAFSON, USL)}
 
@@ -179,19 +179,19 @@ def _solve(law: Law, costs: Costs) -> tuple[Array, Array, Array]:
     """Returns the best coefficients (1 × coefficients), those of each draw, and the relative misses of the measured times."""
     columns = law.columns(np.array(costs.counts, dtype=np.float64))
     sign = -1.0 if law.rates else 1.0
-    best = _least_squares(columns, sign * costs.logs[np.newaxis, :])
+    best = _fit_least_squares(columns, sign * costs.logs[np.newaxis, :])
     missed = (columns @ best[0]) * np.exp(-sign * costs.logs) - 1
     freedom = max(1, len(costs.counts) - columns.shape[1])
     widened = math.sqrt(max(1.0, float(((missed / costs.errors) ** 2).sum()) / freedom))
     draws = costs.logs + widened * costs.errors * costs.scatter
-    return best, _least_squares(columns, sign * draws), missed
+    return best, _fit_least_squares(columns, sign * draws), missed
 
 
 def _follows(missed: Array, costs: Costs) -> bool:
     return bool((np.abs(missed) <= np.maximum(CLOSE, 3 * costs.errors)).all())
 
 
-def _least_squares(columns: Array, logs: Array) -> Array:
+def _fit_least_squares(columns: Array, logs: Array) -> Array:
     """Returns coefficients ≥ 0 (rows × coefficients) that minimise Σ (columns · x / exp(logs) − 1)² for each row of `logs`.
 
     With three coefficients at most, every choice of those that are not 0 is tried: of the solutions without a negative

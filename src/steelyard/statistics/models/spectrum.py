@@ -106,7 +106,7 @@ def _tones(lines: _Lines, length: float) -> Iterator[Tone]:
         if left[top] == 0:
             return
         first = _fundamental(top, left)
-        frequency = _traced(first, left, lines.rate / lines.step) * lines.step
+        frequency = _trace_tone(first, left, lines.rate / lines.step) * lines.step
         yield Tone(frequency, 1 / frequency, 1 / length, float(lines.strengths[first]), float(lines.p[first]))
 
 
@@ -120,7 +120,7 @@ def _fundamental(top: int, left: Array) -> int:
     return top
 
 
-def _traced(first: int, left: Array, rate: float) -> float:
+def _trace_tone(first: int, left: Array, rate: float) -> float:
     """Returns the exact line of a tone from its overtones, and removes them and their aliases from `left`."""
     foot = FINER * LOBE + 1
     place = float(first)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard.model import Result
+from steelyard.model.units import percent
 from steelyard.statistics.difference.compare import Comparison, compare_all
 from steelyard.statistics.results import messages
-from steelyard.units import percent
 
 SMALLEST = 0.05  # two launches of a program differ by some percent, since the placement of threads and buffers differs
 

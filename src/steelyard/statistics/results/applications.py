@@ -6,10 +6,10 @@ from statistics import median
 from typing import Any
 
 from steelyard.model import Attempted, Record, Result, Scalar
+from steelyard.model.words import in_words
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.identity import Identity, identity
 from steelyard.statistics.results.result import used_attempts
-from steelyard.words import in_words
 
 CLASSES = ("S", "W", "A", "B", "C", "D")
 TOO_SMALL = ("S",)  # runs of milliseconds that scatter by factors: verified, but never used for a speed
@@ -17,7 +17,7 @@ PARALLEL = ("mpi", "rma", "shmem")  # the programming models of many processes
 MODELS = ("threads", "openmp", *PARALLEL)
 EVERY = "application."
 NPB = "application.npb_"
-# Of a run, in seconds. In a shorter one, the start and the end of the team or one interruption take a large part.
+# Shortest run, in seconds. In a shorter one, the start and the end of the team or one interruption take a large part.
 LEAST_SECONDS = 0.05
 # Parameters of the workers of a problem and of their communication.
 WHO = frozenset(

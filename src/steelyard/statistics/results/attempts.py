@@ -40,7 +40,7 @@ def _reduce(record: Record) -> Attempt:
         work=record.work,
         check=record.check,
         verdict=record.verdict,
-        surroundings=_without_columns(record.surroundings),
+        surroundings=_drop_columns(record.surroundings),
         error=record.error,
         aside=record.aside,
         rate=rate(record),
@@ -48,10 +48,10 @@ def _reduce(record: Record) -> Attempt:
     )
 
 
-def _without_columns(around: Observed) -> Observed:
+def _drop_columns(around: Observed) -> Observed:
     kept = _select(around, KEPT)
     if kept.details:
-        vars(kept)["details"] = _without_arrays(kept.details)
+        vars(kept)["details"] = _drop_arrays(kept.details)
     if "ranks" in vars(kept):
         vars(kept)["ranks"] = _select(kept.ranks, OF_RANKS)
     return kept
@@ -64,10 +64,10 @@ def _select(part: P, names: Collection[str]) -> P:
     return chosen
 
 
-def _without_arrays(value: Any) -> Any:
-    """Returns details without the long columns of numbers (see `records.compact`)."""
+def _drop_arrays(value: Any) -> Any:
+    """Returns details without the long columns of numbers (see `measure/records/compact`)."""
     if isinstance(value, dict):
-        return {name: _without_arrays(item) for name, item in value.items() if not isinstance(item, array)}
+        return {name: _drop_arrays(item) for name, item in value.items() if not isinstance(item, array)}
     if isinstance(value, list):
-        return [_without_arrays(item) for item in value if not isinstance(item, array)]
+        return [_drop_arrays(item) for item in value if not isinstance(item, array)]
     return value

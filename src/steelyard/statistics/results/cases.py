@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterable, Sequence
 
 from steelyard.model import UNCHANGED, Level, Record, Result, Scalar
+from steelyard.model.words import in_words
 from steelyard.statistics.results.cost import cost
 from steelyard.statistics.results.identity import identity
 from steelyard.statistics.validity import trust
-from steelyard.words import in_words
 
 # Usual values of parameters, which are left out of the name of a case.
 USUAL: dict[str, Scalar] = {

@@ -39,7 +39,7 @@ def counted(result: Result) -> Counted | None:
         cache_misses=_median(part.cache_misses for part in parts),
         l1_misses=_median(part.l1_misses for part in parts),
         energy=_median(part.energy for part in parts),
-        share=min(_sound(part.share for part in parts), default=None),
+        share=min(_select_sound(part.share for part in parts), default=None),
     )
     return counts if any(value is not None for value in (counts.instructions, counts.cycles, counts.energy)) else None
 
@@ -54,10 +54,10 @@ def sources(records: Iterable[Attempted]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(source for r in records if (source := r.surroundings.counters.energy_source)))
 
 
-def _sound(values: Iterable[Number]) -> list[float]:
+def _select_sound(values: Iterable[Number]) -> list[float]:
     return [float(value) for value in values if value is not None and value >= 0]
 
 
 def _median(values: Iterable[Number]) -> float | None:
-    sound = _sound(values)
+    sound = _select_sound(values)
     return median(sound) if sound else None

@@ -7,14 +7,14 @@ from statistics import median
 import numpy as np
 
 from steelyard.model import Attempted, Machine, Record, Result
+from steelyard.model.units import binary_size
+from steelyard.model.words import in_words
 from steelyard.statistics.models.artefact import Caches, Point
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.cost import launch_costs
 from steelyard.statistics.results.result import rests_on, used_attempts
 from steelyard.statistics.results.usable_samples import undisturbed
 from steelyard.statistics.samples.interval import Array
-from steelyard.units import binary_size
-from steelyard.words import in_words
 
 SIZE = "message_bytes"
 # Transports that differ from the default have a name.

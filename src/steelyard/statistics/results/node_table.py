@@ -75,7 +75,7 @@ def rates_of_nodes(record: Record, work: str) -> Mapping[str, float]:
 
 
 def _clocks(record: Record) -> Mapping[str, float]:
-    values = _by_host(record, record.surroundings.core_clock.before)
+    values = _group_by_host(record, record.surroundings.core_clock.before)
     return {host: median(clocks) for host, clocks in values.items()}
 
 
@@ -85,12 +85,12 @@ def _medians(
     """Returns the median of each host over all records and ranks."""
     values: dict[str, list[float]] = {}
     for record in (record for result in results for record in rests_on(result)):
-        for host, row in _by_host(record, column_of(record.surroundings.ranks)).items():
+        for host, row in _group_by_host(record, column_of(record.surroundings.ranks)).items():
             values.setdefault(host, []).extend(row)
     return {host: median(row) for host, row in values.items()}
 
 
-def _by_host(record: Record, of_ranks: observed.Column) -> Mapping[str, list[float]]:
+def _group_by_host(record: Record, of_ranks: observed.Column) -> Mapping[str, list[float]]:
     """Returns the known values of the ranks of each host."""
     hosts, by_host = messages.hosts(record), dict[str, list[float]]()
     if len(of_ranks or ()) == len(hosts):

@@ -35,7 +35,7 @@ def pair_seconds(records: Iterable[Record], message_bytes: int) -> dict[Pair, li
     launches: dict[int, dict[Pair, float]] = {}
     for record in sorted(chosen, key=lambda r: (r.launch, r.attempt)):
         if record.verdict.level != "INVALID":
-            launches.setdefault(record.launch, {}).update(_one_way(record))
+            launches.setdefault(record.launch, {}).update(_find_pair_medians(record))
     most = max(map(len, launches.values()), default=0)
     seconds_of: dict[Pair, list[float]] = {}
     for times in (t for t in launches.values() if len(t) == most):
@@ -48,7 +48,7 @@ def _variant(record: Record) -> tuple[tuple[str, Scalar], ...]:
     return tuple(sorted((name, value) for name, value in record.parameters.items() if name not in OWN))
 
 
-def _one_way(record: Record) -> dict[Pair, float]:
+def _find_pair_medians(record: Record) -> dict[Pair, float]:
     """Returns the median of each pair of this round; the time of a pair is that of its slower rank."""
     seconds = rank_seconds(record)
     met = rounds(int(record.parameters["ranks"]))[int(record.parameters["round"])]

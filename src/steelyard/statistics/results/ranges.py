@@ -143,7 +143,7 @@ class _Model:
 
 def find_ranges(cases: Sequence[Launched], paces: Paces) -> list[Ranges | None]:
     """Returns the ranges of each case; None for all if no case has two launches."""
-    scales = _scales(cases)
+    scales = _find_scales(cases)
     models = {
         name: _fit(cases, members, scales) for name, members in _group(cases, lambda case: case.benchmark).items()
     }
@@ -151,18 +151,18 @@ def find_ranges(cases: Sequence[Launched], paces: Paces) -> list[Ranges | None]:
     slow = np.maximum(feared, paces.slow)
     found: list[Ranges | None] = [None] * len(cases)
     for name, model in models.items():
-        family = [m for other, m in models.items() if _family(other) == _family(name)]
+        family = [m for other, m in models.items() if _name_family(other) == _name_family(name)]
         if not any(m.plain.size for m in family):
             family = list(models.values())
         if not any(m.plain.size for m in family):
             continue
-        paced = _quantile(model.paced, np.concatenate([m.paced for m in family]))
+        paced = _find_quantile(model.paced, np.concatenate([m.paced for m in family]))
         disturbed = [not cases[i].has_clean for m in family for i in m.cases]
         share = (sum(disturbed) + 0.5) / (len(disturbed) + 1)
-        of_kind = {clean: _differences(model, family, clean, share) for clean in (True, False)}
+        of_kind = {clean: _find_differences(model, family, clean, share) for clean in (True, False)}
         for i in model.cases:
             plain = of_kind[cases[i].has_clean].ends(scales[i])
-            found[i] = _ranges(cases[i], model, plain, scales[i] * paced, slow)
+            found[i] = _find_ranges(cases[i], model, plain, scales[i] * paced, slow)
     return found
 
 
@@ -177,11 +177,11 @@ class _Differences:
     def ends(self, scale: float) -> Span:
         """Returns by how much (log) another run of a case is faster and slower at most."""
         values = np.concatenate([scale * self.scaled, -scale * self.scaled, self.lost])
-        low, high = _weighted_quantiles(values, self.weights, ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2))
+        low, high = _find_weighted_quantiles(values, self.weights, ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2))
         return max(0.0, -low), max(0.0, high)
 
 
-def _differences(model: _Model, family: Sequence[_Model], clean: bool, disturbed: float) -> _Differences:
+def _find_differences(model: _Model, family: Sequence[_Model], clean: bool, disturbed: float) -> _Differences:
     """Returns the differences for cases with clean launches, or for those without any.
 
     `disturbed` is the share of the cases without a clean launch.
@@ -201,7 +201,7 @@ def _differences(model: _Model, family: Sequence[_Model], clean: bool, disturbed
     )
 
 
-def _ranges(case: Launched, model: _Model, plain: Span, paced: float, slow: Array) -> Ranges:
+def _find_ranges(case: Launched, model: _Model, plain: Span, paced: float, slow: Array) -> Ranges:
     """Returns the ranges of a case (log). `plain`: how much faster and slower another run is, as measured; `paced` is half of the
     width at a known pace.
 
@@ -226,11 +226,11 @@ def _group(cases: Sequence[Launched], key: Callable[[Launched], str]) -> dict[st
     return groups
 
 
-def _family(benchmark: str) -> str:
+def _name_family(benchmark: str) -> str:
     return benchmark.partition(".")[0]
 
 
-def _scales(cases: Sequence[Launched]) -> Array:
+def _find_scales(cases: Sequence[Launched]) -> Array:
     """Returns the scale of each case: from the scatter of its samples, and from how its launches differ among each other.
 
     Few launches say little, so that their variance is moderated by that of the group (G. K. Smyth 2004).
@@ -243,7 +243,7 @@ def _scales(cases: Sequence[Launched]) -> Array:
     scales = np.sqrt(scales + SCATTER_FLOOR)
     squares = np.array([float(((case.logs - case.logs.mean()) ** 2).sum()) for case in cases]) / scales**2
     freedom = np.array([len(case.logs) - 1 for case in cases])
-    for members in _group(cases, lambda case: _family(case.benchmark)).values():
+    for members in _group(cases, lambda case: _name_family(case.benchmark)).values():
         known = [i for i in members if freedom[i]]
         usual = float(np.mean(squares[known] / freedom[known])) if known else 0.0
         if usual > 0:
@@ -254,11 +254,11 @@ def _scales(cases: Sequence[Launched]) -> Array:
 
 def _fit(cases: Sequence[Launched], members: Sequence[int], scales: Array) -> _Model:
     repeated = [i for i in members if len(cases[i].logs) > 1]
-    logs = np.array([_second_half(cases[i].logs) - _second_half(cases[i].logs[::-1]) for i in repeated])
+    logs = np.array([_average_second_half(cases[i].logs) - _average_second_half(cases[i].logs[::-1]) for i in repeated])
     used = [cases[i].losses[cases[i].used] for i in repeated]
-    losses = np.array([_second_half(rows) - _second_half(rows[::-1]) for rows in used])
+    losses = np.array([_average_second_half(rows) - _average_second_half(rows[::-1]) for rows in used])
     losses = losses.reshape(len(repeated), len(MEASURES))
-    exponents, covariance = _exponents(logs, losses)
+    exponents, covariance = _fit_exponents(logs, losses)
     return _Model(
         cases=members,
         exponents=exponents,
@@ -270,13 +270,13 @@ def _fit(cases: Sequence[Launched], members: Sequence[int], scales: Array) -> _M
     )
 
 
-def _second_half(launches: Array) -> Array:
+def _average_second_half(launches: Array) -> Array:
     """Returns the mean of the launches in the second half of the run."""
     later: Array = launches[-(len(launches) // 2) :].mean(axis=0)
     return later
 
 
-def _exponents(logs: Array, losses: Array) -> tuple[Array, Array]:
+def _fit_exponents(logs: Array, losses: Array) -> tuple[Array, Array]:
     """Returns how the time follows each kind of pace, and the covariance of these exponents: Bayesian linear regression."""
     noise = (
         float(np.mean((logs - losses @ np.linalg.lstsq(losses, logs, rcond=None)[0]) ** 2)) + SCATTER_FLOOR**2
@@ -288,9 +288,9 @@ def _exponents(logs: Array, losses: Array) -> tuple[Array, Array]:
     return exponents, np.asarray(covariance)
 
 
-def _quantile(own: Array, pool: Array) -> float:
+def _find_quantile(own: Array, pool: Array) -> float:
     """Returns the weighted quantile of the differences."""
-    (found,) = _weighted_quantiles(np.concatenate([own, pool]), _weigh(own, pool, 1.0), (CONFIDENCE,))
+    (found,) = _find_weighted_quantiles(np.concatenate([own, pool]), _weigh(own, pool, 1.0), (CONFIDENCE,))
     return found
 
 
@@ -301,7 +301,7 @@ def _weigh(own: Array, pool: Array, whole: float) -> Array:
     return whole * np.concatenate([np.full(size, part / max(1, size)) for size, part in parts])
 
 
-def _weighted_quantiles(values: Array, weights: Array, shares: Sequence[float]) -> list[float]:
+def _find_weighted_quantiles(values: Array, weights: Array, shares: Sequence[float]) -> list[float]:
     order = np.argsort(values)
     places = np.searchsorted(np.cumsum(weights[order]), shares)
     return [float(values[order][min(int(place), len(values) - 1)]) for place in places]

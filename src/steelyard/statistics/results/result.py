@@ -9,9 +9,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from steelyard.evidence import distinct, noted
 from steelyard.model import Attempt, Benchmark, Evidence, Level, Metric, Record, Result, Value, Verdict
+from steelyard.model.evidence import distinct, noted
 from steelyard.model.record import Span
+from steelyard.model.units import percent
 from steelyard.statistics.results.attempts import reduce_records
 from steelyard.statistics.results.identity import identity
 from steelyard.statistics.results.ranges import UNKNOWN_PACES, Launched, Paces, Ranges, find_ranges
@@ -20,7 +21,6 @@ from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.launches import Spread, combine, combined, over_runs
 from steelyard.statistics.samples.summary import quantiles, summarise_all
 from steelyard.statistics.validity.verdict import name_disturbance
-from steelyard.units import percent
 
 # Largest half-width of an interval: two such results agree within 10 % in 95 of 100 cases, as the interval of their
 # ratio is √2 times as wide.
@@ -56,7 +56,7 @@ def results(
     believed_of = [(members, *believed(members)) for members in cases.values()]
     summaries = iter(summarise_all([undisturbed(r) for _, used, _ in believed_of for r in used]))
     all_results = []
-    for (members, used, verdict), expected in zip(believed_of, _expect(cases.values(), paces), strict=True):
+    for (members, used, verdict), expected in zip(believed_of, _expect_other_runs(cases.values(), paces), strict=True):
         spread = over_runs(combined([next(summaries) for _ in used])) if used else None
         settled = _add_doubt(members, used, spread, verdict, paces)
         result = _result(members, used, spread, settled, benchmarks[members[0].benchmark], expected)
@@ -101,7 +101,7 @@ class _Expected:
     ranges: Ranges | None = None
 
 
-def _expect(cases: Iterable[Sequence[Record]], paces: Paces) -> list[_Expected]:
+def _expect_other_runs(cases: Iterable[Sequence[Record]], paces: Paces) -> list[_Expected]:
     launches = [[r for r in last_attempts(c) if r.verdict.level != "INVALID" and is_measured(r)] for c in cases]
     samples = [r.samples if are_possible(r.samples) else undisturbed(r) for measured in launches for r in measured]
     places = iter(quantiles([np.asarray(row) for row in samples], (0.1, 0.5, 0.9)))
@@ -285,18 +285,18 @@ def _value(metric: Metric, nearest: Record, spread: Spread, expected: _Expected,
         typical=None if expected.typical is None else metric.of(expected.typical, nearest),
         best=value if level == "CLEAN" else None,
         now=ends(_stated(ranges.now, spread, level)) if ranges else None,
-        later=ends(_stated(_another_hour(ranges, level), spread, level)) if ranges else None,
-        undisturbed=ends(_undisturbed(spread, ranges)) if level == "CLEAN" and ranges else None,
+        later=ends(_stated(_widen_to_other_hour(ranges, level), spread, level)) if ranges else None,
+        undisturbed=ends(_find_undisturbed_range(spread, ranges)) if level == "CLEAN" and ranges else None,
     )
 
 
-def _another_hour(ranges: Ranges, level: Level) -> Span:
+def _widen_to_other_hour(ranges: Ranges, level: Level) -> Span:
     """Returns the range at another hour; a run that was disturbed throughout knows less of the others."""
     low, high = ranges.later
     return (low / UNKNOWN_HOUR, high * UNKNOWN_HOUR) if level == "DISTURBED" else (low, high)
 
 
-def _undisturbed(spread: Spread, ranges: Ranges) -> Span | None:
+def _find_undisturbed_range(spread: Spread, ranges: Ranges) -> Span | None:
     """Returns the range of another undisturbed run: both are as uncertain as this interval says, and within `now`."""
     if not spread.low or not spread.high:
         return None

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Limit, Machine, Result, Value
+from steelyard.model.units import binary_size
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.result import used_attempts
 from steelyard.statistics.results.roofs import (
@@ -27,7 +28,6 @@ from steelyard.statistics.results.roofs import (
 )
 from steelyard.statistics.validity import trust
 from steelyard.statistics.validity.limits import is_above
-from steelyard.units import binary_size
 
 # Relative: what a kernel may exceed a measured roof by. Loops that only read exceed Triad's bandwidth by a third.
 _OVER_MEMORY, _OVER_PEAK = 0.5, 0.1

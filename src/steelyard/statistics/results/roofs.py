@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from steelyard.machine.caches import cache_levels
 from steelyard.model import Attempt, Evaluation, Machine, Result, Scalar
+from steelyard.model.caches import cache_levels
 from steelyard.model.roles import Bandwidth, Peak
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.benchmark_roles import playing
@@ -64,13 +64,13 @@ def peaks(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
     ]  # fmt: skip
     scalar = [r for r in measured if _width(r) == "scalar"]
     wide = [r for r in measured if _width(r) != "scalar"]
-    fastest = _best(wide or measured, "flops")
+    fastest = _find_best(wide or measured, "flops")
     if fastest:
         yield Roof("peak", VECTORS, fastest.metrics["flops"].value, fastest)
-    apart = _best([r for r in wide if r.parameters.get("operation") == "add_mul"], "flops")
+    apart = _find_best([r for r in wide if r.parameters.get("operation") == "add_mul"], "flops")
     if apart and fastest and apart.metrics["flops"].value < APART_FROM * fastest.metrics["flops"].value:
         yield Roof("peak", APART, apart.metrics["flops"].value, apart)
-    one = _best(scalar, "flops") if wide else None
+    one = _find_best(scalar, "flops") if wide else None
     if one:
         yield Roof("peak", SCALAR, one.metrics["flops"].value, one)
 
@@ -98,13 +98,13 @@ def bandwidths(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
 
 def _roof(name: str, results: Sequence[Result]) -> Iterator[Roof]:
     for metric in ("bandwidth",) if name == FIRST else ("traffic", "bandwidth"):
-        best = _best(results, metric)
+        best = _find_best(results, metric)
         if best:
             yield Roof("bandwidth", name, best.metrics[metric].value, best)
             return
 
 
-def _best(results: Sequence[Result], metric: str) -> Result | None:
+def _find_best(results: Sequence[Result], metric: str) -> Result | None:
     measured = [r for r in results if metric in r.metrics]
     return max(trust.most_trusted(measured), key=lambda r: r.metrics[metric].value, default=None)
 

@@ -77,10 +77,10 @@ def _lines(results: Sequence[Result], name: str) -> list[tuple[Over, dict[int, R
     groups = cases.groups(results, name)
     lines = [line for line in groups if len({cases.number(r, name) for r in line}) > 1]
     left = [r for line in groups if line not in lines for r in line]
-    lines_with_counts = [_counted(line, name) for line in lines]
+    lines_with_counts = [_order_by_count(line, name) for line in lines]
     for second in sorted({k for r in left for k in r.parameters if k != name and cases.number(r, k) is not None}):
         for line in _following(left, name, second):
-            lines_with_counts.append(_counted(line, "ranks_per_node" if second == "ranks_per_node" else name))
+            lines_with_counts.append(_order_by_count(line, "ranks_per_node" if second == "ranks_per_node" else name))
             left = [r for r in left if r not in line]
     return lines_with_counts
 
@@ -131,7 +131,7 @@ def _threads_of_a_node(result: Result) -> float:
     return (threads or 0) * (ranks or 1) / (len(set(messages.hosts_of(result.attempts))) or 1)
 
 
-def _counted(line: Sequence[Result], name: str) -> tuple[Over, dict[int, Result]]:
+def _order_by_count(line: Sequence[Result], name: str) -> tuple[Over, dict[int, Result]]:
     """Returns the swept parameter and the results ordered by count."""
     if name == "ranks" and all(cases.number(r, "ranks_per_node") for r in line):
         # The number of ranks per node is constant, so the nodes are swept.

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from steelyard.model import Evaluation, Level, Result
 from steelyard.model.roles import TolerancePoint
+from steelyard.model.words import in_words
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.benchmark_roles import playing
 from steelyard.statistics.results.cost import ratio
-from steelyard.words import in_words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ def tolerance(point: Point) -> list[Tolerance]:
     tolerances: list[Tolerance] = []
     groups = cases.groups(point.results, "threads")
     varying = _varying(point.results)
-    chosen = _usual(groups, point.role)
+    chosen = _choose_usual_group(groups, point.role)
     for group in groups:
         alone, name = group[0], point.role.point
         if cases.number(alone, "threads") == 1:
@@ -104,7 +104,7 @@ def _varying(members: Sequence[Result]) -> list[str]:
     return [n for n in names if n != "threads" and len({str(cases.value(r, n)) for r in members}) > 1]
 
 
-def _usual(groups: Sequence[Sequence[Result]], role: TolerancePoint) -> Sequence[Result] | None:
+def _choose_usual_group(groups: Sequence[Sequence[Result]], role: TolerancePoint) -> Sequence[Result] | None:
     """Returns the group with the most usual parameters among those with one thread and more."""
     candidates = [g for g in groups if len(g) > 1 and cases.number(g[0], "threads") == 1]
 

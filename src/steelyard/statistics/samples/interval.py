@@ -66,7 +66,7 @@ def interval_at(ordered: Array, effective: Array, confidence: float) -> tuple[Ar
     n = ordered.shape[1]
     half = normal_quantile(confidence) / 2 * n / np.sqrt(effective)
     low = np.maximum(1.0, (n + 1) / 2 - half)
-    return _at(ordered, low), _at(ordered, n + 1 - low)
+    return _interpolate_rank(ordered, low), _interpolate_rank(ordered, n + 1 - low)
 
 
 def correlations(rows: Array) -> tuple[Array, Array]:
@@ -91,10 +91,12 @@ def correlations(rows: Array) -> tuple[Array, Array]:
     p = np.where(r < 1, p, 1.0)  # a series that only rises or falls
     tau = np.interp(p, GRID, _tau_table())
     tau = 1 + (tau - 1) * (1 + CORRECTION * tau / n)
-    return p, np.clip(np.minimum(n / tau, n / _geyer(rows, medians_of(ordered)) * (1 + CAUTION / n)), 1.0, n)
+    return p, np.clip(
+        np.minimum(n / tau, n / _estimate_tau_by_geyer(rows, medians_of(ordered)) * (1 + CAUTION / n)), 1.0, n
+    )
 
 
-def _geyer(rows: Array, medians: Array) -> Array:
+def _estimate_tau_by_geyer(rows: Array, medians: Array) -> Array:
     n = rows.shape[1]
     signs = np.sign(rows - medians[:, np.newaxis])
     spectrum = np.fft.rfft(signs, 2 * n, axis=1)
@@ -137,7 +139,7 @@ def _mean_ranks(ordered: Array, places: NDArray[np.intp]) -> Array:
     return ranks.reshape(ordered.shape)
 
 
-def _at(ordered: Array, rank: Array) -> Array:
+def _interpolate_rank(ordered: Array, rank: Array) -> Array:
     n = ordered.shape[1]
     below = np.minimum(rank.astype(int), max(1, n - 1))
     rows = np.arange(len(ordered))

@@ -126,11 +126,11 @@ def _interval(summaries: Sequence[Summary], medians: Sequence[float]) -> tuple[f
     most = max(summary.worst if summary.high is None else summary.high for summary in summaries)
     if least <= 0:
         return least, most
-    value, factor = median(medians), _between(summaries, medians)
+    value, factor = median(medians), _bound_between_launches(summaries, medians)
     return min(least, value / factor), max(most, value * factor)
 
 
-def _between(summaries: Sequence[Summary], medians: Sequence[float]) -> float:
+def _bound_between_launches(summaries: Sequence[Summary], medians: Sequence[float]) -> float:
     """Returns the end of Student's interval over its middle, from the spread of the launches and the error of their medians."""
     from steelyard.statistics.samples.distribution_functions import stdtrit
 

@@ -22,7 +22,7 @@ class Levels:
         before = self.count
         for reading in readings:
             if reading and 0 < reading < math.inf:
-                place = _place(reading)
+                place = _number_bin(reading)
                 number, total = self._bins.get(place, (0, 0.0))
                 self._bins[place] = number + 1, total + reading
                 self.count += 1
@@ -30,7 +30,7 @@ class Levels:
 
     def share_from(self, level: float, tolerance: float, higher: bool) -> float:
         """Returns the share of the readings that reach this level, less the tolerance."""
-        edge = _place(level * (1 - tolerance) if higher else level / (1 - tolerance))
+        edge = _number_bin(level * (1 - tolerance) if higher else level / (1 - tolerance))
         reached = (n for place, (n, _) in self._bins.items() if (place >= edge if higher else place <= edge))
         return sum(reached) / self.count if self.count else 0.0
 
@@ -47,7 +47,7 @@ class Levels:
         for place in ordered:
             if best is not None and abs(place - edge) > 2 * reach:
                 break
-            number, total = self._around(place, reach)
+            number, total = self._sum_bins(place, reach)
             if number < needed:
                 continue
             if best is None:
@@ -56,10 +56,10 @@ class Levels:
                 best, most = total / number, number
         return best
 
-    def _around(self, place: int, reach: int) -> tuple[int, float]:
+    def _sum_bins(self, place: int, reach: int) -> tuple[int, float]:
         near = [found for at in range(place - reach, place + reach + 1) if (found := self._bins.get(at))]
         return sum(number for number, _ in near), math.fsum(total for _, total in near)
 
 
-def _place(reading: float) -> int:
+def _number_bin(reading: float) -> int:
     return math.floor(math.log(reading) / STEP)

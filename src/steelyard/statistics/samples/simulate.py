@@ -30,7 +30,7 @@ def draw(process: Process, repetitions: int, n: int, seed: int) -> Array:
     if process == "heavy":
         return MEDIAN + SPREAD * random.standard_t(1.5, (repetitions, n))
     if process in PROCESSES:
-        return MEDIAN + SPREAD * _first_order(float(process.removeprefix("ar")), repetitions, n, random)
+        return MEDIAN + SPREAD * _simulate_first_order(float(process.removeprefix("ar")), repetitions, n, random)
     raise ValueError(f"process '{process}' is unknown; expected one of {', '.join(PROCESSES)}")
 
 
@@ -70,7 +70,7 @@ def _share(low: Array, high: Array) -> float:
     return float(np.mean((low[stated] <= MEDIAN) & (high[stated] >= MEDIAN)))
 
 
-def _first_order(coefficient: float, repetitions: int, n: int, random: np.random.Generator) -> Array:
+def _simulate_first_order(coefficient: float, repetitions: int, n: int, random: np.random.Generator) -> Array:
     """x(i) = c · x(i−1) + √(1 − c²) · e(i), stationary from the first sample, with unit variance."""
     rows = random.standard_normal((n, repetitions))
     rows[1:] *= math.sqrt(1 - coefficient**2)

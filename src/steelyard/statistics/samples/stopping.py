@@ -61,8 +61,8 @@ def relative_half_width(samples: Sequence[float], asked: float = math.inf) -> fl
     p, effective = by_neighbours(samples, ordered)
     if (0.5 + math.asin(p) / math.pi) ** (n - 1) > LEVEL:
         return math.inf
-    width = _half_width(ordered, median, effective)
-    return width if width > asked else _half_width(ordered, median, min(effective, by_waves(samples, median)))
+    width = _find_half_width(ordered, median, effective)
+    return width if width > asked else _find_half_width(ordered, median, min(effective, by_waves(samples, median)))
 
 
 def value_at(ordered: Sequence[float], rank: float) -> float:
@@ -124,7 +124,7 @@ def by_waves(samples: Sequence[float], median: float) -> float:
     return min(max(n / tau * (1 + CAUTION / n), 1.0), n)
 
 
-def _half_width(ordered: Sequence[float], median: float, effective: float) -> float:
+def _find_half_width(ordered: Sequence[float], median: float, effective: float) -> float:
     if effective < LEAST_EFFECTIVE:
         return math.inf
     middle, half = (len(ordered) + 1) / 2, NORMAL_QUANTILE / 2 * len(ordered) / math.sqrt(effective)

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
 
-from steelyard.machine.settings import WSL, setting
+import numpy as np
+
 from steelyard.model import Condition, Machine, Record
 from steelyard.model.observed import Kind
-from steelyard.model.proofs import Proofs, Slow
+from steelyard.model.proofs import WSL, Proofs, Slow
+from steelyard.model.units import percent
+from steelyard.model.words import plural
+from steelyard.statistics.validity.observations import Measured
 from steelyard.statistics.validity.pace import MEASURES
-from steelyard.units import percent
 
 SOME_LOAD = 0.05  # of the processors: idle machines have less
 SOME_STEAL = 0.02  # of the time of ready threads
@@ -45,7 +48,7 @@ def find_cause(proofs: Proofs) -> Cause:
     explained = min(1.0, load * (SLOWED_MEMORY if memory == worst and not of_cores else SLOWED_CORES))
     if load >= SOME_LOAD and explained >= EXPLAINED * worst:
         return Cause.PROCESSES
-    if (proofs.steal or 0.0) >= SOME_STEAL:
+    if proofs.stolen >= SOME_STEAL:
         return Cause.STEAL
     if of_cores:
         idle = proofs.others is not None and explained < EXPLAINED * cores
@@ -65,13 +68,15 @@ def explain(proofs: Proofs) -> str:
         total = f" With it, the processes of this machine used {own}"
         whole = first + (total if proofs.largest_processors < 0.9 * (proofs.others or 0.0) else "")
     elif cause is Cause.CORES and not own and proofs.load_average is not None:
-        whole = f"The load average of the last minute is {proofs.load_average:.2f}: check with top which programs run."
+        average = f"The load average of the last minute is {proofs.load_average:.2f} tasks"
+        on = f" on {plural(proofs.processors, 'processor')}" if proofs.processors else ""
+        whole = f"{average}{on}: check with top which programs run."
     other = "Another user of this host, probably another virtual machine,"
     user = "Windows or its programs" if proofs.hypervisor == WSL else other
     words = {
         Cause.NONE: "",
         Cause.PROCESSES: whole,
-        Cause.STEAL: f"The hypervisor{_named(proofs)} did not run ready threads of this machine for {percent(proofs.steal or 0)} "
+        Cause.STEAL: f"The hypervisor{_label(proofs)} did not run ready threads of this machine for {percent(proofs.stolen)} "
         "of their time (steal): other guests or the host used the processors.",
         Cause.OTHER_GUEST: f"{user} slowed the cores{_figures(proofs, 'issued')}. {whole}",
         Cause.CLOCK: f"The clock of the cores was lower than {_figures(proofs, 'core_clock', best=True)}.",
@@ -95,7 +100,7 @@ def _figures(proofs: Proofs, *kinds: Kind, best: bool = False) -> str:
     return f"{when}: in {percent(one.share)} of the readings, {slow} instead of {measure.written(one.best)}"
 
 
-def _named(proofs: Proofs) -> str:
+def _label(proofs: Proofs) -> str:
     return "" if proofs.hypervisor in (None, "none", "unnamed") else f" ({proofs.hypervisor})"
 
 
@@ -107,14 +112,15 @@ def add_proofs(condition: Condition, records: Sequence[Record], machine: Machine
     """Returns the condition of a run with the observations beside its slow records, from the accounts of the kernel."""
     slow = {kind: Slow(share=1 - had.full) for kind, had in condition.had.items()}
     disturbed = [r for r in records if r.verdict.level == "DISTURBED"] or records
-    proofs = Proofs(hypervisor=setting(machine, "hypervisor").value, slow=slow)
+    proofs = Proofs(hypervisor=machine.setting("hypervisor").value, slow=slow)
     # Accounts of several hosts are sums, of which each host has its own part.
-    known = [r.surroundings for r in disturbed if r.surroundings.machine_other is not None and len(machine.hosts) <= 1]
-    around = [(one, one.processor_seconds.elapsed or 0.0) for one in known]
-    if (seconds := sum(elapsed for _, elapsed in around)) > 0:
-        others = sum((one.machine_other or 0.0) * elapsed for one, elapsed in around) / seconds
-        ready = sum(len({*(one.cpus or (0,))}) * elapsed for one, elapsed in around)
-        steal = sum(one.processor_seconds.steal or 0.0 for one, _ in around) / ready
-        processors = sum(len(core.cpus) for core in machine.cores) or len(machine.cpus)
-        proofs = replace(proofs, processors=processors, others=others, steal=min(1.0, steal))
+    alone = [r.surroundings for r in disturbed if len(machine.hosts) <= 1]
+    whole = [replace(one, machine_processors=one.machine_processors or machine.processors) for one in alone]
+    cases = [Measured(np.empty(0), one) for one in whole]
+    load = [account for case in cases if (account := case.others)]
+    steal = [account for case in cases if (account := case.account(case.surroundings.processor_seconds.steal))]
+    if load:
+        others = sum(a.seconds for a in load) / sum(a.elapsed for a in load)
+        stolen = sum(a.seconds for a in steal) / sum(a.processors * a.elapsed for a in steal) if steal else None
+        proofs = replace(proofs, processors=int(max(a.processors for a in load)), others=others, steal=stolen)
     return replace(condition, proofs=proofs)

@@ -13,7 +13,7 @@ from steelyard.statistics.validity.verdict import name_disturbance
 DEDICATED = 0.9  # share of the launches with an undisturbed pace from which a machine counts as dedicated
 OFTEN = 0.25  # share of the launches with other load from which it is the machine's condition
 LOAD = "competing load"
-# What other guests or jobs cause on a shared machine, besides slower readings: launches differ, and intervals are wide.
+# Effects of other guests or jobs on a shared machine, besides slower readings: launches differ, and intervals are wide.
 FOLLOWS = ("steal", "wide interval", "launches differ", "few samples")
 
 

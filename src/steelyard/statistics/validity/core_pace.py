@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from steelyard.evidence import noted
+from steelyard.model.evidence import noted
+from steelyard.model.units import percent
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.plateau import Levels
 from steelyard.statistics.validity.observations import HIT_SHARE, Measured, Observation, numbers, short_percent
-from steelyard.units import percent
 
 # Relative: a sample's below the fastest; from before to after, the median thread's and any one thread's.
 CLOCK_DIP, CLOCK_CHANGE, CLOCK_CHANGE_OF_ONE = 0.02, 0.015, 0.05
@@ -24,8 +24,8 @@ def core_clock(case: Measured) -> Observation | None:
     around = case.surroundings.core_clock
     clocks = case.column(case.surroundings.samples.core_clock)
     if clocks is None or np.isfinite(clocks).sum() < CLOCK_READINGS:
-        return _changed(case, numbers(around.before), numbers(around.after))
-    return _followed(
+        return _judge_clock_change(case, numbers(around.before), numbers(around.after))
+    return _judge_dips(
         case,
         "core clock",
         "core_clock",
@@ -43,7 +43,7 @@ def shared_core(case: Measured) -> Observation | None:
     issued = case.column(case.surroundings.samples.issued)
     if issued is None or np.isfinite(issued).sum() < CLOCK_READINGS:
         return None
-    return _followed(
+    return _judge_dips(
         case,
         "shared core",
         "issued",
@@ -51,23 +51,26 @@ def shared_core(case: Measured) -> Observation | None:
         ISSUE_DIP,
         lambda border, least, most: (
             f"in {{}} samples, the core issued fewer than {border:.2g} additions per cycle (lowest: {least:.2g}, "
-            f"usual: {most:.2g}), because another hardware thread used the core"
+            f"usual: {most:.2g})"
         ),
+        because=", because another hardware thread used the core",
     )
 
 
-def _followed(
-    case: Measured, kind: str, name: str, readings: Array, dip: float, say: Callable[[float, float, float], str]
-) -> Observation | None:
+def _judge_dips(
+    case: Measured, kind: str, name: str, readings: Array, dip: float, say: Callable[[float, float, float], str],
+    because: str = "",
+) -> Observation | None:  # fmt: skip
     """Returns an observation if the pace of the core was sometimes below its usual best by the share `dip`.
 
     `kind` is that of the evidence, `name` that of the readings. `say` makes the sentence from the border, the least and
-    the most reading, with {} for the number of samples.
+    the most reading, with {} for the number of samples. `because` is the cause, which only an effect on the figure proves:
+    threads on two kinds of cores are read by turns, too.
     """
     levels = Levels()
     levels.add(readings.tolist())
     most = levels.plateau(dip / 4, higher=True)
-    steady = _steady(readings)
+    steady = _fill_clock(readings)
     if most is None:
         return None
     slow = steady < (1 - dip) * most
@@ -76,18 +79,15 @@ def _followed(
     moved = case.moved(slow)
     # A slower core makes samples longer; where those are not, the core is not what the figure follows.
     disturbed = float(slow.mean()) > HIT_SHARE and moved > CLOCK_EFFECT
-    effect = (
-        f"This changed the median by {percent(moved, 1, signed=True)}"
-        if disturbed
-        else "The result did not change with it"
-    )
+    changed = f"{because}. This changed the median by {percent(moved, 1, signed=True)}"
+    effect = changed if disturbed else ". The result did not change with it"
     border, least = (1 - dip) * most, float(steady.min())
     words = say(border, least, most).format(f"{slow.sum()} of {len(slow)}")
     numbers = {"samples": int(slow.sum()), "of": len(slow), name: least, "best": most, "bound": border}
-    return Observation(disturbed, noted(kind, f"{words}. {effect}.", **numbers, moved=moved if disturbed else None))
+    return Observation(disturbed, noted(kind, f"{words}{effect}.", **numbers, moved=moved if disturbed else None))
 
 
-def _steady(clocks: Array) -> Array:
+def _fill_clock(clocks: Array) -> Array:
     """The clock at each sample, from readings that only some of them have (NaN: none).
 
     A reading is low, too, where an interrupt hit it. A clock that drops stays down, so that of a reading and its
@@ -103,7 +103,7 @@ def _steady(clocks: Array) -> Array:
     return np.asarray(highest[np.maximum(0, np.searchsorted(at, np.arange(len(clocks)), side="right") - 1)])
 
 
-def _changed(case: Measured, before: Array, after: Array) -> Observation | None:
+def _judge_clock_change(case: Measured, before: Array, after: Array) -> Observation | None:
     if len(before) != len(after):
         return None
     usable = (before > 0) & (after > 0)
@@ -118,11 +118,8 @@ def _changed(case: Measured, before: Array, after: Array) -> Observation | None:
     quarter = max(1, len(case.row) // 4)
     moved = float(np.median(case.row[-quarter:]) / np.median(case.row[:quarter])) - 1
     disturbed = abs(moved) > CLOCK_EFFECT
-    effect = (
-        f"The time changed by {percent(moved, 1, signed=True)} during the case"
-        if disturbed
-        else "The result did not change with it"
-    )
+    changed = f"The time changed by {percent(moved, 1, signed=True)} during the case"
+    effect = changed if disturbed else "The result did not change with it"
     return Observation(
         disturbed,
         noted(

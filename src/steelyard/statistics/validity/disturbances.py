@@ -8,23 +8,25 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from steelyard.evidence import noted
 from steelyard.model.account import Account
+from steelyard.model.evidence import noted
+from steelyard.model.scalars import Number
 from steelyard.statistics.samples.interval import correlations
 from steelyard.statistics.samples.shape import drift, modes
 from steelyard.statistics.validity.core_pace import core_clock, shared_core
+from steelyard.statistics.validity.device_clock import device_clock
 from steelyard.statistics.validity.observations import (
     HIT_SHARE,
     Measured,
     Observation,
+    list_numbers,
     numbers,
     short_percent,
     state_share,
 )
+from steelyard.statistics.validity.quotas import HIT, MOSTLY, throttled
 
-HIT = 0.01  # of a sample, lost: half of the width that is usually asked of the interval
 SOME = 0.02  # of the samples: more than a lone event
-MOSTLY = 0.75  # of all ranks' waiting: then one rank is named for it
 # Shares of the time of an average processor that the case had, and of the machine's: more can change the figure by some
 # percent. If the waiting time of each thread is known, other processes add only their effect on the caches.
 STEAL, INTERRUPTS, OTHER, OTHER_BESIDE_WAITS, MACHINE = 0.02, 0.05, 0.03, 0.10, 0.05
@@ -44,7 +46,10 @@ def competing_load(case: Measured) -> Observation | None:
     if not hit.any():
         return None
     share = float(hit.sum() / measured.sum())
-    lost = float(waited[measured].sum() / case.lengths[measured].sum())
+    # The kernel adds a wait when it ends, with the part that lies before the sample.
+    lost = float(np.minimum(waited, case.lengths)[measured].sum() / case.lengths[measured].sum())
+    if _is_explained(case, lost):
+        return None
     disturbed = share > HIT_SHARE and (lost > 0.01 or abs(case.moved(hit)) > 0.01)
     disturbed = disturbed or (share > SOME and lost > 0.05)
     effect = "" if disturbed else " These samples are too few to change the median."
@@ -62,6 +67,13 @@ def competing_load(case: Measured) -> Observation | None:
             **of_rank,
         ),
     )
+
+
+def _is_explained(case: Measured, lost: float) -> bool:
+    """Returns whether the case's own threads, or a quota, explain at least half of its waits: the rules on these name them."""
+    stopped = throttled(case)
+    by_quota = stopped is not None and stopped.disturbed and stopped.evidence.numbers.get("share", 1.0) >= lost / 2
+    return bool(case.surroundings.oversubscribed) or by_quota
 
 
 def _waiting_rank(case: Measured) -> tuple[str, Mapping[str, float]]:
@@ -105,48 +117,31 @@ def other_load(case: Measured) -> Observation | None:
     """Returns an observation if other processes used the measured processors."""
     limit = OTHER if case.waited is None else OTHER_BESIDE_WAITS
     what = "other processes ran on the measured processors"
-    return _processor_time(case.account(case.surroundings.processor_seconds.other), limit, "competing load", what)
+    return _processor_time(case, case.surroundings.processor_seconds.other, limit, "competing load", what)
 
 
 def machine_load(case: Measured) -> Observation | None:
     """Returns an observation if other processes used the machine and shared its caches, memory and power."""
-    around, elapsed = case.surroundings, case.elapsed or 0.0
-    # The machine of an older record has at least the measured processors.
-    processors = around.machine_processors or case.processors
-    account = None if around.machine_other is None else Account.of(around.machine_other * elapsed, processors, elapsed)
+    account = case.others
     if account is None or not account.exceeds(MACHINE):
         return None
     text = (
         f"other processes kept {account.cores:.2g} of the {account.processors:.0f} processors of the machine busy during "
         f"the case ({short_percent(account.share)})."
     )
-    return Observation(True, noted("competing load", text, cores=account.cores, **_numbers(account)))
+    return Observation(True, noted("competing load", text, cores=account.cores, **list_numbers(account)))
 
 
 def steal(case: Measured) -> Observation | None:
     """Returns an observation if the hypervisor gave time to other guests."""
     what, seconds = "the hypervisor gave the measured processors to other guests", case.surroundings.processor_seconds
-    most = Account.of(seconds.most_steal, 1, case.elapsed)
-    return _processor_time(case.account(seconds.steal), STEAL, "steal", what, most)
+    return _processor_time(case, seconds.steal, STEAL, "steal", what, seconds.most_steal)
 
 
 def interrupts(case: Measured) -> Observation | None:
     """Returns an observation if interrupts took time on the measured processors."""
     what, seconds = "the measured processors served interrupts", case.surroundings.processor_seconds
-    most = Account.of(seconds.most_interrupts, 1, case.elapsed)
-    return _processor_time(case.account(seconds.interrupts), INTERRUPTS, "interrupts", what, most)
-
-
-def throttled(case: Measured) -> Observation | None:
-    """Returns an observation if the processor quota of a control group stopped the case."""
-    seconds = case.surroundings.throttled
-    if seconds is None or seconds <= 0:
-        return None
-    account = case.account(seconds)
-    lost = f"{seconds:.3g} s" if account is None else state_share(account)
-    text = f"the processor quota of the control group stopped the measured processors for {lost}."
-    figures = {"seconds": seconds} if account is None else _numbers(account)
-    return Observation(account is None or account.share > HIT, noted("throttled", text, **figures))
+    return _processor_time(case, seconds.interrupts, INTERRUPTS, "interrupts", what, seconds.most_interrupts)
 
 
 def page_faults(case: Measured) -> Observation | None:
@@ -229,23 +224,21 @@ def autocorrelation(case: Measured) -> Observation | None:
 
 # The first disturbing rule names the disturbance, so causes come before symptoms.
 RULES: tuple[Rule, ...] = (
-    competing_load, other_load, steal, throttled, page_faults, core_clock, shared_core, oversubscribed, interrupts,
+    competing_load, other_load, steal, throttled, page_faults, device_clock, core_clock, shared_core, oversubscribed, interrupts,
     machine_load, bimodal, drifting, autocorrelation,
 )  # fmt: skip
 
 
 def _processor_time(
-    account: Account | None, limit: float, kind: str, what: str, most: Account | None = None
+    case: Measured, seconds: Number, limit: float, kind: str, what: str, of_one: Number = None
 ) -> Observation | None:
-    """Returns an observation if the processors lost more than the limit, or `most`, the account of one of them, shows it."""
+    """Returns an observation if the processors lost more than the limit, or the one that lost most shows it (`of_one`)."""
+    account, most = case.account(seconds), Account.of(of_one, 1, case.elapsed)
+    jumped = most is None and of_one is not None  # the counter of one processor: then the sum is wrong, too
     one = most is not None and most.exceeds(MOST)
-    if account is None or not (one or account.exceeds(limit)):
+    if account is None or jumped or not (one or account.exceeds(limit)):
         return None
     text = f"{what} for {state_share(account)}."
     if most and one and account.processors > 1:
         text += f" One of them lost {short_percent(most.share)} of its time, and all threads wait for the slowest."
-    return Observation(True, noted(kind, text, **_numbers(account)))
-
-
-def _numbers(lost: Account) -> dict[str, float]:
-    return {"seconds": lost.seconds, "processors": lost.processors, "elapsed": lost.elapsed, "share": lost.share}
+    return Observation(True, noted(kind, text, **list_numbers(account)))

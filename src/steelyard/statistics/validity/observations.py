@@ -86,6 +86,13 @@ class Measured:
         """Returns the account of seconds that were added over the measured processors; None if it is unknown."""
         return Account.of(seconds, self.processors, self.elapsed)
 
+    @property
+    def others(self) -> Account | None:
+        """Returns the account of other processes on the whole machine, which has at least the measured processors."""
+        used, elapsed = self.surroundings.machine_other, self.elapsed or 0.0
+        processors = self.surroundings.machine_processors or self.processors
+        return None if used is None else Account.of(used * elapsed, processors, elapsed)
+
     @cached_property
     def elapsed(self) -> float | None:
         """Returns the seconds from before the first sample to after the last."""
@@ -125,6 +132,12 @@ def state_share(account: Account) -> str:
     count, whole = account.processors, account.processors * account.elapsed
     whose = f"{count:.0f} processors ({whole:.3g} s)" if count > 1 else f"the case ({whole:.3g} s)"
     return f"{account.seconds:.3g} s, which is {short_percent(account.share)} of the time of {whose}"
+
+
+def list_numbers(account: Account) -> dict[str, float]:
+    """Returns the account and its share as numbers of an evidence."""
+    share = account.share
+    return {"seconds": account.seconds, "processors": account.processors, "elapsed": account.elapsed, "share": share}
 
 
 def short_percent(share: float) -> str:

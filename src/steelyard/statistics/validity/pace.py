@@ -6,28 +6,30 @@ not these readings stays in the sample.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.evidence import noted
 from steelyard.model import Evidence, Record
+from steelyard.model.evidence import noted
 from steelyard.model.observed import Column, Kind, Observed
 from steelyard.model.scalars import Number
+from steelyard.model.units import percent
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.validity.observations import Measured, numbers
-from steelyard.units import percent
 
 Mask = NDArray[np.bool_]
 
-# Relative to the plateau of the machine. What a core issues is read within 2 %, and another thread on it, even one that leaves
-# nearly all additions to us, slows other work by a fifth to a half; the clock follows heat and load. The memory's stream
-# scatters by 15 % where nobody else reads, its chase by 5 %.
-CLOCK_LOSS, ISSUE_LOSS, STREAM_LOSS, CHASE_LOSS, EXCHANGE_LOSS = 0.12, 0.05, 0.33, 0.08, 0.50
+# Losses relative to the machine's plateau. The rate of issued additions is read within 2 %. Another thread on the core slows
+# other work by a fifth to a half, even if it leaves nearly all additions to us. The clock follows heat and load. The memory's
+# stream scatters by 15 % if nobody else reads, and loses 30 to 37 % to one other reader; its chase scatters by 5 %.
+CLOCK_LOSS, ISSUE_LOSS, STREAM_LOSS, CHASE_LOSS, EXCHANGE_LOSS = 0.12, 0.05, 0.25, 0.08, 0.50
 HIT = 0.01  # of a sample, lost while its threads waited for a processor: half of the width that is usually asked of the interval
 STRAY = 0.05  # of the readings of a case: fewer beyond the bound may be wrong, and cannot move its median
+RARE = 0.01  # of the undisturbed readings of one machine: so many lie beyond the scatter
 LISTED = 2 << 20  # bytes of an array from which the harness lists its pages (native/buffers.cpp)
 LEAST_KEPT = 6  # undisturbed samples that are needed, or all: fewer give no interval
 
@@ -64,6 +66,12 @@ class Measure:
         """Returns the bound of undisturbed readings from the best."""
         return best * (1 - self.loss) if self.higher else best / (1 - self.loss)
 
+    def of_slowest(self, best: float, machines: int) -> float:
+        """Returns the best to expect of readings of which each is that of the slowest of so many equal machines."""
+        reached = [NormalDist().inv_cdf((1 - RARE) ** (1 / count)) for count in (1, machines)]
+        lost = self.scatter * (reached[1] - reached[0])
+        return best * (1 - lost) if self.higher else best / (1 - lost)
+
     def is_wrong(self, reading: Array, bound: float) -> Mask:
         """Returns a mask of the readings that no core can reach whose undisturbed readings have this bound."""
         return np.asarray(reading > bound / (1 - self.loss) * self.most)
@@ -81,7 +89,7 @@ MEASURES = {
                 words="the core ran at {}", scale=1e-9, unit="GHz"),
         Measure(kind="issued", higher=True, loss=ISSUE_LOSS, scatter=0.02, most=1.05, cause="shared core",
                 words="the core issued {}", scale=1, unit="additions per cycle"),
-        Measure(kind="stream", higher=True, loss=STREAM_LOSS, scatter=0.06, most=math.inf, cause="shared memory",
+        Measure(kind="stream", higher=True, loss=STREAM_LOSS, scatter=0.07, most=math.inf, cause="shared memory",
                 words="a read of the memory reached {}", scale=1e-9, unit="GB/s"),
         Measure(kind="chase", higher=False, loss=CHASE_LOSS, scatter=0.04, most=math.inf, cause="shared memory",
                 words="an access to the memory took {}", scale=1e9, unit="ns"),
@@ -97,9 +105,13 @@ MOST_WAITED = 0.99  # share of the time of a thread
 
 @dataclass(frozen=True)
 class Bounds:
-    """The plateau of each kind of the machine for such a case; missing kinds have no bound."""
+    """The plateau of each kind of the machine for such a case; missing kinds have no bound.
+
+    `host_kinds` has the kind of each host of the case, if the hosts of the run are of several kinds.
+    """
 
     best: Mapping[Kind, float]
+    host_kinds: Mapping[str, str] = field(default_factory=dict)
 
     def bound(self, kind: Kind) -> float | None:
         best = self.best.get(kind)
@@ -119,10 +131,10 @@ def typical(record: Record, kind: Kind) -> float | None:
 def rate(record: Record) -> float | None:
     """Returns the additions per second that the cores gave the threads, less the time for which these waited; None: not read."""
     issued, clock = typical(record, "issued"), typical(record, "core_clock")
-    return issued * clock * (1 - _waited_share(record)) if issued and clock else None
+    return issued * clock * (1 - _find_waiting_share(record)) if issued and clock else None
 
 
-def _waited_share(record: Record) -> float:
+def _find_waiting_share(record: Record) -> float:
     """Returns the share of the samples for which a thread waited for its processor, because other programs had it."""
     samples = record.surroundings.samples
     waited, seconds = (sum(x for x in column or () if x is not None) for column in (samples.waited, samples.seconds))
@@ -213,13 +225,13 @@ def choose(case: Measured, bounds: Bounds, beyond: Beyond | None = None) -> Choi
     causes: dict[str, int] = {}
     hits: list[tuple[Kind, _Beside]] = []
     for measure, bound in exceeded(case.surroundings, bounds) if beyond is None else beyond:
-        beside = _beside(case, measure, bound)
+        beside = _find_beyond(case, measure, bound)
         if beside.hit.any():
             cause = measure.cause
             causes[cause] = max(causes.get(cause, 0), int(beside.hit.sum()))
             hits.append((measure.kind, beside))
             aside |= beside.hit
-    waiting = _waited(case)
+    waiting = _mark_waiting(case)
     if waiting.any():
         causes["competing load"] = int(waiting.sum())
         aside |= waiting
@@ -243,14 +255,14 @@ def exceeded(surroundings: Observed, bounds: Bounds) -> Beyond:
         if bound is None:
             continue
         for column in (samples.of(kind), pace.looks.of(kind), (pace.before.of(kind), pace.after.of(kind))):
-            worst = _worst(column, measure) if column else None
+            worst = _find_worst(column, measure) if column else None
             if worst is not None and (worst < bound if measure.higher else worst > bound):
                 beyond.append((measure, bound))
                 break
     return beyond
 
 
-def _worst(readings: Sequence[float | None], measure: Measure) -> float | None:
+def _find_worst(readings: Sequence[float | None], measure: Measure) -> float | None:
     """Returns the worst of the readings that were taken."""
     worst_of = min if measure.higher else max
     try:
@@ -265,7 +277,7 @@ class _Beside:
     worst: float
 
 
-def _beside(case: Measured, measure: Measure, bound: float) -> _Beside:
+def _find_beyond(case: Measured, measure: Measure, bound: float) -> _Beside:
     """Returns the samples with a reading beyond the bound beside them."""
     count = len(case.row)
     place, readings = _readings(case, measure.kind)
@@ -300,7 +312,7 @@ def _readings(case: Measured, kind: Kind) -> tuple[NDArray[np.intp], Array]:
     return place[order], np.concatenate(([before], rows, [after], looked))[order]
 
 
-def _waited(case: Measured) -> Mask:
+def _mark_waiting(case: Measured) -> Mask:
     waited = case.waited
     if waited is None or case.lengths is None:
         return np.zeros(len(case.row), dtype=bool)
@@ -314,7 +326,7 @@ def _evidence(case: Measured, kind: Kind, beside: _Beside, bounds: Bounds) -> Ev
     many = f"{hit} of {len(beside.hit)} samples" if len(beside.hit) > 1 else "the sample"
     worst = measure.words.format(measure.written(beside.worst))
     best = measure.written(bounds.best[kind])
-    mostly, of_rank = _rank(case, kind)
+    mostly, of_rank = _rank(case, kind, bounds.host_kinds)
     numbers = {"samples": hit, "of": len(beside.hit), kind: beside.worst, "best": bounds.best[kind], **of_rank}
     text = (
         f"the machine was slow beside {many}. In the worst case, {worst}; the best value of this machine is "
@@ -323,20 +335,25 @@ def _evidence(case: Measured, kind: Kind, beside: _Beside, bounds: Bounds) -> Ev
     return noted(measure.cause, text, **numbers)
 
 
-def _rank(case: Measured, kind: Kind) -> tuple[str, Mapping[str, float]]:
-    """Returns a sentence on the rank whose slowest reading is clearly beyond that of the others."""
+def _rank(case: Measured, kind: Kind, host_kinds: Mapping[str, str]) -> tuple[str, Mapping[str, float]]:
+    """Returns a sentence on the rank whose slowest reading is clearly beyond that of the others on hosts of the same kind."""
     ranks = case.surroundings.ranks
     readings, hosts, cpus = numbers(ranks.of(kind)), ranks.hosts or (), ranks.cpus or ()
     if not len(readings) == len(hosts) == len(cpus) > 1:
         return "", {}
-    if np.isfinite(readings).sum() < 2:
-        return "", {}
-    measure = MEASURES[kind]
-    worst = int(np.nanargmin(readings) if measure.higher else np.nanargmax(readings))
-    others = float(np.nanmedian(np.delete(readings, worst)))
-    loss = 1 - measure.share(readings[worst], others)
-    if loss < measure.loss:
+    kinds = np.array([host_kinds.get(host, "") for host in hosts])
+    losses = [_find_loss(np.where(kinds == one, readings, np.nan), MEASURES[kind]) for one in np.unique(kinds)]
+    loss, worst = max(losses)
+    if loss < MEASURES[kind].loss:
         return "", {}
     where = f"processor {cpus[worst]}" if cpus[worst] >= 0 else "not pinned"
     words = f" Rank {worst} on {hosts[worst]} ({where}) was the slowest, {percent(loss)} behind the others."
     return words, {"rank": worst, "behind": loss}
+
+
+def _find_loss(readings: Array, measure: Measure) -> tuple[float, int]:
+    """Returns the loss of the worst rank from the median of the others, and its number; no loss without others."""
+    if np.isfinite(readings).sum() < 2:
+        return 0.0, 0
+    worst = int(np.nanargmin(readings) if measure.higher else np.nanargmax(readings))
+    return 1 - measure.share(readings[worst], float(np.nanmedian(np.delete(readings, worst)))), worst

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.evidence import noted
 from steelyard.model import Check, Evidence, Level, Record, Verdict
+from steelyard.model.evidence import noted
 from steelyard.model.observed import Around, Observed, Pace
+from steelyard.model.units import percent
 from steelyard.statistics.samples.interval import Array, middle, quantile_of
 from steelyard.statistics.validity import pace
 from steelyard.statistics.validity.disturbances import RULES, competing_load
 from steelyard.statistics.validity.observations import Measured, times
-from steelyard.units import percent
 
 # Of a sample. Below 0.1 % the clock does not matter (the harness makes samples that long). Up to 1 % the
 # figure is still right within half of the interval that is usually asked, and repeating would not help: it
@@ -21,8 +21,6 @@ from steelyard.units import percent
 CLOCK_NOTED, CLOCK_INVALID = 0.001, 0.01
 # In the sentences of earlier versions on time that was added over processors, but judged as if it were that of one.
 OF_ONE_PROCESSOR = ("of the time of the case (", "cores of the machine busy", "page faults (about")
-
-
 OF_PACE = {measure.cause for measure in pace.MEASURES.values()}
 
 
@@ -57,17 +55,13 @@ def judgement(
     """
     if error is not None:
         return Judgement(Verdict("INVALID", (noted("error", error),)))
-    return _judge(_measured(samples, surroundings), check, bounds)
-
-
-def _measured(samples: Sequence[float], surroundings: Observed) -> Measured:
-    return Measured(np.asarray(samples, dtype=np.float64), surroundings)
+    return _judge(Measured(np.asarray(samples, dtype=np.float64), surroundings), check, bounds)
 
 
 def _judge(case: Measured, check: Check | None, bounds: pace.Bounds) -> Judgement:
     row = case.row
     sound = bool(row.size) and bool(times(row).all())
-    invalid = [*_wrong(row, sound, check), *_too_coarse(case, CLOCK_INVALID)]
+    invalid = [*_list_wrong(row, sound, check), *_judge_resolution(case, CLOCK_INVALID)]
     if not sound:
         return Judgement(Verdict("INVALID", tuple(invalid)))
     choice = pace.choose(case, bounds)
@@ -77,7 +71,7 @@ def _judge(case: Measured, check: Check | None, bounds: pace.Bounds) -> Judgemen
     disturbing = [observation.evidence for observation in observations if observation.disturbed]
     harmless = [observation.evidence for observation in observations if not observation.disturbed]
     if not choice.enough:
-        disturbing = list(_first_of_each_kind([*choice.evidence, *disturbing]))
+        disturbing = list(_select_first_of_each_kind([*choice.evidence, *disturbing]))
     elif choice.aside.any():
         harmless = [_set_aside(choice), *(h for h in harmless if h.kind != "competing load")]
     if invalid:
@@ -88,7 +82,7 @@ def _judge(case: Measured, check: Check | None, bounds: pace.Bounds) -> Judgemen
     level: Level = "DISTURBED" if disturbing else "CLEAN"
     if disturbing:
         disturbing += _range(case)
-    return Judgement(Verdict(level, (*disturbing, *harmless, *_too_coarse(case, CLOCK_NOTED))), aside)
+    return Judgement(Verdict(level, (*disturbing, *harmless, *_judge_resolution(case, CLOCK_NOTED))), aside)
 
 
 def judge_again(record: Record, bounds: pace.Bounds, processors: int | None = None) -> Record:
@@ -108,12 +102,10 @@ def judge_again(record: Record, bounds: pace.Bounds, processors: int | None = No
 
 def _depends(evidence: Evidence) -> bool:
     """Returns whether evidence depends on the bounds, or is an account of an older record."""
-    return evidence.kind in OF_PACE or _lacks_processors(evidence)
-
-
-def _lacks_processors(evidence: Evidence) -> bool:
-    """Returns whether the evidence is an account of an older record."""
-    return "processors" not in evidence.numbers and any(words in evidence.text for words in OF_ONE_PROCESSOR)
+    lacks_processors = "processors" not in evidence.numbers and any(
+        words in evidence.text for words in OF_ONE_PROCESSOR
+    )
+    return evidence.kind in OF_PACE or lacks_processors
 
 
 def judge_record(record: Record, bounds: pace.Bounds) -> Record:
@@ -122,19 +114,20 @@ def judge_record(record: Record, bounds: pace.Bounds) -> Record:
 
 
 def _followed(record: Record) -> Observed:
-    """Returns the surroundings that the figure follows: a device with its own memory has a clock of its own, too."""
+    """Returns the surroundings that the figure follows: a device with its own memory shares nothing with other processes."""
     around = record.surroundings
     if record.parameters.get("mode") != "opencl" or (around.details or {}).get("shares_memory") is True:
         return around
     samples = replace(around.samples, core_clock=None, issued=None, stream=None, chase=None)
-    return replace(around, samples=samples, pace=Pace(waited=around.pace.waited), core_clock=Around())
+    only_waited = Pace(waited=around.pace.waited)
+    return replace(around, samples=samples, pace=only_waited, core_clock=Around(), machine_other=None)
 
 
 def _with(record: Record, outcome: Judgement) -> Record:
     return replace(record, verdict=outcome.verdict, aside=outcome.aside)
 
 
-def _first_of_each_kind(evidence: Sequence[Evidence]) -> Iterable[Evidence]:
+def _select_first_of_each_kind(evidence: Sequence[Evidence]) -> Iterable[Evidence]:
     """Returns the first evidence of each kind."""
     first: dict[str, Evidence] = {}
     for one in evidence:
@@ -167,7 +160,7 @@ def name_disturbance(verdict: Verdict) -> str | None:
     return (verdict.evidence[0].kind or None) if verdict.level != "CLEAN" and verdict.evidence else None
 
 
-def _wrong(row: Array, sound: bool, check: Check | None) -> Iterator[Evidence]:
+def _list_wrong(row: Array, sound: bool, check: Check | None) -> Iterator[Evidence]:
     if check is not None and not check.passed:
         yield noted("check", f"the result is wrong: {check.detail or 'the kernel gave no detail'}")
     if not row.size:
@@ -177,7 +170,7 @@ def _wrong(row: Array, sound: bool, check: Check | None) -> Iterator[Evidence]:
         yield noted("samples", f"{wrong} of {row.size} samples have impossible times.", samples=wrong, of=row.size)
 
 
-def _too_coarse(case: Measured, share: float) -> Iterator[Evidence]:
+def _judge_resolution(case: Measured, share: float) -> Iterator[Evidence]:
     resolution = case.surroundings.clock.resolution
     if resolution is None or case.lengths is None:
         return

@@ -38,12 +38,12 @@ def command(
     import sys
     from datetime import datetime
 
-    from steelyard import build
-    from steelyard.command_line.progress import Console
-    from steelyard.machine import describe
-    from steelyard.units import quantity
+    from steelyard.measure import build
+    from steelyard.measure.machine import describe
+    from steelyard.model.units import quantity
+    from steelyard.model.words import plural
+    from steelyard.show.command_line.progress import Console
     from steelyard.whatif import tracing
-    from steelyard.words import plural
 
     folder = output or Path(f"trace-{datetime.now():%Y%m%d-%H%M%S}")
     tracing.expect_folder(folder)

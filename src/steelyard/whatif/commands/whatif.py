@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from steelyard.command_line.options import Json, Quiet, Runs
-from steelyard.numbers import option
+from steelyard.model.numbers import option
+from steelyard.show.command_line.options import Json, Quiet, Runs
 
 if TYPE_CHECKING:
     from steelyard.model import Machine
-    from steelyard.settings_file import SettingsFile
+    from steelyard.model.settings_file import SettingsFile
     from steelyard.whatif import Question, Scenario
     from steelyard.whatif.engine import Engine
 
 PLACE = 190
 
 
-def _setting_names(incomplete: str) -> list[str]:
+def _complete_setting(incomplete: str) -> list[str]:
     from steelyard.whatif.scenario import setting_names
 
     return [name for name in setting_names() if name.startswith(incomplete)]
@@ -51,7 +51,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUES",
-        autocompletion=_setting_names,
+        autocompletion=_complete_setting,
         help="One value of the scenario, such as network.latency=2us or loss.probability=0.1%:1%, or a table, such as "
         "network=20261120-101500 (default: the newest run's network).",
     ),
@@ -114,9 +114,11 @@ def command(
     **steelyard whatif lu.ti --set flops=2e9 --set noise=period=10ms,duration=50us:500us --set core=1:1.5:2** ·
     **steelyard whatif cg --set core=1:2:8@region=2** · **steelyard whatif cg --set iterations=allreduce --set region=10-20**
     """
-    from steelyard import build, files, whatif
-    from steelyard.command_line.progress import Console
-    from steelyard.machine import describe
+    from steelyard import whatif
+    from steelyard.measure import build
+    from steelyard.measure.machine import describe
+    from steelyard.show.command_line.progress import Console
+    from steelyard.system import files
     from steelyard.whatif import engine
     from steelyard.whatif.program import compile_program
 
@@ -136,7 +138,7 @@ def command(
         if tasks:
             _expect_no_recording(questions.values())
         if trace is None:
-            trace, report = _demonstrated(machine, report, quiet)
+            trace, report = _trace_demonstration(machine, report, quiet)
         if report:
             files.expect_output(report, "The page")
         with Console(quiet).building(build.default(machine)) as show:
@@ -207,13 +209,14 @@ def _demo_scenario(machine: "Machine", settings: Sequence[str], quiet: bool) -> 
     return demo.scenario(demo.ranks_for(machine), settings)
 
 
-def _demonstrated(machine: "Machine", report: Path | None, quiet: bool) -> tuple[Path, Path]:
+def _trace_demonstration(machine: "Machine", report: Path | None, quiet: bool) -> tuple[Path, Path]:
     """Traces the program of the demonstration. Returns the folder of the trace, and the file for the page."""
-    from steelyard import build, files
-    from steelyard.command_line.progress import Console
-    from steelyard.units import duration
+    from steelyard.measure import build
+    from steelyard.model.units import duration
+    from steelyard.model.words import plural
+    from steelyard.show.command_line.progress import Console
+    from steelyard.system import files
     from steelyard.whatif import demo
-    from steelyard.words import plural
 
     folder = Path(f"demo-{datetime.now():%Y%m%d-%H%M%S}")
     report = report or folder.with_suffix(".html")

@@ -24,7 +24,7 @@ struct Price {
   Time occupied;   // g + (s - 1) G
   Time gap;        // (s - 1) G
   Time latency;    // L, and that of the links between switches
-  Time data;       // (s - 1) times the greatest G on the way
+  Time data;       // (s - 1) · G, with the greatest G of all links on the way
 };
 
 inline Price price(const Scenario& scenario, std::uint32_t c, std::int64_t bytes) {

@@ -18,10 +18,29 @@ struct Account {
 };
 
 // Returns the sentence about streams that wait for a message that never comes.
-std::string stuck(const Prepared& prepared, std::uint32_t stream, Op op);
+inline std::string stuck(const Prepared& prepared, std::uint32_t stream, Op op) {
+  const Schedule& schedule = *prepared.schedule;
+  auto rank = [](std::uint32_t number) { return "rank " + std::to_string(number); };
+  const std::string who = rank(schedule.rank_of[stream]) + " waits forever: ";
+  switch (op.kind()) {
+    case Kind::receive:
+      return who + "for a message of " + rank(schedule.source[op.message()]);
+    case Kind::receive_rendezvous:
+      return who + "for a message of " + rank(prepared.source[op.message()]);
+    case Kind::sent:
+      return who + "its message to " + rank(prepared.target[op.message()]) +
+             " is larger than the eager limit, and its receive never begins";
+    case Kind::receive_all:
+      return who + "for one of several messages";
+    default:
+      return who + "for another processor of its own";
+  }
+}
 
-// `Disturbed`: with loss, noise or changed cores. Without it the code skips all of these.
-template <int W, bool Disturbed>
+// `Disturbed`: with loss, noise or changed cores. Without it the code skips all of these. `Queues`: the class, derived
+// from this one, that carries messages between nodes in the order of time (events.h); void: no message waits for
+// another.
+template <int W, bool Disturbed, class Queues = void>
 class Dataflow {
  public:
   Dataflow(const Prepared& prepared, const Connections* connections, const Scenario* scenarios)
@@ -39,11 +58,8 @@ class Dataflow {
       states_[stream].at = p_.ops.data() + p_.begins[stream];
       ready_[states_.size() - 1 - stream] = stream;
     }
-    while (!ready_.empty()) {
-      std::uint32_t stream = ready_.back();
-      ready_.pop_back();
-      advance(stream);
-    }
+    advance_ready();
+    if constexpr (QUEUED) static_cast<Queues*>(this)->deliver();
     Times<W> end{};
     for (std::uint32_t stream = 0; stream < states_.size(); ++stream) {
       if (states_[stream].at->kind() != Kind::end) throw Refused(stuck(p_, stream, *states_[stream].at));
@@ -75,7 +91,8 @@ class Dataflow {
     return found;
   }
 
- private:
+ protected:
+  static constexpr bool QUEUED = !std::is_void_v<Queues>;
   // Stands in place of the slot of a message that is not sent yet; a stream may wait for it.
   static constexpr std::uint32_t WAITED = 1u << 31, UNSENT = ~0u;
   static constexpr std::uint32_t NOBODY = ~0u;
@@ -89,10 +106,18 @@ class Dataflow {
   // A message with rendezvous: the sender asks, and sends when the receiver has answered.
   struct Meeting {
     Times<W> first{}, left{}, arrival{};  // time of the side that came first; when the data have left; when they arrive
-    std::uint32_t sender = NOBODY, receiver = NOBODY;
+    std::uint32_t sender = NOBODY, receiver = NOBODY;  // streams that wait for it
+    bool has_left = false, has_arrived = false;        // whether these times are known
     enum : std::uint8_t { open, asked, posted, met } state = open;
   };
 
+  void advance_ready() {
+    while (!ready_.empty()) {
+      std::uint32_t stream = ready_.back();
+      ready_.pop_back();
+      advance(stream);
+    }
+  }
   void advance(std::uint32_t stream) {
     State& state = states_[stream];
     const Op* at = state.at;
@@ -139,7 +164,7 @@ class Dataflow {
           continue;
         case Kind::sent: {
           Meeting& meeting = meetings_[op.message()];
-          if (meeting.state == Meeting::met) {
+          if (meeting.has_left) {
             if (recorder_ && meeting.left[0] > now[0])
               recorder_->waited_for_meeting(place(stream, meeting.left[0]), op.message(), cost_[op.size()].latency[0]);
             for (int w = 0; w < W; ++w) now[w] = std::max(now[w], meeting.left[w]);
@@ -182,8 +207,9 @@ class Dataflow {
     }
   }
 
-  // The overhead of the processor for a message.
-  void work(std::uint32_t stream, Times<W>& now, const Times<W>& time) {
+  // The overhead of the processor for a message. Beside so much other code GCC leaves it out of line, and a replay
+  // takes a sixth longer.
+  [[gnu::always_inline]] void work(std::uint32_t stream, Times<W>& now, const Times<W>& time) {
     for (int w = 0; w < W; ++w) {
       const Time before = now[w];
       if constexpr (Disturbed)
@@ -201,6 +227,8 @@ class Dataflow {
     const Cost<W>& cost = cost_[op.size()];
     Times<W>& interface = states_[stream].interface;
     work(stream, now, cost.processor);
+    if constexpr (QUEUED)
+      if (crosses(op)) return static_cast<Queues*>(this)->dispatch(op.message(), op, now[0]);
     Times<W> arrival;
     for (int w = 0; w < W; ++w) {
       const Time leaves = std::max(now[w], interface[w]);
@@ -232,7 +260,7 @@ class Dataflow {
 
   // A lost message arrives later, and delays the messages behind it on the same connection.
   void lose(Op op, Times<W>& arrival) {
-    if (!disturbance_->lossy() || op.size() % CLASSES <= within) return;
+    if (!disturbance_->lossy() || !crosses(op)) return;
     const std::uint32_t message = op.message();
     for (int w = 0; w < W; ++w) {
       const Time delay = disturbance_->lost(w, schedule_.source[message], schedule_.target[message], message,
@@ -249,7 +277,7 @@ class Dataflow {
   }
   const Times<W>* met(std::uint32_t number, std::uint32_t stream) {
     Meeting& meeting = meetings_[number];
-    if (meeting.state == Meeting::met) return &meeting.arrival;
+    if (meeting.has_arrived) return &meeting.arrival;
     meeting.receiver = stream;
     return nullptr;
   }
@@ -343,21 +371,29 @@ class Dataflow {
     const Cost<W>& cost = cost_[op.size()];
     const Times<W>&asked = who == Meeting::asked ? now : meeting.first,
           &posted = who == Meeting::asked ? meeting.first : now;
+    meeting.state = Meeting::met;
     for (int w = 0; w < W; ++w) {
       const Time request = asked[w] + cost.latency[w] + lost(w, op, 0);
       const Time answered = std::max(request, posted[w]) + cost.latency[w] + lost(w, op, 1);
+      if constexpr (QUEUED)
+        if (crosses(op)) return static_cast<Queues*>(this)->dispatch_meeting(op, answered);
       meeting.left[w] = answered + cost.gap[w];
       meeting.arrival[w] = answered + cost.flight[w] + lost(w, op, DATA);
     }
     if constexpr (W == 1)
       if (activity_) activity_->sent(meeting.arrival[0] - asked[0]);
-    meeting.state = Meeting::met;
-    for (std::uint32_t* waiter : {&meeting.sender, &meeting.receiver})
-      if (*waiter != NOBODY) ready_.push_back(*waiter);
+    wake(meeting.has_left, meeting.sender);
+    wake(meeting.has_arrived, meeting.receiver);
   }
+  // What the stream waits for, if it does, is known.
+  void wake(bool& known, std::uint32_t waiter) {
+    known = true;
+    if (waiter != NOBODY) ready_.push_back(waiter);
+  }
+  static bool crosses(Op op) { return op.size() % CLASSES > within; }
   Time lost([[maybe_unused]] int w, [[maybe_unused]] Op op, [[maybe_unused]] std::uint64_t leg) const {
     if constexpr (Disturbed) {
-      if (op.size() % CLASSES <= within) return 0;
+      if (!crosses(op)) return 0;
       const std::uint64_t which = schedule_.source.size() + std::uint64_t{3} * op.message() + leg;
       const std::uint32_t size = leg == DATA ? op.size() / CLASSES : Losses::CONTROL;
       return disturbance_->lost(w, p_.source[op.message()], p_.target[op.message()], which, size,

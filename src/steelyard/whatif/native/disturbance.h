@@ -1,5 +1,7 @@
 // The disturbances of the scenarios that are replayed at once. Both modes use them, so that they agree.
 #pragma once
+#include <unordered_map>
+
 #include "perturbation.h"
 
 namespace steelyard::whatif {
@@ -9,7 +11,18 @@ struct Connections {
   std::vector<std::uint32_t> of;
   std::uint32_t count = 0;
 };
-Connections connections(const Schedule& schedule);
+inline Connections connections(const Schedule& schedule) {
+  Connections found;
+  found.of.resize(schedule.source.size());
+  std::unordered_map<std::uint32_t, std::uint32_t> known;  // of one source, by target
+  for (std::size_t message = 0; message < schedule.source.size(); ++message) {
+    if (message > 0 && schedule.source[message] != schedule.source[message - 1]) known.clear();
+    const auto [at, added] = known.try_emplace(schedule.target[message], found.count);
+    found.count += added;
+    found.of[message] = at->second;
+  }
+  return found;
+}
 
 template <int W>
 class Disturbance {

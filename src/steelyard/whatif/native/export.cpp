@@ -1,29 +1,15 @@
-// Reads a trace, and writes it in another format: export TRACE FLOPS FORMAT PATH. Whatever line comes is answered once.
+// Reads a trace, and writes it in another format: export TRACE FLOPS FORMAT PATH. It answers each line of input once.
 #include <filesystem>
 #include <iostream>
 
-#include "collectives.cpp"
-#include "early.cpp"
-#include "formats.cpp"
-#include "goal.cpp"
-#include "goal_order.cpp"
 #include "json.h"
-#include "rank_files.cpp"
-#include "readers.cpp"
-#include "schedule.cpp"
-#include "source.cpp"
-#include "text.cpp"
-#include "ti.cpp"
-#include "timeline.cpp"
-#include "traced.cpp"
-#include "traced_needs.cpp"
-#include "traced_programs.cpp"
-#include "write_goal.cpp"
-#include "write_paraver.cpp"
-#include "write_perfetto.cpp"
-#include "write_table.cpp"
-#include "write_ti.cpp"
-#include "writers.cpp"
+#include "readers.h"
+#include "traced.h"
+#include "write_goal.h"
+#include "write_paraver.h"
+#include "write_perfetto.h"
+#include "write_table.h"
+#include "write_ti.h"
 
 namespace steelyard::whatif {
 namespace {

@@ -2,6 +2,7 @@
 // seed, the scenario and the operation alone, so that no order of ranks and no number of threads changes a result.
 #pragma once
 #include <cstdint>
+#include <numeric>
 
 #include "network.h"
 #include "recorded_noise.h"
@@ -82,9 +83,6 @@ struct Scenario {
   std::uint64_t seed = 1;
 };
 
-// The ranks with loss and noise: the same number of them in each scenario, drawn at random.
-std::vector<bool> affected(const Scenario& scenario, std::uint32_t ranks);
-
 // The noise of one rank in one scenario.
 class Interruptions {
  public:
@@ -128,20 +126,28 @@ class Interruptions {
 // A message with rendezvous has three legs: the request, the answer, and the data.
 constexpr std::uint64_t DATA = 2;
 
+constexpr std::int64_t TAIL = 3;  // packets whose loss fewer than three duplicate acknowledgements tell of (RFC 5681)
+constexpr Time LONGEST_RTO = 120'000'000'000'000;  // ps: TCP_RTO_MAX
+
 // Draws the delays of messages.
 class Losses {
  public:
   static constexpr std::uint32_t CONTROL = ~0u;  // the size of requests and answers: one packet
 
   Losses() = default;
-  Losses(const Loss& loss, std::uint64_t seed, const std::vector<std::int64_t>& sizes);
+  Losses(const Loss& loss, std::uint64_t seed, const std::vector<std::int64_t>& sizes)
+      : loss_(loss), key_(seed), below_(threshold(loss.probability)) {
+    if (!any()) return;
+    if (!loss.once) control_ = chances(1);  // with `once`, a rendezvous must not wait for each of its three messages
+    for (std::int64_t bytes : sizes) chances_.push_back(chances(bytes));
+  }
   bool any() const { return loss_.probability > 0; }
 
-  // The delay of message `which`, of size number `size`, whose round trip takes so long.
+  // Returns the delay of message `which` by losses. `size` is the index of its size in `chances_`, or CONTROL.
   Time delay(std::uint64_t which, std::uint32_t size, Time round_trip) const {
     const Chances& chance = size == CONTROL ? control_ : chances_[size];
     const std::uint64_t key = draw(key_, static_cast<std::uint64_t>(Drawn::loss), which);
-    // Both draws of a message; most have neither.
+    // A message is drawn for a fast repetition and for a time-out; most messages have neither.
     const bool again = mixed(key + 1) < chance.again, late = mixed(key + 2) < chance.late;
     return (again ? round_trip : 0) + (late ? timed_out(key + 2, chance.several, round_trip) : 0);
   }
@@ -156,15 +162,51 @@ class Losses {
   // Thresholds: something before the tail is lost; something of the tail is.
   struct Chances {
     std::uint64_t again = 0, late = 0;
-    bool several = true;  // packets
+    bool several = true;  // whether the message has several packets
   };
-  Chances chances(std::int64_t bytes) const;
-  Time timed_out(std::uint64_t state, bool several, Time round_trip) const;
+  Chances chances(std::int64_t bytes) const {
+    if (loss_.mss == 0 || loss_.once) return {0, below_, true};
+    const std::int64_t packets = std::max<std::int64_t>((bytes + loss_.mss - 1) / loss_.mss, 1);
+    const std::int64_t tail = loss_.fast ? std::min(packets, TAIL) : packets;
+    // At least one of n is lost with 1 - (1 - p)^n.
+    auto some = [&](std::int64_t n) {
+      return threshold(-std::expm1(static_cast<double>(n) * std::log1p(-loss_.probability)));
+    };
+    return {some(packets - tail), some(tail), packets > 1};
+  }
+  // A packet was lost; it is sent again until it arrives.
+  Time timed_out(std::uint64_t state, bool several, Time round_trip) const {
+    if (loss_.once) return loss_.rto;
+    const bool probe = loss_.probe > 0 && several;
+    Time wait = loss_.rto, found = probe ? std::min(2 * round_trip + loss_.probe, wait) : wait;
+    if (!probe && loss_.doubling) wait = std::min(2 * wait, std::max(LONGEST_RTO, loss_.rto));
+    // A network on which everything is lost would never deliver it: after a hundred tries it is given up as delivered.
+    for (int tries = 0; tries < 100 && mixed(state += 0x9e3779b97f4a7c15u) < below_; ++tries) {
+      found += wait;
+      if (loss_.doubling) wait = std::min(2 * wait, std::max(LONGEST_RTO, loss_.rto));
+    }
+    return found;
+  }
 
   Loss loss_{};
   std::uint64_t key_ = 0, below_ = 0;
   Chances control_{};
   std::vector<Chances> chances_;
 };
+
+// The ranks with loss and noise: the same number of them in each scenario, drawn at random.
+inline std::vector<bool> affected(const Scenario& scenario, std::uint32_t ranks) {
+  std::vector<bool> found(ranks, scenario.affected >= 1);
+  if (scenario.affected >= 1) return found;
+  std::vector<std::uint32_t> order(ranks);
+  std::iota(order.begin(), order.end(), 0);
+  const auto wanted = static_cast<std::uint32_t>(std::llround(scenario.affected * ranks));
+  for (std::uint32_t i = 0; i < wanted && i < ranks; ++i) {
+    std::uint64_t pick = i + draw(scenario.seed, static_cast<std::uint64_t>(Drawn::affected), i) % (ranks - i);
+    std::swap(order[i], order[pick]);
+    found[order[i]] = true;
+  }
+  return found;
+}
 
 }  // namespace steelyard::whatif

@@ -1,25 +1,53 @@
-// The formats of traces: each reader makes the programs of all ranks.
+// The formats of traces, which show in the content: each reader makes the programs of all ranks.
 #pragma once
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "schedule.h"
-#include "source.h"
+#include "formats.h"
+#include "goal_order.h"
+#include "ti.h"
 
 namespace steelyard::whatif {
 
-Builder read_goal(Source& source);
-// SimGrid's time-independent traces: one file, or a list of files, one a rank. `speed` in flop/s makes times of their
-// work. `path` names the text in errors, and is where its other files are.
-Builder read_ti(const std::string& path, std::string_view text, double speed);
-// The format shows in the content. Refused names what else it is, where that is known, and what is read.
-Builder read(const std::string& path, std::string_view text, double speed);
-// `content`: what the file holds, where its schedule follows from this file alone.
-Builder read_file(const std::string& path, double speed, std::optional<Digest::Value>* content = nullptr);
 // Returns whether a text is GOAL, from its begin.
-bool is_goal(std::string_view begin);
-// Returns whether it is TI in one file, not a list of files.
-bool is_ti(std::string_view begin);
+inline bool is_goal(std::string_view begin) {
+  Lines lines("", begin);
+  return lines.next() && (lines.words()[0] == "num_ranks" || lines.words()[0].starts_with("/*"));
+}
+
+// Refuses what its begin shows to be no trace, before the rest is read.
+inline void expect_trace(const std::string& path, std::string_view begin) {
+  if (const std::string_view what = foreign(begin); !what.empty()) throw Refused(refusal(path, what));
+  if (begin.find('\0') != std::string_view::npos) throw Refused(unknown(path));
+}
+
+// Refused names what else it is, where that is known, and what is read.
+inline Builder read(const std::string& path, std::string_view text, double speed) {
+  expect_trace(path, text.substr(0, LOOK));
+  if (!Lines(path, text).next()) throw Refused("The trace '" + path + "' is empty");
+  if (!is_goal(text)) return read_ti(path, text, speed);
+  Source source(path, text);
+  return read_goal(source);
+}
+
+// `content`: what the file holds, where its schedule follows from this file alone.
+inline Builder read_file(const std::string& path, double speed, std::optional<Digest::Value>* content = nullptr) {
+  Source source(path);
+  const std::string begin = begin_of(path, LOOK);
+  expect_trace(path, begin);
+  if (is_goal(begin)) {
+    Builder found = read_goal(source);
+    if (content) *content = source.content();
+    return found;
+  }
+  const std::string text = contents(path);
+  if (content && is_ti(begin)) {
+    Digest digest;
+    digest.add(text);
+    *content = digest.value();
+  }
+  return read(path, text, speed);
+}
 
 }  // namespace steelyard::whatif

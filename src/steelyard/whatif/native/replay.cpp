@@ -10,36 +10,15 @@
 #include <mutex>
 #include <thread>
 
-#include "activity.cpp"
-#include "collectives.cpp"
-#include "dataflow.cpp"
-#include "early.cpp"
-#include "events.cpp"
-#include "excerpt.cpp"
-#include "formats.cpp"
-#include "goal.cpp"
-#include "goal_order.cpp"
-#include "graph.cpp"
+#include "events.h"
+#include "excerpt.h"
 #include "json.h"
-#include "kept.cpp"
-#include "network.cpp"
+#include "kept.h"
 #include "params.h"
-#include "perturbation.cpp"
-#include "phases.cpp"
-#include "rank_files.cpp"
-#include "readers.cpp"
-#include "recorded_noise.cpp"
-#include "scenarios.cpp"
-#include "schedule.cpp"
-#include "source.cpp"
-#include "streaming.cpp"
-#include "text.cpp"
-#include "ti.cpp"
-#include "timeline.cpp"
-#include "traced.cpp"
-#include "traced_activity.cpp"
-#include "traced_needs.cpp"
-#include "traced_programs.cpp"
+#include "readers.h"
+#include "scenarios.h"
+#include "streaming.h"
+#include "traced_activity.h"
 
 namespace steelyard::whatif {
 namespace {
@@ -160,7 +139,7 @@ class Engine {
       const std::size_t first = batch * lanes;
       if (events) {
         Events engine(*prepared_, &connections_, scenarios[first]);
-        times[first] = engine.run();
+        times[first] = engine.run()[0];
         if (accounts && first == 0) *accounts = engine.accounts();
       } else if (lanes == 1) {
         any ? flow<1, true>(scenarios, first, times, accounts) : flow<1, false>(scenarios, first, times, accounts);
@@ -293,7 +272,7 @@ struct Asked {
   bool part = false;
   std::uint64_t first = 0, last = 0;
   bool without_waits = false;
-  std::string kept;  // the cache's file for the schedule of a text; empty: none
+  std::string kept;  // file in the cache for the schedule of a trace that is text; empty: none
 };
 
 // A folder is a trace of ours.

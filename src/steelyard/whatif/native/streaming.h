@@ -1,6 +1,8 @@
 // Replays a graph as the simulator LogGOPSim does (Hoefler, Schneider, Lumsdaine, HPDC 2010), to the last digit: a
 // message is taken by the receiver's processor from its first byte on, and keeps it busy until the last byte is there.
 #pragma once
+#include <algorithm>
+
 #include "cost.h"
 #include "events.h"
 #include "graph.h"
@@ -15,11 +17,65 @@ namespace steelyard::whatif {
 // A message is taken by the receiver's processor and interface of the same numbers as the sender's.
 class Streaming {
  public:
-  Streaming(const Graph& graph, const Structure& structure, const Scenario& scenario);
+  Streaming(const Graph& graph, const Structure& structure, const Scenario& scenario)
+      : graph_(graph),
+        scenario_(scenario),
+        places_{nullptr, structure, {}, {}, 0, {}, {}},
+        slower_(graph.ranks, 1 / scenario.core),
+        processors_(std::size_t{graph.ranks} * graph.processors),
+        sends_(std::size_t{graph.ranks} * graph.interfaces),
+        receives_(sends_.size()),
+        left_(graph.nodes.size()),
+        ended_(graph.nodes.size()),
+        head_(graph.channels.size(), NONE),
+        tail_(graph.channels.size(), NONE),
+        behind_(graph.nodes.size(), NONE) {
+    for (std::size_t node = 0; node < left_.size(); ++node) left_[node] = graph.nodes[node].needs;
+    for (const Speed& speed : scenario.speeds)
+      for (std::uint32_t rank = 0; rank < graph.ranks; ++rank) {
+        const std::uint64_t place = speed.of == Speed::node ? places_.node(rank) : rank;
+        if (speed.first <= place && place <= speed.last) slower_[rank] /= speed.factor;
+      }
+  }
   // Returns the end of the last rank. Refused names a rank that waits forever.
-  Time run();
+  Time run() {
+    for (std::uint32_t rank = 0; rank < graph_.ranks; ++rank) {
+      for (std::uint32_t node = graph_.begins[2 * rank]; node < graph_.begins[2 * rank + 1]; ++node)
+        if (left_[node] == 0) freed_.push_back(node);
+      go_on(0);
+    }
+    while (!agenda_.empty()) {
+      const auto [at, number] = agenda_.pop();
+      const auto [node, arrives] = waiting_[number];
+      const auto kind = graph_.nodes[node].kind;
+      Time again = -1;
+      if (arrives)
+        again = arrive(node, at);
+      else if (kind == Node::send)
+        again = send(node, at);
+      else if (kind == Node::compute)
+        again = compute(node, at);
+      else
+        receive(node, at);
+      if (again > at)
+        agenda_.push({again, number});
+      else
+        go_on(at);
+    }
+    if (std::find(ended_.begin(), ended_.end(), false) != ended_.end()) refuse();
+    Time end = 0;
+    for (const Processor& one : processors_) end = std::max(end, one.free);
+    return predicted(end);
+  }
   // Times by rank, of its first processor.
-  std::vector<Account> accounts() const;
+  std::vector<Account> accounts() const {
+    std::vector<Account> found;
+    for (std::uint32_t rank = 0; rank < graph_.ranks; ++rank) {
+      const Processor& first = processors_[std::size_t{rank} * graph_.processors];
+      found.push_back(first.account.ended(first.free));
+    }
+    return found;
+  }
 
  private:
   using Node = Graph::Node;
@@ -34,20 +90,133 @@ class Streaming {
     Account account{};
   };
 
-  void insert(std::uint32_t node, bool arrives, Time at);
-  Time compute(std::uint32_t node, Time at);
-  Time send(std::uint32_t node, Time at);
-  void receive(std::uint32_t node, Time at);
-  Time arrive(std::uint32_t node, Time at);
-  void end_send(std::uint32_t node, Time at);
-  void ended(std::uint32_t node);
+  void insert(std::uint32_t node, bool arrives, Time at) {
+    agenda_.push({at, waiting_.size()});
+    waiting_.push_back({node, arrives});
+  }
+  // Each of these returns when it can be tried again, where it cannot be carried out now.
+  Time compute(std::uint32_t number, Time at) {
+    const Node& node = graph_.nodes[number];
+    Processor& own = processor(node.rank, node);
+    if (own.free > at) return own.free;
+    const double slower = slower_[node.rank];
+    own.free = later(at, slower == 1 ? node.amount : scaled(node.amount, slower));
+    own.account.computing += own.free - at;
+    begun(number);
+    ended(number);
+    return at;
+  }
+  Time send(std::uint32_t number, Time at) {
+    const Node& node = graph_.nodes[number];
+    Processor& own = processor(node.rank, node);
+    Time& interface_free = sends_[interface(node.rank, node)];
+    if (const Time both = std::max(own.free, interface_free); both > at) return both;
+    const Price cost = price_of(node);
+    begun(number);
+    own.free = later(at, cost.processor);
+    own.account.talking += own.free - at;
+    interface_free = later(at, cost.occupied);
+    insert(number, true, later(at, cost.overhead + cost.latency));
+    if (!rendezvous(node)) ended(number);
+    return at;
+  }
+  void receive(std::uint32_t number, Time at) {
+    begun(number);
+    const std::uint32_t message = take(graph_.nodes[number], Node::send);
+    if (message == NONE) return hold(number);
+    if (rendezvous(graph_.nodes[message])) end_send(message, at);
+    ended(number);
+  }
+  Time arrive(std::uint32_t number, Time at) {
+    const Node& node = graph_.nodes[number];
+    const std::uint32_t rank = graph_.channels[node.channel].target;
+    Processor& own = processor(rank, node);
+    Time& interface_free = receives_[interface(rank, node)];
+    if (const Time both = std::max(own.free, interface_free); both > at) return both;
+    const Price cost = price_of(node);
+    own.free = later(at, cost.overhead + std::max(cost.processor - cost.overhead, cost.data));
+    own.account.talking += own.free - at;
+    interface_free = later(at, cost.occupied);
+    const std::uint32_t taken = take(node, Node::receive);
+    if (taken == NONE) {
+      hold(number);
+      return at;
+    }
+    if (rendezvous(node)) end_send(number, at);
+    ended(taken);
+    return at;
+  }
+  // A send with rendezvous ends where the receiver takes its message: its processor and interface have waited until
+  // then.
+  void end_send(std::uint32_t number, Time at) {
+    const Node& node = graph_.nodes[number];
+    Processor& own = processor(node.rank, node);
+    own.free = std::max(own.free, at);
+    Time& interface_free = sends_[interface(node.rank, node)];
+    interface_free = std::max(interface_free, at);
+    ended(number);
+  }
+  void ended(std::uint32_t node) {
+    ended_[node] = true;
+    free(2 * std::size_t{node});
+  }
   void begun(std::uint32_t node) { free(2 * std::size_t{node} + 1); }
-  void free(std::size_t list);
-  void go_on(Time at);
-  void hold(std::uint32_t node);
-  std::uint32_t take(const Node& node, decltype(Node::kind) kind);
-  Price price_of(const Node& node) const;
-  [[noreturn]] void refuse() const;
+  void free(std::size_t list) {
+    for (std::uint64_t i = graph_.first[list]; i < graph_.first[list + 1]; ++i)
+      if (--left_[graph_.next[i]] == 0) freed_.push_back(graph_.next[i]);
+  }
+  // Adds the nodes that can begin now to the agenda: rank by rank, first sends, then receives.
+  void go_on(Time at) {
+    if (freed_.size() > 1) {
+      const auto rank = [&](std::uint32_t node) { return graph_.nodes[node].rank; };
+      std::stable_sort(freed_.begin(), freed_.end(), [&](auto a, auto b) { return rank(a) < rank(b); });
+      for (auto begin = freed_.begin(); begin != freed_.end();) {
+        const auto end = std::find_if(begin, freed_.end(), [&](auto node) { return rank(node) != rank(*begin); });
+        // Not stable: LogGOPSim's order of more than sixteen is the one of this algorithm.
+        std::sort(begin, end, [&](auto a, auto b) { return graph_.nodes[a].kind < graph_.nodes[b].kind; });
+        begin = end;
+      }
+    }
+    for (const std::uint32_t number : freed_) {
+      const Node& node = graph_.nodes[number];
+      Time from = std::max(at, processor(node.rank, node).free);
+      if (node.kind == Node::send) from = std::max(from, sends_[interface(node.rank, node)]);
+      insert(number, false, from);
+    }
+    freed_.clear();
+  }
+  void hold(std::uint32_t number) {
+    const std::uint32_t channel = graph_.nodes[number].channel;
+    if (head_[channel] == NONE)
+      head_[channel] = number;
+    else
+      behind_[tail_[channel]] = number;
+    tail_[channel] = number;
+  }
+  // Removes and returns the first waiting node of that kind in the channel of `node`; NONE without one.
+  std::uint32_t take(const Node& node, decltype(Node::kind) kind) {
+    std::uint32_t& head = head_[node.channel];
+    if (head == NONE || graph_.nodes[head].kind != kind) return NONE;
+    const std::uint32_t found = head;
+    head = behind_[found];
+    return found;
+  }
+  Price price_of(const Node& node) const {
+    const auto& [source, target] = graph_.channels[node.channel];
+    return price(scenario_, places_.between(source, target), node.amount);
+  }
+  [[noreturn]] void refuse() const {
+    for (std::uint32_t number = 0; number < ended_.size(); ++number) {
+      const Node& node = graph_.nodes[number];
+      if (ended_[number] || left_[number] > 0) continue;
+      const auto& [source, target] = graph_.channels[node.channel];
+      const std::string who = "rank " + std::to_string(node.rank) + " waits forever: ";
+      throw Refused(node.kind == Node::receive ? who + "for a message of rank " + std::to_string(source)
+                                               : who + "its message to rank " + std::to_string(target) +
+                                                     " is larger than the eager limit, and its receive never begins");
+    }
+    throw Refused("operations of a rank require each other in a circle");
+  }
 
   Processor& processor(std::uint32_t rank, const Node& node) {
     return processors_[std::size_t{rank} * graph_.processors + node.processor];

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -11,8 +12,9 @@
 #include <vector>
 
 #include "collectives.h"
+#include "phases.h"
 #include "text.h"
-#include "traced.h"
+#include "timeline.h"
 
 namespace steelyard::whatif {
 
@@ -125,13 +127,67 @@ class RankFile {
   double pace_ = 1, total_ = 0;
 };
 
+struct Torn {};  // the file ends within a record
+
+// The numbers of a record, in their order in the file; `each` reads or writes one, and returns it.
+template <class Each>
+void numbers_of(Record kind, Each each) {
+  using enum trace::Kind;
+  const auto plain = [&](int times) {
+    for (; times > 0; --times) each(false);
+  };
+  const auto partner = [&] { each(true), each(true); };  // rank and tag
+  const auto several = [&](bool folded) {
+    for (std::int64_t left = each(false); left > 0; --left) each(folded);
+  };
+  switch (kind) {
+    case send:
+      return partner(), plain(1);
+    case isend:
+      return partner(), plain(2);
+    case receive:
+    case probe:
+      return partner();
+    case ireceive:
+      return partner(), plain(1);
+    case exchange:
+      return partner(), plain(1), partner();
+    case complete:
+      for (std::int64_t left = each(false); left > 0; --left)
+        if ((each(false) & 3) == static_cast<std::int64_t>(trace::Ended::received)) partner();
+      return;
+    case collective:
+      return plain(3);
+    case icollective:
+      return plain(4);
+    case vectors:
+    case ivectors:
+      return plain(2), several(false), plain(kind == ivectors);
+    case communicator:
+      return plain(2), several(true);
+    case released:
+    case window:
+    case fence:
+    case polled:
+    case preempted:
+      return plain(1);
+    case put:
+    case get:
+      return plain(1), static_cast<void>(each(true)), plain(1);
+    case region:
+      return static_cast<void>(each(true));
+    default:
+      return;
+  }
+}
+
 struct Completed {
   std::uint64_t request;
   trace::Ended ended;
   std::int64_t source = 0;
   std::int32_t tag = 0;
 };
-std::vector<Completed> completions(RankFile& file) {
+inline std::vector<Completed> completions(RankFile& file) {
   std::vector<Completed> found(file.count());
   for (Completed& one : found) {
     const std::uint64_t word = file.number();
@@ -254,11 +310,24 @@ inline double beginning(const RankFile& file) {
                         file.seconds(since) * 1e9);
 }
 
-// The first pass learns what other ranks, and records before it, must know.
-void learn(Shared& shared, RankFile& file, Outcomes& out, Traced& about, Span& span);
-// The second makes the rank's program, and what was measured of its phases. Where they are given: `lengths` of the
-// program after each call, `line` by the clock.
-void write_program(Shared& shared, RankFile& file, const Outcomes& outcomes, Rank& rank, const Span& span,
-                   Measured& measured, std::vector<std::size_t>* lengths, Timeline::OfRank* line);
+// The end of a rank's program that has no MPI_Finalize.
+struct Broken {
+  std::uint32_t rank = 0;
+  std::uint64_t call = 0;  // the last one that is replayed, from 1 on
+  std::string why;
+};
+
+// Measurements of the traced run, in s, on the clock of rank 0.
+struct Traced {
+  double time = 0;             // from the begin of the first rank to the end of the last one
+  double computing = 0;        // of the rank with the most computing
+  double preempted = 0;        // of the rank with the longest wait for a processor
+  double waiting = 0;          // the same, of the rank with the longest wait between its calls
+  bool without_waits = false;  // these waits are no part of the programs
+  double tool = 0;             // of the rank with the greatest cost of the tracer
+  std::uint64_t calls = 0, bytes = 0;
+  std::vector<Broken> broken;
+  Measured measured;
+};
 
 }  // namespace steelyard::whatif

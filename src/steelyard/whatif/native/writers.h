@@ -1,8 +1,11 @@
 // The formats of traces that are written, for other tools.
 #pragma once
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 #include <string>
+#include <unordered_map>
 
 #include "timeline.h"
 
@@ -11,33 +14,40 @@ namespace steelyard::whatif {
 // A text file. Refused where it cannot be written, at the latest when it is closed.
 class Output {
  public:
-  explicit Output(std::string path);
-  ~Output();
+  explicit Output(std::string path) : path_(std::move(path)), file_(std::fopen(path_.c_str(), "w")) {
+    if (!file_) throw Unwritable("'" + path_ + "' cannot be written: " + std::strerror(errno));
+  }
+  ~Output() {
+    if (file_) std::fclose(file_);
+  }
   Output(const Output&) = delete;
-  [[gnu::format(printf, 2, 3)]] void write(const char* format, ...);
+  [[gnu::format(printf, 2, 3)]] void write(const char* format, ...) {
+    va_list words;
+    va_start(words, format);
+    std::vfprintf(file_, format, words);
+    va_end(words);
+  }
   void raw(const std::string& bytes) { std::fwrite(bytes.data(), 1, bytes.size(), file_); }
-  void close();
+  void close() {
+    const bool failed = std::ferror(file_) != 0;
+    const bool unwritten = std::fclose(file_) != 0;
+    file_ = nullptr;
+    if (failed || unwritten) throw Unwritable("'" + path_ + "' cannot be written: " + std::strerror(errno));
+  }
 
  private:
   const std::string path_;
   std::FILE* file_;
 };
 
-// SimGrid's time-independent traces: `folder`/trace names a file for each rank. Work counts 1 flop a ns. What several
-// receives wait for at once while others stay open becomes one wait after the other; returned is how often.
-std::uint64_t write_ti(const Schedule& schedule, const std::string& folder);
-// GOAL: computations are whole ns, of which a rank's sum keeps the rest.
-void write_goal(const Schedule& schedule, const std::string& path);
-// Paraver: trace.prv, trace.pcf and trace.row in that folder.
-void write_paraver(const Timeline& timeline, const std::string& folder);
-// Perfetto, as JSON of trace events.
-void write_perfetto(const Timeline& timeline, const std::string& path);
-
-// A trace of ours as tables: records.csv and ranks.csv in that folder; and the files of ranks from such tables.
-void write_table(const std::string& trace, std::uint32_t ranks, const std::string& folder);
-void rebuild(const std::string& table, const std::string& folder);
-
 // A number for each message, by which its two ranks know it among those from the one to the other.
-std::vector<std::uint32_t> tags_of(const Schedule& schedule);
+inline std::vector<std::uint32_t> tags_of(const Schedule& schedule) {
+  std::unordered_map<std::uint64_t, std::uint32_t> counts;
+  std::vector<std::uint32_t> found;
+  found.reserve(schedule.source.size());
+  for (std::size_t m = 0; m < schedule.source.size(); ++m)
+    found.push_back(counts[std::uint64_t{schedule.source[m]} << 32 | schedule.target[m]]++);
+  return found;
+}
 
 }  // namespace steelyard::whatif

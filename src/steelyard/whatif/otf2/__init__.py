@@ -4,12 +4,12 @@ import importlib.util
 import json
 from pathlib import Path
 
-from steelyard import files
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.installation import install_extra
 from steelyard.model import Machine
-from steelyard.programs import Answer, NoAnswer, ask
-from steelyard.starts import module_command
+from steelyard.system import files
+from steelyard.system.answers import Answer, NoAnswer, ask
+from steelyard.system.installation import install_extra
+from steelyard.system.starts import module_command
 from steelyard.whatif import program
 
 _MOST = 64 << 20  # bytes that the library may print

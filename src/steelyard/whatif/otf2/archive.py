@@ -30,14 +30,14 @@ class Definitions:
         self.ours = any(one.name == WAITED for one in defined.attributes)  # written by this tool
         self.members: dict[int, tuple[int, ...]] = {}  # ranks of each communicator, by our number
         self._numbers: dict[int, int] = {}
-        self._take(defined.comms)
+        self._number_communicators(defined.comms)
         self.windows: dict[int, tuple[int, int]] = {}  # by the definition: our number, and its communicator
         for window in defined.rma_wins:
             on = self._numbers.get(id(window.comm))
             if on is not None:
                 self.windows[id(window)] = len(self.windows), on
 
-    def _take(self, communicators: Any) -> None:
+    def _number_communicators(self, communicators: Any) -> None:
         whole = tuple(range(len(self.locations)))
         for one in communicators:
             if type(one).__name__ == "InterComm" or one.group.paradigm != enums.Paradigm.MPI:

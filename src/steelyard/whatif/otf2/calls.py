@@ -125,11 +125,11 @@ class Calls:
         if self._how_many:
             rows.append(Row(COMPLETE, 0, [self._how_many, *self._ended]))
         if not rows:
-            rows = [self._quiet(name)]
+            rows = [self._describe_call_without_message(name)]
         self._put(rows, self._begin, end)
         self._region = None
 
-    def _quiet(self, name: str) -> Row:
+    def _describe_call_without_message(self, name: str) -> Row:
         """A call without a message."""
         if self._region is not None and self._region.paradigm == enums.Paradigm.MEASUREMENT_SYSTEM:
             return Row(TOOL) if self._waited is None else Row(PREEMPTED, 0, [self._waited])

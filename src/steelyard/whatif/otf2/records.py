@@ -7,5 +7,5 @@ POLLED, PREEMPTED, TOOL, FINALIZE, ABORT, REGION = 19, 20, 21, 22, 23, 24
 ANY, NOBODY = -1, -2
 PLAIN, RECEIVED, CANCELLED = 0, 1, 2  # how a request ended
 
-# What OTF2 has no event for: attributes and a parameter of the archives that earlier versions of Steelyard wrote.
+# OTF2 has no events for these: attributes and a parameter of the archives that earlier versions of Steelyard wrote.
 BYTES, WAITED, LEVEL = "steelyard.bytes", "steelyard.waited", "MPI_Pcontrol"

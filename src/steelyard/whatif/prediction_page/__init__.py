@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard import files, report
 from steelyard.model.figure import Axis, Figure, Series
-from steelyard.report import drawing
-from steelyard.report.values import quantity
+from steelyard.show import report
+from steelyard.show.report import drawing
+from steelyard.show.report.values import quantity
+from steelyard.system import files
 from steelyard.whatif import Account, Answer, Prediction, slowdowns
 from steelyard.whatif.engine import Trace, Traced
 from steelyard.whatif.prediction_page.phase_map import phase_map

@@ -1,9 +1,9 @@
 """The histogram of the computing phases of a trace, by rank and length."""
 
 from steelyard.model.figure import Axis, Figure
-from steelyard.units import quantity
+from steelyard.model.units import quantity
+from steelyard.model.words import plural
 from steelyard.whatif.phases import Cluster, Phases
-from steelyard.words import plural
 
 MOST_CLUSTERS = 3  # with figures of their own: those in which the ranks compute longest
 FEWEST = 20  # phases of a cluster with a figure of its own
@@ -17,7 +17,7 @@ def phase_map(phases: Phases | None) -> list[Figure]:
     if phases is None or not phases.count:
         return []
     rows = tuple(
-        _ranks(first, phases.together) for first in range(0, len(phases.rows) * phases.together, phases.together)
+        _write_ranks(first, phases.together) for first in range(0, len(phases.rows) * phases.together, phases.together)
     )
     main = sorted(phases.clusters, key=lambda c: -c.computing)[:MOST_CLUSTERS]
     return [_overview(phases, rows), *(_cluster(c, phases, rows) for c in phases.clusters if c in main and _is_wide(c))]
@@ -69,5 +69,5 @@ def _cells(rows: tuple[tuple[int, ...], ...]) -> tuple[tuple[float | None, ...],
     return tuple(tuple(float(count) if count else None for count in row) for row in rows)
 
 
-def _ranks(first: int, together: int) -> float | str:
+def _write_ranks(first: int, together: int) -> float | str:
     return float(first) if together == 1 else f"{first}–{first + together - 1}"

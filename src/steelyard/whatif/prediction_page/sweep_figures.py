@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from steelyard.model.figure import Axis, Figure, Mark, Series
-from steelyard.report.values import quantity
+from steelyard.show.report.values import quantity
 from steelyard.whatif import Answer, Prediction, Protocol, growth
 from steelyard.whatif.conditions import label, often
 
@@ -44,19 +44,19 @@ SHARE = Swept("probability of noise", "%", lambda p: p.point.noise.probability, 
 NUMBERED = ("network", "L", "o", "G", "loss", "RTO", "noise", "cores", "affected")
 
 
-def _duration(phase: float | None) -> Swept:
+def _sweep_duration(phase: float | None) -> Swept:
     """Returns the length of an interruption: as a share of the typical computing phase in s if it is known."""
     if not phase:
-        return Swept("interruption", "s", lambda p: p.point.noise.duration, _interruption)
+        return Swept("interruption", "s", lambda p: p.point.noise.duration, _format_interruption)
     title = f"interruption / computing phase of {quantity(phase, 's')}"
-    return Swept(title, "", lambda p: p.point.noise.duration / phase, _interruption)
+    return Swept(title, "", lambda p: p.point.noise.duration / phase, _format_interruption)
 
 
-def _interruption(found: Prediction) -> str:
+def _format_interruption(found: Prediction) -> str:
     return quantity(found.point.noise.duration, "s")
 
 
-def _swept(ranks: int, duration: Swept) -> tuple[Swept, Swept, tuple[Swept, ...]]:
+def _list_swept(ranks: int, duration: Swept) -> tuple[Swept, Swept, tuple[Swept, ...]]:
     """Returns probability, affected ranks, and all conditions, those that are most often an axis first."""
 
     def concerned(found: Prediction) -> float:
@@ -83,8 +83,8 @@ def sweep(answer: Answer, ranks: int, name: str) -> list[Figure]:
     """
     predictions = answer.predictions
     cluster = answer.phases.main if answer.phases else None
-    duration = _duration(cluster.typical if cluster else None)
-    probability, affected, conditions = _swept(ranks, duration)
+    duration = _sweep_duration(cluster.typical if cluster else None)
+    probability, affected, conditions = _list_swept(ranks, duration)
     varying = [s for s in conditions if len({s.value(p) for p in predictions}) > 1]
     if not varying:
         return []
@@ -92,7 +92,7 @@ def sweep(answer: Answer, ranks: int, name: str) -> list[Figure]:
     beside = any(p.point != base.point for p, base in pairs)
     scaled = [(p, base.time if beside else 1.0) for p, base in pairs if base.time]
     if varying == [duration, PERIOD] and beside:
-        return [_map(scaled, name, duration), _lines(scaled, varying, beside, name + "-lines")]
+        return [_draw_map(scaled, name, duration), _lines(scaled, varying, beside, name + "-lines")]
     if probability in varying and affected in varying:
         return [
             _lines(_greatest(scaled, fixed), [s for s in varying if s is not fixed], beside, f"{name}{ending}", fixed)
@@ -106,7 +106,7 @@ def _greatest(scaled: Scaled, of: Swept) -> Scaled:
     return [pair for pair in scaled if of.value(pair[0]) == most]
 
 
-def _map(scaled: Scaled, name: str, duration: Swept) -> Figure:
+def _draw_map(scaled: Scaled, name: str, duration: Swept) -> Figure:
     """Draws the period against the length of noise. Each cell has one prediction, or none."""
     cells = {(PERIOD.value(p), duration.value(p)): p.time / by for p, by in scaled}
     rows, columns = (tuple(sorted(set(values))) for values in zip(*cells, strict=True))
@@ -142,20 +142,20 @@ def _lines(scaled: Scaled, varying: Sequence[Swept], beside: bool, name: str, fi
         high = tuple((p.time if p.high is None else p.high) / by for p, by in pairs)
         words = ", ".join(s.words(pairs[0][0]) for s in others) or "predicted"
         lines.append(Series(words + label(pairs[0][0].point, points, *NUMBERED), x, y, low, high))
-    tall = _wide([y for line in lines for y in line.y if y is not None])
+    tall = _is_wide([y for line in lines for y in line.y if y is not None])
     more = (
         f" The figure shows the first {MOST_LINES} of {len(lines)} lines. The table shows all."
         if len(lines) > MOST_LINES
         else ""
     )
-    fitted = _fitted(lines[:MOST_LINES]) if beside else []
+    fitted = _fit_lines(lines[:MOST_LINES]) if beside else []
     at = f" This holds for all points: {fixed.words(scaled[0][0])}." if fixed else ""
     return Figure(
         name=name,
         title=f"Time against {over.title.partition(' / ')[0]}",
         kind="lines",
         # On a logarithmic axis a straight line would look bent.
-        x=Axis(over.title, over.unit, log=not fitted and _wide([over.value(p) for p, _ in scaled])),
+        x=Axis(over.title, over.unit, log=not fitted and _is_wide([over.value(p) for p, _ in scaled])),
         y=Axis("time / undisturbed time", log=tall) if beside else Axis("time", "s", log=tall),
         series=(*lines[:MOST_LINES], *fitted),
         marks=(Mark("y", 1.0, "undisturbed"),) if beside else (),
@@ -163,7 +163,7 @@ def _lines(scaled: Scaled, varying: Sequence[Swept], beside: bool, name: str, fi
     )
 
 
-def _fitted(lines: Sequence[Series]) -> list[Series]:
+def _fit_lines(lines: Sequence[Series]) -> list[Series]:
     """Returns the straight line that fits the greatest of the lines, as far as it fits (see `growth.fit`)."""
     greatest = max(lines, key=lambda line: max(y or 0.0 for y in line.y))
     points = []
@@ -178,5 +178,5 @@ def _fitted(lines: Sequence[Series]) -> list[Series]:
     return [Series(name, tuple(fitted), tuple(1.0 + found.slope * x for x in fitted))]
 
 
-def _wide(values: Sequence[float]) -> bool:
+def _is_wide(values: Sequence[float]) -> bool:
     return min(values) > 0 and max(values) > DECADES * min(values)

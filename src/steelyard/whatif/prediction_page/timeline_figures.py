@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from steelyard.model.figure import Axis, Figure, Series
-from steelyard.report.values import quantity
+from steelyard.show.report.values import quantity
 from steelyard.whatif.conditions import disturbances
 from steelyard.whatif.timelines import Timeline, Timelines, edge
 from steelyard.whatif.traced_run import TracedRun
@@ -58,7 +58,7 @@ Panel = tuple[Timeline, str]  # a timeline and its name
 
 
 def _panels(name: str, title: str, upper: Panel, lower: Panel, found: Timelines | TracedRun, caption: str) -> Figure:
-    above, below = (_waiting(line, found.span) for line, _ in (upper, lower))
+    above, below = (_list_waiting_shares(line, found.span) for line, _ in (upper, lower))
     steps, together = len(above[0]), found.together
     ranks = [str(first) if together == 1 else f"{first}…" for first in range(0, len(above) * together, together)]
     grouped = f" Each line is the mean of {together} neighbouring ranks." if together > 1 else ""
@@ -76,7 +76,7 @@ def _panels(name: str, title: str, upper: Panel, lower: Panel, found: Timelines 
     )
 
 
-def _waiting(line: Timeline, span: float) -> tuple[tuple[float | None, ...], ...]:
+def _list_waiting_shares(line: Timeline, span: float) -> tuple[tuple[float | None, ...], ...]:
     """Returns the share of waiting in each step, up to the end of the replay."""
     steps = len(line.computing[0])
     width = span / steps

@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass, replace
 
-from steelyard import units
 from steelyard.applications.benchmarks.application.npb import results as npb
 from steelyard.applications.benchmarks.application.npb.results import Quantity
 from steelyard.applications.pages.applications import phase_bars, program_rows
-from steelyard.model import Evaluation, Result
-from steelyard.report import drawing, values
-from steelyard.report.names import slug
+from steelyard.model import Evaluation, Result, units
+from steelyard.show.report import drawing, values
+from steelyard.show.report.names import slug
 from steelyard.statistics.results import applications
 from steelyard.statistics.results.applications import LEAST_SECONDS, phrase
 
@@ -89,7 +88,7 @@ def data(evaluation: Evaluation) -> Page | None:
         else []
     )
     cells = _cells(results, varying, evaluation)
-    checked = tuple(_verified(r, c) for r, c in zip(results, cells, strict=True))
+    checked = tuple(_make_verified_row(r, c) for r, c in zip(results, cells, strict=True))
     wrong = [(v.named, v.why) for v in checked if not v.passed] + [(p.named, p.checked) for p in others if not p.passed]
     drawn_phases, note, narrow = phase_bars.phases(results, cells)
     return Page(
@@ -97,9 +96,9 @@ def data(evaluation: Evaluation) -> Page | None:
         programs=others,
         speeds=tuple(_speed(r, c) for r, c in zip(results, cells, strict=True)),
         nominal=_nominal(results),
-        short=_short(results),
+        short=_note_short_runs(results),
         verified=tuple(v for v in checked if v.quantity),
-        folded=_folded(results, cells),
+        folded=_fold_results(results, cells),
         phases=drawn_phases,
         phases_note=note,
         narrow=narrow,
@@ -148,7 +147,7 @@ def _nominal(results: tuple[Result, ...]) -> str:
 def _speed(result: Result, run: phase_bars.Cell) -> Speed:
     seconds = applications.seconds(result)
     time = "–" if seconds is None else units.quantity(seconds, "s")
-    if why := _speechless(result):
+    if why := _explain_no_speed(result):
         return Speed(run=run, time=time, total="", each="", interval="", why=why)
     total, each = (result.metrics.get(name) for name in ("rate", "rate_each"))
     low, high = (total.low, total.high) if total else (None, None)
@@ -163,7 +162,7 @@ def _speed(result: Result, run: phase_bars.Cell) -> Speed:
     )
 
 
-def _speechless(result: Result) -> str:
+def _explain_no_speed(result: Result) -> str:
     """Returns why a run has no speed; "" if it has one."""
     if applications.failed(result):
         return "could not be run"
@@ -176,9 +175,9 @@ def _mega(value: float | None) -> str:
     return "–" if value is None else units.significant(value / MEGA, 4)
 
 
-def _short(results: tuple[Result, ...]) -> str:
+def _note_short_runs(results: tuple[Result, ...]) -> str:
     """Returns a sentence on runs of larger classes that are too short for a finding."""
-    speeds = [(applications.seconds(r), r) for r in results if not _speechless(r)]
+    speeds = [(applications.seconds(r), r) for r in results if not _explain_no_speed(r)]
     count = sum(s is not None and s < LEAST_SECONDS for s, _ in speeds)
     if not count:
         return ""
@@ -190,7 +189,7 @@ def _short(results: tuple[Result, ...]) -> str:
 # --------------------------------------------------------------------------- verification
 
 
-def _verified(result: Result, run: phase_bars.Cell) -> Verified:
+def _make_verified_row(result: Result, run: phase_bars.Cell) -> Verified:
     quantities = npb.quantities(result)
     passed = applications.verified(result)
     # A failed run shows a failed quantity. Where nothing was computed, another one may have a greater error.
@@ -212,15 +211,15 @@ def _numbers(quantity: Quantity) -> tuple[str, ...]:
     """Computed, published, relative error, allowed."""
     error = "no number" if quantity.error is None else "0" if quantity.error == 0 else f"{quantity.error:.1e}"
     allowed = f"{quantity.tolerance:.0e}" if quantity.tolerance else "exact"
-    return _written(quantity.value), _written(quantity.reference), error, allowed
+    return _format_published(quantity.value), _format_published(quantity.reference), error, allowed
 
 
-def _written(value: float | None) -> str:
+def _format_published(value: float | None) -> str:
     """A value with as many digits as NPB publishes."""
     return "no number" if value is None else str(value) if isinstance(value, int) else f"{value:.13g}"
 
 
-def _folded(results: tuple[Result, ...], cells: list[phase_bars.Cell]) -> tuple[Folded, ...]:
+def _fold_results(results: tuple[Result, ...], cells: list[phase_bars.Cell]) -> tuple[Folded, ...]:
     folded = []
     for name in dict.fromkeys(c.benchmark for c in cells):
         rows, wrong = [], 0

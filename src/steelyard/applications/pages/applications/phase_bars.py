@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-from steelyard import units
-from steelyard.model import Level, Result
+from steelyard.model import Level, Result, units
 from steelyard.model.figure import Axis, Figure, Series
-from steelyard.report import doubtful_values, drawing, figures
-from steelyard.report.axes import label
+from steelyard.show.report import doubtful_values, drawing, figures
+from steelyard.show.report.axes import label
 from steelyard.statistics.results import applications
 from steelyard.statistics.results.applications import phrase
 

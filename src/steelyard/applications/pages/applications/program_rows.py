@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 from steelyard.model import Benchmark, Evaluation, Level, Result
-from steelyard.report import values
-from steelyard.report.names import slug
+from steelyard.show.report import values
+from steelyard.show.report.names import slug
 from steelyard.statistics.results import applications
 
 

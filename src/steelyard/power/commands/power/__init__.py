@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from steelyard.command_line.command_group import make_subgroup
+from steelyard.show.command_line.command_group import make_subgroup
 
 PLACE = 170
 

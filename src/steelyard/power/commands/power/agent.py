@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from steelyard.command_line.options import Every, Sensors
 from steelyard.power.command_line.connections import (
     Authority,
     BrokerPlace,
@@ -17,6 +16,7 @@ from steelyard.power.command_line.connections import (
     StorePlaceOrNone,
     User,
 )
+from steelyard.show.command_line.options import Every, Sensors
 
 PLACE = 30
 
@@ -67,17 +67,17 @@ def command(
     """
     import platform
 
-    from steelyard import signals
-    from steelyard.build import inside
     from steelyard.errors import UsageError
-    from steelyard.numbers import period
+    from steelyard.measure.build import inside
+    from steelyard.measure.telemetry.sensors import NONE
+    from steelyard.model.numbers import period
     from steelyard.power.agent import Agent, Cost, expect_sensors
     from steelyard.power.broker import Publisher
     from steelyard.power.buffer import Buffer
     from steelyard.power.command_line import connections, device_options
     from steelyard.power.sender import Direct, Outlet, Sender
     from steelyard.power.stores import opened
-    from steelyard.telemetry.sensors import NONE
+    from steelyard.system import signals
 
     if (place is None) == (store is None):
         raise UsageError("The readings need one destination. Give either --broker HOST or --store PLACE.")

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from steelyard.command_line.options import RunName, Runs
 from steelyard.power.command_line.connections import StorePlace
+from steelyard.show.command_line.options import RunName, Runs
 
 if TYPE_CHECKING:
     from steelyard.power.command_line.sensor_selection import Part
@@ -34,10 +34,11 @@ def command(
 
     Example: **steelyard power attach --store readings 20261120-101500** (then: steelyard report 20261120-101500)
     """
-    from steelyard import evaluation, records
+    from steelyard.judge import evaluation
+    from steelyard.measure import records
+    from steelyard.measure.records import power
     from steelyard.power.command_line import connections, time_ranges
     from steelyard.power.command_line.sensor_selection import select_parts
-    from steelyard.records import power
 
     folder = records.find(runs, run)
     asked = time_ranges.read_run_period(runs, str(folder), ())
@@ -45,7 +46,7 @@ def command(
         if sensor:
             asked = time_ranges.When(asked.called, asked.stretches)
         chosen, _ = select_parts(kept, [sensor] if sensor else [], asked)
-        added = power.add(folder, dict(_one(chosen, asked.called).traces(kept)))
+        added = power.add(folder, dict(_choose_part(chosen, asked.called).traces(kept)))
     if added:
         evaluation.evaluate(folder)  # its table of results gets the energies
     connections.say(
@@ -55,7 +56,7 @@ def command(
     )
 
 
-def _one(chosen: "list[Part]", called: str) -> "Part":
+def _choose_part(chosen: "list[Part]", called: str) -> "Part":
     from steelyard.errors import UsageError
 
     if len(chosen) > 1:

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from steelyard.command_line.options import Runs
 from steelyard.power.command_line.connections import StorePlace
 from steelyard.power.command_line.rollup_rows import Each
 from steelyard.power.command_line.time_ranges import OfCase, OfJob, OfRun, Since, Until
+from steelyard.show.command_line.options import Runs
 
 PLACE = 60
 
@@ -51,9 +51,9 @@ def command(
     **steelyard power export --store readings --job 4711 -o job.parquet** ·
     **steelyard power export --store readings --every 1min --form jsonl**
     """
-    from steelyard import files
     from steelyard.power.command_line import connections, readings_output, rollup_rows, store_tables, time_ranges
     from steelyard.power.command_line.sensor_selection import select_parts
+    from steelyard.system import files
 
     if output:
         files.expect_output(output, readings_output.WHAT)

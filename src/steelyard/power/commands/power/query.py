@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from steelyard.command_line.options import Json, Runs
 from steelyard.power.command_line.connections import StorePlace
 from steelyard.power.command_line.rollup_rows import Each
 from steelyard.power.command_line.time_ranges import OfCase, OfJob, OfRun, Since, Until
+from steelyard.show.command_line.options import Json, Runs
 
 if TYPE_CHECKING:
     from steelyard.power.command_line.sensor_selection import Part
@@ -51,7 +51,6 @@ def command(
     **steelyard power query --store readings --job 4711** · **steelyard power query --store readings --run 20261120-101500** ·
     **steelyard power query --store readings cluster/node7 --every 1min**
     """
-    from steelyard.command_line import tables
     from steelyard.power.command_line import (
         clock_offsets,
         connections,
@@ -61,11 +60,17 @@ def command(
         time_ranges,
     )
     from steelyard.power.command_line.sensor_selection import select_parts
+    from steelyard.show.command_line import tables
+    from steelyard.show.report import json_output
 
     asked = time_ranges.choose_period(since, until, run, case or [], job, runs)
     with connections.open_store(store) as kept:
         if sensor is None and not (asked.hosts or every or csv or clocks):
-            tables.print_rows(*store_tables.list_sensors(kept), json_)
+            columns, rows = store_tables.list_sensors(kept)
+            if json_:
+                json_output.print_named_rows(columns, rows)
+            else:
+                tables.print_rows(columns, rows, as_json=False)
             return
         chosen, unknown = select_parts(kept, [sensor] if sensor else [], asked)
         if csv:
@@ -75,8 +80,10 @@ def command(
         elif every:
             _rollups(kept, chosen, every, json_)
         elif asked.hosts and (sensor is None or "/" not in sensor):
-            rows, above = run_costs.list_rows(kept, chosen, asked)
-            run_costs.print_costs(rows, run_costs.add_totals(rows, len(chosen) + len(unknown)), above, asked, json_)
+            energies, above = run_costs.list_rows(kept, chosen, asked)
+            run_costs.print_costs(
+                energies, run_costs.add_totals(energies, len(chosen) + len(unknown)), above, asked, json_
+            )
         else:
             rows_of_sensors = store_tables.list_costs(kept, chosen, asked)
             store_tables.print_costs(rows_of_sensors, json_)
@@ -86,8 +93,9 @@ def command(
 
 
 def _rollups(store: "Store", chosen: "list[Part]", every: str, as_json: bool) -> None:
-    from steelyard.command_line import tables
     from steelyard.power.command_line import rollup_rows
+    from steelyard.show.command_line import tables
+    from steelyard.show.report import json_output
 
     seconds = rollup_rows.read_level(every)
     json_rows: list[tuple[Any, ...]] = []
@@ -99,4 +107,4 @@ def _rollups(store: "Store", chosen: "list[Part]", every: str, as_json: bool) ->
                 cells = [rollup_rows.format_row(row, rollup.sensor) for row in rollup_rows.list_rows(rollup)]
                 tables.print_narrow_table(rollup.name, rollup_rows.COLUMNS[1:], cells)
     if as_json:
-        tables.print_rows(rollup_rows.COLUMNS, json_rows, True)
+        json_output.print_named_rows(rollup_rows.COLUMNS, json_rows)

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from steelyard.command_line.options import Json, Sensors
-from steelyard.units import quantity, significant
+from steelyard.model.units import quantity, significant
+from steelyard.show.command_line.options import Json, Sensors
 
 PLACE = 10
 
@@ -13,11 +13,12 @@ def command(sensor: Sensors = None, json_: Json = False) -> None:
 
     Examples: **steelyard power sensors** · **steelyard power sensors --sensor model:idle=20,full=95**
     """
-    from steelyard.command_line import tables
+    from steelyard.measure.telemetry.sensors import NONE
     from steelyard.model.plain import to_plain
     from steelyard.power.command_line import device_options
     from steelyard.power.command_line.connections import say
-    from steelyard.telemetry.sensors import NONE
+    from steelyard.show.command_line import tables
+    from steelyard.show.report.json_output import print_json
 
     rows = []
     for device in device_options.open_devices(sensor):
@@ -28,14 +29,16 @@ def command(sensor: Sensors = None, json_: Json = False) -> None:
             say(f"{device.sensors[0].name}: {error}")
         rows += [{**to_plain(s), "unit": s.unit, "now": now.get(s.name)} for s in device.sensors]
     if json_:
-        tables.print_rows(list(rows[0]) if rows else [], [list(row.values()) for row in rows], json_)
+        print_json(rows)
     elif rows:
-        tables.print_rows(("sensor", "quantity", "now", "covers", "source"), [_short(row) for row in rows], json_)
+        tables.print_rows(
+            ("sensor", "quantity", "now", "covers", "source"), [_write_short_row(row) for row in rows], as_json=False
+        )
     else:
         print(NONE)
 
 
-def _short(row: dict[str, Any]) -> tuple[str, ...]:
+def _write_short_row(row: dict[str, Any]) -> tuple[str, ...]:
     """The value of a joule counter means nothing by itself. The others are a mean over a time, or are updated once in it."""
     what = f"{row['quantity']}, modelled" if row["modelled"] else row["quantity"]
     every = row["window"] or row["update"]

@@ -61,13 +61,16 @@ def command(
     **steelyard power serve --store readings --listen admin:9464 --token-file token --certificate cert.pem --key key.pem** ·
     **steelyard power serve --dashboard > dashboard.json**
     """
+    import json
+
     from steelyard.errors import UsageError
     from steelyard.power.command_line import connections
     from steelyard.power.http import door
+    from steelyard.power.http.dashboard import make_dashboard
     from steelyard.power.http.server import Server
 
     if dashboard:
-        print((Path(door.__file__).parent / "dashboard.json").read_text(encoding="utf-8"), end="")
+        print(json.dumps(make_dashboard(), indent=1))
         return
     if store is None:
         raise UsageError("There is no store to serve. Name one with --store PLACE.")

@@ -49,8 +49,8 @@ def command(
 
 def _asked(words: str) -> tuple[str, float]:
     from steelyard.errors import UsageError
+    from steelyard.model.units import parse_duration
     from steelyard.power.rollup import NAMES
-    from steelyard.units import parse_duration
 
     what, _, length = words.partition("=")
     try:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.command_line.options import Every, Json, Sensors
+from steelyard.show.command_line.options import Every, Json, Sensors
 
 PLACE = 20
 
@@ -44,15 +44,15 @@ def command(
     import sys
     import time
 
-    from steelyard import files
-    from steelyard.launch import watch
-    from steelyard.machine.load import measure_load
-    from steelyard.numbers import length_of_time, period
+    from steelyard.measure.launch import watch
+    from steelyard.measure.machine.load import measure_load
+    from steelyard.measure.telemetry.sampler import Memory, Sampler
+    from steelyard.measure.telemetry.sensors import NONE
+    from steelyard.measure.telemetry.watched import Stretch
+    from steelyard.model.numbers import length_of_time, period
     from steelyard.power.command_line import command_costs, device_options
     from steelyard.power.command_line.connections import say
-    from steelyard.telemetry.sampler import Memory, Sampler
-    from steelyard.telemetry.sensors import NONE
-    from steelyard.telemetry.watched import Stretch
+    from steelyard.system import files
 
     between = period(every)
     still = length_of_time(idle, "The idle time (given by --idle)") if idle else 0.0

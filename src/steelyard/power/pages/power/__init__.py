@@ -6,24 +6,25 @@ from statistics import median
 
 import numpy as np
 
-from steelyard.evaluation import energy
+from steelyard.judge.evaluation import energy
+from steelyard.measure.telemetry import coverage, overlap
+from steelyard.measure.telemetry.coverage import Coverage
+from steelyard.measure.telemetry.energy import Course, seconds_for
+from steelyard.measure.telemetry.possible_readings import find_possible
+from steelyard.measure.telemetry.watched import Stretch, cost, courses, disagreements, not_idle, supplies, total
 from steelyard.model import Evaluation, Record, Result
 from steelyard.model.account import Account
 from steelyard.model.figure import Axis, Band, Figure, Mark, Series
-from steelyard.model.sensor import Trace, is_power_of_node
+from steelyard.model.sensor import Trace
+from steelyard.model.units import percent, quantity
+from steelyard.model.words import in_words
 from steelyard.power.pages.power.published_rows import Printed, beside
 from steelyard.power.pages.power.published_rows import lines as published_lines
-from steelyard.report import drawing, node_modes, values
-from steelyard.report import figures as plots
-from steelyard.report.energy_figures import Energies, energies
-from steelyard.report.names import slug
-from steelyard.report.published_lines import systems
-from steelyard.telemetry import coverage, overlap
-from steelyard.telemetry.coverage import Coverage
-from steelyard.telemetry.energy import Course, seconds_for
-from steelyard.telemetry.watched import Stretch, cost, courses, disagreements, not_idle, total
-from steelyard.units import percent, quantity
-from steelyard.words import in_words
+from steelyard.show.report import drawing, node_modes, values
+from steelyard.show.report import figures as plots
+from steelyard.show.report.energy_figures import Energies, energies
+from steelyard.show.report.names import slug
+from steelyard.show.report.published_lines import systems
 
 PLACE, TITLE = 55, "Power"
 
@@ -66,7 +67,7 @@ def data(evaluation: Evaluation) -> Page | None:
     spent, printed = energy.spend(evaluation), beside(evaluation)
     return Page(
         sentences=tuple(_sentences(evaluation, resolved, spent)),
-        figure=_drawn(evaluation, resolved, timed, (first, last), printed is not None),
+        figure=_draw_stretches(evaluation, resolved, timed, (first, last), printed is not None),
         energies=energies(evaluation),
         rows=tuple(_rows(evaluation, resolved, timed, spent)),
         sensors=tuple(_sensor(course) for course in resolved.values()),
@@ -86,7 +87,7 @@ def _sentences(evaluation: Evaluation, resolved: Mapping[str, Course], spent: en
         lacks = coverage.absent(scope, evaluation.run.machine)
         resting = f", and the idle machine drew {quantity(spent.idle.power, 'W')} there" if spent.idle else ""
         yield (
-            f"According to {_called(spent.coverage)}, the {coverage.words(scope)} used {quantity(joules.joules, 'J')} "
+            f"According to {_name_source(spent.coverage)}, the {coverage.words(scope)} used {quantity(joules.joules, 'J')} "
             f"({quantity(joules.low, 'J')} – {quantity(joules.high, 'J')}) from the first sample to the last, in "
             f"{quantity(joules.seconds, 's')}. The mean power was {quantity(joules.power, 'W')}{resting}."
         )
@@ -99,7 +100,7 @@ def _sentences(evaluation: Evaluation, resolved: Mapping[str, Course], spent: en
     if spent:
         whole = Stretch("run", *spent.stretch)
         yield from disagreements([course.sensor for course in resolved.values()], cost(resolved, whole).claims)
-    yield from _impossible(evaluation.power.traces.values() if evaluation.power else ())
+    yield from _list_impossible(evaluation.power.traces if evaluation.power else {})
     if lost := evaluation.power.unread if evaluation.power else ():
         more = f" The page Provenance lists {len(lost) - 1} more." if len(lost) > 1 else ""
         yield f"Some readings cannot be used: {lost[0]}.{more}"
@@ -114,12 +115,14 @@ def _sentences(evaluation: Evaluation, resolved: Mapping[str, Course], spent: en
         )
 
 
-def _impossible(traces: Iterable[Trace]) -> Iterable[str]:
-    """Yields a sentence on each meter of the node with readings that cannot be right."""
-    for trace in (t for t in traces if t.sensor.scope == "node" and t.sensor.quantity == "power"):
-        if odd := [watts for watts in trace.value if not is_power_of_node(watts)]:
+def _list_impossible(traces: Mapping[str, Trace]) -> Iterable[str]:
+    """Yields a sentence on each meter of power with readings that cannot be right."""
+    several = supplies(traces)
+    for name, trace in traces.items():
+        odd = trace.value[~find_possible(trace, name in several)]
+        if trace.sensor.quantity == "power" and odd.size:
             yield (
-                f"{trace.sensor.name} reported {odd[0]:.0f} W in {len(odd)} of {len(trace.value)} readings. No running machine "
+                f"{name} reported {odd[0]:.0f} W in {odd.size} of {trace.value.size} readings. No running machine "
                 "draws this power, so that these readings do not count."
             )
 
@@ -139,7 +142,7 @@ def _sensor(course: Course) -> tuple[str, ...]:
     )
 
 
-def _drawn(
+def _draw_stretches(
     evaluation: Evaluation,
     resolved: Mapping[str, Course],
     timed: Sequence[tuple[Stretch, Record]],
@@ -181,11 +184,11 @@ def _figure(
         watts = np.diff(sum(np.interp((edges - c.origin) * NANO, c.at, c.joules) for c in members)) / (
             np.diff(edges) * NANO
         )
-        lines.append(Series(_named(covered), middle, tuple(map(float, watts))))
+        lines.append(Series(_name_sensors(covered), middle, tuple(map(float, watts))))
     spent = energy.spend(evaluation)
     marks = []
     if spent and spent.idle:
-        marks.append(Mark("y", spent.idle.power, f"idle ({_named(spent.coverage)})"))
+        marks.append(Mark("y", spent.idle.power, f"idle ({_name_sensors(spent.coverage)})"))
     bands = _bands(evaluation, timed, first)
     guess = all(course.sensor.modelled for course in resolved.values())
     title = "Modelled power against time" if guess else "Power against time"
@@ -198,12 +201,12 @@ def _figure(
     )  # fmt: skip
 
 
-def _named(covered: Coverage) -> str:
+def _name_sensors(covered: Coverage) -> str:
     """Returns 'processors, by RAPL (powercap)'."""
-    return f"{coverage.words(covered.scope)}, by {_called(covered)}"
+    return f"{coverage.words(covered.scope)}, by {_name_source(covered)}"
 
 
-def _called(covered: Coverage) -> str:
+def _name_source(covered: Coverage) -> str:
     if not any(sensor.modelled for sensor in covered.sensors):
         return covered.source
     return "a model of the load" if covered.source == "model" else f"{covered.source} (modelled)"

@@ -2,21 +2,14 @@
 
 from dataclasses import dataclass
 
-from steelyard import published
 from steelyard.compare import published_power
+from steelyard.measure import published
+from steelyard.measure.published import Published
+from steelyard.measure.published.wording import STATES
 from steelyard.model import Evaluation, Level
 from steelyard.model.figure import Series
-from steelyard.published import Published
-from steelyard.report import values
-from steelyard.units import quantity, significant
-
-STATES = {
-    "idle": "idle",
-    "1 cpu": "on one core",
-    "2 cpu": "on both cores",
-    "gpu": "on the GPU",
-    "gpu+1 cpu": "on the GPU and one core",
-}
+from steelyard.model.units import quantity, significant
+from steelyard.show.report import values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +40,7 @@ def beside(evaluation: Evaluation) -> Printed | None:
     both = [(entry, published_power.find_ours(evaluation, entry)) for entry in entries]
     if not any(drawn.value for _, drawn in both):
         return None
-    remarks = dict.fromkeys(_said(entry, drawn.remark) for entry, drawn in both if drawn.remark)
+    remarks = dict.fromkeys(_write_remark(entry, drawn.remark) for entry, drawn in both if drawn.remark)
     rows = tuple(_row(entry, drawn) for entry, drawn in both)
     return Printed(entries[0].system, published.SOURCES[entries[0].source], rows, tuple(remarks))
 
@@ -55,24 +48,24 @@ def beside(evaluation: Evaluation) -> Printed | None:
 def lines(span: tuple[float, float]) -> tuple[Series, ...]:
     """Returns the published mean power of each state as a level line over `span` (s)."""
     entries = published.select(published_power.PRINTED, "power")
-    names = [f"{entry.system} ({_words(entry)})" for entry in entries]
+    names = [f"{entry.system} ({_describe_state(entry)})" for entry in entries]
     return tuple(Series(n, span, (e.value, e.value), published=True) for n, e in zip(names, entries, strict=True))
 
 
-def _words(entry: Published) -> str:
+def _describe_state(entry: Published) -> str:
     state = str(entry.parameters.get("state", ""))
     what = "highest power of all kernels" if entry.metric == "power_max" else str(entry.parameters.get("benchmark", ""))
     return f"{what} {STATES.get(state, state)}".strip()
 
 
-def _said(entry: Published, remark: str) -> str:
+def _write_remark(entry: Published, remark: str) -> str:
     """Returns the remark with the table's name of the state."""
     state = str(entry.parameters.get("state", ""))
     return f"This run was measured {remark}.".replace(f"'{state}'", f"'{STATES.get(state, state)}'")
 
 
 def _row(entry: Published, drawn: published_power.Drawn) -> Row:
-    words, printed, value = _words(entry), quantity(entry.value, entry.unit), drawn.value
+    words, printed, value = _describe_state(entry), quantity(entry.value, entry.unit), drawn.value
     if value is None:
         return Row(state=words, printed=printed, ours="", interval="", ratio="", level="CLEAN")
     ratio = significant(value.value / entry.value) if entry.value else ""

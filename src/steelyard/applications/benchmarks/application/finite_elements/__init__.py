@@ -30,11 +30,11 @@ from dataclasses import replace
 
 from steelyard.applications.benchmarks.application import npb
 from steelyard.applications.benchmarks.application.molecular_dynamics.blocks import factors
-from steelyard.benchmarks.axes import with_openmp
-from steelyard.benchmarks.figures import against, select
+from steelyard.measure.benchmarks.axes import with_openmp
+from steelyard.measure.benchmarks.figures import against, select
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
-from steelyard.words import find_words
+from steelyard.model.words import find_words
 
 parallel = ("mpi",)
 openmp = True

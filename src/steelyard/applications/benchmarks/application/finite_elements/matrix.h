@@ -18,7 +18,7 @@ struct Matrix {
   Matrix(const Part& part, const MemoryPolicy& policy, Team& team)
       : values(entries * part.padded, policy, team), columns(entries * part.padded, policy, team) {}
 
-  // The columns of a line's rows.
+  // Writes the numbers of the columns into all rows that belong to one line of nodes.
   void number(const Part& part, int y, int z) {
     Part::Line rows = part.line(y, z);
     for (int slot = 0; slot < static_cast<int>(entries); ++slot) {

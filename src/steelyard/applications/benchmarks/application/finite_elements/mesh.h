@@ -2,7 +2,7 @@
 #pragma once
 #include <array>
 
-#include "../../../../benchmarks/node/choices.h"
+#include "../../../../measure/benchmarks/node/choices.h"
 #include "buffers.h"
 #include "element.h"
 #include "part.h"

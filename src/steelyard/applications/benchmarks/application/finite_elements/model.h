@@ -40,8 +40,8 @@ struct Bounds {
   explicit Bounds(const Triple& elements) {
     double h = width(elements);
     rounding = 1e-14 * h * std::sqrt(nodes(elements));  // a norm over all rows
-    error = 1.5 * h * h;                                // of the solution; by 4096 elements and by 262144 it is 1.13 h²
-    source = 24 * h * h;  // of the right-hand side's sum; interpolated along even lines it is 6 π h² (18.8)
+    error = 1.5 * h * h;  // bound of the error of the solution; with 4096 and with 262144 elements the error is 1.13 h²
+    source = 24 * h * h;  // bound of the error of the right-hand side; on an even grid it is 6 π h²
   }
 };
 
@@ -128,26 +128,26 @@ class Model {
   }
 
  private:
-  void spent(Worker w, std::size_t phase) {
-    if (w.index == 0) phases_.spent(phase);
+  void end_phase(Worker w, std::size_t phase) {
+    if (w.index == 0) phases_.end_phase(phase);
   }
   void structure(Worker w) {
     system_.structure(w);
     link_.meet(w);
-    spent(w, 0);
+    end_phase(w, 0);
   }
   void assemble(Worker w) {
     double sum = link_.sum(w, std::array{system_.assemble(w)})[0];
     if (w.index == 0) total_ = sum;
-    spent(w, 1);
+    end_phase(w, 1);
   }
   void solve(Worker w) {
     system_.impose(w);
     link_.meet(w);
-    spent(w, 2);
+    end_phase(w, 2);
     solver_.begin(w);
     keep_outcome(w, solver_.solve(w, most_steps));
-    spent(w, 3);
+    end_phase(w, 3);
   }
   void keep_outcome(Worker w, const Outcome& outcome) {
     if (w.index == 0) outcome_ = outcome;

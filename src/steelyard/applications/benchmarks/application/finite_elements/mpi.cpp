@@ -1,7 +1,7 @@
 // Finite elements by messages (MPI): each rank has a box of the mesh's nodes, whose lines its threads share.
 #include <optional>
 
-#include "../../../../benchmarks/network/windows.h"
+#include "../../../../measure/benchmarks/network/windows.h"
 #include "../npb/threads.h"
 #include "../rank_team.h"
 #include "halo.h"
@@ -55,9 +55,7 @@ class RankLink {
   template <std::size_t n>
   std::array<double, n> all(std::array<double, n> mine, MPI_Op how) {
     std::array<double, n> out;
-    MPI_Request request;
-    MPI_Iallreduce(mine.data(), out.data(), n, MPI_DOUBLE, how, comm_, &request);
-    complete(1, &request);
+    reduce(mine.data(), out.data(), n, comm_, how);
     return out;
   }
 
@@ -82,7 +80,7 @@ struct FiniteElements {
       : ranks(all),
         team(team_of(all, p.count("threads", 1))),
         request(p, "mpi"),
-        part(affordable()),
+        part(require_memory()),
         link(part, all, *team),
         model(request, part, *team, link) {}
   void prepare(std::size_t) {
@@ -97,13 +95,11 @@ struct FiniteElements {
   std::string details() const { return model.details(); }
 
  private:
-  Part affordable() const {
+  Part require_memory() const {
     std::optional<Part> mine;
     all_or_none(ranks, [&] {
       mine.emplace(part_of(request.elements, ranks.size(), ranks.rank()));
-      std::size_t parts = 0;
-      for (int other = 0; other < ranks.size(); ++other) parts += ranks.same_host(other, ranks.rank());
-      request.require(*mine, parts);
+      request.require(*mine, ranks.sharing_host());
     });
     return *mine;
   }

@@ -19,7 +19,7 @@ struct Part {
   Triple parts{1, 1, 1}, place{0, 0, 0};       // how many parts along each axis, and which of them this is
   Triple first, size;                          // of the part's nodes
   std::array<std::size_t, directions> offset;  // where the nodes of each neighbour begin in a vector
-  std::size_t own, padded, all;  // nodes; with the end of the last line of a cache; with the neighbours' nodes
+  std::size_t own, padded, all;  // nodes; with padding to a whole cache line; with the nodes of the neighbours
 
   Part(const Triple& mesh, const Triple& cut, const Triple& at) : elements(mesh), parts(cut), place(at) {
     for (std::size_t d = 0; d < 3; ++d) {
@@ -43,7 +43,7 @@ struct Part {
       if (place[d] + step[d] < 0 || place[d] + step[d] >= parts[d]) return false;
     return true;
   }
-  // Of the neighbour's nodes beside this part.
+  // Returns the number of the neighbour's nodes that are next to this part.
   std::size_t count(int direction) const {
     std::size_t out = 1;
     Triple step = steps_of(direction);

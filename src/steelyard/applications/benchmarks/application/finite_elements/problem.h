@@ -27,8 +27,8 @@ inline double source(const Point& at) {
 }
 constexpr double whole_source = 24 / M_PI - 1;
 
-// Where a node of the even mesh lies in the bent one, in which no two elements are alike; the faces stay where they
-// are.
+// Moves a node of the even mesh to its place in the bent mesh, in which no two elements are alike. The faces stay
+// even.
 inline Point bent(const Point& even) {
   double bend = 0.05;
   for (double x : even) bend *= std::sin(M_PI * x);

@@ -12,7 +12,7 @@ struct Proof {
   double square = 0;      // of the assembled residual
   double difference = 0;  // square of its difference from the residual by elements
   double error = 0;       // square integral of the difference from the analytic solution
-  double moment = 0;      // of the solution, weighted by place: one number that tells solutions apart
+  double moment = 0;      // sum of the solution weighted by place: one number that differs between solutions
   double worst_pair = 0;  // maximum of the differences between entries that mirror each other
   double worst_row = 0;   // maximum of the sums of rows that the boundary conditions left alone
   std::array<double*, 4> sums() { return {&square, &difference, &error, &moment}; }

@@ -34,7 +34,7 @@ struct FiniteElements {
   Model<ThreadLink, stage> model;
 
   FiniteElements(Params& p, Team& team)
-      : request(p, thread_model().name), link(team), model(request, affordable(), team, link) {}
+      : request(p, thread_model().name), link(team), model(request, require_memory(), team, link) {}
   void prepare(Worker w, std::size_t) { model.prepare(w); }
   void run(Worker w, std::size_t) { model.run(w); }
   Work work() const { return model.work(); }
@@ -43,7 +43,7 @@ struct FiniteElements {
   std::string details() const { return model.details(); }
 
  private:
-  Part affordable() const {
+  Part require_memory() const {
     Part part(request.elements, {1, 1, 1}, {0, 0, 0});
     request.require(part, 1);
     return part;

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from steelyard.applications.benchmarks.application import npb
-from steelyard.benchmarks.axes import with_openmp
-from steelyard.benchmarks.figures import against
+from steelyard.measure.benchmarks.axes import with_openmp
+from steelyard.measure.benchmarks.figures import against
 from steelyard.model import Axes, Effort, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
 

@@ -95,8 +95,8 @@ class Cells {
   Buffer<std::uint32_t> ends_, cell_of_;
 
  public:
-  Buffer<std::uint32_t> number;  // of the particle, in the order of cells …
-  Buffer<double> x, y, z;        // … and where it is
+  Buffer<std::uint32_t> number;  // of each particle, in the order of the cells
+  Buffer<double> x, y, z;        // place of this particle
 
  private:
   std::vector<Total> totals_;

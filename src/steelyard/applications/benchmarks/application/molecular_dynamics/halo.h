@@ -56,8 +56,8 @@ class Halo {
   Halo(const Box& box, const Block& block, Link& link, Team& team, std::size_t room)
       : box_(box), block_(block), link_(link), team_(team), room_(room), axes_{Axis(team), Axis(team), Axis(team)} {}
 
-  // Chooses anew who has images, of the `n` particles of the block, and returns how many points there are then: more
-  // than the room where they do not fit. Every thread calls it.
+  // Chooses which of the `n` particles of the block have images, and returns the number of particles and images. If it
+  // is greater than the room, they do not fit. Every thread calls it.
   std::size_t establish(Worker w, Point* points, std::size_t n) {
     std::size_t total = n;
     for (int d = 0; d < 3; ++d) {

@@ -46,9 +46,7 @@ class MessageLink {
   void reduce(double* values, std::size_t n, MPI_Op how) {
     if (alone_) return;
     std::vector<double> mine(values, values + n);
-    MPI_Request request;
-    MPI_Iallreduce(mine.data(), values, static_cast<int>(n), MPI_DOUBLE, how, comm_, &request);
-    complete(1, &request);
+    steelyard::reduce(mine.data(), values, n, comm_, how);
   }
   MPI_Comm comm_;
   const bool alone_;
@@ -68,7 +66,7 @@ struct MolecularDynamics {
         policy(p),
         team(team_of(ranks, p.count("threads", 1))),
         link(ranks, Decomposition(Box(problem.particles), ranks.size())),
-        dynamics(problem, policy, link, *team, ranks.size(), ranks.rank(), sharing(ranks)) {}
+        dynamics(problem, policy, link, *team, ranks.size(), ranks.rank(), static_cast<int>(ranks.sharing_host())) {}
   void prepare(std::size_t) {
     team->each([&](Worker w) { dynamics.prepare(w); });
   }
@@ -79,13 +77,6 @@ struct MolecularDynamics {
   Check check() { return dynamics.check(); }
   void corrupt() { dynamics.corrupt(); }
   std::string details() const { return dynamics.details(); }
-
- private:
-  static int sharing(const Ranks& ranks) {
-    int here = 0;
-    for (int other = 0; other < ranks.size(); ++other) here += ranks.same_host(other, ranks.rank());
-    return here;
-  }
 };
 
 }  // namespace

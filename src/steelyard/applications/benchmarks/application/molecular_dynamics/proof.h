@@ -20,7 +20,7 @@ struct Proof {
 
   // The rest of the energy's error is of fourth order, measured to be hundredths of the correction at most.
   static constexpr double rest = 0.1;
-  // Each of some 50 pairs of a particle is rounded, at places that are some 1e2 large, where its force changes by 1e3.
+  // Rounding errors of some 50 pairs of each particle: coordinates reach 1e2, and a force changes by 1e3 per length.
   static constexpr double momentum_allowed = 1e-12, force_allowed = 1e-11;
 
   double energy_allowed() const { return rest * (std::abs(before.correction) + std::abs(after.correction)) + jumps(); }

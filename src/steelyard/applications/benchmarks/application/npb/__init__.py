@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from steelyard.benchmarks.axes import thread_counts, with_openmp
-from steelyard.benchmarks.figures import against
+from steelyard.measure.benchmarks.axes import thread_counts, with_openmp
+from steelyard.measure.benchmarks.figures import against
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.benchmark import Demands
 from steelyard.model.figure import Axis, Figure, Series
+from steelyard.model.words import find_words
 from steelyard.statistics.results.applications import CLASSES, MODELS, PARALLEL, TOO_SMALL, phrase
-from steelyard.words import find_words
 
 MEMORY_SHARE = 0.5  # of the machine's memory: larger classes run only on request
 HIDDEN = ("kernel", "model", "start")  # parameters that do not distinguish the lines of a figure
@@ -83,15 +83,15 @@ def loads(
     if not machine.hosts:
         possible = tuple(n for n in thread_counts(machine) if usable(n))
         return [{"ranks": possible[-1:] if quick else possible, "placement": ("compact",)}]
-    slots = [n for n in _doubled(min(h.slots for h in machine.hosts)) if usable(n)]
+    slots = [n for n in _list_powers_of_two(min(h.slots for h in machine.hosts)) if usable(n)]
     blocks: list[dict[str, tuple[Scalar, ...]]] = []
     for load in slots[-1:] if quick else slots:
-        ranks = tuple(load * nodes for nodes in _doubled(len(machine.hosts)) if usable(load * nodes))
+        ranks = tuple(load * nodes for nodes in _list_powers_of_two(len(machine.hosts)) if usable(load * nodes))
         blocks.append({"ranks": ranks[-1:] if quick else ranks, "ranks_per_node": (load,), "placement": ("compact",)})
     return blocks
 
 
-def _doubled(most: int) -> tuple[int, ...]:
+def _list_powers_of_two(most: int) -> tuple[int, ...]:
     """Returns 1, 2, 4 … and `most`."""
     return tuple(sorted({*(1 << k for k in range(most.bit_length()) if 1 << k <= most), most}))
 
@@ -160,9 +160,9 @@ def figures_of(code: Code) -> Callable[[tuple[Result, ...], Machine], tuple[Figu
     def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
         measured = tuple(r for r in results if "rate" in r.metrics)  # classes that are too small have no speed
         parts = _parts(measured)
-        figures_of_each = [_each(code, f"{title}{words}", name, part) for name, words, part in parts]
+        figures_of_each = [_draw_each_worker(code, f"{title}{words}", name, part) for name, words, part in parts]
         # The last part holds every model.
-        return (*figures_of_each, _all(code, f"{title}{parts[-1][1]}", parts[-1][2])) if measured else ()
+        return (*figures_of_each, _draw_all_workers(code, f"{title}{parts[-1][1]}", parts[-1][2])) if measured else ()
 
     return figures
 
@@ -192,9 +192,9 @@ def _is(result: Result, model: str) -> bool:
     return result.parameters.get("model") == model
 
 
-def _each(code: Code, title: str, name: str, results: tuple[Result, ...]) -> Figure:
+def _draw_each_worker(code: Code, title: str, name: str, results: tuple[Result, ...]) -> Figure:
     """Draws the speed of each thread or rank, level if they share nothing."""
-    over = _counted(results)
+    over = _title_counts(results)
     one = " or ".join(word.removesuffix("s") for word in over.split(" or "))
     loads = any("ranks_per_node" in r.parameters for r in results)
     nodes = " For several nodes, the name of each line says how many cores are loaded on each node." if loads else ""
@@ -206,30 +206,30 @@ def _each(code: Code, title: str, name: str, results: tuple[Result, ...]) -> Fig
         y=Axis(f"speed of each {one}", code.unit),
         series=_lines(results, "rate_each"),
         caption="If a line is level, the scaling is ideal. A line falls if the threads or ranks share a resource "
-        f"such as the memory or a network.{nodes}{_counted_by(code)}",
+        f"such as the memory or a network.{nodes}{_name_counted(code)}",
     )
 
 
-def _all(code: Code, title: str, results: tuple[Result, ...]) -> Figure:
+def _draw_all_workers(code: Code, title: str, results: tuple[Result, ...]) -> Figure:
     """Draws the speed of all together, on axes on which ideal scaling is a straight line."""
     return Figure(
         name=f"npb-{code.kernel}-all",
         title=f"{title}: speed of all together",
         kind="lines",
-        x=Axis(_counted(results), log=True),
+        x=Axis(_title_counts(results), log=True),
         y=Axis("speed", code.unit, log=True),
         series=_lines(results, "rate"),
         caption="Both axes are logarithmic. If a line stays as steep as at its start, the scaling is ideal. The "
         "speed uses NPB's count of operations. Compare it with the Mop/s of other systems, not with "
-        f"flop/s.{_counted_by(code)}",
+        f"flop/s.{_name_counted(code)}",
     )
 
 
-def _counted_by(code: Code) -> str:
+def _name_counted(code: Code) -> str:
     return f" {code.counted}" if code.counted else ""
 
 
-def _counted(results: tuple[Result, ...]) -> str:
+def _title_counts(results: tuple[Result, ...]) -> str:
     """Returns the title of the horizontal axis: threads, ranks or both."""
     parallel = {r.parameters.get("model") in PARALLEL for r in results}
     return "threads or ranks" if len(parallel) > 1 else "ranks" if True in parallel else "threads"

@@ -64,8 +64,8 @@ class PhaseTimes {
     ticks_.assign(ticks_.size(), 0);
     last_ = Clock::get().ticks();
   }
-  // The time since the last mark was spent in `phase`.
-  void spent(std::size_t phase) {
+  // Adds the time since the last mark to `phase`.
+  void end_phase(std::size_t phase) {
     if (!on_) return;
     std::uint64_t now = Clock::get().ticks();
     ticks_[phase] += now - last_;

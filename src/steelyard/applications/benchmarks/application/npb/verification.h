@@ -16,8 +16,8 @@ constexpr double none_published = std::numeric_limits<double>::quiet_NaN();
 struct Quantity {
   std::string name;
   double value, reference;
-  double error;           // relative; NaN fails
-  double tolerance = -1;  // of an invariant
+  double error;           // relative; NaN fails the check
+  double tolerance = -1;  // greatest error of an invariant; negative: that of the verification
 
   [[gnu::cold]] Quantity(std::string n, double v, double r) : name(std::move(n)), value(v), reference(r) {
     error = std::abs((v - r) / r);

@@ -45,8 +45,8 @@ inline constexpr Class classes[] = {
     {'D', 1500000, 21, 100, 500, 52.514532105794, 1500000.0 * 22 * 22},
 };
 
-// The class, or a matrix of so many times its rows, with as many entries drawn for each. The greatest eigenvalue of the
-// products grows with the logarithm of the order: the shift must stay above it, as in the classes.
+// Returns the class, or one with `scale` times its rows and as many entries in each row. The greatest eigenvalue of the
+// products grows with the logarithm of the order, and the shift must stay above it.
 inline Class class_of(const Problem& problem) {
   constexpr double most = 1e9;  // rows: what numbers of 32 bits hold, with the ends of pieces
   for (Class c : classes)

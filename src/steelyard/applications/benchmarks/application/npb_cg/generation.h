@@ -169,7 +169,7 @@ class RowSum {
     sums_[column] = word & bit ? sums_[column] + value : value;
     word |= bit;
   }
-  // Calls entry(column, sum) for each, and is empty again.
+  // Calls entry(column, sum) for each column that has a sum, and then removes all of them.
   template <class Entry>
   void take(Entry entry) {
     for (std::size_t g = 0; g < groups_.size(); ++g)

@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "../../../../benchmarks/network/windows.h"
+#include "../../../../measure/benchmarks/network/windows.h"
 #include "grid.h"
 #include "iteration.h"
 #include "matrix.h"
@@ -124,18 +124,18 @@ struct RankCG {
   Own own{};
   double product() {
     double dot = matrix->multiply(alone, vector(), q->data(), own.p);
-    spent(products);
+    end_phase(products);
     if (grid.wide == 1) return dot;
     add_up();
     dot = own.direction_dot_product();
-    spent(updates);
+    end_phase(updates);
     return dot;
   }
   void product_of_solution() {
     std::copy_n(own.z, own.size, own.p);
     share();
     matrix->multiply(alone, vector(), q->data(), own.p);
-    spent(products);
+    end_phase(products);
     add_up();
   }
   template <std::size_t n>
@@ -158,9 +158,9 @@ struct RankCG {
       std::size_t mine = arena.vector + first * arena.piece, his = arena.vector + (first ^ held) * arena.piece;
       link->swap(stage, ranks.rank() ^ static_cast<int>(held), link->data() + mine, mine, his, count);
     }
-    spent(exchanges);
+    end_phase(exchanges);
   }
-  void spent(Phase phase) { phases.spent(phase); }
+  void end_phase(Phase phase) { phases.end_phase(phase); }
 
  private:
   double* vector() const { return link->data() + arena.vector; }
@@ -179,7 +179,7 @@ struct RankCG {
       first += upper;
       inbox += count;
     }
-    spent(exchanges);
+    end_phase(exchanges);
   }
   void begin() {
     std::uint32_t at = grid.rank * static_cast<std::uint32_t>(arena.piece);

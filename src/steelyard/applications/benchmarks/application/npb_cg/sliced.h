@@ -62,7 +62,7 @@ class Sliced {
  private:
   struct Slice {
     std::size_t first;           // place of its first entry
-    std::uint32_t depth, count;  // count: of rows, 8 but for the last slice
+    std::uint32_t depth, count;  // count: number of rows, which is 8 but in the last slice
     std::array<std::uint32_t, lanes> rows;
   };
 

@@ -85,13 +85,13 @@ struct CG {
     }
     double product() {
       double dot = cg.matrix.multiply(worker, cg.p.data(), cg.q.data(), cg.p.data());
-      spent(products);
+      end_phase(products);
       return dot;
     }
     void product_of_solution() {
       share();
       cg.matrix.multiply(worker, cg.z.data(), cg.q.data(), cg.z.data());
-      spent(products);
+      end_phase(products);
     }
     template <std::size_t n>
     std::array<double, n> sum(std::array<double, n> mine) {
@@ -99,10 +99,10 @@ struct CG {
     }
     void share() {
       cg.team.barrier().wait();
-      spent(exchanges);
+      end_phase(exchanges);
     }
-    void spent(Phase phase) {
-      if (worker.index == 0) cg.phases.spent(phase);
+    void end_phase(Phase phase) {
+      if (worker.index == 0) cg.phases.end_phase(phase);
     }
   };
 

@@ -18,9 +18,8 @@ struct EP {
         ranks(r),
         state(ep_class(problem)),
         phases(problem.phases, {"pairs", "sums"}) {
-    std::size_t values = 2 * EpSums::batches + bins, here = 0;
-    for (int other = 0; other < r.size(); ++other) here += r.same_host(other, r.rank());
-    problem.require(2 * values * sizeof(double) * here);
+    std::size_t values = 2 * EpSums::batches + bins;
+    problem.require(2 * values * sizeof(double) * r.sharing_host());
     mine.resize(values), all.resize(values);
   }
   void prepare(std::size_t) {}
@@ -30,13 +29,11 @@ struct EP {
         Worker{static_cast<std::size_t>(ranks.rank()), static_cast<std::size_t>(ranks.size())}.part(EpSums::batches, 1);
     EpSums::Counts counts = state.add(first, last, mine.data());
     std::copy(counts.begin(), counts.end(), mine.end() - bins);
-    phases.spent(0);
-    MPI_Request request;
-    MPI_Iallreduce(mine.data(), all.data(), static_cast<int>(all.size()), MPI_DOUBLE, MPI_SUM, ranks.comm(), &request);
-    complete(1, &request);
+    phases.end_phase(0);
+    reduce(mine.data(), all.data(), all.size(), ranks.comm());
     std::copy(all.end() - bins, all.end(), counts.begin());
     state.finish(all.data(), counts);
-    phases.spent(1);
+    phases.end_phase(1);
   }
   Work work() const { return {{"operations", state.operations()}}; }
   Check check() { return state.verification().check(); }

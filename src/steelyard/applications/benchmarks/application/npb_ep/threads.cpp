@@ -33,12 +33,12 @@ struct EP {
     shares[w.index].counts = state.add(first, last, sums.data());
     team.barrier().wait();
     if (w.index != 0) return;
-    phases.spent(0);
+    phases.end_phase(0);
     EpSums::Counts counts{};
     for (const Share& share : shares)
       for (std::size_t l = 0; l < bins; ++l) counts[l] += share.counts[l];
     state.finish(sums.data(), counts);
-    phases.spent(1);
+    phases.end_phase(1);
   }
   Work work() const { return {{"operations", state.operations()}}; }
   Check check() { return state.verification().check(); }

@@ -202,7 +202,7 @@ class Cube {
       for (const Point& p : plane) out += values_[p.number];
     return out / (static_cast<double>(layout.nx) * static_cast<double>(layout.ny) * static_cast<double>(layout.nz));
   }
-  // One number of the initial state becomes wrong.
+  // Makes one number of the initial state wrong.
   void spoil() { spoiled_ = true; }
   // Floating-point operations of one whole transform, by all ranks.
   double flops() const {

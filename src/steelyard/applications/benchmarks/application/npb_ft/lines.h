@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "../../../../benchmarks/node/transform.h"
+#include "../../../../measure/benchmarks/node/transform.h"
 
 namespace steelyard::npb {
 
@@ -18,7 +18,7 @@ constexpr std::size_t packs = lanes / pack_doubles;
 
 using Offsets = std::vector<std::size_t>;  // in doubles
 
-// A block of eight lines somewhere in memory: number j of all of them at offsets[j].
+// A block of eight lines in memory. The element j of each line is at offsets[j] from the beginning of the line.
 struct From {
   const double* base;
   const std::size_t* offsets;

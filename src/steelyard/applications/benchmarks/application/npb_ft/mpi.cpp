@@ -30,7 +30,7 @@ struct FT {
         me(static_cast<std::size_t>(r.rank())),
         size(usable()),
         cube(kind, size, me),
-        data(affordable(), policy, r.team()),
+        data(require_memory(), policy, r.team()),
         work_(cube.work(), policy, r.team()),
         requests(2 * size),
         phases(problem.phases, {"tables", "start", "lines", "exchange", "planes", "sums"}) {
@@ -53,19 +53,16 @@ struct FT {
       });
       drain_stores();
       cube.advance();
-      phases.spent(2);
+      phases.end_phase(2);
       exchange(cube.layout.packed, cube.layout.planes);
-      phases.spent(3);
+      phases.end_phase(3);
       for (std::size_t z = 0; z < cube.layout.own_z; ++z) cube.plane(z, work_.data());
       mine.push_back(cube.sum());
-      phases.spent(4);
+      phases.end_phase(4);
     }
     sums.resize(mine.size());
-    MPI_Request request;
-    MPI_Iallreduce(mine.data(), sums.data(), static_cast<int>(2 * mine.size()), MPI_DOUBLE, MPI_SUM, ranks.comm(),
-                   &request);
-    complete(1, &request);
-    phases.spent(5);
+    reduce(mine.data(), sums.data(), 2 * mine.size(), ranks.comm());
+    phases.end_phase(5);
   }
   Work work() const { return work_of(cube, kind); }
   Check check() {
@@ -79,7 +76,7 @@ struct FT {
   std::string details() const { return details_of(problem, verified, phases).str(); }
 
  private:
-  // A power of two, up to one plane for each rank.
+  // Returns how many ranks can share the work: a power of two, and at most one rank for each plane.
   std::size_t usable() const {
     std::size_t most = std::min(kind.ny, kind.nz), count = static_cast<std::size_t>(ranks.size());
     if (count <= most && (count & (count - 1)) == 0) return count;
@@ -88,28 +85,24 @@ struct FT {
     throw CaseError(
         join({"ranks='", count, "' cannot be used by FT, whose ", problem.name(), " needs a power of two: ", list}));
   }
-  std::size_t affordable() const {
-    std::size_t here = 0;
-    for (int other = 0; other < ranks.size(); ++other) here += ranks.same_host(other, ranks.rank());
-    problem.require(here * (cube.layout.doubles + cube.work()) * sizeof(double));
+  std::size_t require_memory() const {
+    problem.require(ranks.sharing_host() * (cube.layout.doubles + cube.work()) * sizeof(double));
     return cube.layout.doubles;
   }
   Verification of_invariants() const {
     FtProof proof(kind, cube);
     std::vector<double> here = proof.of_planes(0, cube.layout.own_z, 0, cube.layout.own_y), all(here.size());
-    MPI_Request request;
-    MPI_Iallreduce(here.data(), all.data(), static_cast<int>(here.size()), MPI_DOUBLE, MPI_SUM, ranks.comm(), &request);
-    complete(1, &request);
+    reduce(here.data(), all.data(), here.size(), ranks.comm());
     return proof.verification(sums, all);
   }
   // Up to the initial state, transformed along x and y, in planes of y.
   void begin() {
     cube.start(data.data());
-    phases.spent(0);
+    phases.end_phase(0);
     for (std::size_t z = 0; z < cube.layout.own_z; ++z) cube.start_plane(z, work_.data());
-    phases.spent(1);
+    phases.end_phase(1);
     exchange(cube.layout.planes, cube.layout.modes);
-    phases.spent(3);
+    phases.end_phase(3);
   }
   template <class Do>
   void lines(Do what) {

@@ -129,7 +129,7 @@ class FtProof {
     out.start += Number(static_cast<double>(re), static_cast<double>(im));
     out.energy += static_cast<double>(energy);
   }
-  // By rows, so that what is added to a sum is never much less than it.
+  // Each row has a sum of its own: an addend that is much smaller than the sum would lose its last digits.
   void add_modes(Sums& out, std::size_t own_y, std::size_t z) const {
     const std::size_t y = cube_.layout.me * cube_.layout.own_y + own_y, n = series_.size();
     std::vector<Number> row(kind_.nx);

@@ -24,7 +24,7 @@ struct FT {
         kind(ft_class(problem)),
         policy(p),
         cube(kind, 1, 0),
-        data(affordable(), policy, t),
+        data(require_memory(), policy, t),
         works(Buffer<double>::one_each(cube.work(), policy, t, t.size())),
         phases(problem.phases, {"tables", "start", "lines", "planes"}) {
     sums.reserve(kind.steps());
@@ -43,11 +43,11 @@ struct FT {
         if (step == 1) cube.forward_lines(y, x, work(w));
         cube.inverse_lines(y, x, work(w));
       });
-      if (w.index == 0) phases.spent(2), cube.advance();
+      if (w.index == 0) phases.end_phase(2), cube.advance();
       auto [first, last] = w.part(cube.layout.nz, 1);
       for (std::size_t z = first; z < last; ++z) cube.plane(z, work(w));
       team.barrier().wait();
-      if (w.index == 0) sums.push_back(cube.sum()), phases.spent(3);
+      if (w.index == 0) sums.push_back(cube.sum()), phases.end_phase(3);
     }
   }
   Work work() const { return work_of(cube, kind); }
@@ -62,7 +62,7 @@ struct FT {
   std::string details() const { return details_of(problem, verified, phases).str(); }
 
  private:
-  std::size_t affordable() const {
+  std::size_t require_memory() const {
     problem.require((cube.layout.doubles + team.size() * cube.work()) * sizeof(double));
     return cube.layout.doubles;
   }
@@ -81,12 +81,12 @@ struct FT {
   double* work(Worker w) const { return works[w.index].data(); }
   // Up to the initial state, transformed along x and y.
   void begin(Worker w) {
-    if (w.index == 0) cube.start(data.data()), phases.spent(0);
+    if (w.index == 0) cube.start(data.data()), phases.end_phase(0);
     team.barrier().wait();
     auto [first, last] = w.part(cube.layout.nz, 1);
     for (std::size_t z = first; z < last; ++z) cube.start_plane(z, work(w));
     team.barrier().wait();
-    if (w.index == 0) phases.spent(1);
+    if (w.index == 0) phases.end_phase(1);
   }
   template <class Do>
   void lines(Worker w, Do what) {

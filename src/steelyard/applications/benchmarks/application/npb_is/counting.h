@@ -53,7 +53,7 @@ void rank_values(const Tables& tables, std::size_t first, std::size_t last, std:
   }
 }
 
-// Counts in place become ranks.
+// Replaces each count by the rank of its first key: `before` and the sum of the counts in front of it.
 inline void rank_counts(std::uint32_t* first, std::uint32_t* last, std::uint32_t before) {
   for (; first < last; ++first) {
     std::uint32_t count = *first;

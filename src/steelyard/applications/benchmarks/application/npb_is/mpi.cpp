@@ -11,7 +11,7 @@ using namespace steelyard::npb;
 struct IS {
   static constexpr bool whole = true;
   static constexpr std::size_t chunk = 4096;  // keys that are picked from again and again: 16 KiB
-  static constexpr std::size_t few = 16;      // ranks up to which picking for each costs less than going key by key
+  static constexpr std::size_t few = 16;      // up to so many ranks, a search of all keys for each rank is faster
   Problem problem;
   Ranks& ranks;
   IsClass kind;
@@ -40,7 +40,7 @@ struct IS {
         kind(is_class(problem)),
         policy(p),
         me(static_cast<std::size_t>(r.rank())),
-        size(affordable(problem, kind, r)),
+        size(require_memory(problem, kind, r)),
         first(kind.keys() / size * me),
         own(kind.keys() / size),
         keys(own, policy, r.team()),
@@ -71,7 +71,7 @@ struct IS {
         std::uint32_t key = all[buckets + i];
         tests.push_back(key >= low && key < high ? ranked_values[key - low] : 0);
       }
-      phases.spent(3);
+      phases.end_phase(3);
     }
   }
   // Bytes: in each iteration all keys are read twice, and those for other ranks are written, copied (read and written)
@@ -105,24 +105,20 @@ struct IS {
   // Over all ranks.
   std::vector<double> summed(const std::vector<double>& here) const {
     std::vector<double> sums(here.size());
-    MPI_Request request;
-    MPI_Iallreduce(here.data(), sums.data(), static_cast<int>(here.size()), MPI_DOUBLE, MPI_SUM, ranks.comm(),
-                   &request);
-    complete(1, &request);
+    reduce(here.data(), sums.data(), here.size(), ranks.comm());
     return sums;
   }
-  static std::size_t affordable(const Problem& problem, const IsClass& kind, const Ranks& ranks) {
-    std::size_t size = static_cast<std::size_t>(ranks.size()), here = 0;
+  static std::size_t require_memory(const Problem& problem, const IsClass& kind, const Ranks& ranks) {
+    std::size_t size = static_cast<std::size_t>(ranks.size());
     if (size & (size - 1) || size > 512) {
       throw CaseError(
           join({"ranks='", size,
                 "' cannot be used by IS, which needs a power of two: 1, 2, 4, 8, 16, 32, 64, 128, 256, 512"}));
     }
-    for (int other = 0; other < ranks.size(); ++other) here += ranks.same_host(other, ranks.rank());
     // Own keys, those for others, those from others and, for the check, sorted ones; counts and ranks of each value
     // once.
     std::size_t needed = (size == 1 ? 2 : 4) * kind.keys() * sizeof(Key) + kind.range() * 5;
-    problem.require(needed / size * here);
+    problem.require(needed / size * ranks.sharing_host());
     return size;
   }
   std::array<Key, edited> generate() {
@@ -158,10 +154,7 @@ struct IS {
       all = mine;  // all buckets are its own, whatever they hold
     } else {
       count_buckets(keys.data(), keys.data() + own, bucket_shift(kind), mine.data());
-      MPI_Request request;
-      MPI_Iallreduce(mine.data(), all.data(), static_cast<int>(mine.size()), MPI_UINT32_T, MPI_SUM, ranks.comm(),
-                     &request);
-      complete(1, &request);
+      reduce(mine.data(), all.data(), mine.size(), ranks.comm(), MPI_SUM, MPI_UINT32_T);
     }
     share_buckets(all.data(), kind.keys(), borders);
     low = border(me), high = border(me + 1);
@@ -171,10 +164,10 @@ struct IS {
   void rank(std::size_t iteration) {
     if (me == 0) edit_keys(kind, keys.data(), iteration);
     share();
-    phases.spent(0);
+    phases.end_phase(0);
     if (size == 1) {
       count_keys(keys.data(), keys.data() + own, 0, counts.data());
-      phases.spent(1);
+      phases.end_phase(1);
     } else {
       exchange();
     }
@@ -184,16 +177,16 @@ struct IS {
     else
       rank_crowded(values);
   }
-  // Every key to the rank that takes its bucket; those that come, and those that stay, are counted.
+  // Sends each key to the rank that owns its bucket, and counts the keys that arrive and those that stay.
   void exchange() {
     for (std::size_t r = 0; r < size; ++r) sends[r] = static_cast<int>(keys_of(mine.data(), r));
     arrived = crossing.begin(sends, packed.data(), register_keys, received.data());
     auto count = [&](const Key* from, const Key* to) { count_keys(from, to, low, counts.data()); };
     size <= few ? pick_each(count) : place_each(count);
     crossing.send_rest();
-    phases.spent(1);
+    phases.end_phase(1);
     crossing.finish(count);
-    phases.spent(2);
+    phases.end_phase(2);
   }
   template <class Use>
   void pick_each(Use count) {

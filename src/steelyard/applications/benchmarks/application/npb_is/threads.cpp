@@ -31,7 +31,7 @@ struct IS {
         team(t),
         kind(is_class(problem)),
         policy(p),
-        keys_number(affordable(problem, kind, t)),
+        keys_number(require_memory(problem, kind, t)),
         range(kind.range()),
         keys(keys_number, policy, t),
         ranks(range, policy, t),
@@ -60,7 +60,7 @@ struct IS {
       TestKeys tests = rank(w, iteration);
       if (w.index != 0) continue;
       for (Key key : tests) ranked.tests.push_back(ranks[key]);
-      phases.spent(2);
+      phases.end_phase(2);
     }
   }
   // Bytes: in each iteration all keys are read. Counts and ranks stay in the caches up to class B; what random
@@ -85,7 +85,7 @@ struct IS {
  private:
   static constexpr std::size_t grain = 64;  // the keys that are edited are the first worker's
 
-  static std::size_t affordable(const Problem& problem, const IsClass& kind, const Team& team) {
+  static std::size_t require_memory(const Problem& problem, const IsClass& kind, const Team& team) {
     if (team.size() > kind.keys() / grain)
       throw CaseError(join({"threads='", team.size(), "' are too many for class ", kind.letter, ": at most ",
                             kind.keys() / grain, " threads can have keys"}));
@@ -103,12 +103,12 @@ struct IS {
     auto [first_key, last_key] = own_keys(w);
     count_keys(keys.data() + first_key, keys.data() + last_key, 0, tables[w.index]);
     team.barrier().wait();
-    if (w.index == 0) phases.spent(0);
+    if (w.index == 0) phases.end_phase(0);
     auto [first, last] = w.part(range, grain);
     shares[w.index].keys = 0;
     for (const Count* table : tables) shares[w.index].keys += total(table + first, table + last);
     team.barrier().wait();
-    if (w.index == 0) phases.spent(1);
+    if (w.index == 0) phases.end_phase(1);
     std::uint32_t before = 0, all = 0;
     for (std::size_t t = 0; t < w.size; ++t) {
       if (t == w.index) before = all;

@@ -22,7 +22,7 @@ struct Five {
   Pack c[5];
 };
 
-// Lane l of the result is lane l - n of `high`, or, for the first n, what precedes them at the end of `low`.
+// Shifts the lanes of `high` up by n. The first n lanes of the result are the last n lanes of `low`.
 template <int n, int... l>
 inline Pack up_of(Pack low, Pack high, std::integer_sequence<int, l...>) {
   return __builtin_shufflevector(low, high, (lanes - n + l)...);
@@ -55,7 +55,7 @@ struct Decomposition {
   int columns = 0, rows = 0;  // of blocks; 0: there is none
   std::vector<int> x, y;      // borders of the blocks, in inner points
 
-  // The one of all with `blocks` blocks that costs least.
+  // Chooses the cheapest of all layouts with `blocks` blocks.
   Decomposition(int n, int blocks) {
     double least = INFINITY;
     for (int down = blocks; down >= 1; --down) {

@@ -108,9 +108,7 @@ class RankLinks {
   }
   State sum(const State& mine) {
     State out = mine;
-    MPI_Request request;
-    MPI_Iallreduce(mine.data(), out.data(), 5, MPI_DOUBLE, MPI_SUM, comm_, &request);
-    complete(1, &request);
+    reduce(mine.data(), out.data(), 5, comm_);
     return out;
   }
 
@@ -170,7 +168,7 @@ struct LU {
         policy(p),
         ranks(r),
         decomposition(Decomposition::require(size.n, static_cast<std::size_t>(ranks.size()), "ranks")),
-        layout(affordable(ranks.rank())),
+        layout(require_memory(ranks.rank())),
         solution(size.n),
         arrays(layout, policy, ranks.team(), 0),
         links(ranks.comm(), layout, decomposition.columns, arrays.u.data()),
@@ -178,7 +176,7 @@ struct LU {
     solver.clear(solution);
   }
   // The layout of a rank, once it is known that this host has room for those of all its ranks.
-  Layout affordable(int rank) const {
+  Layout require_memory(int rank) const {
     std::size_t bytes = 0;
     for (int other = 0; other < ranks.size(); ++other)
       if (ranks.same_host(other, rank)) bytes += Arrays::bytes(Layout(decomposition, size.n, other));
@@ -215,7 +213,7 @@ struct LU {
     State sums = links.sum({left, given});
     outcome.left = std::sqrt(sums[0] / sums[1]), outcome.proved = true;
   }
-  // The forcing is wrong at one point.
+  // Makes the forcing wrong at one point.
   void corrupt() {
     const int middle = size.n / 2;
     solver.spoil_forcing(middle, middle, middle, 1.01);

@@ -60,7 +60,7 @@ class Solver {
       forward(step > 0);
       backward();
       links_.share();
-      phases_.spent(3);
+      phases_.end_phase(3);
     }
     residual(true, memory_.v.data());
   }
@@ -167,9 +167,9 @@ class Solver {
   void residual(bool fetch, Five* out) {
     for (int k = 1; k <= at_.nz; ++k) {
       if (fetch) links_.fetch(k);
-      phases_.spent(3);
+      phases_.end_phase(3);
       for (int b = 0; b < at_.strips; ++b) residual_of(k, b, 0, out + at_.at(k, b, 0));
-      phases_.spent(0);
+      phases_.end_phase(0);
     }
   }
   // The strips from `first` on must come one after the other.
@@ -185,30 +185,30 @@ class Solver {
     for (int group = 0; group < at_.groups; ++group)
       for (int k = 1; k <= at_.nz; ++k) {
         if (fresh && group == 0) links_.fetch(k);
-        phases_.spent(3);
+        phases_.end_phase(3);
         forward_group(fresh, k, at_.group(group), at_.group(group + 1));
         if (group + 1 < at_.groups)
           leave_row(north, between(k));
         else
           leave(north);
-        phases_.spent(3);
+        phases_.end_phase(3);
       }
   }
   void forward_group(bool fresh, int k, int first, int end) {
     for (int b = first; b < end; ++b) {
       Five *v = memory_.v.data() + at_.at(k, b, 0), *given = fresh ? memory_.line.data() + 1 : v;
       if (fresh) residual_of(k, b, first, given);
-      phases_.spent(0);
+      phases_.end_phase(0);
       if (b == 0)
         enter(south);
       else if (b == first)
         enter_row(south, between(k));
       enter_strip(west, b, first, end - 1);
-      phases_.spent(3);
+      phases_.end_phase(3);
       forward_strip(at_, scalars_, masks_, carried_, b, problem_.time_step, memory_.u.data() + at_.at(k, b, 0), given,
                     v);
       leave_strip(east, b, first, end - 1);
-      phases_.spent(1);
+      phases_.end_phase(1);
     }
   }
   void backward() {
@@ -219,16 +219,16 @@ class Solver {
         Five *u = memory_.u.data() + at_.at(k, b, 0), *v = memory_.v.data() + at_.at(k, b, 0);
         if (b == top) enter(north);
         enter_strip(east, b, top, 0);
-        phases_.spent(3);
+        phases_.end_phase(3);
         if (b == top)
           backward_strip<true>(at_, scalars_, masks_, carried_, b, v, u);
         else
           backward_strip<false>(at_, scalars_, masks_, carried_, b, v, u);
         leave_strip(west, b, top, 0);
-        phases_.spent(2);
+        phases_.end_phase(2);
       }
       leave(south);
-      phases_.spent(3);
+      phases_.end_phase(3);
     }
   }
 

@@ -138,7 +138,7 @@ struct Carried {
   Five* row;       // from the last strip to the next, by s: -lanes + 2..nx + 2 lanes
   Five* vertical;  // from the last plane to the next, by strip and s
   Five* edge;      // out of the block's column that was done last, one lane of each: 0..lanes - 1
-  Five* entry;     // into the block's column that is done first, one lane of each: 0..lanes - 1
+  Five* entry;     // values that enter the column of the block that is computed first; one lane of each: 0..lanes - 1
   Five* beside;    // backward: into the row that is done first, by s
 };
 

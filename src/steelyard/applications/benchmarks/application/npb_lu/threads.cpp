@@ -195,7 +195,7 @@ struct LU {
     return verified = verification_of(size, outcome);
   }
   Check check() { return verification().check(); }
-  // The forcing is wrong at one point.
+  // Makes the forcing wrong at one point.
   void corrupt() {
     auto spoil = [&](double factor) {
       for (auto& block : blocks) block->solver.spoil_forcing(size.n / 2, size.n / 2, size.n / 2, factor);

@@ -25,7 +25,7 @@ struct MG {
         c(mg_class(problem)),
         policy(p),
         ranks(r),
-        grids(c, affordable(), policy, r.team()),
+        grids(c, require_memory(), policy, r.team()),
         halo(grids.layout(), grids.right(c.levels()), r.comm()),
         result{c, 0, 0, false, {}},
         phases(problem.phases, mg_phases(c)) {
@@ -45,7 +45,7 @@ struct MG {
   void run(std::size_t) {
     phases.begin();
     double first = begin(), squares = 0;
-    phases.spent(0);
+    phases.end_phase(0);
     for (int i = 0; i < c.iterations; ++i) squares = cycle(i);
     squares = sum(squares);
     exchanged();
@@ -65,11 +65,9 @@ struct MG {
   std::string details() const { return result.details(problem, phases); }
 
  private:
-  Layout affordable() const {
+  Layout require_memory() const {
     Layout layout = layout_of(c, ranks.size(), ranks.rank());
-    std::size_t here = 0;
-    for (int other = 0; other < ranks.size(); ++other) here += ranks.same_host(other, ranks.rank());
-    problem.require(here * Multigrid::bytes(c, layout, 1));
+    problem.require(ranks.sharing_host() * Multigrid::bytes(c, layout, 1));
     return layout;
   }
   // Every rank's extremes to all ranks.
@@ -95,13 +93,10 @@ struct MG {
   }
   double sum(double mine) {
     double total = mine;
-    if (ranks.size() == 1) return total;
-    MPI_Request request;
-    MPI_Iallreduce(&mine, &total, 1, MPI_DOUBLE, MPI_SUM, ranks.comm(), &request);
-    complete(1, &request);
+    if (ranks.size() > 1) reduce(&mine, &total, 1, ranks.comm());
     return total;
   }
-  void exchanged() { phases.spent(static_cast<std::size_t>(c.levels()) + 1); }
+  void exchanged() { phases.end_phase(static_cast<std::size_t>(c.levels()) + 1); }
   void exchange(Grid& grid, int depth) {
     halo.exchange(grid, depth);
     exchanged();
@@ -113,16 +108,16 @@ struct MG {
       if (k > whole) exchange(grids.right(k), 1);
       if (k == whole && whole < top) halo.gather(grids.share(), grids.right(k)), exchanged();
       grids.descend(k, alone);
-      phases.spent(static_cast<std::size_t>(k));
+      phases.end_phase(static_cast<std::size_t>(k));
     }
     grids.bottom();
     for (int k = 2; k < top; ++k) {
       grids.ascend(k, alone);
-      phases.spent(static_cast<std::size_t>(k));
+      phases.end_phase(static_cast<std::size_t>(k));
       if (k > whole) exchange(grids.solution(k), 2);
     }
     double squares = grids.finish(iteration, alone);
-    phases.spent(static_cast<std::size_t>(top));
+    phases.end_phase(static_cast<std::size_t>(top));
     if (whole < top && iteration + 1 < c.iterations) exchange(grids.solution(top, iteration + 1), Grid::halo);
     return squares;
   }

@@ -85,9 +85,9 @@ struct Step {
   std::array<int, 3> shift;
   const Grid* right;  // the right-hand side
   Grid* solution;     // the corrected and smoothed solution
-  Grid* restricted;   // the restriction of the residual that is left; none: not wanted
+  Grid* restricted;   // the restriction of the new residual; null: do not restrict
   Weights smoother;
-  bool norm;  // whether the squares of the residual that is left are added up
+  bool norm;  // whether to sum the squares of the new residual
 };
 
 // The sweep of one box. `finest`: the residual that is left is computed, too, and restricted, but never stored.

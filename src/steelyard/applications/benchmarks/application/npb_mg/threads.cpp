@@ -25,7 +25,7 @@ struct MG {
         c(mg_class(problem)),
         policy(p),
         team(t),
-        grids(c, affordable(), policy, t),
+        grids(c, require_memory(), policy, t),
         sum(t),
         result{c, 0, 0, false, {}},
         phases(problem.phases, mg_phases(c)) {
@@ -48,7 +48,7 @@ struct MG {
   void run(Worker w, std::size_t) {
     if (w.index == 0) phases.begin();
     double first = begin(w), squares = 0;
-    spent(w, 0);
+    end_phase(w, 0);
     for (int i = 0; i < c.iterations; ++i) squares = cycle(w, i);
     squares = sum(w, squares);
     if (w.index != 0) return;
@@ -70,7 +70,7 @@ struct MG {
   std::string details() const { return result.details(problem, phases); }
 
  private:
-  Layout affordable() const {
+  Layout require_memory() const {
     Layout layout{.whole = c.levels(), .longer = c.longer()};
     problem.require(Multigrid::bytes(c, layout, team.size()));
     return layout;
@@ -93,9 +93,9 @@ struct MG {
       met(w, k);
     }
     if (w.index == 0) {
-      for (int k = small; k > 1; --k) grids.descend(k, {0, 1}), spent(w, k);
+      for (int k = small; k > 1; --k) grids.descend(k, {0, 1}), end_phase(w, k);
       grids.bottom();
-      for (int k = 2; k <= small; ++k) grids.ascend(k, {0, 1}), spent(w, k);
+      for (int k = 2; k <= small; ++k) grids.ascend(k, {0, 1}), end_phase(w, k);
     }
     met(w, small);
     for (int k = small + 1; k < top; ++k) {
@@ -108,10 +108,10 @@ struct MG {
   }
   void met(Worker w, int level) {
     team.barrier().wait();
-    spent(w, level);
+    end_phase(w, level);
   }
-  void spent(Worker w, int phase) {
-    if (w.index == 0) phases.spent(static_cast<std::size_t>(phase));
+  void end_phase(Worker w, int phase) {
+    if (w.index == 0) phases.end_phase(static_cast<std::size_t>(phase));
   }
 };
 

@@ -6,7 +6,7 @@ namespace steelyard::npb::ua {
 
 constexpr std::size_t inner = nodes - surface;  // nodes inside an element
 
-// The shared nodes of a block, into 125 packs.
+// Loads the nodes that a block shares with its neighbours into their places among the 125 packs of an element.
 inline void load_surface(const Topology& topology, std::size_t block, const double* slots, double* to) {
   const int* index = topology.block_slots(block);
   for (const Entity& entity : entities) {
@@ -29,8 +29,8 @@ inline void residual(const Block& block, const double* temperature, const Pack* 
   });
 }
 
-// The operator times p; returns p times that. Summed over all elements this is the product with the assembled operator,
-// known before anything is assembled.
+// Applies the operator of an element to p and returns the product of p with the result. The sum over all elements is
+// that of the assembled operator, so it is known before the assembly.
 inline Pack apply(const Block& block, const Pack* p, double* parts) {
   Pack partial[nodes], product{};
   along_all<stiffness>(p, partial, [&](int node, Pack sum) {
@@ -56,7 +56,7 @@ inline void turn_inside(const Block& block, const double* r, double* p, double* 
   }
 }
 
-// The residual's square in the preconditioner's measure, of inside nodes.
+// Returns the squared residual of the nodes inside the elements, weighted by the preconditioner.
 inline Pack square_inside(const Block& block, const double* r) {
   Pack out{};
   for (std::size_t n = 0; n < inner; ++n, r += lanes)

@@ -87,7 +87,7 @@ class Solver {
 
  private:
   void mark(Worker w, Phase phase) {
-    if (w.index == 0) phases_.spent(phase);
+    if (w.index == 0) phases_.end_phase(phase);
   }
 
   void carry_over(std::size_t b) {

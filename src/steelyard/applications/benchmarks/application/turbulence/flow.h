@@ -98,7 +98,7 @@ class Flow {
     });
     return out;
   }
-  // One mode becomes wrong, at whoever has it.
+  // Makes one mode wrong, on the rank that has it.
   void spoil() {
     if (mine_.first == 0) line(u_, 0, 0)[2 * block + 1] += 1e-3;
   }

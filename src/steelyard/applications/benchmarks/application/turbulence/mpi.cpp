@@ -1,6 +1,6 @@
 // Turbulence on ranks (MPI): each has columns along z, then planes of z, and between them everything goes from each to
 // each.
-#include "../../../../benchmarks/network/windows.h"
+#include "../../../../measure/benchmarks/network/windows.h"
 #include "../rank_team.h"
 #include "rank_kernel.h"
 #include "simulation.h"
@@ -36,9 +36,7 @@ class MessageLink {
   void sum(std::array<double*, n> values) {
     std::array<double, n> mine, all;
     for (std::size_t i = 0; i < n; ++i) mine[i] = *values[i];
-    MPI_Request request;
-    MPI_Iallreduce(mine.data(), all.data(), n, MPI_DOUBLE, MPI_SUM, comm_, &request);
-    complete(1, &request);
+    reduce(mine.data(), all.data(), n, comm_);
     for (std::size_t i = 0; i < n; ++i) *values[i] = all[i];
   }
 
@@ -74,7 +72,7 @@ struct Turbulence {
 
   Turbulence(Params& p, Ranks& ranks)
       : team(team_of(ranks, p.count("threads", 1))),
-        request(affordable(p, ranks, *team)),
+        request(require_memory(p, ranks, *team)),
         link(ranks),
         simulation(request, static_cast<std::size_t>(ranks.size()), static_cast<std::size_t>(ranks.rank()), *team,
                    link) {}
@@ -90,13 +88,11 @@ struct Turbulence {
   std::string details() const { return simulation.details(); }
 
  private:
-  static Request affordable(Params& p, Ranks& ranks, Team& team) {
+  static Request require_memory(Params& p, Ranks& ranks, Team& team) {
     Request request(p, "mpi");
     all_or_none(ranks, [&] {
-      std::size_t here = 0;
-      for (int other = 0; other < ranks.size(); ++other) here += ranks.same_host(other, ranks.rank());
-      request.require(static_cast<std::size_t>(ranks.size()), static_cast<std::size_t>(ranks.rank()), here,
-                      team.size());
+      request.require(static_cast<std::size_t>(ranks.size()), static_cast<std::size_t>(ranks.rank()),
+                      ranks.sharing_host(), team.size());
     });
     return request;
   }

@@ -62,7 +62,7 @@ class Simulation {
       between(w, 2, [&] { link_.to_columns(flow_); });
       flow_.advance(w, i % stages, i + 1 == all);
     }
-    if (w.index == 0) phases_.spent(0), ran_ = request_.steps;
+    if (w.index == 0) phases_.end_phase(0), ran_ = request_.steps;
   }
   void corrupt() { flow_.spoil(); }
   Work work() const {
@@ -109,7 +109,7 @@ class Simulation {
   template <class Carry>
   void between(Worker w, std::size_t phase, Carry carry) {
     team_.barrier().wait();
-    if (w.index == 0) phases_.spent(phase), carry(), phases_.spent(phase + 1);
+    if (w.index == 0) phases_.end_phase(phase), carry(), phases_.end_phase(phase + 1);
     team_.barrier().wait();
   }
   // Steps of third order are off by 0.0026 times their cube in each unit of time; and rounding.

@@ -18,7 +18,7 @@ struct Turbulence {
   NoLink link;
   Simulation<NoLink> simulation;
 
-  Turbulence(Params& p, Team& team) : request(affordable(p, team)), simulation(request, 1, 0, team, link) {}
+  Turbulence(Params& p, Team& team) : request(require_memory(p, team)), simulation(request, 1, 0, team, link) {}
   void prepare(Worker w, std::size_t) { simulation.prepare(w); }
   void run(Worker w, std::size_t) { simulation.run(w); }
   Work work() const { return simulation.work(); }
@@ -27,7 +27,7 @@ struct Turbulence {
   std::string details() const { return simulation.details(); }
 
  private:
-  static Request affordable(Params& p, Team& team) {
+  static Request require_memory(Params& p, Team& team) {
     Request request(p, thread_model().name);
     request.require(1, 0, 1, team.size());
     return request;

@@ -1,0 +1,237 @@
+"""The places of files in an archive: facts of their folders and names, and which folder names the system that was measured."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+from statistics import median
+
+from steelyard.importing.collecting import ReadFile
+from steelyard.importing.name_facts import CONDITIONS, NEUTRAL, SIZED, UNTYPED, Fact, counts_repetitions, read_facts
+from steelyard.model import ForeignValue
+
+MANY, LARGE = 10, 1.5  # cases, and the factor between two settings in half of them
+DEEPEST = 64  # folders of a file that are looked at
+_ENDING = re.compile(
+    r"\.(?:out|log|txt|dat|csv|json|md|xml|yaml|yml|html|gz|bz2|xz|zip|tgz|tar|o|e)(?=(?:\.\d{1,3})?$)", re.IGNORECASE
+)
+_COUNTER = re.compile(r"(?<!\d)\d{1,3}$")
+_HINTS = ("system", "machine", "cluster", "platform", "host", "site", "arch")
+_GENERAL = {*NEUTRAL, "benchmark", "bench", "test", "experiment", "data", "raw", "cache"}  # words that name no system
+Kind = tuple[str, str]  # a benchmark, and the tool that measured it
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file with the facts of its folders and of its name, and the values and cases of each benchmark and tool."""
+
+    file: ReadFile
+    levels: Sequence[Sequence[Fact]]  # the last one is the name
+    names: Sequence[str]
+    values: Mapping[Kind, Sequence[ForeignValue]]
+    cases: Mapping[Kind, frozenset[int]]
+
+    @property
+    def ending(self) -> str:
+        """What stands behind the name without its ending, such as "out"; "none" if nothing does."""
+        return self.file.name.rpartition("/")[2].partition(self.names[-1])[2].strip(".") or "none"
+
+    @property
+    def host(self) -> str:
+        """The host that folders and name state; "" if none or several do."""
+        hosts = {str(fact.value) for level in self.levels for fact in level if fact.meaning == "host"}
+        return hosts.pop() if len(hosts) == 1 else ""
+
+    @property
+    def date(self) -> str:
+        """The date that folders and name state; "" if none is certain or several do."""
+        facts = {str(fact.value) for level in self.levels for fact in level if fact.meaning == "date"}
+        certain = {date for date in facts if re.match(r"\d{4}-\d\d-\d\d", date)}
+        return max(certain, key=len) if len({date[:10] for date in certain}) == 1 else ""
+
+
+def _split_name(name: str) -> list[str]:
+    """Returns the innermost folders, and the name without its ending."""
+    *folders, last = [part for part in name.split("/") if part not in ("", ".")] or [""]
+    return [*folders[-DEEPEST:], _remove_ending(last)]
+
+
+def count_shared(places: Sequence[Place]) -> int:
+    """Returns the number of outer folders that all files have in common."""
+    folders = [place.names[:-1] for place in places]
+    return next(
+        (at for at, names in enumerate(zip(*folders, strict=False)) if len({*names}) > 1),
+        min(map(len, folders), default=0),
+    )
+
+
+def _remove_ending(name: str) -> str:
+    while (shorter := _ENDING.sub("", name)) != name:
+        name = shorter
+    return name
+
+
+def describe(file: ReadFile, hosts: Collection[str] = ()) -> Place:
+    """Returns the place of a file. `hosts` are names of hosts that a folder may have."""
+    names = _split_name(file.name)
+    values: dict[Kind, list[ForeignValue]] = defaultdict(list)
+    for value in file.reading.values:
+        values[value.benchmark, value.tool].append(value)
+    cases = {kind: frozenset(hash(value.case) for value in found) for kind, found in values.items()}
+    levels = [[Fact("host", name)] if name in hosts else read_facts(name) for name in names]
+    return Place(file, levels, names, values, cases)
+
+
+def differ_throughout(places: Sequence[Place], kind: Kind) -> bool:
+    """Returns whether files of a folder that differ in their last number only differ by a large factor in most of many cases.
+
+    They hold settings that someone counted, not repetitions.
+    """
+    logs: dict[tuple[object, object], dict[str, float]] = defaultdict(dict)
+    for place in places:
+        if number := _COUNTER.search(place.names[-1]):
+            series = (*place.names[:-1], place.names[-1][: number.start()])
+            for value in place.values[kind]:
+                if value.value > 0:
+                    logs[series, value.case].setdefault(number[0], log(value.value))
+    factors: dict[object, list[float]] = defaultdict(list)
+    for (files, _), of_case in logs.items():
+        first, *others = of_case.items()
+        for counted, logarithm in others:
+            factors[files, first[0], counted].append(logarithm - first[1])
+    return any(len(found) >= MANY and abs(median(found)) > log(LARGE) for found in factors.values())
+
+
+# --------------------------------------------------------------------------- systems
+
+
+def find_system_level(places: Sequence[Place]) -> int | None:
+    """Returns the index of the folder that names the system; None if no folder does.
+
+    It is the one with most names of known systems. Otherwise it is one that differs between files of the same case and holds
+    words only, and of these the one whose names lie beside most benchmarks: systems recur below each application.
+    """
+    depth, shared = max((len(place.levels) for place in places), default=1) - 1, count_shared(places)
+    known = Counter(
+        at
+        for place in places
+        for at, facts in enumerate(place.levels[:-1])
+        if at >= shared - 1 and any(fact.meaning == "system" for fact in facts)
+    )
+    if known and max(known.values()) * 2 > len(places):
+        return max(known, key=lambda at: (known[at], -at))
+    candidates = [at for at in range(shared, depth) if _names_systems(places, at)]
+    return max(candidates, key=lambda at: (*_rate_level(places, at), -at), default=None)
+
+
+def _rate_level(places: Sequence[Place], at: int) -> tuple[bool, bool, bool, float]:
+    """Returns how likely the folders of this level are systems: by words, by known ones, by conditions, by benchmarks below."""
+    names = {label for place in places if (label := _label(place, at))}
+    hinted = sum(any(hint in name.casefold() for hint in _HINTS) for name in names)
+    known = any(_join_known(place.levels[at]) for place in places if len(place.levels) > at + 1)
+    return 2 * hinted > len(names), known, not are_conditions(names), _count_crossings(places, at)
+
+
+def _names_systems(places: Sequence[Place], at: int) -> bool:
+    """Returns whether the folders of this level differ in words, hold the same cases, and can be systems."""
+    names: dict[str, list[Place]] = defaultdict(list)
+    for place in places:
+        names[_label(place, at)].append(place)
+    names.pop("", None)
+    if len(names) < 2 or counts_repetitions([*names]) or not all(re.search(r"[^\W\d_]", name) for name in names):
+        return False
+    if {re.sub(r"[\d_-]+", "", name.casefold()) for name in names} <= SIZED:
+        return False
+    named = sum(bool(name_system(place, at)) for place in places)
+    if 2 * named < len(places) or _are_applications(names) or _are_named_otherwise(names):
+        return False
+    seen: set[int] = set()
+    for members in names.values():
+        cases = {case for place in members for found in place.cases.values() for case in found}
+        if seen & cases:
+            return True
+        seen |= cases
+    return False
+
+
+def _are_applications(names: Mapping[str, Sequence[Place]]) -> bool:
+    """Returns whether a name is that of a tool below it, or most names have one tool only and these tools differ."""
+    tools = {name: {tool for place in members for _, tool in place.cases} for name, members in names.items()}
+    if any(_is_tool(name, found) for name, found in tools.items()):
+        return True
+    single = [found for found in tools.values() if len(found) == 1]
+    return 2 * len(single) > len(names) and len(set[str]().union(*single)) > 1
+
+
+def _is_tool(name: str, tools: Iterable[str]) -> bool:
+    words = {word.casefold() for word in re.findall(r"[^\W_]+", name)}
+    words = {word for word in words if word.removesuffix("s") not in _GENERAL}
+    return bool(words) and any(words <= {*re.findall(r"[^\W_]+", tool.casefold())} for tool in tools)
+
+
+def _are_named_otherwise(names: Mapping[str, Sequence[Place]]) -> bool:
+    """Returns whether the files' own names state other systems: several ones in a folder, or one that few folders name."""
+    known = {label: {_join_known(place.levels[-1]) for place in members} - {""} for label, members in names.items()}
+    several = sum(len(systems) > 1 for systems in known.values())
+    others = sum(any(system.casefold() not in label.casefold() for system in own) for label, own in known.items())
+    return 2 * several > len(names) or (several > 0 and 2 * others > len(names))
+
+
+def _label(place: Place, at: int) -> str:
+    """Returns what a folder's name says of a system: known ones, else its words; "" if there are only settings or dates."""
+    if len(place.levels) <= at + 1:
+        return ""
+    facts = place.levels[at]
+    if known := _join_known(facts):
+        return known
+    words = [str(fact.value) for fact in facts if fact.meaning in UNTYPED]
+    if all(word.casefold().removesuffix("s") in _GENERAL for word in words):
+        return ""
+    named = [word for word in words if word.casefold().removesuffix("s") not in NEUTRAL]
+    return place.names[at] if len(named) == len(facts) else "_".join(named)
+
+
+def _join_known(facts: Iterable[Fact]) -> str:
+    return "-".join(str(fact.value) for fact in facts if fact.meaning == "system")
+
+
+def are_conditions(names: Iterable[str]) -> bool:
+    """Returns whether a name has a word such as "tcp" or "nosmt", which no system has."""
+    words = {word.casefold() for name in names for word in re.findall(r"[^\W\d_]+", name)}
+    return any(word in CONDITIONS or re.sub("^(?:no|with|without)", "", word) in CONDITIONS for word in words)
+
+
+def _count_crossings(places: Sequence[Place], at: int) -> float:
+    """Returns the mean number of benchmarks below each name of this level."""
+    below: dict[str, set[Kind]] = defaultdict(set)
+    for place in places:
+        if label := _label(place, at):
+            below[label].update(place.cases)
+    return sum(map(len, below.values())) / len(below)
+
+
+def name_system(place: Place, level: int | None) -> str:
+    """Returns the system: the folder of this level, else a well-known one in the name of the file or of a folder, else ""."""
+    label = "" if level is None else _label(place, level)
+    return label or next(filter(None, map(_join_known, reversed(place.levels))), "")
+
+
+def list_further_facts(place: Place, level: int | None, system: str) -> list[Sequence[Fact]]:
+    """Returns the facts of each folder and of the name without those that name the system.
+
+    The name of another well-known system is a word. So "summit" in a folder of the system "ornl" becomes a parameter.
+    """
+    facts = [[_read_as_word(fact) for fact in row if not _is_part(fact, system)] for row in place.levels]
+    if level is not None and system == _label(place, level) and not _join_known(place.levels[level]):
+        words = re.findall(r"[^\W\d_]+|\d+", system)
+        facts[level] = [fact for fact in facts[level] if fact.meaning not in UNTYPED or str(fact.value) not in words]
+    return [*facts]
+
+
+def _is_part(fact: Fact, system: str) -> bool:
+    return fact.meaning == "system" and str(fact.value) in re.findall(r"[^\W_]+", system)
+
+
+def _read_as_word(fact: Fact) -> Fact:
+    return Fact("word", fact.value) if fact.meaning == "system" else fact

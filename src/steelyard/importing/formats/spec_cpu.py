@@ -1,0 +1,88 @@
+"""SPEC CPU2017: the results as text and as CSV, with the time and the rate or ratio of each iteration.
+
+https://www.spec.org/cpu2017/
+"""
+
+import re
+
+from steelyard.importing.grids import read_separated
+from steelyard.importing.patterns import find_all
+from steelyard.importing.text import Row, Text
+from steelyard.importing.values import Given, Values, make
+
+TOOL = "SPEC CPU2017"
+DOUBTS = r"^(?:(valid,0)$|#\s+(INVALID RUN)\b)"
+SUITE = r"SPEC CPU(?:\(R\)|®)?2017 (Integer|Floating Point) (Rate|Speed) Result"
+HEAD = r"\s*Benchmarks\s+(?P<count>Copies|Threads)\s+Run Time\s+(?P<figure>Rate|Ratio)\s+(?:Copies|Threads)\s+Run Time\s+Ra"
+ROW = r"\s*(?P<name>\d{3}\.\w+)\s.*"
+SIDE = r"\s(?P<count>\d+) +(?P<time>\S+) +(?P<figure>\S+)(?: +(?P<flag>[S*])(?=\s|$))?"
+SCORE = r"\s*SPEC(?:rate|speed)(?:\(R\)|®)?2017_(?:int|fp)_(base|peak)\s+(\d\S*)\s*$"
+SCORE_OF_CSV = r"SPEC(?:rate|speed)2017_(?:int|fp)_(base|peak),(\d[^,]*),"
+PEAK = 40  # characters from the name of a benchmark, from which on its row has the results of peak
+MEAN = "geometric mean of the selected iterations"
+
+
+def read_text(text: Text) -> Values:
+    """Yields time and rate or ratio of each iteration, and the scores. An iteration that failed becomes a problem."""
+    for head, part in text.parts(HEAD):
+        suite = _find_suite(text.before(part, "=====", 200))
+        iterations = next((at for at, line in enumerate(part.lines) if "=====" in line), len(part.lines))
+        for row, at in part.match(ROW):
+            for side in find_all(SIDE, row.string[row.end(1) :]) if at - part.first < iterations else ():
+                tuning = "peak" if side.start() + len(row[1]) > PEAK else "base"
+                about: Given = {"tuning": tuning, head["count"].lower(): int(side["count"])}
+                with part.row(at):
+                    if not side["flag"]:
+                        raise ValueError(f"an iteration of {row['name']} ({tuning}) failed: {side['figure']}")
+                    yield from _values(suite, row["name"], side["time"], head["figure"], side["figure"], about)
+        yield from _read_scores(suite, part, SCORE)
+
+
+def read_csv(text: Text) -> Values:
+    """Yields the same of the table of all iterations, with more digits."""
+    for part in text.runs("valid,[01]"):
+        suite = _find_suite(part.whole)
+        selected = part.whole.partition("Selected Results Table")[0].count("\n") + part.first
+        for row in read_separated(part, 'Benchmark,"Base #'):
+            with part.row(row.line):
+                for tuning in ("base", "peak") if row.line < selected else ():
+                    yield from _read_side(suite, row, tuning)
+        yield from _read_scores(suite, part, SCORE_OF_CSV)
+
+
+def _read_side(suite: str, row: Row, tuning: str) -> Values:
+    """Yields the values of an iteration of base or peak; of one that was not run none."""
+    names = {name: name.strip('"').removeprefix("Est. ").lower() for name in row}
+    cells = {names[name].removeprefix(f"{tuning} "): row[name] for name in row if names[name].startswith(tuning)}
+    if cells["status"] in ("", "NR"):
+        return
+    if cells["status"] != "S":
+        raise ValueError(f"an iteration of {row['Benchmark']} ({tuning}) failed: {cells['status']}")
+    count = "copies" if "# copies" in cells else "threads"
+    figure = "rate" if "rate" in cells else "ratio"
+    about: Given = {"tuning": tuning, count: int(cells[f"# {count}"])}
+    yield from _values(suite, row["Benchmark"], cells["run time"], figure, cells[figure], about)
+
+
+def _values(suite: str, name: str, seconds: str, figure: str, word: str, about: Given) -> Values:
+    yield make(suite, name, "time", seconds, "s", "one run", about)
+    yield make(suite, name, figure.lower(), word, "", "one run", about, better="higher")
+
+
+def _read_scores(suite: str, part: Text, pattern: str) -> Values:
+    for score, _ in part.match(pattern):
+        yield make(suite, "score", "score", score[2], "", MEAN, {"tuning": score[1]}, better="higher")
+
+
+def _find_suite(words: str) -> str:
+    """Returns the benchmark of the last title, such as "spec_cpu2017.fp_rate". ValueError without a title."""
+    titles = re.findall(SUITE, words)
+    if not titles:
+        raise ValueError("the title of the suite is missing")
+    return f"spec_cpu2017.{'int' if titles[-1][0] == 'Integer' else 'fp'}_{titles[-1][1].lower()}"
+
+
+READERS = {
+    read_text: ("SPEC CPU(R)2017 Integer", "SPEC CPU(R)2017 Floating", "SPEC CPU®2017"),
+    read_csv: ('"SPEC CPU2017 Integer', '"SPEC CPU2017 Floating'),
+}

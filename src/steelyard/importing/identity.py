@@ -1,0 +1,317 @@
+"""The experiment of a value, as far as the file does not state it: its folders and its name can.
+
+Two files repeat the same measurement only if nothing but a date, a counter or the number of a job differs in their names. Any
+other part that differs is a parameter of their values, or the system that was measured.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from steelyard.importing.collecting import ReadFile
+from steelyard.importing.file_places import (
+    Kind,
+    Place,
+    are_conditions,
+    count_shared,
+    describe,
+    differ_throughout,
+    find_system_level,
+    list_further_facts,
+    name_system,
+)
+from steelyard.importing.launches import list_settings, read_launch, shorten
+from steelyard.importing.layout import Layout
+from steelyard.importing.name_facts import BESIDE, NEUTRAL, UNTYPED, Fact, are_jobs, counts_repetitions
+from steelyard.measure.machine.hostlist import short_name
+from steelyard.model import Parameters, Scalar
+
+REPETITION = "repetition"
+ALL: Kind = ("", "")
+IGNORED = (*BESIDE, REPETITION)
+_LAST_NUMBER = re.compile(r"-\d+$")
+SETTING = "setting"  # a number at the end of a name that does not count repetitions
+NODES = "nodes"
+FILE, FOLDER = "file", "folder"  # parameters with the parts of names that have no known meaning
+
+
+@dataclass(slots=True, kw_only=True)
+class Identity:
+    """The facts in the names of a file and its folders: system, host, date ("" if unknown), parameters by benchmark and tool.
+
+    Those of the key `ALL` belong to all values.
+    """
+
+    system: str = ""
+    host: str = ""
+    date: str = ""
+    parameters: dict[Kind, dict[str, Scalar]] = field(default_factory=lambda: defaultdict(dict))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the names that differs: its folder (counted from the outermost; None: the file), its meaning, and its values.
+
+    Parts that mean "date", "job", "host" or "repetition" make no other experiment. `FILE` and `FOLDER` are not certain.
+    """
+
+    folder: int | None
+    meaning: str
+    values: tuple[Scalar, ...]
+
+
+def identify(
+    files: Sequence[ReadFile], hosts: Collection[str] = (), layout: Layout | None = None
+) -> tuple[list[Identity], list[Part]]:
+    """Returns the identity of each file, and the parts of their names that differ with their meaning.
+
+    `hosts` are names of hosts that a folder may have. `layout` says what the names mean that it matches; the others are guessed.
+    """
+    stated = [layout.read(file.name) if layout else None for file in files]
+    guessed, parts = _guess([file for file, found in zip(files, stated, strict=True) if found is None], hosts)
+    rest = iter(guessed)
+    return [
+        next(rest)
+        if found is None
+        else Identity(system=found.system, host=found.host, date=found.date, parameters={ALL: found.parameters})
+        for found in stated
+    ], parts
+
+
+def _guess(files: Sequence[ReadFile], hosts: Collection[str]) -> tuple[list[Identity], list[Part]]:
+    places = [describe(file, hosts) for file in files]
+    level = find_system_level(places)
+    identities = [Identity(system=name_system(place, level), host=place.host, date=place.date) for place in places]
+    systems: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for at, (identity, file) in enumerate(zip(identities, files, strict=True)):
+        host = short_name(file.reading.host) or identity.host
+        systems[identity.system, "" if identity.system else re.sub(r"\d+", "#", host)].append(at)
+    parts: dict[tuple[int | None, str], dict[Scalar, None]] = defaultdict(dict)
+    if names := [name for name, _ in systems if name]:
+        parts[level, FOLDER if are_conditions(names) else "system"].update(dict.fromkeys(names))
+    for members in systems.values():
+        for kind, together in _list_kinds(places, members).items():
+            own = [places[at] for at in together]
+            facts = [
+                list_further_facts(place, level, identities[at].system) for place, at in zip(own, together, strict=True)
+            ]
+            for part, values in _tell_apart(own, _add_endings(own, facts), kind):
+                parts[part.folder, part.meaning].update(dict.fromkeys(part.values))
+                for at, value in zip(together, values, strict=True):
+                    if value is not None and part.meaning not in IGNORED:
+                        _add(identities[at].parameters[kind], part, value)
+    differing = ((place, values) for place, values in parts.items() if len(values) > 1 or place[1] != NODES)
+    return identities, [Part(folder, meaning, tuple(values)) for (folder, meaning), values in differing]
+
+
+def _add_endings(
+    places: Sequence[Place], facts: Sequence[Sequence[Sequence[Fact]]]
+) -> Sequence[Sequence[Sequence[Fact]]]:
+    """Returns the facts with the endings of names that have no other difference: x.out and x.log are of one run."""
+    times = Counter(tuple(place.names) for place in places)
+    if max(times.values(), default=1) == 1:
+        return facts
+    return [
+        [*levels[:-1], [*levels[-1], Fact("ending", place.ending)]] for place, levels in zip(places, facts, strict=True)
+    ]
+
+
+def _add(parameters: dict[str, Scalar], part: Part, value: Scalar) -> None:
+    """Adds a parameter; parts without a meaning in the same name become one text."""
+    if part.meaning in (FILE, FOLDER) and part.meaning in parameters:
+        parameters[part.meaning] = f"{parameters[part.meaning]}-{value}"
+    else:
+        parameters[part.meaning] = value
+
+
+# --------------------------------------------------------------------------- parameters
+
+
+def _list_kinds(places: Sequence[Place], members: Sequence[int]) -> dict[Kind, list[int]]:
+    """Returns the files that have values of each benchmark and tool."""
+    found: dict[Kind, list[int]] = defaultdict(list)
+    for at in members:
+        for kind in places[at].cases:
+            found[kind].append(at)
+    return found
+
+
+def _has_repetitions(places: Sequence[Place], kind: Kind) -> bool:
+    """Returns whether several files have the same case."""
+    cases = [place.cases[kind] for place in places]
+    return sum(map(len, cases)) > len(frozenset[int]().union(*cases))
+
+
+def _tell_apart(
+    places: Sequence[Place], facts: Sequence[Sequence[Sequence[Fact]]], kind: Kind
+) -> Iterator[tuple[Part, list[Scalar | None]]]:
+    """Yields what differs in the commands of the files, and, if they have the same case, each part of their names that does.
+
+    Numbers of nodes are parameters also if they do not differ, and if no case is repeated: full nodes are compared by them.
+    `facts` are those of each file's folders and name.
+    """
+    stated = [_list_stated(place, kind) for place in places]
+    for part, values in _compare_commands(places):
+        if not any(part.meaning in parameters for parameters in stated):
+            yield part, values
+            for parameters, value in zip(stated, values, strict=True):
+                parameters.setdefault(part.meaning, value)
+    repeated = _has_repetitions(places, kind)
+    if repeated and differ_throughout(places, kind):
+        facts = [[*levels[:-1], _name_setting(levels[-1])] for levels in facts]
+    for folder, rows in _list_levels(places, facts):
+        word = ""
+        for column in _align(rows):
+            if {fact.meaning for fact in column if fact} == {NODES}:
+                if not any(NODES in parameters for parameters in stated):
+                    yield _read_column(column, folder, "")
+                continue
+            if len({*column}) == 1:
+                word = str(column[0].value) if column[0] and column[0].meaning == "word" else word
+                continue
+            part, values = _read_column(column, folder, word)
+            if repeated and (part.meaning in IGNORED or not _repeats(values, part.meaning, stated)):
+                yield part, values
+            word = ""
+
+
+def _name_setting(facts: Sequence[Fact]) -> list[Fact]:
+    """Returns the facts of a name, of which the last number is a setting."""
+    return [*facts[:-1], *(Fact(SETTING, int(x.value)) if x.meaning == "number" else x for x in facts[-1:])]
+
+
+def _list_levels(
+    places: Sequence[Place], facts: Sequence[Sequence[Sequence[Fact]]]
+) -> Iterator[tuple[int | None, list[Sequence[Fact]]]]:
+    """Yields each folder (None: the file) with the facts of all files. Folders of different depths are read as one."""
+    depths = {len(levels) for levels in facts}
+    if len(depths) == 1:
+        for at in range(min(depths) - 1):
+            yield at, [levels[at] for levels in facts]
+    else:
+        yield count_shared(places), [[fact for level in levels[:-1] for fact in level] for levels in facts]
+    yield None, [levels[-1] for levels in facts]
+
+
+def _compare_commands(places: Sequence[Place]) -> Iterator[tuple[Part, list[Scalar | None]]]:
+    """Yields what differs between the commands of the files. Of several commands in a file it is what they have in common."""
+    commands = [place.file.reading.commands for place in places]
+    if not all(commands):
+        return
+    launched = [
+        dict(frozenset.intersection(*(frozenset(read_launch(line).items()) for line in own))) for own in commands
+    ]
+    settings = [frozenset.intersection(*map(list_settings, own)) for own in commands]
+    common = settings[0].intersection(*settings)
+    for launch, words in zip(launched, settings, strict=True):
+        if rest := sorted(words - common):
+            launch["settings"] = shorten(" ".join(rest))
+    for meaning in sorted({name for launch in launched for name in launch}):
+        values = [launch.get(meaning) for launch in launched]
+        if len({*values}) > 1:
+            yield Part(None, meaning, tuple(dict.fromkeys(value for value in values if value is not None))), values
+
+
+def _align(facts: Sequence[Sequence[Fact]]) -> list[list[Fact | None]]:
+    """Returns the facts of the files by place in the name if all names are built alike, else those of each meaning.
+
+    Words of names that are built in different ways are one column: those that not all names have.
+    """
+    shapes = {tuple(fact.meaning if fact.meaning not in UNTYPED else "" for fact in row) for row in facts}
+    if len(shapes) == 1:
+        return [list(column) for column in zip(*facts, strict=True)]
+    meanings = dict.fromkeys(fact.meaning for row in facts for fact in row if fact.meaning not in UNTYPED)
+    columns: list[list[Fact | None]] = [_join_facts(facts, meaning) for meaning in meanings]
+    words = [_list_words(row) for row in facts]
+    return [*columns, [Fact("word", text) if text else None for text in _remove_counters(_join_differing(words))]]
+
+
+def _join_facts(facts: Sequence[Sequence[Fact]], meaning: str) -> list[Fact | None]:
+    """Returns what each file says of a meaning; of several values it is a text with all of them."""
+    stated = [[fact.value for fact in row if fact.meaning == meaning] for row in facts]
+    return [
+        Fact(meaning, values[0] if len({*values}) == 1 else "-".join(map(str, values))) if values else None
+        for values in stated
+    ]
+
+
+def _list_words(facts: Sequence[Fact]) -> list[str]:
+    """Returns the words and numbers, without those that hold repetitions, such as "run" and its number."""
+    words = [str(fact.value) if fact.meaning in UNTYPED else "" for fact in facts]
+    neutral = [word.casefold().removesuffix("s") in NEUTRAL for word in words]
+    return [
+        word
+        for word, left_out, follows in zip(words, neutral, [False, *neutral], strict=False)
+        if word and not left_out and not (follows and _may_count(word))
+    ]
+
+
+def _may_count(word: str) -> bool:
+    return word.isdigit() and (len(word) < 4 or are_jobs([word]))
+
+
+def _join_differing(words: Sequence[Sequence[str]]) -> list[str]:
+    """Returns the words that not all names have.
+
+    If these are equal for different names, it returns all words from the first difference on.
+    """
+    common = set(words[0]).intersection(*words)
+    texts = ["-".join(word for word in row if word not in common) for row in words]
+    if len({*texts}) == len({*map(tuple, words)}):
+        return texts
+    shared = next(
+        (at for at, column in enumerate(zip(*words, strict=False)) if len({*column}) > 1), min(map(len, words))
+    )
+    return ["-".join(row[shared:]) for row in words]
+
+
+def _remove_counters(texts: Sequence[str]) -> list[str]:
+    """Returns the texts without their last number if it only counts: "x-1" to "x-4" become "x"."""
+    alike: dict[str, set[str]] = defaultdict(set)
+    for text in texts:
+        alike[_LAST_NUMBER.sub("", text)].add(text)
+    several = [[*names] for names in alike.values() if len(names) > 1]
+    return [_LAST_NUMBER.sub("", text) for text in texts] if several and all(map(_count_only, several)) else [*texts]
+
+
+def _count_only(texts: Sequence[str]) -> bool:
+    numbers = [_LAST_NUMBER.findall(text) for text in texts]
+    return all(numbers) and (counts_repetitions(texts) or are_jobs([found[0][1:] for found in numbers]))
+
+
+def _read_column(column: Sequence[Fact | None], folder: int | None, word: str) -> tuple[Part, list[Scalar | None]]:
+    """Returns the part and its values. `word` stands before the numbers."""
+    values = [fact.value if fact else None for fact in column]
+    meanings = {fact.meaning for fact in column if fact}
+    different = tuple(dict.fromkeys(value for value in values if value is not None))
+    if not meanings & {*UNTYPED}:
+        return Part(folder, min(meanings), different), values
+    texts = [str(value) for value in different]
+    counted = word if word.casefold() in NEUTRAL else f"{word} "
+    neutral = all(text.casefold().removesuffix("s") in NEUTRAL for text in texts)
+    if (
+        neutral
+        or are_jobs(texts)
+        or (len(texts) > 1 and counts_repetitions([counted.strip() + text for text in texts]))
+    ):
+        return Part(folder, REPETITION, different), values
+    if all(text.isdigit() and len(text) < 19 for text in texts):
+        name = word.casefold() if len(word) > 1 or (word in "nNpPkL" and word) else FILE if folder is None else FOLDER
+        return Part(folder, name, tuple(map(int, texts))), [None if v is None else int(v) for v in values]
+    return Part(folder, FILE if folder is None else FOLDER, different), values
+
+
+def _list_stated(place: Place, kind: Kind) -> dict[str, Scalar | None]:
+    """Returns the parameters that all values of a benchmark in a file have in common."""
+    rows: Iterable[Parameters] = (v.parameters for v in place.values[kind])
+    first, *others = rows
+    return {name: value for name, value in first.items() if all(row.get(name) == value for row in others)}
+
+
+def _repeats(values: Sequence[Scalar | None], meaning: str, stated: Sequence[Mapping[str, Scalar | None]]) -> bool:
+    """Returns whether the files themselves state what the part of their names says."""
+    if any(meaning in parameters for parameters in stated):
+        return meaning not in (FILE, FOLDER)
+    pairs = [(value, parameters) for value, parameters in zip(values, stated, strict=True) if value is not None]
+    return bool(pairs) and all(value in parameters.values() for value, parameters in pairs)

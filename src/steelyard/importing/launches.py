@@ -1,0 +1,121 @@
+"""The commands that started a program, as they stand above its output: numbers of nodes, ranks and threads, and settings."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from zlib import crc32
+
+from steelyard.importing import patterns
+from steelyard.importing.text import Text
+from steelyard.model import Scalar
+
+WORDS = ("srun", "mpirun", "mpiexec", "aprun", "jsrun", "orterun", "prun", "ibrun", "lrun")
+LAUNCHERS = rf"(?:{'|'.join(WORDS)}|mpiexec\.hydra)"
+COMMAND = rf"(?:.{{0,300}}[\s$#>;&`'\"/:=])?{LAUNCHERS}\s+(?:\S+=\S*|-{{1,2}}[A-Za-z]|\S*/).*"
+MOST, LONGEST = 1000, 2000  # commands of a file, and letters of each
+MOST_WORDS = 100  # letters of a parameter
+_OPTIONS = {  # by launcher; "" for all others. Of several options of one meaning the first one counts.
+    "srun": {
+        "nodes": "-N|--nodes", "ranks": "-n|--ntasks", "ranks_per_node": "--ntasks-per-node", "threads": "-c|--cpus-per-task",
+    },
+    "aprun": {"ranks": "-n", "ranks_per_node": "-N", "threads": "-d"},
+    "jsrun": {"ranks": "-p|--np", "threads": "-c|--cpu_per_rs"},
+    "lrun": {"nodes": "-N", "ranks": "-n", "ranks_per_node": "-T"},
+    "": {"ranks": "-np|-n|--np", "ranks_per_node": "-ppn|-perhost|-N|--ntasks-per-node|-npernode"},
+}  # fmt: skip
+_FLAGS = (
+    "--exclusive",
+    "--exact",
+    "--overlap",
+    "--label",
+    "-l",
+    "-v",
+    "--oversubscribe",
+    "--allow-run-as-root",
+    "--report-bindings",
+)
+_THREADS = re.compile(r"\bOMP_NUM_THREADS[= ](\d{1,5})\b")
+_SETTING = r"[A-Z][A-Z0-9_]*=[^\s/]+"
+# Endings of the names of variables that hold no setting.
+_PERSONAL = ("PATH", "HOME", "HOST", "DIR", "FILE", "ID", "USER", "NODELIST", "PORT")
+
+
+def find_commands(text: Text) -> list[tuple[int, str]]:
+    """Returns the lines that start a parallel program, each with its index in the text."""
+    if not any(word in text.whole for word in WORDS):
+        return []
+    found = patterns.match_lines(COMMAND, text.lines, text.whole)
+    return [(at, match.string.strip()[:LONGEST]) for match, at in found][:MOST]
+
+
+@lru_cache(maxsize=10_000)
+def read_launch(command: str) -> Mapping[str, Scalar]:
+    """Returns what a command states of nodes, ranks, ranks_per_node and threads."""
+    launcher = (re.findall(rf"\b{LAUNCHERS}(?=\s)", command) or [""])[0]
+    words = _cut_at_program(command.partition(launcher)[2])
+    stated: dict[str, Scalar] = {}
+    for meaning, options in _OPTIONS.get(launcher, _OPTIONS[""]).items():
+        if found := re.findall(rf"(?:^|\s)(?:{options})[= ]*(\d{{1,9}})(?=\s|$)", words):
+            stated[meaning] = int(found[0])
+    if threads := _THREADS.search(command):
+        stated["threads"] = int(threads[1])
+    nodes, each = stated.get("nodes"), stated.get("ranks_per_node")
+    if isinstance(nodes, int) and isinstance(each, int):
+        stated.setdefault("ranks", nodes * each)
+    return stated
+
+
+def _cut_at_program(words: str) -> str:
+    """Returns the options of a launcher, without the program and its own options."""
+    before = ""
+    for word in re.finditer(r"\S+", words):
+        takes_value = before.startswith("-") and "=" not in before and before not in _FLAGS
+        if "/" in word[0] and not word[0].startswith("-") and "=" not in word[0] and not takes_value:
+            return words[: word.start()]
+        before = word[0]
+    return words
+
+
+@lru_cache(maxsize=10_000)
+def list_settings(command: str) -> frozenset[str]:
+    """Returns the environment variables that a command sets, without those that name a person, a place or a job."""
+    return frozenset(
+        word
+        for word in (found[0] for found in patterns.find_all(_SETTING, command))
+        if not word.partition("=")[0].endswith(_PERSONAL)
+    )
+
+
+def name_differences(commands: Sequence[str]) -> Sequence[Mapping[str, Scalar]]:
+    """Returns parameters in which the commands differ: numbers of the launch, or the differing words as `command`."""
+    launches = [read_launch(command) for command in commands]
+    names = {
+        name for launch in launches for name in launch if any(other.get(name) != launch[name] for other in launches)
+    }
+    numbers = [{name: launch[name] for name in sorted(names) if name in launch} for launch in launches]
+    words = [[*_list_words(command)] for command in commands]
+    common = set(words[0]).intersection(*words)
+    rest = [" ".join(word for word in line if word not in common) for line in words]
+    if len({*map(str, numbers)}) == len({*commands}) or not any(rest):
+        return numbers
+    return [{"command": shorten(text) or "the shortest"} for text in rest]
+
+
+def shorten(text: str) -> str:
+    """Returns the text as a parameter. Texts that are cut stay different: they end with a check sum."""
+    return text if len(text) <= MOST_WORDS else f"{text[: MOST_WORDS - 9]}…{crc32(text.encode()):08x}"
+
+
+def _list_words(command: str) -> Iterator[str]:
+    """Yields the words; an option and its value are one."""
+    option = ""
+    for word in command.split():
+        if word in ("-x", "-env", "-genv"):
+            continue  # the setting behind it says enough
+        if word.startswith("-") and "=" not in word:
+            yield from filter(None, [option])
+            option = word
+        else:
+            yield f"{option} {word}".strip()
+            option = ""
+    yield from filter(None, [option])

@@ -1,0 +1,164 @@
+"""What the name of a file or folder states: systems, dates, jobs, compilers, MPI libraries, numbers with a unit, and words."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+
+from steelyard.importing.dates import read_date_of_name
+from steelyard.model import Scalar
+
+SYSTEMS = Path(__file__).with_name("systems.txt")
+# Meanings of a fact that say when or where something was measured, not what.
+BESIDE = ("date", "job", "host")
+UNTYPED = ("word", "number")
+# Words in names that hold repetitions of the same measurement.
+NEUTRAL = {
+    "run", "rep", "repeat", "repetition", "iter", "iteration", "trial", "try", "pass", "sample", "job", "jobid", "slurm", "out",
+    "output", "result", "log",
+}  # fmt: skip
+COUNTED = {*NEUTRAL, "no", "nr"}  # words before a number that only counts
+FEWEST = 4  # numbers that follow each other, from which on they count repetitions
+LONGEST = 255  # letters of a name, as most file systems allow
+JOB = 5  # digits of the number of a job, at least
+# Words for conditions of a measurement: a folder of such a name is no system.
+CONDITIONS = {
+    "ib", "tcp", "eth", "ethernet", "shm", "sm", "vader", "verbs", "ofi", "ucx", "psm", "efa", "roce", "rdma", "opa",
+    "infiniband", "thp", "hugepages", "hbm", "ddr", "mcdram", "dram", "flat", "cache", "quad", "snc", "numa", "swap",
+    "cyclic", "block", "scatter", "compact", "close", "spread", "packed", "pinned", "unpinned", "bind", "bound", "unbound",
+    "free", "bycore", "bynode", "bysocket", "strong", "weak", "single", "double", "float", "mixed", "debug", "release",
+    "opt", "base", "peak", "tuned", "baseline", "before", "after", "old", "new", "default", "cpu", "gpu", "omp", "openmp",
+    "mpi", "hybrid", "cuda", "hip", "sycl", "opencl", "openacc", "serial", "threads", "smt", "ht", "turbo", "boost", "ecc",
+    "read", "write", "random", "sequential", "hot", "cold", "warm", "intra", "inter",
+}  # fmt: skip
+SIZED = {  # words before a number that states a size, not a counter
+    "scale",
+    "size",
+    "level",
+    "grid",
+    "order",
+    "case",
+    "test",
+    "problem",
+    "config",
+    "version",
+    "n",
+    "np",
+    "p",
+    "t",
+    "v",
+    "k",
+}
+_UNITS = {
+    "node": "nodes", "rank": "ranks", "proc": "ranks", "process": "ranks", "processe": "ranks", "task": "ranks", "pe": "ranks",
+    "np": "ranks", "mpi": "ranks", "core": "cores", "cpu": "cores", "thread": "threads", "thr": "threads", "omp": "threads",
+    "gpu": "gpus", "ppn": "ranks_per_node", "tpn": "ranks_per_node", "socket": "sockets",
+}  # fmt: skip
+_LETTERS = {"n": "nodes", "c": "cores", "p": "ranks", "r": "ranks", "t": "threads"}  # directly behind a number: 16n
+_UNIT = r"nodes?|ranks?|procs?|process(?:es)?|tasks?|pes?|np|mpi|cores?|cpus?|threads?|thr|omp|gpus?|ppn|tpn|sockets?"
+_COMPILER = r"gcc|gnu|icc|icx|ifort|ifx|intel|oneapi|cce|cray|crayclang|clang|llvm|aocc|arm|armclang|pgi|nvhpc|nag|xl|fcc|fujitsu"
+_ALONE = r"gcc|gnu|icc|icx|ifort|ifx|cce|crayclang|clang|llvm|aocc|armclang|pgi|nvhpc"  # words that mean nothing else
+_MPI = r"open-?mpi|ompi|mpich|mvapich2?|impi|intel-?mpi|cray-?mpich|hpcx|spectrum-?mpi|mpt"
+_VERSION = r"v?\d+(?:\.(?:0|[1-9]\d{0,2})(?!\d))*"
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_TIME = r"(?:[-_T. ]{0,2}\d\d[-_.:h]?\d\d(?:[-_.:m]?\d\d)?s?)?"
+_BEGIN, _END = r"(?<![a-z0-9])", r"(?![a-z0-9])"
+_TYPED = re.compile(
+    "|".join(
+        f"{_BEGIN}(?:{form}){_END}"
+        for form in (
+            rf"(?P<date>(?:19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d{_TIME}|\d\d?[-_. ]?{_MONTH}[-_. ]?(?:19|20)\d\d{_TIME}"
+            rf"|{_MONTH}[-_. ]?\d\d?[-_. ]?(?:19|20)\d\d{_TIME}|[0-3]\d[-_.][01]\d[-_.](?:19|20)\d\d{_TIME}|1\d{{9}}(?:\.\d+)?)",
+            r"(?P<job>(?:slurm|job|jobid|pbs|lsf|o|e)[-_.]?\d{4,})",
+            rf"(?P<mpi>(?:{_MPI})(?:[-_]?{_VERSION})?)",
+            rf"(?P<compiler>(?:{_COMPILER})[-_]?{_VERSION}|{_ALONE})",
+            r"(?P<host>(?:node|nid|cn|compute|host)[-_]?(?:0\d+|\d{4,})"  # node02 is the name of a node
+            r"|ip(?:-\d{1,3}){4}|[a-z]+\d*-(?:dy|st)-[a-z0-9]+-\d+)",  # names that cloud services give
+            rf"(?P<node>node[-_]?\d+)(?![-_]?(?:{_UNIT}))",  # node2 may mean two nodes
+            rf"(?P<before>(?!mpi)(?:{_UNIT}))[-_=]?(?P<counted>\d+)",
+            rf"(?!(?<=[a-z][-_])\d+[-_](?:{_UNIT})[-_]\d)(?P<count>\d+)(?:(?:(?<!\d{{5}})[-_])?(?P<unit>{_UNIT})|(?P<letter>[ncprt]))",
+            r"(?P<dotted>\d{1,4}(?:\.\d{1,4})+)",
+            r"(?P<quantity>\d+(?:\.\d+)?[kmgt]?(?:i?b|hz|w|v|s)?)(?<=[a-z])",
+        )
+    )
+    + r"|(?P<word>[^\W\d_]+|\d+)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A part of a name. `meaning` is "system", one of `BESIDE`, a parameter such as "nodes", "word" or "number"."""
+
+    meaning: str
+    value: Scalar
+
+
+@cache
+def list_known_systems() -> frozenset[str]:
+    """Returns the names of well-known systems, processors and devices, in small letters."""
+    lines = SYSTEMS.read_text(encoding="utf-8").splitlines()
+    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
+
+
+@lru_cache(maxsize=10_000)
+def read_facts(name: str) -> Sequence[Fact]:
+    """Returns the facts in the order of the name. "scale16_gcc-9.1" → scale, 16, the compiler gcc-9.1."""
+    name = name[:LONGEST]
+    facts, done = list[Fact](), 0
+    for word in re.finditer(r"[^\W_]+", name):
+        if word[0].lower() in list_known_systems() and word.start() >= done:
+            facts += _read_plain(name[done : word.start()])
+            facts.append(Fact("system", word[0]))
+            done = word.end()
+    return [*facts, *_read_plain(name[done:])]
+
+
+def _read_plain(text: str) -> Iterator[Fact]:
+    for match in _TYPED.finditer(text):
+        found = match.groupdict()
+        if found["date"]:
+            yield Fact("date", read_date_of_name(found["date"]) or found["date"])
+        elif found["counted"]:
+            yield Fact(_name_unit(found["before"]), int(found["counted"][:18]))
+        elif found["count"]:
+            yield Fact(_name_unit(found["unit"] or found["letter"]), int(found["count"][:18]))
+        elif found["mpi"]:
+            yield Fact("MPI", found["mpi"])
+        elif found["compiler"]:
+            yield Fact("compiler", found["compiler"])
+        elif meaning := next((name for name in ("job", "host", "node") if found[name]), ""):
+            yield Fact(meaning, match[0])
+        elif found["word"] and found["word"].isdigit():
+            yield Fact("number", found["word"])
+        else:
+            yield Fact("word", match[0])
+
+
+def _name_unit(word: str) -> str:
+    word = word.lower()
+    return _LETTERS.get(word) or _UNITS.get(word) or _UNITS[word.removesuffix("s")]
+
+
+def counts_repetitions(names: Sequence[str]) -> bool:
+    """Returns whether the names differ in a number that only counts: run1 and run2, 001 and 002, x0 to x3; not gcc9 and gcc12."""
+    given = [name.casefold() for name in names]
+    if len({re.sub(r"\d+", "#", name) for name in given}) > 1:
+        return False
+    words = re.findall(r"[^\W\d_]+", given[0])
+    if all(word in COUNTED or word.removesuffix("s") in COUNTED for word in words) and (words or are_jobs(given)):
+        return True
+    last = [(re.findall(r"\d+", name) or [""])[-1][:18] for name in given]
+    numbers = sorted(int(digits or 0) for digits in last)
+    dense = numbers[-1] - numbers[0] < 2 * len(numbers)  # 00001 to 00512 in powers of two are not
+    padded = dense and any(digits.startswith("0") and len(digits) > 1 for digits in last)
+    follow = len(numbers) >= FEWEST and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    return padded or (follow and numbers[0] < 2 and words[-1:] not in [[word] for word in SIZED])
+
+
+def are_jobs(names: Sequence[str]) -> bool:
+    """Returns whether the names are numbers of jobs: long, and most of them neither round nor powers of two."""
+    if not all(name.isdigit() and len(name) >= JOB for name in names):
+        return False
+    return 2 * sum(int(name) % 1000 == 0 or int(name) & (int(name) - 1) == 0 for name in names) < len(names)

@@ -1,0 +1,1 @@
+"""The JSON Schema of the output of an import."""

@@ -1,0 +1,138 @@
+"""Findings: one rule per file with `find(evaluation) -> list[Finding]`, in this folder's groups and each wing's `findings`.
+
+A rule gets the results of the start without changes (see `plan.variants`), or those of all variants if it has `EVERY_VARIANT`.
+Rules that have `IMPORTED` judge imported runs, whose results have no records, and all others judge measured runs.
+"""
+
+import pkgutil
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+
+from steelyard import doors
+from steelyard.doors import Part
+from steelyard.judge.findings import durations
+from steelyard.model import Evaluation, Finding
+from steelyard.model.plain import from_plain, to_plain
+from steelyard.model.words import plural
+from steelyard.statistics.results.variants import plain
+
+ORDER = {"serious": 0, "notice": 1, "good": 2, "undecided": 3}
+MOST = 5  # findings that matter most
+DOCTOR = "doctor"
+WRONG = "wrong_result"  # the findings of this rule come first: wrong figures have no other meaning
+# Doubtful figures concern every reader of the run; the machine concerns all its programs; a loop concerns one program.
+WEIGHTS = {"figures": 4, "machine": 2, "program": 1}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The finding of a rule with the greatest weight, and the number of its other findings."""
+
+    finding: Finding
+    others: int
+
+
+def rules() -> dict[str, Part]:
+    """Returns all rules by name, sorted, from the wings and this folder (without the doctor)."""
+    here = Path(__path__[0])
+    groups = {
+        f"{__name__}.{m.name}": here / m.name for m in pkgutil.iter_modules(__path__) if m.ispkg and m.name != DOCTOR
+    }
+    wings = {package: folder for package, folder in doors.packages("findings").items() if package != __name__}
+    return {part.name: part for part in doors.parts("rule", groups | wings)}
+
+
+def rule(name: str) -> ModuleType:
+    """Returns the module of a rule."""
+    return doors.load(rules()[name])
+
+
+def judge(evaluation: Evaluation) -> Evaluation:
+    """Returns the evaluation with the findings of all rules, ordered by weight. A rule that fails is a finding of its own."""
+    findings: list[Finding] = []
+    unchanged = plain(evaluation)
+    for part in rules().values():
+        try:
+            module = doors.load(part)
+            if (unchanged.run.imported is not None) == getattr(module, "IMPORTED", False):
+                seen = evaluation if getattr(module, "EVERY_VARIANT", False) else unchanged
+                findings += _find(part, module, seen)
+        except doors.PartFailed as failure:
+            findings.append(_failed_rule(part, failure))
+    ordered = ranked(findings)
+    # How long a remedy takes is unknown on a machine that Steelyard did not describe.
+    stated = ordered if evaluation.run.imported else durations.state(ordered, evaluation)
+    return replace(evaluation, findings=stated)
+
+
+def _find(part: Part, module: ModuleType, evaluation: Evaluation) -> tuple[Finding, ...]:
+    """Returns the findings of a rule. PartFailed if a table of results cannot hold them."""
+    findings = doors.call(part, lambda: list(module.find(evaluation)))
+    try:
+        return from_plain(tuple[Finding, ...], to_plain(findings))
+    except (TypeError, ValueError) as error:
+        raise doors.PartFailed(part, f"a finding has a field of a wrong type or value ({error})") from error
+
+
+def _failed_rule(part: Part, failure: doors.PartFailed) -> Finding:
+    return Finding(
+        rule=part.name,
+        level="notice",
+        seen=str(failure),
+        evidence=(),
+        cause="The rule has a mistake, or meets data that it does not expect. The other rules are not affected.",
+        remedy="Repair or remove this file. If it is a file of Steelyard, report this message.",
+        reach="figures",
+        about="measurement",
+    )
+
+
+def weight(finding: Finding) -> float:
+    """Returns the weight of a finding, 0 to 4: the share of the time or figure at stake, times the weight of its reach."""
+    effect = finding.effect
+    if effect is None or not effect > 0:
+        return 0.0
+    return WEIGHTS[finding.reach] * (1 - min(effect, 1 / effect))
+
+
+def ranked(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Sorts findings: wrong results, serious, notices, good, undecided; within each by weight, then by reach."""
+    return tuple(
+        sorted(findings, key=lambda f: (f.rule != WRONG, ORDER[f.level], -weight(f), -WEIGHTS[f.reach])),
+    )
+
+
+def kinds(findings: Iterable[Finding]) -> tuple[Kind, ...]:
+    """Groups the ordered findings by rule, without undecided ones; a group has the place of its first finding."""
+    groups: dict[str, list[Finding]] = {}
+    for finding in decided(ranked(findings)):
+        groups.setdefault(finding.rule, []).append(finding)
+    return tuple(Kind(members[0], len(members) - 1) for members in groups.values())
+
+
+def foremost(findings: Iterable[Finding]) -> tuple[Kind, ...]:
+    """Returns the kinds that matter most: at most `MOST`, and only the first of those that are about the measurement."""
+    # Findings with neither effect nor remedy are left out: nobody can act on them. Good ones fill the free places.
+    ordered = [k for k in kinds(findings) if k.finding.effect or k.finding.remedy or k.finding.level == "good"]
+    measurement = next((kind for kind in ordered if kind.finding.about == "measurement"), None)
+    return tuple(kind for kind in ordered if kind.finding.about == "machine" or kind is measurement)[:MOST]
+
+
+def decided(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Returns the findings that answer their question."""
+    return tuple(finding for finding in findings if finding.level != "undecided")
+
+
+def unanswered(findings: Iterable[Finding]) -> str:
+    """Returns a sentence on the number of undecided findings and their causes; "" if there are none."""
+    causes = Counter(finding.cause.rstrip(".") for finding in findings if finding.level == "undecided")
+    if not causes:
+        return ""
+    total = sum(causes.values())
+    reasons = [f"{cause[:1].lower()}{cause[1:]}" for cause in causes]
+    if len(causes) > 1:
+        reasons = [f"{reason} ({count})" for reason, count in zip(reasons, causes.values(), strict=True)]
+    return f"{plural(total, 'question')} could not be answered: {'; '.join(reasons)}."

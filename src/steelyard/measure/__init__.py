@@ -1,0 +1,1 @@
+"""Measures a machine: describes it, plans cases, builds and starts programs, reads sensors, and writes records."""

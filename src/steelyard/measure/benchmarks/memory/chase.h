@@ -1,0 +1,142 @@
+// Rings of cache lines in random order, and the walk along them: each step is a load that needs the one before it.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernel.h"
+#include "locality.h"
+
+namespace steelyard {
+
+struct alignas(64) Line {
+  Line* next;
+  Line* ahead;  // a sixteenth of the ring further on: where parallel chains start
+  std::size_t order;
+};
+static_assert(sizeof(Line) == 64);
+
+constexpr std::size_t most_chains = 16;
+
+// Turns the memory into one ring through all its lines, each link a jump to a random line.
+inline void link_ring(const Buffer<Line>& lines, std::uint64_t seed) {
+  std::size_t n = lines.size(), sixteenth = n / most_chains;
+  std::vector<std::uint32_t> place(n);
+  std::iota(place.begin(), place.end(), 0u);
+  Random random{seed};
+  for (std::size_t i = n - 1; i > 0; --i)
+    std::swap(place[i], place[static_cast<std::size_t>(random.uniform() * static_cast<double>(i + 1))]);
+  auto at = [&](std::size_t order) { return &lines[place[order < n ? order : order - n]]; };
+  for (std::size_t i = 0; i < n; ++i) {
+    __builtin_prefetch(at(i + most_chains), 1);  // the lines to be written lie anywhere in the memory
+    *at(i) = {at(i + 1), at(i + sixteenth), i};
+  }
+}
+
+// Base of the kernels that walk: a private ring for each of the first `walkers` workers.
+class Rings {
+ public:
+  Rings(Params& p, Team& team, std::size_t walkers)
+      : lines_(p.count("bytes", 1 << 20) / sizeof(Line)), chains_(p.count("chains", 1)) {
+    if (lines_ < most_chains || lines_ >= (std::size_t{1} << 32))
+      throw CaseError("parameter bytes must be at least 1024 and below 2^38: a ring of 16 to 2^32 lines of 64 bytes");
+    if (chains_ > most_chains || (chains_ & (chains_ - 1)) != 0 || chains_ == 0)
+      throw CaseError(join({"parameter chains='", chains_, "' must be one of: 1, 2, 4, 8, 16"}));
+    rings_ = Buffer<Line>::one_each(lines_, MemoryPolicy(p), team, walkers);
+    heads_.resize(walkers);
+    team.each([&](Worker w) {
+      if (w.index >= walkers) return;
+      if (!rings_[w.index].still_holds("ring")) link_ring(rings_[w.index], 1 + w.index);
+      Line* start = rings_[w.index].data();
+      for (std::size_t c = 0; c < most_chains; ++c, start = start->ahead)
+        if (c % (most_chains / chains_) == 0) heads_[w.index].at[c / (most_chains / chains_)] = start;
+      settle(w.index);
+    });
+    for (auto& ring : rings_) ring.promise("ring");
+  }
+
+  void walk(std::size_t walker, std::size_t steps) {
+    switch (chains_) {
+      case 1:
+        return walk_chains<1>(heads_[walker], steps);
+      case 2:
+        return walk_chains<2>(heads_[walker], steps);
+      case 4:
+        return walk_chains<4>(heads_[walker], steps);
+      case 8:
+        return walk_chains<8>(heads_[walker], steps);
+      default:
+        return walk_chains<16>(heads_[walker], steps);
+    }
+  }
+  std::size_t chains() const { return chains_; }
+
+  // Every chain must stand on the line that so many steps lead to, and must have made some.
+  Check check() const {
+    for (const Heads& heads : heads_) {
+      if (heads.steps == 0) return {false, "no step was made"};
+      for (std::size_t c = 0; c < chains_; ++c)
+        if (std::size_t due = (heads.first[c] + heads.steps) % lines_; heads.at[c]->order != due)
+          return {false, join({"chain ", c, " stands on line ", heads.at[c]->order, " of the ring, not on ", due})};
+    }
+    return {true, "every chain stands where its steps lead"};
+  }
+  // As if one chain had made a step too many.
+  void corrupt() {
+    Line*& at = heads_.back().at.front();
+    at = at->next;
+  }
+
+ private:
+  struct alignas(128) Heads {
+    std::array<Line*, most_chains> at{};
+    std::array<std::size_t, most_chains> first{};
+    std::size_t steps = 0;
+  };
+
+  // Before anything is timed the chains go once round together, so that the caches hold what such a walk leaves in them
+  // and not what the linking left: its last lines, which some of the chains would meet at once. A single chain would
+  // meet them last, and only wants its caches warm. At most 4 million steps: 0.4 s of memory.
+  void settle(std::size_t walker) {
+    const std::size_t most_steps = chains_ == 1 ? 1 << 18 : 1 << 22;
+    Heads& heads = heads_[walker];
+    walk(walker, std::min(lines_ / chains_, most_steps));
+    for (std::size_t c = 0; c < chains_; ++c) heads.first[c] = heads.at[c]->order;
+    heads.steps = 0;
+  }
+
+  template <std::size_t Chains>
+  static void walk_chains(Heads& heads, std::size_t steps) {
+    Line* at[Chains];  // in registers; the sixteenth no longer is where there are only sixteen
+    for (std::size_t c = 0; c < Chains; ++c) at[c] = heads.at[c];
+    for (std::size_t i = 0; i < steps; ++i)
+#pragma GCC unroll 16
+      for (std::size_t c = 0; c < Chains; ++c) at[c] = at[c]->next;
+    for (std::size_t c = 0; c < Chains; ++c) heads.at[c] = at[c];
+    heads.steps += steps;
+  }
+
+  std::size_t lines_, chains_;
+  std::vector<Buffer<Line>> rings_;
+  std::vector<Heads> heads_;
+};
+
+// One operation is one step of every chain.
+struct Chase {
+  Rings rings;
+  std::size_t walkers;
+
+  Chase(Params& p, Team& team) : rings(p, team, team.size()), walkers(team.size()) {}
+  void run(Worker w, std::size_t operations) { rings.walk(w.index, operations); }
+  Work work() const {
+    double accesses = static_cast<double>(rings.chains() * walkers);
+    return {{"accesses", accesses}, {"bytes", sizeof(Line) * accesses}};
+  }
+  Check check() { return rings.check(); }
+  void corrupt() { rings.corrupt(); }
+};
+
+}  // namespace steelyard

@@ -1,0 +1,130 @@
+"""Common parts of the benchmarks of a node: the three modes, the metrics, and the figure that compares the modes."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from steelyard.measure.benchmarks.axes import thread_counts, with_openmp
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
+from steelyard.model.figure import Axis, Figure, Series
+from steelyard.model.words import in_words, plural
+
+# Steelyard's own threads, also in records without a model; or OpenMP threads, if a setting names them.
+MODEL: dict[str, tuple[Scalar, ...]] = {"model": ("threads",)}
+openmp = True
+
+
+def axes_of(
+    kernels: tuple[str, ...], size: str, quick: int, usual: int, setup: float, weak: bool = False
+) -> Callable[[Machine, Effort], tuple[Axes, ...]]:
+    """Returns axes of kernels with the size parameter `size`: all numbers of threads, each OpenCL device, both together.
+
+    `quick` and `usual` are the sizes in a quick run and in others; `setup` is the set-up time of the usual size, in seconds.
+    `weak`: the work is proportional to the size.
+    """
+
+    def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
+        fast = effort.name == "quick"
+        counts = thread_counts(machine)
+        counts = tuple(sorted({1, counts[-1]})) if fast else counts
+        sizes: dict[str, tuple[Scalar, ...]] = {size: (quick if fast else usual,)}
+        sampling = Sampling(effort.sampling.width, 0.15 if fast else 1.0, 5, 200)
+        seconds = setup * (quick / usual if fast else 1)
+        common: dict[str, tuple[Scalar, ...]] = {"kernel": kernels, "pinning": ("compact",), **sizes}
+        grows = size if weak else None
+        numbers = tuple(d.number for d in machine.devices)
+
+        def block(mode: str, threads: tuple[int, ...], longer: int) -> Axes:
+            device: dict[str, tuple[Scalar, ...]] = {} if mode == "threads" else {"device": numbers}
+            fixed = {"mode": (mode,), **device}
+            bounds: dict[str, tuple[float, float]] = {"threads": (1, 1)} if mode == "opencl" else {}
+            values = {**common, **fixed, "threads": threads}
+            return Axes(values, sampling, longer * seconds, choices={**MODEL, **fixed}, bounds=bounds)
+
+        blocks = with_openmp(replace(block("threads", counts, 1), weak=grows))
+        if numbers:
+            blocks += [block("opencl", (1,), 2), block("mixed", counts[-1:], 3)]
+        return tuple(blocks)
+
+    return axes
+
+
+def time(seconds: float, record: Record) -> float:
+    """Returns the seconds of one iteration, as in the Mont-Blanc papers."""
+    return seconds
+
+
+def flops(seconds: float, record: Record) -> float | None:
+    """Returns the operations of the definition per second."""
+    return record.work["flops"] / seconds if record.work.get("flops") else None
+
+
+def bandwidth(seconds: float, record: Record) -> float | None:
+    """Returns the least bytes that the definition needs, per second."""
+    return record.work["bytes"] / seconds if record.work.get("bytes") else None
+
+
+def rate(seconds: float, record: Record) -> float | None:
+    """Returns other items of an iteration per second: keys, updates, steps."""
+    return record.work["items"] / seconds if record.work.get("items") else None
+
+
+TIME = Metric("time", "s", "lower", "time of an iteration", time)
+FLOPS = Metric("flops", "flop/s", "higher", "speed", flops)
+BANDWIDTH = Metric("bandwidth", "B/s", "higher", "bandwidth (bytes that must be moved)", bandwidth)
+
+
+def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """Returns the node's peaks if all processors work; the peaks of a device are unknown."""
+    if result.parameters.get("mode") != "threads" or result.parameters.get("threads") != len(machine.cpus):
+        return None
+    return machine.limits.get({"flops": "flops", "bandwidth": "memory_bandwidth"}.get(metric, ""))
+
+
+def called(result: Result, machine: Machine) -> str:
+    """Returns the mode in words: "2 threads", the device's kind, or both."""
+    mode, threads = result.parameters.get("mode"), int(result.parameters.get("threads", 1))
+    words = plural(threads, "OpenMP thread" if "model" in result.parameters else "thread")
+    if (policy := result.parameters.get("wait_policy", "default")) != "default":
+        words += f", {in_words('wait_policy', policy)}"
+    if mode == "threads":
+        return words
+    number = int(result.parameters.get("device", 0))
+    device = next((d for d in machine.devices if d.number == number), None)
+    name = f"{device.kind} {number} (OpenCL)" if device else f"device {number} (OpenCL)"
+    return name if mode == "opencl" else f"{words} and {name}"
+
+
+def figures_of(name: str) -> Callable[[tuple[Result, ...], Machine], tuple[Figure, ...]]:
+    """Returns the function of the figure: time of an iteration in each mode, for each kernel and toolchain."""
+
+    def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
+        several = len({str(r.parameters.get("toolchain")) for r in results}) > 1
+        groups: dict[str, list[Result]] = {}
+        for r in results:
+            if "time" in r.metrics:
+                label = f"{r.kernel}, {r.parameters.get('toolchain')}" if several else r.kernel
+                groups.setdefault(label, []).append(r)
+        series = tuple(
+            Series(
+                label,
+                tuple(called(r, machine) for r in members),
+                tuple(r.metrics["time"].value for r in members),
+                tuple(r.metrics["time"].low for r in members),
+                tuple(r.metrics["time"].high for r in members),
+            )
+            for label, members in sorted(groups.items())
+        )
+        return (
+            Figure(
+                name=f"{name}-modes",
+                title="Time of an iteration in each mode",
+                kind="bars",
+                x=Axis("mode"),
+                y=Axis("time of an iteration", "s"),
+                series=series,
+                caption="Shorter bars are better. The data are on the device before the measurement starts: the "
+                "transfers are timed separately.",
+            ),
+        )
+
+    return figures

@@ -1,0 +1,86 @@
+// One clock for all ranks: each rank's offset from rank 0's clock, and its drift, measured by messages.
+#pragma once
+#include <limits>
+#include <vector>
+
+#include "clock.h"
+#include "ranks.h"
+
+namespace steelyard {
+
+class CommonClock {
+ public:
+  // Measures again with every rank: the shortest round trip of `tries` gives the best offset (F. Cristian 1989). Every
+  // rank must call it.
+  void synchronise(const Ranks& ranks) {
+    constexpr int tries = 60;  // on an idle pair the least of 60 is within some ten nanoseconds of the least of 1000
+    for (int other = 1; other < ranks.size(); ++other) {
+      if (ranks.rank() == 0) answer(ranks.comm(), other, tries);
+      if (ranks.rank() == other) ask(ranks.comm(), tries);
+      // Whoever has no turn waits asleep: on a crowded machine it would only stand in the way.
+    }
+    ranks.rest();
+    fit();
+  }
+
+  // Seconds since the start of rank 0's clock, by this rank's estimate.
+  [[gnu::always_inline]] double now() const { return at(local()); }
+  // The uncertainty of the clock: half of the shortest round trip, since one way may take all of it.
+  double uncertainty() const { return points_.empty() ? 0 : points_.back().round_trip / 2; }
+  double offset() const { return points_.empty() ? 0 : points_.back().offset; }
+  double drift() const { return drift_; }  // seconds per second, against rank 0
+  // Difference of the newest measurement from the prediction by the older ones; NaN before there are two.
+  double residual() const { return residual_; }
+
+ private:
+  struct Point {
+    double at, offset, round_trip;
+  };
+
+  // RAW: no time server slews it, so that the drift between two machines is a straight line for hours.
+  static double local() { return 1e-9 * static_cast<double>(monotonic_nanoseconds()); }
+  double at(double local) const { return local + offset_ + drift_ * (local - origin_); }
+  static void answer(MPI_Comm comm, int other, int tries) {
+    for (int i = 0; i < tries; ++i) {
+      MPI_Recv(nullptr, 0, MPI_BYTE, other, 2, comm, MPI_STATUS_IGNORE);
+      double now = local();
+      MPI_Send(&now, 1, MPI_DOUBLE, other, 2, comm);
+    }
+  }
+  void ask(MPI_Comm comm, int tries) {
+    Point best{0, 0, std::numeric_limits<double>::infinity()};
+    for (int i = 0; i < tries; ++i) {
+      double there = 0, before = local();
+      MPI_Send(nullptr, 0, MPI_BYTE, 0, 2, comm);
+      MPI_Recv(&there, 1, MPI_DOUBLE, 0, 2, comm, MPI_STATUS_IGNORE);
+      double after = local();
+      if (after - before < best.round_trip) best = {after, there - (before + after) / 2, after - before};
+    }
+    residual_ = points_.empty() ? std::numeric_limits<double>::quiet_NaN()
+                                : best.offset - (offset_ + drift_ * (best.at - origin_));
+    points_.push_back(best);
+    if (points_.size() > most) points_.erase(points_.begin());
+  }
+  // A straight line through the offsets by least squares; the last one is its base, so that old errors fade.
+  void fit() {
+    if (points_.empty()) return;
+    origin_ = points_.back().at;
+    offset_ = points_.back().offset;
+    drift_ = 0;
+    if (origin_ - points_.front().at < shortest_base) return;
+    double products = 0, squares = 0;
+    for (const Point& p : points_) {
+      products += (p.at - origin_) * (p.offset - offset_);
+      squares += (p.at - origin_) * (p.at - origin_);
+    }
+    if (squares > 0) drift_ = products / squares;
+  }
+
+  static constexpr std::size_t most = 64;
+  static constexpr double shortest_base =
+      0.5;  // s: over less, an error of 100 ns would look like a drift of 0.2 in a million
+  std::vector<Point> points_;
+  double origin_ = 0, offset_ = 0, drift_ = 0, residual_ = std::numeric_limits<double>::quiet_NaN();
+};
+
+}  // namespace steelyard

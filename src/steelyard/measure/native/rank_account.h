@@ -1,0 +1,251 @@
+// Accounts of each rank of a case, which rank 0 combines into one measurement.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "rank_kernel.h"
+#include "sampling.h"
+
+namespace steelyard {
+
+// The start of a sample: "barrier", which is comparable with others (a sample is the longest time of a rank), or
+// "clock", at one moment of the common clock (from the first start to the last end).
+struct Start {
+  bool by_clock;
+  explicit Start(Params& p, const char* otherwise)
+      : by_clock(p.choice("start", otherwise, {"barrier", "clock"}) == "clock") {}
+};
+
+// Measurement of one case at rank 0: the time of all ranks together, and the account of each.
+struct RankMeasurement {
+  Measurement whole;
+  std::vector<std::vector<double>> seconds;  // of each rank, each sample; empty for one that took no part
+  std::vector<double> waited;                // of each rank, s in all: that it could have run and was not let
+  std::vector<double> throttled;             // of each rank, as in MachineReading: by quotas of its group on its host
+  std::vector<Pace> pace;                    // of each rank, at its slowest
+  long late = 0;                             // samples in which a rank came after the agreed moment
+};
+
+// One rank's view of one sample.
+struct RankView {
+  double start, end, seconds, waited, switches, faults;  // start and end by the common clock
+  Pace pace;                                             // read after it
+};
+
+// One sample of several ranks.
+struct Extent {
+  double first = INFINITY, last = -INFINITY, longest = 0;
+  void add(double start, double end, double seconds) {
+    first = std::min(first, start), last = std::max(last, end), longest = std::max(longest, seconds);
+  }
+  double seconds(const Start& start) const { return start.by_clock ? last - first : longest; }
+};
+
+// One rank's account of a case.
+struct RankAccount {
+  Measurement own;
+  std::vector<RankView> views;
+  Pace slowest;
+  double began = 0;  // own.began by the common clock
+  long late = 0;     // samples that it began after the agreed moment
+};
+
+// A Look among numbers.
+struct LookNumbers {
+  double sample;
+  Pace pace;
+};
+
+// The account of a whole case that a rank sends; its counters follow.
+struct Head {
+  double samples, operations, clock_before, clock_after;
+  double own, busy, steal, busy_all, interrupt_time, interrupts, throttled, elapsed;  // as in MachineReading
+  double processors, most_steal, most_interrupts, machine_processors;                 // as in Measurement
+  double late, counter_error, counter_share;
+  double began, ended, monotonic, common, waited;  // common: `began` by the common clock
+  Pace before, after, slowest;
+};
+constexpr std::size_t head_numbers = sizeof(Head) / sizeof(double);
+
+// The first of several entries; unknown where there are none, as at a rank that takes no part.
+inline double first_of(const std::vector<double>& values) { return values.empty() ? unknown : values.front(); }
+
+inline std::vector<double> packed(const RankAccount& a, const MachineReading& before, const MachineReading& after) {
+  const Measurement& m = a.own;
+  const Head head{static_cast<double>(a.views.size()),
+                  static_cast<double>(m.operations),
+                  first_of(m.clock_before),
+                  first_of(m.clock_after),
+                  after.own - before.own,
+                  after.busy - before.busy,
+                  after.steal - before.steal,
+                  after.busy_all - before.busy_all,
+                  after.interrupt_time - before.interrupt_time,
+                  after.interrupts - before.interrupts,
+                  after.throttled - before.throttled,
+                  after.at - before.at,
+                  static_cast<double>(after.steals.size()),
+                  greatest_difference(before.steals, after.steals),
+                  greatest_difference(before.interrupt_times, after.interrupt_times),
+                  after.processors,
+                  static_cast<double>(a.late),
+                  static_cast<double>(m.counters.error),
+                  m.counters.share,
+                  m.began,
+                  m.ended,
+                  m.monotonic,
+                  a.began,
+                  m.waited,
+                  m.pace_before,
+                  m.pace_after,
+                  a.slowest};
+  std::vector<double> numbers(head_numbers);
+  std::memcpy(numbers.data(), &head, sizeof head);
+  numbers.insert(numbers.end(), m.counters.values.begin(), m.counters.values.end());
+  return numbers;
+}
+
+// Every rank's values at the first one, as many of each as the rank with the most has; the others' are NaN throughout.
+template <class Numbers>
+std::vector<Numbers> gathered(const std::vector<Numbers>& mine, const Group& world) {
+  constexpr std::size_t width = sizeof(Numbers) / sizeof(double);
+  auto most = static_cast<std::size_t>(world.greatest(static_cast<double>(mine.size())));
+  std::vector<double> numbers(most * width, unknown);
+  if (!mine.empty()) std::memcpy(numbers.data(), mine.data(), mine.size() * sizeof(Numbers));
+  std::vector<double> all = world.gather(numbers);
+  std::vector<Numbers> found(all.size() / width);
+  if (!all.empty()) std::memcpy(static_cast<void*>(found.data()), all.data(), all.size() * sizeof(double));
+  return found;
+}
+
+// All ranks' accounts, at the first one.
+class Accounts {
+ public:
+  // `rows`: of each rank, as packed; `views`: of each rank as many as the one with the most has.
+  Accounts(const Ranks& ranks, std::vector<double> rows, std::vector<RankView> views)
+      : ranks_(ranks),
+        rows_(std::move(rows)),
+        heads_(static_cast<std::size_t>(ranks.size())),
+        views_(std::move(views)) {
+    for (int r = 0; r < ranks.size(); ++r)
+      std::memcpy(static_cast<void*>(&heads_[static_cast<std::size_t>(r)]), row(r), sizeof(Head));
+  }
+
+  RankMeasurement measurement(const Start& start) const {
+    RankMeasurement out;
+    Measurement& m = out.whole;
+    m.oversubscribed = ranks_.oversubscribed();
+    m.steal = m.other = m.interrupt_time = m.interrupts = m.machine_other = m.processors = 0;
+    m.began = head(0).began, m.ended = head(0).ended, m.monotonic = head(0).monotonic;
+    count(m.counters);
+    for (int r = 0; r < ranks_.size(); ++r) {
+      const Head& h = head(r);
+      if (h.samples > 0) {
+        m.operations = static_cast<std::size_t>(h.operations);
+        m.clock_before.push_back(h.clock_before), m.clock_after.push_back(h.clock_after);
+        m.waited = std::max(m.waited, h.waited);
+        m.pace_before.join(h.before), m.pace_after.join(h.after);
+      }
+      out.pace.push_back(h.slowest);
+      out.throttled.push_back(h.throttled);
+      m.elapsed = std::max(m.elapsed, h.elapsed);
+      out.late += static_cast<long>(h.late);
+      if (first_of_machine(r)) add_machine(m, r);
+    }
+    samples(out, start);
+    return out;
+  }
+
+ private:
+  const double* row(int rank) const {
+    return &rows_[static_cast<std::size_t>(rank) * (rows_.size() / static_cast<std::size_t>(ranks_.size()))];
+  }
+  const Head& head(int rank) const { return heads_[static_cast<std::size_t>(rank)]; }
+  bool first_of_machine(int rank) const {
+    for (int before = 0; before < rank; ++before)
+      if (ranks_.same_machine(before, rank)) return false;
+    return true;
+  }
+
+  // The accounts of a machine, without the time that the ranks themselves used.
+  void add_machine(Measurement& m, int rank) const {
+    const Head& h = head(rank);
+    double own = 0;
+    for (int other = rank; other < ranks_.size(); ++other)
+      if (ranks_.same_machine(rank, other)) own += head(other).own;
+    m.other += std::max(0.0, h.busy - own);
+    m.steal += h.steal;
+    m.processors += h.processors;
+    m.most_steal = std::fmax(m.most_steal, h.most_steal);
+    m.most_interrupts = std::fmax(m.most_interrupts, h.most_interrupts);
+    double cores = std::max(0.0, h.busy_all - own) / std::max(h.elapsed, 1e-9);
+    // Takes the machine with the greatest share: a sum over machines would have another denominator for each.
+    if (!(cores * m.machine_processors <= m.machine_other * h.machine_processors))
+      m.machine_other = cores, m.machine_processors = h.machine_processors;
+    m.interrupt_time += h.interrupt_time, m.interrupts += h.interrupts;
+    // Most hosts of a mixed run have no quota, and so no account of stops.
+    if (!std::isnan(h.throttled)) m.throttled = h.throttled + (std::isnan(m.throttled) ? 0 : m.throttled);
+  }
+
+  // The sum over the ranks that took part; unknown where one of them could not count. The least share stands for all.
+  void count(Counts& all) const {
+    all.values.assign(all.events.size(), 0.0);
+    all.share = 1;
+    for (int r = 0; r < ranks_.size(); ++r) {
+      const Head& h = head(r);
+      if (h.samples == 0) continue;
+      if (all.error == 0) all.error = static_cast<int>(h.counter_error);
+      all.share = h.counter_share <= all.share || std::isnan(h.counter_share) ? h.counter_share : all.share;
+      for (std::size_t i = 0; i < all.values.size(); ++i) all.values[i] += row(r)[head_numbers + i];
+    }
+  }
+
+  void samples(RankMeasurement& out, const Start& start) const {
+    const auto ranks = static_cast<std::size_t>(ranks_.size());
+    const std::size_t count = views_.size() / ranks;
+    out.seconds.resize(ranks);
+    out.waited.resize(ranks);
+    for (std::size_t i = 0; i < count; ++i) {
+      Extent extent;
+      Sample s{0, 0, 0, 0, 0, {}};
+      for (std::size_t r = 0; r < ranks; ++r) {
+        if (heads_[r].samples == 0) continue;
+        const RankView& v = views_[r * count + i];
+        extent.add(v.start, v.end, v.seconds);
+        out.seconds[r].push_back(v.seconds);
+        out.waited[r] += v.waited;
+        s.waited = std::isnan(v.waited) ? unknown : std::max(s.waited, v.waited);
+        s.switches += static_cast<long>(v.switches), s.faults += static_cast<long>(v.faults);
+        s.pace.join(v.pace);
+      }
+      s.at = extent.first - head(0).common;
+      s.seconds = extent.seconds(start);
+      out.whole.samples.push_back(s);
+    }
+  }
+
+  const Ranks& ranks_;
+  const std::vector<double> rows_;
+  std::vector<Head> heads_;
+  const std::vector<RankView> views_;
+};
+
+// At rank 0 the measurement of all ranks, with the accounts of each machine once (its readings before and after the
+// samples); elsewhere nothing. All ranks call it.
+inline RankMeasurement joined(const RankAccount& mine, const MachineReading& before, const MachineReading& after,
+                              const Ranks& ranks, const Start& start) {
+  std::vector<double> heads = ranks.world().gather(packed(mine, before, after));
+  std::vector<RankView> views = gathered(mine.views, ranks.world());
+  std::vector<LookNumbers> looks;
+  for (const Look& look : mine.own.looks) looks.push_back({static_cast<double>(look.sample), look.pace});
+  looks = gathered(looks, ranks.world());
+  if (ranks.rank() != 0) return {};
+  RankMeasurement out = Accounts(ranks, std::move(heads), std::move(views)).measurement(start);
+  for (const LookNumbers& look : looks)  // only the first of those that take part has any
+    if (!std::isnan(look.sample)) out.whole.looks.push_back({static_cast<std::size_t>(look.sample), look.pace});
+  return out;
+}
+
+}  // namespace steelyard

@@ -1,0 +1,55 @@
+"""Expected length of a run under the present condition of the machine. Pure.
+
+`plan` shows it, `run` states it before the first case and keeps to it, and the progress counts down from it.
+"""
+
+import math
+
+from steelyard.measure.plan import EFFORTS
+from steelyard.model import Plan
+
+SPARE = 1.5  # length of a run in multiples of the planned time, for further launches of cases that are not settled
+RESTLESS = 1.5  # factor by which a run takes longer on a machine that others use,
+LATEST = 1.2  # up to this multiple of the greatest length of the preset
+OTHERS = 0.4  # share of the time in which others use the machine, from which that factor applies in full
+EVALUATING_LEAST, EVALUATING = 1.5, 0.002  # seconds of the evaluation and the report: at least, and for each record
+
+
+def measuring(plan: Plan, free: float = 1.0, budget: float | None = None) -> float:
+    """Returns the seconds from the first to the last case, with further launches of cases that are not settled.
+
+    `free` is the share of the time in which nobody else uses the machine.
+    """
+    if budget is not None and all(launch.repetition == 1 for launch in plan.launches):
+        return budget  # each case needs further launches, which fill the time
+    seconds = lengthened(plan.preset, plan.seconds, len({launch.toolchain for launch in plan.launches}), free)
+    return seconds if budget is None else min(budget, seconds)
+
+
+def lengthened(preset: str, seconds: float, toolchains: int, free: float = 1.0) -> float:
+    """Returns the seconds that a run takes without a budget whose launches take `seconds` on a quiet machine."""
+    effort = EFFORTS.get(preset)
+    promised = effort.promised if effort and effort.promised else math.inf
+    usual = max(seconds, min(promised * toolchains, SPARE * seconds))
+    latest = LATEST * toolchains * effort.most if effort and effort.most else math.inf
+    return max(usual, min(latest, usual * (1 + (RESTLESS - 1) * min(1.0, (1 - free) / OTHERS))))
+
+
+def evaluating(plan: Plan) -> float:
+    """Returns the seconds from the last case to the end of the command."""
+    return evaluating_records(sum(len(launch.cases) for launch in plan.launches))
+
+
+def evaluating_records(records: int) -> float:
+    """Returns the seconds for the evaluation and the report of this number of records."""
+    return EVALUATING_LEAST + EVALUATING * records
+
+
+def whole(plan: Plan, free: float = 1.0, budget: float | None = None) -> float:
+    """Returns the seconds from the first case to the end of the command."""
+    return measuring(plan, free, budget) + evaluating(plan)
+
+
+def cases(plan: Plan) -> int:
+    """Returns the number of cases as the result counts them: each once, however many launches it has."""
+    return sum(len(launch.cases) for launch in plan.launches if launch.repetition == 1)

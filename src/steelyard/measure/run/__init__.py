@@ -1,0 +1,311 @@
+"""Carries out a plan: starts the launches in order, writes a record for each case, and repeats disturbed cases."""
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from steelyard import doors
+from steelyard.errors import ProgramFailed
+from steelyard.measure.build import program_name
+from steelyard.measure.launch.program import Conversation, Program
+from steelyard.measure.launch.start import start
+from steelyard.measure.machine.load import wait_until_quiet
+from steelyard.measure.plan import second
+from steelyard.measure.plan.length import measuring
+from steelyard.measure.plan.second import Patience
+from steelyard.measure.records import RunFolder
+from steelyard.measure.records.best_pace import Best
+from steelyard.measure.run.asking import LOOKING, built_with, describe_end, failed_record, line, record_of, time_limit
+from steelyard.measure.telemetry.clock_jumps import ClockWatch
+from steelyard.model import Case, Launch, Machine, Plan, Record, Site
+from steelyard.model.observed import Observed
+from steelyard.model.words import plural
+from steelyard.statistics.results.identity import identity
+from steelyard.statistics.validity.pace import Bounds, seconds_waited
+from steelyard.statistics.validity.verdict import name_disturbance
+
+ATTEMPTS = 3  # attempts for a case that a visible load disturbs, since the load may stay
+REPEATING_SHARE = 0.1  # time for repetitions, as a share of the plan's time
+REPEATING_LEAST = 0.05  # the same, if the preset's promised length is used up
+SILENCE = 3.0  # seconds after the limit in which waiting ranks report that they wait, and a hanging rank does not
+LATE = 1.1  # multiple of the stated time after which a run begins no further repetition
+RESTLESS_SHARE = 0.05  # share of waiting in a run's time above which the machine counts as restless
+
+
+@dataclass
+class Surroundings:
+    """The clock and the start of programs; tests replace them."""
+
+    now: Callable[[], float] = time.monotonic
+    start: Callable[[list[str], Mapping[str, str], int | None], Conversation] = Program
+    wait: Callable[[float], object] = wait_until_quiet
+
+
+@dataclass(kw_only=True)
+class Progress:
+    """The progress for the display: `done` of `total` cases (0: unknown) in this `phase`, such as "launch 2 of 2".
+
+    `seconds_left` is the stated length of the run less the time so far (`elapsed`), or more if the pace so far requires it.
+    """
+
+    launch: Launch
+    case: Case
+    done: int
+    total: int
+    seconds_left: float
+    elapsed: float = 0.0
+    phase: str = ""
+    last: Record | None = None
+    waiting: bool = False
+
+
+@dataclass(kw_only=True)
+class Measurer:
+    """Carries out a plan. `budget` is the maximum time in seconds; `notes` counts the cases that did not fit.
+
+    `length` is the stated time in seconds, in which the run should end (None: by the preset, and by the load so far).
+    """
+
+    machine: Machine
+    plan: Plan
+    programs: Mapping[tuple[str, str], Path]  # (its name, toolchain, with its MPI where it has one) → executable
+    folder: RunFolder
+    done: set[tuple[int, int]] = field(default_factory=set)  # (launch, case) of a resumed run that are finished
+    budget: float | None = None
+    length: float | None = None
+    show: Callable[[Progress], None] = lambda progress: None
+    around: Surroundings = field(default_factory=Surroundings)
+    site: Site = field(default_factory=Site)
+    best: Best = field(default_factory=lambda: Best({}))  # the best pace of the machine
+    patience: Patience = field(default_factory=lambda: Patience(0.0))  # none
+    earlier: Sequence[Record] = ()  # records of a resumed run
+    seconds: float = 0.0  # duration of the run
+    waiting: float = 0.0  # part of it for disturbed cases: waiting and measuring them again
+
+    def run(self) -> list[str]:
+        """Carries out all launches, and adds launches of cases that are not settled while time is left.
+
+        Returns notes on cases that were left out; the records are in the folder.
+        """
+        self.begin()
+        for launch in self.plan.launches:
+            self.carry_out(launch)
+        self._settle()
+        return self.notes()
+
+    def _settle(self) -> None:
+        """Adds launches of the cases that are not settled, while the promised length of the preset leaves time."""
+        for launch in second.launches(self.plan, self.machine, self._list_case_records, self._count_time_left):
+            self.plan = replace(self.plan, launches=(*self.plan.launches, launch))
+            self.folder.replan(self.plan)
+            cases = list(enumerate(launch.cases))
+            self._further.add(launch.number)
+            self._expected += sum(c.setup_seconds + c.sampling.seconds for c in launch.cases)
+            self._start_launch(launch, cases)
+
+    def _count_time_left(self) -> float:
+        """Returns the seconds until the run should end."""
+        return self._choose_length(self.restless) - (self.around.now() - self._begin)
+
+    def _choose_length(self, restless: bool) -> float:
+        """Returns the seconds that the run should take; without a stated length, more on a restless machine."""
+        stated = self.budget if self.length is None else self.length
+        return stated if stated is not None else measuring(self.plan, 0.0 if restless else 1.0)
+
+    @property
+    def restless(self) -> bool:
+        """Whether other load came and went so far, so that cases waited for more than a twentieth of the time."""
+        return self.patience.spent > RESTLESS_SHARE * (self.around.now() - self._begin)
+
+    def _list_case_records(self, launch: int, case: int) -> Sequence[Record]:
+        name = self._places.get((launch, case))
+        return () if name is None else self._records[name]
+
+    def begin(self) -> None:
+        """Starts the clock. Needed by callers that carry out single launches, as for two runs in turn."""
+        self._begin = self.around.now()
+        self._clock, self._jumps = ClockWatch(), list[str]()
+        cases = [(x.number, i, c) for x in self.plan.launches for i, c in enumerate(x.cases)]
+        self._further = {launch.number for launch in second.added(self.plan)}
+        planned = [x for x in self.plan.launches if x.number not in self._further]
+        self._repetitions = max((x.repetition for x in planned), default=1)
+        self._totals = Counter(self._name_phase(x) for x in planned for _ in x.cases)
+        self._counts = Counter(
+            self._name_phase(x) for x in self.plan.launches for i, _ in enumerate(x.cases) if (x.number, i) in self.done
+        )
+        self._expected = sum(c.setup_seconds + c.sampling.seconds for n, i, c in cases if (n, i) not in self.done)
+        self._expected_done = 0.0
+        self._last: Record | None = None
+        self._left_out = 0
+        self._records: dict[tuple[object, ...], list[Record]] = {}
+        self._places: dict[tuple[int, int], tuple[object, ...]] = {}
+        for record in self.earlier:
+            self._remember(record)
+
+    def carry_out(self, launch: Launch) -> None:
+        """Carries out one launch of the plan: its cases that are not finished, while the time lasts."""
+        open_cases = [(i, c) for i, c in enumerate(launch.cases) if (launch.number, i) not in self.done]
+        self._left_out += self._start_launch(launch, open_cases)
+
+    def notes(self) -> list[str]:
+        """Stops the clock and returns notes on cases that were left out, and on changes of the time of day."""
+        self.seconds = self.around.now() - self._begin
+        if not self._left_out:
+            return self._jumps
+        left_out = f"{plural(self._left_out, 'case')} {'was' if self._left_out == 1 else 'were'}"
+        if self.budget is None:
+            return [
+                f"{left_out} measured in fewer launches, because measuring took longer than estimated",
+                *self._jumps,
+            ]
+        return [f"{left_out} not measured, because the time limit of {self.budget:.0f} s was reached", *self._jumps]
+
+    def _is_time_over(self, launch: Launch) -> bool:
+        """Returns whether the budget is spent; without one, whether the run is late and the cases of this launch have records."""
+        if self.budget is not None or self.length is None:
+            return self._is_budget_spent()
+        return launch.repetition > 1 and self.around.now() - self._begin > LATE * self.length
+
+    def _is_budget_spent(self) -> bool:
+        return self.budget is not None and self.around.now() - self._begin > self.budget
+
+    def _start_launch(self, launch: Launch, cases: list[tuple[int, Case]]) -> int:
+        """Starts the program, and again after a case that killed it.
+
+        Returns the number of cases that were left out, since the time was over.
+        """
+        program: Conversation | None = None
+        try:
+            for position, (index, case) in enumerate(cases):
+                if self._is_time_over(launch):
+                    return len(cases) - position
+                program = program or self._start(launch)
+                self._show(launch, case)
+                if not self._case(program, launch, index, case):
+                    program.close()
+                    program = None
+                self._counts[self._name_phase(launch)] += 1
+                self._expected_done += case.setup_seconds + case.sampling.seconds
+        except BaseException:
+            # Ctrl-C, a full disk: the present case is lost; the earlier ones are on the disk.
+            if isinstance(program, Program):
+                program.kill()
+                program = None
+            raise
+        finally:
+            if program:
+                program.close()
+        return 0
+
+    def _start(self, launch: Launch) -> Conversation:
+        parameters = launch.cases[0].parameters
+        name = program_name(launch.benchmark, launch.model)
+        program = self.programs[name, built_with(launch.toolchain, parameters)]
+        if runner := doors.program_runner(program):
+            looking = self.programs.get((LOOKING, launch.toolchain))
+            conversation: Conversation = runner.start(program, self.site, self.machine, launch, looking)
+            return conversation
+        ranks = parameters.get("ranks")
+        return self.around.start(*start(self.site, self.machine, launch, program), int(ranks) if ranks else None)
+
+    def _case(self, program: Conversation, launch: Launch, index: int, case: Case) -> bool:
+        """Measures a case, and repeats it while it is disturbed and time is left. Returns False if the program has died."""
+        limit = time_limit(case) + (SILENCE if "mpi" in case.parameters else 0)
+        for attempt in range(1, ATTEMPTS + 1):
+            began = self.around.now()
+            patience = self._limit_patience(began - self._begin)
+            asked = line(self.machine, launch, index, case, self._find_bounds(launch, case), patience)
+            try:
+                answer = program.ask(asked, limit + patience)
+            except ProgramFailed as failure:
+                # The signal may also be for this process and arrive in a moment; then the case must not become a record.
+                self._keep(failed_record(launch, index, case, attempt, str(failure), brief=describe_end(failure)))
+                return False
+            record = record_of(launch, index, case, attempt, answer, self.best)
+            self._keep(record)
+            self.patience.waited(seconds_waited(record), patience)
+            took = self.around.now() - began
+            affordable = self.waiting + took <= self._plan_repetition_time() and not self._is_budget_spent()
+            hopeless = record.surroundings.oversubscribed  # a repetition has the same problem
+            # The end of other disturbances cannot be observed; time for them is better spent at the end.
+            passing = name_disturbance(record.verdict) == "competing load"
+            if not passing or attempt == ATTEMPTS or hopeless or not affordable:
+                return True
+            self._show(launch, case, waiting=True)
+            self.around.wait(min(2.0, self._plan_repetition_time() - self.waiting))
+            self.waiting += self.around.now() - began
+        return True
+
+    def _plan_repetition_time(self) -> float:
+        """Returns the total seconds for repetitions: a share of the plan's time, or less if the promised length leaves less."""
+        share = REPEATING_SHARE * self.plan.seconds
+        if self.budget is not None:
+            return share
+        spent = self.around.now() - self._begin - self.waiting
+        spare = self._choose_length(restless=False) - spent - self._left(spent)
+        return min(share, max(REPEATING_LEAST * self.plan.seconds, spare))
+
+    def _left(self, elapsed: float) -> float:
+        """Returns the seconds for the remaining cases, by the pace so far.
+
+        The plan's estimate counts as a tenth of the work, so that the result does not vary much in the first minutes.
+        """
+        if not self._expected:
+            return 0.0
+        pace = (elapsed + 0.1 * self.plan.seconds) / (self._expected_done + 0.1 * self._expected)
+        return max(0.0, (self._expected - self._expected_done) * pace)
+
+    def _limit_patience(self, elapsed: float) -> float:
+        """Returns how long the next case may wait, so that the run stays within the limit for a disturbed machine."""
+        spare = self._choose_length(restless=True) - elapsed - self._left(elapsed)
+        return max(0.0, min(self.patience.ask(elapsed), spare))
+
+    def _find_bounds(self, launch: Launch, case: Case) -> Bounds:
+        return self.best.bounds(case.benchmark, case.kernel, {**case.parameters, "toolchain": launch.toolchain})
+
+    def _keep(self, record: Record) -> None:
+        self.folder.append(record)
+        if jump := self._clock.jump():
+            self._jumps.append(
+                f"{jump} The moments of later cases follow the new time; durations are measured by another clock"
+            )
+        self._remember(record)
+        self._last = record
+
+    def _remember(self, record: Record) -> None:
+        """Keeps the parts of a record that decide whether its case is settled; the other readings are on the disk."""
+        self.best.learn(record)
+        kept = Observed(oversubscribed=record.surroundings.oversubscribed)
+        self._records.setdefault(identity(record), []).append(replace(record, surroundings=kept))
+        self._places[record.launch, record.case] = identity(record)
+
+    def _show(self, launch: Launch, case: Case, waiting: bool = False) -> None:
+        elapsed = self.around.now() - self._begin
+        left = self._left(elapsed)
+        if self.length is not None:
+            # In a repetition, the run ends when it is late.
+            latest = math.inf if launch.repetition == 1 else max(0.0, LATE * self.length - elapsed)
+            left = min(max(left, self.length - elapsed), latest)
+        phase = self._name_phase(launch)
+        self.show(
+            Progress(
+                launch=launch,
+                case=case,
+                done=self._counts[phase],
+                total=self._totals[phase],
+                seconds_left=left if self.budget is None else min(left, max(0.0, self.budget - elapsed)),
+                elapsed=elapsed,
+                phase=phase,
+                last=self._last,
+                waiting=waiting,
+            )
+        )
+
+    def _name_phase(self, launch: Launch) -> str:
+        """Returns the part of the run to which the launch belongs, within which each case occurs once."""
+        if launch.number in self._further:
+            return "further launches of unsettled cases"
+        return f"launch {launch.repetition} of {self._repetitions}" if self._repetitions > 1 else ""

@@ -1,0 +1,35 @@
+"""The console that a run is handed: this one shows nothing, that of the command line prints."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from steelyard.measure import build
+from steelyard.measure.run import Progress
+
+
+class Screen:
+    """Shows nothing."""
+
+    def warn(self, sentence: str) -> None:
+        """Shows a sentence that the user must see, also where no progress is asked for."""
+
+    def interrupted(self, words: str) -> None:
+        """Shows what is kept of a run that the user ended, and how to go on, also where no progress is asked for."""
+
+    def inform(self, sentence: str) -> None:
+        """Shows a sentence about the progress."""
+
+    @contextmanager
+    def working(self, words: str) -> Iterator[None]:
+        """Shows during the block what is being done, such as "Writing the report"."""
+        yield
+
+    @contextmanager
+    def building(self, toolchains: str) -> Iterator[Callable[[build.Progress], None]]:
+        """Yields the function that shows how far a build with these toolchains is."""
+        yield lambda progress: None
+
+    @contextmanager
+    def measuring(self) -> Iterator[Callable[[Progress], None]]:
+        """Yields the function that shows how far a run is; it is called before each case."""
+        yield lambda progress: None

@@ -1,0 +1,258 @@
+"""The parts of a machine that its sensors cover: which sensors count, so that each joule counts once, and for which cases.
+
+One sensor counts for each part. A meter of the whole node is the total; without one, the meters of disjoint parts add up. The
+choice follows from the descriptions of the sensors alone, so that it does not depend on the load. A scope is a tuple of words:
+("node",), or the parts, such as ("processors", "accelerator nvidia/gpu0"); () if no sensor says what it covers.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from steelyard.measure.telemetry.sampler import added_up
+from steelyard.model import Device, Machine, Parameters
+from steelyard.model.sensor import SUPERCHIP, Parts, Scope, Sensor, scope_of_rapl
+from steelyard.model.words import joined, plural
+
+NODE, PLATFORM, HOST, MODULE = "node", "platform", "host", "module"
+PROCESSORS, MEMORY, ACCELERATOR = "processors", "memory", "accelerator"
+SUMS = (
+    "node",
+    "platform",
+    "host",
+    "enclosure",
+    "",
+)  # scopes of which a source has several sensors that add up: supplies
+TYPICAL = 50.0  # W: converts the step of a counter to the seconds that it stands for
+MOMENTARY = 2.0  # s: a momentary power says nothing about the time between two readings
+COARSE = 5.0  # s: a counter with longer steps says less than a sampled power
+# The maker of an accelerator, from the names of sensors and of OpenCL devices.
+_MAKERS = {
+    "nvidia": re.compile(r"nvidia|nvml|tesla|geforce|quadro", re.I),
+    "amd": re.compile(r"\bamd|rocm|radeon|instinct|^gfx[0-9]", re.I),
+    "intel": re.compile(r"\bintel|\bxe\b|\bi915|\barc\b", re.I),
+}
+_TWO_DIES = re.compile(r"MI250", re.I)  # OpenCL lists both dies, and one counter measures both
+_SOCKET = re.compile(r"(?:package|socket)[-_ ]?([0-9]+)")
+_READING = re.compile(r"[/_-](?:energy|power)[-_]?[0-9]*$")
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The sensors whose sum is the energy, and the scope of this sum."""
+
+    sensors: tuple[Sensor, ...] = ()
+    scope: Parts = ()
+
+    @property
+    def source(self) -> str:
+        """Returns the sources of the sensors: 'RAPL (powercap) + NVML'."""
+        return " + ".join(dict.fromkeys(sensor.source for sensor in self.sensors))
+
+
+def best_of_parts(sensors: Iterable[Sensor]) -> list[Sensor]:
+    """Returns the best sensor for each part, in the given order: a part that two sources measure is listed once."""
+    usable = added_up(list(sensors))
+    groups: dict[tuple[str, str], list[Sensor]] = {}
+    for sensor in usable:
+        scope = _scope(sensor)
+        maker = _maker(f"{sensor.name} {sensor.source}") if scope in ("accelerators", "superchip") else ""
+        groups.setdefault(("accelerators" if maker else scope, maker), []).append(sensor)
+    if any(maker for _, maker in groups):  # accelerators without a maker may be the same ones
+        groups.pop(("accelerators", ""), None)
+    chosen = {s.name for (scope, _), members in groups.items() for s in _choose_best(scope, members)}
+    return list({s.name: s for s in usable if s.name in chosen}.values())
+
+
+def choose(sensors: Iterable[Sensor], machine: Machine | None = None) -> Coverage:
+    """Returns the sensors of one host whose sum is the total, and their scope. `machine` has the number of sockets."""
+    every = list(sensors)
+    if {"platform", "processors", "accelerators"} <= {_scope(sensor) for sensor in every}:
+        every = [s for s in every if _scope(s) != "platform"]  # which may contain the accelerators, or not
+    by_scope: dict[Scope, list[Sensor]] = {}
+    for sensor in best_of_parts(every):
+        by_scope.setdefault(_scope(sensor), []).append(sensor)
+    if node := by_scope.get("node") or by_scope.get("platform"):
+        return Coverage(tuple(node), (_scope(node[0]),))
+    grace = machine is not None and any(SUPERCHIP.search(device.name) for device in machine.devices)
+    accelerators = by_scope.get("accelerators", []) + by_scope.get("superchip", [])
+    doubtful = [s for s in accelerators if _scope(s) == "superchip" or (grace and _maker(s.name) != "intel")]
+    board: Scope = "host" if "host" in by_scope else "module"
+    if board in by_scope:
+        accelerators = [s for s in accelerators if s not in doubtful]
+    if board in by_scope or doubtful:  # which may contain these
+        by_scope |= {"processors": [], "memory": []}
+    if board == "host":  # which contains these
+        by_scope |= {"module": [], "rest": []}
+    if 0 < len(_sockets(by_scope.get("memory", []))) < len(_sockets(by_scope.get("processors", []))):
+        by_scope["memory"] = []  # it is that of some sockets
+    scope = (
+        *([board] if by_scope.get(board) else []),
+        *_processors(by_scope.get("processors", []), machine),
+        *([MEMORY] if by_scope.get("memory") else []),
+        *(f"{ACCELERATOR} {_READING.sub('', s.name)}{' or its module' if s in doubtful else ''}" for s in accelerators),
+        *(["rest"] if by_scope.get("rest") else []),
+    )
+    by_scope["accelerators"] = accelerators
+    known = [s for part in (board, "processors", "memory", "accelerators", "rest") for s in by_scope.get(part, ())]
+    return Coverage(tuple(known or by_scope.get("", ())), scope)
+
+
+def by_source(sensors: Iterable[Sensor]) -> dict[str, Coverage]:
+    """Returns what each source covers, and last what the sensors that count cover: a source, or the sum of several."""
+    best = best_of_parts(sensors)
+    names = dict.fromkeys(sensor.source for sensor in best)
+    sources = {name: choose(sensor for sensor in best if sensor.source == name) for name in names}
+    counted = choose(best)
+    return sources | ({counted.source: counted} if counted.sensors else {})
+
+
+def of_hosts(sensors: Sequence[Sensor], machine: Machine | None, hosts: Iterable[str] = ()) -> Coverage:
+    """Returns the sensors of all `hosts` (none: this machine). Nothing if a host has none, or their scopes differ.
+
+    Equal scopes have equally many parts of each kind: one accelerator less on a host is one that nobody measures.
+    A sensor of another host has the name of this host in its own name, such as "slurm/node7/power".
+    """
+    every = dict.fromkeys(name.partition(".")[0] for name in hosts)
+    here = machine.host.partition(".")[0] if machine else ""
+    if set(every) <= {here, "localhost"}:
+        return choose(sensors, machine)
+    by_host: dict[str, list[Sensor]] = {name: [] for name in every}
+    for sensor in sensors:
+        words = {word.partition(".")[0] for word in sensor.name.split("/")}
+        by_host.get(next((name for name in every if name in words), here), []).append(sensor)
+    parts = [choose(members, machine) for members in by_host.values()]
+    scopes = {tuple(sorted(map(_kind, part.scope))) for part in parts}
+    if len(scopes) > 1 or not all(part.scope for part in parts):
+        return Coverage()
+    return Coverage(tuple(s for part in parts for s in part.sensors), parts[0].scope)
+
+
+def kinds(scope: Parts) -> frozenset[str]:
+    """Returns the kinds of the parts, without the names of one of several: two machines are compared by these."""
+    return frozenset(map(_kind, scope))
+
+
+def _kind(part: str) -> str:
+    return ACCELERATOR if part.startswith(ACCELERATOR) else part
+
+
+def words(scope: Parts) -> str:
+    """Returns the scope in words: 'node', 'processors, memory and 4 accelerators'; 'parts that no sensor names' if unknown."""
+    cards = [part for part in scope if part.startswith(ACCELERATOR)]
+    rest = [
+        f"{part} without accelerators" if part == HOST and not cards else part for part in scope if part not in cards
+    ]
+    named = [re.sub(r" .*/", " ", part) for part in cards] if len(cards) < 2 else [plural(len(cards), ACCELERATOR)]
+    return joined((*rest, *named)) or "parts that no sensor names"
+
+
+def missing(scope: Parts, parameters: Parameters, machine: Machine | None) -> str:
+    """Returns the parts that compute in a case with these parameters and whose energy the scope lacks; "" for none."""
+    mode, devices = str(parameters.get("mode", "threads")), machine.devices if machine else ()
+    device = next((d for d in devices if d.number == parameters.get("device")), None)
+    lacks = []
+    if mode != "opencl" and not contains(scope, PROCESSORS):
+        lacks.append("the processors")
+    if mode in ("opencl", "mixed") and not _is_in_scope(scope, device, devices):
+        of_processors = device is not None and _is_of_processors(device)
+        lacks.append("the processors" if of_processors else f"the device {device.name}" if device else "the device")
+    return joined(dict.fromkeys(lacks))
+
+
+def absent(scope: Parts, machine: Machine) -> str:
+    """Returns the parts of the machine that the scope lacks: 'memory, fans and other parts'; "" for a meter of the node."""
+    if not scope or NODE in scope:
+        return ""
+    lacks = [part for part in (PROCESSORS, MEMORY) if not contains(scope, part)]
+    cards = [d for d in machine.devices if not _is_of_processors(d) and not _is_in_scope(scope, d, machine.devices)]
+    fans = [] if {HOST, PLATFORM} & {*scope} else ["fans", "other parts"]
+    return joined((*lacks, *(["accelerators"] if cards else []), *fans))
+
+
+def contains(scope: Parts, part: str) -> bool:
+    """Returns whether the scope contains all `PROCESSORS`, or the `MEMORY`."""
+    return bool({NODE, PLATFORM, HOST, MODULE, part} & {*scope})
+
+
+# --------------------------------------------------------------------------- sensors
+
+
+def _scope(sensor: Sensor) -> Scope:
+    """Returns the scope; older descriptions had the same one for all domains of RAPL, and none for a model."""
+    if sensor.name.startswith("rapl/"):
+        return scope_of_rapl(sensor.name)
+    return "host" if sensor.modelled and not sensor.scope else sensor.scope
+
+
+def _unit(sensor: Sensor) -> str:
+    """Returns the device that the sensor measures, as one of several."""
+    return sensor.device or _READING.sub("", sensor.name)
+
+
+def _maker(text: str) -> str:
+    return next((maker for maker, pattern in _MAKERS.items() if pattern.search(text)), "")
+
+
+def _choose_best(scope: str, sensors: Sequence[Sensor]) -> list[Sensor]:
+    """Returns the best sensor of each unit. Units with different systems of names may be the same ones: one system counts."""
+    systems: dict[str, dict[str, list[Sensor]]] = {}
+    for sensor in sensors:
+        unit = _unit(sensor)
+        # The meters of a node are its supplies or boards: those of one source add up.
+        system = sensor.source if scope in SUMS else _system(unit)
+        systems.setdefault(system, {}).setdefault(sensor.name if system == sensor.source else unit, []).append(sensor)
+    best = [[min(members, key=_rank) for members in units.values()] for units in systems.values()]
+    if not scope:
+        return [sensor for members in best for sensor in members]
+    return min(best, key=lambda members: (0 if scope in SUMS else -len(members), max(map(_rank, members))))
+
+
+def _system(unit: str) -> str:
+    return "pci" if unit.startswith("pci:") else re.sub(r"[0-9]+", "#", unit)
+
+
+def _rank(sensor: Sensor) -> tuple[bool, float, bool, str, str]:
+    """Sorts counters first, and then powers by the time for which a reading stands; of equal ones a mean is the first."""
+    counts = sensor.quantity == "energy"
+    moment = 0.0 if counts or sensor.window else MOMENTARY
+    coarse = max(sensor.update, sensor.window, moment, sensor.resolution / TYPICAL if counts else 0.0)
+    return not counts or coarse > COARSE, coarse, not sensor.window, sensor.source, sensor.name
+
+
+def _processors(sensors: Sequence[Sensor], machine: Machine | None) -> list[str]:
+    """Returns the word for the processors, or the names of those that are read if not all sockets are."""
+    sockets = {core.socket for core in machine.cores} if machine else set()
+    read = _sockets(sensors)
+    if not sensors or not read or len(read) >= len(sockets):
+        return [PROCESSORS] if sensors else []
+    return [f"processor {name}" for name in sorted(read)]
+
+
+def _sockets(sensors: Iterable[Sensor]) -> set[str]:
+    """Returns the numbers of the sockets in the names of the sensors."""
+    return {match[1] for sensor in sensors if (match := _SOCKET.search(_unit(sensor)))}
+
+
+# --------------------------------------------------------------------------- devices
+
+
+def _is_of_processors(device: Device) -> bool:
+    """Returns whether the processors compute the device's work, or it lies in their package."""
+    return device.kind == "CPU" or (device.shares_memory and _maker(device.name) in ("intel", "amd"))
+
+
+def _is_in_scope(scope: Parts, device: Device | None, devices: Sequence[Device]) -> bool:
+    """Returns whether the energy of a device is in the scope: of as many accelerators as its maker's devices, or the node's."""
+    if NODE in scope or device is None:
+        return NODE in scope
+    if _is_of_processors(device):
+        return contains(scope, PROCESSORS)
+    if MODULE in scope and SUPERCHIP.search(device.name):
+        return True
+    maker, cards = _maker(device.name), [_maker(part) for part in scope if part.startswith(ACCELERATOR)]
+    apart = [d for d in devices if not _is_of_processors(d)]
+    if not any(cards):
+        return len(cards) >= len(apart)
+    dies = sum(0.5 if _TWO_DIES.search(d.name) else 1.0 for d in apart if _maker(d.name) == maker)
+    return bool(maker) and cards.count(maker) >= dies

@@ -1,3 +1,0 @@
-// What the harness itself measures with: clocks and the pace of the machine, compiled with the flags of the kernels.
-#include "clock.cpp"
-#include "pace.cpp"

@@ -1,0 +1,1 @@
+"""The JSON Schemas of the outputs of `steelyard power`."""

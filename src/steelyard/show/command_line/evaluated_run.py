@@ -1,0 +1,68 @@
+"""A run that was read and evaluated for a command, or only its summary."""
+
+import contextlib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from steelyard.measure.records import remembered
+from steelyard.model import Evaluation
+from steelyard.model.plain import suspect, to_json
+from steelyard.results.basis import Basis
+from steelyard.results.table import read_current, read_head, write_own
+from steelyard.show.report.summary import Summary, summarised
+from steelyard.system.files import ordinary, others
+
+SUMMARY = "summary.json"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSummary:
+    """The file summary.json: a summary, and the basis of the table that it follows from."""
+
+    basis: Basis
+    summary: Summary
+
+
+_STORED = msgspec.json.Decoder(StoredSummary)
+
+
+def read(path: Path, paths: Sequence[Path]) -> Evaluation:
+    """Returns the evaluation of a run. Prints a note for each part that is left out because it would start a foreign program."""
+    from steelyard.judge import evaluation  # with all benchmarks, which a summary does not need
+
+    evaluated = evaluation.evaluate(path, paths)
+    for note in remembered.unread(evaluated.run, paths):
+        print(f"steelyard: {note}", file=sys.stderr)
+    return evaluated
+
+
+def find_summary(path: Path, paths: Sequence[Path]) -> Summary:
+    """Returns the summary of a run: the file beside its table of results, or made from the table. SteelyardError."""
+    return _read_summary(path, paths) or store_summary(read(path, paths), paths)
+
+
+def store_summary(evaluation: Evaluation, paths: Sequence[Path]) -> Summary:
+    """Returns the summary of an evaluation, and writes it beside the table of results if there is one."""
+    made, path = summarised(evaluation), Path(evaluation.run.path)
+    head = None if paths or evaluation.run.paths else read_head(path)
+    if head:
+        with contextlib.suppress(OSError):
+            write_own(path / SUMMARY, to_json(StoredSummary(head.basis, made)))
+    return made
+
+
+def _read_summary(path: Path, paths: Sequence[Path]) -> Summary | None:
+    """Returns the stored summary; None if there is none of the present table, or if benchmarks from outside may have changed."""
+    head = None if paths else read_current(path)
+    if head:
+        with contextlib.suppress(OSError, msgspec.MsgspecError, RecursionError), ordinary(path / SUMMARY) as file:
+            content = file.read()
+            usable = not (others(path / SUMMARY) or suspect(content))
+            stored = _STORED.decode(content) if usable else None
+            if stored and stored.basis == head.basis:
+                return replace(stored.summary, path=str(path))
+    return None

@@ -1,0 +1,65 @@
+"""The sides of a report that compares several, with the figures of their runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from steelyard.compare.modes import NodeRun, select_node
+from steelyard.compare.side import Side, SideRun, reduce_run
+from steelyard.model import Evaluation
+from steelyard.show.command_line.evaluated_run import read
+from steelyard.show.report.joined_figures import SideFigures
+from steelyard.show.report.run_figures import RunFigures, draw_run
+from steelyard.show.report.side_traces import MOST_DRAWN
+from steelyard.show.report.sides_of_report import ReportSides
+
+
+@dataclass
+class RunReader:
+    """Reads the runs of a report. Each is read once for all that the report has of it."""
+
+    paths: Sequence[Path]
+    _figures: dict[str, RunFigures] = field(default_factory=dict)  # by the folder
+    _nodes: dict[str, NodeRun] = field(default_factory=dict)
+    _first: dict[str, Evaluation] = field(default_factory=dict)  # the last run of the first side
+
+    def read(self, path: Path, side: int) -> SideRun:
+        """Returns a run of the side of that number, and draws its figures if the side is drawn. SteelyardError."""
+        evaluation = read(path, self.paths)
+        run = reduce_run(evaluation)
+        if side == 0:
+            self._first = {run.path: evaluation}
+        if side < MOST_DRAWN:
+            self._figures[run.path] = draw_run(evaluation)
+        if side < 2:  # the page on the kernels of the node compares the first two sides
+            self._nodes[run.path] = select_node(evaluation)
+        return run
+
+    def figures(self, run: SideRun) -> RunFigures:
+        """Returns the figures of a run by benchmark. SteelyardError."""
+        if run.path not in self._figures:
+            self._figures[run.path] = draw_run(read(Path(run.path), self.paths))
+        return self._figures[run.path]
+
+    def node(self, run: SideRun) -> NodeRun:
+        """Returns what a run has of the kernels of the node. SteelyardError."""
+        return self._nodes.get(run.path) or select_node(read(Path(run.path), self.paths))
+
+    def evaluate(self, run: SideRun) -> Evaluation:
+        """Returns the evaluation of a run. SteelyardError."""
+        return self._first.pop(run.path, None) or read(Path(run.path), self.paths)
+
+
+def compare(sides: Sequence[Side], reader: RunReader) -> ReportSides:
+    """Returns the sides of a report, the baseline first. The report shows the first one that is not a published system."""
+    own = next((n for n, side in enumerate(sides) if side.kind != "published"), None)
+    drawn = sides[:MOST_DRAWN]
+    figures = SideFigures(
+        names=tuple(side.name for side in drawn),
+        own=own or 0,
+        runs=tuple(
+            tuple(reader.figures(run) for run in side.runs if run.path and (n != own or len(side.runs) > 1))
+            for n, side in enumerate(drawn)
+        ),
+    )
+    return ReportSides(sides=tuple(sides), own=own, figures=figures if own is not None else None, read_node=reader.node)

@@ -1,0 +1,55 @@
+"""`steelyard judge`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.show.command_line.completion import complete_run
+from steelyard.show.command_line.options import Json, Paths, Runs
+
+PLACE = 65
+
+
+def command(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="RUN",
+            autocompletion=complete_run,
+            help="Runs by id or folder (default: the newest run).",
+            show_default=False,
+        ),
+    ] = None,
+    runs: Runs = Path("runs"),
+    paths: Paths = None,
+    json_: Json = False,
+) -> None:
+    """Judge runs again: write their tables of results (results.jsonl) from their records.
+
+    Steelyard does this itself when a run ends. It also does it when it reads a run whose files or rules have changed.
+
+    Examples: **steelyard judge** (the newest run) · **steelyard judge runs/2026* --json**
+    """
+    from steelyard.errors import one_line
+    from steelyard.judge import evaluation
+    from steelyard.measure import records
+    from steelyard.model.words import plural
+    from steelyard.show.report.json_output import print_json
+    from steelyard.show.report.values import counts
+
+    judged = []
+    for path in [records.find(runs, name) for name in names] if names else [records.find(runs, None)]:
+        found = evaluation.evaluate(path, paths or [], afresh=True)
+        verdicts = counts(found.results)
+        judged.append(
+            {"run": found.run.id, "results": len(found.results), "findings": len(found.findings), "verdicts": verdicts}
+        )
+        if not json_:
+            words = ", ".join(f"{number} {level}" for level, number in verdicts.items() if number)
+            print(
+                f"{one_line(found.run.id)}: {plural(len(found.results), 'result')} ({words}), "
+                f"{plural(len(found.findings), 'finding')}"
+            )
+    if json_:
+        print_json(judged)

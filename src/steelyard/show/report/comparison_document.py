@@ -1,0 +1,74 @@
+"""A comparison as tables in Markdown, for tickets, reviews and papers: what the page Comparison says."""
+
+from collections.abc import Iterator
+
+from steelyard.compare.compared_sides import OtherSide, SidesComparison
+from steelyard.model.units import significant
+from steelyard.show.report.call_styles import name_call
+from steelyard.show.report.changes import write_smallest
+from steelyard.show.report.documents import mark, write_table
+from steelyard.show.report.machine_table import TITLE, sum_up_prices
+from steelyard.show.report.pages import sides as page
+from steelyard.show.report.ratios import with_interval
+
+NOTE = (
+    "Value of each side with its best numbers of threads and ranks. × is the speed relative to the baseline, with its 95 % "
+    "interval: above 1 is faster, also for times."
+)
+TIMES = (
+    "Time with equal settings relative to the baseline, with its 95 % interval: below 1 is faster. Calls allow for the number of "
+    "comparisons. Last column: the smallest difference that this comparison would find."
+)
+
+
+def markdown(compared: SidesComparison) -> str:
+    """Returns the comparison in GitHub's Markdown: who is faster, whole machines, equal settings, and conditions."""
+    return "\n\n".join(filter(None, _parts(compared))) + "\n"
+
+
+def _parts(compared: SidesComparison) -> Iterator[str]:
+    about = page.describe(compared)
+    names = [side.name for side in about.sides]
+    yield f"# {mark(' and '.join(names) if len(names) == 2 else f'Comparison of {len(names)} sides')}"
+    yield from map(mark, (*about.speeds, *sum_up_prices(compared.machines)))
+    sides = [
+        (title.letter, of.name, of.kind, of.what, of.started)
+        for title, of in zip(compared.sides, about.sides, strict=True)
+    ]
+    yield write_table(("", "Side", "Kind", "System", "Started"), sides, [False] * 5)
+    if about.machines:
+        yield f"## {TITLE}"
+        rows = [(row.title, *map(_describe, row.cells)) for row in about.machines]
+        yield write_table(("Quantity", *names), rows, [False] * (1 + len(names)))
+        yield mark(NOTE)
+    for table in about.full_nodes:
+        if table.main:
+            yield f"## Full nodes: {mark(table.title)}"
+            yield write_table(
+                about.headings, (cells for _, cells in table.rows), [2 <= n <= 5 for n in range(len(about.headings))]
+            )
+    rows = [row for other in compared.others for row in _list_totals(other, compared.title(other.letter).name)]
+    if rows:
+        yield "## Equal settings"
+        headings = ("Class or benchmark", "Side", "Cases", "Time", "Call", "Smallest")
+        yield write_table(headings, rows, (False, False, True, True, False, True))
+        yield mark(TIMES)
+    for side in about.sides[1:]:
+        if side.differences:
+            yield f"## Conditions of {mark(side.name)} that differ"
+            yield write_table(("Condition", names[0], side.name), side.differences, [False] * 3)
+    sentences = [text for side in about.sides for text in side.conditions]
+    yield "\n".join(f"- {mark(text)}" for text in (*sentences, *about.notes))
+
+
+def _describe(cell: page.MachineText) -> str:
+    marked = "" if cell.level in ("CLEAN", "FOREIGN") else f" {cell.level}"
+    texts = (f"{cell.value}{marked}", f"{cell.speed} {cell.call}".strip(), cell.condition)
+    return "; ".join(filter(None, texts)) if cell.value else "–"
+
+
+def _list_totals(other: OtherSide, name: str) -> Iterator[tuple[str, ...]]:
+    for total in (*other.classes, *other.benchmarks):
+        time = f"× {with_interval(total.ratio, total.low, total.high, write=significant)}"
+        smallest = "" if total.smallest is None else write_smallest(total.smallest)
+        yield total.name, name, str(total.cases), time, name_call(total.call), smallest

@@ -1,0 +1,187 @@
+"""The whole machines of a comparison, each at its best use, in a table for a screen of 80 columns."""
+
+from collections.abc import Iterator, Sequence
+from statistics import geometric_mean
+
+from rich.text import Text
+
+from steelyard.compare.compared_sides import NOT_JUDGED, MachineCell, MachineFigure
+from steelyard.compare.verdict.subject import in_sentence
+from steelyard.model.units import quantity, significant
+from steelyard.model.words import joined, plural
+from steelyard.show.report.call_styles import STYLE, name_call
+from steelyard.show.report.changes import write_factor
+from steelyard.show.report.lines import cut, pad
+from steelyard.show.report.ratios import and_interval, with_interval
+from steelyard.statistics.validity.trust import is_marked
+
+TITLE = "Whole machines, each with its best settings"
+MOST = 2  # sides beside the baseline whose values stand in columns
+VALUE, SPEED, CORE, CALL, SIDE = 13, 19, 9, 9, 19  # columns
+NOTE = "speed: relative to a{}; above 1 is faster, also for times. Each value is the best of all numbers of threads and ranks."
+INTERVAL = ", with its 95 % interval"
+PER_CORE = " per core: the speed of a core{}."
+TO = "to"  # between the ends of an interval
+UNSURE, MAY_EQUAL = "?", " ?: the cores may be equally fast."
+NO_CALL = " –: not judged, since a published value has no interval."
+MARKED = " *: the value was disturbed, or did not settle."
+
+
+def list_machines(figures: Sequence[MachineFigure], width: int, with_conditions: bool = False) -> list[Text]:
+    """Returns the table; no lines without figures. `with_conditions` adds those of each value, and each program."""
+    if not figures:
+        return []
+    two = len(figures[0].cells) == 2
+    shown = [f for f in figures if with_conditions or not f.is_program]
+    lines = [Text(), Text(TITLE, style="bold")]
+    if two:
+        left = width - 2 * VALUE - SPEED - CORE - CALL
+        head = f"{pad('a', VALUE, True)}{pad('b', VALUE, True)}{pad('speed, b / a', SPEED, True)}"
+        lines.append(Text(f"{pad('', left)}{head}{pad('per core', CORE, True)}  b is", "dim"))
+    for figure in shown:
+        lines += _write_pair(figure, left) if two else _write_sides(figure, width)
+        if with_conditions:
+            conditions = "; ".join(f"{c.letter}: {c.condition}" for c in figure.cells if c.condition)
+            lines += (Text(f"  {line}", "dim") for line in cut(conditions, width - 2, 9) if line)
+    if not with_conditions:
+        texts = (_sum_up_programs(figures, n, cell.letter, "a") for n, cell in enumerate(figures[0].cells))
+        lines += (Text(line) for text in texts if text for line in cut(text, width, 2))
+    lines += (Text(line) for text in sum_up_prices(figures) for line in cut(text, width, 3))
+    cells = [cell for figure in shown for cell in figure.cells]
+    counts = [f"{count:g} ({letter})" for letter, count in {c.letter: c.cores for c in cells if c.cores}.items()]
+    note = NOTE.format(INTERVAL if any(cell.low is not None for cell in cells) else "") + (
+        PER_CORE.format(f", of {' and '.join(counts)}") if two and any(cell.per_core for cell in cells) else ""
+    )
+    note += MAY_EQUAL if two and any(map(_may_equal, cells)) else ""
+    note += NO_CALL if two and any(cell.call == NOT_JUDGED for cell in cells) else ""
+    note += MARKED if any(is_marked(cell.level) for cell in cells) else ""
+    return [*lines, *(Text(line, style="dim") for line in cut(note, width, 5))]
+
+
+def describe_speeds(figures: Sequence[MachineFigure], place: int, name: str, baseline: str) -> tuple[str, str]:
+    """Returns in sentences at what the side of this place is faster or slower than the baseline, and what is not certain."""
+    found: dict[str, list[str]] = {}
+    for figure in figures:
+        cell = figure.cells[place]
+        if cell.speed and not figure.is_program:
+            found.setdefault(cell.call or "", []).append(_name_speed(figure, cell))
+    certain = {"FASTER": f"{name} is faster than {baseline} at", "SLOWER": f"{name} is slower than {baseline} at"}
+    others = {
+        "SAME": "Whole machines are equally fast at",
+        "UNCLEAR": "Whole machines have no certain difference at",
+        NOT_JUDGED: "Without an interval, whole machines are not judged at",
+    }
+    texts = [
+        [f"{beginning} {joined(found[call])}." for call, beginning in beginnings.items() if call in found]
+        for beginnings in (certain, others)
+    ]
+    return " ".join(filter(None, [*texts[0], _sum_up_programs(figures, place, name, baseline)])), " ".join(texts[1])
+
+
+def _name_speed(figure: MachineFigure, cell: MachineCell) -> str:
+    if cell.call in ("SAME", "UNCLEAR"):
+        return in_sentence(figure.title)
+    return f"{in_sentence(figure.title)} (× {and_interval(cell.speed or 0.0, cell.low, cell.high, TO, write_factor)})"
+
+
+def head_differences(machines: Sequence[MachineFigure], certain: bool) -> str:
+    """Returns the heading of the differences. Beside whole machines, only equal settings are meant."""
+    if machines:
+        first = "What differs most" if certain else "No certain difference"
+        return f"{first} with equal settings (as many threads and ranks on each)"
+    return "What differs most" if certain else "No certain difference"
+
+
+def _write_pair(figure: MachineFigure, left: int) -> Iterator[Text]:
+    a, b = figure.cells
+    title, *rest = cut(figure.title, left - 1, 2)
+    text = Text(pad(title, left))
+    text.append(f"{pad(_write_value(a), VALUE, True)}{pad(_write_value(b), VALUE, True)}", "bold")
+    text.append(pad(write_speed(b), SPEED, True))
+    text.append(
+        pad("" if b.per_core is None else f"{significant(b.per_core, 2)}{UNSURE if _may_equal(b) else ''}", CORE, True)
+    )
+    call = "–" if b.call == NOT_JUDGED else name_call(b.call)
+    yield text.append(f"  {call}", STYLE.get(b.call or "", "dim"))
+    yield from map(Text, rest)
+
+
+def _may_equal(cell: MachineCell) -> bool:
+    """Returns whether the cores of both machines may be equally fast."""
+    ends = cell.span_of(cell.per_core) if cell.per_core else None
+    return ends is not None and ends[0] <= 1 <= ends[1]
+
+
+def _write_sides(figure: MachineFigure, width: int) -> Iterator[Text]:
+    """Yields a line with the value of each side; of many sides, the slowest and the fastest."""
+    base, *others = figure.cells
+    if len(others) > MOST:
+        having = sorted((cell for cell in others if cell.speed), key=lambda cell: cell.speed or 0.0)
+        ends = [having[0], having[-1]] if len(having) > 1 else having
+        names = ("slowest ", "fastest ") if len(having) > 2 else ("", "")
+        words = ", ".join(f"{name}{_describe(cell)}" for name, cell in zip(names, ends, strict=False))
+        yield from (Text(line) for line in cut(f"{figure.title}: a {_write_value(base)}; {words}", width, 3))
+        return
+    left = width - VALUE - SIDE * len(others)
+    text = Text(pad(cut(figure.title, left - 1, 1)[0], left))
+    text.append(pad(_write_value(base), VALUE, True), "bold")
+    for cell in others:
+        text.append(pad(f"{_write_value(cell)}{_write_times(cell)}", SIDE, True), STYLE.get(cell.call or "", ""))
+    yield text
+
+
+def _sum_up_programs(figures: Sequence[MachineFigure], place: int, name: str, baseline: str) -> str:
+    """Returns the range of the speeds of the side's programs, and their geometric mean; "" without programs."""
+    speeds = [speed for figure in figures if figure.is_program and (speed := figure.cells[place].speed)]
+    if not speeds:
+        return ""
+    least, mean, most = (significant(f(speeds), 2) for f in (min, geometric_mean, max))
+    span = f" (geometric mean; from {least} to {most} for single programs)" if len(speeds) > 1 else ""
+    return f"In {plural(len(speeds), 'program')}, {name} has {mean} times the speed of {baseline}{span}."
+
+
+def sum_up_prices(figures: Sequence[MachineFigure]) -> Iterator[str]:
+    """Yields for each side with a price what it gives for the same money."""
+    if not figures:
+        return
+    base, *others = figures[0].cells
+    for place, other in enumerate(others, 1):
+        priced = [(figure, cell) for figure in figures if (cell := figure.cells[place]).per_price]
+        parts = [
+            f"{write_derived(cell, cell.per_price or 0.0)} times the {in_sentence(f.title)}"
+            for f, cell in priced
+            if not f.is_program
+        ]
+        if programs := [cell.per_price for figure, cell in priced if figure.is_program and cell.per_price]:
+            parts.append(
+                f"{significant(geometric_mean(programs), 2)} times the speed of {plural(len(programs), 'program')}"
+            )
+        if parts and base.price and other.price:
+            prices = f"{base.letter}: {base.price:g}, {other.letter}: {other.price:g} a node and hour"
+            yield f"Compared with {base.letter} for the same money ({prices}), {other.letter} has {joined(parts)}."
+
+
+def write_derived(cell: MachineCell, ratio: float) -> str:
+    """Returns a ratio that follows from the speed with its interval, such as that for each core: "0.46 (0.23 to 1.0)"."""
+    low, high = cell.span_of(ratio) or (None, None)
+    return with_interval(ratio, low, high, TO, write_factor)
+
+
+def _write_value(cell: MachineCell) -> str:
+    if cell.value is None:
+        return "–"
+    return f"{quantity(cell.value.value, cell.value.unit)}{'*' if is_marked(cell.level) else ''}"
+
+
+def _describe(cell: MachineCell) -> str:
+    """Returns a side in a sentence: "b (105 GB/s, × 0.29, not judged)"."""
+    return f"{cell.letter} ({_write_value(cell)},{_write_times(cell).replace('×', '× ')}, {name_call(cell.call)})"
+
+
+def _write_times(cell: MachineCell) -> str:
+    return f" ×{significant(cell.speed, 2)}" if cell.speed else ""
+
+
+def write_speed(cell: MachineCell) -> str:
+    """Returns the speed relative to the baseline with its interval: "3.6 (1.8 to 8.4)"."""
+    return "–" if cell.speed is None else write_derived(cell, cell.speed)

@@ -1,0 +1,345 @@
+"""A run on one screen of 80 columns and 50 lines: the main figures, how certain they are, and what matters most."""
+
+import shlex
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from steelyard.compare.standing import Standing
+from steelyard.judge import findings
+from steelyard.judge.findings.remedies import divide
+from steelyard.measure.machine.mpi_settings import NONE
+from steelyard.measure.plan.refusal import left_out
+from steelyard.measure.telemetry.coverage import words
+from steelyard.model import Evaluation, Finding, Level
+from steelyard.model.words import plural
+from steelyard.show.report import condition, screen_tables, values
+from steelyard.show.report.lines import COLUMNS, brief, cut, fold, listed, one_line, pad, shorten_advice
+from steelyard.show.report.summary import Figure, RunEnergy, Summary, find_standings, summarised
+from steelyard.show.report.verdict_marks import COLOURS, LAMPS, LEGEND, SIGNS
+from steelyard.statistics.validity.trust import is_marked
+
+MARKS = {"serious": ("✕", "red"), "notice": ("!", "yellow"), "good": ("●", "green")}
+QUALITY = {"poor": "yellow", "normal": "", "good": "green"}
+MOST_LINES = 50
+LENGTHS = ((findings.MOST, True), (4, True), (3, True), (3, False))  # findings, and whether with their advice
+BESIDE_TABLES = ((findings.MOST, True), (3, True))
+MAIN = "Main figures"
+VALUE, INTERVAL, TITLE = 13, 23, 20  # columns, and the least room for a title
+GOOD, UNSURE = "  is that good?", " (?: unsure)"
+BEST, TYPICAL, LATER, SEEN = "at its best", "typical", "at another hour", "(best seen)"  # headings
+TOGETHER = 5  # reasons that are reported beside the verdict
+
+
+def show(judged: Evaluation | Summary, console: Console, report: Path | None) -> None:
+    """Prints the screen. `report` is the path of the run's report, or None without a report."""
+    printed(screen(judged, console.width, report), console)
+
+
+def printed(screen_: Iterable[Text], console: Console) -> None:
+    """Prints lines that are already folded."""
+    for line in screen_:
+        console.print(line, soft_wrap=True)
+
+
+def screen(
+    judged: Evaluation | Summary, width: int, report: Path | None, figures: Sequence[Text] | None = None
+) -> list[Text]:
+    """Returns the lines of the screen. `figures` replace the main figures, for a run of another kind."""
+    run = judged if isinstance(judged, Summary) else summarised(judged)
+    top, verdict = [Text(), *_write_top(run, width)], _verdict(run, width)
+    end = _list_last_lines(run, report)
+    room = MOST_LINES - len(top) - len(verdict) - _rows(end, width)
+    wanted = list(figures) if figures is not None else _answer(run, width, None)
+    for most, advice in BESIDE_TABLES if run.tables and figures is None else LENGTHS:
+        middle = matters(run.findings, width, advice, most)
+        if len(wanted) + len(middle) <= room:
+            break
+    left = max(0, room - len(middle))
+    shown = wanted if figures is not None or len(wanted) <= left else _answer(run, width, left)
+    return [*top, *shown[:left], *verdict[: MOST_LINES - len(top) - len(middle) - _rows(end, width)], *middle, *end]
+
+
+def _answer(run: Summary, width: int, room: int | None) -> list[Text]:
+    """Returns the main figures and, of a run of few benchmarks, their tables, in `room` lines or as many as they need.
+
+    If all the tables find room, they replace the figures that stand in for benchmarks without a main figure.
+    """
+    room = sys.maxsize if room is None else room
+    tabled = {table.benchmark for table in run.tables}
+    known = [(n, given[0]) for n, given in (("toolchain", run.toolchains), ("mpi", run.mpis)) if len(given) == 1]
+    own = _figures(run, [f for f in run.figures if f.name != f.benchmark or f.benchmark not in tabled], width)
+    if run.tables and (tables := screen_tables.tables(run.tables, width, room - len(own), known, whole=True)):
+        return [*own, *tables]
+    every = _figures(run, run.figures, width)
+    return [*every, *screen_tables.tables(run.tables, width, room - len(every), known)]
+
+
+def _figures(run: Summary, figures: Sequence[Figure], width: int) -> list[Text]:
+    """Returns the main figures: first those with a column for each compiler, MPI or variant, then the others and the energy."""
+    standings = find_standings(figures, run.machine)
+    answers = {f.name: text for f, found in zip(figures, standings, strict=True) if (text := _answer_quality(f, found))}
+    asked = (GOOD if any(standings) else "") + (UNSURE if any(s and not s.certain for s in standings) else "")
+    beside = [f for f in figures if f.alternatives]
+    others = [f for f in figures if not f.alternatives]
+    return [
+        *screen_tables.compared(beside, width, run.variants, answers),
+        *main_figures(others, width, "Other main figures" if beside else MAIN, answers, asked),
+        *_energy(run.energy, width, _columns(figures)),
+    ]
+
+
+def heading(words: str) -> list[Text]:
+    """A heading after an empty line."""
+    return [Text(), Text(words, style="bold")]
+
+
+# --------------------------------------------------------------------------- the verdict
+
+
+def _write_top(run: Summary, width: int) -> list[Text]:
+    machine = brief(run.machine_sentence, width, 2)
+    started = run.started.replace("T", " ")[:16]
+    started = started or "at an unknown time"
+    about = ", ".join([f"Run {run.run}", f"preset {run.preset}", started, *run.toolchains, *run.mpis])
+    return [
+        *map(Text, machine),
+        *(Text(line, style="dim") for line in cut(about, width, 1)),
+    ]
+
+
+def _verdict(run: Summary, width: int) -> list[Text]:
+    total = sum(run.verdicts.values())
+    if not total:
+        return [Text(), *(Text(line, style="bold") for line in fold(values.NO_RESULT, width))]
+    lamps = Text()
+    levels = {k: n for k, n in run.verdicts.items() if n} if run.condition.foreign else run.verdicts
+    for level, count in levels.items():
+        lamps.append(f"  {SIGNS[level]} {count} {level}", COLOURS[level] if count else "dim")
+    described = condition.describe(run.condition, run.verdicts)
+    top = [Text(line, style="bold") for line in brief(" ".join(described), width, 4)] if described else []
+    known = condition.describe_known(run.known) if total > run.known["unknown"] else ""
+    top += [Text(line) for line in fold(known, width) if known]
+    whole = Text.assemble(("Verdicts:" if known else f"{plural(total, 'case')}:", "bold" if not known else ""))
+    if run.left_out and run.finished:
+        counts = {name: sum(levels.values()) for name, levels in run.benchmarks.items()}
+        top += [Text(line) for line in brief(left_out(counts, run.left_out, run.budget, run.preset), width, 3)]
+    # Thousands of each level are too long for one line.
+    lines = [whole.append(" ").append_text(lamps)] if whole.cell_len + 1 + lamps.cell_len <= width else [whole, lamps]
+    legend = ", ".join(f"{SIGNS[level]} {words}" for level, words in LEGEND.items() if run.verdicts.get(level))
+    lines += [Text(line, style="dim") for line in cut(legend, width, 1)] if legend else []
+    if run.mpi_settings != NONE:
+        settings = brief(f"Settings of the user for the MPI: {run.mpi_settings}.", width, 2)
+        lines += [Text(line, style="dim") for line in settings]
+    texts = (
+        # The condition of the machine already states what concerns most results.
+        "" if run.condition.causes else _explain_verdict(run, "DISTURBED", "Reasons for DISTURBED: {}."),
+        "" if run.condition.causes else _explain_verdict(run, "UNSETTLED", "Reasons for UNSETTLED: {}."),
+        "" if run.finished else _describe_unfinished(total, total + sum(run.left_out.values())),
+    )
+    sentence = " ".join(filter(None, texts))
+    return [
+        Text(),
+        *top,
+        *lines,
+        *(Text(text, style="dim") for text in (brief(sentence, width, 2) if sentence else ())),
+    ]
+
+
+def _describe_unfinished(measured: int, planned: int) -> str:
+    if measured < planned:
+        return f"The run is not finished: {measured} of {plural(planned, 'case')} are measured."
+    return "The run was ended early: each case has a value, but launches may be missing."
+
+
+def _explain_verdict(run: Summary, level: Level, sentence: str) -> str:
+    """Returns a sentence with the most frequent reasons for that verdict; "" if no result has it."""
+    common = list(run.reasons.get(level, {}).items())[:TOGETHER]
+    return sentence.format(", ".join(f"{reason} ({count})" for reason, count in common)) if common else ""
+
+
+# --------------------------------------------------------------------------- the figures
+
+
+def main_figures(
+    chosen: Sequence[Figure], width: int, title: str = MAIN, answers: Mapping[str, Text] | None = None, asked: str = ""
+) -> list[Text]:
+    """Returns one to four lines per figure: title, value, interval; whether it is good; conditions and energy."""
+    if not chosen:
+        return []
+    columns, answers = _columns(chosen), answers or {}
+    left = width - sum(columns.values())
+    names = "".join(pad(name, size, right=True) for name, size in columns.items())
+    lines = [Text(), Text.assemble((pad(title, left), "bold"), (names, "dim"))]
+    under = {BEST: SEEN} if BEST in columns and any(map(_is_only_seen, chosen)) else {}
+    under |= {values.RANGE: LATER} if values.RANGE in columns and any(map(_may_widen, chosen)) else {}
+    if under or asked:
+        cells = (pad(under.get(name, ""), size, right=True) for name, size in columns.items())
+        first = asked if len(asked) < left else GOOD
+        lines.append(Text((pad(first, left) + "".join(cells)).rstrip(), style="dim"))
+    return lines + [line for figure in chosen for line in _figure(figure, answers.get(figure.name), left, columns)]
+
+
+def _columns(figures: Sequence[Figure]) -> dict[str, int]:
+    """Returns the columns with their widths: one value if all three are one, as on a dedicated machine."""
+    several = any(f.shown.several or (f.shown.now and _is_only_seen(f)) for f in figures)
+    first = {BEST: 15, TYPICAL: 13} if several else {"value": VALUE}
+    # A range that is cut has no unit.
+    longest = 2 + max((cell_len(figure.shown.range) for figure in figures), default=0)
+    room = COLUMNS - TITLE - sum(first.values())
+    size = max(INTERVAL - 2 * several, min(longest, room))
+    return first | {values.range_heading(f.shown for f in figures): size}
+
+
+def _until(columns: Mapping[str, int], name: str) -> int:
+    """Returns the width of the columns up to that one."""
+    names = list(columns)
+    return sum(columns[n] for n in names[: names.index(name) + 1])
+
+
+def _may_widen(figure: Figure) -> bool:
+    """Returns whether another hour may give a wider range."""
+    return bool(figure.shown.later) and figure.shown.later != figure.shown.now
+
+
+def _is_only_seen(figure: Figure) -> bool:
+    """Returns whether the value at its best is not proven, and the best sample is shown in its place."""
+    return not figure.shown.best and bool(figure.shown.best_seen)
+
+
+def _figure(figure: Figure, answer: Text | None, left: int, columns: Mapping[str, int]) -> list[Text]:
+    shown = figure.shown
+    texts = {
+        BEST: shown.best or (f"({shown.best_seen})" if shown.best_seen else ""),
+        TYPICAL: shown.typical or shown.value,
+        values.RANGE: shown.range,
+    }
+    texts |= {"value": shown.value, values.INTERVAL: shown.range, values.STATISTIC: shown.statistic}
+    cells = [(texts[name] or "–", size) for name, size in columns.items()]
+    right = "".join(pad(cut(text, size - 1, 1)[0], size, right=True) for text, size in cells)
+    lines = [Text.assemble(pad(cut(figure.title, left - 1, 1)[0], left), (right, "bold"))]
+    # The range of another hour stands below that of now, so it ends a line that has room for it.
+    width = left + sum(columns.values())
+    later = f"  {shown.later}" if _may_widen(figure) and values.RANGE in columns else ""
+    end = left + _until(columns, values.RANGE) if later else width
+    line, energies = _describe_case(figure, width)
+    if answer and answer.cell_len + line.cell_len + len(later) <= end:
+        answer, line = Text.assemble(answer, line), Text()
+    if answer and answer.cell_len + len(later) <= end:
+        below = [_end_with(answer, later, end), line]
+    else:
+        line, energies = _describe_case(figure, end - len(later))
+        below = [_end_with(line, later, end), *(Text(text) for text in cut(answer.plain if answer else "", width, 1))]
+    return [*lines, *filter(None, below), *(Text(f"  {part}") for part in cut(energies, width - 2, 2) if part)]
+
+
+def _end_with(line: Text, ending: str, width: int) -> Text:
+    return Text.assemble(line, " " * (width - line.cell_len - len(ending)), (ending, "dim")) if ending else line
+
+
+def _describe_case(figure: Figure, width: int) -> tuple[Text, str]:
+    """Returns the verdict and the conditions, with the energies if there is room; else these as well."""
+    shown = figure.shown
+    marked = f"{LAMPS[shown.level][0]}{f' ({figure.why})' if figure.why else ''}" if is_marked(shown.level) else ""
+    doubt = "▲ ABOVE ITS LIMIT" if shown.above else "▲ IN DOUBT, see below" if figure.doubted else ""
+    if shown.undisturbed and shown.several:
+        marked = f"{SIGNS['CLEAN']} range if nothing disturbs"
+    line = Text()
+    if marked := ", ".join(filter(None, (marked, doubt))):
+        line.append(f"  {marked}", style=COLOURS[shown.level] if is_marked(shown.level) else "yellow")
+    room = width - line.cell_len - 2
+    if figure.conditions and room > len("threads"):
+        line.append(f"  {listed(figure.conditions, room)}", style="dim")
+    energies = values.energies(figure.energy)
+    if energies and line.cell_len + 2 + len(energies) <= width:
+        return line.append(f"  {energies}"), ""
+    return line, energies
+
+
+def _answer_quality(figure: Figure, found: Standing | None) -> Text | None:
+    """Returns whether the value is good and beside what, if it has a limit or published values."""
+    if found:
+        return Text.assemble("  ", (found.marked, QUALITY[found.call]), f"  {found.reason}")
+    share = figure.shown.share
+    return None if share is None else Text(f"  {values.percent(share)} of its limit")
+
+
+def _energy(spent: RunEnergy | None, width: int, columns: Mapping[str, int]) -> list[Text]:
+    """Returns two lines on the energy of the run; nothing if no sensor was read."""
+    if spent is None:
+        return []
+    # It is one value, and stands before its interval.
+    names = list(columns)
+    at = next(i for i, name in enumerate(names) if name in (values.RANGE, values.INTERVAL, values.STATISTIC))
+    value, interval = values.quantity(spent.energy.value, "J"), values.interval(spent.energy)
+    right = pad(value, sum(columns[n] for n in names[:at]), right=True) + pad(interval, columns[names[at]], right=True)
+    title = "Energy of the run (modelled)" if spent.modelled else "Energy of the run"
+    idle = f", idle {values.quantity(spent.idle, 'W')}" if spent.idle is not None else ""
+    without = f" (without {spent.absent})" if spent.absent else ""
+    scope = f"{words(spent.energy.scope)}{without}"
+    note = f"{scope}: mean power {values.quantity(spent.power, 'W')}{idle}, source: {spent.source}"
+    first = Text.assemble(pad(title, width - sum(columns.values())), (right, "bold"))
+    return [
+        first,
+        *(
+            Text(f"  {line}", style="dim")
+            for line in (*cut(note, width - 2, 2), *cut(spent.uncovered, width - 2, 2))
+            if line
+        ),
+    ]
+
+
+# --------------------------------------------------------------------------- the findings
+
+
+def matters(all_findings: Sequence[Finding], width: int, advice: bool, most: int = findings.MOST) -> list[Text]:
+    """Returns the most important findings, one of each kind. `advice` adds the remedy."""
+    chosen, unanswered = findings.foremost(all_findings)[:most], findings.unanswered(all_findings)
+    if not chosen:
+        lines = [*heading("Findings"), Text("There are no findings for this run.")]
+        return [*lines, *(Text(f"  {line}", style="dim") for line in brief(unanswered, width - 2, 2))]
+    lines = heading("What matters most")
+    more = len(findings.decided(all_findings)) - sum(1 + kind.others for kind in chosen)
+    for number, kind in enumerate(chosen, 1):
+        mark, colour = MARKS[kind.finding.level]
+        others = f" [and {kind.others} more of this kind]" if kind.others else ""
+        first, *rest = _statement(kind.finding, width - 4, others) or [""]
+        lines.append(Text.assemble(f"{number} ", (f"{mark} ", colour), first))
+        lines += [Text(f"    {line}") for line in rest]
+        remedy = shorten_advice(width - 6, *divide(kind.finding.remedy)) if advice else []
+        lines += [Text(f"    {' ' if n else '→'} {line}", style="dim") for n, line in enumerate(remedy)]
+    lines += [Text(f"  and {plural(more, 'more finding')}", style="dim")] if more else []
+    return [*lines, *(Text(f"  {line}", style="dim") for line in brief(unanswered, width - 2, 2))]
+
+
+def _statement(finding: Finding, width: int, ending: str) -> list[str]:
+    """Returns two lines of a finding; more if nothing was measured, since then the reason is the only result."""
+    if finding.rule == "failed":
+        return cut(finding.seen, width, 5, ending)
+    return brief(finding.seen, width, 2, ending)
+
+
+# --------------------------------------------------------------------------- the end
+
+
+def _list_last_lines(run: Summary, report: Path | None) -> list[Text]:
+    """Returns commands and paths that are whole, however long, since a broken or shortened one cannot be copied."""
+    path = shlex.quote(one_line(run.path))
+    unsure = next((f for f in run.figures if is_marked(f.shown.level) and f.hosts <= 1), None)
+    better = f"steelyard run --preset standard --only {unsure.benchmark} --wait 30m" if unsure else ""
+    rows = {
+        "Narrower ranges: ": "" if run.condition.foreign else better,
+        "To compare: ": f"steelyard compare {path} OTHER" if run.figures else "",
+        "All findings and tables: ": f"steelyard show --all {path}",
+        "The report: ": one_line(str(report)) if report is not None else "",
+    }
+    return [Text(), *(Text.assemble((title, "dim"), text) for title, text in rows.items() if text)]
+
+
+def _rows(lines: Iterable[Text], width: int) -> int:
+    """Rows of a terminal, which folds what is longer."""
+    return sum(max(1, -(-line.cell_len // width)) for line in lines)

@@ -1,0 +1,198 @@
+"""Differences between two runs in plain words, and the table of classes and benchmarks, for a screen of 80 columns."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rich.text import Text
+
+from steelyard.compare.measuring_again import write_command, write_run
+from steelyard.compare.runs import Row, RunComparison
+from steelyard.compare.wholes import Whole
+from steelyard.model import Parameters, Run
+from steelyard.model.units import duration, percent
+from steelyard.model.words import find_words, plural
+from steelyard.show.report.call_styles import STYLE
+from steelyard.show.report.changes import (
+    DOUBLE,
+    MOST_FACTOR,
+    state_smallest,
+    write_change,
+    write_factor,
+    write_smallest,
+    write_span,
+)
+from steelyard.show.report.lines import brief, cut, pad
+from steelyard.show.report.machine_table import head_differences
+from steelyard.show.report.screen import heading
+from steelyard.statistics.results import cases
+
+MOST_DIFFERENCES = 5
+TIME, SPAN, CALL, SMALLEST, AGAIN = 7, 16, 11, 6, 9  # columns
+LONG = 600.0  # seconds from which a duration in the table has whole minutes
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Difference:
+    subject: str
+    call: str
+    ratio: float
+    low: float
+    high: float
+    ending: str = ""
+
+    @property
+    def effect(self) -> float:
+        return abs(math.log(self.ratio))
+
+
+def list_differences(comparison: RunComparison, width: int) -> list[Text]:
+    """Returns at most `MOST_DIFFERENCES` differences that are certain, the largest first: classes, benchmarks, single cases."""
+    wholes = [w for w in (*comparison.classes, *comparison.wholes) if w.call in ("SLOWER", "FASTER")]
+    differences = [_make_row(w) for w in wholes] + list(_cases(comparison.rows, {(w.name, w.call) for w in wholes}))
+    if not differences:
+        words = cut(_could_find(comparison), width, 2)
+        return [*heading(head_differences(comparison.machines, False)), *map(Text, words)]
+    lines = heading(head_differences(comparison.machines, True))
+    ordered = sorted(differences, key=lambda d: -d.effect)
+    for number, d in enumerate(ordered[:MOST_DIFFERENCES], 1):
+        first, *rest = brief(
+            f"{d.subject}: b is {write_difference(d.call, d.ratio, d.low, d.high)}.", width - 2, 2, d.ending
+        )
+        lines += [Text.assemble(f"{number} ", (first, STYLE[d.call])), *(Text(f"  {line}") for line in rest)]
+    more = len(ordered) - MOST_DIFFERENCES
+    return [*lines, Text(f"  and {plural(more, 'further difference')}", style="dim")] if more > 0 else lines
+
+
+def _could_find(comparison: RunComparison) -> str:
+    """Returns a sentence on the smallest differences that would have been found; "" if even large ones would not."""
+    tables = (("class", comparison.classes), ("benchmark", comparison.wholes))
+    noun, wholes = next(((noun, table) for noun, table in tables if table), ("", ()))
+    ends = [w.smallest for w in wholes if w.smallest < MOST_FACTOR - 1]
+    return state_smallest(ends, noun) if ends else ""
+
+
+def _make_row(w: Whole) -> _Difference:
+    of = plural(len(w.members), "benchmark") if w.members else plural(w.cases, "case")
+    mark = ", disturbed" if w.disturbed else ""
+    return _Difference(subject=f"{w.name} ({of}{mark})", call=w.call, ratio=w.ratio, low=w.low, high=w.high)
+
+
+def _cases(rows: Iterable[Row], said: set[tuple[str, str]]) -> Iterable[_Difference]:
+    """Yields the greatest difference of each benchmark and direction that does not differ as a whole."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        if row.call in ("SLOWER", "FASTER") and row.time_ratio and (row.benchmark, row.call) not in said:
+            groups.setdefault((row.benchmark, row.call), []).append(row)
+    for members in groups.values():
+        row = min(members, key=lambda r: (bool(r.disturbed), bool(r.unsettled), -abs(math.log(r.time_ratio or 1))))
+        conditions = write_parameters(row.parameters)
+        mark = " DISTURBED" if row.disturbed else " UNSETTLED" if row.unsettled else ""
+        subject = f"{row.benchmark} {row.kernel}{mark}" + (f" ({conditions})" if conditions else "")
+        ending = f" [and {plural(len(members) - 1, 'more case')}]" if len(members) > 1 else ""
+        low, high = time_span(row)
+        ratio = row.time_ratio or 1.0
+        yield _Difference(subject=subject, call=row.call, ratio=ratio, low=low, high=high, ending=ending)
+
+
+def time_span(row: Row) -> tuple[float, float]:
+    """Returns the interval of the ratio of times of a compared case, for any metric."""
+    low, high = row.low or 1.0, row.high or 1.0
+    inverse = row.a is not None and row.a.better == "higher"
+    return (1 / high, 1 / low) if inverse else (low, high)
+
+
+def write_parameters(parameters: Parameters) -> str:
+    """Returns the parameters of a case in words, without usual values."""
+    return ", ".join(_parameter(k, v) for k, v in parameters.items() if cases.USUAL.get(k) != v and k != "toolchain")
+
+
+def _parameter(name: str, value: object) -> str:
+    if isinstance(value, str | int | float):
+        return find_words(name, value) or f"{name.replace('_', ' ')} {value}"
+    return name
+
+
+def write_difference(call: str, ratio: float, low: float, high: float) -> str:
+    """Returns for example '11 % slower (6 to 17 %)', or 'faster, with 0.31 (0.28 to 0.35) times the time'."""
+    word = call.lower()
+    if abs(math.log(ratio)) >= DOUBLE:
+        low_text, text, high_text = map(write_factor, (low, ratio, high))
+        return f"{word}, with {text} ({low_text} to {high_text}) times the time"
+    sign = 1 if ratio > 1 else -1
+    ends = sorted(sign * (end - 1) for end in (low, high))
+    return f"{percent(abs(ratio - 1))} {word} ({100 * ends[0]:.0f} to {percent(ends[1])})"
+
+
+# --------------------------------------------------------------------------- the table
+
+
+def list_wholes(comparison: RunComparison, width: int, room: int) -> list[Text]:
+    """Returns the table of classes and benchmarks in at most `room` lines: certain calls first, then the largest effects."""
+    if not comparison.wholes or room < 4:
+        return []
+    order = {"SLOWER": 0, "FASTER": 0, "UNCLEAR": 1, "SAME": 2}
+    benchmarks = sorted(comparison.wholes, key=lambda w: (order[w.call], -abs(math.log(w.ratio))))
+    every = [*comparison.classes, *benchmarks]
+    left = width - TIME - SPAN - CALL - SMALLEST - AGAIN
+    title = "Classes (benchmarks in them)" if comparison.classes else "Benchmark as a whole"
+    names = (("time", TIME), ("95 % interval", SPAN))
+    head = "".join(pad(name, columns, True) for name, columns in names)
+    head += f"  {pad('b is', CALL - 2)}{pad('finds', SMALLEST, True)}{pad('in turn', AGAIN, True)}"
+    lines = [Text(), Text.assemble((pad(title, left), "bold"), (head, "dim"))]
+    marked = any(w.disturbed for w in every)
+    notes = [
+        "time: of b, relative to a. finds: the smallest difference that this comparison finds. in turn: the duration of a "
+        "measurement in turn that finds less." + (" *: with disturbed launches." if marked else "")
+    ]
+    below = [Text(line, style="dim") for note in notes for line in cut(note, width, 3)]
+    shown = every[: room - len(lines) - len(below) - (len(every) > room - len(lines) - len(below))]
+    lines += [_line(w, left) for w in shown]
+    if len(every) > len(shown):
+        lines.append(Text(f"and {plural(len(every) - len(shown), 'more benchmark')} with --all", style="dim"))
+    return [*lines, *below]
+
+
+def _line(w: Whole, left: int) -> Text:
+    name = f"{w.name} ({len(w.members)})" if w.members else w.name
+    text = Text(pad(cut(name, left - 1, 1)[0], left), style="bold" if w.members else "")
+    text.append(pad(write_change(w.ratio), TIME, True))
+    text.append(pad(write_span(w), SPAN, True))
+    text.append(f"  {pad(w.call.lower() + ('*' if w.disturbed else ''), CALL - 2)}", STYLE[w.call])
+    text.append(pad("" if w.call in ("FASTER", "SLOWER") else write_smallest(w.smallest), SMALLEST, True))
+    return text.append(pad(_brief_duration(w.seconds) if w.seconds else "", AGAIN, True))
+
+
+def _brief_duration(seconds: float) -> str:
+    if seconds >= LONG:
+        return duration(60 * round(seconds / 60)).replace(" min", "m").replace(" h", "h")
+    return duration(round(seconds)).replace(" min", "m").replace(" s", "s")
+
+
+# --------------------------------------------------------------------------- what would decide
+
+
+def list_commands(comparison: RunComparison, runs: tuple[Run, Run], width: int) -> list[Text]:
+    """Returns the command that decides the UNCLEAR benchmark with the largest effect, with its duration and that of all."""
+    unclear = [w for w in comparison.wholes if w.call == "UNCLEAR" and w.seconds]
+    if not unclear:
+        return []
+    first = max(unclear, key=lambda w: abs(math.log(w.ratio)))
+    words = f"To decide {first.name}, measure both in turn ({_describe_time(first)} on a quiet machine). "
+    if len(unclear) > 1:
+        total = duration(60 * math.ceil(sum(w.seconds or 0.0 for w in unclear) / 60))
+        words += f"All {len(unclear)} benchmarks that are UNCLEAR take {total}."
+    a, b = (write_run(run.id, run.path) for run in runs)
+    command = write_command(a, b, first.members or (first.name,), first.rounds)
+    return [Text(), *(Text(line) for line in cut(words, width, 3)), *write_lines(command, width)]
+
+
+def write_lines(command: str, width: int) -> list[Text]:
+    """Returns a command with options --only on one line, or on two lines if it is too long."""
+    parts = command.partition(" --only ") if len(command) > width - 2 else (command, "", "")
+    lines = [parts[0]] if not parts[1] else [f"{parts[0]} \\", f"  --only {parts[2]}"]
+    return [Text(f"  {line}", style="bold") for line in lines]
+
+
+def _describe_time(w: Whole) -> str:
+    return duration(round(w.seconds or 0.0))

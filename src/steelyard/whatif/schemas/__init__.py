@@ -1,0 +1,1 @@
+"""The JSON Schemas of predictions and of the description of a trace."""

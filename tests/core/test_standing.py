@@ -1,0 +1,233 @@
+"""Is that good? A value beside its limit, and beside published values of the same processor, its family, or of all nodes."""
+
+import csv
+import math
+from dataclasses import replace
+
+import pytest
+
+import report_fixture
+from folders import DATA
+from steelyard.compare.published_side import make_side
+from steelyard.compare.quantities import Reading, read
+from steelyard.compare.standing import Hardware, Standing, describe, find_standing, make_hardware
+from steelyard.measure.published.system import System
+from steelyard.measure.published.system_library import list_shipped
+from steelyard.model import Limit, Value
+from steelyard.show.report import screen, summary
+
+QUANTITIES = {
+    "triad": ("triad", "B/s", "higher"),
+    "hpl": ("linpack", "flop/s", "higher"),
+    "latency": ("latency", "s", "lower"),
+}
+SI = {"GB/s": 1e9, "Gflop/s": 1e9, "ns": 1e-9}
+WORDS = {"poor": "low", "normal": "normal", "good": "normal"}
+GENOA = "AMD EPYC 9654 96-Core Processor"
+
+
+def reading(name: str, number: float, low: float | None = None, high: float | None = None, **about: object) -> Reading:
+    quantity, unit, better = QUANTITIES.get(name, (name, "flop/s", "higher"))
+    value = Value(number, unit, low, high, better)  # type: ignore[arg-type]
+    made = Reading(quantity=quantity, title="", value=value, condition="", benchmark="", parameters={}, level="CLEAN")
+    return replace(made, **about)  # type: ignore[arg-type]
+
+
+def judged(one: Reading, hardware: Hardware) -> Standing:
+    found = find_standing(one, hardware)
+    assert found is not None
+    return found
+
+
+def test_values_that_people_who_know_called_normal_or_low() -> None:
+    """23 public answers of trackers, with their links: of 21 that Steelyard has an opinion on, it agrees with 17.
+
+    `cores` are those of the processor. It misses the memory's latency on slow modules, a cooler that throttles an N100, and takes
+    two values for poor: the best that software reached on a Cix, and 16 threads of a Threadripper.
+    """
+    agree, answered, rows = 0, 0, 0
+    with (DATA / "public-answers.tsv").open(encoding="utf-8") as lines:
+        for row in csv.DictReader(lines, delimiter="\t"):
+            rows += 1
+            hardware = make_hardware([row["processor"]], float(row["cores"] or 0) or None, int(row["sockets"]))
+            found = find_standing(reading(row["quantity"], float(row["value"]) * SI[row["unit"]]), hardware)
+            if found:
+                answered += 1
+                agree += WORDS[found.call] == row["answer"]
+    assert rows == 23
+    assert answered >= 21
+    assert agree >= 17
+
+
+@pytest.mark.parametrize("system", [s for s in list_shipped() if s.models], ids=lambda s: s.name)
+def test_a_published_value_is_normal_beside_itself(system: System) -> None:
+    hardware = make_hardware(system.models, system.cores, system.sockets)
+    for name, one in read(make_side(system)).items():
+        found = find_standing(one, hardware)
+        if found and found.basis == "processor":
+            assert (found.call, name) == ("normal", name)
+            assert found.low <= found.value.value <= found.high  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(("triad", "call"), [(500e9, "poor"), (565e9, "normal"), (750e9, "normal"), (1e12, "good")])
+def test_a_whole_machine_is_compared_with_its_processor_by_sockets(triad: float, call: str) -> None:
+    found = judged(reading("triad", triad), make_hardware([GENOA], 192, 2))
+    assert (found.call, found.basis, found.per, found.sources) == (
+        call,
+        "processor",
+        "socket",
+        ("2x EPYC 9654 (2025)",),
+    )
+    assert found.certain
+
+
+def test_a_part_of_a_machine_is_compared_by_cores() -> None:
+    found = judged(reading("hpl", 60e9), make_hardware([GENOA], 2, 1, part=True))
+    assert (found.call, found.per, found.value.value) == ("poor", "core", 30e9)
+
+
+def test_the_bandwidth_of_a_core_is_compared_among_like_numbers_of_cores() -> None:
+    """Two cores of a great machine have more bandwidth each than all of them together, so their answer is not certain."""
+    assert judged(reading("triad", 36e9), make_hardware(["a processor"], 2, part=True)).marked == "good?"
+    assert judged(reading("triad", 25e9), make_hardware([GENOA], 2, part=True)).marked == "good?"
+    assert judged(reading("triad", 130e9), make_hardware(["a processor"], 16, part=True)).marked == "normal"
+
+
+def test_published_values_of_ordinary_stores_are_normal() -> None:
+    """Piz Daint's own: 43.8 and 88.5 GB/s by gcc without streaming stores."""
+    for model, sockets, number in (("Xeon E5-2690 v3", 1, 43.8e9), ("Xeon E5-2695 v4", 2, 88.5e9)):
+        assert judged(reading("triad", number), make_hardware([model], None, sockets)).call == "normal"
+
+
+@pytest.mark.parametrize(
+    ("about", "hardware"),
+    [
+        ({"parameters": {"threads": 1}}, make_hardware([GENOA], 192, 2)),
+        ({"parameters": {"threads": 1}}, make_hardware([GENOA], None, 2)),
+        ({"parameters": {"nodes": 4}}, make_hardware([GENOA], 192, 2)),
+        ({"hosts": 4}, make_hardware([GENOA], 192, 2)),
+        ({}, make_hardware([GENOA], -1)),
+        ({}, make_hardware([""], math.inf)),
+    ],
+    ids=str,
+)
+def test_a_value_of_less_or_more_than_a_machine_has_no_answer(about: dict[str, object], hardware: Hardware) -> None:
+    assert find_standing(reading("triad", 20e9, **about), hardware) is None
+
+
+def test_hpl_of_several_nodes_is_not_taken_for_one() -> None:
+    one = reading("hpl", 28e12, parameters={"P": 24, "Q": 32})
+    assert find_standing(one, make_hardware([GENOA], None, 2)) is None
+    assert judged(replace(one, value=Value(7e12, "flop/s", None, None, "higher"), parameters={"P": 12, "Q": 16}),
+                  make_hardware([GENOA], None, 2)).call == "normal"  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [0.0, -1.0, math.inf, math.nan])
+def test_impossible_values_have_no_answer(number: float) -> None:
+    assert find_standing(reading("triad", number), make_hardware([GENOA], 192, 2)) is None
+    bad = Limit(number, "B/s", "")
+    assert judged(reading("triad", 7e11, limit=bad), make_hardware([GENOA], 192, 2)).basis == "processor"
+
+
+def test_a_part_is_not_held_against_the_limit_of_the_whole() -> None:
+    limit = Limit(409.6e9, "B/s", "its modules")
+    assert judged(reading("triad", 30e9, limit=limit), make_hardware(["EPYC 7763"], 2, 1, part=True)).basis != "limit"
+    assert judged(reading("triad", 190e9, limit=limit), make_hardware(["EPYC 7742"], 128, 2)).call == "poor"
+
+
+def test_the_network_does_not_belong_to_the_processor() -> None:
+    one = replace(reading("latency", 5e-6), quantity="message")
+    assert judged(one, make_hardware(["EPYC 7742"], 128, 2)).basis == "nodes"
+
+
+@pytest.mark.parametrize("nanoseconds", [75, 105, 115])
+def test_latencies_of_current_servers_are_normal(nanoseconds: float) -> None:
+    assert judged(reading("latency", nanoseconds * 1e-9), make_hardware([GENOA], 192, 2)).call == "normal"
+
+
+@pytest.mark.wings
+@pytest.mark.parametrize(
+    ("system", "sockets", "known"),
+    [
+        ("2x EPYC 7742", 2, True), ("2X EPYC 7742", 2, True), ("2× AMD EPYC 7742", 2, True), ("dual EPYC 7742", 2, True),
+        ("EPYC 7742 (8x DDR4-3200)", None, True), ("grace", None, False), ("2x Grace", 2, True),
+    ],
+)  # fmt: skip
+def test_the_name_of_an_imported_machine_says_its_processor(system: str, sockets: int | None, known: bool) -> None:
+    from steelyard.importing import write_runs
+
+    found = describe(write_runs.describe_machine(system))
+    assert (found.sockets, bool(found.models)) == (sockets, known)
+
+
+def test_another_processor_of_the_family_stands_for_one_that_was_not_published() -> None:
+    found = judged(reading("triad", 700e9), make_hardware(["AMD EPYC 9554 64-Core Processor"], 128, 2))
+    assert (found.call, found.basis) == ("normal", "family")
+    assert set(found.sources) == {"2x EPYC 9124 (2022)", "2x EPYC 9354 (2022)", "2x EPYC 9654 (2025)"}
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "same"),
+    [
+        ("Intel(R) Xeon(R) CPU E5-2670 0 @ 2.60GHz", "Xeon E5-2670", True),
+        ("Intel(R) Xeon(R) CPU E5-2670 v3 @ 2.30GHz", "Xeon E5-2670", False),
+        ("Intel(R) Xeon(R) Platinum 8480+", "Xeon Platinum 8480+", True),
+        ("AMD EPYC 9654P 96-Core Processor", "EPYC 9654", False),
+        ("Intel(R) Xeon(R) Gold 6226R CPU @ 2.90GHz", "Xeon Gold 6226R", True),
+    ],
+)
+def test_a_processor_is_recognised_by_the_words_of_its_name(name: str, model: str, same: bool) -> None:
+    assert make_hardware([name], 1).has_model(make_hardware([model], 1)) is same
+
+
+@pytest.mark.parametrize(
+    ("families", "alike"),
+    [
+        (("EPYC 7742", "AMD EPYC 7502P"), True), (("EPYC 7742", "EPYC 7763"), False),
+        (("Xeon Gold 6226R", "Xeon Platinum 8280"), True), (("Xeon Gold 6226R", "Xeon Gold 6354"), False),
+        (("Xeon E5-2690 v3", "Xeon E5-2697 v3"), True), (("Xeon E5-2690 v3", "Xeon E5-2695 v4"), False),
+        (("Graviton 2", "AWS Graviton3"), False), (("Intel(R) Xeon(R) Processor", "Xeon Gold 6354"), False),
+    ],
+)  # fmt: skip
+def test_families_are_generations(families: tuple[str, str], alike: bool) -> None:
+    first, second = (make_hardware([name], 1).families for name in families)
+    assert bool(first & second) is alike
+
+
+@pytest.mark.parametrize(
+    ("share", "half", "marked"),
+    [(0.95, 0.01, "normal"), (0.54, 0.1, "poor"), (0.8, 0.2, "poor?"), (0.9, 0.2, "normal?")],
+)
+def test_an_answer_is_certain_only_for_the_whole_range(share: float, half: float, marked: str) -> None:
+    one = reading("peak", share, share * (1 - half), share * (1 + half), limit=Limit(1.0, "flop/s", "a data sheet"))
+    assert judged(one, make_hardware(["a processor"], 2)).marked == marked
+
+
+def test_a_cost_is_poor_above_the_others() -> None:
+    found = judged(reading("latency", 300e-9), make_hardware(["a processor"], 2))
+    assert (found.call, found.per) == ("poor", "")
+    assert found.ratio == pytest.approx(300 / 76.6, rel=0.01)
+
+
+def test_nothing_is_said_without_a_limit_and_without_published_values() -> None:
+    assert find_standing(reading("inner_message", 3e-7), make_hardware([GENOA], 192, 2)) is None
+    assert find_standing(reading("triad", 1e11), make_hardware(["a processor"], None)) is None
+
+
+def test_the_screen_answers_for_each_main_figure_that_has_others() -> None:
+    lines = [line.plain for line in screen.screen(report_fixture.evaluation(), 80, None)]
+    found = [line.strip() for line in lines if "limit" in line or "normal" in line]
+    starts = (
+        "normal  76 % of its limit, normal from 60 %",
+        "normal  88.7 ns, normal 50.2 – 136 (3 systems)",
+        "41 % of its limit",
+    )
+    assert all(line.startswith(start) for line, start in zip(found, starts, strict=False))
+
+
+def test_a_working_set_within_a_cache_has_no_answer() -> None:
+    seen = summary.summarised(report_fixture.evaluation())
+    latency = next(figure for figure in seen.figures if figure.name == "latency")
+    small = replace(latency, parameters={**latency.parameters, "bytes": 4096})
+    answers = [one and one.call for one in summary.find_standings([latency, small], seen.machine)]
+    assert answers == ["normal", None]

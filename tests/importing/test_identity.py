@@ -1,0 +1,333 @@
+"""Values are told apart by what files, commands and names say; only what counts, dates and jobs are repetitions."""
+
+import os
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from foreign_outputs import OUTPUTS
+from import_fixture import imported, write
+from planted_archives import Archive, make_file, plant
+from steelyard.errors import UsageError
+from steelyard.importing import launches, reading
+from steelyard.importing.grouping import group_files
+from steelyard.importing.identity import Part, identify
+from steelyard.importing.layout import Layout, expect_match
+from steelyard.importing.name_facts import read_facts
+from steelyard.measure import records
+from steelyard.model import ForeignValue, Scalar
+
+ARCHIVES = 1000 if os.environ.get("STEELYARD_ATTACK") else 150
+
+
+def told(names: Sequence[str], layout: Layout | None = None) -> list[tuple[str, dict[str, Scalar]]]:
+    """Returns for each name the system and the parameters that an import adds."""
+    files = [make_file(name, at) for at, name in enumerate(names)]
+    identities, _ = identify(files, layout=layout)
+    placed = {
+        value.file: (group.name, {name: x for name, x in value.parameters.items() if name != "threads"})
+        for group in group_files(files, identities)
+        for value in group.values
+    }
+    return [placed[name] for name in names]
+
+
+FACTS = {
+    "scale-16_cce-9.0": [("word", "scale"), ("number", "16"), ("compiler", "cce-9.0")],
+    "16nodes_28cores_2019-05-31": [("nodes", 16), ("cores", 28), ("date", "2019-05-31")],
+    "nodes_16_cores_4": [("nodes", 16), ("cores", 4)],
+    "16_nodes_4_cores": [("nodes", 16), ("cores", 4)],
+    "triad-1135825-nodes_64": [("word", "triad"), ("number", "1135825"), ("nodes", 64)],
+    "osu_openmpi-4.0.1_2n": [("word", "osu"), ("MPI", "openmpi-4.0.1"), ("nodes", 2)],
+    "x.aocc-3.2.48c": [("word", "x"), ("compiler", "aocc-3.2"), ("cores", 48)],
+    "03May2019_np64": [("date", "2019-05-03"), ("ranks", 64)],
+    "slurm-1084767": [("job", "slurm-1084767")],
+    "archer2_MPI218": [("system", "archer2"), ("word", "MPI"), ("number", "218")],
+    "node01 node2": [("host", "node01"), ("node", "node2")],
+    "12-03-2019": [("date", "12-03-2019")],
+    "output.200GHz.202302081527": [("word", "output"), ("word", "200GHz"), ("date", "2023-02-08")],
+    "2.25GHZ_qos_2": [("word", "2.25GHZ"), ("word", "qos"), ("number", "2")],
+    "log.2000000.3228000": [("word", "log"), ("number", "2000000"), ("number", "3228000")],
+    "iter-3-node-1": [("word", "iter"), ("number", "3"), ("node", "node-1")],
+    "Atomic_2025-04-05_T22-49-59": [("word", "Atomic"), ("date", "2025-04-05")],
+    "ip-10-0-1-23_x": [("host", "ip-10-0-1-23"), ("word", "x")],
+    "queue1-dy-hpc6a48xlarge-10-x": [("host", "queue1-dy-hpc6a48xlarge-10"), ("word", "x")],
+}
+
+
+def test_the_parts_of_a_name_have_their_meaning() -> None:
+    assert {name: [(fact.meaning, fact.value) for fact in read_facts(name)] for name in FACTS} == FACTS
+
+
+TOLD: dict[str, tuple[list[str], list[tuple[str, dict[str, Scalar]]]]] = {
+    "nodes and compiler": (
+        ["s/scale-1_cce-9.0.out", "s/scale-2_cce-9.0.out", "s/scale-1_intel-2019.out"],
+        [("", {"scale": 1, "compiler": "cce-9.0"}), ("", {"scale": 2, "compiler": "cce-9.0"}),
+         ("", {"scale": 1, "compiler": "intel-2019"})],
+    ),
+    "operations": (
+        ["nccl_allgather.log", "nccl_alltoall.log"], [("", {"file": "allgather"}), ("", {"file": "alltoall"})],
+    ),
+    "systems in names": (["archer2_stream.txt", "graviton_stream.txt"], [("archer2", {}), ("graviton", {})]),
+    "systems in folders": (
+        ["x/SystemA/20190531/4nodes.out", "x/SystemB/20190602/4nodes.out", "x/SystemB/20190602/8nodes.out"],
+        [("SystemA", {"nodes": 4}), ("SystemB", {"nodes": 4}), ("SystemB", {"nodes": 8})],
+    ),
+    "dates, counters and jobs": (
+        ["a/s_2019-05-31_run1_7100123", "a/s_2019-06-02_run1_7100456", "a/s_2019-06-02_run2_7100457"], [("", {})] * 3,
+    ),
+    "names that are built in different ways": (
+        ["stream.txt", "stream_numactl_interleave.txt"], [("", {}), ("", {"file": "numactl-interleave"})],
+    ),
+    "systems in folders, and in names below a folder of results": (
+        ["2019/a/p100-swan/B_omp.out", "2019/a/k20x-swan/B_omp.out", "2020/a/results/B-v100_omp.out",
+         "2020/a/results/B-rome_omp.out"],
+        [("p100", {}), ("k20x-swan", {}), ("v100", {}), ("rome", {})],
+    ),
+    "two well-known systems in the name of a folder": (
+        ["stream/tx2-catalyst/gcc-8.2.out", "stream/tx2-isambard/gcc-8.2.out"], [("tx2-catalyst", {}), ("tx2-isambard", {})],
+    ),
+    "settings beside the name of a system": (
+        ["a/archer2_VASP544_UCX/1.out", "a/archer2_VASP631_UCX/1.out", "a/archer2_VASP631_OFI/1.out"],
+        [("archer2", {"vasp": 544, "folder": "UCX"}), ("archer2", {"vasp": 631, "folder": "UCX"}),
+         ("archer2", {"vasp": 631, "folder": "OFI"})],
+    ),
+    "a compiler and an MPI beside the words of a system": (
+        ["x/fast_gcc-9_INTELMPI_64/1.out", "x/fast_gcc-9_INTELMPI_128/1.out", "x/slow_gcc-9_INTELMPI_64/1.out"],
+        [("fast", {"MPI": "INTELMPI_64"}), ("fast", {"MPI": "INTELMPI_128"}), ("slow", {})],
+    ),
+    "inputs as folders, systems in names": (
+        ["eam/newton_on/log.summit.2.run.1", "eam/newton_on/log.spock.2.run.1", "eam/newton_off/log.summit.2.run.2",
+         "lj/newton_on/log.spock.2.run.1"],
+        [("summit", {"folder": "on"}), ("spock", {"folder": "eam"}), ("summit", {"folder": "off"}), ("spock", {"folder": "lj"})],
+    ),
+    "words in another order": (
+        ["a_on_b_off.out", "a_off_b_on.out", "a_off_b_on_c_on.out"],
+        [("", {"file": "on-b-off"}), ("", {"file": "off-b-on"}), ("", {"file": "off-b-on-c-on"})],
+    ),
+    "folders of different depths": (
+        ["c/run1/x.out", "c/run2/x.out", "c/run3/x.out", "c/tcp/fast/x.out", "c/tcp/slow/run1/x.out"],
+        [("", {})] * 3 + [("", {"folder": "tcp-fast"}), ("", {"folder": "tcp-slow"})],
+    ),
+    "the name of a tool is no system": (
+        ["hpc/stream/data/2.out", "hpc/other/data/2.out"], [("", {"folder": "stream"}), ("", {"folder": "other"})],
+    ),
+    "sizes of a cluster are no systems": (
+        ["aws/size32/x.out", "aws/size64/x.out", "google/size32/x.out", "google/size64/x.out"],
+        [("aws", {"size": 32}), ("aws", {"size": 64}), ("google", {"size": 32}), ("google", {"size": 64})],
+    ),
+    "counters behind the ending of a name": (
+        ["r/all_reduce_output.dat", "r/all_reduce_output.dat.2", "r/gather_output.dat.1", "r/gather_output.dat.2"],
+        [("", {"file": "all-reduce"})] * 2 + [("", {"file": "gather"})] * 2,
+    ),
+    "numbers of jobs in names that are built in different ways": (
+        ["log.2000000.3228003", "log.2000000.3228127", "log.2250000.3228001", "x_4nodes_2250000.3228007"],
+        [("", {"file": "2000000"})] * 2 + [("", {"file": "2250000"}), ("", {"nodes": 4, "file": "x-2250000"})],
+    ),
+    "clocks and numbers with zeros": (
+        ["output.200GHz.00008", "output.225GHz.00008", "output.225GHz.00512", "output.225GHz.01024"],
+        [("", {"file": f"{clock}GHz-{number}"}) for clock, number in ((200, 8), (225, 8), (225, 512), (225, 1024))],
+    ),
+    "endings": (
+        ["a/x.out", "a/x.log", "a/y.out"],
+        [("", {"file": "x", "ending": "out"}), ("", {"file": "x", "ending": "log"}), ("", {"file": "y", "ending": "out"})],
+    ),
+    "what the file states itself": (["t2.txt", "t2-again.txt"], [("", {}), ("", {"file": "again"})]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", TOLD)
+def test_what_differs_in_names_tells_values_apart(what: str) -> None:
+    names, expected = TOLD[what]
+    assert told(names) == expected
+
+
+@pytest.mark.parametrize(("factor", "cases", "expected"), [(3.0, 12, 60), (1.2, 12, 12), (3.0, 4, 4)])
+def test_counted_files_that_differ_in_most_of_many_cases_are_settings(factor: float, cases: int, expected: int) -> None:
+    files = []
+    for at in range(1, 6):
+        file = make_file(f"a/all_reduce.dat.{at}", at)
+        (made,) = file.reading.values
+        values = tuple(replace(made, value=10 * factor ** (at > 2), parameters={"threads": n}) for n in range(cases))
+        files.append(replace(file, reading=replace(file.reading, values=values)))
+    (group,) = group_files(files, identify(files)[0])
+    assert len({value.case for value in group.values}) == expected
+
+
+def check(archive: Archive) -> tuple[bool, bool]:
+    """Returns whether the experiments are told apart with their repetitions together, and whether each part is understood."""
+    files = [planted.file for planted in archive.files]
+    identities, parts = identify(files)
+    truth = {planted.file.name: planted.experiment for planted in archive.files}
+    cases: dict[object, set[object]] = defaultdict(set)
+    places: dict[object, set[object]] = defaultdict(set)
+    for group in group_files(files, identities):
+        for value in group.values:
+            cases[group.name, value.case].add(truth[value.file])
+            places[truth[value.file]].add((group.name, value.case))
+    apart = all(len(found) == 1 for found in (*cases.values(), *places.values()))
+    return apart, archive.meanings <= understood(parts)
+
+
+def understood(parts: Sequence[Part]) -> set[str]:
+    found = {part.meaning for part in parts}
+    return (
+        found
+        | ({"word"} if found & {"file", "folder"} else set())
+        | ({"counter", "job"} if "repetition" in found else set())
+    )
+
+
+def test_planted_archives_are_understood() -> None:
+    outcomes = [check(plant(random.Random(seed))) for seed in range(ARCHIVES)]
+    assert sum(apart for apart, _ in outcomes) >= 0.97 * ARCHIVES
+    assert sum(right for _, right in outcomes) >= 0.9 * ARCHIVES
+
+
+def test_the_order_of_files_changes_nothing() -> None:
+    for seed in range(30):
+        archive = plant(random.Random(seed))
+        names = [planted.file.name for planted in archive.files]
+        shuffled = random.Random(seed).sample(names, len(names))
+        assert dict(zip(names, told(names), strict=True)) == dict(zip(shuffled, told(shuffled), strict=True))
+
+
+def test_a_layout_says_what_names_mean() -> None:
+    layout = Layout.of("{app}/{case}/results/{system}/{nodes}nodes_{cores}cores_{date}")
+    names = [
+        "x/osbli/tgv/results/archer/16nodes_24cores_20190531.out",
+        "x/osbli/tgv/results/cirrus/16nodes_36cores_20190602.out",
+        "x/osbli/other/results/cirrus/16nodes_36cores_20190602.out",
+    ]
+    shared = {"app": "osbli", "nodes": 16}
+    assert told(names, layout) == [
+        ("archer", {**shared, "case": "tgv", "cores": 24}),
+        ("cirrus", {**shared, "case": "tgv", "cores": 36}),
+        ("cirrus", {**shared, "case": "other", "cores": 36}),
+    ]
+    assert layout.read(names[0]).date == "2019-05-31"  # type: ignore[union-attr]
+    assert told(["a/s_1_x", "a/s_2_x"], Layout.of("s_{run}_{what}")) == [("", {"what": "x"})] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("results", "no part in braces"), ("{nodes", "no part in braces"), ("{a}_{b}}", "no partner"),
+        ("{a}_{a}", "two parts 'a'"),
+        ("{a b}", "not a valid name"), ("{a}{b}", "in several ways"),
+    ],
+)  # fmt: skip
+def test_a_wrong_layout_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        Layout.of(text)
+
+
+def test_a_layout_that_fits_nothing_is_refused() -> None:
+    with pytest.raises(UsageError, match="fits no file. The first one is 'a/b.out'"):
+        expect_match(Layout.of("{system}/x_{nodes}"), ["a/b.out"])
+
+
+STREAM = (OUTPUTS / "stream.txt").read_text(encoding="utf-8")
+
+
+def stream(number: int) -> str:
+    return f"{STREAM}\n# {number}\n"
+
+
+def test_a_layout_is_kept_for_later_imports(capsys: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, {"logs/alfa/thp_1.txt": stream(1), "logs/beta/thp_1.txt": stream(2)})
+    first = imported(capsys, "logs", "--layout", "{system}/{pages}_{run}")
+    assert [run["system"] for run in first["runs"]] == ["alfa", "beta"]
+    write(tmp_path, {"logs/gamma/small_1.txt": stream(3)})
+    second = imported(capsys, "logs")
+    assert second["layout"] == "{system}/{pages}_{run}"
+    (run,) = second["runs"]
+    assert {v.parameters["pages"] for v in records.read(Path(run["run"])).imported.values} == {"small"}
+
+
+COMMANDS = {
+    "srun -N 64 --ntasks-per-node=108 --hint=nomultithread ./amg -n 38 38 38": {
+        "nodes": 64,
+        "ranks_per_node": 108,
+        "ranks": 6912,
+    },
+    "$ mpirun -H a,b -x UCX_TLS=all -np 2 c/osu_latency -d cuda D D": {"ranks": 2},
+    "OMP_NUM_THREADS=8 aprun -n 48 -N 4 -d 6 ./x -n 3": {"ranks": 48, "ranks_per_node": 4, "threads": 8},
+    "mpiexec.hydra -ppn 4 -n 16 ./IMB-MPI1": {"ranks": 16, "ranks_per_node": 4},
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_states_nodes_ranks_and_threads(command: str) -> None:
+    assert launches.read_launch(command) == COMMANDS[command]
+
+
+OSU = """$ mpirun -np 2 -x UCX_TLS={tls} ./osu_latency
+# OSU MPI Latency Test v7.2
+# Size          Latency (us)
+1                       {one}
+2                       {two}
+"""
+
+
+def read(text: str) -> tuple[ForeignValue, ...]:
+    return reading.read(text.encode(), reading.find_formats()).values
+
+
+def test_outputs_below_different_commands_are_different_experiments() -> None:
+    values = read(OSU.format(tls="all", one=4.06, two=4.1) + OSU.format(tls="tcp", one=94.5, two=94.6))
+    assert [(v.parameters["command"], v.repetition) for v in values] == [("UCX_TLS=all", 0)] * 2 + [
+        ("UCX_TLS=tcp", 0)
+    ] * 2
+    values = read(OSU.format(tls="all", one=4.06, two=4.1) + OSU.format(tls="all", one=4.07, two=4.2))
+    assert [(v.parameters.get("command"), v.repetition) for v in values] == [(None, 0)] * 2 + [(None, 1)] * 2
+
+
+def test_an_output_that_is_printed_twice_counts_once() -> None:
+    text = (OUTPUTS / "hpl.txt").read_text(encoding="utf-8")
+    block = "T/V" + text.partition("T/V                N")[2]
+    assert block.count("start time") >= 1
+    once, twice = read(text), read(f"{text}\n{block}")
+    assert len(once) == len(twice)
+
+
+def test_values_of_two_tools_are_no_repetitions(
+    capsys: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    osu = OSU.format(tls="all", one=4.06, two=4.1)
+    write(tmp_path, {"imb.txt": (OUTPUTS / "imb_pingpong.txt").read_bytes(), "osu.txt": osu})
+    (run,) = imported(capsys, "imb.txt", "osu.txt")["runs"]
+    values = [v for v in records.read(Path(run["run"])).imported.values if v.benchmark == "network.pingpong"]
+    both = [v for v in values if v.parameters["message_bytes"] == 1 and v.metric == "latency"]
+    assert sorted((str(v.parameters["tool"]), v.repetition) for v in both) == [
+        ("Intel MPI Benchmarks", 0), ("OSU micro-benchmarks", 0),
+    ]  # fmt: skip
+
+
+def test_long_commands_that_differ_at_their_ends_stay_different() -> None:
+    long = " ".join(f"-x NAME_{number}=value" for number in range(30))
+    text = OSU.format(tls=f"all {long} -x LAST=1", one=4.06, two=4.1) + OSU.format(
+        tls=f"tcp {long} -x LAST=2", one=9, two=9.1
+    )
+    others = [f"mpirun -np 2 {long} -x A=1 ./x", f"mpirun -np 2 {long.replace('value', 'other')} -x A=1 ./x"]
+    assert len({value.parameters["command"] for value in read(text)}) == 2
+    named = [str(row["command"]) for row in launches.name_differences([*others, f"{others[1]} y"])]
+    assert len({*named}) == 3
+    assert max(map(len, named)) <= launches.MOST_WORDS
+
+
+def test_a_saved_layout_that_is_none_is_left_out(
+    capsys: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, {"logs/alfa/thp_1.txt": stream(1), "more/alfa/thp_1.txt": stream(2)})
+    (run,) = imported(capsys, "logs", "--layout", "{system}/{pages}_{run}")["runs"]
+    about = Path(run["run"]) / "run.json"
+    about.write_text(about.read_text().replace("{pages}", "{a b}"))
+    assert imported(capsys, "more")["layout"] is None
