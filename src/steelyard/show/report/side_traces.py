@@ -15,7 +15,7 @@ MOST_SHOWN = 7  # sides that are shown at first: as many as there are colours
 MOST_DRAWN = 20  # sides that have lines in figures
 DIGITS = 5  # significant digits of a drawn number
 
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")  # as many as Nettest has lines for each side
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross")
 
 

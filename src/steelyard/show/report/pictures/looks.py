@@ -6,7 +6,10 @@ Json = dict[str, Any]
 
 INK, SOFT, NOTE, GRID, AXIS = "#1b2024", "#59626b", "#7a4a00", "#e6e6e1", "#8a8f8c"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")  # as in figures.js
-DASHES = {"dash": (0, (5, 2.5)), "dot": (0, (1.2, 1.8)), "dashdot": (0, (5, 2, 1.2, 2)), "longdash": (0, (9, 3))}
+DASHES = {
+    "dash": (0, (5, 2.5)), "dot": (0, (1.2, 1.8)), "dashdot": (0, (5, 2, 1.2, 2)), "longdash": (0, (9, 3)),
+    "longdashdot": (0, (9, 2.5, 1.2, 2.5)),
+}  # fmt: skip
 MARKS = {"circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "x": "X", "cross": "P"}
 HATCHES = {"/": "//////", ".": "....."}  # of unreliable bars
 POINTS = 0.065  # of a pixel of the page, for each point of the letters
