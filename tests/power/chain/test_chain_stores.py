@@ -1,6 +1,7 @@
 """What every store does, on a folder and on a real Cassandra."""
 
 import os
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from steelyard.power.broker import Received
 from steelyard.power.collector import Collector
 from steelyard.power.message import Batch, Gap, encode
 from steelyard.power.rollup import LEVELS, SECOND, rolled
-from steelyard.power.stores import Store, Unavailable, opened
+from steelyard.power.stores import Store, Unavailable, _place, opened
 from steelyard.power.topics import Topics
 
 HOUR = 3600 * SECOND
@@ -222,6 +223,13 @@ def test_a_cassandra_that_is_killed_has_what_it_acknowledged(cassandra: Server, 
         store = opened_again(keyspace)
         assert len(store.trace(NODE, "rail", START, START + 10 * HOUR).at) == 500 * (turn + 1)
     store.close()
+
+
+def test_a_server_that_accepts_but_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_place, "TIMEOUT", 0.5)
+    silent = socket.create_server(("127.0.0.1", 0))
+    with silent, pytest.raises(Unavailable, match=r"cannot be reached: no answer within 0\.5 s"):
+        opened(f"cassandra://127.0.0.1:{silent.getsockname()[1]}/x")
 
 
 def test_mistakes_in_the_place(cassandra: Server, tmp_path: Path) -> None:

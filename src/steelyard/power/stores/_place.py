@@ -44,6 +44,7 @@ def connected(place: str, make: bool, tables: Sequence[str]) -> tuple[Any, "Sess
         ssl_context=_make_tls_context(asked),
         execution_profiles={EXEC_PROFILE_DEFAULT: profile},
         connect_timeout=TIMEOUT,
+        control_connection_timeout=TIMEOUT,  # for the tables: a busy server may take more than the driver's 2 s
         protocol_version=5,  # Cassandra 4 and later: it is not asked which
     )
     try:
@@ -62,6 +63,13 @@ def connected(place: str, make: bool, tables: Sequence[str]) -> tuple[Any, "Sess
         cluster.shutdown()
         raise
     return cluster, session, keyspace
+
+
+def explain(error: Exception) -> str:
+    """Returns what the driver says; of a request without an answer it says nothing that a reader understands."""
+    from cassandra import OperationTimedOut
+
+    return f"no answer within {TIMEOUT:g} s" if isinstance(error, OperationTimedOut) else str(error)
 
 
 def _parts(place: str) -> tuple[str, list[tuple[str, int]], str, dict[str, str]]:

@@ -19,7 +19,7 @@ from steelyard.power.message import READING_BYTES, Batch, Gap
 from steelyard.power.rollup import HOUR, MARGIN, joined, rolled
 from steelyard.power.stores import END, Unavailable
 from steelyard.power.stores._columns import columns, placed
-from steelyard.power.stores._place import connected
+from steelyard.power.stores._place import connected, explain
 
 # A partition is an hour: at ten readings a second 36,000 rows.
 ROWS = 500  # of one statement, all of one partition: Cassandra limits those of several
@@ -216,10 +216,10 @@ class Cassandra:
         except cassandra.UnresolvableContactPoints as error:
             raise MachineFailed(f"The store '{self._place}' cannot {what}: its hosts have no address.") from error
         except NoHostAvailable as error:
-            why = "; ".join(dict.fromkeys(str(e) for e in error.errors.values())) or "no server answers"
+            why = "; ".join(dict.fromkeys(map(explain, error.errors.values()))) or "no server answers"
             raise Unavailable(f"The store '{self._place}' cannot {what}: {why}.") from error
         except (cassandra.Timeout, cassandra.Unavailable, cassandra.OperationTimedOut, OSError) as error:
-            raise Unavailable(f"The store '{self._place}' cannot {what}: {error}.") from error
+            raise Unavailable(f"The store '{self._place}' cannot {what}: {explain(error)}.") from error
         except cassandra.DriverException as error:
             raise MachineFailed(f"The store '{self._place}' cannot {what}: {error}.") from error
 
