@@ -1,5 +1,9 @@
-"""Settings choose among the combinations that the programs accept. The others are refused, or left out with a sentence."""
+"""Settings choose among the combinations that the programs accept. The others are refused, or left out with a sentence.
 
+STEELYARD_SETTINGS=1000 tries so many settings in `make test-long` and `make test-opencl`.
+"""
+
+import os
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +29,7 @@ LARGEST = {
     "elements": 1 << 18, "bytes": 1 << 17, "order": 128, "bodies": 512, "steps": 64, "particles": 1 << 14, "intervals": 1 << 16,
     "points": 1 << 15, "iterations": 64, "quanta": 1000,
 }  # fmt: skip
+FEW, MANY = 15, int(os.environ.get("STEELYARD_SETTINGS", "300"))
 NUMBERS: tuple[Scalar, ...] = (1, 2, 3, 4, 6, 8, 31, 64, 100, 1000, 4096, 65536)
 LACKING = (
     "not enough memory",
@@ -143,14 +148,14 @@ def random_settings(chance: random.Random, benchmark: Benchmark, machine: Machin
 
 
 @pytest.mark.parametrize("device", [False, pytest.param(True, marks=pytest.mark.opencl)], ids=["threads", "device"])
-@pytest.mark.parametrize("count", [15, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.long)])
 def test_programs_accept_each_case_of_random_settings(
     count: int, device: bool, programs: dict[str, Path], here: Machine, benchmarks: dict[str, Benchmark]
 ) -> None:
     """The programs of threads, with at most two cases of each plan, made small where no setting gives a size."""
     chance = random.Random(count)
     here = here if device else replace(here, devices=())
-    groups = ("node",) if device else ("node", "core", "memory") if count < 1000 else ("",)
+    groups = ("node",) if device else ("node", "core", "memory") if count == FEW else ("",)
     names = [
         n
         for n, b in benchmarks.items()

@@ -37,7 +37,6 @@ OUTPUTS = [
     ("systems", "systems Fugaku --json"),
     ("machine", "machine --json"),
     ("doctor", "doctor --json"),
-    pytest.param("selfcheck", "selfcheck --only faults --json", marks=pytest.mark.long),
     ("mpi-list", "mpi list --json"),
 ]
 FILES = ("run.json", "finished.json", "records.jsonl", "results.jsonl", "attempts.jsonl", "summary.json")
@@ -55,7 +54,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder / "runs"
 
 
-WITHOUT_RUNS = ("machine", "doctor", "selfcheck", "mpi", "systems", "plan")
+WITHOUT_RUNS = ("machine", "doctor", "mpi", "systems", "plan")
 
 
 def printed(runs: Path, words: str, capsys: pytest.CaptureFixture[str]) -> str:

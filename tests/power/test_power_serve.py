@@ -505,7 +505,7 @@ def test_who_has_the_token_is_answered_beside_500_slow_clients(folder: Path, tmp
         ending = threading.Event()
 
         def annoy() -> None:
-            while not ending.is_set():
+            while not ending.wait(0.02):  # they shall be slow, not keep a processor busy
                 for each in slow:
                     each.step()
 

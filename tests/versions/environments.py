@@ -76,7 +76,7 @@ def run_tests(kind: str, python: str) -> int:
                 return code
         subprocess.run([uv, "pip", "freeze", "--python", inside, "--exclude-editable"], cwd=ROOT, check=False)
         side = ["-n", "auto", "--dist", "loadfile", "-p", "no:cacheprovider", "-q", f"--timeout={LIMIT}", "-m", MARKS]
-        side += ["--cases", "2"]  # of each test: what differs is how a package is called, not with what
+        side += ["--cases", "1"]  # of each test: what differs is how a package is called, not with what
         tests = [f"tests/{name}" for name in TESTS]
         return subprocess.run([inside, "-m", "pytest", *side, *tests], cwd=ROOT, check=False).returncode
 

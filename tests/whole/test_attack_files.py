@@ -1,4 +1,7 @@
-"""Files that are none: each reader answers a pipe, a device, a gigabyte or a nest in seconds and in little memory."""
+"""Files that are none: each reader answers a pipe, a device, a gigabyte or a nest in seconds and in little memory.
+
+STEELYARD_ATTACK=2 tries each of them with each reader.
+"""
 
 import os
 import resource
@@ -24,6 +27,7 @@ from traces import ALL_KINDS, otf2_archive, rank_file
 
 pytestmark = pytest.mark.attack
 
+TIMES = int(os.environ.get("STEELYARD_ATTACK") or 1)
 GIB = 1 << 30
 SECONDS = 60  # that a command may take; far less on a quiet machine
 MEMORY = 2300 << 20  # bytes: a trace of a gigabyte is held whole
@@ -191,7 +195,9 @@ def test_a_reader_answers_what_is_no_file_of_its_kind(reader: str, tmp_path: Pat
     chosen = READERS[reader]
     (sound := tmp_path / "sound").mkdir()
     chosen.make(sound)
-    for kind, make in KINDS.items():
+    # Each kind with every other reader.
+    first = list(READERS).index(reader) % 2
+    for kind, make in list(KINDS.items())[first :: 2 if TIMES == 1 else 1]:
         with removed(folder := tmp_path / kind):
             shutil.copytree(sound, folder)
             file = folder / chosen.file
