@@ -7,7 +7,6 @@ import pytest
 import builders
 from steelyard.measure.benchmarks.memory import apexmap, cores, latency, placement, stream
 from steelyard.measure.benchmarks.memory.nodes import placements
-from steelyard.measure.machine.places import Places
 from steelyard.measure.plan import EFFORTS, catalogue, make
 from steelyard.model import Cache, Check, Core, Limit, Machine, NumaNode, Record, Result, Value, Verdict
 from steelyard.statistics.samples.summary import best_by_copy
@@ -142,9 +141,10 @@ def test_pairs_of_cores_are_all_or_a_choice_with_every_neighbourhood(four_nodes:
     chosen = cores.pairs(four_nodes, 40)
     assert len(chosen) == len(set(chosen)) == 40
     assert chosen == cores.pairs(four_nodes, 40)
-    every = {cores.neighbourhood(Places(four_nodes), a, b) for a, b in cores.pairs(four_nodes, 1000)}
+    around = cores.list_surroundings(four_nodes)
+    every = {cores.neighbourhood(around[a], b) for a, b in cores.pairs(four_nodes, 1000)}
     assert every == {"same core", "same L3 cache", "same socket", "other socket"}
-    assert {cores.neighbourhood(Places(four_nodes), a, b) for a, b in chosen} == every
+    assert {cores.neighbourhood(around[a], b) for a, b in chosen} == every
 
 
 def result(kernel: str, metric: str, value: float, **parameters: object) -> Result:

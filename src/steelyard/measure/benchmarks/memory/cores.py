@@ -18,30 +18,50 @@ is ours: each number is one larger than the number before, so the last number pr
 """
 
 import random
-from itertools import combinations
+from collections.abc import Iterable, Iterator
+from itertools import chain, combinations
 
 from steelyard.measure.benchmarks.cycles import cycles_of
-from steelyard.measure.machine.places import Places
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure
 
 MOST_PAIRS = {"quick": 120, "standard": 2016, "full": 8128}  # all pairs of 16, 64 and 128 processors
 Pair = tuple[int, int]
+Surrounding = tuple[str, frozenset[int]]  # the name of a shared resource, and the processors that share it
 
 
-def neighbourhood(places: Places, a: int, b: int) -> str:
-    """Returns the nearest resource that two processors share."""
-    core = places.core
-    if a in core and core[a] is core.get(b):
-        return "same core"
-    for level in (2, 3, 4):
-        if places.share_cache(level, a, b):
-            return f"same L{level} cache"
-    if a not in core or b not in core:
-        return "unknown"
-    if core[a].node == core[b].node:
-        return "same node"
-    return "same socket" if core[a].socket == core[b].socket else "other socket"
+def list_surroundings(machine: Machine) -> dict[int, list[Surrounding]]:
+    """Returns for each processor what it shares with which processors, from near to far; the last group has all processors."""
+    every = frozenset(machine.cpus)
+    of_node: dict[int, set[int]] = {}
+    of_socket: dict[int, set[int]] = {}
+    for core in machine.cores:
+        of_node.setdefault(core.node, set()).update(core.cpus)
+        of_socket.setdefault(core.socket, set()).update(core.cpus)
+    around: dict[int, list[Surrounding]] = {cpu: [] for cpu in machine.cpus}
+
+    def add(name: str, group: Iterable[int]) -> None:
+        present = every.intersection(group)
+        for cpu in present:
+            around[cpu].append((name, present))
+
+    for core in machine.cores:
+        add("same core", core.cpus)
+    for cache in sorted(machine.caches, key=lambda cache: cache.level):
+        if cache.kind != "instruction" and cache.level > 1:
+            add(f"same L{cache.level} cache", cache.cpus)
+    for group in of_node.values():
+        add("same node", group)
+    for group in of_socket.values():
+        add("same socket", group)
+    add("other socket", chain.from_iterable(core.cpus for core in machine.cores))
+    add("unknown", every)
+    return around
+
+
+def neighbourhood(surroundings: Iterable[Surrounding], cpu: int) -> str:
+    """Returns the nearest resource that a processor with these surroundings shares with another one."""
+    return next(name for name, group in surroundings if cpu in group)
 
 
 def pairs(machine: Machine, most: int) -> tuple[Pair, ...]:
@@ -50,12 +70,24 @@ def pairs(machine: Machine, most: int) -> tuple[Pair, ...]:
     if len(every) <= most:
         return tuple(every)
     random.Random(1).shuffle(every)
+    around = list_surroundings(machine)
+    kinds = {name for cpu, groups in around.items() for name in _list_kinds(cpu, groups)}
     first_pairs: dict[str, Pair] = {}
-    places = Places(machine)
     for a, b in every:
-        first_pairs.setdefault(neighbourhood(places, a, b), (a, b))
+        first_pairs.setdefault(neighbourhood(around[a], b), (a, b))
+        if len(first_pairs) == len(kinds):
+            break
     chosen = dict.fromkeys([*first_pairs.values(), *every])  # keeps the order, drops duplicates
     return tuple(sorted(list(chosen)[:most]))
+
+
+def _list_kinds(cpu: int, surroundings: Iterable[Surrounding]) -> Iterator[str]:
+    """Yields the neighbourhoods that a processor has with at least one other."""
+    near = {cpu}
+    for name, group in surroundings:
+        if not group <= near:
+            yield name
+            near |= group
 
 
 unread = ("page_size", "memory_policy")
