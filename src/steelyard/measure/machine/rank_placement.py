@@ -85,15 +85,17 @@ def ranks_here(machine: Machine, ranks: int, ranks_per_node: int | None) -> int:
             f"ranks={ranks} is too many for the {len(machine.cpus)} processors of this machine. Ask for at most {most} ranks, "
             "or name further hosts (--hosts a:64,b:64)."
         )
-    if not machine.hosts:
-        return ranks
-    per_host = ranks_per_node or machine.hosts[0].slots
-    if ranks_per_node and ranks > ranks_per_node * len(machine.hosts):
+    if machine.hosts and ranks_per_node and ranks > ranks_per_node * len(machine.hosts):
         raise UsageError(
             f"ranks={ranks} with ranks_per_node={ranks_per_node} need {-(-ranks // ranks_per_node)} hosts, "
             f"but there are {len(machine.hosts)}."
         )
-    return min(ranks, per_host)
+    return count_ranks_here(machine, ranks, ranks_per_node)
+
+
+def count_ranks_here(machine: Machine, ranks: int, ranks_per_node: int | None) -> int:
+    """Returns how many of the `ranks` the first host gets, if there is room for all."""
+    return min(ranks, ranks_per_node or machine.hosts[0].slots) if machine.hosts else ranks
 
 
 def _have_slots(hosts: Iterable[Host], ranks: int) -> bool:

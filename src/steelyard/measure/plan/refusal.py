@@ -7,7 +7,7 @@ missing library or occupied memory. These become a record with the reason.
 from collections.abc import Iterable, Mapping, Sequence
 
 from steelyard.errors import UsageError, nearest
-from steelyard.measure.machine.rank_placement import ranks_here
+from steelyard.measure.machine.rank_placement import count_ranks_here, ranks_here
 from steelyard.measure.plan import variants as variation
 from steelyard.measure.plan.possible import CHOSEN, NAMED, expected, few
 from steelyard.model import Axes, Benchmark, Effort, Machine, Parameters, Plan, Scalar, Variant
@@ -129,7 +129,7 @@ def turns(machine: Machine, parameters: Parameters) -> float:
     if "ranks" not in parameters or not machine.cpus:
         return 1.0
     per_node = int(parameters.get("ranks_per_node", 0)) or None
-    return max(1.0, ranks_here(machine, int(parameters["ranks"]), per_node) / len(machine.cpus))
+    return max(1.0, count_ranks_here(machine, int(parameters["ranks"]), per_node) / len(machine.cpus))
 
 
 def warnings(made: Plan, machine: Machine) -> list[str]:
