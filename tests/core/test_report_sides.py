@@ -279,7 +279,7 @@ def test_smallest_differences_of_the_table_are_written_as_on_the_screen(first: E
     assert not any(text for call, text in zip(calls, smallest, strict=True) if call in ("", "FASTER", "SLOWER"))
     numbers = np.array([0.004, 0.154, 0.155, 0.9949, 0.996, 1.0, 1.05, 3.149, 8.94, 8.96, 9.0, 40.0])
     columns = side_table._Columns(["a"], [])
-    words = columns._write_smallest(numbers)
+    words = columns._index_difference_texts(numbers)
     assert [list(columns.places)[word] for word in words] == list(map(write_smallest, numbers.tolist()))
 
 

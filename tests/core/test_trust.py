@@ -21,7 +21,7 @@ def test_every_level_has_its_own_sign_colour_and_meaning() -> None:
 
 def test_what_cannot_be_relied_on_has_a_word_and_a_caution() -> None:
     for level in trust.ORDER:
-        told = trust.word(level), trust.caution(level)
+        told = trust.write_if_doubtful(level), trust.caution(level)
         assert all(told) if trust.doubtful(level) else not any(told)
     assert [level for level in trust.ORDER if trust.doubtful(level)] == ["UNSETTLED", "DISTURBED"]
 

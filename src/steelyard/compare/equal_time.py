@@ -130,7 +130,7 @@ class _Pair:
     equipment: Mapping[str, Equipment]
 
     def at_equal_time(self, base: Sequence[Point], other: Sequence[Point]) -> Iterator[EqualTime]:
-        unit = _choose_unit(base, other)
+        unit = _choose_count_unit(base, other)
         if not unit:
             return
         few, many = _find_fastest_by_count(base, unit), _find_fastest_by_count(other, unit)
@@ -179,7 +179,7 @@ class _Pair:
         return self.equipment.get(side, Equipment())
 
 
-def _choose_unit(base: Sequence[Point], other: Sequence[Point]) -> str:
+def _choose_count_unit(base: Sequence[Point], other: Sequence[Point]) -> str:
     """Returns what is counted: nodes if all are known and one side used several, otherwise ranks; "" if neither is known."""
     nodes = [point.nodes for point in (*base, *other)]
     if all(nodes) and max(n or 0 for n in nodes) > 1:

@@ -143,7 +143,7 @@ def merge_tables(runs: Sequence[LaunchTable]) -> tuple[LaunchTable, list[tuple[i
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class CasePairs:
     """The cases that two sides have in common, as indexes of both tables. Their times are for the same work."""
 
     a: Indexes
@@ -152,7 +152,7 @@ class Pairs:
 
 def pair_tables(
     a: LaunchTable, b: LaunchTable, pairs: Sequence[tuple[int, int]], other_sizes: Collection[int]
-) -> Pairs:
+) -> CasePairs:
     """Returns the pairs that can be compared. `other_sizes` are the cases of a whose partners have other problem sizes.
 
     Cases without a time, and cases of other sizes whose kernel does not count its work, cannot be compared.
@@ -160,7 +160,7 @@ def pair_tables(
     of_a, of_b = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     work = [a.works[i] == b.works[j] and not (i in other_sizes and a.works[i] == SECOND) for i, j in pairs]
     usable = np.array(work, dtype=bool) & (a.count(clean=False)[of_a] > 0) & (b.count(clean=False)[of_b] > 0)
-    return Pairs(of_a[usable], of_b[usable])
+    return CasePairs(of_a[usable], of_b[usable])
 
 
 # --------------------------------------------------------------------------- blocks of time

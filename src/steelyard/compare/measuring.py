@@ -56,7 +56,7 @@ def measure(
     machines = [session.add_host_facts(m, side.site, screen) for m, side in zip(machines, setups, strict=True)]
     programs = [side.programs(screen) for side in setups]
     kept = [[str(p.resolve()) for p in remembered.folders(run, paths)] for run in (a, b)]
-    turn = {"series": uuid.uuid4().hex, "rounds": rounds, "notes": _list_lacking_parts(a, b, made.alone)}
+    turn = {"series": uuid.uuid4().hex, "rounds": rounds, "notes": _describe_unrepeated_parts(a, b, made.alone)}
     with ExitStack() as closing:
         measurers = []
         for i, (side, machine, plan) in enumerate(zip("ab", machines, (made.a, made.b), strict=True)):
@@ -152,7 +152,7 @@ def _recall_machine(here: Machine, run: Run, plan: Plan) -> Machine:
     return machine
 
 
-def _list_lacking_parts(a: Run, b: Run, alone: tuple[int, int]) -> list[str]:
+def _describe_unrepeated_parts(a: Run, b: Run, alone: tuple[int, int]) -> list[str]:
     """Returns a sentence for each part of the two runs that the new ones lack."""
     notes = [f"{n} cases that only {run.id} has were not measured." for n, run in zip(alone, (a, b), strict=True) if n]
     lost = [f"{d.group} {d.name.replace('_', ' ')}" for d in find_differences(a, b) if d.group in NOT_BROUGHT_BACK]

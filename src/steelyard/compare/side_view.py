@@ -9,9 +9,9 @@ from statistics import fmean, stdev
 import numpy as np
 
 from steelyard.compare.launch_table import (
+    CasePairs,
     Indexes,
     LaunchTable,
-    Pairs,
     make_table,
     merge_tables,
     pair_tables,
@@ -145,7 +145,7 @@ def average(values: Sequence[Value]) -> Value | None:
 class Common:
     """The cases that two sides have in common. `matches` has the pairs whose parameters differ, by the index in a."""
 
-    pairs: Pairs
+    pairs: CasePairs
     matches: dict[int, Match[SideCase]]
     only_a: Sequence[int]
     only_b: Sequence[int]

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from steelyard.compare.classes import CLASSES, Class
-from steelyard.compare.launch_table import Flags, Indexes, LaunchTable, Pairs, read_table, sum_groups
+from steelyard.compare.launch_table import CasePairs, Flags, Indexes, LaunchTable, read_table, sum_groups
 from steelyard.compare.mix import Compared, Mix, compare_mix
 from steelyard.compare.pace import find_other_pace
 from steelyard.compare.pace_dependence import explain_by_pace
@@ -90,7 +90,7 @@ Tables = tuple[tuple[Whole, ...], tuple[Whole, ...]]
 
 
 def estimate_wholes(
-    a: LaunchTable, b: LaunchTable, pairs: Pairs, check_pace: bool, other_pace: bool, with_mix: bool = True
+    a: LaunchTable, b: LaunchTable, pairs: CasePairs, check_pace: bool, other_pace: bool, with_mix: bool = True
 ) -> Comparable:
     """Returns the estimates of the benchmarks as a whole, and of the classes unless there is only one benchmark.
 

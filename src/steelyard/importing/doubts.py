@@ -60,7 +60,7 @@ def find_doubts(tool: str, run: Text, doubts: str) -> str:
     return f"{'The output' if doubts == WARNINGS else tool}{WARNS}{', '.join([*quoted][:_MOST])}." if quoted else ""
 
 
-class Headings:
+class ToolMarks:
     """The lines of a file with a mark of each tool, in their order: there an output or a part of it begins."""
 
     def __init__(self, content: str, formats: Sequence[Format]) -> None:
@@ -111,7 +111,7 @@ def _has_shape(text: str, other: str) -> bool:
 
 
 def mark_outputs(
-    values: Sequence[ForeignValue], headings: Headings, content: str, problems: Sequence[str]
+    values: Sequence[ForeignValue], headings: ToolMarks, content: str, problems: Sequence[str]
 ) -> list[ForeignValue]:
     """Returns the values of a file with notes on those of an output that was stopped, and of several outputs of a tool."""
     stops = [*_find_lines(_STOPS, content)]

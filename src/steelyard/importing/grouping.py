@@ -175,16 +175,16 @@ def _place(value: ForeignValue, more: Mapping[str, Scalar], host: str, started: 
 
 
 @dataclass(slots=True)
-class _Several:
+class _RowVariety:
     """Whether several hosts of a run have a row, and whether several tools do."""
 
     host: bool = False
     tool: bool = False
 
 
-def _find_rows_of_several(parts: Sequence[_Part]) -> dict[int, _Several]:
+def _find_rows_of_several(parts: Sequence[_Part]) -> dict[int, _RowVariety]:
     first: dict[int, tuple[str, str]] = {}
-    found: dict[int, _Several] = defaultdict(_Several)
+    found: dict[int, _RowVariety] = defaultdict(_RowVariety)
     for part in parts:
         for row, value in zip(part.rows, part.values, strict=True):
             host, tool = first.setdefault(row, (part.host, value.tool))
@@ -207,7 +207,7 @@ def _find_several_passes(parts: Sequence[_Part]) -> set[tuple[str, str]]:
 
 
 def _list_further_parameters(
-    value: ForeignValue, part: _Part, passes: Mapping[tuple[str, str], int], of_several: _Several
+    value: ForeignValue, part: _Part, passes: Mapping[tuple[str, str], int], of_several: _RowVariety
 ) -> dict[str, Scalar]:
     """Returns what the place of the file says, and what the values of the run do not have in common otherwise.
 

@@ -243,11 +243,11 @@ def _list_words(facts: Sequence[Fact]) -> list[str]:
     return [
         word
         for word, left_out, follows in zip(words, neutral, [False, *neutral], strict=False)
-        if word and not left_out and not (follows and _may_count(word))
+        if word and not left_out and not (follows and _can_be_counter(word))
     ]
 
 
-def _may_count(word: str) -> bool:
+def _can_be_counter(word: str) -> bool:
     return word.isdigit() and (len(word) < 4 or are_jobs([word]))
 
 

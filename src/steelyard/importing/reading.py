@@ -28,7 +28,7 @@ from pathlib import Path
 from steelyard import doors
 from steelyard.doors import Part
 from steelyard.importing import launches, patterns
-from steelyard.importing.doubts import Headings, add_doubts, mark_outputs
+from steelyard.importing.doubts import ToolMarks, add_doubts, mark_outputs
 from steelyard.importing.format import Format, find_declared
 from steelyard.importing.logs import find_logs
 from steelyard.importing.margins import decode_mail, read_strings
@@ -103,7 +103,7 @@ def read(data: bytes, formats: Sequence[Format], file: str = "") -> Reading:
     problems = [f"line {line} has a damaged number" for line in damaged[:MOST_DAMAGED]]
     problems += [problem for reading in readings for problem in reading.problems]
     problems += _find_no_numbers(content, "\n".join(problems))
-    headings = Headings(content, matching)
+    headings = ToolMarks(content, matching)
     tools = tuple(dict.fromkeys(tool for reading in readings for tool in reading.tools))
     return Reading(
         values=tuple(mark_outputs(values, headings, content, problems)),

@@ -48,7 +48,7 @@ KINDS: Mapping[str, Kind] = {
     "autocorrelation": Kind("CLEAN", "The samples depend on each other, so the interval is wider."),
 }
 
-# A name has the same meaning in all kinds. The name of a kind is also a number: the samples that it disturbed.
+# A name has the same meaning in evidence of all kinds. The name of a kind is a name, too: the samples that it disturbed.
 NUMBERS: Mapping[str, str] = {
     "samples": "number of samples concerned",
     "launches": "number of launches concerned",

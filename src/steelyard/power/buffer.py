@@ -45,7 +45,8 @@ class Buffer:
             raise MachineFailed(
                 f"The buffer of readings cannot be kept in '{folder}': {reason}. Name another folder."
             ) from None
-        self._open: _Segment | None = None  # of those that another process left none is written to: its end may be torn
+        # What another process left is never added to, since its end may be torn.
+        self._open: _Segment | None = None
 
     @property
     def first(self) -> int:

@@ -85,11 +85,11 @@ def _offset(changes: _Changes, reach: float, doubt: float) -> Offset | None:
     best = int(np.argmax(whole))
     if most * changes.step < CHOICE * changes.slow or not whole[best] > 0 or _rivals(whole, best, changes):
         return None
-    places = [_find_maximum(_correlation(changes, part, most)) - most for part in _parts(changes)]
+    places = [_find_peak_position(_correlation(changes, part, most)) - most for part in _parts(changes)]
     near = [place * changes.step for place in places if abs(place - (best - most)) * changes.step <= changes.slow / 2]
     if len(near) < AGREE:
         return None
-    middle = (_find_maximum(whole) - most) * changes.step
+    middle = (_find_peak_position(whole) - most) * changes.step
     spread = float(np.std(near, ddof=1)) / len(near) ** 0.5 * float(student.ppf((1 + SURE) / 2, len(near) - 1))
     width = spread + doubt
     return Offset(-middle, -middle - width, -middle + width, float(whole[best]))
@@ -145,7 +145,7 @@ def _correlation(changes: _Changes, part: slice, most: int) -> Values:
     return normalized
 
 
-def _find_maximum(correlation: Values) -> float:
+def _find_peak_position(correlation: Values) -> float:
     """Returns the place of the maximum, also between points: the top of the parabola through the three greatest."""
     best = int(np.argmax(correlation))
     if not 0 < best < len(correlation) - 1:

@@ -90,7 +90,7 @@ class Collector:
         received = self._inbox.take(RECEIVE_MAXIMUM - len(self._order), 0.0 if self._waiting else LINGER)
         for message in received:
             self._admit(message)
-        parts = self._choose_parts()
+        parts = self._take_next_batch()
         if parts:
             self._keep(parts)
         self._finish([message for message, _ in parts])
@@ -123,7 +123,7 @@ class Collector:
             message.node, message.left = message.parts[0].node, len(message.parts)
             self._waiting.setdefault(message.node, deque()).append(message)
 
-    def _choose_parts(self) -> list[Part]:
+    def _take_next_batch(self) -> list[Part]:
         """Returns what the store can write at once: one part of each node, then the next one of each."""
         parts: list[Part] = []
         room = self._store.at_once

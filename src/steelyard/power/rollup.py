@@ -23,7 +23,7 @@ MARGIN = 600 * SECOND  # ns: how far a reading counts beyond its own moment; slo
 
 
 @dataclass(frozen=True)
-class _Steps:
+class _CumulativeEnergy:
     """The knots of a course (s after its origin, ns since 1970) with what is known up to each: energy (J) and time (s)."""
 
     origin: int
@@ -60,7 +60,12 @@ def each_level(node: str, trace: Trace, levels: Sequence[int], start: int, end: 
 
 
 def _stretches(
-    name: tuple[str, str], level: int, powers: tuple[Moments, Values], steps: _Steps | None, first: int, last: int
+    name: tuple[str, str],
+    level: int,
+    powers: tuple[Moments, Values],
+    steps: _CumulativeEnergy | None,
+    first: int,
+    last: int,
 ) -> Rollup:
     """Returns the intervals with the numbers `first` up to `last`."""
     (at, value), width = powers, level * SECOND
@@ -118,7 +123,7 @@ def _values(place: Moments, value: Values, stretches: int) -> tuple[Moments, Val
     return count, mean, least, greatest
 
 
-def _energies(steps: _Steps | None, edges: Moments) -> tuple[Values, Values]:
+def _energies(steps: _CumulativeEnergy | None, edges: Moments) -> tuple[Values, Values]:
     if steps is None:
         return np.full(len(edges) - 1, np.nan), np.zeros(len(edges) - 1)
     at = (edges - steps.origin) * NANO
@@ -128,12 +133,12 @@ def _energies(steps: _Steps | None, edges: Moments) -> tuple[Values, Values]:
     return joules, seconds
 
 
-def _steps(whole: Course) -> _Steps:
+def _steps(whole: Course) -> _CumulativeEnergy:
     joules, lengths = np.diff(whole.joules), np.diff(whole.at)
     sound = whole.gap == 0
     mean = joules[sound].sum() / lengths[sound].sum() if sound.any() else 0.0
     measured = np.concatenate(([0.0], np.cumsum(joules - mean * whole.gap)))
-    return _Steps(whole.origin, whole.at, measured, np.concatenate(([0.0], np.cumsum(lengths - whole.gap))))
+    return _CumulativeEnergy(whole.origin, whole.at, measured, np.concatenate(([0.0], np.cumsum(lengths - whole.gap))))
 
 
 _NO_MOMENTS, _NO_VALUES = np.empty(0, dtype=np.int64), np.empty(0)

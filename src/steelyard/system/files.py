@@ -180,7 +180,7 @@ def expect_output(path: Path, what: str) -> None:
         )
 
 
-def expect_own(path: Path, what: str) -> None:
+def refuse_link_or_pipe(path: Path, what: str) -> None:
     """Refuses a link or a pipe in a run's folder, which another user may have made. MachineFailed."""
     if path.is_symlink() or path.is_fifo():
         raise MachineFailed(

@@ -29,7 +29,7 @@ def _describe_within(point: Point, place: str) -> str:
     return ", ".join(said)
 
 
-def _places(point: Point) -> str:
+def _describe_placement(point: Point) -> str:
     numbers = {"cache": point.places.cache, "socket": point.places.socket}
     return ", ".join(f"{number} per {name}" for name, number in numbers.items() if number)
 
@@ -57,7 +57,7 @@ COLUMNS: tuple[tuple[str, Shown], ...] = (
     ("within a node", partial(_describe_within, place="within")),
     ("within a socket", partial(_describe_within, place="socket")),
     ("within a cache", partial(_describe_within, place="cache")),
-    ("places", _places),
+    ("places", _describe_placement),
     ("ranks per node", lambda p: str(p.ranks_per_node or "")),
     ("tree", lambda p: _tree(p.tree)),
     ("loss", lambda p: f"{100 * p.loss.probability:g} %"),

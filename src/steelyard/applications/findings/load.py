@@ -30,7 +30,7 @@ class Line:
         return max(p.count for p in self.scaling.points if not p.crowded)
 
     @property
-    def gain(self) -> float:
+    def speedup_of_remaining_cores(self) -> float:
         """Returns the speed of the most cores, as a multiple of the speed of those that are worth using."""
         speeds = {p.count: p.speedup.value for p in self.scaling.points if not p.crowded}
         return speeds[self.most] / speeds[self.stop.count]
@@ -139,13 +139,14 @@ def _claim_limited(less: list[Line], lines: list[Line]) -> str:
     many = f"{_program(worst)} uses" if len(programs) == 1 else f"{len(limited)} of {len(programs)} programs {verb}"
     it = "it" if len(less) == 1 and len(programs) == 1 else _label(worst)
     return (
-        f"{many} only {span} of the cores of a node well: {worst.most} cores give {it} {worst.gain:.2f} times the speed of "
+        f"{many} only {span} of the cores of a node well: {worst.most} cores give {it} "
+        f"{worst.speedup_of_remaining_cores:.2f} times the speed of "
         f"{plural(worst.stop.count, 'core')}. From there, one more core adds the speed of {_describe_gain(worst)} cores."
     )
 
 
 def _advice(less: list[Line]) -> str:
-    gains = sorted(f"{line.gain:.2f}" for line in less)
+    gains = sorted(f"{line.speedup_of_remaining_cores:.2f}" for line in less)
     span = " to ".join(dict.fromkeys((gains[0], gains[-1])))
     return (
         "Give the other cores to programs of another kind: a second program of this kind shares the same limit. If nothing else "

@@ -32,7 +32,7 @@ def compare_with_a_desktop(subject: Subject) -> Iterator[Sentence]:
             )
 
 
-def rank_figures(subject: Subject) -> Iterator[Sentence]:
+def rank_among_references(subject: Subject) -> Iterator[Sentence]:
     """Ranks the main figures among the reference systems."""
     ranked: set[str] = set()
     for name, work in RANKED.items():
@@ -115,4 +115,4 @@ def _percent(share: float) -> str:
     return f"{significant(100 * share, 2)} %"
 
 
-RULES = (compare_with_a_desktop, rank_figures, name_trusted_figures)
+RULES = (compare_with_a_desktop, rank_among_references, name_trusted_figures)

@@ -22,7 +22,7 @@ from steelyard.statistics.results.variants import plain
 ORDER = {"serious": 0, "notice": 1, "good": 2, "undecided": 3}
 MOST = 5  # findings that matter most
 DOCTOR = "doctor"
-WRONG = "wrong_result"  # the findings of this rule come first: wrong figures have no other meaning
+WRONG = "wrong_result"  # findings of this rule come first: if results are wrong, other findings on them mean nothing
 # Doubtful figures concern every reader of the run; the machine concerns all its programs; a loop concerns one program.
 WEIGHTS = {"figures": 4, "machine": 2, "program": 1}
 

@@ -18,7 +18,7 @@ def state(findings: Iterable[Finding], evaluation: Evaluation) -> tuple[Finding,
     benchmarks = cache(lambda: {**evaluation.benchmarks, **find_ours()})
 
     @cache
-    def time(command: tuple[str, ...]) -> float | None:
+    def estimate(command: tuple[str, ...]) -> float | None:
         try:
             return _seconds(command, evaluation, benchmarks())
         except SteelyardError:  # a run that cannot be planned for this machine
@@ -29,7 +29,7 @@ def state(findings: Iterable[Finding], evaluation: Evaluation) -> tuple[Finding,
         if not isinstance(remedy, Remedy) or remedy.command[0] not in TIMED:
             return finding
         command = _add_folders(remedy.command, evaluation.run.paths, find_ours)
-        return replace(finding, remedy=replace(remedy, command=command, seconds=time(remedy.command)))
+        return replace(finding, remedy=replace(remedy, command=command, seconds=estimate(remedy.command)))
 
     return tuple(map(timed, findings))
 

@@ -18,7 +18,7 @@ def change(machine: Machine, *names: str) -> str:
     return f"{remedies} steelyard doctor {shown}." if any(advice.command for advice in advised) else remedies
 
 
-def check(machine: Machine) -> str:
+def advise_check(machine: Machine) -> str:
     """Returns the advice to check the settings, followed by a space; "" if the doctor finds nothing to change."""
     return "Check the settings: steelyard doctor. " if _spoiling(machine) else ""
 

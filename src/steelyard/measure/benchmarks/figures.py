@@ -72,7 +72,7 @@ def cell(result: Result | None, metric: str) -> str:
     value = result.metrics.get(metric) if result else None
     if result is None or value is None:
         return "–"
-    return quantity(value.value, value.unit) + trust.word(result.verdict.level)
+    return quantity(value.value, value.unit) + trust.write_if_doubtful(result.verdict.level)
 
 
 def table(

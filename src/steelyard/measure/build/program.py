@@ -68,8 +68,8 @@ class Program:
     @cached_property
     def objects(self) -> tuple[Object, ...]:
         """Its own, then the harness's."""
-        # An OpenMP program's threads are the runtime's by an object of the harness. Its kernel is the object of our own
-        # threads, except where a source of its own may name OpenMP.
+        # An object of the harness gives an OpenMP program the threads of the runtime. Its kernel is the same object as
+        # with our own threads, unless the program has a source of its own for OpenMP.
         by_openmp = with_openmp(self.toolchain)
         main_object = Object(
             self.source.stem, self.source, by_openmp if self.source.stem == MODEL else self.toolchain, self.mpi

@@ -72,7 +72,9 @@ def describe(root: Path = Path("/"), system_file: Path | None = None, whole: boo
         nodes=topology.nodes,
         caches=topology.caches,
         cpus=cpus,
-        core_kinds=read_core_kinds(files, topology.online),  # also of others: a kind has the same name in all runs
+        core_kinds=read_core_kinds(
+            files, topology.online
+        ),  # of all that are online: a kind has the same name in all runs
         cpu_quota=allowance.cpu_quota,
         memory=memory,
         memory_available=available,

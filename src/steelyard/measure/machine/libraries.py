@@ -21,7 +21,7 @@ class Wanted:
     variable: str
     files: tuple[str, ...]
     function: str
-    threaded: tuple[str, ...]  # a library with several threads has one of these
+    threaded: tuple[str, ...]  # names of functions: a library with several threads exports one of them
 
 
 # The programs try the same files in the same order (benchmarks/node/site_library.h).

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from steelyard.model.proofs import Proofs
 
-NAMED = 0.25  # share of the time of all other processes from which one program is named
+NAMED = 0.25  # a program is named if it has at least this share of the time of all other processes
 LEAST_STEAL = 2  # ticks
 
 

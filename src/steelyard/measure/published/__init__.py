@@ -31,7 +31,7 @@ CORES = {
     "Mont-Blanc chassis": 2, "MareNostrum III node": 16, "MareNostrum III": 16, "MVS-100K node, 2x Clovertown 3.0 GHz": 8,
 }  # fmt: skip
 
-MOST = 1e24  # of any number: what is printed beyond is none
+MOST = 1e24  # magnitude of a published number: a greater one is a mistake in the table
 
 # Factor to SI and the SI unit. Prefixes of rates are decimal (1 MB = 10^6 B); a watt-hour is 3600 J.
 SI: Mapping[str, tuple[float, str]] = {

@@ -17,7 +17,7 @@ SPREAD_ENDING = "_spread"  # of the name of such a metric
 
 # Conditions of a case besides the parameters of the benchmark.
 HOSTS = "hosts"  # the number of hosts that the ranks are on
-BETWEEN = "between"  # "hosts": the ranks are on more than one
+BETWEEN = "between"  # its value "hosts" means: the ranks are on more than one host
 COMPILER = "compiler"  # the name of the toolchain without its version
 UNIT = "unit"  # of a data sheet: NODE, SOCKET or CORE
 CONDITIONS = (HOSTS, BETWEEN, COMPILER, UNIT)

@@ -24,7 +24,7 @@ DISTINCT = 6  # differences of values that prove a common step
 SURE = 2.0  # standard deviations: 95 %
 FAR_OUT = np.errstate(
     over="ignore", invalid="ignore"
-)  # values near the greatest number have no energy, which is no warning
+)  # values near the greatest number overflow: their energy is unknown, and NumPy shall not warn
 
 
 @dataclass(frozen=True, kw_only=True)

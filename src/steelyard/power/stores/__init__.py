@@ -23,7 +23,7 @@ class Store(Protocol):
     """
 
     notes: list[str]
-    at_once: int  # readings that one write takes in about a second, wherever they belong
+    at_once: int  # readings that one write stores in about a second, of any nodes and times
 
     def describe(self, node: str, sensors: Sequence[Sensor]) -> None:
         """Sets the sensors of the node (\"SYSTEM/NODE\") from now on."""

@@ -106,7 +106,7 @@ class Embedded:
         what = "be tidied up; nothing was removed"
         done = self._repeat_step(moved, what, lambda base: _tidying.move(base, self._note))
         while places := self._waiting(now):
-            if not self._repeat_step(rolled, what, self._rolling(now, places)):
+            if not self._repeat_step(rolled, what, self._make_rollup_step(now, places)):
                 done = False
                 break
         done &= self._repeat_step(end, "be tidied up", lambda base: _tidying.retain(base, now))
@@ -117,7 +117,7 @@ class Embedded:
         with self._database.reading("be tidied up") as base:
             return _tidying.waiting(base, now)
 
-    def _rolling(self, now: int, places: list[Place]) -> Callable[[sqlite3.Connection], bool]:
+    def _make_rollup_step(self, now: int, places: list[Place]) -> Callable[[sqlite3.Connection], bool]:
         return lambda base: _tidying.roll(base, self._note, now, places)
 
     def _repeat_step(self, until: float, what: str, step: Callable[[sqlite3.Connection], bool]) -> bool:

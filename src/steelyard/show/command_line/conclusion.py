@@ -69,5 +69,5 @@ def write_report(evaluation: Evaluation | None, output: Path | None, sides: "Rep
                 "A report of published systems has no run folder to lie in. Give a file, such as: --output systems.html"
             )
         output = Path(evaluation.run.path) / "report.html"
-        files.expect_own(output, "The report")
+        files.refuse_link_or_pipe(output, "The report")
     return report.write(evaluation, output, sides)

@@ -48,7 +48,7 @@ def conclude(job: str, state: State, request: Request, run: Path | None, to: Bat
         return state.code if state.name != "GONE" else _read_exit_code(run, "--strict" in request.words)
     failure = MachineFailed("\n".join([_describe_end(job, state, to), *_describe_kept(request, job, state, run, to)]))
     if state.name == "FAILED" and state.code in (2, 3):
-        failure.exit_code = state.code  # Steelyard's own code: it refused its words on the node
+        failure.exit_code = state.code  # exit codes of Steelyard, which refused its arguments on the node
     raise failure
 
 

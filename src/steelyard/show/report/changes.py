@@ -7,7 +7,7 @@ from steelyard.compare.wholes import Whole
 from steelyard.model.units import percent, significant
 
 DOUBLE = math.log(2) - 0.005  # from here on a factor is easier to read than a percentage
-MOST_FACTOR = 10.0  # larger ones that would be found are not stated
+MOST_FACTOR = 10.0  # a smallest difference beyond this factor is written as >×10
 
 
 def write_factor(ratio: float) -> str:

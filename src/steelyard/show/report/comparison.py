@@ -69,7 +69,7 @@ def beside(published: Beside, as_json: bool) -> None:
             if line.reason
             else "not measured"
         )
-        ours += trust.word(line.level)
+        ours += trust.write_if_doubtful(line.level)
         table.add_row(
             *(escape(text) for text in (line.benchmark, line.metric, line.conditions)),
             escape(line.printed), ours, ratio,

@@ -22,7 +22,7 @@ from steelyard.show.report.names import slug
 from steelyard.show.report.published_lines import System, systems
 from steelyard.show.report.reasons import frequent
 from steelyard.show.report.verdict_marks import signed
-from steelyard.statistics.validity.trust import word
+from steelyard.statistics.validity.trust import write_if_doubtful
 
 LONG = 10_000  # letters of a figure's JSON
 
@@ -207,7 +207,7 @@ def _write_single_cell(figure: Figure) -> str:
     axis, value = figure.value or Axis("value"), figure.z[0][0]
     where = f"{figure.x.title} {tick(figure.columns[0], figure.x)}"
     where += f", {figure.y.title} {tick(figure.rows[0], figure.y)}"
-    marked = label(value, axis) + word(marks.level_of(value))
+    marked = label(value, axis) + write_if_doubtful(marks.level_of(value))
     return f"{capital(axis.title)}: {marked} ({where})."
 
 
@@ -215,7 +215,7 @@ def _write_lone_value(figure: Figure) -> str:
     """The only value of a figure as a sentence: 'Speed: 50.3 Mop/s, 95 % interval 48.1 Mop/s to 52.9 Mop/s (threads).'"""
     series = next(series for series in figure.series if any(y is not None for y in series.y))
     at = next(index for index, y in enumerate(series.y) if y is not None)
-    text = label(series.y[at], figure.y) + word(marks.level_of(series.y[at]))
+    text = label(series.y[at], figure.y) + write_if_doubtful(marks.level_of(series.y[at]))
     low, high = (ends[at] if ends else None for ends in (series.low, series.high))
     if low is not None and high is not None:
         text += f", 95 % interval {label(low, figure.y)} to {label(high, figure.y)}"

@@ -30,13 +30,13 @@ def ranks(benchmark: Benchmark, results: Sequence[Result]) -> list[int]:
 
     main = {role.kernel for role in benchmark.roles if isinstance(role, roles_.Headline)}
 
-    def far(result: Result) -> tuple[int, int, bool]:
+    def make_sort_key(result: Result) -> tuple[int, int, bool]:
         parameters = result.parameters
         other = sum(name in parameters and parameters[name] != value for name, value in preferred.items())
         inner = sum(places[name][value] for name, value in parameters.items() if name in places)
         return other, inner, result.kernel not in main
 
-    order = sorted(range(len(results)), key=lambda place: far(results[place]))
+    order = sorted(range(len(results)), key=lambda place: make_sort_key(results[place]))
     ranked = [0] * len(order)
     for rank, place in enumerate(order):
         ranked[place] = rank

@@ -134,12 +134,12 @@ class _Columns:
         words[:, CALL] = self._number_texts(CALLS)[j.call.astype(np.int64)]
         words[:, REASON] = self._number_texts(WHY)[calls.why]
         found_none = np.isin(j.call, (SAME, UNCLEAR)) & np.isfinite(j.smallest)
-        words[found_none, SMALLEST] = self._write_smallest(j.smallest[found_none])
+        words[found_none, SMALLEST] = self._index_difference_texts(j.smallest[found_none])
         differing = [match.differing if (match := calls.common.matches.get(index)) else () for index in a]
         words[:, NOTE] = self._number_texts(map(_note, measured, differing))
         self._words[at] = words
 
-    def _write_smallest(self, smallest: Array) -> Indexes:
+    def _index_difference_texts(self, smallest: Array) -> Indexes:
         """Returns the places of the texts of smallest differences, each text made once (see `write_smallest`)."""
         percents, factors = np.round(100 * smallest), 1000 + np.round(10 * np.minimum(smallest, MOST_FACTOR))
         steps = np.where(smallest < 1, percents, np.where(smallest < MOST_FACTOR - 1, factors, np.inf))

@@ -94,7 +94,7 @@ def _line(cell: Cell, letters: int, width: int) -> Text:
         finds = f" ({write_smallest(cell.smallest)})" if cell.smallest and cell.call in ("SAME", "UNCLEAR") else ""
         text.append(f"  {(cell.call or '').lower()}{finds}", STYLE.get(cell.call or "", "dim"))
     if cell.level != "FOREIGN":
-        text.append(trust.word(cell.level), "yellow")
+        text.append(trust.write_if_doubtful(cell.level), "yellow")
     return text
 
 

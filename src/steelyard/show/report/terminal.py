@@ -73,7 +73,7 @@ def _group(
     table = case_tables.of_results(evaluation, benchmark, chosen, metric)
     if fixed := case_tables.fixed(results):
         console.print(_safe(f"In every row: {fixed}.", "dim"))
-    if some := ", ".join(values.phrase(n, v) for n, v in values.partial(results).items()):
+    if some := ", ".join(values.phrase(n, v) for n, v in values.find_partly_present(results).items()):
         console.print(_safe(f"Where it applies: {some}.", "dim"))
     if metric and not table.limited:
         console.print(Text("Its limit on this machine is unknown.", style="dim"))

@@ -270,11 +270,11 @@ def apart(results: Sequence[Result], labels: Sequence[str]) -> tuple[str, ...]:
 
 def _difference(result: Result, among: tuple[Result, ...]) -> str:
     kernel = [phrase("kernel", result.kernel)] if len({r.kernel for r in among}) > 1 else []
-    telling = [*varying(among), *partial(among)]
+    telling = [*varying(among), *find_partly_present(among)]
     return ", ".join([*kernel, *(phrase(n, result.parameters[n]) for n in telling if n in result.parameters)])
 
 
-def partial(results: Sequence[HasParameters]) -> dict[str, Scalar]:
+def find_partly_present(results: Sequence[HasParameters]) -> dict[str, Scalar]:
     """Returns the parameters that only some of the results have, with the value that these share."""
     others = {*varying(results), *constant(results)}
     return {name: value for result in results for name, value in result.parameters.items() if name not in others}

@@ -11,7 +11,8 @@ import numpy as np
 from steelyard.statistics.samples.interval import CAUTION, CORRECTION, GRID
 
 NORMAL_QUANTILE = 1.959963984540054  # of the standard normal distribution at 0.975: an interval of 95 %
-LEVEL = 0.05  # of a series that stays on one side of its median by chance: there no interval can be stated
+# If a series stays on one side of its true median with a greater probability than this, it has no interval.
+LEVEL = 0.05
 COEFFICIENTS = len(GRID)
 # Fewer do not show their own dependence: with 1 instead of 12, and samples that depend on each other (0.7),
 # the interval held the truth in 78 % of the simulated cases instead of 87 %; independent ones then needed 9

@@ -17,7 +17,7 @@ def is_marked(level: Level) -> bool:
     return level not in ("CLEAN", "FOREIGN")
 
 
-def word(level: Level) -> str:
+def write_if_doubtful(level: Level) -> str:
     """Returns the word of the verdict for an unreliable value, with a space before it; otherwise ''."""
     return f" {level}" if doubtful(level) else ""
 

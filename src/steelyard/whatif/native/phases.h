@@ -22,7 +22,7 @@ struct Measured {
   std::vector<Interrupted> interrupted;
   std::vector<Time> waiting;  // by rank: the waits for a processor in all its phases
 
-  // Returns the data of these regions.
+  // Removes the data outside these regions.
   void keep(std::uint64_t from, std::uint64_t to) {
     if (from > 0) starts.clear();
     std::erase_if(interrupted, [&](const Interrupted& one) { return one.region < from || one.region > to; });

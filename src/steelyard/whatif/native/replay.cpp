@@ -264,7 +264,7 @@ class Engine {
   std::optional<Graph> graph_;
 };
 
-// A trace, how fast a core of its is (flop/s), and which part of it is replayed.
+// A trace, the speed of one core of the traced machine (flop/s), and the part of the trace that is replayed.
 struct Asked {
   std::string path;
   double speed = 1e9;
@@ -291,7 +291,7 @@ Schedule load(const Asked& asked, Traced& traced) {
   auto origin = origin_of(asked.path, asked.speed);
   std::optional<Digest::Value> content;
   Schedule schedule = read_file(asked.path, asked.speed, &content).finish();
-  // Not of a file that was written to meanwhile.
+  // The schedule of a file that changed while it was read is not kept.
   if (!content || !origin || origin != origin_of(asked.path, asked.speed)) return schedule;
   origin->content = *content;
   keep(asked.kept, schedule, *origin);

@@ -316,8 +316,8 @@ class Writer {
   std::uint64_t received_ = 0, iteration_ = 0;
 };
 
-// Also makes what was measured of its phases; and where they are given, `lengths` of the program after each call, and
-// `line` by the clock.
+// Writes the program of a rank, and into `measured` what was measured of its phases. If given, `lengths` gets the
+// length of the program after each call, and `line` its course in time.
 inline void write_program(Shared& shared, RankFile& file, const Outcomes& outcomes, Rank& rank, const Span& span,
                           Measured& measured, std::vector<std::size_t>* lengths, Timeline::OfRank* line) {
   Writer(shared, file, outcomes, rank, span, measured, line).read(lengths);

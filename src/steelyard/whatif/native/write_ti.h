@@ -19,7 +19,7 @@ class TiWriting {
   }
 
  private:
-  // Sends and receives that something waits for: the others are never open.
+  // Collects the sends and receives that a later wait completes: only these are tracked as open requests.
   void learn(const Op* op) {
     for (; op->kind() != Kind::end; ++op) {
       if (op->kind() == Kind::sent) waited_sends_.insert(op->message());

@@ -41,7 +41,7 @@ def _share(whole: int, ranks: int) -> int:
     return whole // (ranks - 1)
 
 
-def _others(whole: int, ranks: int) -> int:
+def _divide_by_other_ranks(whole: int, ranks: int) -> int:
     return whole // (ranks - 1) if ranks > 1 else whole
 
 
@@ -52,15 +52,15 @@ def same(name: str, part: Part) -> int:
         case "BARRIER":
             size = 0
         case "BCAST" | "SCATTER":
-            size = part.received or _others(part.sent, part.ranks)
+            size = part.received or _divide_by_other_ranks(part.sent, part.ranks)
         case "REDUCE" | "GATHER":
-            size = part.sent or _others(part.received, part.ranks)
+            size = part.sent or _divide_by_other_ranks(part.received, part.ranks)
         case "REDUCE_SCATTER" | "REDUCE_SCATTER_BLOCK":
             size = part.sent
         case "SCAN" if whole % (part.ranks + 1) == 0:
             size = whole // (part.ranks + 1)
         case "SCAN" | "EXSCAN":
-            size = _others(whole, part.ranks)
+            size = _divide_by_other_ranks(whole, part.ranks)
         case _:
             size = _share(part.sent, part.ranks)
     return size

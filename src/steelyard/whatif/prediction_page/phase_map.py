@@ -20,10 +20,13 @@ def phase_map(phases: Phases | None) -> list[Figure]:
         _write_ranks(first, phases.together) for first in range(0, len(phases.rows) * phases.together, phases.together)
     )
     main = sorted(phases.clusters, key=lambda c: -c.computing)[:MOST_CLUSTERS]
-    return [_overview(phases, rows), *(_cluster(c, phases, rows) for c in phases.clusters if c in main and _is_wide(c))]
+    return [
+        _overview(phases, rows),
+        *(_cluster(c, phases, rows) for c in phases.clusters if c in main and _has_visible_spread(c)),
+    ]
 
 
-def _is_wide(cluster: Cluster) -> bool:
+def _has_visible_spread(cluster: Cluster) -> bool:
     """Returns whether a cluster has lengths that a figure can show, which the overview cannot separate."""
     return cluster.count >= FEWEST and sum(any(row[i] for row in cluster.rows) for i in range(len(cluster.edges))) > 1
 

@@ -29,7 +29,8 @@ inline void end_together(MPI_Request* request) {
   }
   state.stream.done();
 }
-// A collective of which each rank knows one number of bytes. It is the most frequent one: calls within it cost 2 ns.
+// A collective with one number of bytes for each rank. It is the most frequent kind; calls of functions in it would
+// cost 2 ns, so that it is flattened.
 [[gnu::flatten]] inline void whole(const Call& call, MPI_Comm c, MPI_Request* request, Collective what, int root,
                                    std::int64_t bytes) {
   if (!begin_together(call, c, request, false, what, root)) return;

@@ -68,8 +68,8 @@ void look_at_queue(Ticks now) {
   state.waited = waited;
 }
 
-// Handles are addresses in Open MPI, and numbers of half the length in MPICH: wrappers for the one cannot pass on the
-// other's. Called before MPI is.
+// Handles are pointers in Open MPI and 32-bit integers in MPICH, so wrappers built for one cannot serve the other.
+// Called before MPI_Init.
 inline void expect_own() {
   next("PMPI_Init");  // makes an MPI known that was loaded for a module
   const bool open_mpi = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");

@@ -132,7 +132,7 @@ def _explain_low(low: Judged, narrower: list[Judged], machine: Machine) -> tuple
             "processor."
         )
     cause = "The clock changes, the cores wait (a quota, a hypervisor), or the table of processors is wrong."
-    return cause, advise(f"{settings.check(machine)}Measure again: ", again)
+    return cause, advise(f"{settings.advise_check(machine)}Measure again: ", again)
 
 
 def _report_unknown(best: Result, machine: Machine) -> Finding:

@@ -10,7 +10,7 @@ from steelyard.statistics.results import cases
 from steelyard.statistics.results.roofs import MEMORY, level_of, record_with_work, working_set
 from steelyard.statistics.results.sweeps import Sweep, sweeps
 
-ABOVE = 1.05  # efficiency (low end of its interval); launches and a moving clock explain less
+ABOVE = 1.05  # efficiency (low end of its interval): differences of launches and of the clock explain up to 5 %
 LEAST_SECONDS = 1e-3  # of the shortest sample: the start of the thread team dominates shorter ones
 OF_DATA = ("bytes", "accesses", "working_set")  # of the work that an operation counts
 NAMED = 8

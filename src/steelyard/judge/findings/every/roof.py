@@ -130,7 +130,7 @@ def _is_judged(place: Place, line: Roofline) -> bool:
 def _line(place: Place) -> str:
     roof = place.roof.name if place.roof else "unknown"
     limit = f"the peak ({roof})" if place.roof and place.roof.kind == "peak" else f"the bandwidth of {roof}"
-    mark = trust.word(place.result.verdict.level)
+    mark = trust.write_if_doubtful(place.result.verdict.level)
     return (
         f"{place.result.benchmark} {place.name} with {in_words('threads', place.threads)}, "
         f"{quantity(place.speed.value, 'flop/s')}{mark}, {percent(place.share or 0, 1)} of {limit}"

@@ -79,7 +79,7 @@ def _explain_low(threads: int, machine: Machine) -> tuple[str, Remedy]:
         "Possible causes: threads and memory are unevenly spread over the nodes, processors are throttled, the memory "
         "channels hold unequal modules, or something else uses the memory.",
         advise(
-            f"{settings.check(machine)}Compare placements: ",
+            f"{settings.advise_check(machine)}Compare placements: ",
             "run --preset standard --only memory.stream --only memory.placement",
         ),
     )

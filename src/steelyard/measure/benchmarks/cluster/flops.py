@@ -100,17 +100,17 @@ def slowest(seconds: float, record: Record) -> float | None:
 
 def communication(seconds: float, record: Record) -> float | None:
     """Returns the seconds of the distribution and the collection, without the computing of the slowest rank."""
-    return _parts(record).get("communication")
+    return _read_part_seconds(record).get("communication")
 
 
 def communication_share(seconds: float, record: Record) -> float | None:
     """Returns the share of the task's time that passes without computing on the slowest rank."""
-    parts = _parts(record)
+    parts = _read_part_seconds(record)
     whole = sum(parts.values())
     return parts["communication"] / whole if whole else None
 
 
-def _parts(record: Record) -> dict[str, float]:
+def _read_part_seconds(record: Record) -> dict[str, float]:
     """Returns the medians of both parts of the task's time, in seconds; empty if the ranks are independent."""
     details = record.surroundings.details or {}
     parts = {name: details.get(name) for name in ("computing", "communication")}

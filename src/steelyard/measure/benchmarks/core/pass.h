@@ -102,7 +102,7 @@ struct Pass {
     if (!untouched()) return {false, "something was written before or after the vector"};
     return {worst <= allowed, join({"worst relative error ", worst, ", allowed ", allowed})};
   }
-  // The last element, or the sum, by a thousandth: more than is forgiven however many passes were made.
+  // Changes the last element, or the sum, by a thousandth, which is above what is allowed for any number of passes.
   void corrupt() {
     double& wrong = loop.reduction ? result : written.back()[margin + loop.place(o, o.n - 1)];
     wrong = 1.001 * wrong + 0.001;
@@ -114,7 +114,7 @@ struct Pass {
       if (loop.name == name) return loop;
     throw CaseError(join({"there is no loop '", name, "'"}));
   }
-  // No number where the loop only writes, so that what it leaves out shows.
+  // NaN where the loop only writes, so that an element that it leaves out is found.
   double initial(std::size_t output, std::size_t place) const {
     return loop.in_place ? value(loop.inputs + output, place) : std::numeric_limits<double>::quiet_NaN();
   }

@@ -49,7 +49,7 @@ struct Merge {
   Keys carry = {};
 
   std::size_t steps() const { return static_cast<std::size_t>(std::min(a_end - a, b_end - b)) / width; }
-  // The run whose next key is the smaller one gives a vector: either is right if no key beyond them is smaller.
+  // Takes a vector from the run with the smaller next key. If both keys are equal, either run is right.
   [[gnu::always_inline]] void step() {
     bool left = *a <= *b;
     Keys next = reversed(load(left ? a : b), Lanes{}), low = lower(carry, next);

@@ -6,8 +6,8 @@ using namespace steelyard;
 
 struct Spmv {
   static constexpr std::size_t phases = 1, rows_together = Strips::rows_together, group = 128, streamed = 1024;
-  // A group multiplies a block of short rows entry by entry into local memory, where they are then summed, each row by
-  // as many items as there are; a long row is a block of its own (J. Greathouse and M. Daga, SC 2014).
+  // A work group multiplies the entries of a block of short rows into local memory. Then an equal share of its work
+  // items sums each row. A long row is a block of its own (J. Greathouse and M. Daga, SC 2014).
   static constexpr const char* program = R"(
     #pragma OPENCL EXTENSION cl_khr_fp64 : enable
     kernel __attribute__((reqd_work_group_size(128, 1, 1)))
@@ -38,7 +38,7 @@ struct Spmv {
       }
       if (lane == 0 && row < rows) y[first + row] = sums[item];
     }
-    // For a processor: as many rows as go together by one item.
+    // For processors: each work item multiplies 1024 consecutive rows.
     kernel void multiply_rows(global double* restrict y, global const double* restrict values,
                               global const uint* restrict columns, global const uint* restrict starts,
                               global const double* restrict x, uint n) {

@@ -117,7 +117,7 @@ struct Stencil {
   template <bool streaming_stores, std::size_t planes>
   void row(double* __restrict to, const double* __restrict u, const double* soon) const {
     constexpr std::size_t line = 8, v = pack_doubles;
-    const std::size_t width = n, layer = plane;  // as the compiler cannot know, no store changes them
+    const std::size_t width = n, layer = plane;  // copies: the compiler cannot know that no store changes the members
     const std::ptrdiff_t ahead = soon - u;
     auto next = [=](const double* at) {
       auto sides = loose<Pack>(at - 1) + loose<Pack>(at + 1);

@@ -159,7 +159,7 @@ def _power(service: Service, chassis: Chassis, path: str) -> None:
             keys = ("PowerInputWatts", "PowerOutputWatts", "LastPowerOutputWatts")
             wheres: list[Where] = [("PowerSupplies", place, key) for key in keys]
             _add_supply(chassis, _name(supply, f"supply-{place}"), path, power, wheres)
-        _expect_running(chassis, path, power)
+        _drop_supplies_without_power(chassis, path, power)
 
 
 def _environment(service: Service, chassis: Chassis, path: str) -> None:
@@ -191,7 +191,7 @@ def _subsystem(service: Service, chassis: Chassis, path: str) -> None:
                 _add_supply(chassis, name, metrics, readings[metrics], wheres)
         except OSError as problem:
             chassis.problems.append(str(problem))
-    _expect_running(chassis, path, readings)
+    _drop_supplies_without_power(chassis, path, readings)
 
 
 def _sensors(service: Service, chassis: Chassis, path: str) -> None:
@@ -241,7 +241,7 @@ def _is_running(chassis: Chassis, path: str, watts: float) -> bool:
     return False
 
 
-def _expect_running(chassis: Chassis, path: str, readings: Any) -> None:
+def _drop_supplies_without_power(chassis: Chassis, path: str, readings: Any) -> None:
     """Removes the supplies if their sum is 0 W."""
     values = [number(readings if p.path == path else readings.get(p.path), p.where) or 0.0 for p in chassis.whole]
     if chassis.whole and not _is_running(chassis, path, sum(values)):

@@ -34,7 +34,7 @@ class Files(Device):
         problem: OSError | None = None
         for file in self._files:
             try:
-                value, at = timed(value_of, file.sensor.place)
+                value, at = read_with_timestamp(value_of, file.sensor.place)
             except OSError as error:
                 problem = error
             else:
@@ -59,7 +59,7 @@ def value_of(path: str | Path) -> float:
     return value
 
 
-def timed(read: Callable[..., Answer], *of: object) -> tuple[Answer, int]:
+def read_with_timestamp(read: Callable[..., Answer], *of: object) -> tuple[Answer, int]:
     """Returns what `read` returns of these, and the middle of its time (ns since 1970): I2C takes milliseconds, a BMC seconds."""
     before = time.time_ns()
     answer = read(*of)

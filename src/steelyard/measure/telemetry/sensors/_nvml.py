@@ -4,7 +4,7 @@ import ctypes
 from collections.abc import Sequence
 
 from steelyard.measure.telemetry.sensors import Device
-from steelyard.measure.telemetry.sensors._files import timed
+from steelyard.measure.telemetry.sensors._files import read_with_timestamp
 from steelyard.model.sensor import SUPERCHIP, Reading, Scope, Sensor
 
 LIBRARY = "libnvidia-ml.so.1"
@@ -46,7 +46,7 @@ class Counters(Device):
     def read(self) -> Sequence[Reading]:
         readings = []
         for name, handle in self._handles.items():
-            joules, at = timed(self._joules, handle)
+            joules, at = read_with_timestamp(self._joules, handle)
             readings.append(Reading(name, at, joules))
         return readings
 

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 
 from steelyard.measure.telemetry.sensors import Device
-from steelyard.measure.telemetry.sensors._files import timed
+from steelyard.measure.telemetry.sensors._files import read_with_timestamp
 from steelyard.model.sensor import Reading, Sensor
 from steelyard.system.answers import NoAnswer, ask, reason
 
@@ -41,6 +41,6 @@ class Program(Device):
             raise OSError(f"'{shlex.join(command)}' {why}")
 
     def read(self) -> Sequence[Reading]:
-        text, at = timed(answer, self._command)
+        text, at = read_with_timestamp(answer, self._command)
         names = {sensor.name for sensor in self.sensors}
         return [Reading(s.name, at, value) for s, value in self._parser(text).items() if s.name in names]

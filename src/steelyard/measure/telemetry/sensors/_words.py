@@ -67,7 +67,7 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9._]+", "-", text.lower()).strip("-") or "unnamed"
 
 
-def distinct(names: Sequence[str]) -> list[str]:
+def number_duplicates(names: Sequence[str]) -> list[str]:
     """Returns the names in their order; a repeated name gets a number: fan, fan → fan, fan-2."""
     counts: Counter[str] = Counter()
     taken = set(names)

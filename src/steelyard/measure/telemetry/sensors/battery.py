@@ -4,8 +4,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.measure.telemetry.sensors import Device, Found, Kind
-from steelyard.measure.telemetry.sensors._files import label, listed, optional, text_of, timed, value_of, why
-from steelyard.measure.telemetry.sensors._words import distinct, slug
+from steelyard.measure.telemetry.sensors._files import (
+    label,
+    listed,
+    optional,
+    read_with_timestamp,
+    text_of,
+    value_of,
+    why,
+)
+from steelyard.measure.telemetry.sensors._words import number_duplicates, slug
 from steelyard.model.sensor import Reading, Sensor
 
 _MICRO = 1e-6
@@ -21,7 +29,7 @@ class Battery(Device):
     def read(self) -> Sequence[Reading]:
         if text_of(self._folder / "status") != _DRAWN:
             return ()
-        watts, at = timed(self._watts)
+        watts, at = read_with_timestamp(self._watts)
         # Drivers use different signs for the outgoing current.
         return (Reading(self.sensors[0].name, at, abs(watts)),)
 
@@ -37,7 +45,7 @@ def find(root: Path) -> Found:
     folders = [f for f in listed(root / "sys/class/power_supply", "*") if _feeds_the_machine(f)]
     devices: list[Device] = []
     refused: list[str] = []
-    for folder, name in zip(folders, distinct([slug(folder.name) for folder in folders]), strict=True):
+    for folder, name in zip(folders, number_duplicates([slug(folder.name) for folder in folders]), strict=True):
         place = folder / ("power_now" if (folder / "power_now").exists() else "current_now")
         battery = Battery(folder, Sensor(f"battery/{name}", "power", "battery", str(place), scope="node"))
         status = label(folder / "status")

@@ -7,10 +7,10 @@ from steelyard.errors import UsageError
 from steelyard.measure.telemetry.sensors import Device, Kind
 from steelyard.measure.telemetry.sensors._programs import Program
 from steelyard.measure.telemetry.sensors._words import (
-    distinct,
     expect,
     measured,
     number,
+    number_duplicates,
     positive,
     scope_of,
     slug,
@@ -28,7 +28,7 @@ def parse(text: str, place: str, name: str, unit: str, window: float, scope: Sco
     alone = [line for line in lines if number(line) is not None]
     if not kept and len(alone) == 1:
         kept = _measured([(name, alone[0], unit)])
-    names = distinct([f"command/{slug(label)}" for label, _, _ in kept])
+    names = number_duplicates([f"command/{slug(label)}" for label, _, _ in kept])
     return {
         Sensor(called, quantity, _SOURCE, place, window=window if quantity == "power" else 0.0, scope=scope): value
         * factor

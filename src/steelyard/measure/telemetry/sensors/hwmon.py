@@ -10,7 +10,7 @@ from string import ascii_lowercase
 from steelyard.measure.telemetry.sensors import Found, Kind
 from steelyard.measure.telemetry.sensors._chips import grace_holders, holder, is_whole, scope_of
 from steelyard.measure.telemetry.sensors._files import File, Files, label, listed, optional, readable, why
-from steelyard.measure.telemetry.sensors._words import distinct, slug
+from steelyard.measure.telemetry.sensors._words import number_duplicates, slug
 from steelyard.model.sensor import Quantity, Scope, Sensor
 
 # By the names of the files, and the factor to the unit of the quantity: µW, µJ, m°C, rpm.
@@ -125,7 +125,7 @@ def _names(chips: list[Path]) -> list[str]:
     names = [slug(label(chip / "name") or chip.name) for chip in chips]
     several = Counter(names)
     makers = [_maker_text(chip, "power1") for chip in chips]
-    return distinct(
+    return number_duplicates(
         [
             f"{name}/{slug(text)}"
             if text and makers.count(text) == 1
@@ -152,7 +152,7 @@ def _list_channels(chip: Path, name: str) -> list[_Channel]:
     averaged = {channel for _, channel, form in files if form == "average"}
     chosen = [(path, channel) for path, channel, form in files if form == "average" or channel not in averaged]
     words = [slug(text) if (text := label(chip / f"{channel}_label")) else "" for _, channel in chosen]
-    labels = distinct([word or channel for word, (_, channel) in zip(words, chosen, strict=True)])
+    labels = number_duplicates([word or channel for word, (_, channel) in zip(words, chosen, strict=True)])
     words = [
         w or (slug(text) if (text := _maker_text(chip, c)) else "") for w, (_, c) in zip(words, chosen, strict=True)
     ]

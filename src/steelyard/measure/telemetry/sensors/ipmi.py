@@ -9,7 +9,15 @@ from steelyard.errors import UsageError
 from steelyard.measure.telemetry.sensors import Device, Found, Kind
 from steelyard.measure.telemetry.sensors._programs import Parser, Program
 from steelyard.measure.telemetry.sensors._supplies import feeding
-from steelyard.measure.telemetry.sensors._words import distinct, expect, measured, number, scope_of, slug, unit_of
+from steelyard.measure.telemetry.sensors._words import (
+    expect,
+    measured,
+    number,
+    number_duplicates,
+    scope_of,
+    slug,
+    unit_of,
+)
 from steelyard.model.numbers import whole
 from steelyard.model.sensor import Sensor, is_power_of_node
 from steelyard.system.starts import find_program
@@ -63,7 +71,7 @@ def parse_sensors(text: str, prefix: str) -> dict[Sensor, float]:
         words = line.rsplit(",", 3)  # a name may hold commas
         if len(words) == 4 and (unit := measured(words[2])) and (value := number(words[1])) is not None:
             rows.append((words[0], unit, value))
-    names = distinct([f"{prefix}/{slug(name)}" for name, _, _ in rows])
+    names = number_duplicates([f"{prefix}/{slug(name)}" for name, _, _ in rows])
     powers = {place: value for place, (_, (quantity, _), value) in enumerate(rows) if quantity == "power"}
     top = [names[place] for place in _feeding({place: rows[place][0] for place in powers}, powers)]
     return {

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from steelyard.measure.machine.cpulist import readable_cpu_list
 from steelyard.measure.telemetry.sensors import Device, Found, Kind, powercap
-from steelyard.measure.telemetry.sensors._files import label, listed, optional, timed
+from steelyard.measure.telemetry.sensors._files import label, listed, optional, read_with_timestamp
 from steelyard.measure.telemetry.sensors._words import number
 from steelyard.model.sensor import Reading, Sensor, scope_of_rapl
 
@@ -61,7 +61,7 @@ class Events(Device):
     def read(self) -> Sequence[Reading]:
         readings = []
         for event, file in self._open:
-            data, at = timed(os.read, file, 8)
+            data, at = read_with_timestamp(os.read, file, 8)
             if len(data) != 8:  # of an event that the kernel has given up
                 raise OSError(f"{event.sensor.place} has stopped counting")
             readings.append(Reading(event.sensor.name, at, int.from_bytes(data, "little") * event.scale))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from steelyard.measure.telemetry.sensors import Found, Kind
 from steelyard.measure.telemetry.sensors._files import File, Files, held, label, listed, optional, readable, why
-from steelyard.measure.telemetry.sensors._words import distinct, slug
+from steelyard.measure.telemetry.sensors._words import number_duplicates, slug
 from steelyard.model.sensor import Sensor, scope_of_rapl
 
 # Intel's manual (SDM volume 3B, RAPL): the counters of package, cores, uncore and memory are updated about every millisecond.
@@ -75,7 +75,7 @@ def _domains(folder: Path) -> list[File]:
     labels = {zone.name: slug(label(zone / "name") or zone.name) for zone in zones}
     tops = {zone.name: ":".join(zone.name.split(":")[:2]) for zone in zones}  # intel-rapl:0:2 lies below intel-rapl:0
     paths = [labels[z] if z == top else f"{labels.get(top, top)}/{labels[z]}" for z, top in tops.items()]
-    names = dict(zip(tops, distinct(paths), strict=True))
+    names = dict(zip(tops, number_duplicates(paths), strict=True))
     return [
         File(_sensor(zone, names[zone.name], _holder(names.get(tops[zone.name], ""), names[zone.name], names)), _SCALE)
         for zone in zones

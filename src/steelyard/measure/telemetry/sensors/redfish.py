@@ -13,9 +13,9 @@ from steelyard.measure.telemetry.sensors._chassis import (
     number,
     survey,
 )
-from steelyard.measure.telemetry.sensors._files import held, timed
+from steelyard.measure.telemetry.sensors._files import held, read_with_timestamp
 from steelyard.measure.telemetry.sensors._service import Service, open_service
-from steelyard.measure.telemetry.sensors._words import distinct, slug
+from steelyard.measure.telemetry.sensors._words import number_duplicates, slug
 from steelyard.model.sensor import Reading, Scope, Sensor, is_power_of_node
 
 SOURCE = "Redfish"
@@ -42,7 +42,9 @@ class Redfish(Device):
             reasons = [problem for chassis in every for problem in chassis.problems]
             more = f": {reasons[0]}" if reasons else " (EnvironmentMetrics, PowerSubsystem, Sensors, Power)"
             raise OSError(f"{service.url}{COLLECTION}: no chassis reports its power{more}")
-        names = distinct([f"redfish/{slug(host)}/{chassis.label}/{point.name}" for chassis, point in powers.values()])
+        names = number_duplicates(
+            [f"redfish/{slug(host)}/{chassis.label}/{point.name}" for chassis, point in powers.values()]
+        )
         self._names = dict(zip(powers, names, strict=True))
         self._points = {name: point for (_, point), name in zip(powers.values(), names, strict=True)}
         self._alone = {
@@ -58,7 +60,7 @@ class Redfish(Device):
         problem: OSError | None = None
         for path in dict.fromkeys(point.path for point in self._points.values()):
             try:
-                resource, at = timed(self._service.get, path)
+                resource, at = read_with_timestamp(self._service.get, path)
             except OSError as error:  # the others are read all the same
                 problem = error
                 continue

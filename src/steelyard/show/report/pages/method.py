@@ -81,11 +81,11 @@ _RULES = (
 
 def data(evaluation: Evaluation) -> Method:
     """The rules with this run's answers."""
-    pairs = zip(_RULES, _answers(evaluation), strict=True)
+    pairs = zip(_RULES, _describe_compliance(evaluation), strict=True)
     return Method(tuple(Rule(title, asks, kept) for (title, asks), kept in pairs))
 
 
-def _answers(evaluation: Evaluation) -> tuple[str, ...]:
+def _describe_compliance(evaluation: Evaluation) -> tuple[str, ...]:
     run, results = evaluation.run, evaluation.results
     counts = values.counts(results)
     valued = [v for r in results for v in r.metrics.values()]

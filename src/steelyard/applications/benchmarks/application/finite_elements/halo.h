@@ -28,10 +28,10 @@ class Halo {
 
  private:
   struct Neighbour {
-    int rank, tag;  // tag: the direction as he who receives sees it
+    int rank, tag;  // tag: the direction as seen from the receiver
     std::size_t begin;
     int count;
-    std::vector<std::size_t> nodes;  // my own that he needs
+    std::vector<std::size_t> nodes;  // own nodes that the neighbour needs
     std::vector<double> buffer;
   };
   static Neighbour neighbour(const Part& part, int direction) {

@@ -14,7 +14,7 @@ enum class Stage { program, assembly, solver };
 // What a case asks for.
 struct Request {
   Triple elements;
-  std::size_t iterations;  // of the solver alone
+  std::size_t iterations;  // only the kernel "solver" has them
   MemoryPolicy policy;
 
   Request(Params& p, const std::string& model)

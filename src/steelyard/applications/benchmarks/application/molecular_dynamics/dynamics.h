@@ -30,7 +30,7 @@ class Dynamics {
   Check check() {
     places_ = simulation_.places();
     link_.sum(&places_, 1);
-    if (link_.greatest(simulation_.done() != problem_.steps) != 0)  // on one process: all say so
+    if (link_.greatest(simulation_.done() != problem_.steps) != 0)  // if one process failed, all say so
       return {false, simulation_.in_order() ? "no step was done" : "particles fly apart: they found no room in memory"};
     team_.each([&](Worker w) {
       const State state = prover_.state(w);

@@ -16,7 +16,8 @@ struct State {
 struct Proof {
   State before, after;
   std::size_t steps = 0, present = 0;
-  double force_error = NAN;  // the farthest of a sample, by the sum of the magnitudes of its pairs' forces
+  double force_error =
+      NAN;  // greatest of a sample of particles, relative to the sum of the magnitudes of their pairs' forces
 
   // The rest of the energy's error is of fourth order, measured to be hundredths of the correction at most.
   static constexpr double rest = 0.1;

@@ -179,7 +179,7 @@ class Simulation {
       most = std::max(most, square[0] + square[1] + square[2]);
     });
     most = reduction.greatest(w, in_order_ ? most : std::numeric_limits<double>::max());
-    if (most > reach * reach) {  // who moves as far in a step, or found no room, is not in order: all stop
+    if (most > reach * reach) {  // a particle moved too far in a step, or a worker found no room: all stop
       if (w.index == 0) in_order_ = false;
       team_.barrier().wait();
       return;

@@ -83,15 +83,15 @@ def loads(
     if not machine.hosts:
         possible = tuple(n for n in thread_counts(machine) if usable(n))
         return [{"ranks": possible[-1:] if quick else possible, "placement": ("compact",)}]
-    slots = [n for n in _list_powers_of_two(min(h.slots for h in machine.hosts)) if usable(n)]
+    slots = [n for n in _list_doublings_and_most(min(h.slots for h in machine.hosts)) if usable(n)]
     blocks: list[dict[str, tuple[Scalar, ...]]] = []
     for load in slots[-1:] if quick else slots:
-        ranks = tuple(load * nodes for nodes in _list_powers_of_two(len(machine.hosts)) if usable(load * nodes))
+        ranks = tuple(load * nodes for nodes in _list_doublings_and_most(len(machine.hosts)) if usable(load * nodes))
         blocks.append({"ranks": ranks[-1:] if quick else ranks, "ranks_per_node": (load,), "placement": ("compact",)})
     return blocks
 
 
-def _list_powers_of_two(most: int) -> tuple[int, ...]:
+def _list_doublings_and_most(most: int) -> tuple[int, ...]:
     """Returns 1, 2, 4 … and `most`."""
     return tuple(sorted({*(1 << k for k in range(most.bit_length()) if 1 << k <= most), most}))
 

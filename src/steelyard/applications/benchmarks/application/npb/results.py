@@ -43,7 +43,7 @@ def quantities(result: Result) -> tuple[Quantity, ...]:
     """Returns each verified quantity once, from the launch with its greatest error."""
     worst: dict[str, Quantity] = {}
     for record in result.attempts:
-        for quantity in _quantities(record):
+        for quantity in _read_verification_quantities(record):
             if quantity.name not in worst or _size(quantity) > _size(worst[quantity.name]):
                 worst[quantity.name] = quantity
     return tuple(worst.values())
@@ -54,7 +54,7 @@ def farthest(quantities: Iterable[Quantity]) -> Quantity | None:
     return max(quantities, key=_size, default=None)
 
 
-def _quantities(record: Attempted) -> list[Quantity]:
+def _read_verification_quantities(record: Attempted) -> list[Quantity]:
     verification = details(record).get("verification")
     if not isinstance(verification, Mapping):
         return []

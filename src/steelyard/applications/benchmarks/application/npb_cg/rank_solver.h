@@ -52,8 +52,9 @@ class Patience {
 
 // A Link has: Link(Ranks&, const MemoryPolicy&, std::size_t doubles, std::size_t stages); `double* data()`, the arena;
 // `swap(stage, partner, from, to, in, count)`, which sends count doubles at `from` to the partner's arena at offset
-// `to` and returns when as many from him have come, at `in` of one's own. A stage has always the same partner. He may
-// be ahead: what he sends then goes to another place, since between two uses of a place there is a sum over all ranks.
+// `to` and returns when as many from the partner have come, at `in` of one's own. A stage has always the same partner.
+// The partner may be ahead. Its data does not overwrite any that was not read: a sum over all ranks lies between two
+// uses of an offset.
 template <class Link>
 struct RankCG {
   static constexpr bool whole = true;

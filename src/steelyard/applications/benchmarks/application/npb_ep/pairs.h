@@ -1,4 +1,4 @@
-// EP's normally distributed pairs by the polar method, as many at a time as a register holds, and their logarithm.
+// EP's normally distributed pairs by the polar method, a register at a time, and the logarithm that it needs.
 #pragma once
 #include <algorithm>
 #include <array>

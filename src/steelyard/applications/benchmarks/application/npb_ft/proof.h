@@ -1,8 +1,8 @@
 // FT: what a run is verified by: the published checksums, or, where nothing is published, what must hold of any size.
 //
-// The cube's modes give each checksum by a sum of their own: a mode stands in all 1024 points of a checksum as a
-// geometric series, which depends on the sum of its frequencies only. The modes themselves are those of the initial
-// state, drawn anew: the same sum and energy, and the same numbers at some points, to each of which all modes add.
+// Each checksum is also computed from the modes of the cube: over its 1024 points, a mode is a geometric series that
+// depends only on the sum of its frequencies. To check the modes, the initial state is drawn again: its sum, its energy
+// and its numbers at some points, to each of which all modes add, must be those of the modes.
 #pragma once
 #include <cmath>
 

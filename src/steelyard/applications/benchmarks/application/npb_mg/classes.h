@@ -85,7 +85,7 @@ struct MgProof {
   }
 };
 
-// What both models keep of a run.
+// The result of a run, the same with threads and with ranks.
 struct MgResult {
   const MgClass& c;
   double first = 0, norm = 0;

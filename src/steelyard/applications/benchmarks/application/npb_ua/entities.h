@@ -44,7 +44,7 @@ constexpr std::array<Entity, entity_count> entities = [] {
   return out;
 }();
 
-// The node i + 5j + 25k that has a place; within an entity the lower direction runs faster.
+// The node i + 5j + 25k at each place. Within an entity, the lower direction varies fastest.
 constexpr std::array<int, nodes> node_at = [] {
   std::array<int, nodes> out{};
   for (const Entity& entity : entities)

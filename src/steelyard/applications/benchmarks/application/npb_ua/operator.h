@@ -42,8 +42,8 @@ inline Pack apply(const Block& block, const Pack* p, double* parts) {
   return product;
 }
 
-// The direction of the inside nodes of a block of which the residual is r; where there was one before, x moves along it
-// first.
+// Makes the new search direction p of the inside nodes of a block from its residual r. If there was one before
+// (`follows`), x first moves along it.
 inline void turn_inside(const Block& block, const double* r, double* p, double* x, double alpha, double beta,
                         bool follows, Pack* to) {
   for (std::size_t n = 0; n < inner; ++n, r += lanes, p += lanes, x += lanes) {

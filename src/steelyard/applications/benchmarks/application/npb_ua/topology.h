@@ -144,7 +144,8 @@ class Topology {
   }
 
  private:
-  // Bits of entities: mortars that the element owns, those of them that equal elements alone share, and what is split.
+  // Bits of entities: mortars that the element owns, owned ones that only elements of the same size share, and split
+  // ones.
   struct Masks {
     std::uint32_t owned, plain, split;
   };
@@ -188,8 +189,8 @@ class Topology {
     }
   }
 
-  // 0 on the boundary; a number of its own for a mortar that the element owns or a split one; of another's mortar where
-  // its owner has it, as -1 - index. The owner is the first of the elements that have it themselves.
+  // Returns 0 on the boundary, and a new number for a mortar that the element owns or that is split. For a mortar of
+  // another element: -1 - the index at which its owner has it. The owner is the first element with this mortar.
   int decide(Share& mine, int e, int entity) {
     std::uint32_t bit = 1u << entity;
     int kind = entities[to(entity)].kind, owner = e, owners_entity = entity;

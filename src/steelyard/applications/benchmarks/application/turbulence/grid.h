@@ -61,8 +61,8 @@ struct Grid {
   std::string words() const { return join({x.n, " x ", y.n, " x ", z.n, " points"}); }
 };
 
-// Where the numbers of one of `ranks` lie on their way between columns and planes: of each plane so many fields, of
-// each field a block for each column. What one rank sends another is one piece.
+// The order of the numbers of one of `ranks` between columns and planes: by planes, then fields, then columns, each
+// with one block. What one rank sends to another is one piece.
 struct Way {
   std::size_t fields;
   std::vector<std::size_t> base, stride;  // by planes, of each column of all ranks: blocks; from field to field

@@ -13,7 +13,7 @@ struct Room {
   // Six fields of a plane; the modes of six columns, of a line of y and of one of x, zero where there is none.
   double *fields, *column, *modes, *joined;
   double *spectra, *result, *frequencies, *work;  // of three columns, of a line of y, of x
-  std::array<double*, six> values;                // of eight rows, three pairs; and of eight more
+  std::array<double*, six> values;                // three pairs of fields of eight rows, and three of the next eight
 
   Room(const Grid& grid, double* memory) : row(grid.blocks * block), plane(grid.y.n * row) {
     auto take = [&](std::size_t size) { return std::exchange(memory, memory + size); };

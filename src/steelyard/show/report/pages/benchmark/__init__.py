@@ -155,7 +155,7 @@ def _table(
     limits = {(row.shown.limit, row.shown.limit_source) for row in rows if row.shown and row.shown.value}
     limit, source = limits.pop() if len(limits) == 1 else ("", "")
     only: dict[str, Scalar] = {"kernel": results[0].kernel} if not kernel else {}
-    fixed = only | values.constant(results) | values.partial(results)
+    fixed = only | values.constant(results) | values.find_partly_present(results)
     new = list(notes.values())[before:]
     numbered = tuple(Note(number, *folded(evidence)) for number, evidence in enumerate(new, before + 1))
     return Table(
