@@ -118,9 +118,9 @@ def read_records(text: Text, first: str, pattern: str) -> Iterator[Row]:
     yield from rows
 
 
-def find_title(lines: Sequence[str]) -> str | None:
-    """Returns the title of a table below these lines: a line that stands alone right before it, else the last heading."""
-    words = [line.strip() for line in lines[-_FAR:]]
+def find_title(lines: Sequence[str], end: int) -> str | None:
+    """Returns the title of a table at line `end`: a line that stands alone right before it, else the last heading."""
+    words = [line.strip() for line in lines[max(0, end - _FAR) : end]]
     while words and not words[-1]:
         words.pop()
     alone = len(words) > 1 and not words[-2] and words[-1][0] not in "`|<" and not words[-1].endswith(".")

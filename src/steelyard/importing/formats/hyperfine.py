@@ -61,7 +61,7 @@ def read_markdown(text: Text) -> Values:
     """Yields the times of each command. Of several tables, the title of its section says which one a command is of."""
     tables = list(text.ended().parts(HEADING))
     for head, part in tables:
-        section = find_title(text.lines[: part.first - text.first]) if len(tables) > 1 else None
+        section = find_title(text.lines, part.first - text.first) if len(tables) > 1 else None
         for at, line in enumerate(part.lines[1:], part.first + 1):
             if not line.lstrip().startswith("|"):
                 break
