@@ -10,7 +10,9 @@ import pytest
 from steelyard.errors import MachineFailed, ProgramFailed, UsageError
 from steelyard.measure import records
 from steelyard.measure.plan import EFFORTS
+from steelyard.measure.plan.cost import start_seconds
 from steelyard.measure.plan.second import Patience
+from steelyard.measure.records import start_times
 from steelyard.measure.records.best_pace import Best
 from steelyard.measure.run import ATTEMPTS, Measurer, Progress, Surroundings, session
 from steelyard.measure.run.screen import Screen
@@ -392,3 +394,34 @@ def test_records_that_come_before_the_lock_are_not_measured_again(
     with pytest.raises(UsageError, match="enough"):
         session.go_on(kept_run, (), Screen())
     assert counted == [len(others) + 1]
+
+
+def test_the_time_of_starts_is_learned_and_used_by_later_plans(
+    two_sockets: Machine, tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
+    phases = {"setup": 0.25, "sampling": 0.5, "check": 0.05}  # of the second that the clock of the script advances
+    script.answers = {i: [good(phases=phases) for _ in range(3)] for i in range(4)}
+    e = measurer(two_sockets, tmp_path, script, plan(launches=3))
+    e.run()
+    cases = e.plan.launches[0].cases
+    assert e.starts.factors() == {"": pytest.approx(0.2 / start_seconds(cases, two_sockets))}
+
+    start_times.save(two_sockets, e.starts.factors())
+    start_times.save(two_sockets, {"": 3.0, "mpich-4": 0.5})
+    start_times.save(two_sockets, {"": 5.0})
+    learned = start_times.load(two_sockets)
+    assert learned == {"": 3.0, "mpich-4": 0.5}
+    later = replace(two_sockets, start_factors=learned)
+    assert start_seconds(cases, later) == pytest.approx(3 * start_seconds(cases, two_sockets))
+    assert start_times.load(replace(two_sockets, host="another")) == {}
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"": 3}', '{"": ["a"]}', '{"": [NaN, -1, 1e9]}'])
+def test_a_damaged_file_of_start_times_counts_as_none(
+    two_sockets: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
+    start_times.save(two_sockets, {"": 3.0})
+    next((tmp_path / "cache" / "starts").iterdir()).write_text(text)
+    assert start_times.load(two_sockets) == {}

@@ -82,6 +82,7 @@ def test_a_run_of_format_1_is_written_as_it_was_read() -> None:
         "networks": [],
         "core_kinds": [],
         "mpi_settings": None,
+        "start_factors": {},
     }
     machine["nodes"] = [{"kind": "DRAM"} | node for node in machine["nodes"]]
     assert to_plain(run.machine) == machine

@@ -287,6 +287,7 @@ class Machine:
     networks: tuple[Network, ...] = ()  # of the hosts of a run, or of this machine; empty: not described
     core_kinds: tuple[tuple[int, ...], ...] = ()  # the processors of each kind of core; empty: all are of one kind
     mpi_settings: tuple[Setting, ...] | None = None  # what steers the MPIs besides Steelyard; None: not recorded
+    start_factors: Mapping[str, float] = field(default_factory=dict)  # time of starts over the expected one, by the MPI
 
     @property
     def processors(self) -> int:

@@ -36,15 +36,16 @@ def sampling_seconds(case: Case) -> float:
 def start_seconds(cases: Sequence[Case], machine: Machine) -> float:
     """Returns the expected seconds of a start of the program that measures these cases."""
     first = cases[0].parameters
+    learned = machine.start_factors.get(str(first.get("mpi", "")), 1.0) * _estimate_crowding(machine, cases[0], 7)
     if "mpi" not in first:
-        return START_SECONDS * _estimate_crowding(machine, cases[0], 7)
+        return START_SECONDS * learned
     known = (seconds for name, seconds in PARALLEL_START_SECONDS.items() if str(first["mpi"]).startswith(name))
     hosts, ranks = max(1, len(machine.hosts)), int(first["ranks"])
     hosts = min(hosts, math.ceil(ranks / int(first.get("ranks_per_node") or max(1, ranks // hosts))))
     seconds = (
         next(known, OTHER_START_SECONDS) + RANK_SECONDS * max(0.0, ranks / hosts - 2) + HOSTS_SECONDS * math.log2(hosts)
     )
-    return seconds * _estimate_crowding(machine, cases[0], 7)
+    return seconds * learned
 
 
 def groups(cases: Iterable[Case]) -> list[list[Case]]:

@@ -171,7 +171,7 @@ def learned(run: Run) -> Best:
 
 def load(machine: Machine) -> Shown:
     """Returns the best pace of this machine in earlier runs; empty if there were none."""
-    runs = _read_runs(_find_file(machine))
+    runs = _read_runs(find_file(machine))
     best: dict[str, float] = {}
     slow: dict[str, list[float]] = {}
     for _, shown, shares in runs:
@@ -185,7 +185,7 @@ def load(machine: Machine) -> Shown:
 
 def save(machine: Machine, best: Best) -> None:
     """Adds the paces of a run to the user's cache and removes old ones. Does nothing if the cache cannot be written."""
-    file, paces = _find_file(machine), best.all()
+    file, paces = find_file(machine), best.all()
     if not paces:
         return
     from steelyard.system.user_cache import inside
@@ -238,12 +238,13 @@ def _sound(best: Mapping[str, object]) -> dict[str, float]:
     }
 
 
-def _find_file(machine: Machine) -> Path:
+def find_file(machine: Machine, folder: str = "pace") -> Path:
+    """Returns the path of the file in this folder of the cache that has what was learned on this machine."""
     from steelyard.system.user_cache import cache
 
     hosts = tuple((host.name, host.slots) for host in machine.hosts)
     identity = (machine.host, machine.processor, len(machine.cores), machine.memory >> 30, os.cpu_count(), hosts)
-    return cache() / "pace" / (hashlib.sha256(repr(identity).encode()).hexdigest()[:16] + ".json")
+    return cache() / folder / (hashlib.sha256(repr(identity).encode()).hexdigest()[:16] + ".json")
 
 
 def _case(benchmark: str, kernel: str, parameters: Parameters, places: tuple[str, str, str], hosts: str) -> _Case:

@@ -18,6 +18,7 @@ from steelyard.measure.plan.length import measuring
 from steelyard.measure.plan.second import Patience
 from steelyard.measure.records import RunFolder
 from steelyard.measure.records.best_pace import Best
+from steelyard.measure.records.start_times import StartTimes
 from steelyard.measure.run.asking import LOOKING, built_with, describe_end, failed_record, line, record_of, time_limit
 from steelyard.measure.telemetry.clock_jumps import ClockWatch
 from steelyard.model import Case, Launch, Machine, Plan, Record, Site
@@ -98,7 +99,8 @@ class Measurer:
 
     def _settle(self) -> None:
         """Adds launches of the cases that are not settled, while the promised length of the preset leaves time."""
-        for launch in second.launches(self.plan, self.machine, self._list_case_records, self._count_time_left):
+        machine = replace(self.machine, start_factors={**self.machine.start_factors, **self.starts.factors()})
+        for launch in second.launches(self.plan, machine, self._list_case_records, self._count_time_left):
             self.plan = replace(self.plan, launches=(*self.plan.launches, launch))
             self.folder.replan(self.plan)
             cases = list(enumerate(launch.cases))
@@ -127,6 +129,7 @@ class Measurer:
     def begin(self) -> None:
         """Starts the clock. Needed by callers that carry out single launches, as for two runs in turn."""
         self._begin = self.around.now()
+        self.starts = StartTimes(self.machine)
         self._clock, self._jumps = ClockWatch(), list[str]()
         cases = [(x.number, i, c) for x in self.plan.launches for i, c in enumerate(x.cases)]
         self._further = {launch.number for launch in second.added(self.plan)}
@@ -139,6 +142,7 @@ class Measurer:
         self._expected = sum(c.setup_seconds + c.sampling.seconds for n, i, c in cases if (n, i) not in self.done)
         self._expected_done = 0.0
         self._last: Record | None = None
+        self._started: float | None = None  # moment of the start of a program that has not measured a case yet
         self._left_out = 0
         self._records: dict[tuple[object, ...], list[Record]] = {}
         self._places: dict[tuple[int, int], tuple[object, ...]] = {}
@@ -206,9 +210,11 @@ class Measurer:
         program = self.programs[name, built_with(launch.toolchain, parameters)]
         if runner := doors.program_runner(program):
             looking = self.programs.get((LOOKING, launch.toolchain))
+            self._started = None  # the runner measures what its program does, not how it starts
             conversation: Conversation = runner.start(program, self.site, self.machine, launch, looking)
             return conversation
         ranks = parameters.get("ranks")
+        self._started = self.around.now()
         return self.around.start(*start(self.site, self.machine, launch, program), int(ranks) if ranks else None)
 
     def _case(self, program: Conversation, launch: Launch, index: int, case: Case) -> bool:
@@ -226,6 +232,9 @@ class Measurer:
                 return False
             record = record_of(launch, index, case, attempt, answer, self.best)
             self._keep(record)
+            if self._started is not None:
+                self.starts.learn(launch.cases, record, self.around.now() - self._started)
+                self._started = None
             self.patience.waited(seconds_waited(record), patience)
             took = self.around.now() - began
             affordable = self.waiting + took <= self._plan_repetition_time() and not self._is_budget_spent()

@@ -20,7 +20,7 @@ from steelyard.measure.machine.mpi_settings import describe, read_mpi_settings
 from steelyard.measure.plan import catalogue, length, mpi_in_effect
 from steelyard.measure.plan.second import Patience
 from steelyard.measure.plan.variants import spell
-from steelyard.measure.records import best_pace, remembered
+from steelyard.measure.records import best_pace, remembered, start_times
 from steelyard.measure.records.best_pace import Best
 from steelyard.measure.run import Measurer, setup
 from steelyard.measure.run import quiet as looks
@@ -228,6 +228,7 @@ def _carry_out(measurer: Measurer, screen: Screen) -> Path:
         with screen.measuring() as measurer.show:
             notes = measurer.run()
         best_pace.save(measurer.machine, measurer.best)
+        start_times.save(measurer.machine, measurer.starts.factors())
         folder.finish({"notes": notes, "seconds": measurer.seconds, "repeating_seconds": measurer.waiting})
         for note in notes:
             screen.warn(note)

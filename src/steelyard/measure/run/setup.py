@@ -15,6 +15,7 @@ from steelyard.measure.launch import site
 from steelyard.measure.machine.mpi_settings import read_mpi_settings
 from steelyard.measure.plan import Shape, catalogue, possible, refusal, variants
 from steelyard.measure.plan.possible import Settings
+from steelyard.measure.records import start_times
 from steelyard.measure.run.asking import LOOKING, built_with
 from steelyard.measure.run.screen import Screen
 from steelyard.model import Benchmark, Effort, Machine, Plan, Site, Toolchain, Variant
@@ -118,7 +119,11 @@ def resolve(request: Request) -> Setup:
     where = site.site(request.mpis, request.launcher, request.launcher_words, here)
     where = replace(where, variants=tuple(request.variants))
     variants.expect_mpis(where.variants, list(where.mpis), where.launcher)
-    here = replace(here, mpi_settings=read_mpi_settings(where.mpis.values(), os.environ))
+    here = replace(
+        here,
+        mpi_settings=read_mpi_settings(where.mpis.values(), os.environ),
+        start_factors=start_times.load(here),
+    )
     toolchains = [build.resolve(text, here, named=True) for text in (request.toolchains or [build.default(here)])]
     _expect_distinct(toolchains)
     chosen = catalogue.choose(catalogue.find(request.paths), request.only)
