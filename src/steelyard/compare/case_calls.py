@@ -15,6 +15,7 @@ from steelyard.statistics.difference.case_estimates import estimate_cases
 from steelyard.statistics.samples.interval import Array
 
 FEWEST_LAUNCHES, FEWEST_RUNS = 3, 2  # of a side, for the call of a single case
+BEYOND = 3.0  # factor by which neither launches nor the pace of the cores differ; a greater ratio needs no more launches
 WHY = (
     "",
     "The interval of the ratio is too wide for a call.",
@@ -80,7 +81,10 @@ def _moderate(e: Estimates, disturbed: Flags) -> Estimates:
 
 
 def _weaken(a: SideView, b: SideView, common: Common, judged: Judgements, check_pace: bool) -> Indexes:
-    """Makes calls UNCLEAR that too few launches or another pace do not allow, and returns the reasons of all UNCLEAR calls."""
+    """Makes calls UNCLEAR that too few launches or another pace do not allow, and returns the reasons of all UNCLEAR calls.
+
+    If the whole interval is beyond what launches and paces can differ by (`BEYOND`), the call stays.
+    """
     call, effect = judged.call, np.abs(np.log(judged.ratio))
     why = np.where(call == UNCLEAR, TOO_WIDE, 0)
     few = np.zeros(len(call), dtype=bool)
@@ -89,8 +93,9 @@ def _weaken(a: SideView, b: SideView, common: Common, judged: Judgements, check_
     reasons = [(few, FEW)]
     if check_pace:
         reasons += _find_other_paces(a, b, common, effect)
+    beyond = (judged.low > BEYOND) | (judged.high < 1 / BEYOND)
     for weak, reason in reasons:
-        weakened = weak & ((call == FASTER) | (call == SLOWER))
+        weakened = weak & ((call == FASTER) | (call == SLOWER)) & ~beyond
         call[weakened], why[weakened] = UNCLEAR, reason
     return why
 

@@ -152,10 +152,10 @@ def _name(sides: Sequence[str]) -> str:
 
 
 def _describe_totals(other: OtherSide, name: str, base: str) -> str:
-    """Returns in which classes and benchmarks the side is certainly faster or slower."""
+    """Returns in which classes the side is certainly faster or slower, or else in which benchmarks."""
     texts = []
     for call in ("FASTER", "SLOWER"):
-        totals = [t for t in (*other.classes, *other.benchmarks) if t.call == call]
+        totals = [t for t in other.classes if t.call == call] or [t for t in other.benchmarks if t.call == call]
         parts = [f"{t.name} (time × {and_interval(t.ratio, t.low, t.high, TO, significant)})" for t in totals]
         texts += [f"{name} is {call.lower()} than {base} at {joined(parts)}."] if parts else []
     return " ".join(texts)
