@@ -154,6 +154,14 @@ def compared(machine: str, *names: str, seed: int = 1) -> Cause:
     )
 
 
+def test_a_usual_value_that_the_other_run_does_not_have_is_no_difference() -> None:
+    a = Conditions(recorded_machine(NAMES[0]))
+    b = parameter(page_size="default", memory_policy="local", transport="default")(a)
+    kept = [a.evaluated("a"), replace(a, parameters={**a.parameters, "page_size": "huge"}).evaluated("a")]
+    causes = [find_cause_of_runs(one, b.evaluated("b")) for one in kept]
+    assert [[f.name for f in cause.factors] for cause in causes] == [[], ["page size"]]
+
+
 @pytest.mark.parametrize(("place", "name"), [*enumerate(CHANGES)])
 def test_one_factor_that_differs_is_named_as_the_cause(place: int, name: str) -> None:
     cause = compared(NAMES[2 * place % len(NAMES)], name, seed=place)

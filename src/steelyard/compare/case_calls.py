@@ -15,7 +15,9 @@ from steelyard.statistics.difference.case_estimates import estimate_cases
 from steelyard.statistics.samples.interval import Array
 
 FEWEST_LAUNCHES, FEWEST_RUNS = 3, 2  # of a side, for the call of a single case
-BEYOND = 3.0  # factor by which neither launches nor the pace of the cores differ; a greater ratio needs no more launches
+BEYOND = (
+    3.0  # factor by which neither launches nor the pace of the cores differ; a greater ratio needs no more launches
+)
 WHY = (
     "",
     "The interval of the ratio is too wide for a call.",

@@ -17,7 +17,7 @@ from steelyard.compare.factors import (
     find_nature,
     find_option_nature,
 )
-from steelyard.compare.matching import find_factors
+from steelyard.compare.matching import find_factors, is_same_by_default
 from steelyard.compare.placement_names import name_placements
 from steelyard.compare.side import Side
 from steelyard.compare.surroundings import ABSENT, MPI, Difference, Facts, list_facts
@@ -182,6 +182,8 @@ def _parameters(a: Sequence[Case], b: Sequence[Case], common: Collection[str]) -
         if of_a and of_b:
             differing = {**find_factors(of_a, of_b), **differing}
     for name, both in differing.items():
+        if is_same_by_default(name, *both):
+            continue
         nature = BY_CONDITION.get(name) or Nature(name.replace("_", " "), "case", (name,))
         write = _write_value if name == nature.conditions[0] else in_words
         yield nature, Difference("case", name, *(write(name, value) for value in both))

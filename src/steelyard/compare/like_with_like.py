@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from steelyard.compare.matching import SIZES
+from steelyard.compare.matching import SIZES, is_same_by_default
 from steelyard.compare.side import SideCase
 from steelyard.compare.side_view import Common, SideView
 from steelyard.model import Scalar
@@ -35,7 +35,8 @@ def _versions(a: SideView, b: SideView) -> Iterator[str]:
 def _factors(b: SideView, common: Common) -> Iterator[str]:
     factors: dict[str, tuple[Scalar | None, Scalar | None]] = {}
     for match in common.matches.values():
-        factors |= {name: (x, y) for name, x, y in match.differing if name not in SIZES}
+        differing = (d for d in match.differing if d[0] not in SIZES and not is_same_by_default(*d))
+        factors |= {name: (x, y) for name, x, y in differing}
     if factors:
         texts = (f"{name.replace('_', ' ')} ({_text(x)} and {_text(y)})" for name, (x, y) in factors.items())
         yield f"The cases of {b.side.name} are compared although these parameters differ: {', '.join(texts)}."

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from steelyard.compare.like import USUAL
 from steelyard.compare.placement_names import free_parameters
 from steelyard.model import UNCHANGED, Scalar
 from steelyard.statistics.results.identity import Case, identity
@@ -107,6 +108,11 @@ def _largest(results: Sequence[C], factors: dict[str, tuple[str, ...]]) -> dict[
 def _size(result: Case) -> tuple[float, ...] | None:
     sizes = [v for name in SIZES if isinstance(v := result.parameters.get(name), int | float)]
     return tuple(float(v) for v in sizes) or None
+
+
+def is_same_by_default(name: str, x: Scalar | None, y: Scalar | None) -> bool:
+    """Returns whether one side has the usual value of a parameter, and the other side does not have it."""
+    return {x, y} == {None, USUAL.get(name)}
 
 
 def _differing(a: Case, b: Case) -> tuple[tuple[str, Scalar | None, Scalar | None], ...]:

@@ -20,7 +20,7 @@ from steelyard.compare.equal_time import EqualTime, replace_nodes
 from steelyard.compare.launch_table import make_table, pair_tables
 from steelyard.compare.launch_times import find_sides
 from steelyard.compare.machine_figures import compare_machines
-from steelyard.compare.matching import Match, Matched, match
+from steelyard.compare.matching import Match, Matched, is_same_by_default, match
 from steelyard.compare.measuring_again import add_measurements
 from steelyard.compare.pace import REMEDY, find_other_pace, state_pace
 from steelyard.compare.placement_names import name_placements
@@ -251,7 +251,7 @@ def _notes(a: Evaluation, b: Evaluation, rows: Sequence[Row]) -> list[str]:
     notes = [ENDED_EARLY.format(e.run.id) for e in (a, b) if not e.run.finished]
     if not rows:
         notes.append("The runs have no case in common. Choose runs of the same benchmarks with the same parameters.")
-    factors = {name for row in rows for name, _, _ in row.differing}
+    factors = {d[0] for row in rows for d in row.differing if not is_same_by_default(*d)}
     if factors:
         notes.append(f"Cases are matched although these parameters differ: {', '.join(sorted(factors))}.")
     return notes

@@ -16,7 +16,13 @@ from steelyard.show.report.lines import brief, console, cut, pad
 from steelyard.show.report.machine_table import head_differences, list_machines
 from steelyard.show.report.screen import MOST_LINES, heading, printed
 from steelyard.show.report.sides_totals import CALLS, MOST_SIDES, list_totals, measure_effect, write_letters
-from steelyard.show.report.whole_table import write_difference, write_lines, write_parameters
+from steelyard.show.report.whole_table import (
+    name_total,
+    select_certain,
+    write_difference,
+    write_lines,
+    write_parameters,
+)
 
 MOST_DIFFERENCES, MOST_CONDITIONS, MOST_NOTES = 5, 5, 3
 MOST_TOTALS = 10  # lines that the totals keep beside the table of full nodes
@@ -163,7 +169,10 @@ def list_differences(comparison: SidesComparison, width: int) -> list[Text]:
     """
     found: dict[tuple[str, str], list[tuple[str, Total | CaseDifference]]] = {}
     for other in comparison.others:
-        differences: list[Total | CaseDifference] = [*_certain(other), *other.cases]
+        differences: list[Total | CaseDifference] = [
+            *select_certain((*other.classes, *other.benchmarks)),
+            *other.cases,
+        ]
         for d in differences:
             found.setdefault((_subject(d), d.call), []).append((other.letter, d))
     if not found and all(NOT_JUDGED in o.counts for o in comparison.others):
@@ -185,17 +194,11 @@ def list_differences(comparison: SidesComparison, width: int) -> list[Text]:
     return [*lines, Text(f"  and {plural(left, 'further difference')}", style="dim")] if left > 0 else lines
 
 
-def _certain(other: OtherSide) -> list[Total]:
-    return [t for t in (*other.classes, *other.benchmarks) if t.call in ("SLOWER", "FASTER")]
-
-
 def _subject(d: Total | CaseDifference) -> str:
-    mark = ", disturbed" if d.disturbed else ""
-    if isinstance(d, CaseDifference):
-        conditions = write_parameters(d.parameters)
-        return f"{d.benchmark} {d.kernel}" + (f" ({conditions}{mark})" if conditions or mark else "")
-    of = plural(len(d.members), "benchmark") if d.members else plural(d.cases, "case")
-    return f"{d.name} ({of}{mark})"
+    if isinstance(d, Total):
+        return name_total(d)
+    mark, conditions = ", disturbed" if d.disturbed else "", write_parameters(d.parameters)
+    return f"{d.benchmark} {d.kernel}" + (f" ({conditions}{mark})" if conditions or mark else "")
 
 
 def _could_find(comparison: SidesComparison) -> str:

@@ -3,9 +3,11 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from rich.text import Text
 
+from steelyard.compare.compared_sides import Total
 from steelyard.compare.measuring_again import write_command, write_run
 from steelyard.compare.runs import Row, RunComparison
 from steelyard.compare.wholes import Whole
@@ -31,6 +33,8 @@ MOST_DIFFERENCES = 5
 TIME, SPAN, CALL, SMALLEST, AGAIN = 7, 16, 11, 6, 9  # columns
 LONG = 600.0  # seconds from which a duration in the table has whole minutes
 
+AnyTotal = TypeVar("AnyTotal", Whole, Total)
+
 
 @dataclass(frozen=True, kw_only=True)
 class _Difference:
@@ -48,8 +52,9 @@ class _Difference:
 
 def list_differences(comparison: RunComparison, width: int) -> list[Text]:
     """Returns at most `MOST_DIFFERENCES` differences that are certain, the largest first: classes, benchmarks, single cases."""
-    wholes = [w for w in (*comparison.classes, *comparison.wholes) if w.call in ("SLOWER", "FASTER")]
-    differences = [_make_row(w) for w in wholes] + list(_cases(comparison.rows, {(w.name, w.call) for w in wholes}))
+    wholes = select_certain((*comparison.classes, *comparison.wholes))
+    said: set[tuple[str, str]] = {(name, w.call) for w in wholes for name in (w.name, *w.members[:1])}
+    differences = [_make_row(w) for w in wholes] + list(_cases(comparison.rows, said))
     if not differences:
         words = cut(_could_find(comparison), width, 2)
         return [*heading(head_differences(comparison.machines, False)), *map(Text, words)]
@@ -72,10 +77,22 @@ def _could_find(comparison: RunComparison) -> str:
     return state_smallest(ends, noun) if ends else ""
 
 
+def select_certain(totals: Iterable[AnyTotal]) -> list[AnyTotal]:
+    """Returns the certain differences of classes and benchmarks, without a benchmark that is the only one of its class."""
+    certain = [t for t in totals if t.call in ("SLOWER", "FASTER")]
+    told = {(t.members[0], t.call) for t in certain if len(t.members) == 1}
+    return [t for t in certain if (t.name, t.call) not in told]
+
+
+def name_total(t: Whole | Total) -> str:
+    """Returns the name of a class with its benchmark or their number, or of a benchmark with the number of its cases."""
+    of = plural(t.cases, "case") if not t.members else t.members[0]
+    of = plural(len(t.members), "benchmark") if len(t.members) > 1 else of
+    return f"{t.name} ({of}{', disturbed' if t.disturbed else ''})"
+
+
 def _make_row(w: Whole) -> _Difference:
-    of = plural(len(w.members), "benchmark") if w.members else plural(w.cases, "case")
-    mark = ", disturbed" if w.disturbed else ""
-    return _Difference(subject=f"{w.name} ({of}{mark})", call=w.call, ratio=w.ratio, low=w.low, high=w.high)
+    return _Difference(subject=name_total(w), call=w.call, ratio=w.ratio, low=w.low, high=w.high)
 
 
 def _cases(rows: Iterable[Row], said: set[tuple[str, str]]) -> Iterable[_Difference]:
