@@ -183,8 +183,9 @@ def remove_indentation(lines: Sequence[str]) -> Iterator[str]:
         if line is not None and (not line or line[0].isspace()) and not _BLOCK.search(line):
             block.append(line.expandtabs())
             continue
-        common = min((len(each) - len(each.lstrip()) for each in block if each.strip()), default=0)
-        yield from (each[common:] for each in block)
-        block = []
+        if block:
+            common = min((len(each) - len(each.lstrip()) for each in block if each.strip()), default=0)
+            yield from (each[common:] for each in block)
+            block = []
         if line is not None:
             yield line
