@@ -69,7 +69,26 @@ def test_a_quota_of_a_parent_group_with_more_processors_has_no_share() -> None:
     around = plant(4, {1: 0.4})
     stops = [None if seconds is None else 20 * seconds for seconds in around.ranks.throttled or ()]
     text = judge(builders.seen(around, ranks={**around.ranks.given(), "throttled": stops})).evidence[0].text
-    assert text == "the processor quota of the control group on n1 stopped the measured processors for 160 s."
+    assert text == (
+        "the processor quota of the control group on n1 stopped its processes for 160 s, more than the time of "
+        "the measured processors."
+    )
+
+
+@pytest.mark.parametrize("machine", [8, 256, 1024])
+@pytest.mark.parametrize(("threads", "quota"), [(1, 0.7), (4, 2.0), (8, 1.0)])
+def test_a_stop_is_a_share_of_the_time_of_the_threads_and_not_of_the_machine(
+    machine: int, threads: int, quota: float
+) -> None:
+    stopped, share = (threads - quota) * ELAPSED, 1 - quota / threads
+    accounts = [{"processors": machine, "elapsed": ELAPSED}, {"processors": machine, "elapsed": ELAPSED}]
+    accounts[0]["own"] = quota * ELAPSED  # an external program: its threads are unknown
+    ranks = {"hosts": ["n0"] * threads, "cpus": [-1] * threads}  # not pinned
+    surroundings = [{"cpus": list(range(machine))}, {"ranks": ranks}]
+    for account, around in zip(accounts, surroundings, strict=True):
+        around |= {"processor_seconds": account, "throttled": stopped}
+        first = judge(builders.seen(Observed(), **around)).evidence[0]
+        assert (first.kind, first.numbers["share"]) == ("throttled", pytest.approx(share))
 
 
 def test_waits_that_no_quota_explains_are_competing_load() -> None:

@@ -105,7 +105,8 @@ class Pace(Part):
 class ProcessorSeconds(Part):
     """The operating system's accounting of the used processors, in seconds, added over the `processors` that it covers.
 
-    `most_steal` and `most_interrupts` are those of the one processor that lost most. Older records lack all three.
+    `most_steal` and `most_interrupts` are those of the one processor that lost most; older records lack all three. `own` is the
+    time of an external program, whose threads are unknown.
     """
 
     elapsed: Number = None
@@ -115,6 +116,7 @@ class ProcessorSeconds(Part):
     processors: Number = None
     most_steal: Number = None
     most_interrupts: Number = None
+    own: Number = None
 
 
 @dataclass(frozen=True, kw_only=True)

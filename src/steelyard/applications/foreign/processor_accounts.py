@@ -47,6 +47,7 @@ def between(before: Accounts, after: Accounts, own: float, elapsed: float, proce
     return {
         "processor_seconds": {
             "elapsed": elapsed,
+            "own": own,
             "steal": _seconds(first.steal, last.steal),
             "other": None,  # unknown on the processors of the program
             "interrupts": _seconds(first.interrupts, last.interrupts),

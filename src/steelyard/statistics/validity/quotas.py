@@ -16,7 +16,8 @@ MOSTLY = 0.75  # of all ranks' waiting: then one rank or host is named for it
 class Stop:
     """Seconds, added over processors, for which quotas stopped the processors of a host; "": of the whole case.
 
-    `account` is None if it is unknown or impossible: the group of a quota may have more processors than were measured.
+    The kernel counts a processor only while threads of the group are ready on it, so `account` covers as many processors as
+    the case has threads. It is None if it is unknown or impossible: the group of a quota may have further processes.
     """
 
     host: str
@@ -35,9 +36,12 @@ def throttled(case: Measured) -> Observation | None:
     if not stops:
         return None
     most, many = stops[0], sum(stop.share > HIT for stop in stops)
-    lost = f"{most.seconds:.3g} s" if most.account is None else state_share(most.account)
     where = f" on {most.host}" if most.host else ""
-    text = f"the processor quota of the control group{where} stopped the measured processors for {lost}."
+    text = f"the processor quota of the control group{where} stopped "
+    if most.account is None:
+        text += f"its processes for {most.seconds:.3g} s, more than the time of the measured processors."
+    else:
+        text += f"the measured processors for {state_share(most.account)}."
     if many > 1:
         text += f" Quotas stopped processors on {many} of {len({*(case.surroundings.ranks.hosts or ())})} hosts."
     figures = {"seconds": most.seconds} if most.account is None else list_numbers(most.account)
@@ -58,7 +62,7 @@ def list_stops(case: Measured) -> list[Stop]:
 
 def _list_whole(case: Measured) -> list[Stop]:
     seconds = case.surroundings.throttled or 0.0
-    return [Stop("", seconds, case.account(seconds))] if seconds > 0 else []
+    return [_count_stop(case, "", seconds)] if seconds > 0 else []
 
 
 def _list_stops_where_most_waited(case: Measured) -> list[Stop]:
@@ -81,8 +85,12 @@ def _sum_up(case: Measured, of_ranks: Array, combine: Callable[[Iterable[float]]
 
 
 def _count_stop(case: Measured, host: str, seconds: float) -> Stop:
-    ranks = case.surroundings.ranks
-    hosts = ranks.hosts or ()
+    ranks, own = case.surroundings.ranks, case.surroundings.processor_seconds.own
+    hosts = ranks.hosts or ("",)
     pinned = {cpu for of, cpu in zip(hosts, ranks.cpus or (), strict=False) if of == host and cpu >= 0}
-    processors = len(pinned) or max(1.0, case.processors / len({*hosts}))
+    of_host, count = (1.0, 1) if not host else (hosts.count(host) / len(hosts), len({*hosts}))
+    ready = of_host * max(case.threads, len(hosts))
+    if own is not None and case.elapsed:  # of a program whose threads are unknown: it ran, or was stopped
+        ready = (own + seconds) / case.elapsed
+    processors = len(pinned) or max(1.0, min(case.processors / count, ready))
     return Stop(host, seconds, Account.of(seconds, processors, case.elapsed))
