@@ -352,7 +352,7 @@ def test_a_comparison_ends_with_what_is_different_for_sure() -> None:
     shown = text(found)
     assert "3 cases in both: b is  1 SLOWER  0 FASTER  2 SAME  0 UNCLEAR" in shown
     assert "Triad bandwidth" in shown
-    assert "memory.stream (1 case): b is 25 % slower (2" in shown
+    assert "memory.stream (1 case): b is slower, with 25 % more time (2" in shown
     order = ("What differs most", "Classes (benchmarks in them)", "Main figures", "--all")
     assert [shown.index(part) for part in order] == sorted(shown.index(part) for part in order)
     assert "--all" in shown

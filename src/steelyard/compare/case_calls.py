@@ -15,9 +15,8 @@ from steelyard.statistics.difference.case_estimates import estimate_cases
 from steelyard.statistics.samples.interval import Array
 
 FEWEST_LAUNCHES, FEWEST_RUNS = 3, 2  # of a side, for the call of a single case
-BEYOND = (
-    3.0  # factor by which neither launches nor the pace of the cores differ; a greater ratio needs no more launches
-)
+# Factors by which launches (43 % were seen), and cores of another pace, do not differ: a greater ratio is called all the same.
+BEYOND_LAUNCHES, BEYOND_PACE = 1.5, 3.0
 WHY = (
     "",
     "The interval of the ratio is too wide for a call.",
@@ -85,19 +84,19 @@ def _moderate(e: Estimates, disturbed: Flags) -> Estimates:
 def _weaken(a: SideView, b: SideView, common: Common, judged: Judgements, check_pace: bool) -> Indexes:
     """Makes calls UNCLEAR that too few launches or another pace do not allow, and returns the reasons of all UNCLEAR calls.
 
-    If the whole interval is beyond what launches and paces can differ by (`BEYOND`), the call stays.
+    If the whole interval is beyond what these can change, the call stays.
     """
     call, effect = judged.call, np.abs(np.log(judged.ratio))
     why = np.where(call == UNCLEAR, TOO_WIDE, 0)
     few = np.zeros(len(call), dtype=bool)
     for side, cases in ((a, common.pairs.a), (b, common.pairs.b)):
         few |= side.sums.count[cases] < (FEWEST_RUNS if side.table.is_group else FEWEST_LAUNCHES)
-    reasons = [(few, FEW)]
+    reasons = [(few, FEW, BEYOND_LAUNCHES)]
     if check_pace:
-        reasons += _find_other_paces(a, b, common, effect)
-    beyond = (judged.low > BEYOND) | (judged.high < 1 / BEYOND)
-    for weak, reason in reasons:
-        weakened = weak & ((call == FASTER) | (call == SLOWER)) & ~beyond
+        reasons += ((weak, reason, BEYOND_PACE) for weak, reason in _find_other_paces(a, b, common, effect))
+    for weak, reason, beyond in reasons:
+        within = (judged.low <= beyond) & (judged.high >= 1 / beyond)
+        weakened = weak & ((call == FASTER) | (call == SLOWER)) & within
         call[weakened], why[weakened] = UNCLEAR, reason
     return why
 

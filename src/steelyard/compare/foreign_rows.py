@@ -85,7 +85,8 @@ def _list_alike(view: SideView, wanted: Mapping[Key, SideCase]) -> dict[Key, Fig
     """Returns the values of a run, or the means of those of a group, for published figures."""
     figures: dict[Key, Figure] = {}
     for key, case in wanted.items():
-        alike = [like for run in view.side.runs if (like := find_like(case, run))]
+        bare = replace(case, note="")  # the note is that of the published system, and of no run or other system
+        alike = [like for run in view.side.runs if (like := find_like(bare, run))]
         if alike:
             values = [like.value for like in alike]
             value = values[0] if len(values) == 1 else average(values) or values[0]
@@ -112,8 +113,9 @@ def compare_published(letter: str, first: Seen, other: Seen) -> OtherSide:
     classes = [(kind, ratios[kind]) for kind in CLASSES if kind in ratios] if len(whole) > 1 else []
     common = sum(map(len, whole.values()))
     system = other[0] if other[0].side.is_foreign else first[0]
-    both = (figure for key in first[1] if key in other[1] for figure in (first[1][key], other[1][key]))
-    notes = dict.fromkeys(f"{system.side.name}: {figure.note}." for figure in both if figure.note)
+    both = [(view, figures[key]) for key in first[1] if key in other[1] for view, figures in (first, other)]
+    named = ((view if view.side.is_foreign else system, figure.note) for view, figure in both if figure.note)
+    notes = dict.fromkeys(f"{view.side.name}: {note}." for view, note in named)
     # The remark of a pair repeats the note of its value.
     notes = {n: None for n in notes if not any(m != n and m.startswith(n.removesuffix(".")) for m in notes)}
     notes |= dict.fromkeys(_list_differing_statistics(first, other))

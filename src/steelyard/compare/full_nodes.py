@@ -80,7 +80,7 @@ def _choose(points: Sequence[WholePoint]) -> SideSeries:
     full: dict[int, WholePoint] = {}
     partial: dict[int, None] = {}
     for point in points:
-        used = _count_workers(point.use)
+        used = count_workers(point.use)
         if point.nodes is None:
             continue
         if used and point.cores and used < point.cores:
@@ -129,7 +129,7 @@ def count_cores_per_node(view: SideView) -> int | None:
         if len({c for _, c in named}) == 1 < len(named):  # the same number for any nodes is that of one node
             return named.pop()[1]
         return max(round(c / n) for n, c in named)
-    return max((math.ceil(used / nodes) for nodes, given in sized if (used := _count_workers(given))), default=None)
+    return max((math.ceil(used / nodes) for nodes, given in sized if (used := count_workers(given))), default=None)
 
 
 def _count_nodes(case: SideCase, per_node: int | None) -> int | None:
@@ -141,13 +141,13 @@ def _count_nodes(case: SideCase, per_node: int | None) -> int | None:
     ranks, on_each = _number(given, "ranks"), _number(given, "ranks_per_node")
     if ranks and on_each:
         return math.ceil(ranks / on_each)
-    used = _count_workers(given)
+    used = count_workers(given)
     if used and per_node and ranks:
         return math.ceil(used / per_node)
     return 1 if "host" in given or ("threads" in given and not ranks) else None
 
 
-def _count_workers(use: Parameters) -> int | None:
+def count_workers(use: Parameters) -> int | None:
     """Returns the threads of all ranks, or the cores that were used; None if they are unknown."""
     ranks, nodes = _number(use, "ranks"), _number(use, "nodes")
     if not ranks and nodes and (on_each := _number(use, "ranks_per_node")):

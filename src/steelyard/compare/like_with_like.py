@@ -20,7 +20,10 @@ def list_conditions(a: SideView, b: SideView, common: Common) -> list[str]:
 
 def say_nothing_common(a: SideView, b: SideView) -> str:
     """Returns that no case of the one side is comparable with one of the other."""
-    return f"{b.side.name} and {a.side.name} have no case in common. Choose runs of the same benchmarks with the same parameters."
+    return (
+        f"{b.side.name} and {a.side.name} have no case in common. To compare equal settings, choose runs of the same "
+        "benchmarks with the same parameters."
+    )
 
 
 def _versions(a: SideView, b: SideView) -> Iterator[str]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from steelyard.compare.best_programs import find_best_programs
 from steelyard.compare.compared_sides import NOT_JUDGED, MachineCell, MachineFigure, SideCall
+from steelyard.compare.full_nodes import count_workers
 from steelyard.compare.quantities import QUANTITIES, Reading, find_span, is_between_nodes, make_reading, read
 from steelyard.compare.side import Side
 from steelyard.model.words import in_words
@@ -86,6 +87,8 @@ def _read_programs(side: Side) -> dict[str, Reading]:
         title = f"{benchmark.partition('.')[2]} {', '.join(words)}".strip()
         name = f"{benchmark} {kernel} {', '.join(f'{name}={value}' for name, value in solved)}"
         cores = None if is_between_nodes(case) else side.runs[-1].cores
+        if side.is_foreign and cores and (count_workers(case.parameters) or 0) > cores:
+            cores = None  # its source does not say on how many nodes
         readings[name] = replace(make_reading(name, title, case, case.metrics["time"]), cores=cores)
     return readings
 

@@ -11,8 +11,8 @@ MOST_FACTOR = 10.0  # a smallest difference beyond this factor is written as >×
 
 
 def write_factor(ratio: float) -> str:
-    """Returns a ratio with two digits."""
-    return significant(ratio, 2)
+    """Returns a ratio with two digits, or to a hundredth."""
+    return f"{ratio:.2f}" if 0.095 < ratio < 1.995 else significant(ratio, 2)
 
 
 def write_change(ratio: float) -> str:

@@ -17,13 +17,13 @@ from steelyard.statistics.validity.trust import is_marked
 
 TITLE = "Whole machines, each with its best settings"
 MOST = 2  # sides beside the baseline whose values stand in columns
-VALUE, SPEED, CORE, CALL, SIDE = 13, 19, 9, 9, 19  # columns
+VALUE, SPEED, CORE, CALL, SIDE = 13, 20, 9, 9, 20  # columns
 NOTE = "speed: relative to a{}; above 1 is faster, also for times. Each value is the best of all numbers of threads and ranks."
 INTERVAL = ", with its 95 % interval"
 PER_CORE = " per core: the speed of a core{}."
 TO = "to"  # between the ends of an interval
 UNSURE, MAY_EQUAL = "?", " ?: the cores may be equally fast."
-NO_CALL = " –: not judged, since a published value has no interval."
+NO_CALL = " –: not judged, since a value has no interval or is above its limit."
 MARKED = " *: the value was disturbed, or did not settle."
 
 
@@ -99,7 +99,7 @@ def _write_pair(figure: MachineFigure, left: int) -> Iterator[Text]:
     text.append(f"{pad(_write_value(a), VALUE, True)}{pad(_write_value(b), VALUE, True)}", "bold")
     text.append(pad(write_speed(b), SPEED, True))
     text.append(
-        pad("" if b.per_core is None else f"{significant(b.per_core, 2)}{UNSURE if _may_equal(b) else ''}", CORE, True)
+        pad("" if b.per_core is None else f"{write_factor(b.per_core)}{UNSURE if _may_equal(b) else ''}", CORE, True)
     )
     call = "–" if b.call == NOT_JUDGED else name_call(b.call)
     yield text.append(f"  {call}", STYLE.get(b.call or "", "dim"))
@@ -135,7 +135,7 @@ def _sum_up_programs(figures: Sequence[MachineFigure], place: int, name: str, ba
     speeds = [speed for figure in figures if figure.is_program and (speed := figure.cells[place].speed)]
     if not speeds:
         return ""
-    least, mean, most = (significant(f(speeds), 2) for f in (min, geometric_mean, max))
+    least, mean, most = (write_factor(f(speeds)) for f in (min, geometric_mean, max))
     span = f" (geometric mean; from {least} to {most} for single programs)" if len(speeds) > 1 else ""
     return f"In {plural(len(speeds), 'program')}, {name} has {mean} times the speed of {baseline}{span}."
 
@@ -154,7 +154,7 @@ def sum_up_prices(figures: Sequence[MachineFigure]) -> Iterator[str]:
         ]
         if programs := [cell.per_price for figure, cell in priced if figure.is_program and cell.per_price]:
             parts.append(
-                f"{significant(geometric_mean(programs), 2)} times the speed of {plural(len(programs), 'program')}"
+                f"{write_factor(geometric_mean(programs))} times the speed of {plural(len(programs), 'program')}"
             )
         if parts and base.price and other.price:
             prices = f"{base.letter}: {base.price:g}, {other.letter}: {other.price:g} a node and hour"

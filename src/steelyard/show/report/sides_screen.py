@@ -151,7 +151,7 @@ def _causes(comparison: SidesComparison) -> Iterator[str]:
         factors = joined(f"the {name}" for name in names)
         whom = f"a and {write_letters(letters)}"
         if len(names) == 1:
-            yield f"Between {whom} only {factors} differs, so it is the cause of the differences."
+            yield f"Between {whom}, only one known condition differs: {factors}."
         else:
             yield f"Between {whom} the effects of {factors} are confounded."
     remedies = [(o.letter, o.cause.remedy) for o in comparison.others if o.cause.remedy]

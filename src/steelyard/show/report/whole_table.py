@@ -131,14 +131,15 @@ def _parameter(name: str, value: object) -> str:
 
 
 def write_difference(call: str, ratio: float, low: float, high: float) -> str:
-    """Returns for example '11 % slower (6 to 17 %)', or 'faster, with 0.31 (0.28 to 0.35) times the time'."""
+    """Returns for example 'slower, with 11 % more time (6 to 17 %)', or 'faster, with 0.31 (0.28 to 0.35) times the time'."""
     word = call.lower()
     if abs(math.log(ratio)) >= DOUBLE:
         low_text, text, high_text = map(write_factor, (low, ratio, high))
         return f"{word}, with {text} ({low_text} to {high_text}) times the time"
     sign = 1 if ratio > 1 else -1
     ends = sorted(sign * (end - 1) for end in (low, high))
-    return f"{percent(abs(ratio - 1))} {word} ({100 * ends[0]:.0f} to {percent(ends[1])})"
+    more = "more" if ratio > 1 else "less"
+    return f"{word}, with {percent(abs(ratio - 1))} {more} time ({100 * ends[0]:.0f} to {percent(ends[1])})"
 
 
 # --------------------------------------------------------------------------- the table
