@@ -203,7 +203,7 @@ def test_a_case_needs_three_launches_or_two_runs_for_a_call() -> None:
         return compare_sides([base, side]).others[0].counts
 
     few, many = {"memory.a": [0.0, 0.001]}, {"memory.a": [0.0, 0.001, 0.002]}
-    slow = {name: [x + 1.0 for x in logs] for name, logs in many.items()}
+    slow = {name: [x + 0.3 for x in logs] for name, logs in many.items()}
     assert counts(one("b", slow), one("a", few))["UNCLEAR"] == 1
     assert counts(one("b", slow), one("a", many))["SLOWER"] == 1
     assert counts(group("b", [slow, slow]), group("a", [few, few]))["SLOWER"] == 1
@@ -409,6 +409,15 @@ def test_three_sides_look_as_ever() -> None:
     shown = "\n".join(line.plain.rstrip() for line in sides_screen.screen(many(3), 80)) + "\n"
     kept = GOLDEN / "screens" / "three-sides.txt"
     assert shown == kept.read_text()
+
+
+def test_a_side_that_differs_much_hides_no_other_side() -> None:
+    equal = {f"memory.{n}": [0.0, 0.001, 0.002] for n in range(9)}
+    much = {name: [x + 2.0 for x in logs] for name, logs in equal.items()}
+    little = equal | {"memory.8": [x + 0.2 for x in equal["memory.8"]]}
+    shown = sides_screen.list_differences(compare_sides([one("a", equal), one("b", much), one("c", little)]), 80)
+    text = " ".join(line.plain.strip() for line in shown)
+    assert "memory.8 (1 case): b is slower, with 7.4 (7.3 to 7.5) times the time. Also slower: c." in text
 
 
 def test_consecutive_letters_are_a_range() -> None:

@@ -17,6 +17,7 @@ from steelyard.compare.sides import compare_sides
 from steelyard.compare.verdict import conclude
 from steelyard.model import Value
 from steelyard.show.report import sides_screen
+from steelyard.statistics.results import applications
 
 
 def figure(figures: tuple[MachineFigure, ...], name: str) -> MachineFigure:
@@ -91,6 +92,37 @@ def test_the_interval_of_a_group_follows_from_the_spread_of_its_runs() -> None:
     cell = other(compare(a, group), "triad")
     assert (cell.low or 0.0) > 1.19
     assert (cell.speed, cell.call) == (pytest.approx(1.2, rel=0.001), "FASTER")
+
+
+@pytest.mark.parametrize("seconds", [0.04, 0.4])
+def test_the_shortest_time_of_a_program_counts_however_short_it_is(seconds: float) -> None:
+    a = side("a", 2, [program(2, 1.5 * seconds), program(1, 3 * seconds)])
+    b = side("b", 4, [program(4, seconds), program(1, 4 * seconds)])
+    (one,) = compare(a, b)
+    assert one.cells[1].speed == pytest.approx(1.5)
+    assert compare(a, side("b", 4, [program(4, seconds, "S")])) == ()
+
+
+def program(threads: int, seconds: float, letter: str = "A") -> SideCase:
+    time = Value(seconds, "s", 0.99 * seconds, 1.01 * seconds, "lower")
+    parameters = {"threads": threads, "class": letter}
+    timed = seconds >= applications.LEAST_SECONDS and letter != "S"
+    return replace(stream(threads, 1.0), benchmark="application.npb_ep", kernel="ep", parameters=parameters,
+                   metrics={"time": time}, timed=timed)  # fmt: skip
+
+
+def test_programs_of_published_systems_on_several_nodes_have_no_speed_per_core() -> None:
+    sides = [find_side(name) for name in ("MareNostrum III", "Mont-Blanc system")]
+    cells = [one.cells[1] for one in compare(*filter(None, sides)) if one.is_program]
+    assert [(cell.per_core, round(cell.speed or 0.0, 2)) for cell in cells] == [(None, 1.04), (None, 0.99)]
+
+
+def test_a_measured_speed_of_linpack_proves_a_peak_of_at_least_as_much() -> None:
+    published = find_side("2x EPYC 9654")
+    assert published
+    sides = [side("a", 2, [peak(2, 1e11)]), side("b", 4, [peak(4, 2e11)]), published]
+    text = next(s.text for s in conclude(sides).choices["buyer"] if "compute-bound" in s.text)
+    assert text.startswith("For compute-bound programs choose 2x EPYC 9654: at least 7.46 Tflop/s against 200 Gflop/s")
 
 
 def test_equal_machines_have_no_figure_and_equal_copies_no_call() -> None:

@@ -46,6 +46,11 @@ def of_run(run: Evaluation) -> Side:
     return Side(name=run.run.id, kind="run", runs=(reduce_run(run),))
 
 
+def of_another_machine(run: Evaluation) -> Side:
+    side = of_run(run)
+    return replace(side, runs=(replace(side.runs[0], facts={"machine": {"processor": run.run.id}}),))
+
+
 def celeron() -> Evaluation:
     """The results that a run on the cluster of eight Celeron servers would have, with its printed numbers."""
 
@@ -284,10 +289,15 @@ def test_the_geometric_mean_of_the_runs_stands_for_a_group() -> None:
 
 
 def test_two_runs_with_overlapping_ranges_give_no_choice() -> None:
-    sides = [of_run(evaluation([triad(rate)], id=name)) for name, rate in (("a", 10e9), ("b", 10.1e9), ("c", 20e9))]
+    runs = [evaluation([triad(rate)], id=name) for name, rate in (("a", 10e9), ("b", 10.1e9), ("c", 20e9))]
+    sides = list(map(of_another_machine, runs))
     text = texts(conclude(sides))
     assert "memory-bound programs, choose c: 20.0 GB/s against 10.1 GB/s of b, a factor of 2.0." in text
     assert "No choice for memory-bound programs: b and a may be equal" in texts(conclude(sides[:2]))
+    alike = conclude(list(map(of_run, runs))).choices
+    assert [s.text for of in alike.values() for s in of] == [
+        "No choice: the machines of all 3 systems are alike. The page Comparison says what differs."
+    ]
 
 
 def test_the_report_of_a_single_published_system_has_its_verdict(tmp_path: Path) -> None:
@@ -300,7 +310,8 @@ def test_the_report_of_a_single_published_system_has_its_verdict(tmp_path: Path)
 
 def test_the_mean_of_common_programs_has_a_range_if_all_its_times_have_one() -> None:
     sides = [
-        of_run(evaluation([solved(seconds), solved(seconds, "cg")], id=n)) for n, seconds in (("a", 1.0), ("b", 1.05))
+        of_another_machine(evaluation([solved(seconds), solved(seconds, "cg")], id=n))
+        for n, seconds in (("a", 1.0), ("b", 1.05))
     ]
     mean = read_programs(sides)[0]["program_time"]
     assert (mean.number, mean.condition) == (pytest.approx(1.0), "geometric mean of 2 programs")

@@ -25,8 +25,8 @@ Points = Mapping[int, Point]  # by the number of ranks or nodes: the fastest
 class EqualTime:
     """What `other` needs to reach the time of `base`. The ratios are other / base.
 
-    `unit` is what is counted: "nodes", "ranks" or "threads". `measured` are the counts of `other` whose times are known. `counts`
-    is the ratio of the counts; `time` and `energy` are those of the needs (energy None: unknown).
+    `unit` is what is counted: "nodes", "ranks", "threads" or "workers". `measured` are the counts of `other` whose times are
+    known. `counts` is the ratio of the counts; `time` and `energy` are those of the needs (energy None: unknown).
     """
 
     program: str
@@ -188,7 +188,9 @@ def _choose_count_unit(base: Sequence[Point], other: Sequence[Point]) -> str:
 
 
 def _name_workers(base: Sequence[Point], other: Sequence[Point]) -> str:
-    return "ranks" if any(point.unit == "ranks" for point in (*base, *other)) else "threads"
+    """Returns "ranks" or "threads"; "workers" if the sides have both, of which the fastest count."""
+    units = {point.unit for point in (*base, *other)}
+    return units.pop() if len(units) == 1 else "workers"
 
 
 def _find_fastest_by_count(points: Sequence[Point], unit: str) -> dict[int, Point]:

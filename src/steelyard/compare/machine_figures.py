@@ -29,7 +29,7 @@ def compare_machines(sides: Sequence[Side], letters: Sequence[str]) -> tuple[Mac
     No figure if all sides ran on one machine: equal cases show then what differs. The calls of a pair of sides are corrected for
     the number of its quantities and programs (Bonferroni).
     """
-    if all(_has_machine_of(sides[0], side) for side in sides[1:]):
+    if are_alike(sides):
         return ()
     readings = [read_machine(side) for side in sides]
     every = dict.fromkeys(name for of in readings for name in of)
@@ -61,12 +61,10 @@ def count_calls(first: Collection[str], other: Collection[str]) -> int:
 _TITLES = {one.name: one.title for one in QUANTITIES}
 
 
-def _has_machine_of(first: Side, other: Side) -> bool:
-    """Returns whether Steelyard measured both sides on machines that are alike."""
-    if first.is_foreign or other.is_foreign:
-        return False
-    of_first, of_other = ([run.facts.get("machine") for run in side.runs] for side in (first, other))
-    return all(facts == of_first[0] for facts in (*of_first, *of_other))
+def are_alike(sides: Sequence[Side]) -> bool:
+    """Returns whether Steelyard measured all sides on machines that are alike."""
+    facts = [run.facts.get("machine") for side in sides for run in side.runs]
+    return not any(side.is_foreign for side in sides) and all(of == facts[0] for of in facts)
 
 
 def _is_compared(name: str, readings: Sequence[dict[str, Reading]]) -> bool:

@@ -61,10 +61,12 @@ def compare(evaluation: Evaluation, name: str) -> Beside:
     lines = tuple(_line(run, figure) for figure in system.figures)
     own = Side(name=run.run, kind="imported" if run.imported else "run", runs=(run,))
     machines = compare_machines((make_side(system), own), ("a", "b"))
-    return Beside(evaluation.run.id, system.name, lines, tuple(dict.fromkeys(_notes(system, lines))), machines)
+    return Beside(
+        evaluation.run.id, system.name, lines, tuple(dict.fromkeys(_notes(system, lines, run.imported))), machines
+    )
 
 
-def _notes(system: System, lines: Sequence[Line]) -> Iterable[str]:
+def _notes(system: System, lines: Sequence[Line], imported: bool) -> Iterable[str]:
     yield f"Published in: {system.source}."
     yield (
         "Published numbers have no samples, so the certainty of a difference is unknown. They were measured "
@@ -80,7 +82,8 @@ def _notes(system: System, lines: Sequence[Line]) -> Iterable[str]:
         yield "A figure of a data sheet was not measured on either system."
     if without := [line.reason for line in lines if line.reason]:
         yield f"{len(without)} of {len(lines)} published figures have no counterpart. Why: steelyard systems '{system.name}'"
-    yield from _list_missing_commands(system.figures, lines)
+    if not imported:
+        yield from _list_missing_commands(system.figures, lines)
 
 
 def _list_missing_commands(figures: Sequence[Figure], lines: Sequence[Line]) -> Iterable[str]:

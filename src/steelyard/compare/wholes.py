@@ -27,6 +27,7 @@ from steelyard.statistics.difference.compare import Unclear
 from steelyard.statistics.samples.interval import Array
 
 WANTED = 0.05  # relative difference that a further measurement is to find
+MOST_RUNS = 20  # of each side; nobody measures more for one answer
 STEEPEST = 2.0  # power of the pace that the time of a program follows at most (within shared runs: 0 to 2)
 ENOUGH = 0.5  # share of the cases with undisturbed launches in both runs from which only these launches are compared
 
@@ -42,7 +43,8 @@ class Whole(Judgement):
     In a class, a benchmark weighs by the square root of the number of its cases. For runs that were measured in turn, the ratio
     comes from the median case of each round. `disturbed`: the launches include disturbed ones. `rounds` and `seconds` are those
     of a measurement in turn that would decide an UNCLEAR call (None: not possible). `runs` is the number of runs of each side,
-    compared as groups, that would find a difference of `WANTED` if they scatter as these. `mix` is the ratio of the total times.
+    compared as groups, that would find a difference of `WANTED` if they scatter as these (None: too many). `mix` is the ratio
+    of the total times.
     """
 
     name: str
@@ -270,7 +272,8 @@ def _whole(
     )
 
 
-def _count_runs(e: Estimate, smallest: float, groups: bool) -> int:
+def _count_runs(e: Estimate, smallest: float, groups: bool) -> int | None:
     """Returns the runs of each side that find `WANTED`: the error falls with the square root of the number of blocks."""
     factor = ((math.log1p(smallest) - e.least) / (math.log1p(WANTED) - e.least)) ** 2
-    return max(2, math.ceil(factor * (2 / e.share if groups else 1.0)))
+    runs = max(2, math.ceil(factor * (2 / e.share if groups else 1.0)))
+    return runs if runs <= MOST_RUNS else None

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from steelyard.compare.machine_figures import count_calls, judge_pair
+from steelyard.compare.machine_figures import are_alike, count_calls, judge_pair
 from steelyard.compare.quantities import Reading, find_span
 from steelyard.compare.verdict.subject import (
     COMPUTE,
@@ -29,7 +29,8 @@ UNLIKE = 2.0  # ratio from which a measured value and one of a data sheet certai
 class Choice:
     """A kind of work, and the quantities that decide it: the first that at least two sides have.
 
-    `bound` is a quantity that no value of the first one can exceed: it stands for sides without a value. `only` is the sentence
+    `bound` is a quantity that no value of the first one can exceed, and `proof` one that is never greater than it: they stand for
+    sides without a value. `only` is the sentence
     if a single side has a value and is good for the work; "": this is no choice.
     """
 
@@ -37,13 +38,14 @@ class Choice:
     work: str
     quantities: tuple[str, ...]
     bound: str = ""
+    proof: str = ""
     only: str = ""
 
 
 Judged = tuple[Sequence[str], Sequence[str]]  # kinds of work for which a side is good and weak
 CHOICES = (
     Choice(reader="buyer", work=MEMORY, quantities=("triad", "sheet_bandwidth"), bound="sheet_bandwidth"),
-    Choice(reader="buyer", work=COMPUTE, quantities=("linpack", "peak", "sheet_peak", "system")),
+    Choice(reader="buyer", work=COMPUTE, quantities=("linpack", "peak", "sheet_peak", "system"), proof="linpack"),
     Choice(reader="buyer", work="whole programs", quantities=("program_time",)),
     Choice(reader="administrator", work="much work per watt", quantities=("linpack_per_watt",)),
     Choice(reader="administrator", work="little energy for whole programs", quantities=("program_energy",)),
@@ -64,17 +66,18 @@ CHOICES = (
 class Candidate:
     """A side with its reading, and with the names of all its quantities that are compared.
 
-    `most`: the reading is only an upper bound of its value.
+    `most` and `least`: the reading is only an upper or lower bound of its value.
     """
 
     name: str
     reading: Reading
     compared: Collection[str]
     most: bool = False
+    least: bool = False
 
     @property
     def text(self) -> str:
-        return f"at most {self.reading.text}" if self.most else self.reading.text
+        return f"{'at most ' if self.most else 'at least ' if self.least else ''}{self.reading.text}"
 
 
 def choose(subjects: Sequence[Subject], reader: Reader, judged: Mapping[str, Judged]) -> Iterator[Sentence]:
@@ -83,10 +86,15 @@ def choose(subjects: Sequence[Subject], reader: Reader, judged: Mapping[str, Jud
     The last sentence names the works that only one side has data for. `judged` has by side the kinds of work for which its own
     sentences judge it good and weak.
     """
+    if are_alike([subject.side for subject in subjects]):
+        if reader == "buyer":
+            text = f"No choice: the machines of all {len(subjects)} systems are alike. The page Comparison says what differs."
+            yield Sentence(text=text, evidence=tuple(subjects[0].readings)[:1])
+        return
     undecided: list[tuple[str, str]] = []
     for choice in (choice for choice in CHOICES if choice.reader == reader):
         name = max(choice.quantities, key=lambda quantity: min(2, len(_list_candidates(subjects, quantity))))
-        ordered = _order(subjects, name, choice.bound)
+        ordered = _order(subjects, name, choice)
         if len(ordered) > 1:
             yield _choose(choice, name, ordered, subjects, judged)
         elif ordered and choice.only and choice.work in judged[ordered[0].name][0]:
@@ -99,16 +107,19 @@ def choose(subjects: Sequence[Subject], reader: Reader, judged: Mapping[str, Jud
         yield Sentence(text=text, evidence=tuple(name for _, name in undecided))
 
 
-def _order(subjects: Sequence[Subject], name: str, bound: str) -> list[Candidate]:
-    """Returns the sides that have the quantity, the best first, and those whose upper bound is certainly below the best."""
+def _order(subjects: Sequence[Subject], name: str, choice: Choice) -> list[Candidate]:
+    """Returns the sides that have the quantity, the best first, between those whose bounds are certainly above and below."""
     having = _list_candidates(subjects, name)
     if not having:
         return []
     lower = having[0].reading.value.better == "lower"
     ordered = sorted(having, key=lambda one: one.reading.number, reverse=not lower)
-    bounded = _list_candidates([s for s in subjects if name not in s.readings], bound)
+    without = [s for s in subjects if name not in s.readings]
     best = ordered[0].reading.number
-    return ordered + [replace(b, most=True) for b in bounded if b.reading.number * MARGIN < best]
+    above = [p for p in _list_candidates(without, choice.proof) if p.reading.number > best * MARGIN]
+    below = [b for b in _list_candidates(without, choice.bound) if b.reading.number * MARGIN < best]
+    above.sort(key=lambda one: -one.reading.number)
+    return [*(replace(p, least=True) for p in above), *ordered, *(replace(b, most=True) for b in below)]
 
 
 def _choose(
@@ -116,7 +127,8 @@ def _choose(
 ) -> Sentence:
     best, second = ordered[:2]
     missing = [s.side.name for s in subjects if s.side.name not in {one.name for one in ordered}]
-    evidence = (name, choice.bound) if any(one.most for one in ordered) else (name,)
+    bounds = ((choice.bound, any(one.most for one in ordered)), (choice.proof, best.least))
+    evidence = (name, *(bound for bound, used in bounds if used))
     above = bool(missing) and all(name in s.readings for s in subjects if s.side.name in missing)
     lacking = joined(missing) if len(missing) <= NAMED else f"{len(missing)} others"
     without = f" ({lacking}: {'above its limit' if above else 'not measured'})" if missing else ""
@@ -124,7 +136,7 @@ def _choose(
     if equal:
         return Sentence(text=_state_equal(choice.work, [best, *equal], ordered, without), evidence=evidence)
     ratio = best.reading.number / second.reading.number
-    factor = f"{'at least ' if second.most else ''}{significant(max(ratio, 1 / ratio), 2)}"
+    factor = f"{'at least ' if second.most or best.least else ''}{significant(max(ratio, 1 / ratio), 2)}"
     of = f" of {second.name}" if len(ordered) > 2 else ""
     is_weak = choice.work in judged[best.name][1]
     start = f"If you must run {choice.work}, choose" if is_weak else f"For {choice.work} choose"
@@ -159,7 +171,9 @@ def _list_candidates(subjects: Sequence[Subject], name: str) -> list[Candidate]:
 def _is_certain(best: Candidate, other: Candidate) -> bool:
     """Returns whether the values certainly differ: as the machines are compared, or by a margin if one value has no range."""
     a, b = best.reading, other.reading
-    if other.most or find_span(a.value) is None or find_span(b.value) is None:
+    if other.least:
+        return False
+    if best.least or other.most or find_span(a.value) is None or find_span(b.value) is None:
         ratio = max(a.number / b.number, b.number / a.number) if a.number > 0 and b.number > 0 else 1.0
-        return ratio >= (MARGIN if other.most or a.benchmark == b.benchmark else UNLIKE)
+        return ratio >= (MARGIN if best.least or other.most or a.benchmark == b.benchmark else UNLIKE)
     return judge_pair("b", a, b, count_calls(best.compared, other.compared)).call in ("FASTER", "SLOWER")

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from steelyard.compare.compared_sides import NOT_JUDGED, MachineCell, MachineFigure
 from steelyard.compare.verdict.subject import in_sentence
-from steelyard.model.units import quantity, significant
+from steelyard.model.units import quantity
 from steelyard.model.words import joined, plural
 from steelyard.show.report.call_styles import STYLE, name_call
 from steelyard.show.report.changes import write_factor
@@ -44,7 +44,9 @@ def list_machines(figures: Sequence[MachineFigure], width: int, with_conditions:
             conditions = "; ".join(f"{c.letter}: {c.condition}" for c in figure.cells if c.condition)
             lines += (Text(f"  {line}", "dim") for line in cut(conditions, width - 2, 9) if line)
     if not with_conditions:
-        texts = (_sum_up_programs(figures, n, cell.letter, "a") for n, cell in enumerate(figures[0].cells))
+        sides = figures[0].cells
+        texts = [_sum_up_programs(figures, n, cell.letter, "a") for n, cell in enumerate(sides)]
+        texts = [_sum_up_many(figures)] if len(sides) > MOST + 1 else texts
         lines += (Text(line) for text in texts if text for line in cut(text, width, 2))
     lines += (Text(line) for text in sum_up_prices(figures) for line in cut(text, width, 3))
     cells = [cell for figure in shown for cell in figure.cells]
@@ -113,13 +115,12 @@ def _may_equal(cell: MachineCell) -> bool:
 
 
 def _write_sides(figure: MachineFigure, width: int) -> Iterator[Text]:
-    """Yields a line with the value of each side; of many sides, the slowest and the fastest."""
+    """Yields a line with the value of each side; of many sides, the slowest and the fastest of the others."""
     base, *others = figure.cells
     if len(others) > MOST:
         having = sorted((cell for cell in others if cell.speed), key=lambda cell: cell.speed or 0.0)
         ends = [having[0], having[-1]] if len(having) > 1 else having
-        names = ("slowest ", "fastest ") if len(having) > 2 else ("", "")
-        words = ", ".join(f"{name}{_describe(cell)}" for name, cell in zip(names, ends, strict=False))
+        words = ("the others from " if len(having) > 2 else "") + " to ".join(map(_describe, ends))
         yield from (Text(line) for line in cut(f"{figure.title}: a {_write_value(base)}; {words}", width, 3))
         return
     left = width - VALUE - SIDE * len(others)
@@ -138,6 +139,18 @@ def _sum_up_programs(figures: Sequence[MachineFigure], place: int, name: str, ba
     least, mean, most = (write_factor(f(speeds)) for f in (min, geometric_mean, max))
     span = f" (geometric mean; from {least} to {most} for single programs)" if len(speeds) > 1 else ""
     return f"In {plural(len(speeds), 'program')}, {name} has {mean} times the speed of {baseline}{span}."
+
+
+def _sum_up_many(figures: Sequence[MachineFigure]) -> str:
+    """Returns the sides whose programs have the least and the greatest mean speed; "" without programs."""
+    columns = zip(*(figure.cells for figure in figures if figure.is_program), strict=True)
+    means = sorted(
+        (geometric_mean(speeds), of[0].letter) for of in columns if (speeds := [c.speed for c in of if c.speed])
+    )
+    if not means:
+        return ""
+    least, most = (f"{write_factor(mean)} ({letter})" for mean, letter in (means[0], means[-1]))
+    return f"In their common programs, the others have from {least} to {most} times the speed of a (geometric means)."
 
 
 def sum_up_prices(figures: Sequence[MachineFigure]) -> Iterator[str]:
@@ -179,7 +192,7 @@ def _describe(cell: MachineCell) -> str:
 
 
 def _write_times(cell: MachineCell) -> str:
-    return f" ×{significant(cell.speed, 2)}" if cell.speed else ""
+    return f" ×{write_factor(cell.speed)}" if cell.speed else ""
 
 
 def write_speed(cell: MachineCell) -> str:

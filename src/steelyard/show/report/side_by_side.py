@@ -217,7 +217,7 @@ def published(published_run: Beside, width: int) -> list[Text]:
         letters = f"a: {published_run.system}, as published; b: {published_run.run}"
         top += [*_dim(cut(letters, width, 2)), *list_machines(published_run.machines, width)]
     missing = len(published_run.lines) - len(both)
-    count = f"This run has {len(both)} of the {len(published_run.lines)} published figures of that system."
+    count = f"With equal conditions, this run has {len(both)} of the {len(published_run.lines)} published figures."
     top += [Text(), Text(count)]
     notes = dict.fromkeys((*published_run.notes[:4], *published_run.notes[-2:]))  # the last ones have commands
     end = [line for note in notes for line in _dim(brief(note, width, 3))]

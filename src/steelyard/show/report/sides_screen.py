@@ -25,6 +25,9 @@ from steelyard.show.report.whole_table import (
 )
 
 MOST_DIFFERENCES, MOST_CONDITIONS, MOST_NOTES = 5, 5, 3
+_Found = tuple[
+    tuple[str, str], list[tuple[str, Total | CaseDifference]]
+]  # subject and call; each side with its difference
 MOST_TOTALS = 10  # lines that the totals keep beside the table of full nodes
 COUNTED = 8  # sides with the numbers of their calls on the screen; of more sides it lists the names in two columns
 NUMBERS = (("cases", 7), ("slower", 8), ("faster", 8), ("same", 7), ("unclear", 9))
@@ -182,7 +185,8 @@ def list_differences(comparison: SidesComparison, width: int) -> list[Text]:
         return [*heading(head_differences(comparison.machines, False)), *map(Text, sentence)]
     lines = heading(head_differences(comparison.machines, True))
     ordered = sorted(found.items(), key=lambda item: -max(measure_effect(d) for _, d in item[1]))
-    for number, ((subject, call), having) in enumerate(ordered[:MOST_DIFFERENCES], 1):
+    chosen = _choose_for_all_sides(ordered)
+    for number, ((subject, call), having) in enumerate(chosen, 1):
         letter, d = max(having, key=lambda one: measure_effect(one[1]))
         words = write_difference(d.call, d.ratio, d.low or 1.0, d.high or 1.0)
         more = [other for other, _ in having if other != letter]
@@ -190,8 +194,22 @@ def list_differences(comparison: SidesComparison, width: int) -> list[Text]:
         ending += f" Also {call.lower()}: {write_letters(more)}." if more else ""
         first, *rest = brief(f"{subject}: {letter} is {words}.", width - 2, 2, ending)
         lines += [Text.assemble(f"{number} ", (first, STYLE[d.call])), *(Text(f"  {line}") for line in rest)]
-    left = len(ordered) - MOST_DIFFERENCES
+    left = len(ordered) - len(chosen)
     return [*lines, Text(f"  and {plural(left, 'further difference')}", style="dim")] if left > 0 else lines
+
+
+def _choose_for_all_sides(ordered: Sequence[_Found]) -> list[_Found]:
+    """Returns the largest differences, with the largest one of each side: a side that differs much hides no other side."""
+    covered: set[str] = set()
+    first = []
+    for found in ordered:
+        letters = {letter for letter, _ in found[1]}
+        if not letters <= covered:
+            first.append(found)
+            covered |= letters
+    rest = [found for found in ordered if found not in first]
+    chosen = [*first[:MOST_SIDES], *rest[: max(0, MOST_DIFFERENCES - len(first))]]
+    return [found for found in ordered if found in chosen]
 
 
 def _subject(d: Total | CaseDifference) -> str:
@@ -216,9 +234,10 @@ def list_command(comparison: SidesComparison, width: int) -> list[Text]:
     """Returns what decides the UNCLEAR benchmark with the largest effect: a command and its duration, or more runs."""
     unclear = [(o, t) for o in comparison.others for t in o.benchmarks if t.call == "UNCLEAR"]
     in_turn = [(o, t) for o, t in unclear if o.again and t.seconds]
-    if not unclear:
+    affordable = in_turn or [(o, t) for o, t in unclear if t.runs]
+    if not affordable:
         return []
-    other, first = max(in_turn or unclear, key=lambda one: measure_effect(one[1]))
+    other, first = max(affordable, key=lambda one: measure_effect(one[1]))
     words = f"To decide {first.name} of {other.letter}, measure "
     if not in_turn:
         words += f"{plural(first.runs or 2, 'run')} of each side and give them as groups (--group)."

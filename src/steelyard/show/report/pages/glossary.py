@@ -71,6 +71,7 @@ WORDS: tuple[tuple[str, str], ...] = (
         "result, or the case could not be measured. FOREIGN: another tool measured the value, so Steelyard cannot judge "
         "it.",
     ),
+    ("worker", "A thread, or a rank: a process of an MPI program with its threads."),
     (
         "pace",
         "The speed of the machine at a moment, as a share of its best speed. Steelyard reads the clock of the cores, "
