@@ -204,16 +204,30 @@ def test_a_case_needs_three_launches_or_two_runs_for_a_call() -> None:
 
     few, many = {"memory.a": [0.0, 0.001]}, {"memory.a": [0.0, 0.001, 0.002]}
     slow = {name: [x + 0.3 for x in logs] for name, logs in many.items()}
-    assert counts(one("b", slow), one("a", few))["UNCLEAR"] == 1
     assert counts(one("b", slow), one("a", many))["SLOWER"] == 1
     assert counts(group("b", [slow, slow]), group("a", [few, few]))["SLOWER"] == 1
 
 
-@pytest.mark.parametrize(("factor", "call"), [(1.4, "UNCLEAR"), (3.0, "SLOWER"), (1 / 3.0, "FASTER")])
-def test_a_difference_beyond_that_of_any_launches_needs_no_third_one(factor: float, call: str) -> None:
-    few = {f"memory.{n}": [0.0, 0.001] for n in range(6)}
-    other = {name: [x + math.log(factor) for x in logs] for name, logs in few.items()}
-    assert compare_sides([one("a", few), one("b", other)]).others[0].counts[call] == 6
+def side_of_cases(name: str, shifts: Sequence[float]) -> Side:
+    """A side with two launches of each case of one benchmark, whose times are shifted."""
+    cases = [side_case("memory.a", [x, x + 0.001], elements=n) for n, x in enumerate(shifts)]
+    return Side(name=name, kind="run", runs=(side_run(name, cases),))
+
+
+@pytest.mark.parametrize(
+    ("factors", "calls"),
+    [
+        ((1.4, 1 / 1.4, 1, 1, 1, 1), {}),
+        ((1.4,) * 6, {"SLOWER": 6}),
+        ((3, 1 / 3, 1, 1, 1, 1), {"SLOWER": 1, "FASTER": 1}),
+    ],
+)
+def test_two_launches_suffice_for_what_no_launches_change_and_what_the_whole_benchmark_shows(
+    factors: Sequence[float], calls: Mapping[str, int]
+) -> None:
+    sides = [side_of_cases("a", [0.0] * 6), side_of_cases("b", list(map(math.log, factors)))]
+    counts = compare_sides(sides).others[0].counts
+    assert {name: counts[name] for name in ("SLOWER", "FASTER") if counts[name]} == calls
 
 
 # --------------------------------------------------------------------------- like with like

@@ -1,6 +1,6 @@
 """The calls of all single cases of a pair of sides, corrected together."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
@@ -10,6 +10,7 @@ from steelyard.compare.compared_sides import CaseDifference
 from steelyard.compare.launch_table import Flags, Indexes
 from steelyard.compare.pace import UNLIKE, UNSTEADY, measure_unsteadiness
 from steelyard.compare.side_view import Common, SideView
+from steelyard.compare.wholes import Whole
 from steelyard.statistics.difference.blocks import CALLS, Estimates, Judgements, judge_columns, moderate_columns
 from steelyard.statistics.difference.case_estimates import estimate_cases
 from steelyard.statistics.samples.interval import Array
@@ -58,16 +59,21 @@ class CaseCalls:
         return {call: numbers[CALLS.index(call)] for call in ("SLOWER", "FASTER", "SAME", "UNCLEAR")}
 
 
-def judge_cases(a: SideView, b: SideView, common: Common, check_pace: bool) -> CaseCalls:
+def judge_cases(a: SideView, b: SideView, common: Common, check_pace: bool, wholes: Sequence[Whole] = ()) -> CaseCalls:
     """Returns the calls of the common cases of a pair of sides, corrected for their number and for the further `TABLES`.
 
-    `check_pace`: both sides are single runs of one machine, so that a different pace explains a difference.
+    Few launches suffice if the case's benchmark as a whole (`wholes`) has the same call. `check_pace`: both sides are single runs
+    of one machine, so that a different pace explains a difference.
     """
     disturbed = a.table.disturbed_cases[common.pairs.a] | b.table.disturbed_cases[common.pairs.b]
     groups = (a.table.is_group, b.table.is_group)
     estimates = estimate_cases(a.sums.of(common.pairs.a), b.sums.of(common.pairs.b), groups)
     judged = judge_columns(_moderate(estimates, disturbed), TABLES)
-    why = _weaken(a, b, common, judged, check_pace)
+    said = {(w.name, w.call) for w in wholes}
+    names = (a.table.benchmarks[i] for i in common.pairs.a.tolist())
+    calls = zip(names, judged.call.tolist(), strict=True)
+    confirmed = np.fromiter(((name, CALLS[call]) in said for name, call in calls), bool, len(judged.call))
+    why = _weaken(a, b, common, judged, check_pace, confirmed)
     return CaseCalls(a=a, b=b, common=common, judged=judged, why=why, disturbed=disturbed)
 
 
@@ -81,7 +87,9 @@ def _moderate(e: Estimates, disturbed: Flags) -> Estimates:
     return replace(e, variance=variance, freedom=freedom)
 
 
-def _weaken(a: SideView, b: SideView, common: Common, judged: Judgements, check_pace: bool) -> Indexes:
+def _weaken(
+    a: SideView, b: SideView, common: Common, judged: Judgements, check_pace: bool, confirmed: Flags
+) -> Indexes:
     """Makes calls UNCLEAR that too few launches or another pace do not allow, and returns the reasons of all UNCLEAR calls.
 
     If the whole interval is beyond what these can change, the call stays.
@@ -91,7 +99,7 @@ def _weaken(a: SideView, b: SideView, common: Common, judged: Judgements, check_
     few = np.zeros(len(call), dtype=bool)
     for side, cases in ((a, common.pairs.a), (b, common.pairs.b)):
         few |= side.sums.count[cases] < (FEWEST_RUNS if side.table.is_group else FEWEST_LAUNCHES)
-    reasons = [(few, FEW, BEYOND_LAUNCHES)]
+    reasons = [(few & ~confirmed, FEW, BEYOND_LAUNCHES)]
     if check_pace:
         reasons += ((weak, reason, BEYOND_PACE) for weak, reason in _find_other_paces(a, b, common, effect))
     for weak, reason, beyond in reasons:

@@ -119,7 +119,8 @@ def compare(a: Evaluation, b: Evaluation) -> RunComparison:
     pairs = pair_tables(of_a.table, of_b.table, [(i, i) for i in range(len(sound))], other_sizes)
     other_pace = find_other_pace(of_a.readings, of_b.readings) if same_machine else None
     wholes = estimate_wholes(of_a.table, of_b.table, pairs, same_machine, other_pace is not None)
-    tables, calls = judge_wholes(wholes), judge_cases(of_a, of_b, Common(pairs, {}, (), ()), same_machine)
+    tables = judge_wholes(wholes)
+    calls = judge_cases(of_a, of_b, Common(pairs, {}, (), ()), same_machine, tables[1])
     called = {id(sound[place]): one for place, one in zip(pairs.a.tolist(), _state_calls(calls), strict=True)}
     judged = [called.get(id(pair)) or _state_reason(pair) for pair in matched.pairs]
     classes, benchmarks = add_measurements(tables, a.run, b.run)

@@ -73,10 +73,11 @@ def judge_sides(sides: Sequence[Side], baseline: str | None = None, with_mix: bo
     first, *others = views
     pairs = [_pair(first, other, with_mix) for other in others if _is_measured(first, other)]
     # Each pair of sides is judged on its own: a further side must not hide a difference between two others.
-    measured = {
-        id(pair[0]): (pair, judge_wholes(pair[2]), judge_cases(first, pair[0], pair[1], pair[2].check_pace))
-        for pair in pairs
-    }
+    measured = {}
+    for pair in pairs:
+        other, common, comparable, _ = pair
+        tables = judge_wholes(comparable)
+        measured[id(other)] = (pair, tables, judge_cases(first, other, common, comparable.check_pace, tables[1]))
     letters = list(islice(_letters(), len(views)))
     compared = [
         _other(letter, first, other, *measured[id(other)])

@@ -87,10 +87,10 @@ def _name_speed(figure: MachineFigure, cell: MachineCell) -> str:
 
 
 def head_differences(machines: Sequence[MachineFigure], certain: bool) -> str:
-    """Returns the heading of the differences. Beside whole machines, only equal settings are meant."""
+    """Returns the heading of the differences. Beside whole machines, it says that cases are compared."""
     if machines:
         first = "What differs most" if certain else "No certain difference"
-        return f"{first} with equal settings (as many threads and ranks on each)"
+        return f"{first}, case by case (the notes say which settings differ)"
     return "What differs most" if certain else "No certain difference"
 
 
