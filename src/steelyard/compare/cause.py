@@ -223,7 +223,8 @@ def _conclude(
         )
     if len(factors) == 1:
         (f,) = factors
-        sentence = f"The {f.name} is the only condition that differs: {f.a} ({a}), {f.b} ({b})."
+        verb = "are" if f.name.endswith("s") and " of " not in f.name else "is"
+        sentence = f"The {f.name} {verb} the only condition that differs: {f.a} ({a}), {f.b} ({b})."
         return Cause(kind="one", factors=(f,), sentence=sentence)
     names = joined(f"the {f.name}" for f in factors)
     return Cause(

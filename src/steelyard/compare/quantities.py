@@ -210,7 +210,7 @@ def _list_placed_picks(*names: str) -> tuple[Pick, ...]:
 QUANTITIES = (
     Quantity(name="triad", title="Triad bandwidth", grows=True, picks=(
         Pick(benchmark="memory.stream", metric="bandwidth", kernel="triad", most=("elements",)),)),
-    Quantity(name="local", title="Triad with local memory", picks=_list_placed_picks("local memory node", "local socket")),
+    Quantity(name="local", title="Triad within one memory node", picks=_list_placed_picks("local memory node", "local socket")),
     Quantity(name="remote", title="Triad with the memory of another socket", picks=_list_placed_picks("remote socket")),
     Quantity(name="latency", title="Memory latency", picks=(
         Pick(benchmark="memory.latency", metric="latency", kernel="chase", least=("threads", "chains"), most=SIZES),)),

@@ -96,7 +96,8 @@ def judge_messages(subject: Subject) -> Iterator[Sentence]:
     if seconds > (SLOW if short else SLOW_MESSAGE):
         yield Sentence(text=f"Do not run {kind}: {cost}", evidence=(reading.quantity,), weak=(kind,))
     elif short and seconds <= FAST:
-        yield Sentence(text=f"Run {kind}: {cost}", evidence=(reading.quantity,), good=(kind,))
+        text = f"Run {kind}: {what} takes only {quantity(seconds, 's')}."
+        yield Sentence(text=text, evidence=(reading.quantity,), good=(kind,))
     else:
         yield Sentence(text=f"{cost[0].upper()}{cost[1:]}", evidence=(reading.quantity,))
     yield Sentence(
