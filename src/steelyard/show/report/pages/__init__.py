@@ -31,7 +31,7 @@ LATER = 20  # from this place on a page is made part of the document when it is 
 class Page:
     """A page as the report's frame needs it; `count` stands beside its title where it is not 0.
 
-    `data` is the error of a page that failed.
+    `data` is the error of a page that failed. `compares`: it is about all sides of the report, not about the baseline only.
     """
 
     part: doors.Part
@@ -42,6 +42,7 @@ class Page:
     drawn: bool
     count: int
     place: int
+    compares: bool = False
 
 
 def pages(evaluation: Evaluation | None, sides: ReportSides | None = None) -> tuple[Page, ...]:
@@ -113,4 +114,5 @@ def _page(
         drawn=bool(drawn(data)),
         count=count(data),
         place=module.PLACE,
+        compares=hasattr(module, "SIDES"),
     )
