@@ -11,10 +11,13 @@ from steelyard.measure.published.system import System, count_comparable, describ
 from steelyard.measure.published.system_library import user_folder
 from steelyard.model.plain import to_plain
 from steelyard.show.report.json_output import print_json
+from steelyard.show.report.lines import cut
+
+COLUMNS, LEAST = {"system": 24, "year": 4, "kind": 8, "figures": 8}, 16  # widths; the least of the last column
 
 
 def show_systems(systems: Sequence[System], as_json: bool) -> None:
-    """Prints all systems, the newest first: name, year, kind, number of figures and source."""
+    """Prints all systems, the newest first: name, year, kind, number of figures, and what it is; in JSON also its source."""
     ordered = sorted(systems, key=lambda system: (-(system.year or 0), system.name))
     if as_json:
         rows = [
@@ -28,16 +31,21 @@ def show_systems(systems: Sequence[System], as_json: bool) -> None:
         print_json(rows)
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("system", style="bold", overflow="fold")
-    for heading in ("year", "kind", "figures"):
-        table.add_column(heading, justify="right" if heading != "kind" else "left", no_wrap=True)
-    table.add_column("source", overflow="fold", ratio=1)
+    console = Console(highlight=False)
+    for heading, width in COLUMNS.items():
+        table.add_column(
+            heading, overflow="fold", width=width, justify="right" if heading in ("year", "figures") else "left"
+        )
+    room = max(LEAST, console.width - sum(COLUMNS.values()) - 3 * len(COLUMNS) - 1)
+    table.add_column("what it is", no_wrap=True, width=room)
     for system in ordered:
         count = f"{count_comparable(system)} of {len(system.figures)}"
-        table.add_row(*map(escape, (system.name, str(system.year or ""), system.kind, count, system.source)))
-    console = Console(highlight=False)
+        what = cut(system.about or system.source, room, 1)[0]
+        table.add_row(*map(escape, (system.name, str(system.year or ""), system.kind, count, what)))
     console.print(table)
-    console.print("figures: those that a run can be compared with, of all. For one system: steelyard systems NAME")
+    console.print(
+        "figures: those that a run can be compared with, of all. For one system and its source: steelyard systems NAME"
+    )
     if folder := user_folder():
         console.print(f"Your own systems: one file each in {escape(str(folder))}", soft_wrap=True)
 
