@@ -16,7 +16,7 @@ from steelyard.judge import findings
 from steelyard.judge.evaluation import energy, judging
 from steelyard.measure.plan import EFFORTS, catalogue, make
 from steelyard.measure.run.sensing import Sensing
-from steelyard.measure.telemetry.coverage import choose, missing, words
+from steelyard.measure.telemetry.coverage import choose, missing, of_hosts, words
 from steelyard.model import Device, Evaluation, Result, Value
 from steelyard.model.sensor import Power, Sensor, Trace
 from steelyard.power.pages.power import data
@@ -211,6 +211,38 @@ def test_several_hosts_need_a_sensor_on_each(names: Sequence[str], right: tuple[
     assert questions == ([] if right[0] else ["The power of the run is unknown: no sensor covers all hosts."])
 
 
+SLURM = Sensor("slurm/bench/energy", "energy", "Slurm (ipmi)", resolution=1.0, update=0.1, scope="node")
+BMCS = [named(DCMI, f"ipmi/{host}-bmc/dcmi-power") for host in ("bench", "n2")]
+
+
+@pytest.mark.parametrize("sensors", [[SLURM, named(SLURM, "slurm/n2/energy")], BMCS])
+def test_a_node_that_did_not_compute_has_no_part_in_the_energy(sensors: Sequence[Sensor]) -> None:
+    here = builders.machine(host="bench")
+    assert of_hosts(sensors, here).sensors == (sensors[0],)
+    both, third = of_hosts(sensors, here, ("bench", "n2")), named(SLURM, "slurm/n3/energy")
+    assert both.sensors == tuple(sensors)
+    assert words(both.scope) == "2 nodes"
+    if sensors[0] == SLURM:
+        assert of_hosts([*sensors, third], here, ("bench", "n2")) == both
+
+
+def test_local_cases_and_cases_on_two_nodes_have_their_own_energy() -> None:
+    meters, here = {SLURM: NODE, named(SLURM, "slurm/n2/energy"): NODE}, builders.machine(host="bench", devices=(H200,))
+    both = [r for hosts in ((), ("bench", "n2")) for r in results(hosts)]
+    made, _ = energy.add_energy(both, {}, power(meters), here)
+    watts = [r.metrics["power"].value for r in made]
+    assert watts == [pytest.approx(n * w, rel=0.01) for n in (1, 2) for w in (600, 800, 950)]
+    spent = energy.spend(replace(builders.evaluation(list(made), here), power=power(meters)))
+    assert spent
+    assert words(spent.coverage.scope) == "2 nodes"
+
+
+@pytest.mark.parametrize("hosts", [("10.0.0.1", "10.0.0.2"), ("n1.a.org", "n1.b.org")])
+def test_names_that_begin_alike_are_two_hosts(hosts: Sequence[str]) -> None:
+    sensor = named(SLURM, f"slurm/{hosts[0]}/energy")
+    assert not of_hosts([sensor], builders.machine(host=hosts[0]), hosts).sensors
+
+
 def test_a_case_on_another_host_has_no_energy_of_this_one() -> None:
     assert joules(with_energy({RAPL: CPU}, hosts=("n2",), host="n1")) == sums(None, None, None)
     assert joules(with_energy({RAPL: CPU}, hosts=("n1.example.org",), host="n1")) == sums(350, None, None)
@@ -221,6 +253,19 @@ def test_of_two_sockets_one_counter_is_not_the_processors() -> None:
     assert choose([RAPL], here).scope == ("processor 0",)
     assert missing(("processor 0",), {}, here) == "the processors"
     assert choose([RAPL, named(RAPL, "rapl/package-1")], here).scope == ("processors",)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "whole"),
+    [(("0-die-0", "0-die-1", "1-die-0"), False), (("0-die-0", "1-die-0"), False), (("0", "1"), True)],
+)
+def test_a_missing_die_or_module_is_not_covered(numbers: Sequence[str], whole: bool) -> None:
+    here = builders.machine(nodes=2, cores=4)
+    scope = choose([named(RAPL, f"rapl/package-{number}") for number in numbers], here).scope
+    assert missing(scope, {}, here) == ("" if whole else "the processors")
+    modules = [named(MODULE, f"hwmon/power_meter/module-power-socket-{n}/power1") for n in (0, 1)]
+    assert choose(modules, here).scope == ("module",)
+    assert missing(choose(modules[:1], here).scope, {}, here) == "the processors"
 
 
 EVERY = [RAPL, CORE, DRAM, COUNTER, SMI, DCMI, REDFISH, PDU, BATTERY, CARD, MODULE, PSYS, *FOUR]

@@ -68,7 +68,7 @@ def find_like(published: SideCase, run: SideRun) -> Like | None:
         and is_like(published, case, run.machine)
     ]
     if metric in POWER:  # of whole nodes
-        alike = [case for case in alike if coverage.NODE in case.metrics[metric].scope and not run.modelled_power]
+        alike = [case for case in alike if case.metrics[metric].scope == (coverage.NODE,) and not run.modelled_power]
     alike = _largest(published, alike)
     if not alike:
         return None

@@ -46,7 +46,7 @@ def find_ours(evaluation: Evaluation, entry: Published) -> Drawn:
 
 def _idle(evaluation: Evaluation) -> Drawn:
     power, resting = evaluation.power, idle(evaluation)
-    if resting is None or NODE not in resting[0].scope:
+    if resting is None or resting[0].scope != (NODE,):
         return NONE
     counted, spent = resting
     load = Account.of(power.busy if power else None, evaluation.run.machine.processors, 1)
@@ -61,7 +61,7 @@ def _in(results: Sequence[Result], state: str, machine: Machine) -> list[Result]
     usable = [
         r
         for r in results
-        if POWER.name in r.metrics and NODE in r.metrics[POWER.name].scope and r.verdict.level != "INVALID"
+        if POWER.name in r.metrics and r.metrics[POWER.name].scope == (NODE,) and r.verdict.level != "INVALID"
     ]
     sides = {"1 cpu": "threads", "2 cpu": "threads", "gpu": "opencl", "gpu+1 cpu": "mixed"}
     in_mode = [r for r in usable if r.parameters["mode"] == sides.get(state) and "model" not in r.parameters]

@@ -55,14 +55,15 @@ def add_energy(
     return tuple(extended), add_metrics(benchmarks, extended, power)
 
 
-def _counting(results: Iterable[Result], traces: Mapping[str, Course], machine: Machine | None) -> Iterator[Coverage]:
+def _counting(results: Sequence[Result], traces: Mapping[str, Course], machine: Machine | None) -> Iterator[Coverage]:
     """Yields for each result the sensors whose sum is the energy of its hosts."""
     sensors = [item.sensor for item in traces.values()]
     of_hosts: dict[tuple[str, ...], Coverage] = {}
-    for result in results:
-        hosts = _hosts(result, machine)
+    every = [_hosts(result, machine) for result in results]
+    others = dict.fromkeys(name for hosts in every for name in hosts)
+    for hosts in every:
         if hosts not in of_hosts:
-            of_hosts[hosts] = coverage.of_hosts(sensors, machine, hosts)
+            of_hosts[hosts] = coverage.of_hosts(sensors, machine, hosts, others)
         yield of_hosts[hosts]
 
 
@@ -89,7 +90,7 @@ def lacking(evaluation: Evaluation, results: Iterable[Result]) -> dict[str, int]
     results = [r for r in results if r.metrics and POWER.name not in r.metrics] if traces else []
     lacks: dict[str, int] = {}
     for result, counted in zip(results, _counting(results, traces, machine), strict=True):
-        several = "all hosts" if not counted.sensors else ""
+        several = "" if counted.sensors else "all hosts" if len(_hosts(result, machine)) > 1 else "the host of the case"
         if part := several or coverage.missing(counted.scope, result.parameters, machine):
             lacks[part] = lacks.get(part, 0) + 1
     return lacks
@@ -129,7 +130,7 @@ def _sum_run_sensors(evaluation: Evaluation) -> tuple[Mapping[str, Course], Cove
     """Returns the courses, and the sensors whose sum is the energy of all hosts of the run."""
     traces = courses(evaluation.power.traces) if evaluation.power else {}
     machine = evaluation.run.machine
-    hosts = dict.fromkeys(name for result in evaluation.results for name in _hosts(result, machine))
+    hosts = dict.fromkeys(name for r in evaluation.results for name in _hosts(r, machine) or (machine.host,))
     return traces, coverage.of_hosts([item.sensor for item in traces.values()], machine, hosts)
 
 
@@ -142,11 +143,13 @@ def add_metrics(benchmarks: Mapping[str, Benchmark], results: Iterable[Result], 
     powers = (
         (r.benchmark, r.metrics[POWER.name]) for r in results if r.benchmark in benchmarks and POWER.name in r.metrics
     )
-    scopes = {name: value.scope for name, value in powers}
+    scopes: dict[str, dict[str, None]] = {}
+    for name, value in powers:
+        scopes.setdefault(name, {})[coverage.words(value.scope)] = None
     guess = MODELLED if scopes and modelled(power.traces) else ""
     extended = dict(benchmarks)
     for name, scope in scopes.items():
-        about = f" ({coverage.words(scope)}{guess})"
+        about = f" ({' or '.join(scope)}{guess})"
         metrics = (replace(metric, title=f"{metric.title}{about}") for metric in METRICS)
         extended[name] = replace(benchmarks[name], metrics=(*benchmarks[name].metrics, *metrics))
     return extended

@@ -6,9 +6,11 @@ choice follows from the descriptions of the sensors alone, so that it does not d
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from steelyard.measure.machine.hostlist import short_name
 from steelyard.measure.telemetry.sampler import added_up
 from steelyard.model import Device, Machine, Parameters
 from steelyard.model.sensor import SUPERCHIP, Parts, Scope, Sensor, scope_of_rapl
@@ -33,7 +35,9 @@ _MAKERS = {
     "intel": re.compile(r"\bintel|\bxe\b|\bi915|\barc\b", re.I),
 }
 _TWO_DIES = re.compile(r"MI250", re.I)  # OpenCL lists both dies, and one counter measures both
-_SOCKET = re.compile(r"(?:package|socket)[-_ ]?([0-9]+)")
+_SOCKET = re.compile(r"(?:package|socket)[-_ ]?([0-9]+)(?:-die-([0-9]+))?")
+_NAMES_NODES = ("slurm", "ipmi", "redfish")  # a sensor of these may have its node or BMC as the second word of its name
+_SEVERAL = re.compile(r"of [0-9]+ hosts")
 _READING = re.compile(r"[/_-](?:energy|power)[-_]?[0-9]*$")
 
 
@@ -86,9 +90,10 @@ def choose(sensors: Iterable[Sensor], machine: Machine | None = None) -> Coverag
         by_scope |= {"module": [], "rest": []}
     if 0 < len(_sockets(by_scope.get("memory", []))) < len(_sockets(by_scope.get("processors", []))):
         by_scope["memory"] = []  # it is that of some sockets
+    dies = _sockets(s for s in every if _scope(s) == "processors")
     scope = (
-        *([board] if by_scope.get(board) else []),
-        *_processors(by_scope.get("processors", []), machine),
+        *_list_boards(board, by_scope.get(board, []), machine, dies),
+        *_list_boards(PROCESSORS, by_scope.get("processors", []), machine, dies),
         *([MEMORY] if by_scope.get("memory") else []),
         *(f"{ACCELERATOR} {_READING.sub('', s.name)}{' or its module' if s in doubtful else ''}" for s in accelerators),
         *(["rest"] if by_scope.get("rest") else []),
@@ -107,30 +112,58 @@ def by_source(sensors: Iterable[Sensor]) -> dict[str, Coverage]:
     return sources | ({counted.source: counted} if counted.sensors else {})
 
 
-def of_hosts(sensors: Sequence[Sensor], machine: Machine | None, hosts: Iterable[str] = ()) -> Coverage:
+def of_hosts(
+    sensors: Sequence[Sensor], machine: Machine | None, hosts: Iterable[str] = (), others: Iterable[str] = ()
+) -> Coverage:
     """Returns the sensors of all `hosts` (none: this machine). Nothing if a host has none, or their scopes differ.
 
-    Equal scopes have equally many parts of each kind: one accelerator less on a host is one that nobody measures.
-    A sensor of another host has the name of this host in its own name, such as "slurm/node7/power".
+    Equal scopes have equally many parts of each kind: one accelerator less on a host is one that nobody measures. `others` are
+    further hosts, whose sensors do not count.
     """
-    every = dict.fromkeys(name.partition(".")[0] for name in hosts)
-    here = machine.host.partition(".")[0] if machine else ""
-    if set(every) <= {here, "localhost"}:
-        return choose(sensors, machine)
-    by_host: dict[str, list[Sensor]] = {name: [] for name in every}
-    for sensor in sensors:
-        words = {word.partition(".")[0] for word in sensor.name.split("/")}
-        by_host.get(next((name for name in every if name in words), here), []).append(sensor)
-    parts = [choose(members, machine) for members in by_host.values()]
+    here = _short(machine.host) if machine else ""
+    full = dict.fromkeys(machine.host if machine and name == "localhost" else name for name in hosts)
+    every = tuple(dict.fromkeys(map(_short, full))) or (here,)
+    by_host = group_by_host(sensors, (*every, *map(_short, others)), here)
+    parts = [choose(by_host.get(name, ()), machine) for name in every]
+    if len(parts) == 1 and len(full) < 2:
+        return parts[0]
     scopes = {tuple(sorted(map(_kind, part.scope))) for part in parts}
-    if len(scopes) > 1 or not all(part.scope for part in parts):
+    alike = len({name for name in full if "." in name}) > len(every)  # two hosts whose names differ after the first dot
+    if alike or len(scopes) > 1 or not all(part.scope for part in parts):
         return Coverage()
-    return Coverage(tuple(s for part in parts for s in part.sensors), parts[0].scope)
+    several = (f"of {len(parts)} hosts",) if len(parts) > 1 else ()
+    return Coverage(tuple(s for part in parts for s in part.sensors), (*parts[0].scope, *several))
+
+
+def group_by_host(sensors: Iterable[Sensor], names: Sequence[str] = (), here: str = "") -> dict[str, list[Sensor]]:
+    """Returns the sensors of each host. The name of a sensor may have that of its host: "slurm/node7/power".
+
+    A sensor without the name of a host is of this one (`here`), unless its service names several nodes.
+    """
+    every = [(sensor, sensor.name.split("/")) for sensor in sensors]
+    nodes = {(words[0], words[1]) for _, words in every if len(words) > 2 and words[0] in _NAMES_NODES}
+    count = Counter(service for service, _ in nodes)
+    groups: dict[str, list[Sensor]] = {}
+    for sensor, words in every:
+        host = next((name for name in names if name in map(_short, words)), "")
+        if not host and count[words[0]] > 1 and len(words) > 2:
+            host = next((name for name in names if _is_bmc_of(words[1], name)), words[1])
+        groups.setdefault(host or here, []).append(sensor)
+    return groups
+
+
+def _is_bmc_of(bmc: str, host: str) -> bool:
+    """Returns whether the name of a BMC has that of the host as a word: 'n1-bmc', 'bmc-n1'."""
+    return bool(host) and re.search(rf"(?<![a-z0-9]){re.escape(host)}(?![a-z0-9])", bmc) is not None
+
+
+def _short(host: str) -> str:
+    return short_name(host.lower())
 
 
 def kinds(scope: Parts) -> frozenset[str]:
     """Returns the kinds of the parts, without the names of one of several: two machines are compared by these."""
-    return frozenset(map(_kind, scope))
+    return frozenset(_kind(part) for part in scope if not _SEVERAL.fullmatch(part))
 
 
 def _kind(part: str) -> str:
@@ -139,12 +172,17 @@ def _kind(part: str) -> str:
 
 def words(scope: Parts) -> str:
     """Returns the scope in words: 'node', 'processors, memory and 4 accelerators'; 'parts that no sensor names' if unknown."""
+    hosts = next((part for part in scope if _SEVERAL.fullmatch(part)), "")
+    if hosts and scope[:-1] == (NODE,):
+        return f"{hosts.split()[1]} nodes"
     cards = [part for part in scope if part.startswith(ACCELERATOR)]
     rest = [
-        f"{part} without accelerators" if part == HOST and not cards else part for part in scope if part not in cards
+        f"{part} without accelerators" if part == HOST and not cards else part
+        for part in scope
+        if part not in cards and part != hosts
     ]
     named = [re.sub(r" .*/", " ", part) for part in cards] if len(cards) < 2 else [plural(len(cards), ACCELERATOR)]
-    return joined((*rest, *named)) or "parts that no sensor names"
+    return f"{joined((*rest, *named))} {hosts}".strip() or "parts that no sensor names"
 
 
 def missing(scope: Parts, parameters: Parameters, machine: Machine | None) -> str:
@@ -220,18 +258,27 @@ def _rank(sensor: Sensor) -> tuple[bool, float, bool, str, str]:
     return not counts or coarse > COARSE, coarse, not sensor.window, sensor.source, sensor.name
 
 
-def _processors(sensors: Sequence[Sensor], machine: Machine | None) -> list[str]:
-    """Returns the word for the processors, or the names of those that are read if not all sockets are."""
-    sockets = {core.socket for core in machine.cores} if machine else set()
+def _list_boards(kind: str, sensors: Sequence[Sensor], machine: Machine | None, dies: Collection[str]) -> list[str]:
+    """Returns the word for all processors or modules, or the names of those that are read if a socket or a die is not.
+
+    `dies` are those of all sensors. The kernel names a die only if its package has several.
+    """
+    sockets = len({core.socket for core in machine.cores}) if machine else 0
     read = _sockets(sensors)
-    if not sensors or not read or len(read) >= len(sockets):
-        return [PROCESSORS] if sensors else []
-    return [f"processor {name}" for name in sorted(read)]
+    packages = Counter(name.partition(" ")[0] for name in read)
+    of_packages = Counter(name.partition(" ")[0] for name in dies if " " in name)
+    is_whole = (
+        len(packages) >= sockets and min(of_packages.values(), default=2) == max(of_packages.values(), default=2) > 1
+    )
+    if not sensors or not read or is_whole:
+        return [kind] if sensors else []
+    return [f"{kind.removesuffix('s')} {name}" for name in sorted(read)]
 
 
 def _sockets(sensors: Iterable[Sensor]) -> set[str]:
-    """Returns the numbers of the sockets in the names of the sensors."""
-    return {match[1] for sensor in sensors if (match := _SOCKET.search(_unit(sensor)))}
+    """Returns the numbers of the sockets in the names of the sensors: '0', or '0 die 1' for one of several dies."""
+    matches = (_SOCKET.search(_unit(sensor)) for sensor in sensors)
+    return {f"{match[1]} die {match[2]}" if match[2] else match[1] for match in matches if match}
 
 
 # --------------------------------------------------------------------------- devices

@@ -9,6 +9,7 @@ from steelyard.errors import MachineFailed, SteelyardError
 from steelyard.measure.launch import batch
 from steelyard.measure.launch.batch import BatchSystem
 from steelyard.measure.launch.scheduler import Request, State
+from steelyard.measure.machine.hostlist import short_name
 
 
 def find_outputs(folder: Path, job: str, to: BatchSystem) -> dict[str, Path]:
@@ -31,7 +32,7 @@ def find_run(request: Request, before: set[Path], state: State) -> Path | None:
             if head.command[1:] == request.words:
                 hosts[path] = head.machine.host
     # Equal jobs that were submitted at the same time differ in their hosts.
-    matching = [path for path, host in hosts.items() if host.partition(".")[0] == state.host.partition(".")[0]]
+    matching = [path for path, host in hosts.items() if short_name(host) == short_name(state.host)]
     return next(reversed(matching or list(hosts)), None)
 
 

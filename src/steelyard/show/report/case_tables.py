@@ -114,8 +114,8 @@ def of_results(
 
 def energy_scope(results: Iterable[Result], modelled: bool) -> str:
     """Returns the parts of the machine whose power the energies contain, in words; "" without energies."""
-    scope = next((r.metrics[POWER.name].scope for r in results if POWER.name in r.metrics), None)
-    return "" if scope is None else coverage.words(scope) + (MODELLED if modelled else "")
+    scopes = dict.fromkeys(coverage.words(r.metrics[POWER.name].scope) for r in results if POWER.name in r.metrics)
+    return " or ".join(scopes) + (MODELLED if scopes and modelled else "")
 
 
 def _list_by_metric(evaluation: Evaluation, benchmark: Benchmark, results: Sequence[Result]) -> CaseTable | None:
