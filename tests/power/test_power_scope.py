@@ -175,6 +175,15 @@ ALL = {RAPL: CPU, COUNTER: GPU}
         # A meter of the node without its accelerators, and theirs.
         ({named(DCMI, "board", scope="host"): NODE, RAPL: CPU, COUNTER: GPU}, (H200,), (681, 1200, 1350)),
         ({named(DCMI, "board", scope="host"): NODE, COUNTER: GPU}, (GH200,), (600, None, None)),
+        # A meter of the node or the platform that shows less than its parts, or never changes although they do.
+        (ALL | {DCMI: (100.0, 120.0, 110.0, 120.0)}, (H200,), (431, 540, 760)),
+        (ALL | {DCMI: (700.0,) * 4}, (H200,), (431, 540, 760)),
+        (
+            {named(RAPL, f"rapl/package-{n}", part_of="rapl/psys"): (100.0 + n, 330.0, 90.0, 330.0 + n) for n in (0, 1)}
+            | {PSYS: (150.0, 380.0, 100.0, 380.0)},
+            (),
+            (660, None, None),
+        ),
         # A model knows the load of the processors alone.
         ({Sensor("model/node", "power", "model", modelled=True): NODE}, (H200,), (600, None, None)),
     ],
@@ -366,6 +375,20 @@ def test_findings_refuse_energies_that_lack_a_part() -> None:
             (found,) = findings.rule(rule).find(made)
             assert (found.level, f"no sensor covers {part}" in found.seen) == ("undecided", True)
     assert findings.rule("idle_share").find(with_energy({COUNTER: GPU})) == []
+
+
+@pytest.mark.parametrize(
+    ("node", "words"),
+    [((100.0, 120.0, 110.0, 120.0), "use more power than"), ((700.0,) * 4, "shows the same value all the time")],
+)
+def test_sensors_that_contradict_each_other_are_named_once_beside_the_energy(node: Watts, words: str) -> None:
+    made = evaluated(ALL | {DCMI: node})
+    spent = summary.summarised(made).energy
+    assert spent
+    assert words in spent.doubt
+    page = data(made)
+    assert page
+    assert [words in sentence for sentence in page.sentences].count(True) == 1
 
 
 def test_impossible_readings_of_a_bmc_are_named() -> None:

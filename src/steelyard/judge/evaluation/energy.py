@@ -4,11 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from steelyard.measure.telemetry import coverage
+from steelyard.measure.telemetry import coverage, overlap
 from steelyard.measure.telemetry.coverage import Coverage
 from steelyard.measure.telemetry.energy import Course, Energy
-from steelyard.measure.telemetry.watched import Stretch, courses, modelled, total
+from steelyard.measure.telemetry.watched import Stretch, cost, courses, disagreements, modelled, total
 from steelyard.model import Attempt, Attempted, Benchmark, Evaluation, Machine, Metric, Record, Result, Value
+from steelyard.model.account import Account
 from steelyard.model.sensor import Parts, Power
 from steelyard.model.words import joined, plural
 from steelyard.statistics.results import messages
@@ -81,7 +82,8 @@ def uncovered(evaluation: Evaluation) -> str:
     number, parts = sum(lacks.values()), joined(f"{part} ({count})" for part, count in lacks.items())
     if not lacks:
         return ""
-    return f"{number} of {plural(len(evaluation.results), 'case')} have no energy, because no sensor covers {parts}."
+    have = "has" if number == 1 else "have"
+    return f"{number} of {plural(len(evaluation.results), 'case')} {have} no energy, because no sensor covers {parts}."
 
 
 def lacking(evaluation: Evaluation, results: Iterable[Result]) -> dict[str, int]:
@@ -117,6 +119,18 @@ def spend(evaluation: Evaluation) -> Spent | None:
     first, last = min(s.begin for s in stretches), max(s.end for s in stretches)
     spent = total(traces, counted, Stretch("run", first, last))
     return Spent(counted, (first, last), spent, _idle(traces, counted, evaluation.power)) if spent else None
+
+
+def contradictions(evaluation: Evaluation, spent: Spent) -> list[str]:
+    """Returns a sentence for each two sensors of the run of which one must be wrong."""
+    traces, _ = _sum_run_sensors(evaluation)
+    claims = cost(traces, Stretch("run", *spent.stretch)).claims
+    return [*overlap.sentences(traces, wrong=True), *disagreements([item.sensor for item in traces.values()], claims)]
+
+
+def find_load(evaluation: Evaluation) -> Account | None:
+    """Returns the processors that other processes used while the idle power was measured; None if it is not known."""
+    return Account.of(evaluation.power.busy, evaluation.run.machine.processors, 1) if evaluation.power else None
 
 
 def idle(evaluation: Evaluation) -> tuple[Coverage, Energy] | None:

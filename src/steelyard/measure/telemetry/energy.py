@@ -57,13 +57,15 @@ class Energy:
 class Overlap:
     """The sensor `holder` contains this sensor: both are the `same` counter, or it is part of a sum. Not `sure`: perhaps.
 
-    `more`: this sensor shows more than `holder`, although its maker says that `holder` contains it. `holder` does not count.
+    `more`: this sensor shows more than `holder`, which should contain it. `still`: `holder` never changes, although this sensor
+    does. In both cases `holder` does not count.
     """
 
     holder: str
     same: bool
     sure: bool
     more: bool = False
+    still: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ differed. If it changes too little, the overlap is only possible, and totals inc
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import log2
@@ -14,6 +14,7 @@ from math import log2
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.measure.telemetry import coverage
 from steelyard.measure.telemetry.energy import NANO, SURE, Course, Overlap, energy
 from steelyard.measure.telemetry.sampler import added_up
 from steelyard.model.sensor import Sensor, Values
@@ -29,6 +30,7 @@ APART = 0.01  # of the power, by which two separate devices differ
 MISSED = 0.05  # of the power, by which a sum misses what it is not
 AGREE = 0.95  # of the blocks
 NEAR = 0.1  # of what two numbered devices may differ by: the same counter differs by less in most blocks
+CONSTANT = 1e-6  # of the power: rounding of sums
 TURNS = 10  # different changes of the power, that two devices do not make alike by chance
 BITS = 20  # of evidence: separate devices agree so well once in a million
 CHANCE = 0.05  # of a sum that fits by chance: less is a doubt
@@ -37,6 +39,10 @@ CERTAIN = 160  # bits, for numbered devices that print few digits; of fewer than
 MOST_PARTS = 10  # of which all sums are tried
 # Devices of one kind with a number: drivers and boards count separate ones so. A die has none: it may show its package's counter.
 _NUMBERED = re.compile(r"(?<![a-z])(gpu|card|psu?|pws|supply|cpu|package|socket|accel|node)[-_ ]?[0-9]+")
+
+
+# Returns the names of meters, each with those of the parts that it contains.
+Contents = Callable[[Sequence[Sensor]], Iterable[tuple[list[str], list[str]]]]
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,7 @@ class _Table:
 
 def resolved(courses: Mapping[str, Course]) -> dict[str, Course]:
     """Returns the courses with `overlap` if the readings show that another sensor contains one, and `part_of` if it is sure."""
-    courses = _free_parts(courses)
+    courses = _free_parts(courses, _list_contents)
     result = dict(courses)
     keys = {course.sensor.name: key for key, course in courses.items()}
     sources: dict[str, list[str]] = {}
@@ -76,32 +82,81 @@ def resolved(courses: Mapping[str, Course]) -> dict[str, Course]:
             course = courses[keys[part]]
             sensor = replace(course.sensor, part_of=overlap.holder) if overlap.sure else course.sensor
             result[keys[part]] = replace(course, sensor=sensor, overlap=overlap)
-    return result
+    return _free_parts(result, _list_contents_of_node)
 
 
-def _free_parts(courses: Mapping[str, Course]) -> dict[str, Course]:
-    """Returns the courses. A whole that shows less than one of its parts is no meter of the whole: its parts count instead."""
-    by_name = {course.sensor.name: course for course in courses.values()}
-    pairs = [(course, whole) for course in courses.values() if (whole := by_name.get(course.sensor.part_of))]
-    sources = ((part, whole) for part, whole in pairs if part.sensor.source == whole.sensor.source)
-    wrong = {whole.sensor.name: part.sensor.name for part, whole in sources if _is_more_than(part, whole)}
-    result = dict(courses)
-    for key, course in courses.items() if wrong else ():
-        name, holder = course.sensor.name, course.sensor.part_of
-        if name in wrong:  # it counts nowhere
-            result[key] = replace(course, sensor=replace(course.sensor, part_of=wrong[name]))
-        elif holder in wrong:
-            freed = replace(course.sensor, part_of=by_name[holder].sensor.part_of)
-            more = Overlap(holder, False, True, more=True) if name == wrong[holder] else course.overlap
-            result[key] = replace(course, sensor=freed, overlap=more)
-    return result
+def _free_parts(courses: Mapping[str, Course], contents: Contents) -> dict[str, Course]:
+    """Returns the courses. A whole that contradicts its parts is no meter of it: its parts count instead."""
+    result = {course.sensor.name: course for course in courses.values()}
+    certain = [course.sensor for course in courses.values() if not course.overlap or course.overlap.sure]
+    for holders, parts in sorted(contents(certain), key=lambda pair: len(pair[1])):
+        held, wholes = [result[name] for name in parts], [result[name] for name in holders]
+        if (still := _stands_still(held, wholes)) or _are_more_than(held, wholes):
+            _free(result, holders, parts, still)
+    return {key: result[course.sensor.name] for key, course in courses.items()}
 
 
-def _is_more_than(part: Course, whole: Course) -> bool:
-    begin = max(course.origin + round(float(course.at[0]) / NANO) for course in (part, whole))
-    end = min(course.origin + round(float(course.at[-1]) / NANO) for course in (part, whole))
-    spent = [energy(course, begin, end) if end > begin else None for course in (part, whole)]
-    return bool(spent[0] and spent[1] and spent[0].low > (1 + MISSED) * spent[1].high)
+def _free(courses: dict[str, Course], holders: Sequence[str], parts: Sequence[str], still: bool) -> None:
+    """Replaces the courses so that the holders count nowhere, and what they contain counts."""
+    overlap = Overlap(joined(holders), False, True, more=not still, still=still)
+    above = {name: courses[name].sensor.part_of for name in holders}
+    for name, course in courses.items():
+        holder = parts[0] if name in holders else above.get(course.sensor.part_of, course.sensor.part_of)
+        sensor = replace(course.sensor, part_of=holder)
+        courses[name] = replace(course, sensor=sensor, overlap=overlap if name in parts else course.overlap)
+
+
+def _list_contents(sensors: Sequence[Sensor]) -> Iterator[tuple[list[str], list[str]]]:
+    """Yields the name of a meter, and of a part that it contains or of all parts that only a number distinguishes.
+
+    The dies of a package may show the same counter, so that they are not added.
+    """
+    names = {sensor.name: sensor for sensor in sensors}
+    numbered: dict[tuple[str, str], list[str]] = {}
+    for sensor in sensors:
+        if (holder := names.get(sensor.part_of)) and holder.source == sensor.source:
+            yield [holder.name], [sensor.name]
+            numbered.setdefault((holder.name, re.sub("(?<!die-)(?<![0-9])[0-9]+", "#", sensor.name)), []).append(sensor.name)
+    yield from (([holder], parts) for (holder, _), parts in numbered.items() if len(parts) > 1)
+
+
+def _list_contents_of_node(sensors: Sequence[Sensor]) -> Iterator[tuple[list[str], list[str]]]:
+    """Yields the meters of a node by one source, and the separate parts that other sensors measure."""
+    for members in coverage.group_by_host(s for s in added_up(sensors) if not s.modelled).values():
+        chosen = coverage.choose(s for s in members if s.scope not in ("node", "host"))
+        nodes: dict[str, list[str]] = {}
+        for sensor in members:
+            if sensor.scope == "node":
+                nodes.setdefault(sensor.source, []).append(sensor.name)
+        yield from ((holders, [s.name for s in chosen.sensors]) for holders in nodes.values() if chosen.scope)
+
+
+def _find_common_time(courses: Sequence[Course]) -> tuple[int, int]:
+    begin = max(course.origin + round(float(course.at[0]) / NANO) for course in courses)
+    return begin, min(course.origin + round(float(course.at[-1]) / NANO) for course in courses)
+
+
+def _are_more_than(parts: Sequence[Course], wholes: Sequence[Course]) -> bool:
+    begin, end = _find_common_time((*parts, *wholes))
+    spent = [[energy(course, begin, end) if end > begin else None for course in side] for side in (parts, wholes)]
+    low = sum(e.low * (1 - (c.sensor.error or 0.0)) for e, c in zip(spent[0], parts, strict=True) if e)
+    high = sum(e.high * (1 + (c.sensor.error or 0.0)) for e, c in zip(spent[1], wholes, strict=True) if e)
+    return all(spent[0] + spent[1]) and low > (1 + MISSED) * high
+
+
+def _stands_still(parts: Sequence[Course], wholes: Sequence[Course]) -> bool:
+    """Returns whether a power has the same value in all readings, while that of its parts changes by more than `MISSED`."""
+    begin, end = _find_common_time((*parts, *wholes))
+    edges = np.linspace(begin, end, ENOUGH + 1)
+    powers = [
+        np.diff(np.interp((edges - c.origin) * NANO, c.at, c.joules)) / np.diff(edges) / NANO for c in (*parts, *wholes)
+    ]
+    whole = sum(powers[len(parts) :])
+    readings = [
+        np.diff(c.joules) / np.diff(c.at) for c in wholes if c.sensor.quantity == "power" and len(c.at) > ENOUGH
+    ]
+    constant = len(readings) == len(wholes) and all(np.ptp(watts) <= CONSTANT * watts.mean() for watts in readings)
+    return bool(end > begin and constant and np.ptp(sum(powers[: len(parts)])) > MISSED * np.mean(whole))
 
 
 def thinned(of: Course) -> Course:
@@ -114,11 +169,11 @@ def thinned(of: Course) -> Course:
     return replace(of, at=of.at[knots], joules=of.joules[knots], low=low, high=high, gap=gap, scatter=scatter)
 
 
-def sentences(courses: Mapping[str, Course]) -> list[str]:
-    """Returns a sentence for each sensor that contains others."""
+def sentences(courses: Mapping[str, Course], wrong: bool = False) -> list[str]:
+    """Returns a sentence for each sensor that contains others. `wrong`: only for those that contradict their parts."""
     groups: dict[Overlap, list[Sensor]] = {}
     for course in courses.values():
-        if course.overlap:
+        if course.overlap and (course.overlap.more or course.overlap.still or not wrong):
             groups.setdefault(course.overlap, []).append(course.sensor)
     return [_sentence(overlap, parts) for overlap, parts in groups.items()]
 
@@ -131,9 +186,15 @@ def doubtful(courses: Mapping[str, Course]) -> set[str]:
 def _sentence(of: Overlap, parts: Sequence[Sensor]) -> str:
     names, more = joined(sensor.name for sensor in parts), len(parts) > 1
     if of.more:
+        sources, them = joined(dict.fromkeys(sensor.source for sensor in parts)), "them" if more else "it"
         return (
-            f"{names} uses more power than {of.holder}, which should include it. One of these sensors is wrong. The energy by "
-            f"{parts[0].source} does not include {of.holder}. Compare them with another meter."
+            f"{names} use{'' if more else 's'} more power than {of.holder}, which should include {them}. One of these sensors is "
+            f"wrong. The energy by {sources} does not include {of.holder}. Compare them with another meter."
+        )
+    if of.still:
+        return (
+            f"{of.holder} shows the same value all the time, while the power of {names} changes. Steelyard does not use "
+            f"{of.holder}. Read it with another program to check it."
         )
     if of.sure and of.same:
         rest = "They are the same counter and count" if more else "It is the same counter and counts"

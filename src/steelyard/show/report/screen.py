@@ -287,7 +287,7 @@ def _energy(spent: RunEnergy | None, width: int, columns: Mapping[str, int]) -> 
         first,
         *(
             Text(f"  {line}", style="dim")
-            for line in (*cut(note, width - 2, 2), *cut(spent.uncovered, width - 2, 2))
+            for line in (*cut(note, width - 2, 2), *cut(spent.uncovered, width - 2, 2), *cut(spent.doubt, width - 2, 4))
             if line
         ),
     ]

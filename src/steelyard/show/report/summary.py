@@ -54,7 +54,8 @@ class Figure:
 class RunEnergy:
     """The energy of a run (J) with its scope, its mean power and that of the idle machine (W), and their source.
 
-    `absent` names the parts of the machine that no sensor covers, and `uncovered` the cases that have no energy for this reason.
+    `idle` is None if it is not known or other processes were busy. `absent` names the parts of the machine that no sensor covers,
+    `uncovered` the cases that have no energy for this reason, and `doubt` the sensors that contradict each other.
     """
 
     source: str
@@ -64,6 +65,7 @@ class RunEnergy:
     idle: float | None
     absent: str = ""
     uncovered: str = ""
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,8 +180,9 @@ def make_figure(headline: "Headline") -> Figure:
 
 
 def _energy(evaluation: Evaluation) -> RunEnergy | None:
-    from steelyard.judge.evaluation.energy import spend, uncovered
+    from steelyard.judge.evaluation.energy import contradictions, find_load, spend, uncovered
     from steelyard.measure.telemetry.coverage import absent
+    from steelyard.measure.telemetry.watched import not_idle
 
     spent = spend(evaluation)
     if spent is None:
@@ -190,9 +193,10 @@ def _energy(evaluation: Evaluation) -> RunEnergy | None:
         modelled=any(sensor.modelled for sensor in counted.sensors),
         energy=Value(joules.joules, "J", joules.low, joules.high, "lower", scope=counted.scope),
         power=joules.power,
-        idle=spent.idle.power if spent.idle else None,
+        idle=spent.idle.power if spent.idle and not not_idle(find_load(evaluation)) else None,
         absent=absent(counted.scope, evaluation.run.machine),
         uncovered=uncovered(evaluation),
+        doubt=" ".join(contradictions(evaluation, spent)),
     )
 
 

@@ -13,7 +13,6 @@ from steelyard.measure.telemetry.energy import Course, seconds_for
 from steelyard.measure.telemetry.possible_readings import find_possible
 from steelyard.measure.telemetry.watched import Stretch, cost, courses, disagreements, not_idle, supplies, total
 from steelyard.model import Evaluation, Record, Result
-from steelyard.model.account import Account
 from steelyard.model.figure import Axis, Band, Figure, Mark, Series
 from steelyard.model.sensor import Trace
 from steelyard.model.units import percent, quantity
@@ -93,9 +92,7 @@ def _sentences(evaluation: Evaluation, resolved: Mapping[str, Course], spent: en
         )
         if lacks:
             yield f"The energies of this page do not contain those of {lacks}, because no sensor measures these parts."
-    busy = evaluation.power.busy if evaluation.power else None
-    load = Account.of(busy, evaluation.run.machine.processors, 1)
-    yield from filter(None, (energy.uncovered(evaluation), not_idle(load)))
+    yield from filter(None, (energy.uncovered(evaluation), not_idle(energy.find_load(evaluation))))
     yield from overlap.sentences(resolved)
     if spent:
         whole = Stretch("run", *spent.stretch)
