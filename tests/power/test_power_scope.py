@@ -391,6 +391,39 @@ def test_sensors_that_contradict_each_other_are_named_once_beside_the_energy(nod
     assert [words in sentence for sentence in page.sentences].count(True) == 1
 
 
+@pytest.mark.parametrize(
+    ("sensor", "why"),
+    [(RAPL, "did not change"), (DCMI, "reported impossible values"), (PDU, "has too few readings"), (None, "")],
+)
+def test_the_real_reason_for_a_case_without_energy_is_named(sensor: Sensor | None, why: str) -> None:
+    one = sensor or DCMI
+    readings = trace(one, NODE)
+    begins = [
+        START + CASE + (launch * len(MODES) + 1) * (CASE + PAUSE) + 1 for launch in range(3)
+    ]  # of the device's cases
+    lost = np.any([(readings.at > b * SECOND) & (readings.at < (b + 11) * SECOND) for b in begins], axis=0)
+    value = readings.value.copy()
+    if sensor == RAPL:
+        value[lost] = value[np.maximum.accumulate(np.where(lost, 0, np.arange(len(value))))[lost]]
+    value[lost] = 65535.0 if sensor == DCMI else value[lost]
+    kept = ~lost if sensor == PDU else np.arange(len(lost)) % (1 if sensor else 200) == 0
+    told = Power({one.name: Trace(one, readings.at[kept], value[kept])})
+    made, _ = energy.add_energy(results(), {}, told, builders.machine(devices=(replace(POCL, number=0),)))
+    unread = energy.unread(
+        replace(builders.evaluation(list(made), builders.machine(devices=(replace(POCL, number=0),))), power=told)
+    )
+    assert unread == ({f"{one.name} {why}": 1} if why else {"": 3})
+
+
+def test_a_power_that_jumps_for_a_reading_does_not_count() -> None:
+    jumps = {**power({DCMI: NODE}).traces}
+    value = jumps[DCMI.name].value.copy()
+    value[[200, 201]] = 60_000.0
+    jumps[DCMI.name] = replace(jumps[DCMI.name], value=value)
+    made, _ = energy.add_energy(results(), {}, Power(jumps), builders.machine(devices=(H200,)))
+    assert joules(builders.evaluation(list(made))) == sums(600, 800, 950)
+
+
 def test_impossible_readings_of_a_bmc_are_named() -> None:
     sentences = data(with_energy(ALL | {DCMI: (65535.0,) * 4})).sentences
     assert any(

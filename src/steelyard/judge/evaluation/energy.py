@@ -1,21 +1,27 @@
 """Energy of the cases: each record joined by its time with what the sensors said meanwhile."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
+import numpy as np
+
 from steelyard.measure.telemetry import coverage, overlap
 from steelyard.measure.telemetry.coverage import Coverage
 from steelyard.measure.telemetry.energy import Course, Energy
-from steelyard.measure.telemetry.watched import Stretch, cost, courses, disagreements, modelled, total
+from steelyard.measure.telemetry.energy import energy as measure
+from steelyard.measure.telemetry.possible_readings import find_possible
+from steelyard.measure.telemetry.watched import Stretch, cost, courses, disagreements, modelled, supplies, total
 from steelyard.model import Attempt, Attempted, Benchmark, Evaluation, Machine, Metric, Record, Result, Value
 from steelyard.model.account import Account
-from steelyard.model.sensor import Parts, Power
+from steelyard.model.sensor import Parts, Power, Trace
 from steelyard.model.words import joined, plural
 from steelyard.statistics.results import messages
 from steelyard.statistics.results.result import judge_case
 from steelyard.statistics.samples.launches import Spread, combine
 
+MISSING = 0.1  # of the time of a case: if more is missing, it is the reason for an interval that is too wide
 WIDEST = 0.5  # half of the interval, relative: a wider one belongs to a case that is too short for its sensor
 
 
@@ -88,14 +94,46 @@ def uncovered(evaluation: Evaluation) -> str:
 
 def lacking(evaluation: Evaluation, results: Iterable[Result]) -> dict[str, int]:
     """Returns the parts that compute in results without energy, and that no sensor covers, each with the number of results."""
+    return dict(Counter(part for _, _, part in _list_without_energy(evaluation, results) if part))
+
+
+def unread(evaluation: Evaluation) -> dict[str, int]:
+    """Returns why cases that the sensors cover have no energy, each with the number of cases; "" for cases that are too short."""
+    power, traces = evaluation.power, _sum_run_sensors(evaluation)[0]
+    cases = [(r, counted) for r, counted, part in _list_without_energy(evaluation, evaluation.results) if not part]
+    return dict(Counter(_find_reason(r, traces, counted, power) for r, counted in cases)) if power else {}
+
+
+def _find_reason(result: Result, traces: Mapping[str, Course], counted: Coverage, power: Power) -> str:
+    """Returns which sensor has too few readings in most launches of a case, and why; "" if all have enough."""
+    stretches = [when for record in result.records if (when := find_stretch(record, record.benchmark))]
+    reasons = Counter(
+        next(filter(None, (_find_loss(traces[s.name], power.traces, when) for s in counted.sensors)), "")
+        for when in stretches
+    )
+    return reasons.most_common(1)[0][0] if reasons else ""
+
+
+def _find_loss(course: Course, traces: Mapping[str, Trace], when: Stretch) -> str:
+    """Returns why the sensor has too few readings in that time; "" if it has enough."""
+    sensor, trace = course.sensor, traces[course.sensor.name]
+    spent = measure(course, when.begin, when.end)
+    if spent and spent.missing <= MISSING:
+        return ""
+    inside = (trace.at >= when.begin) & (trace.at <= when.end)
+    if (inside & ~find_possible(trace, sensor.name in supplies(traces))).any():
+        return f"{sensor.name} reported impossible values"
+    stuck = sensor.quantity == "energy" and inside.any() and not np.ptp(trace.value[inside])
+    return f"{sensor.name} {'did not change' if stuck else 'has too few readings'}"
+
+
+def _list_without_energy(evaluation: Evaluation, results: Iterable[Result]) -> Iterator[tuple[Result, Coverage, str]]:
+    """Yields the results without energy, the sensors that count for them, and the parts that these lack ("" for none)."""
     traces, machine = _sum_run_sensors(evaluation)[0], evaluation.run.machine
     results = [r for r in results if r.metrics and POWER.name not in r.metrics] if traces else []
-    lacks: dict[str, int] = {}
     for result, counted in zip(results, _counting(results, traces, machine), strict=True):
         several = "" if counted.sensors else "all hosts" if len(_hosts(result, machine)) > 1 else "the host of the case"
-        if part := several or coverage.missing(counted.scope, result.parameters, machine):
-            lacks[part] = lacks.get(part, 0) + 1
-    return lacks
+        yield result, counted, several or coverage.missing(counted.scope, result.parameters, machine)
 
 
 @dataclass(frozen=True)

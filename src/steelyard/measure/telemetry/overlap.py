@@ -116,7 +116,9 @@ def _list_contents(sensors: Sequence[Sensor]) -> Iterator[tuple[list[str], list[
     for sensor in sensors:
         if (holder := names.get(sensor.part_of)) and holder.source == sensor.source:
             yield [holder.name], [sensor.name]
-            numbered.setdefault((holder.name, re.sub("(?<!die-)(?<![0-9])[0-9]+", "#", sensor.name)), []).append(sensor.name)
+            numbered.setdefault((holder.name, re.sub("(?<!die-)(?<![0-9])[0-9]+", "#", sensor.name)), []).append(
+                sensor.name
+            )
     yield from (([holder], parts) for (holder, _), parts in numbered.items() if len(parts) > 1)
 
 

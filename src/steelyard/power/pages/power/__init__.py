@@ -16,7 +16,7 @@ from steelyard.model import Evaluation, Record, Result
 from steelyard.model.figure import Axis, Band, Figure, Mark, Series
 from steelyard.model.sensor import Trace
 from steelyard.model.units import percent, quantity
-from steelyard.model.words import in_words
+from steelyard.model.words import in_words, plural
 from steelyard.power.pages.power.published_rows import Printed, beside
 from steelyard.power.pages.power.published_rows import lines as published_lines
 from steelyard.show.report import drawing, node_modes, values
@@ -101,14 +101,17 @@ def _sentences(evaluation: Evaluation, resolved: Mapping[str, Course], spent: en
     if lost := evaluation.power.unread if evaluation.power else ():
         more = f" The page Provenance lists {len(lost) - 1} more." if len(lost) > 1 else ""
         yield f"Some readings cannot be used: {lost[0]}.{more}"
-    usable = [r for r in evaluation.results if r.metrics]
-    short = sum(energy.POWER.name not in r.metrics for r in usable) - sum(energy.lacking(evaluation, usable).values())
-    if short and spent:
-        counted = [resolved[sensor.name] for sensor in spent.coverage.sensors]
+    usable = sum(bool(r.metrics) for r in evaluation.results)
+    for reason, number in energy.unread(evaluation).items() if spent else ():
+        cases, have = f"{number} of {plural(usable, 'case')}", "has" if number == 1 else "have"
+        if reason:
+            yield f"{cases} {have} no energy, because {reason} meanwhile."
+            continue
+        counted = [resolved[sensor.name] for sensor in spent.coverage.sensors] if spent else []
         longest = max(seconds_for(c.sensor, 0.02, float(np.median(np.diff(c.at)))) for c in counted)
         yield (
-            f"{short} of {len(usable)} cases were too short for the sensor and have no energy. For "
-            f"an interval of ± 2 %, a case must last {quantity(longest, 's')}."
+            f"{cases} {have} no energy, because {'it is' if number == 1 else 'they are'} too short for the sensor. For an "
+            f"interval of ± 2 %, a case must last {quantity(longest, 's')}."
         )
 
 
