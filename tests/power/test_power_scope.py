@@ -368,6 +368,36 @@ def test_one_number_stands_for_the_idle_machine_and_for_the_run() -> None:
     assert "the idle machine drew 201 W there" in used
 
 
+@pytest.mark.parametrize(
+    ("meters", "text", "cause"),
+    [
+        (
+            {DCMI: (500.0, 600.0, 600.0, 600.0)},
+            "The idle machine draws 83 % of its",
+            "Fans, power supplies, memory and cores",
+        ),
+        (
+            {RAPL: (300.0, 350.0, 140.0, 360.0), COUNTER: GPU},
+            "While idle, the processors and accelerator gpu0 draw 71 % of their",
+            "Accelerators and cores",
+        ),
+        ({PSYS: (500.0, 600.0, 600.0, 600.0)}, "While idle, the platform draws 83 % of its", "Memory and cores"),
+        ({RAPL: (500.0, 350.0, 140.0, 360.0), COUNTER: GPU}, None, ""),
+    ],
+)
+def test_the_idle_share_fits_the_parts_that_are_measured(meters: Meters, text: str | None, cause: str) -> None:
+    found = findings.rule("idle_share").find(evaluated(meters))
+    assert [f.seen.startswith(text) and f.cause.startswith(cause) for f in found] == ([True] if text else [])
+
+
+def test_an_idle_power_beside_other_processes_is_not_shown() -> None:
+    made = evaluated({DCMI: NODE})
+    assert made.power
+    busy = replace(made, power=replace(made.power, busy=9.0))
+    shown = [summary.summarised(evaluation).energy for evaluation in (made, busy)]
+    assert [energy.idle if energy else 0 for energy in shown] == [pytest.approx(300.0), None]
+
+
 def test_findings_refuse_energies_that_lack_a_part() -> None:
     for meters, part in (({COUNTER: GPU}, "the processors"), ({RAPL: CPU}, "the device NVIDIA H200")):
         made = with_energy(meters)

@@ -3,11 +3,12 @@
 from statistics import median
 
 from steelyard.judge.evaluation import energy
-from steelyard.measure.telemetry.coverage import NODE, PROCESSORS, contains, words
+from steelyard.measure.telemetry.coverage import ACCELERATOR, HOST, MEMORY, NODE, PROCESSORS, contains, words
 from steelyard.measure.telemetry.watched import modelled, not_idle
 from steelyard.model import Evaluation, Finding
-from steelyard.model.account import Account
+from steelyard.model.sensor import Parts
 from steelyard.model.units import percent, quantity
+from steelyard.model.words import joined
 from steelyard.power.findings.accelerator_energy import energy_questions
 
 MUCH = 0.5  # of the power under load: above it, an idle second costs more than half of a busy second
@@ -16,22 +17,21 @@ MUCH = 0.5  # of the power under load: above it, an idle second costs more than 
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns the finding on the parts that the sensors cover, if the processors are among them."""
     power = evaluation.power
-    load = Account.of(power.busy, evaluation.run.machine.processors, 1) if power else None
-    resting = energy.idle(evaluation) if power and not not_idle(load) else None
+    resting = energy.idle(evaluation) if power and not not_idle(energy.find_load(evaluation)) else None
     if power and power.idle and energy.idle(evaluation) is None:
         return energy_questions("idle_share", "The power of the run is unknown", evaluation, list(evaluation.results))
     if not power or not resting or modelled(power.traces):  # the user sets both powers of a model
         return []
     counted, idle = resting
     scope = counted.scope
-    powers = [r.metrics["power"].value for r in evaluation.results if "power" in r.metrics]
-    if not powers or not contains(scope, PROCESSORS):
+    values = (r.metrics["power"] for r in evaluation.results if "power" in r.metrics)
+    powers = [value.value for value in values if value.scope == scope]
+    if not powers or not contains(scope, PROCESSORS) or idle.power > median(powers):
         return []
     loaded = median(powers)
     share = idle.power / loaded
-    who, whose = (
-        ("The idle machine draws", "its") if NODE in scope else (f"While idle, the {words(scope)} draw", "their")
-    )
+    draw, whose = ("draw", "their") if len(scope) > 1 or scope == (PROCESSORS,) else ("draws", "its")
+    who = "The idle machine draws" if scope == (NODE,) else f"While idle, the {words(scope)} {draw}"
     return [
         Finding(
             "idle_share",
@@ -42,9 +42,9 @@ def find(evaluation: Evaluation) -> list[Finding]:
                 f"Idle for {quantity(idle.seconds, 's')}: {quantity(idle.low / idle.seconds, 'W')} to "
                 f"{quantity(idle.high / idle.seconds, 'W')}. Median of {len(powers)} cases under load: {quantity(loaded, 'W')}.",
             ),
-            "Fans, memory, power supplies and cores without deep sleep states draw power even if the machine does no work."
+            f"{_name_consumers(scope)} draw power even if the machine does no work."
             if share > MUCH
-            else "The power of the machine follows its load.",
+            else "This power follows the load.",
             "Keep the machine busy or switch it off, and allow idle cores to sleep. A faster program saves nearly as "
             "much energy as "
             "time."
@@ -54,3 +54,11 @@ def find(evaluation: Evaluation) -> list[Finding]:
             reach="machine",
         )
     ]
+
+
+def _name_consumers(scope: Parts) -> str:
+    """Returns what draws power without work, of the parts in the scope: 'Memory and cores without deep sleep states'."""
+    fans = ["fans", "power supplies"] if {NODE, HOST} & {*scope} else []
+    cards = ["accelerators"] if any(part.startswith(ACCELERATOR) for part in scope) else []
+    text = joined((*fans, *(["memory"] if contains(scope, MEMORY) else []), *cards, "cores without deep sleep states"))
+    return text[0].upper() + text[1:]
