@@ -17,7 +17,7 @@ from steelyard.whatif.engine import Traced
 from steelyard.whatif.factors import factors
 from steelyard.whatif.network import IDEAL, Network, Protocol
 from steelyard.whatif.prediction_page import sweep_figures
-from steelyard.whatif.prediction_part import Part
+from steelyard.whatif.prediction_part import Part, table
 from traces import by_hand, rank_file, record
 
 
@@ -125,6 +125,22 @@ def test_faster_cores_are_no_disturbance_of_the_undisturbed(tmp_path: Path) -> N
     found, *_ = answered(ti(tmp_path, [["compute 1000"]] * 2), "L=0", core=2.0)
     assert found.predictions[0].time == found.undisturbed[0].time == pytest.approx(0.5e-6)
     assert found.unchanged[0].time == pytest.approx(1e-6)
+
+
+def test_cores_as_traced_have_the_same_noise_and_equal_values_are_one_point(tmp_path: Path) -> None:
+    noise = ("network=L=2us", "noise=period=10ms,duration=1ms")
+    with engine.engine(ti(tmp_path, stencil(2, 50, 100_000, 1000)), this_machine(), 1e9) as running:
+        found = whatif.answer(running, whatif.Question(points(*noise, "core=2:2"), repeats=8))
+        traced = whatif.answer(running, whatif.Question(points(*noise), repeats=8))
+    assert [p.time for p in found.as_traced] == [p.time for p in traced.predictions]
+    assert table(found, 4)[1][0][-1] == f"× {found.predictions[0].time / traced.predictions[0].time:.4g}"
+
+
+def test_the_main_loss_does_not_name_a_cause_of_unequal_ranks(tmp_path: Path) -> None:
+    found, *_ = answered(ti(tmp_path, [["compute 30000", "send 1 0 1"], ["compute 10000", "recv 0 0 1"]]), "L=0")
+    text = " ".join(sentences.sentences(found))
+    assert "The main loss is the load balance: some ranks compute longer than others." in text
+    assert "imbalance" not in text
 
 
 def test_each_setting_is_compared_with_the_time_without_it_alone(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ def asked(loss: str, draws: dict[tuple[float, float], Sequence[float]]) -> Answe
         predictions=tuple(found),
         undisturbed=undisturbed,
         unchanged=undisturbed,
+        as_traced=tuple(found),
         without=dict.fromkeys(sweep, (BASE, BASE)),
         shares=None,
         account=None,

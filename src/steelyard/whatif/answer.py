@@ -59,7 +59,7 @@ class CriticalPath:
 @dataclass(frozen=True, kw_only=True)
 class Answer:
     """Predictions in the order of the points; `undisturbed` are those without loss and noise, `unchanged` also with the cores
-    of the trace.
+    of the trace. `as_traced` differ only in the cores, which are those of the trace.
 
     `shares`, `account`, `path` and `sensitivities` are of the replay `base`, where all points have the same one; `phases`
     are the trace's own, and `traced` its run (`comparable`: its time is that of the whole replay). `gains` are of `worst`, the
@@ -69,6 +69,7 @@ class Answer:
     predictions: tuple[Prediction, ...]
     undisturbed: tuple[Prediction, ...]
     unchanged: tuple[Prediction, ...]
+    as_traced: tuple[Prediction, ...]
     shares: Efficiency | None
     account: Account | None
     path: CriticalPath | None
@@ -109,7 +110,9 @@ def answer(
             predictions += _make_predictions(part, engine.ask(words))
             show(sum(len(p.times) for p in predictions), total)
     by_point |= {p.point: p for p in predictions}
-    bases = dict.fromkeys(b for p in points for b in (p.undisturbed, p.unchanged, p.without_loss, p.without_noise))
+    bases = dict.fromkeys(
+        base for p in points for base in (p.undisturbed, p.unchanged, p.as_traced, p.without_loss, p.without_noise)
+    )
     missing = replace(question, points=tuple(base for base in bases if base not in by_point))
     by_point |= {p.point: p for p in _replay_question(engine, missing)}
     seconds = sum(p.seconds for p in by_point.values())
@@ -122,6 +125,7 @@ def answer(
         predictions=tuple(predictions),
         undisturbed=tuple(by_point[p.undisturbed] for p in points),
         unchanged=tuple(by_point[p.unchanged] for p in points),
+        as_traced=tuple(by_point[p.as_traced] for p in points),
         shares=account.shares if account else None,
         account=account.ranks if account else None,
         path=account.path if account else None,

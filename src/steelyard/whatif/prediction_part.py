@@ -35,10 +35,10 @@ def table(found: Answer, ranks: int) -> tuple[list[str], list[list[str]]]:
     headings = [*(name for name, _ in varying), "time"]
     drawn = any(p.low is not None for p in found.predictions)
     beside = any(p.point != base.point for p, base in zip(found.predictions, found.undisturbed, strict=True))
-    faster = any(p.point != base.point for p, base in zip(found.undisturbed, found.unchanged, strict=True))
+    faster = any(p.point != base.point for p, base in zip(found.predictions, found.as_traced, strict=True))
     headings += ["95 % of mean"] * drawn + ["undisturbed"] * beside + ["cores as traced"] * faster
     rows = []
-    for prediction, base, unchanged in zip(found.predictions, found.undisturbed, found.unchanged, strict=True):
+    for prediction, base, as_traced in zip(found.predictions, found.undisturbed, found.as_traced, strict=True):
         row = [*(say(prediction.point) for _, say in varying), quantity(prediction.time, "s", 4)]
         if drawn:
             low, high = prediction.low, prediction.high
@@ -46,6 +46,6 @@ def table(found: Answer, ranks: int) -> tuple[list[str], list[list[str]]]:
         if beside:
             row.append(f"× {prediction.time / base.time:.4g}" if base.time else "")
         if faster:
-            row.append(f"× {base.time / unchanged.time:.4g}" if unchanged.time else "")
+            row.append(f"× {prediction.time / as_traced.time:.4g}" if as_traced.time else "")
         rows.append(row)
     return headings, rows

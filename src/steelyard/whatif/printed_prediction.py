@@ -85,9 +85,9 @@ def write(parts: Sequence[Part], trace: "Trace", name: str, path: Path) -> None:
 
 def _rows(part: Part, trace: "Trace") -> Iterator[dict[str, Any]]:
     answer = part.answer
-    for prediction, base, unchanged in zip(answer.predictions, answer.undisturbed, answer.unchanged, strict=True):
+    for prediction, base, as_traced in zip(answer.predictions, answer.undisturbed, answer.as_traced, strict=True):
         yield _plain(prediction, base, part.asked, trace) | {
-            "cores_as_traced": unchanged.time,
+            "cores_as_traced": as_traced.time,
             "title": part.title,
             "scenario": describe_point(prediction.point, part.whole),
         }

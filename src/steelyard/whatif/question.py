@@ -69,9 +69,14 @@ class Point:
         return replace(self, noise=NO_NOISE, affected=self.affected if self.loss.probability else 1.0)
 
     @property
+    def as_traced(self) -> "Point":
+        """The same point with the cores of the trace."""
+        return replace(self, core=1.0, speeds=())
+
+    @property
     def unchanged(self) -> "Point":
         """The undisturbed point with the cores of the trace."""
-        return replace(self.undisturbed, core=1.0, speeds=())
+        return self.undisturbed.as_traced
 
 
 @dataclass(frozen=True)

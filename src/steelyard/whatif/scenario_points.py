@@ -53,7 +53,7 @@ def _points(scenario: Scenario, title: str, measured: Callable[[str | None], Net
     if name := table.get("tree", {}).get("name"):
         named_tree = read_tree(name[0], lambda place, sentence: scenario.mistake(title, place, sentence))
         table = table | {"tree": named_tree | table["tree"] | {"name": [Path(name[0]).stem]}}
-    return tuple(
+    points = (
         Point(
             network=net,
             tree=switches,
@@ -76,6 +76,7 @@ def _points(scenario: Scenario, title: str, measured: Callable[[str | None], Net
             make_all("places", lambda values: Places(**values), NOWHERE),
         )
     )
+    return tuple(dict.fromkeys(points))
 
 
 def _networks(scenario: Scenario, title: str, measured: Callable[[str | None], Network]) -> list[Network]:

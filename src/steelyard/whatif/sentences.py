@@ -77,7 +77,7 @@ def _efficiency(shares: Efficiency | None) -> Iterator[str]:
         f"{percent(shares.transfer)} (100 % = no loss)."
     )
     causes = {
-        "load imbalance: some ranks compute longer than others. A faster network does not help": shares.load_balance,
+        "the load balance: some ranks compute longer than others. A faster network does not help": shares.load_balance,
         "serialisation: ranks wait for each other even if messages cost nothing": shares.serialisation,
         "the transfer of messages: the sentences below say which of its costs matters": shares.transfer,
     }
