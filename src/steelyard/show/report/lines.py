@@ -27,6 +27,7 @@ _VERB = re.compile(
 _BESIDE = re.compile(
     r"^(?:If|When|Where|While|Because|Since|As|In|With|Without|At|Of|On|From|For|Below|Above)\b[^,]*(?:,|$)"
 )
+_CAUTION = re.compile(r" \([A-Z][a-z]+: take this with care\.\)$")  # see statistics.validity.trust
 _NUMBER = re.compile(r"(?<![\w.-])\d")
 _BARE_NUMBER = re.compile(r"\W?\d[\d.,]*")  # without the unit that follows
 
@@ -82,9 +83,11 @@ def brief(text: str, width: int, most: int, ending: str = "") -> list[str]:
     """The text in at most `most` lines with `ending` behind it.
 
     Its later sentences, what stands in parentheses, its last clauses, or a title before a colon are left out, but neither its
-    verb nor its only number. Where no such part fits, it is cut between two words.
+    verb nor its only number, nor a caution at its end. Where no such part fits, it is cut between two words.
     """
     whole = one_line(text)
+    if caution := _CAUTION.search(whole):
+        whole, ending = whole[: caution.start()], f"{caution[0]}{ending}"
     title, _, claim = whole.partition(": ")
     is_title = (
         not _VERB.search(title) and title.count("(") == title.count(")") and _VERB.search(_SENTENCE.split(claim)[0])
