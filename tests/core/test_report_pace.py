@@ -12,12 +12,13 @@ import builders
 from steelyard.judge.evaluation import judging
 from steelyard.measure.plan import second
 from steelyard.measure.records import best_pace
-from steelyard.model import Case, Check, Evaluation, Evidence, Launch, Level, Plan, Record, Shown, Verdict
+from steelyard.model import Case, Check, Evaluation, Evidence, Launch, Level, Plan, Record, Setting, Shown, Verdict
 from steelyard.show import report
 from steelyard.show.report.pages import pace
 from steelyard.show.report.pages.pace import run_course
 from steelyard.statistics.results.result import results
-from steelyard.statistics.validity.pace import CHASE_LOSS, STREAM_LOSS
+from steelyard.statistics.validity.pace import CHASE_LOSS, STREAM_LOSS, UNBOUNDED
+from steelyard.statistics.validity.verdict import judge_record
 
 HOSTILE = "</script><b onclick=alert(1)>"
 BEGAN = 1.79e9
@@ -54,6 +55,20 @@ def judged(records: Sequence[Record], plan: Plan | None = None, shown: Shown | N
     names = sorted({r.benchmark for r in records})
     benchmarks = {name: builders.benchmark(name) for name in names}
     return Evaluation(run=run, benchmarks=benchmarks, results=results(run.records, benchmarks), findings=())
+
+
+@pytest.mark.parametrize(("hypervisor", "level"), [("KVM", "DISTURBED"), ("none", "CLEAN")])
+def test_steal_without_a_hypervisor_is_no_other_guest(hypervisor: str, level: str) -> None:
+    (plain,) = judged([record(1, 0)]).run.records
+    around = builders.seen(plain.surroundings, processor_seconds={"elapsed": 10.0, "steal": 2.0, "processors": 1})
+    machine = builders.machine(settings=(Setting("hypervisor", hypervisor, ""),))
+    told = [judge_record(replace(plain, surroundings=around), UNBOUNDED)]
+    run = replace(builders.evaluation((), machine, records=tuple(told)).run, machine=machine)
+    (again,) = judging.rejudge_run(run, best_pace.learned(run)).records
+    assert again.verdict.level == level
+    assert again.surroundings.processor_seconds.steal == 2.0
+    (evidence,) = (e for e in again.verdict.evidence if e.kind == "steal")
+    assert ("other guests" in evidence.text) == (hypervisor == "KVM")
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from steelyard.measure.machine.limits import limits
 from steelyard.measure.records import best_pace
 from steelyard.measure.records.best_pace import Best
 from steelyard.model import Benchmark, Evaluation, Imported, Machine, Record, Result, Run
+from steelyard.model.evidence import noted
 from steelyard.model.sensor import Power
 from steelyard.statistics.results.launch_medians import add_launch_times
 from steelyard.statistics.results.ranges import Paces, paces_lost
@@ -17,7 +18,7 @@ from steelyard.statistics.results.result import results
 from steelyard.statistics.validity.cause import add_proofs
 from steelyard.statistics.validity.condition import find_condition
 from steelyard.statistics.validity.pace import slowdown
-from steelyard.statistics.validity.verdict import judge_again
+from steelyard.statistics.validity.verdict import judge_again, judge_record
 
 NO_POWER = Power()
 KNOWN_RUNS = 5  # earlier runs that say how much of a virtual machine other guests take at another hour
@@ -73,12 +74,20 @@ def paces_of(best: Best, slow: Mapping[str, float] = MappingProxyType({}), unkno
 
 def rejudge_run(run: Run, best: Best) -> Run:
     """Returns the run with verdicts that compare each record with the best of the whole run."""
-    processors = run.machine.processors
-    return replace(run, records=tuple(rejudge_record(record, best, processors) for record in run.records))
+    processors, bare = run.machine.processors, run.machine.setting("hypervisor").value == "none"
+    return replace(run, records=tuple(rejudge_record(record, best, processors, bare) for record in run.records))
 
 
-def rejudge_record(record: Record, best: Best, processors: int | None = None) -> Record:
-    return record if record.verdict.level == "INVALID" else judge_again(record, best.bounds_of(record), processors)
+def rejudge_record(record: Record, best: Best, processors: int | None = None, bare: bool = False) -> Record:
+    """Returns the record with a verdict by the best pace. `bare`: without a hypervisor, so that no guest can take time."""
+    seconds = record.surroundings.processor_seconds
+    if record.verdict.level == "INVALID" or not (bare and seconds.steal):
+        return record if record.verdict.level == "INVALID" else judge_again(record, best.bounds_of(record), processors)
+    around = replace(record.surroundings, processor_seconds=replace(seconds, steal=None, most_steal=None))
+    judged = judge_record(replace(record, surroundings=around), best.bounds_of(record))
+    note = noted("steal", "the kernel counts steal, although there is no hypervisor. This is a fault of the kernel.")
+    verdict = replace(judged.verdict, evidence=(*judged.verdict.evidence, note))
+    return replace(judged, surroundings=record.surroundings, verdict=verdict)
 
 
 def measure_core_clock(measured: Iterable[Record]) -> float | None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from steelyard.judge.findings import settings
 from steelyard.model import Machine, Result
+from steelyard.model.proofs import WSL
 from steelyard.statistics.validity.verdict import name_disturbance
 
 UNNAMED = "an unnamed cause"
@@ -18,6 +19,7 @@ _REMEDIES = {
     "bimodal": "Pin the threads, and check what alternates: page placement, clock, or another program.",
     "drift": "Wait until the temperature of the machine is steady, or measure longer.",
 }
+OF_HOST = ("steal", "core clock", "shared core", "shared memory")  # what the load of a host causes
 _MESSAGES = {
     True: "Measure while the network and the other hosts have no other load.",
     False: "Stop other programs on this machine, which can take processors from the ranks, or space in their cache.",
@@ -36,6 +38,8 @@ def name(result: Result) -> str:
 
 def remedy(kind: str, machine: Machine) -> str:
     """Returns how to avoid this kind of disturbance on this machine; "" for an unknown kind."""
+    if machine.setting("hypervisor").value == WSL and kind in OF_HOST:
+        return "Close the programs of Windows while you measure: Windows shares the processors and the memory."
     special = {
         "throttled": lambda: settings.change(machine, "processor quota") or "Remove the limit of the processor time.",
         "page faults": lambda: settings.change(machine, "swap", "numa balancing") or "Free some memory.",
