@@ -11,7 +11,7 @@ import pytest
 import builders
 from builders import machine, result
 from steelyard.judge.findings.every import roof as rule
-from steelyard.model import Evaluation, Level, Result, Scalar, Value
+from steelyard.model import Evaluation, Level, Limit, Result, Scalar, Value
 from steelyard.show import report
 from steelyard.show.report.pages import roofline as page
 from steelyard.statistics.results.roofline import Place, Roofline, rooflines
@@ -94,6 +94,22 @@ def test_an_invalid_result_is_neither_a_roof_nor_a_place() -> None:
 def test_unfused_arithmetic_is_a_roof_of_its_own_only_where_it_is_slower() -> None:
     assert lines(peak(VECTORS / 2, operation="add_mul"))[1].roof("vectors, not fused") is not None
     assert lines(peak(VECTORS * 0.97, operation="add_mul"))[1].roof("vectors, not fused") is None
+
+
+def test_a_peak_above_its_limit_is_replaced_by_the_limit() -> None:
+    made, limit = builders.evaluation(roofs()), Limit(0.5 * VECTORS, "flop/s", "made up")
+    results = tuple(replace(r, limits={"flops": limit}) if "flops" in r.metrics else r for r in made.results)
+    (line,) = rooflines(replace(made, results=results))
+    assert [line.roof(name).value for name in ("vectors", "scalar")] == [limit.value, SCALAR]  # type: ignore[union-attr]
+
+
+def test_a_kernel_far_above_the_bandwidth_of_a_cache_has_no_share() -> None:
+    fast = kernel(2.5 * 80e9 / 8, streaming(1 / 8, 512 * KIB))
+    assert (placed(fast).roof.name, placed(fast).share) == ("L2", None)  # type: ignore[union-attr]
+    made = page.data(builders.evaluation([*roofs(), fast], machine()))
+    assert made
+    assert any("reached more than 200 % of the bandwidth of a cache" in note for note in made.parts[0].notes)
+    assert placed(kernel(1.9 * 80e9 / 8, streaming(1 / 8, 512 * KIB))).share == pytest.approx(1.9, rel=0.01)
 
 
 def test_a_roofline_needs_a_peak_and_a_bandwidth_of_equal_threads() -> None:

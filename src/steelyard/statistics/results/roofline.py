@@ -31,6 +31,7 @@ from steelyard.statistics.validity.limits import is_above
 
 # Relative: what a kernel may exceed a measured roof by. Loops that only read exceed Triad's bandwidth by a third.
 _OVER_MEMORY, _OVER_PEAK = 0.5, 0.1
+OVER_CACHE = 1.0  # loops that only read a cache may exceed Triad's bandwidth more than those that only read memory
 # Cases that differ in one of these are separate points; otherwise the usual and largest case represents the kernel.
 _OWN = ("toolchain", "mpi", "stores", "vectors", "mode", "model", "device", "precision")
 _USUAL = ("page_size", "memory_policy", "pinning", "start", "transport")
@@ -67,8 +68,14 @@ class Place:
 
     @property
     def share(self) -> float | None:
-        """Returns the speed over the bound."""
-        return self.speed.value / self.bound if self.bound else None
+        """Returns the speed over the bound; None without a bound, or if the speed disproves it."""
+        return self.speed.value / self.bound if self.bound and not self.disproves_roof else None
+
+    @property
+    def disproves_roof(self) -> bool:
+        """Returns whether it is so much faster than the bandwidth of a cache that this bandwidth must be wrong."""
+        is_cache = self.roof is not None and self.roof.kind == "bandwidth" and self.roof.name != MEMORY
+        return is_cache and self.speed.value > (1 + OVER_CACHE) * (self.bound or 0.0)
 
     @property
     def is_above(self) -> bool:

@@ -10,6 +10,7 @@ from steelyard.model.roles import Bandwidth, Peak
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.benchmark_roles import playing
 from steelyard.statistics.validity import trust
+from steelyard.statistics.validity.limits import is_above
 
 MEMORY, VECTORS, APART, SCALAR = "memory", "vectors", "vectors, not fused", "scalar"
 # The bandwidth of a cache uses working sets of at most half of it and at least twice the level before.
@@ -66,13 +67,19 @@ def peaks(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
     wide = [r for r in measured if _width(r) != "scalar"]
     fastest = _find_best(wide or measured, "flops")
     if fastest:
-        yield Roof("peak", VECTORS, fastest.metrics["flops"].value, fastest)
+        yield _peak(VECTORS, fastest)
     apart = _find_best([r for r in wide if r.parameters.get("operation") == "add_mul"], "flops")
     if apart and fastest and apart.metrics["flops"].value < APART_FROM * fastest.metrics["flops"].value:
-        yield Roof("peak", APART, apart.metrics["flops"].value, apart)
+        yield _peak(APART, apart)
     one = _find_best(scalar, "flops") if wide else None
     if one:
-        yield Roof("peak", SCALAR, one.metrics["flops"].value, one)
+        yield _peak(SCALAR, one)
+
+
+def _peak(name: str, result: Result) -> Roof:
+    """Returns the measured speed, or its physical limit if the speed is above it: then one of the two is wrong."""
+    speed, limit = result.metrics["flops"], result.limits.get("flops")
+    return Roof("peak", name, limit.value if limit and is_above(speed, limit) else speed.value, result)
 
 
 def bandwidths(evaluation: Evaluation, threads: int) -> Iterator[Roof]:

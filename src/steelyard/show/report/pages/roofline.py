@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from steelyard.model import Evaluation, Level
 from steelyard.model.figure import Axis, Figure, Series
 from steelyard.model.units import binary_size, quantity, significant
+from steelyard.model.words import joined
 from steelyard.show.report import doubtful_values, drawing, figures, side_traces, values
 from steelyard.show.report.axes import Json, text
 from steelyard.show.report.names import slug
 from steelyard.statistics.results import cases
-from steelyard.statistics.results.roofline import Place, Roofline, rooflines
+from steelyard.statistics.results.roofline import OVER_CACHE, Place, Roofline, rooflines
 from steelyard.statistics.results.roofs import MEMORY, SCALAR, Roof, working_set
 from steelyard.statistics.validity.trust import doubtful
 
@@ -87,6 +88,8 @@ def _roof(roof: Roof) -> tuple[str, str, str, Level]:
     size = working_set(roof.result)
     size_text = f", {binary_size(int(size))}" if size else ""
     by = f"{roof.result.benchmark} {cases.describe(roof.result, but=('threads', 'precision', 'elements'))}{size_text}"
+    if roof.kind == "peak" and roof.value < roof.result.metrics["flops"].value:
+        by = f"the limit of {by}, because the figure is above it"
     return named, quantity(roof.value, unit), by, values.level(roof.result)
 
 
@@ -134,6 +137,11 @@ def _notes(line: Roofline) -> tuple[str, ...]:
             "The bandwidth roofs are measured with the Triad loop, which reads two words and writes one. A loop that "
             "reads a larger share can exceed 100 % of such a roof. A loop can also exceed it if its data lie in "
             "a faster cache than their size suggests."
+        )
+    if wrong := [place.name for place in line.places if place.disproves_roof]:
+        notes.append(
+            f"{joined(wrong)} reached more than {values.percent(1 + OVER_CACHE)} of the bandwidth of a cache. This roof was "
+            "measured wrongly, or the data lie in a nearer cache. The table therefore has no share."
         )
     return tuple(notes)
 
