@@ -100,6 +100,7 @@ def test_a_share_is_stated_with_the_processors_and_their_time() -> None:
         "the hypervisor gave the measured processors to other guests for 21.8 s, which is 3.3 % of the time of 16 processors "
         "(651 s)."
     )
+    assert "256 processors (2,560 s)" in judged(surroundings("steal", 1.0, 10.0, 256)).verdict.evidence[0].text
     assert first.numbers["processors"] == 16
     assert first.numbers["share"] == pytest.approx(0.0335, abs=1e-4)
 

@@ -5,7 +5,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from steelyard.model import Scalar, units
-from steelyard.model.units import binary_size, duration, parse_duration, parse_size, percent, quantity, significant
+from steelyard.model.units import (
+    binary_size,
+    duration,
+    grouped,
+    parse_duration,
+    parse_size,
+    percent,
+    quantity,
+    significant,
+)
 from steelyard.model.words import in_words
 
 
@@ -26,6 +35,11 @@ from steelyard.model.words import in_words
 )
 def test_quantities_carry_a_fitting_prefix(value: float | None, unit: str, text: str) -> None:
     assert quantity(value, unit) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(2560.4, "2,560"), (651.2, "651"), (0.01234, "0.0123"), (999.96, "1,000")])
+def test_thousands_have_commas_and_no_exponent(value: float, text: str) -> None:
+    assert grouped(value) == text
 
 
 def test_a_share_is_written_in_percent_with_a_space_as_quantities_are() -> None:

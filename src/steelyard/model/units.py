@@ -77,6 +77,11 @@ def significant(value: float, digits: int = 3) -> str:
     )
 
 
+def grouped(value: float) -> str:
+    """Returns `value` with three significant digits, and thousands with commas: '0.0123', '2,560'."""
+    return f"{round(value):,}" if abs(value) >= 999.5 else f"{value:.3g}"
+
+
 def binary_size(count: int) -> str:
     """Returns a size of memory with a binary prefix and no needless decimals: 50331648 → '48 MiB'."""
     for factor, name in _BINARY:

@@ -12,6 +12,7 @@ from steelyard.model import Evidence
 from steelyard.model.account import Account
 from steelyard.model.observed import Column, Observed
 from steelyard.model.scalars import Number
+from steelyard.model.units import grouped
 from steelyard.statistics.samples.interval import Array, middle
 
 # Share of the samples: if one in ten is hit, the median changes by an eighth of a standard deviation at most.
@@ -130,8 +131,8 @@ def numbers(values: Column) -> Array:
 def state_share(account: Account) -> str:
     """Returns "21.8 s, which is 3.3 % of the time of 16 processors (651 s)"."""
     count, whole = account.processors, account.processors * account.elapsed
-    whose = f"{count:.0f} processors ({whole:.3g} s)" if count > 1 else f"the case ({whole:.3g} s)"
-    return f"{account.seconds:.3g} s, which is {short_percent(account.share)} of the time of {whose}"
+    whose = f"{count:.0f} processors ({grouped(whole)} s)" if count > 1 else f"the case ({grouped(whole)} s)"
+    return f"{grouped(account.seconds)} s, which is {short_percent(account.share)} of the time of {whose}"
 
 
 def list_numbers(account: Account) -> dict[str, float]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from steelyard.model.account import Account
 from steelyard.model.evidence import noted
+from steelyard.model.units import grouped
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.validity.observations import Measured, Observation, list_numbers, numbers, state_share
 
@@ -39,7 +40,7 @@ def throttled(case: Measured) -> Observation | None:
     where = f" on {most.host}" if most.host else ""
     text = f"the processor quota of the control group{where} stopped "
     if most.account is None:
-        text += f"its processes for {most.seconds:.3g} s, more than the time of the measured processors."
+        text += f"its processes for {grouped(most.seconds)} s, more than the time of the measured processors."
     else:
         text += f"the measured processors for {state_share(most.account)}."
     if many > 1:

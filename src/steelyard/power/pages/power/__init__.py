@@ -15,7 +15,7 @@ from steelyard.measure.telemetry.watched import Stretch, cost, courses, disagree
 from steelyard.model import Evaluation, Record, Result
 from steelyard.model.figure import Axis, Band, Figure, Mark, Series
 from steelyard.model.sensor import Trace
-from steelyard.model.units import percent, quantity
+from steelyard.model.units import duration, percent, quantity
 from steelyard.model.words import in_words, plural
 from steelyard.power.pages.power.published_rows import Printed, beside
 from steelyard.power.pages.power.published_rows import lines as published_lines
@@ -111,7 +111,7 @@ def _sentences(evaluation: Evaluation, resolved: Mapping[str, Course], spent: en
         longest = max(seconds_for(c.sensor, 0.02, float(np.median(np.diff(c.at)))) for c in counted)
         yield (
             f"{cases} {have} no energy, because {'it is' if number == 1 else 'they are'} too short for the sensor. For an "
-            f"interval of ± 2 %, a case must last {quantity(longest, 's')}."
+            f"interval of ± 2 %, a case must last {duration(longest)}."
         )
 
 
