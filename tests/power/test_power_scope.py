@@ -178,6 +178,7 @@ ALL = {RAPL: CPU, COUNTER: GPU}
         # A meter of the node or the platform that shows less than its parts, or never changes although they do.
         (ALL | {DCMI: (100.0, 120.0, 110.0, 120.0)}, (H200,), (431, 540, 760)),
         (ALL | {DCMI: (700.0,) * 4}, (H200,), (431, 540, 760)),
+        ({RAPL: (1.0, 1.8, 1.0, 1.8), DCMI: (5.0,) * 4}, (H200,), (5, 5, 5)),  # less than its resolution shows
         (
             {named(RAPL, f"rapl/package-{n}", part_of="rapl/psys"): (100.0 + n, 330.0, 90.0, 330.0 + n) for n in (0, 1)}
             | {PSYS: (150.0, 380.0, 100.0, 380.0)},

@@ -81,8 +81,10 @@ def rejudge_run(run: Run, best: Best) -> Run:
 def rejudge_record(record: Record, best: Best, processors: int | None = None, bare: bool = False) -> Record:
     """Returns the record with a verdict by the best pace. `bare`: without a hypervisor, so that no guest can take time."""
     seconds = record.surroundings.processor_seconds
-    if record.verdict.level == "INVALID" or not (bare and seconds.steal):
-        return record if record.verdict.level == "INVALID" else judge_again(record, best.bounds_of(record), processors)
+    if record.verdict.level == "INVALID":
+        return record
+    if not (bare and seconds.steal):
+        return judge_again(record, best.bounds_of(record), processors)
     around = replace(record.surroundings, processor_seconds=replace(seconds, steal=None, most_steal=None))
     judged = judge_record(replace(record, surroundings=around), best.bounds_of(record))
     note = noted("steal", "the kernel counts steal, although there is no hypervisor. This is a fault of the kernel.")

@@ -147,18 +147,21 @@ def _are_more_than(parts: Sequence[Course], wholes: Sequence[Course]) -> bool:
 
 
 def _stands_still(parts: Sequence[Course], wholes: Sequence[Course]) -> bool:
-    """Returns whether a power has the same value in all readings, while that of its parts changes by more than `MISSED`."""
+    """Returns whether a power has the same value in all readings, while that of its parts changes by more than it could hide."""
     begin, end = _find_common_time((*parts, *wholes))
+    slowest = max(max(c.sensor.update, c.sensor.window) for c in wholes)
+    if not all(map(_is_constant, wholes)) or (end - begin) * NANO <= ENOUGH * slowest:
+        return False
     edges = np.linspace(begin, end, ENOUGH + 1)
-    powers = [
-        np.diff(np.interp((edges - c.origin) * NANO, c.at, c.joules)) / np.diff(edges) / NANO for c in (*parts, *wholes)
-    ]
-    whole = sum(powers[len(parts) :])
-    readings = [
-        np.diff(c.joules) / np.diff(c.at) for c in wholes if c.sensor.quantity == "power" and len(c.at) > ENOUGH
-    ]
-    constant = len(readings) == len(wholes) and all(np.ptp(watts) <= CONSTANT * watts.mean() for watts in readings)
-    return bool(end > begin and constant and np.ptp(sum(powers[: len(parts)])) > MISSED * np.mean(whole))
+    spent = [np.diff(np.interp((edges - c.origin) * NANO, c.at, c.joules)) for c in (*parts, *wholes)]
+    seconds = (end - begin) * NANO / ENOUGH
+    hidden = max(MISSED * float(np.mean(sum(spent[len(parts) :]))) / seconds, 2 * sum(c.step for c in wholes))
+    return bool(np.ptp(sum(spent[: len(parts)])) / seconds > hidden)
+
+
+def _is_constant(course: Course) -> bool:
+    watts = np.diff(course.joules) / np.diff(course.at)
+    return course.sensor.quantity == "power" and len(watts) >= ENOUGH and np.ptp(watts) <= CONSTANT * watts.mean()
 
 
 def thinned(of: Course) -> Course:
