@@ -433,8 +433,8 @@ def test_a_quota_or_memory_limit_that_limits_nothing_is_no_finding() -> None:
 
 
 def test_stops_by_a_quota_of_less_than_a_hundredth_of_the_time_are_no_finding() -> None:
-    seconds = {"elapsed": 10.0, "processors": 8}
-    for stopped, count in ((0.4, 0), (4.0, 1)):
+    seconds = {"elapsed": 10.0, "processors": 1}
+    for stopped, count in ((0.05, 0), (0.5, 1)):
         around = {"throttled": stopped, "processor_seconds": seconds}
         assert len(found("container", evaluation([triad(1e10, surroundings=around)]))) == count
 

@@ -90,7 +90,8 @@ def _count_stop(case: Measured, host: str, seconds: float) -> Stop:
     hosts = ranks.hosts or ("",)
     pinned = {cpu for of, cpu in zip(hosts, ranks.cpus or (), strict=False) if of == host and cpu >= 0}
     of_host, count = (1.0, 1) if not host else (hosts.count(host) / len(hosts), len({*hosts}))
-    ready = of_host * max(case.threads, len(hosts))
+    named = case.surroundings.core_clock.before or case.surroundings.cpus or ranks.hosts
+    ready = of_host * max(case.threads, len(hosts)) if named else case.processors
     if own is not None and case.elapsed:  # of a program whose threads are unknown: it ran, or was stopped
         ready = (own + seconds) / case.elapsed
     processors = len(pinned) or max(1.0, min(case.processors / count, ready))
