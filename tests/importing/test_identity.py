@@ -136,6 +136,9 @@ TOLD: dict[str, tuple[list[str], list[tuple[str, dict[str, Scalar]]]]] = {
         ["a/x.out", "a/x.log", "a/y.out"],
         [("", {"file": "x", "ending": "out"}), ("", {"file": "x", "ending": "log"}), ("", {"file": "y", "ending": "out"})],
     ),
+    "files above the folder of the system": (
+        ["a.txt", "x/archer2/run1.txt", "x/archer2/run2.txt"], [("", {}), ("archer2", {}), ("archer2", {})],
+    ),
     "what the file states itself": (["t2.txt", "t2-again.txt"], [("", {}), ("", {"file": "again"})]),
 }  # fmt: skip
 

@@ -223,7 +223,7 @@ def list_further_facts(place: Place, level: int | None, system: str) -> list[Seq
     The name of another well-known system is a word. So "summit" in a folder of the system "ornl" becomes a parameter.
     """
     facts = [[_read_as_word(fact) for fact in row if not _is_part(fact, system)] for row in place.levels]
-    if level is not None and system == _label(place, level) and not _join_known(place.levels[level]):
+    if level is not None and system and system == _label(place, level) and not _join_known(place.levels[level]):
         words = re.findall(r"[^\W\d_]+|\d+", system)
         facts[level] = [fact for fact in facts[level] if fact.meaning not in UNTYPED or str(fact.value) not in words]
     return [*facts]
