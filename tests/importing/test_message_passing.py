@@ -204,6 +204,30 @@ def test_a_bandwidth_of_perftest_that_fits_no_unit_is_refused() -> None:
     assert "'1500.00' fits its time and size in none of the units" in found.problems[0]
 
 
+TABLE = """                    RDMA_Write BW Test
+ #bytes     #iterations    BW peak[{0}]    BW average[{0}]   MsgRate[Mpps]
+ 4          1000             8.73               8.18   		     2.144697
+ 8          1000             17.70              17.49  		     2.292482
+"""
+
+
+def test_mebibytes_of_perftest_are_read() -> None:
+    values = read(TABLE.format("MiB/sec"), "perftest").values
+    assert [v.value for v in values if v.metric == "bandwidth"] == pytest.approx(
+        [x * 2**20 for x in (8.18, 8.73, 17.49, 17.7)]
+    )
+
+
+def test_a_column_with_an_unknown_unit_is_refused_once() -> None:
+    found = read(TABLE.format("MiB/min"), "perftest")
+    assert [v.metric for v in found.values] == ["message_rate"] * 2
+    assert [problem.partition("column ")[2][:9] for problem in found.problems] == ["'BW peak[", "'BW avera"]
+    assert (
+        "column 'Bandwidth (XB/s)' is unknown"
+        in read("# OSU MPI Bandwidth Test v5.6\n# Size      Bandwidth (XB/s)\n8    1.05\n", "osu").problems[0]
+    )
+
+
 @pytest.mark.parametrize(
     ("before", "name"),
     [("$ ib_write_lat -s 8 node02", "write_latency"), ("   Send Latency Test", "send_latency"), ("", "messages")],

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from steelyard.importing.patterns import find_all
 from steelyard.importing.text import Row, Text
@@ -41,6 +42,7 @@ _MEANINGS = {
 }
 _COLLECTIVE = re.compile(r"i?(barrier|bcast|(all)?reduce|(all)?gatherv?|scatterv?|alltoallv?|(ex)?scan)")
 _CHECKS = {"Validation": "Pass|0", "defects": r"[0.]+", "#wrong": r"0|N/A", "error": r"[^*]+"}
+_UNIT = re.compile(r"[\[(]([^\[\]()?]+)[\])]")  # in the name of a column
 _LAUNCHED = r"^\s*(?:\[\d+\] )?MPI startup\(\): (\d+)\s+\d+\s+\S"
 
 
@@ -64,9 +66,13 @@ def read_rows(
 ) -> Values:
     """Yields the values of rows. `sizes` has the columns of whole numbers by parameters; those that a row lacks are left out.
 
-    A row whose check failed (columns "Validation", "defects", "#wrong") becomes a problem.
+    A row whose check failed (columns "Validation", "defects", "#wrong") becomes a problem, and a column with another unit.
     """
     for row in rows:
+        for name in row:
+            sentence = f"the unit of the column '{name}' is unknown, so Steelyard did not read this column"
+            if not _is_unit_known(name, tuple(columns)) and sentence not in part.problems:
+                part.problems.append(sentence)
         with part.row(row.line):
             failed = [f"{n} is '{row[n]}'" for n, right in _CHECKS.items() if not re.fullmatch(right, row.get(n, "0"))]
             if failed:
@@ -77,3 +83,9 @@ def read_rows(
             for value in values:
                 expect_plausible(value)
             yield from values
+
+
+@lru_cache(maxsize=4096)
+def _is_unit_known(name: str, patterns: tuple[str, ...]) -> bool:
+    """Returns whether the patterns of the columns have the unit that the name of a column states, if any."""
+    return {*_UNIT.findall(name)} <= {unit for pattern in patterns for unit in _UNIT.findall(pattern.replace("\\", ""))}

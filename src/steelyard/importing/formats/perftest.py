@@ -51,8 +51,10 @@ def _split_sides(part: Text) -> Iterator[tuple[str | None, Text]]:
 TABLE = r"\\?#bytes\s+(?:\\?#sl\s+)?(?:\\?#)?iterations\s"
 # In perftest, "MB/s" are 2^20 bytes per second: perftest_parameters.c divides by 0x100000, and by 125000000 for Gb/s.
 COLUMNS: dict[str, Column] = {
-    r"BW average\[MB/sec\]": ("bandwidth", "MiB/s", "mean"), r"BW average\[Gb/sec\]": ("bandwidth", "Gbit/s", "mean"),
-    r"BW peak\[MB/sec\]": ("bandwidth", "MiB/s", "best"), r"BW peak\[Gb/sec\]": ("bandwidth", "Gbit/s", "best"),
+    r"BW average\[MB/sec\]|BW average\[MiB/sec\]": ("bandwidth", "MiB/s", "mean"),
+    r"BW average\[Gb/sec\]": ("bandwidth", "Gbit/s", "mean"),
+    r"BW peak\[MB/sec\]|BW peak\[MiB/sec\]": ("bandwidth", "MiB/s", "best"),
+    r"BW peak\[Gb/sec\]": ("bandwidth", "Gbit/s", "best"),
     r"MsgRate\[Mpps\]": ("message_rate", "M/s", "mean"), r"tps average": ("message_rate", "/s", "mean"),
     r"t_typical\[usec\]": ("latency", "us", "median"), r"t_avg\[usec\]": ("latency", "us", "mean"),
     r"t_min\[usec\]": ("latency", "us", "least"), r"t_max\[usec\]": ("latency", "us", "greatest"),
