@@ -126,6 +126,15 @@ def test_a_benchmark_of_superbench_that_failed_has_no_values_on_its_node() -> No
     assert result.problems == ("SuperBench: mem-bw failed on sb-validation-03: its code is 1",)
 
 
+def test_deviations_in_a_diagnosis_of_superbench_are_no_values() -> None:
+    node = '{{"index": "node-01", {}"kernel-launch/event_time:0": {}, "kernel-launch/return_code": 0}}\n'
+    deviations = read(node.format('"Category": "KernelLaunch", "Defective Details": "", ', 15.77))
+    assert not deviations.values
+    assert "deviations from a baseline" in deviations.problems[0]
+    (value,) = read(node.format('"diagnosis/accept": false, "diagnosis/issue_num": 1, ', 0.006)).values
+    assert (value.host, value.value, "accept=false" in value.note) == ("node-01", pytest.approx(6e-6), True)
+
+
 def test_a_number_of_superbench_without_a_known_unit_has_none() -> None:
     values = read(output("superbench_old.txt")).values
     units = {v.benchmark.partition(".")[2]: (v.value, v.unit, v.better) for v in values if v.host == "sb-validation-01"}

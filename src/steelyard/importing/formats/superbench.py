@@ -31,26 +31,38 @@ DOCUMENTED = {
     r"[\w-]+/pytorch-[\w.-]+/\w*step_?time\w*|(?:ort|tensorrt)-inference/.+_time\w*": "ms",
     r"[\w-]+/pytorch-[\w.-]+/\w*throughput\w*": "/s",
 }  # of the names as benchmark/metric
+DEVIATIONS = (
+    "it is a diagnosis with deviations from a baseline, which are no measurements. Import results-summary.jsonl instead"
+)
+REJECTED = "SuperBench warns: 'accept=false' for this node."  # in the words of `importing.doubts`
 METRICS = {"s": "time", "B/s": "bandwidth", "flop/s": "flops", "op/s": "rate", "1/s": "rate", "": "value"}
 
 
 def read(text: Text) -> Values:
-    """Yields each number of each node. A benchmark whose return code is not 0 has none on this node and rank."""
+    """Yields each number of each node. A benchmark whose return code is not 0 has none on this node and rank.
+
+    A diagnosis has the numbers of all nodes with "accept", else it has deviations of defective nodes only.
+    """
     for node in text.objects():
-        host = str(node.get("node", ""))
+        if not {"Defective Details", "diagnosis/issue_details"}.isdisjoint(node) and "diagnosis/accept" not in node:
+            text.problems.append(DEVIATIONS)
+            return
+        host = str(node.get("node", node.get("index", "")))
+        note = REJECTED if node.get("diagnosis/accept") is False else ""
         rows = list(_find_rows(node))
         failed = {_case(row): row["number"] for row in rows if row["metric"] == "return_code" and row["number"]}
         text.problems.extend(f"{case[0]} failed on {host}: its code is {code}" for case, code in failed.items())
         for row in rows:
             of_all_ranks = (*_case(row)[:2], None)
             if row["metric"] != "return_code" and failed.keys().isdisjoint((_case(row), of_all_ranks)):
-                yield from (replace(value, host=host) for value in _values(row))
+                yield from (replace(value, host=host, note=note) for value in _values(row))
 
 
 def _find_rows(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yields the parts of each name with its number, without the readings of the monitor."""
+    """Yields the parts of each name with its number, without readings of the monitor and the diagnosis."""
     for key, number in node.items():
-        if isinstance(number, int | float) and (match := KEY.fullmatch(key)) and match["benchmark"] != "monitor":
+        match = KEY.fullmatch(key) if isinstance(number, int | float) else None
+        if match and match["benchmark"] not in ("monitor", "diagnosis"):
             yield {**match.groupdict(), "number": number}
 
 
