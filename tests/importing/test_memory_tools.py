@@ -5,6 +5,7 @@ import re
 import pytest
 
 from foreign_outputs import output, read
+from steelyard.importing.dates import read_date
 from steelyard.importing.reading import Reading
 
 FAILED_ARRAY = "Failed Validation on array a[], AvgRelAbsErr > epsilon (1.000000e-13)"
@@ -210,6 +211,10 @@ def test_sysbench_0_4_names_the_operation_of_its_test_of_memory() -> None:
         v.parameters.get("operation") for v in read(output("sysbench_0_4.txt")).values if v.kernel == "memory"
     }
     assert operations == {"write"}
+
+
+def test_the_date_of_stress_ng_is_that_of_its_yaml() -> None:
+    assert read_date(read(output("stress_ng.yaml.txt")).started) == "2022-04-29T20:23:43"
 
 
 def test_a_failed_run_of_stress_ng_has_no_values() -> None:

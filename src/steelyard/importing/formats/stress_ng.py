@@ -12,7 +12,7 @@ from steelyard.importing.values import Values, make, make_name, make_printed, nu
 
 TOOL = "stress-ng"
 HOST = r"^ +hostname: (\S+)"
-STARTED = r"^ +date-yyyy-mm-dd: (\S+)"
+STARTED = r"^ +date-yyyy-mm-dd: (?P<year>\d{4})[:-](?P<month>\d\d)[:-](?P<day>\d\d)\s+time-hh-mm-ss: (?P<time>[\d:]+)"
 DOUBTS = r"stress-ng: warn: +(?:\[\d+\] )?(.+)"
 NOTE = "Bogus operations can be compared only between runs of the same version of stress-ng."
 HEAD = r"bogo ops +real time +usr time +sys time(?: +bogo ops/s){2}(?s:.)*?(?:\(secs\) +){3}\(real time\) +\(usr\+sys"
