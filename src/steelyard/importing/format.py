@@ -20,7 +20,7 @@ WARNINGS = (
 class Format:
     """A form of the output of a tool. `name` is that of its file, which `--tool` accepts; `about` describes it.
 
-    `host`, `started`, `doubts` and `output` are patterns, see `reading`.
+    `system`, `host`, `started`, `doubts` and `output` are patterns, see `reading`.
     """
 
     name: str
@@ -29,6 +29,7 @@ class Format:
     read: Callable[[Text], Values]
     about: str
     file: Path
+    system: str = NOTHING
     host: str = NOTHING
     started: str = NOTHING
     doubts: str = WARNINGS
@@ -46,7 +47,7 @@ def find_declared(part: Part) -> list[Format]:
     readers = vars(module).get("READERS") or {module.read: module.MARKS}
     patterns = {
         name: vars(module)[name.upper()]
-        for name in ("host", "started", "doubts", "output")
+        for name in ("system", "host", "started", "doubts", "output")
         if name.upper() in vars(module)
     }
     return [

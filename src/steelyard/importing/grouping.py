@@ -120,7 +120,8 @@ def _divide(file: ReadFile, identity: Identity, date: str) -> Iterator[_Part]:
             cases=[hash(value.case) for value in values],
             rows=[hash((v.benchmark, v.kernel, *sorted(v.parameters.items()))) for v in values],
             started=started or identity.date or date,
-            placed=bool(identity.system or (identity.host and not host) or (identity.date and not started)),
+            placed=identity.system not in ("", file.reading.system)
+            or bool((identity.host and not host) or (identity.date and not started)),
         )  # fmt: skip
 
 

@@ -74,21 +74,30 @@ def identify(
     return [
         next(rest)
         if found is None
-        else Identity(system=found.system, host=found.host, date=found.date, parameters={ALL: found.parameters})
-        for found in stated
+        else Identity(
+            system=found.system or file.reading.system,
+            host=found.host,
+            date=found.date,
+            parameters={ALL: found.parameters},
+        )
+        for found, file in zip(stated, files, strict=True)
     ], parts
 
 
 def _guess(files: Sequence[ReadFile], hosts: Collection[str]) -> tuple[list[Identity], list[Part]]:
     places = [describe(file, hosts) for file in files]
     level = find_system_level(places)
-    identities = [Identity(system=name_system(place, level), host=place.host, date=place.date) for place in places]
+    named = [name_system(place, level) for place in places]
+    identities = [
+        Identity(system=name or place.file.reading.system, host=place.host, date=place.date)
+        for name, place in zip(named, places, strict=True)
+    ]
     systems: dict[tuple[str, str], list[int]] = defaultdict(list)
     for at, (identity, file) in enumerate(zip(identities, files, strict=True)):
         host = short_name(file.reading.host) or identity.host
         systems[identity.system, "" if identity.system else re.sub(r"\d+", "#", host)].append(at)
     parts: dict[tuple[int | None, str], dict[Scalar, None]] = defaultdict(dict)
-    if names := [name for name, _ in systems if name]:
+    if names := [*dict.fromkeys(filter(None, named))]:
         parts[level, FOLDER if are_conditions(names) else "system"].update(dict.fromkeys(names))
     for members in systems.values():
         for kind, together in _list_kinds(places, members).items():

@@ -199,7 +199,8 @@ def _places(pattern: str, run: Text) -> list[tuple[int, Scalar]]:
     """Returns where a parameter is printed, with its values. Several numbers of one match are multiplied."""
     places = list[tuple[int, Scalar]]()
     for match in find_all(pattern, run.whole):
-        words = [word.strip()[:LONGEST] for word in match.groups() if word is not None] or [match[0].strip()[:LONGEST]]
+        given = [word for word in match.groups() if word is not None] or [match[0]]
+        words = [re.sub(r"(?<=\d),(?=\d{3})", "", word.strip()[:LONGEST]) for word in given]
         numeric = all(word.isascii() and word.isdigit() and len(word) < 10 for word in words)
         single = words[-1].isascii() and words[-1].isdigit() and len(words[-1]) < 19
         places.append(

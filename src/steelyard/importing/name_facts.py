@@ -131,7 +131,9 @@ def _read_plain(text: str) -> Iterator[Fact]:
         elif meaning := next((name for name in ("job", "host", "node") if found[name]), ""):
             yield Fact(meaning, match[0])
         elif found["word"] and found["word"].isdigit():
-            yield Fact("number", found["word"])
+            short = len(found["word"]) < JOB
+            doubled = short and match.start() > 1 and text[match.start() - 2 : match.start()] in ("__", "--")
+            yield Fact("word" if doubled else "number", f"{'_' * doubled}{found['word']}")
         else:
             yield Fact("word", match[0])
 

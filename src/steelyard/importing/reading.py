@@ -7,7 +7,8 @@ A file in a folder `formats/` of a wing, of an installed wing, or of `--path` ha
 - `read(text)`: a generator of the values, made by `values.make`; it raises ValueError with the reason if something cannot be
   read, and the values before it are kept,
 - instead of `MARKS` and `read`, for a tool that has several forms of output: `READERS`, the marks by the generators,
-- optionally `HOST` and `STARTED`: patterns whose first group is the name of the host, and the date of the run. If month and day
+- optionally `SYSTEM`, `HOST` and `STARTED`: patterns whose first group is the name of the system, that of the host, and the
+  date of the run. If month and day
   could be confused, `STARTED` has the groups year, month, day and time instead. If a file holds runs of several hosts or dates,
   each value has `host` and `started` of its own,
 - optionally `DOUBTS`: a pattern of lines in which the tool doubts its own results, and `OUTPUT`: what begins another output.
@@ -53,14 +54,15 @@ DAMAGED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, 
 class Reading:
     """The values of one file, the tools that printed them, and sentences on what was not read.
 
-    `host` and `started` are "" if the file does not name them; `started` is text as printed. `commands` are the different
-    commands in it that start a parallel program. `versions` are those that headings name, by tool; "" if none does.
+    `system`, `host` and `started` are "" if the file does not name them; `started` is text as printed. `commands` are the
+    different commands in it that start a parallel program. `versions` are those that headings name, by tool; "" if none does.
     """
 
     values: tuple[ForeignValue, ...] = ()
     tools: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    system: str = ""
     host: str = ""
     started: str = ""
     commands: tuple[str, ...] = ()
@@ -110,6 +112,7 @@ def read(data: bytes, formats: Sequence[Format], file: str = "") -> Reading:
         tools=tools,
         versions={tool: headings.find_version(tool) for tool in tools},
         problems=tuple(problems or ([] if values else [f"{matching[0].tool}: it has no value"])),
+        system=next((reading.system for reading in readings if reading.system), ""),
         host=next((reading.host for reading in readings if reading.host), ""),
         started=next((reading.started for reading in readings if reading.started), ""),
         commands=tuple(dict.fromkeys(command for _, command in launches.find_commands(forms[0][0]))) if values else (),
@@ -258,8 +261,9 @@ def _read_form(known: Format, form: Text, *, once: bool) -> Reading:
     problems = tuple(f"{known.tool}: {problem}" for problem in text.problems)
     if not values:
         return Reading(problems=problems)
-    host, started = text.find(_indent_pattern(known.host)), _date(text, _indent_pattern(known.started))
-    return Reading(values=values, tools=(known.tool,), problems=problems, host=host, started=started)
+    system, host = (text.find(_indent_pattern(pattern)) for pattern in (known.system, known.host))
+    started = _date(text, _indent_pattern(known.started))
+    return Reading(values=values, tools=(known.tool,), problems=problems, system=system, host=host, started=started)
 
 
 def _indent_pattern(pattern: str) -> str:

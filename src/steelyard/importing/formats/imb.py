@@ -6,7 +6,9 @@ https://github.com/intel/mpi-benchmarks
 from collections.abc import Sequence
 from dataclasses import replace
 
+from steelyard.importing.launches import shorten
 from steelyard.importing.operations import Meaning, find_meaning, read_rows
+from steelyard.importing.patterns import find_all
 from steelyard.importing.text import OTHER_LINES, Row, Text
 from steelyard.importing.values import Column, Given, Values, find_unit, number, rename
 from steelyard.model.units import binary_size
@@ -27,6 +29,7 @@ NAMES = {"network.pingpong": {"time": "latency"}, "network.sendrecv": {"bandwidt
 # A run begins with its heading, or with the command of a launcher.
 RUN = r"\s*#\s+Intel ?\(R\) MPI Benchmark|\s*(?:[^\s#].*)?\b(?:mpirun|mpiexec|srun|aprun)\b.*\bIMB-[A-Z]"
 UNREAD = r"\s*+(?P<size>\d++)[\d\s]*+(?P<why>out-of-|time-out|int-over)"  # rows of sizes that IMB did not measure
+CHOOSING = ("-input", "-include", "-exclude", "-msglog", "-msglen", "-len", "-output")  # options
 LIMITS = {"time-out": "time limit", "out-of-": "memory limit", "int-over": "greatest number"}
 SMALL = 0.2  # a number with two decimals, which is rounded by more than half the difference of MB and MiB
 
@@ -39,6 +42,7 @@ def read(text: Text) -> Values:
     for _, run in text.parts_or_whole(RUN):
         version = run.integer(r"MPI Benchmarks? (?:Suite V)?(\d+)") or 0
         started, fresh, gpu = run.find(r"^\s*# Date +: (.+)"), run.find(r"-off_cache +-?\d"), "MPI1-GPU" in run.whole
+        options = _find_options(run)
         for head, part in run.parts(r"\s*# Benchmarking\s+(\S+)"):
             _refuse_unmeasured(part)
             name = head[1].lower().replace("-", "_")
@@ -48,6 +52,7 @@ def read(text: Text) -> Values:
             counts, mode = part.integers(**PARAMETERS), part.words(mode=r"MODE: (\S+)")
             pairs = _share_ranks(meaning.benchmark, counts.get("ranks"))
             given: Given = {**counts, **mode, "device": "GPU" if gpu else None, "pairs": pairs, "buffers": buffers}
+            given = {**given, "options": options}
             for rows in part.tables(TABLE, skip=f"{UNREAD}|{OTHER_LINES}"):
                 with run.row(rows[0].line):
                     bandwidth = {"Mbytes/sec": ("bandwidth", _find_megabyte(rows, version), "mean")}
@@ -55,6 +60,15 @@ def read(text: Text) -> Values:
                     size = "#bytes" if "Group" in rows[0] else "bytes"
                     values = read_rows(part, rows, meaning, columns, given, message_bytes=size, group="Group")
                     yield from (replace(value, started=started) for value in values) if started else values
+
+
+def _find_options(run: Text) -> str | None:
+    """Returns the options in the command of a run, without those that choose benchmarks and sizes."""
+    names = {head[1].lower() for head, _ in run.match(r"\s*# Benchmarking\s+(\S+)")}
+    words = run.find(r"Calling sequence was:\s*\n[\s#]*(?:\S*/)?IMB-\w+ (.*)").split()
+    command = f" {' '.join(word for word in words if word.lower() not in names)}"
+    options = [" ".join(found[0].split()) for found in find_all(r" -\w+(?: [^-\s]\S*)*", command)]
+    return shorten(" ".join(sorted(option for option in options if not option.startswith(CHOOSING)))) or None
 
 
 def _refuse_unmeasured(part: Text) -> None:

@@ -7,7 +7,8 @@ https://www.intel.com/content/www/us/en/developer/articles/tool/intelr-memory-la
 from itertools import chain
 
 from steelyard.importing.grids import read_cells
-from steelyard.importing.text import Text
+from steelyard.importing.patterns import search
+from steelyard.importing.text import Match, Text
 from steelyard.importing.values import Column, Given, Values, make, make_name, make_row
 
 TOOL = "Intel MLC"
@@ -19,13 +20,25 @@ NODES = r".*(?:Numa Node|Numa node|Socket)\s+0\b"
 CACHES = r"\s*(Local|Remote) Socket .*?(HITM?)\s+latency\s*(?:\(.*homed in (\w+) .*\)|(\S*))\s*$"
 
 
+COMMAND = r"(?:Command line parameters:|\bmlc(?:_\w+)? )"
+BINARY = {"": 10, "k": 10, "m": 20, "g": 30}  # powers of two by the letter behind the option -b
+
+
+def _find_settings(run: Text) -> tuple[int | None, str | None]:
+    """Returns the bytes of the buffer, and the options in the command that are no mode, size or duration."""
+    words = run.find(rf"{COMMAND}(.*)").split()
+    sizes = [search(r"^-b(\d{1,9})([kmg]?)$", word) for word in words]
+    mib = run.integer(r"Using buffer size of (\d+)\.0*Mi?B(?:/|\s*$)")
+    given = next((int(size[1]) << BINARY[size[2]] for size in sizes if size), mib and mib << 20)
+    return given, " ".join(sorted(word for word in words if search(r"^-[^-bt]", word))) or None
+
+
 def read_idle(text: Text) -> Values:
     """Yields the latencies. The latency of the memory of the first node for its own processors is a case of memory.latency."""
     for run in text.runs(r".*Memory Latency Checker"):
         note = RANDOM if run.find(r"Unable to modify prefetchers|for random access|parameters:.* -r\b") else SEQUENTIAL
-        mib = run.integer(r"Using buffer size of (\d+)\.0*Mi?B\s*$") or 0
-        kib = run.integer(r"Command line parameters:.* -b(\d+)k?(?:\s|$)") or mib << 10
-        chase = {"threads": 1, "chains": 1, "working_set_bytes": kib << 10 or None}
+        buffer, options = _find_settings(run)
+        chase = {"threads": 1, "chains": 1, "working_set_bytes": buffer, "options": options}
         for found, _ in run.match(r"\s*Each iteration took .*\(\s*(\S+)\s*ns\)"):
             yield make("memory.latency", "chase", "latency", found[1], "ns", "mean", chase, note=note)
         for head, part in run.parts(HEAD):
@@ -63,25 +76,33 @@ LOADED: dict[str, Column] = {"Latency": ("latency", "ns", "mean"), "Bandwidth": 
 
 def read_load(text: Text) -> Values:
     """Yields the bandwidths of the system by the share of writes and from node to node, and the latencies under load."""
-    for head, part in text.parts(LOAD_HEAD):
-        traffic = make_name(part.find(r"Using (\S+) traffic type", "other"))
-        one = 1 if part.find(r"Using only one thread from each core") else None  # the option -X
-        unit = "Delay (ns) MB/sec" if head["what"] == "Loaded" else "Bandwidths are in MB/sec"
-        if head["what"] and unit not in " ".join(part.whole.split()):
-            text.problems.append(f"line {part.first} begins a section of an unknown unit: '{part.lines[0].strip()}'")
-        elif head["what"] == "Loaded":
-            tables = part.tables(r"Inject\s+Latency\s+Bandwidth", skip=r"\s*(Delay\b|=+|$)")
-            for row in chain.from_iterable(tables):
-                given = {"inject_delay": int(row["Inject"]), "threads_per_core": one}
-                yield from make_row("mlc.loaded", traffic, row, LOADED, given)
-        elif head["what"] in RATES:
-            rates: Given = {"rates": RATES[head["what"]], "threads_per_core": one}
-            for line, _ in part.match(PEAK):
-                yield make("mlc.bandwidth", make_name(line[1]), "bandwidth", line[2], "MB/s", "mean", rates)
-        elif head["what"]:
-            for cpu, memory, word in read_cells(part, NODES):
-                where = {"cpu_node": cpu, "memory_node": memory, "threads_per_core": one}
-                yield make("mlc.nodes", traffic, "bandwidth", word, "MB/s", "mean", where)
+    for run in text.runs(r".*(?:Memory Latency Checker|\bmlc(?:_\w+)? +--)"):
+        buffer, options = _find_settings(run)
+        about = {"buffer_bytes": buffer, "options": options}
+        for head, part in run.parts(LOAD_HEAD):
+            yield from _read_section(head, part, about)
+
+
+def _read_section(head: Match, part: Text, about: Given) -> Values:
+    traffic = make_name(part.find(r"Using (\S+) traffic type", "other"))
+    one = 1 if part.find(r"Using only one thread from each core") else None  # the option -X
+    about = {**about, "threads_per_core": one}
+    unit = "Delay (ns) MB/sec" if head["what"] == "Loaded" else "Bandwidths are in MB/sec"
+    if head["what"] and unit not in " ".join(part.whole.split()):
+        part.problems.append(f"line {part.first} begins a section of an unknown unit: '{part.lines[0].strip()}'")
+    elif head["what"] == "Loaded":
+        tables = part.tables(r"Inject\s+Latency\s+Bandwidth", skip=r"\s*(Delay\b|=+|$)")
+        for row in chain.from_iterable(tables):
+            given = {"inject_delay": int(row["Inject"]), **about}
+            yield from make_row("mlc.loaded", traffic, row, LOADED, given)
+    elif head["what"] in RATES:
+        rates: Given = {"rates": RATES[head["what"]], **about}
+        for line, _ in part.match(PEAK):
+            yield make("mlc.bandwidth", make_name(line[1]), "bandwidth", line[2], "MB/s", "mean", rates)
+    elif head["what"]:
+        for cpu, memory, word in read_cells(part, NODES):
+            where = {"cpu_node": cpu, "memory_node": memory, **about}
+            yield make("mlc.nodes", traffic, "bandwidth", word, "MB/s", "mean", where)
 
 
 READERS = {

@@ -20,6 +20,7 @@ SHORT = {  # the names of the programs
 }  # fmt: skip
 # Where the buffers are, at the end of a command; version 7 does not print it.
 PLACES = r"\bosu_[a-z_]+\b.*[\s(]([DHM]) ([DHM])(?: ?[^\w\s]|\s*$)"
+SIDES = r"Number of (Sender|Receiver) threads: (\d{1,6})"  # of osu_latency_mt, above its heading
 ONE_SIDED = ("put", "get", "accumulate", "fetch_and_op", "compare_and_swap")
 SYNCHRONISATIONS = {"flush": "flush", "fence": "fence", "lock/unlock": "lock", "lock": "lock"}
 
@@ -73,6 +74,7 @@ def read_tables(text: Text) -> Values:
         columns = rename(COLUMNS, latency="time") if meaning.benchmark == "network.collectives" else COLUMNS
         given = {**count_ranks(before), **part.integers(pairs=r"pairs: (\d+)", window=r"window size: (\d+)")}
         given |= {"ranks": 2 * given["pairs"]} if "pairs" in given else {}
+        given |= {f"{side[1].lower()}_threads": int(side[2]) for side in find_all(SIDES, before)}
         part.refuse("window size: varied", "the windows of -V are not read")
         sections = list(part.parts(r"\s*# Datatype: MPI_(\w+)"))
         for kind, section in sections if len(sections) > 1 else [(None, part)]:

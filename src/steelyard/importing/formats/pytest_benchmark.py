@@ -3,6 +3,7 @@
 https://github.com/ionelmc/pytest-benchmark
 """
 
+import re
 from contextlib import suppress
 from math import isclose
 from typing import Any
@@ -20,6 +21,7 @@ STATISTICS = {"min": "least", "max": "greatest", "mean": "mean", "median": "medi
 def read(text: Text) -> Values:
     """Yields the least, greatest, mean and median time of the rounds of each test, and each round if the file has them."""
     for content in text.objects():
+        common = _list_versions(content)
         for test in content.get("benchmarks", []):
             stats, name = test["stats"], test["fullname"].partition("[")[0]
             rounds = stats.get("data") or []
@@ -28,12 +30,20 @@ def read(text: Text) -> Values:
                 raise ValueError(f"the mean or the median of {name[:80]} is not between its least and greatest time")
             if rounds and not isclose(sum(rounds) / len(rounds), stats["mean"], rel_tol=1e-6):
                 raise ValueError(f"the mean of {test['fullname'][:80]} is not that of its rounds")
-            kernel, about = name.rpartition("::")[2], _list_parameters(test)
+            kernel, about = name.rpartition("::")[2], {**_list_parameters(test), **common}
             single = "one run" if stats["iterations"] == 1 else "mean of a round"
             for seconds in rounds:
                 yield make("pytest_benchmark.test", kernel, "time", seconds, "s", single, about)
             for key, statistic in STATISTICS.items():
                 yield make("pytest_benchmark.test", kernel, "time", stats[key], "s", statistic, about)
+
+
+def _list_versions(content: Any) -> Given:
+    """Returns the commit of the code, and the version of Python."""
+    commit = (content.get("commit_info") or {}).get("id") or ""
+    known = re.fullmatch(r"[0-9a-f]{12,64}", commit)
+    python = (content.get("machine_info") or {}).get("python_version")
+    return {"commit": commit[:12] if known else None, "python": python}
 
 
 def _list_parameters(test: Any) -> Given:
@@ -45,4 +55,4 @@ def _list_parameters(test: Any) -> Given:
         with suppress(ValueError):  # of words for a number of threads, or of very long ones
             expect_plausible(make("", "", "", 0, "", "", given))
             return {**given, **about}
-    return {"param": test.get("param"), **about}
+    return {"param": test.get("param", test["fullname"].partition("[")[2].removesuffix("]") or None), **about}

@@ -4,12 +4,13 @@ https://github.com/Mellanox/sockperf
 """
 
 from steelyard.importing.text import Text
-from steelyard.importing.values import Values, make, percentile
+from steelyard.importing.values import Given, Values, make, percentile
 
 TOOL = "sockperf"
 MARKS = ("sockperf:",)
 COMMAND = r"sockperf (?:ping-pong|pp|under-load|ul|playback|pb|throughput|tp)\b"
 SIZE = rf"msg-size=(\d+)|{COMMAND}.{{0,300}}?(?:-m |--msg-size )(\d+)"
+LOADS = {name: rf"--{name.replace('_', '-')}[= ](\w+)" for name in ("mps", "burst", "reply_every")}
 ROW = r".*sockperf: ---> (?:<?(?P<end>MIN|MAX)>? observation|percentile (?P<share>[\d.]+)) *= *(?P<value>\S+)"
 RATE = r".*sockperf: Summary: Band[Ww]idth is (?P<bytes>\S+) (?P<prefix>[MG])Bps \((?P<bits>\S+) [MG]bps\)"
 MEAN = r".*sockperf: Summary: (?:Latency|Round trip)(?: of)? is (\S+) usec"
@@ -24,12 +25,12 @@ def read(text: Text) -> Values:
 
     The log of all messages has no summary. Lines that do not say whether they show half or whole round trips are refused.
     """
-    command = None  # the size on the command line, which is above the output
+    command: Given = {}  # the options on the command line, which is above the output
     for part in text.ended().runs(rf".*(?:sockperf\[CLIENT\]|{COMMAND})|test was performed using"):
         client = part.find(r"sockperf\[CLIENT\]")
-        size = part.integer(SIZE) or (command if client else None)
-        command = None if client else size
-        about = {"protocol": part.find(r"PORT *= *\d+ +# (TCP|UDP)").lower() or None, "message_bytes": size}
+        options: Given = {**part.integers(message_bytes=SIZE), **part.words(**LOADS)} or (command if client else {})
+        command = {} if client else options
+        about = {"protocol": part.find(r"PORT *= *\d+ +# (TCP|UDP)").lower() or None, **options}
         whole = part.find(r"Round trip|avg-rtt|--full-rtt")
         metric, note = ("round_trip", WHOLE) if whole else ("latency", HALF)
         means = [*part.match(MEAN)] or [*part.match(r".*sockperf: ====> avg-\w+= *(\S+) \(std-dev")]

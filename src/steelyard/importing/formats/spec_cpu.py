@@ -12,6 +12,9 @@ from steelyard.importing.values import Given, Values, make
 
 TOOL = "SPEC CPU2017"
 DOUBTS = r"^(?:(valid,0)$|#\s+(INVALID RUN)\b)"
+SYSTEM = r'^[ "]*CPU Name"?[:,] *"?([^",\n]+)'
+STARTED = r'^"?Tested with SPEC CPU.* on (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)'
+COMPILER = r'^[ "]*Compiler"?[:,] *"?([^"\n]+)'
 SUITE = r"SPEC CPU(?:\(R\)|®)?2017 (Integer|Floating Point) (Rate|Speed) Result"
 HEAD = r"\s*Benchmarks\s+(?P<count>Copies|Threads)\s+Run Time\s+(?P<figure>Rate|Ratio)\s+(?:Copies|Threads)\s+Run Time\s+Ra"
 ROW = r"\s*(?P<name>\d{3}\.\w+)\s.*"
@@ -25,32 +28,32 @@ MEAN = "geometric mean of the selected iterations"
 def read_text(text: Text) -> Values:
     """Yields time and rate or ratio of each iteration, and the scores. An iteration that failed becomes a problem."""
     for head, part in text.parts(HEAD):
-        suite = _find_suite(text.before(part, "=====", 200))
+        suite, common = _find_suite(text.before(part, "=====", 200)), part.words(compiler=COMPILER)
         iterations = next((at for at, line in enumerate(part.lines) if "=====" in line), len(part.lines))
         for row, at in part.match(ROW):
             for side in find_all(SIDE, row.string[row.end(1) :]) if at - part.first < iterations else ():
                 tuning = "peak" if side.start() + len(row[1]) > PEAK else "base"
-                about: Given = {"tuning": tuning, head["count"].lower(): int(side["count"])}
+                about: Given = {**common, "tuning": tuning, head["count"].lower(): int(side["count"])}
                 with part.row(at):
                     if not side["flag"]:
                         raise ValueError(f"an iteration of {row['name']} ({tuning}) failed: {side['figure']}")
                     yield from _values(suite, row["name"], side["time"], head["figure"], side["figure"], about)
-        yield from _read_scores(suite, part, SCORE)
+        yield from _read_scores(suite, part, SCORE, common)
 
 
 def read_csv(text: Text) -> Values:
     """Yields the same of the table of all iterations, with more digits."""
     for part in text.runs("valid,[01]"):
-        suite = _find_suite(part.whole)
+        suite, common = _find_suite(part.whole), part.words(compiler=COMPILER)
         selected = part.whole.partition("Selected Results Table")[0].count("\n") + part.first
         for row in read_separated(part, 'Benchmark,"Base #'):
             with part.row(row.line):
                 for tuning in ("base", "peak") if row.line < selected else ():
-                    yield from _read_side(suite, row, tuning)
-        yield from _read_scores(suite, part, SCORE_OF_CSV)
+                    yield from _read_side(suite, row, tuning, common)
+        yield from _read_scores(suite, part, SCORE_OF_CSV, common)
 
 
-def _read_side(suite: str, row: Row, tuning: str) -> Values:
+def _read_side(suite: str, row: Row, tuning: str, common: Given) -> Values:
     """Yields the values of an iteration of base or peak; of one that was not run none."""
     names = {name: name.strip('"').removeprefix("Est. ").lower() for name in row}
     cells = {names[name].removeprefix(f"{tuning} "): row[name] for name in row if names[name].startswith(tuning)}
@@ -60,7 +63,7 @@ def _read_side(suite: str, row: Row, tuning: str) -> Values:
         raise ValueError(f"an iteration of {row['Benchmark']} ({tuning}) failed: {cells['status']}")
     count = "copies" if "# copies" in cells else "threads"
     figure = "rate" if "rate" in cells else "ratio"
-    about: Given = {"tuning": tuning, count: int(cells[f"# {count}"])}
+    about: Given = {**common, "tuning": tuning, count: int(cells[f"# {count}"])}
     yield from _values(suite, row["Benchmark"], cells["run time"], figure, cells[figure], about)
 
 
@@ -69,9 +72,9 @@ def _values(suite: str, name: str, seconds: str, figure: str, word: str, about: 
     yield make(suite, name, figure.lower(), word, "", "one run", about, better="higher")
 
 
-def _read_scores(suite: str, part: Text, pattern: str) -> Values:
+def _read_scores(suite: str, part: Text, pattern: str, common: Given) -> Values:
     for score, _ in part.match(pattern):
-        yield make(suite, "score", "score", score[2], "", MEAN, {"tuning": score[1]}, better="higher")
+        yield make(suite, "score", "score", score[2], "", MEAN, {**common, "tuning": score[1]}, better="higher")
 
 
 def _find_suite(words: str) -> str:

@@ -30,6 +30,9 @@ FIGURES = (  # versions before 1.0 write "MB" and "Mb" for 2^20 bytes
 LATENCY = r"[\s#]+(min|avg|max|(?:approx\. +)?(\d+)(?:th)? percentile):\s+([^\sm]+)(?:ms)?(?:\s|$)"
 DOING = r"Doing ([\w/ ]+?) (?:\(|test)"
 COMMAND = r"sysbench\b.{0,200}?(?:--test=| )(cpu|memory|threads|mutex|fileio)\b"  # threads and mutex print no name from 1.0 on
+THROTTLED = (
+    "The test limited the rate of its transactions (--rate), so rates show this limit and not the speed of the system."
+)
 STATISTICS = {"min": "least", "avg": "mean", "max": "greatest"}
 
 
@@ -46,14 +49,17 @@ def read(text: Text) -> Values:
         block = part.find(r"[Bb]lock size:? *(\d+[KMG])")
         about = {
             **part.integers(threads=r"Number of threads:\s*(\d+)", prime_limit=r"(?:limit|CPU test): (\d+)"),
+            **part.integers(target_rate=r"Target transaction rate: (\d+)"),
             "block_bytes": size(f"{block[:-1]} {block[-1:]}iB"),
             "operation": part.find(r"(?:operation|operations type): (\w+)") or part.find(DOING) or None,
         }
         for metric, unit, pattern in FIGURES:
             for line, _ in part.match(rf".*?(?:{pattern})"):
                 if number(word := line[line.lastindex or 0]) > 0:
-                    better: Better | None = None if unit else "none"
-                    yield make(f"sysbench.{kind}", kind, metric, word, unit, "one run", about, better=better)
+                    limited = unit == "/s" and "target_rate" in about
+                    better: Better | None = None if unit and not limited else "none"
+                    note = THROTTLED if limited else ""
+                    yield make(f"sysbench.{kind}", kind, metric, word, unit, "one run", about, better=better, note=note)
         for line, _ in part.match(LATENCY):
             if number(line[3]) > 0:
                 statistic = STATISTICS.get(line[1], f"p{line[2]}")

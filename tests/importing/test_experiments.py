@@ -1,0 +1,188 @@
+"""Lines that a tool prints about its experiment tell cases apart; dates, hosts, jobs and processes do not."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from foreign_outputs import output, read
+from import_fixture import imported, write
+from planted_archives import make_file
+from steelyard.importing.identity import identify
+
+EXPERIMENT, BESIDE = "«»", "‹›"  # marks of words that tell cases apart, and of those that do not
+SNAP = """ SNAP: SN (Discrete Ordinates) Application Proxy
+     npey=     2
+     npez=     2
+     ichunk=     6
+     nthreads=     3
+     nx=    «12»
+     ny=    «13»
+     nz=    «14»
+     nmom=   1
+     nang=   «10»
+     ng=    «3»
+     mat_opt=  0
+      Total Execution time                   3.4652E-02
+      Grind Time (nanoseconds)         1.1078E+01
+"""
+QUICKSILVER = """Copyright (c) 2016
+Number of MPI ranks     : «2»
+Number of OpenMP Threads: «8»
+Simulation:
+   inputFile: /home/a/«Coral2_P1.inp»
+   nParticles: 1000000
+   nSteps: 10
+   nx: «10»
+   ny: «11»
+   nz: «12»
+   seed: 1029384756
+Figure Of Merit              8.375e+06 [Num Segments / Cycle Tracking Time]
+"""
+AMG = """  Laplacian_27pt:
+    (Nx, Ny, Nz) = («912», 912, 456)
+    (Px, Py, Pz) = (24, 24, 12)
+Problem 1: AMG Setup Time:
+FOM_Setup: nnz_AP / Setup Phase Time: 1.236172e+10
+FOM_Solve: nnz_AP / Solve Phase Time: 1.715950e+10
+Figure of Merit (FOM): nnz_AP / (Setup Phase Time + Solve Phase Time) 7.185370e+09
+"""
+OPENFOAM = """Exec   : /opt/bin/simpleFoam -parallel
+| OpenFOAM: The Open Source CFD Toolbox
+PID    : ‹136637›
+Case   : /scratch/‹a›/«motorBike»/‹run1›
+nProcs : 56
+ExecutionTime = 1.6 s  ClockTime = 2 s
+"""
+ESPRESSO = """     Program PWSCF v.4.2.1 starts on 10Mar2016 at 15: 9:29
+     Parallel version (MPI), running on    32 processors
+     unit-cell volume          =    «5186.6092» (a.u.)^3
+     number of k points=     «1»  gaussian broad. (Ry)=  0.0010     ngauss =   0
+     kinetic-energy cutoff     =      «30.0000»  Ry
+     PWSCF        :  7m21.81s CPU     7m30.72s WALL
+"""
+XSBENCH = """H-M Benchmark Size:           large
+Unionized Energy Gridpoints:  «4,012,565»
+Total XS Lookups:             «1,700,000,000»
+Threads:     16
+Runtime:     968.783 seconds
+"""
+IMB = """#    Intel(R) MPI Benchmarks 2019 Update 5, MPI-1 part
+# Date                  : Fri Sep 11 15:06:26 ‹2020›
+# Calling sequence was:
+
+# /home/‹a›/IMB-MPI1 biband «-npmin 2»
+
+# Benchmarking Biband
+# #processes = 2
+       #bytes #repetitions   Mbytes/sec      Msg/sec
+         1024         1000      1320.12      1289175
+"""
+OSU = """# Number of Sender threads: «1»
+# Number of Receiver threads: «2»
+# OSU MPI Multi-threaded Latency Test v5.7.1
+# Size          Latency (us)
+4                      40.51
+"""
+MLC = """Intel(R) Memory Latency Checker - v3.10
+Command line parameters: --max_bandwidth «-k0-15» -Y «-b18m»
+Measuring Maximum Memory Bandwidths for the system
+Bandwidths are in MB/sec (1 MB/sec = 1,000,000 Bytes/sec)
+Using all the threads from each core if Hyper-threading is enabled
+Using traffic with the following read-write ratios
+ALL Reads        :      349670.42
+"""
+BUFFER = MLC.replace("--max_bandwidth «-k0-15» -Y «-b18m»", "").replace(
+    "Measuring", "Using buffer size of «18.000»MiB/thread for reads\nMeasuring"
+)
+SYSBENCH = """sysbench 1.1.0-df89d34 (using bundled LuaJIT 2.1.0-beta3)
+Running the test with following options:
+Number of threads: 16
+Target transaction rate: «143»/sec
+SQL statistics:
+    transactions:                        257521 (143.01 per sec.)
+Throughput:
+    events/s (eps):                      143.0086
+Latency (ms):
+         avg:                                   28.97
+"""
+SPEC = """                   SPEC CPU(R)2017 Integer Speed Result
+                 Base     Base        Base        Peak     Peak        Peak
+Benchmarks      Threads  Run Time     Ratio      Threads  Run Time     Ratio
+--------------- -------  ---------  ---------    -------  ---------  ---------
+600.perlbench_s     128        259       6.85  S       1        256       6.93  S
+ SPECspeed(R)2017_int_base               13.4
+            CPU Name: AMD EPYC 7763
+            Compiler: C/C++/Fortran: Version «3.0.0» of AOCC
+Tested with SPEC CPU(R)2017 v1.1.5 on 2021-03-02 ‹09›:19:32-0500.
+"""
+SOCKPERF = output("sockperf_full_log.txt").replace(
+    "--mps=5000 --burst=1 --reply-every=100", "--mps=«5000» --burst=«1» --reply-every=«100»"
+)
+TESTS = """{"machine_info": {"node": "a", "python_version": "«3.11.7»"}, "commit_info": {"id": "«5b78858eb718»649a31"},
+"datetime": "‹2015›-08-15T00:01:46", "benchmarks": [{"fullname": "t.py::test_fast", "group": null, "stats": {"min": 1e-6,
+"max": 3e-6, "mean": 2e-6, "median": 2e-6, "iterations": 9, "iqr_outliers": 1, "ld15iqr": 1e-6}}]}
+"""
+TOOLS = {
+    "snap": SNAP, "quicksilver": QUICKSILVER, "amg": AMG, "openfoam": OPENFOAM, "espresso": ESPRESSO, "xsbench": XSBENCH,
+    "imb": IMB, "osu": OSU, "mlc": MLC, "buffers of mlc": BUFFER, "sysbench": SYSBENCH, "spec": SPEC, "sockperf": SOCKPERF,
+    "pytest-benchmark": TESTS,
+}  # fmt: skip
+
+
+def change(template: str, marks: str, at: int) -> str:
+    """Returns the template without these marks, with another last letter or digit in the marked word of this index."""
+    words = re.split(f"[{marks}]", template)
+    if at >= 0:
+        word = words[2 * at + 1]
+        words[2 * at + 1] = word[:-1] + (
+            "7" if word[-1].isdigit() and word[-1] != "7" else "1" if word[-1] == "7" else "z"
+        )
+    return "".join(words)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_printed_lines_of_the_experiment_tell_cases_apart(tool: str) -> None:
+    output = change(TOOLS[tool], BESIDE, -1)
+    cases = {value.case for value in read(change(output, EXPERIMENT, -1)).values}
+    assert cases
+    for at in range(output.count("«")):
+        assert cases.isdisjoint(value.case for value in read(change(output, EXPERIMENT, at)).values)
+
+
+@pytest.mark.parametrize("tool", [tool for tool in TOOLS if "‹" in TOOLS[tool]])
+def test_dates_processes_and_places_are_no_experiment(tool: str) -> None:
+    output = change(TOOLS[tool], EXPERIMENT, -1)
+    cases = {value.case for value in read(change(output, BESIDE, -1)).values}
+    for at in range(output.count("‹")):
+        assert {value.case for value in read(change(output, BESIDE, at)).values} == cases
+
+
+def test_a_limited_rate_of_sysbench_has_no_direction() -> None:
+    values = {v.metric: v for v in read(change(SYSBENCH, EXPERIMENT, -1)).values}
+    assert (values["transactions"].better, values["latency"].better) == ("none", "lower")
+    assert "limited the rate" in values["transactions"].note
+
+
+def test_another_processor_of_spec_is_another_system(
+    capsys: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = change(change(SPEC, EXPERIMENT, -1), BESIDE, -1)
+    write(tmp_path, {"cpu2017-20210330-1.txt": text, "cpu2017-20210331-2.txt": text.replace("7763", "7713")})
+    runs = imported(capsys, "cpu2017-20210330-1.txt", "cpu2017-20210331-2.txt")["runs"]
+    assert [(run["system"], run["started"][:10]) for run in runs] == [
+        ("AMD EPYC 7713", "2021-03-02"), ("AMD EPYC 7763", "2021-03-02"),
+    ]  # fmt: skip
+
+
+def test_parametrised_tests_of_an_old_pytest_benchmark_are_told_apart() -> None:
+    text = change(change(TESTS, EXPERIMENT, -1), BESIDE, -1)
+    test = text[text.index('{"fullname"') : text.rindex("]}")]
+    both = text.replace(test, ", ".join(test.replace("test_fast", f"test_fast[{at}]") for at in range(2)))
+    assert {v.parameters.get("param") for v in read(both).values} == {"0", "1"}
+
+
+def test_names_that_differ_in_a_doubled_separator_are_told_apart() -> None:
+    files = [make_file(f"x/Biband{name}.out", at) for at, name in enumerate(("_2", "__2", "_4"))]
+    assert len({str(identity.parameters) for identity in identify(files)[0]}) == 3
