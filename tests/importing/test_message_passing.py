@@ -166,6 +166,15 @@ def test_nccl_tests_with_wrong_results_are_refused() -> None:
     assert not read(older.replace(" 0 51", " 51").replace(" 0\n", "\n"), "nccl_tests").values
 
 
+def test_a_mean_of_nccl_tests_with_wrong_results_is_left_out() -> None:
+    row = "           8             2     float     sum    10.31    0.00    0.00  {}    10.11    0.00    0.00  0\n"
+    ends = "# Out of bounds values : {}\n# Avg bus bandwidth    : 54.1\n"
+    right, wrong = (
+        read(NCCL + row.format(n) + ends.format(end), "nccl_tests") for n, end in ((0, "0 OK"), (7, "7 FAILED"))
+    )
+    assert [len([v for v in found.values if v.metric == "bus_bandwidth"]) for found in (right, wrong)] == [1, 0]
+
+
 def test_both_places_of_nccl_tests_are_cases_and_an_operation_is_known_by_its_bus() -> None:
     ranks = "".join(f"#  Rank  {n} Group  0 Pid 9 on node0{n // 4} device  {n % 4} [0x07] A100\n" for n in range(8))
     row = "1048576 262144 float sum -1 51.30 20.44 35.77 0 51.47 20.37 35.65 0\n"
