@@ -310,3 +310,36 @@ def test_kripke_names_the_size_of_its_run() -> None:
 def test_the_last_time_of_a_log_counts_where_grep_names_its_file_in_each_line() -> None:
     lines = [f"runs/log.simpleFoam:ExecutionTime = {n}.5 s  ClockTime = {n} s\n" for n in (2, 5, 9)]
     assert [value for metric, value, _ in known("".join(lines)) if metric == "time"] == [9]
+
+
+GROMACS = """Log file opened on Fri Aug 23 12:20:00 2019
+                      :-) GROMACS - gmx mdrun, 2023.1 (-:
+Command line:
+  gmx mdrun
+Input Parameters:
+   epsilon-rf                     = inf
+"""
+FINISHED = """               Core t (s)   Wall t (s)        (%)
+       Time:      386.123       48.265      800.0
+                 (ns/day)    (hour/ns)
+Performance:       17.902        1.341
+Finished mdrun on rank 0 Fri Aug 23 12:25:36 2019
+"""
+
+
+def test_an_infinite_setting_of_gromacs_is_no_damaged_number() -> None:
+    assert foreign_outputs.read(GROMACS + FINISHED).problems == ()
+    assert "line 10: 'inf' is" in foreign_outputs.read(f"{GROMACS}{FINISHED}".replace("17.902", "inf")).problems[0]
+
+
+def test_a_log_of_gromacs_without_its_end_did_not_finish() -> None:
+    assert foreign_outputs.read(GROMACS).problems == ("GROMACS: line 2: the run did not finish",)
+    assert "did not finish" not in str(foreign_outputs.read(GROMACS + FINISHED[-50:]).problems)
+
+
+def test_gromacs_that_was_compiled_for_another_processor_has_a_note() -> None:
+    line = "This program was compiled for different hardware than you are running on,\n"
+    assert all(
+        "compiled for different hardware" in value.note
+        for value in foreign_outputs.read(GROMACS + line + FINISHED).values
+    )

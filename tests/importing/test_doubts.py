@@ -23,7 +23,7 @@ def notes(text: str) -> set[str]:
     ("file", "warning", "note"),
     [
         ("ior_3", "WARNING: inconsistent file size by different tasks", "inconsistent file size by different tasks"),
-        ("gromacs_own", "WARNING: Using the slow plain C kernels. This", "Using the slow plain C kernels"),
+        ("gromacs", "WARNING: Using the slow plain C kernels. This", "Using the slow plain C kernels"),
         (
             "hyperfine_screen",
             "  Warning: Statistical outliers were detected. Consider",

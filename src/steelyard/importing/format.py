@@ -20,7 +20,7 @@ WARNINGS = (
 class Format:
     """A form of the output of a tool. `name` is that of its file, which `--tool` accepts; `about` describes it.
 
-    `system`, `host`, `started`, `doubts` and `output` are patterns, see `reading`.
+    `system`, `host`, `started`, `doubts`, `output` and `settings` are patterns, see `reading`.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Format:
     started: str = NOTHING
     doubts: str = WARNINGS
     output: str = NOTHING
+    settings: str = NOTHING
 
     @property
     def part(self) -> Part:
@@ -47,7 +48,7 @@ def find_declared(part: Part) -> list[Format]:
     readers = vars(module).get("READERS") or {module.read: module.MARKS}
     patterns = {
         name: vars(module)[name.upper()]
-        for name in ("system", "host", "started", "doubts", "output")
+        for name in ("system", "host", "started", "doubts", "output", "settings")
         if name.upper() in vars(module)
     }
     return [

@@ -55,7 +55,7 @@ class Printed:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log:
     """The log of a program. `run` begins a run in it; a run in which `wrong` is found has no values. `doubts`: see
-    `reading`.
+    `reading`. A run without figures in which `begun` is found, but not `finished`, did not finish. `settings`: see `reading`.
 
     `host` and `started` are patterns of the name of the host, and of the date. `last`: all figures are as if they had it.
     `once`: a number that a run prints again counts once.
@@ -68,6 +68,9 @@ class Log:
     marks: list[str]
     run: str = NOTHING
     wrong: str = NOTHING
+    begun: str = NOTHING
+    finished: str = NOTHING
+    settings: str = NOTHING
     doubts: str = WARNINGS
     host: str = NOTHING
     started: str = NOTHING
@@ -91,6 +94,7 @@ def find_logs(part: Part) -> list[Format]:
     return [
         Format(
             name=log.name, tool=log.tool, marks=log.marks, read=partial(_read, log), host=log.host, started=log.started,
+            settings=log.settings,
             doubts=NOTHING,  # `_read` has those of the log
             about=f"{log.title}\n\n{log.source}\n", file=part.file,
         )
@@ -112,7 +116,8 @@ def _convert(checked: SettingsFile) -> Log:
             if re.compile(figure.pattern, re.MULTILINE).groups < 1:
                 raise ValueError(f"the pattern of '{figure.name}' has no group: put the number into ( )")
         parameters = {**log.parameters, **log.parameters_after}
-        for pattern in (log.run, log.wrong, log.doubts, log.host, log.started, *parameters.values()):
+        lines = (log.run, log.wrong, log.begun, log.finished, log.settings, log.doubts, log.host, log.started)
+        for pattern in (*lines, *parameters.values()):
             re.compile(pattern, re.MULTILINE)
     except (ValueError, TypeError, re.error) as error:
         sentence = re.sub(r"Object missing required field `(\w+)`", r"the key '\1' is missing: add it", str(error))
@@ -141,6 +146,8 @@ def _read(log: Log, text: Text) -> Values:
             continue
         printed = [(figure, *one) for figure in log.figures for one in _list_matches(log, figure, run, borders)]
         if not printed:
+            if run.find(log.begun) and not run.find(log.finished):
+                text.problems.append(f"line {run.first}: the run did not finish")
             continue
         note = " ".join(filter(None, (log.note, find_doubts(log.tool, run, log.doubts))))
         places = {

@@ -12,7 +12,8 @@ A file in a folder `formats/` of a wing, of an installed wing, or of `--path` ha
   could be confused, `STARTED` has the groups year, month, day and time instead. If a file holds runs of several hosts or dates,
   each value has `host` and `started` of its own,
 - optionally `DOUBTS`: a pattern of lines in which the tool doubts its own results, and `OUTPUT`: what begins another output.
-  The values of an output with such lines have them as a note.
+  The values of an output with such lines have them as a note,
+- optionally `SETTINGS`: a pattern of lines with settings, whose "inf" is no damaged number.
 
 The docstring of the file names the versions and the tool's address. For the log of an application, patterns alone are enough:
 a TOML file in the same folder, see `importing.logs`.
@@ -104,7 +105,7 @@ def read(data: bytes, formats: Sequence[Format], file: str = "") -> Reading:
     )
     problems = [f"line {line} has a damaged number" for line in damaged[:MOST_DAMAGED]]
     problems += [problem for reading in readings for problem in reading.problems]
-    problems += _find_no_numbers(content, "\n".join(problems))
+    problems += _find_no_numbers(content, "\n".join(problems), "|".join(known.settings for known in matching))
     headings = ToolMarks(content, matching)
     tools = tuple(dict.fromkeys(tool for reading in readings for tool in reading.tools))
     return Reading(
@@ -296,14 +297,15 @@ def _drop_damaged_lines(content: str) -> tuple[str, list[int]]:
     return "".join(lines), [at + 1 for at in damaged]
 
 
-def _find_no_numbers(content: str, problems: str) -> list[str]:
-    """Returns sentences on lines with "nan", "inf", or Fortran's stars for a number, without those that problems name."""
+def _find_no_numbers(content: str, problems: str, settings: str) -> list[str]:
+    """Returns sentences on lines with "nan", "inf", or Fortran's stars for a number, without settings and what problems name."""
     found: dict[int, str] = {}
     line, counted = 1, 0
     for match in patterns.find_all(_NO_NUMBER, content):
         group = match.lastindex or 0
         line, counted = line + content.count("\n", counted, match.start(group)), match.start(group)
-        if not re.search(rf"line {line}\b", problems):
+        words = content[content.rfind("\n", 0, match.start(group)) + 1 : match.end(group)]
+        if not re.search(rf"line {line}\b", problems) and not patterns.match(settings, words):
             found.setdefault(line, f"line {line} has '{match[group]}' instead of a number")
         if len(found) == MOST_DAMAGED:
             break
