@@ -5,6 +5,7 @@ import json
 import pytest
 
 from foreign_outputs import output, read
+from steelyard.importing.values import explain
 
 # perf 6.1 on a machine of two processors: counts of each processor, of intervals, and of intervals with -x.
 EACH = """
@@ -207,3 +208,41 @@ def test_jobs_that_did_not_complete_have_no_energy() -> None:
     assert failed.problems == ("sacct: jobs or steps that did not complete (FAILED): 4",)
     unmeasured = read(output("sacct_columns.txt").replace("4.58M", "    0").replace("4.57M", "    0"))
     assert unmeasured.problems == ("sacct: jobs or steps without energy: 4",)
+
+
+ELBENCHO = """ISO DATE start: 2026-08-12T14:21:31-0400
+OPERATION   RESULT TYPE         FIRST DONE   LAST DONE
+=========== ================    ==========   =========
+WRITE       Elapsed time     :       586ms      2m3.5s
+            Files/s          :       16962       16978
+            Throughput MB/s  :       35017       34972
+            Files total      :        9949       10000
+            Files latency    : [ min=108us avg=469us max=14.5ms ]
+            Files lat % us   : [ 1%<=215 50%<=512 75%<=609 99%<=1024 ]
+            Files lat hist   : [ 256: 500, 512: 4000 ]
+---
+"""
+
+
+def test_latencies_and_decimal_units_of_elbencho_are_read() -> None:
+    found = read(ELBENCHO)
+    values = [(v.metric, v.statistic, v.value) for v in found.values]
+    assert (found.problems, found.started) == ((), "2026-08-12T14:21:31-0400")
+    assert [value for metric, _, value in values if metric == "bandwidth"] == [35017e6, 34972e6]
+    latencies = [(of, value) for metric, of, value in values if metric == "entry_latency"]
+    assert latencies == [
+        ("least", pytest.approx(108e-6)),
+        ("mean", pytest.approx(469e-6)),
+        ("greatest", pytest.approx(14.5e-3)),
+    ]
+    assert [value for metric, _, value in values if metric == "time"] == [0.586, 123.5]
+
+
+def test_no_words_of_a_python_error_reach_the_user() -> None:
+    found = read(ELBENCHO.replace("16962       16978", "16962 16978 5"))
+    assert found.problems == ("elbencho: line 5: its form is unknown",)
+    errors = [ValueError("not enough values to unpack (expected 2, got 1)"), IndexError("list index out of range")]
+    assert {explain(error) for error in errors} == {"its form is unknown"}
+    with pytest.raises(ValueError, match="invalid literal") as raised:
+        int("1.5")
+    assert explain(raised.value) == "'1.5' is not a whole number"

@@ -35,7 +35,7 @@ from steelyard.importing.format import Format, find_declared
 from steelyard.importing.logs import find_logs
 from steelyard.importing.margins import decode_mail, read_strings
 from steelyard.importing.text import Text
-from steelyard.importing.values import Values, expect_plausible
+from steelyard.importing.values import Values, expect_plausible, explain
 from steelyard.model.foreign import ForeignValue
 
 DOOR = "formats"
@@ -336,10 +336,10 @@ def _values(known: Format, text: Text, *, once: bool) -> Values:
                 return
             count += 1
             yield value
-    except ValueError as error:
-        text.problems.append(str(error))
     except KeyError as error:
-        text.problems.append(f"it is damaged or incomplete: {error} is missing or unknown")
+        text.problems.append(f"it is damaged or incomplete: {explain(error)}")
+    except ValueError as error:
+        text.problems.append(explain(error))
     except DAMAGED as error:
         text.problems.append(f"it is damaged, or {known.file.name} has a mistake ({type(error).__name__}: {error})")
     except Exception as error:

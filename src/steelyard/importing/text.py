@@ -26,7 +26,7 @@ from steelyard.importing.margins import (
     without_remark,
 )
 from steelyard.importing.patterns import Match as Match  # noqa: PLC0414 - formats import it from here
-from steelyard.importing.values import NUMBER
+from steelyard.importing.values import NUMBER, explain
 from steelyard.importing.words import Word
 
 OTHER_LINES = rf"(?!\s*{NUMBER.pattern}(?:\s|$))"  # lines between the rows of a table: their first word is no number
@@ -155,7 +155,7 @@ class Text:
         try:
             yield
         except (ValueError, LookupError) as error:
-            self.problems.append(f"line {place}: {error}{' is missing or unknown' * isinstance(error, KeyError)}")
+            self.problems.append(f"line {place}: {explain(error)}")
 
     def find(self, pattern: str, default: str = "") -> str:
         """Returns the first group that the first match has (or the whole match), else `default`. "^" matches at each line.

@@ -65,6 +65,9 @@ _TIME_EACH = re.compile(
     r"(?:days?|h|hours?) ?(?:/| per ) ?[fpnuµ]s|(?:h|hours?|min|minutes?|s|secs?|seconds?|[munµ]s) ?(?:/| per ) ?"
     r"(?!(?:days?|hours?|min\w*|m?secs?|seconds?)$)(?:op|[A-Za-z]{3,})"
 )
+_OF_PYTHON = re.compile(
+    r"^zip\(\) argument|values to unpack|index out of range|could not convert string|substring not found|not in list|is an empty"
+)
 _BARE_RATES = ("flop", "op")  # "GFLOPS" is a rate; a bare "MB" is an amount
 
 
@@ -73,6 +76,16 @@ def number(word: str) -> float:
     if not NUMBER.fullmatch(word):
         raise ValueError(f"'{word}' is not a number")
     return float(word)
+
+
+def explain(error: Exception) -> str:
+    """Returns why something could not be read; an error of Python itself says nothing to a user, and gets a sentence."""
+    words = str(error)
+    if isinstance(error, KeyError):
+        return f"{words} is missing or unknown"
+    if found := re.match(r"invalid literal for int\(\) with base \d+: (.*)", words):
+        return f"{found[1]} is not a whole number"
+    return "its form is unknown" if _OF_PYTHON.search(words) else words
 
 
 def spell(printed: str) -> str | None:

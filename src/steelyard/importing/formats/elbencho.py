@@ -12,15 +12,16 @@ from steelyard.importing.values import Given, Values, make, number, read_word, s
 from steelyard.model import Scalar
 
 TOOL = "elbencho"
-STARTED = r"^ISO DATE: (\S+)"
+STARTED = r"^ISO DATE(?: start)?: (\S+)"
 HEADING = r"\s*OPERATION +RESULT TYPE +FIRST DONE +LAST DONE"
 ROW = r"(?P<operation>\w*)\s+(?P<type>\w[^:]*?) *: +(?P<words>\S.*?)\s*$"
 LINE = r"^(?:\s*=|\s*---|[A-Z][A-Z0-9]+ +[A-Z]|\s+[A-Z])"  # of a table
-LATENCY = r"^(Ent(?:ry|ries)?|IO|Files?|Dirs?|Objects?) lat(?:ency)? us$"
-LEFT_OUT = r"^(?:Total |CPU |Time ms each|Svc |.* total$|.*histo|.*%)"  # amounts, shares, and times of single threads
+LATENCY = r"^(Ent(?:ry|ries)?|IO|Files?|Dirs?|Objects?) lat(?:ency)?(?: us)?$"
+LEFT_OUT = r"^(?:Total |CPU |Time ms each|Svc |.* total$|.*hist|.*%)"  # amounts, shares, and times of single threads
 STATISTICS = {"min": "least", "avg": "mean", "max": "greatest", "first": "first done", "last": "last done"}
 METRICS = {
     "entries/s": ("entry_rate", "/s"), "IOPS": ("io_rate", "IOPS"), "MiB/s": ("bandwidth", "MiB/s"),
+    "MB/s": ("bandwidth", "MB/s"),  # with --base10
     "Ent lat": ("entry_latency", "us"), "IO lat": ("io_latency", "us"),
 }  # fmt: skip
 COLUMN = r"^(?:rwmix (read) )?(time|entries/s|IOPS|MiB/s|Ent lat|IO lat)(?: ms| us)? \[(first|last|min|avg|max)\]$"
@@ -70,13 +71,18 @@ def _read_row(operation: str, kind: str, printed: str, about: Given) -> Values:
 
 
 def _make_value(kernel: str, name: str, word: str, end: str, about: Given) -> Values:
-    """Yields the value of a word if it is more than zero. A time is "82" or "82ms" in milliseconds, or "2m3.241s"."""
-    if name == "time":
-        milliseconds = word.isdigit() or word.endswith("ms")
-        value = number(word.removesuffix("ms")) / 1000 if milliseconds else seconds(word)
+    """Yields the value of a word if it is more than zero. A time is "82" or "82ms" in milliseconds, "14us", or "2m3.241s".
+
+    A latency is one of these, too, or in microseconds.
+    """
+    metric, unit = METRICS.get(name, ("time", "ms"))
+    timed = search(r"^([\d.]+)(us|ms)$", word) if unit in ("us", "ms") else None
+    if timed:
+        value, unit = number(timed[1]), timed[2]
+    elif unit in ("us", "ms") and not search(r"^[\d.]+$", word):
+        value, unit = seconds(word), "s"
     else:
         value = number(word)
-    metric, unit = METRICS.get(name, ("time", "s"))
     if value > 0:
         yield make("elbencho.storage", kernel, metric, value, unit, STATISTICS[end], about)
 
