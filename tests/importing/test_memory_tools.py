@@ -213,6 +213,13 @@ def test_sysbench_0_4_names_the_operation_of_its_test_of_memory() -> None:
     assert operations == {"write"}
 
 
+def test_a_test_of_nvbandwidth_that_did_not_run_is_named() -> None:
+    text = output("nvbandwidth.json.txt")
+    for status in ("Waived", "Running"):
+        (problem,) = read(text.replace("Waived", status)).problems
+        assert f"device_to_device_memcpy_write_ce has no result: its status is '{status}'" in problem
+
+
 def test_the_date_of_stress_ng_is_that_of_its_yaml() -> None:
     assert read_date(read(output("stress_ng.yaml.txt")).started) == "2022-04-29T20:23:43"
 

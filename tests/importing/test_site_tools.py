@@ -246,3 +246,8 @@ def test_no_words_of_a_python_error_reach_the_user() -> None:
     with pytest.raises(ValueError, match="invalid literal") as raised:
         int("1.5")
     assert explain(raised.value) == "'1.5' is not a whole number"
+
+
+def test_an_event_of_perf_may_have_commas_between_slashes() -> None:
+    text = "123456,,cpu/event=0x3c,umask=0x0/,1234000000,50.00,,\n4567890123,,cycles,1234000000,100.00,3.700,GHz\n"
+    assert {v.kernel: v.value for v in read(text).values} == {"cpu/event=0x3c,umask=0x0/": 123456, "cycles": 4567890123}

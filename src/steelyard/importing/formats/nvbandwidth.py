@@ -24,8 +24,10 @@ def read(text: Text) -> Values:
             single = len(rows) <= max(map(len, rows))
             cells = [(r, c, w) for r, row in enumerate(rows) for c, w in enumerate(row) if single and w != "N/A"]
             yield from _values(text, test["name"], unit, cells, str(test.get("sum", "")))
-        elif "rror" in str(test.get("status", "error")):
-            text.problems.append(f"the test {test['name']} ended with an error")
+        else:
+            status = str(test.get("status", "error"))
+            ended = "ended with an error" if "rror" in status else f"has no result: its status is '{status}'"
+            text.problems.append(f"the test {test['name']} {ended}")
     for head, part in text.parts(r"mem\w* .*\((GB/s|ns)\)\s*$"):
         cells = list(read_cells(part, r"\s*0(?:\s+\d+)*\s*$"))
         if (name := part.find(r"^SUM (\S+) ")) and cells:
