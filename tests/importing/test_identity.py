@@ -139,6 +139,20 @@ TOLD: dict[str, tuple[list[str], list[tuple[str, dict[str, Scalar]]]]] = {
     "files above the folder of the system": (
         ["a.txt", "x/archer2/run1.txt", "x/archer2/run2.txt"], [("", {}), ("archer2", {}), ("archer2", {})],
     ),
+    "numbers with a letter that count nothing": (
+        ["s/443N.txt", "s/445T.txt", "s/461n.txt"], [("", {"file": name}) for name in ("443N", "445T", "461n")],
+    ),
+    "numbers with a letter that count": (
+        ["s/48n.txt", "s/96n.txt", "s/100n.txt"], [("", {"nodes": nodes}) for nodes in (48, 96, 100)],
+    ),
+    "numbers with a letter that several files share": (
+        [f"s/{nodes}n_run{run}.txt" for nodes in (443, 461) for run in (1, 2)],
+        [("", {"nodes": nodes}) for nodes in (443, 443, 461, 461)],
+    ),
+    "numbered folders below a known system": (
+        ["Archer2/io/submission-18/x.txt", "Archer2/io/submission-92/x.txt"],
+        [("Archer2", {"submission": 18}), ("Archer2", {"submission": 92})],
+    ),
     "what the file states itself": (["t2.txt", "t2-again.txt"], [("", {}), ("", {"file": "again"})]),
 }  # fmt: skip
 

@@ -3,12 +3,21 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 from statistics import median
 
 from steelyard.importing.collecting import ReadFile
-from steelyard.importing.name_facts import CONDITIONS, NEUTRAL, SIZED, UNTYPED, Fact, counts_repetitions, read_facts
+from steelyard.importing.name_facts import (
+    CONDITIONS,
+    NEUTRAL,
+    SIZED,
+    UNTYPED,
+    Fact,
+    are_likely_counts,
+    counts_repetitions,
+    read_facts,
+)
 from steelyard.model import ForeignValue
 
 MANY, LARGE = 10, 1.5  # cases, and the factor between two settings in half of them
@@ -83,6 +92,19 @@ def describe(file: ReadFile, hosts: Collection[str] = ()) -> Place:
     return Place(file, levels, names, values, cases)
 
 
+def drop_unlikely_counts(places: Sequence[Place]) -> list[Place]:
+    """Returns the places in which numbers with one letter are words if all of a meaning are unlikely counts, as in "443N"."""
+    numbers: dict[str, list[int]] = defaultdict(list)
+    for fact in (fact for place in places for level in place.levels for fact in level if fact.lettered):
+        numbers[fact.meaning].append(int(fact.value))
+    unlikely = {meaning for meaning, found in numbers.items() if not are_likely_counts(found)}
+
+    def read(fact: Fact) -> Fact:
+        return Fact("word", fact.lettered) if fact.lettered and fact.meaning in unlikely else fact
+
+    return [replace(place, levels=[[*map(read, level)] for level in place.levels]) for place in places]
+
+
 def differ_throughout(places: Sequence[Place], kind: Kind) -> bool:
     """Returns whether files of a folder that differ in their last number only differ by a large factor in most of many cases.
 
@@ -122,14 +144,17 @@ def find_system_level(places: Sequence[Place]) -> int | None:
     if known and max(known.values()) * 2 > len(places):
         return max(known, key=lambda at: (known[at], -at))
     candidates = [at for at in range(shared, depth) if _names_systems(places, at)]
-    return max(candidates, key=lambda at: (*_rate_level(places, at), -at), default=None)
+    level = max(candidates, key=lambda at: (*_rate_level(places, at), -at), default=None)
+    shapes = {re.sub(r"\d+", "#", _label(place, level)) for place in places} if level is not None else set()
+    above = [at for at in range(depth) if all(_is_known(place, at) for place in places)]
+    return above[-1] if above and len(shapes) == 1 else level  # submission-1 and submission-2 are of a known system
 
 
 def _rate_level(places: Sequence[Place], at: int) -> tuple[bool, bool, bool, float]:
     """Returns how likely the folders of this level are systems: by words, by known ones, by conditions, by benchmarks below."""
     names = {label for place in places if (label := _label(place, at))}
     hinted = sum(any(hint in name.casefold() for hint in _HINTS) for name in names)
-    known = any(_join_known(place.levels[at]) for place in places if len(place.levels) > at + 1)
+    known = any(_is_known(place, at) for place in places)
     return 2 * hinted > len(names), known, not are_conditions(names), _count_crossings(places, at)
 
 
@@ -190,6 +215,11 @@ def _label(place: Place, at: int) -> str:
         return ""
     named = [word for word in words if word.casefold().removesuffix("s") not in NEUTRAL]
     return place.names[at] if len(named) == len(facts) else "_".join(named)
+
+
+def _is_known(place: Place, at: int) -> bool:
+    """Returns whether the folder of this level names a known system."""
+    return len(place.levels) > at + 1 and bool(_join_known(place.levels[at]))
 
 
 def _join_known(facts: Iterable[Fact]) -> str:

@@ -17,6 +17,7 @@ from steelyard.importing.file_places import (
     count_shared,
     describe,
     differ_throughout,
+    drop_unlikely_counts,
     find_system_level,
     list_further_facts,
     name_system,
@@ -85,7 +86,7 @@ def identify(
 
 
 def _guess(files: Sequence[ReadFile], hosts: Collection[str]) -> tuple[list[Identity], list[Part]]:
-    places = [describe(file, hosts) for file in files]
+    places = drop_unlikely_counts([describe(file, hosts) for file in files])
     level = find_system_level(places)
     named = [name_system(place, level) for place in places]
     identities = [

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -21,6 +21,7 @@ NEUTRAL = {
 COUNTED = {*NEUTRAL, "no", "nr"}  # words before a number that only counts
 FEWEST = 4  # numbers that follow each other, from which on they count repetitions
 LONGEST = 255  # letters of a name, as most file systems allow
+ODD = 16  # a count of nodes or threads is a power of two times at most this, or a multiple of ten
 JOB = 5  # digits of the number of a job, at least
 # Words for conditions of a measurement: a folder of such a name is no system.
 CONDITIONS = {
@@ -89,10 +90,14 @@ _TYPED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A part of a name. `meaning` is "system", one of `BESIDE`, a parameter such as "nodes", "word" or "number"."""
+    """A part of a name. `meaning` is "system", one of `BESIDE`, a parameter such as "nodes", "word" or "number".
+
+    `lettered` is the text of a count with one letter, such as "16n", which may mean something else.
+    """
 
     meaning: str
     value: Scalar
+    lettered: str = field(default="", compare=False)
 
 
 @cache
@@ -123,7 +128,8 @@ def _read_plain(text: str) -> Iterator[Fact]:
         elif found["counted"]:
             yield Fact(_name_unit(found["before"]), int(found["counted"][:18]))
         elif found["count"]:
-            yield Fact(_name_unit(found["unit"] or found["letter"]), int(found["count"][:18]))
+            lettered = match[0] if found["letter"] else ""
+            yield Fact(_name_unit(found["unit"] or found["letter"]), int(found["count"][:18]), lettered)
         elif found["mpi"]:
             yield Fact("MPI", found["mpi"])
         elif found["compiler"]:
@@ -157,6 +163,13 @@ def counts_repetitions(names: Sequence[str]) -> bool:
     padded = dense and any(digits.startswith("0") and len(digits) > 1 for digits in last)
     follow = len(numbers) >= FEWEST and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     return padded or (follow and numbers[0] < 2 and words[-1:] not in [[word] for word in SIZED])
+
+
+def are_likely_counts(numbers: Sequence[int]) -> bool:
+    """Returns whether numbers with a letter, such as "16n", count nodes or threads: most are round, or files share them."""
+    different = {*numbers}
+    likely = [n for n in different if n <= ODD or n % 10 == 0 or n // (n & -n) <= ODD]
+    return 2 * len(different) <= len(numbers) or 2 * len(likely) > len(different)
 
 
 def are_jobs(names: Sequence[str]) -> bool:
