@@ -104,6 +104,14 @@ def test_screen_query_export_and_comparison_take_it(tmp_path: Path, capsys: pyte
     assert [b["ratio"] for b in compared["others"][0]["benchmarks"]] == pytest.approx([1 / 1.5])
 
 
+@pytest.mark.parametrize("file", ["nccl_last_ranks.txt", "nccl_allreduce.txt"])
+def test_no_row_of_the_screen_is_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str], file: str) -> None:
+    imported(tmp_path / "runs", "a", file)
+    lines = said(capsys, "show", "a", "--runs", str(tmp_path / "runs")).splitlines()
+    assert [line for line in lines if "◇" in line and line.strip()[0].isalpha()]
+    assert not [line for line in lines if line.strip().endswith("–  ◇")]
+
+
 def test_the_files_of_an_imported_run_follow_their_schemas(tmp_path: Path) -> None:
     path = imported(tmp_path, "a", "stream.txt", "imb_pingpong.txt")
     read_output("run.json", (path / "run.json").read_text(encoding="utf-8"))

@@ -336,13 +336,14 @@ def of_benchmark(evaluation: Evaluation, name: str) -> tuple[Result, ...]:
 def groups(benchmark: Benchmark, results: tuple[Result, ...]) -> tuple[tuple[Metric | None, tuple[Result, ...]], ...]:
     """The results by their main metric, the first declared that they have; each group fits one table."""
     of_kernel: dict[str, Metric | None] = {}
-    for result in results:
-        main = next((metric for metric in benchmark.metrics if metric.name in result.metrics), None)
+    mains = [next((metric for metric in benchmark.metrics if metric.name in r.metrics), None) for r in results]
+    for result, main in zip(results, mains, strict=True):
         of_kernel[result.kernel] = of_kernel.get(result.kernel) or main
     first = benchmark.metrics[0] if benchmark.metrics else None
     grouped: dict[str, tuple[Metric | None, list[Result]]] = {}
-    for result in results:
+    for result, main in zip(results, mains, strict=True):
         # A failed case has no metrics, and stands with the others of its kernel.
         metric = of_kernel[result.kernel] or first
+        metric = main if main and metric and metric.name not in result.metrics else metric
         grouped.setdefault(metric.name if metric else "", (metric, []))[1].append(result)
     return tuple((metric, tuple(members)) for metric, members in grouped.values())
