@@ -117,7 +117,10 @@ KINDS: Mapping[str, tuple[Sequence[type], dict[str, Any]]] = {
         (SidesPage, Page),
         {"IMPORTED": bool, "UNCHANGED": bool, "SIDES": int, "has_figures": ("data",), "count": ("data",)},
     ),
-    "format": ((SeveralFormats, Format), dict.fromkeys(("HOST", "STARTED", "DOUBTS", "OUTPUT"), str)),
+    "format": (
+        (SeveralFormats, Format),
+        dict.fromkeys(("SYSTEM", "HOST", "STARTED", "DOUBTS", "OUTPUT", "SETTINGS"), str),
+    ),
     "program runner": ((ProgramRunner,), {}),
     "trace reader": ((TraceReader,), {}),
 }

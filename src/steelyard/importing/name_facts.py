@@ -21,7 +21,7 @@ NEUTRAL = {
 COUNTED = {*NEUTRAL, "no", "nr"}  # words before a number that only counts
 FEWEST = 4  # numbers that follow each other, from which on they count repetitions
 LONGEST = 255  # letters of a name, as most file systems allow
-ODD = 16  # a count of nodes or threads is a power of two times at most this, or a multiple of ten
+ODD = 32  # a count of nodes or threads is a power of two times at most this, or a multiple of ten
 JOB = 5  # digits of the number of a job, at least
 # Words for conditions of a measurement: a folder of such a name is no system.
 CONDITIONS = {
