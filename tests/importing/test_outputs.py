@@ -5,6 +5,7 @@ import csv
 import pytest
 
 from foreign_outputs import OUTPUTS, output, read
+from steelyard.importing.dates import read_date
 from steelyard.importing.values import UNITS
 from steelyard.model.units import LOWER
 
@@ -46,6 +47,14 @@ def test_a_real_output_has_no_problem() -> None:
     problems = [(file, problem) for file in files for problem in read(output(file)).problems]
     expected = ("was stopped by IMB's", "its status is 'Waived'")
     assert not [problem for problem in problems if not any(words in problem[1] for words in expected)]
+
+
+def test_each_date_that_a_tool_prints_is_read() -> None:
+    files = {row["file"] for of_tool in ROWS.values() for row in of_tool}
+    printed = {
+        file: {read(output(file)).started, *(v.started for v in read(output(file)).values)} - {""} for file in files
+    }
+    assert not [(file, date) for file, dates in printed.items() for date in dates if not read_date(date)]
 
 
 def test_a_damaged_path_is_no_damaged_number() -> None:
