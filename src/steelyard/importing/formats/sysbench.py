@@ -56,7 +56,7 @@ def read(text: Text) -> Values:
         for metric, unit, pattern in FIGURES:
             for line, _ in part.match(rf".*?(?:{pattern})"):
                 if number(word := line[line.lastindex or 0]) > 0:
-                    limited = unit == "/s" and "target_rate" in about
+                    limited = unit == "/s" and bool(about.get("target_rate"))
                     better: Better | None = None if unit and not limited else "none"
                     note = THROTTLED if limited else ""
                     yield make(f"sysbench.{kind}", kind, metric, word, unit, "one run", about, better=better, note=note)
