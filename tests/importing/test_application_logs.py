@@ -332,7 +332,11 @@ def test_an_infinite_setting_of_gromacs_is_no_damaged_number() -> None:
     assert "line 10: 'inf' is" in foreign_outputs.read(f"{GROMACS}{FINISHED}".replace("17.902", "inf")).problems[0]
 
 
-def test_a_log_of_gromacs_without_its_end_did_not_finish() -> None:
+def test_a_log_without_its_end_is_one_of_a_run_that_did_not_finish() -> None:
+    espresso = (
+        "     Program PWSCF v.6.5 starts on 10Mar2016 at 15: 9:29\n     number of atoms/cell      =           8\n"
+    )
+    assert foreign_outputs.read(espresso).problems == ("Quantum ESPRESSO: line 1: the run did not finish",)
     assert foreign_outputs.read(GROMACS).problems == ("GROMACS: line 2: the run did not finish",)
     assert "did not finish" not in str(foreign_outputs.read(GROMACS + FINISHED[-50:]).problems)
 

@@ -68,10 +68,11 @@ def read_rows(
 
     A row whose check failed (columns "Validation", "defects", "#wrong") becomes a problem, and a column with another unit.
     """
+    patterns = tuple(columns)
     for row in rows:
-        for name in row:
+        for name in (name for name in row if not _is_unit_known(name, patterns)):
             sentence = f"the unit of the column '{name}' is unknown, so Steelyard did not read this column"
-            if not _is_unit_known(name, tuple(columns)) and sentence not in part.problems:
+            if sentence not in part.problems:
                 part.problems.append(sentence)
         with part.row(row.line):
             failed = [f"{n} is '{row[n]}'" for n, right in _CHECKS.items() if not re.fullmatch(right, row.get(n, "0"))]
