@@ -16,7 +16,7 @@ from steelyard.judge import findings
 from steelyard.judge.evaluation import energy, judging
 from steelyard.measure.plan import EFFORTS, catalogue, make
 from steelyard.measure.run.sensing import Sensing
-from steelyard.measure.telemetry.coverage import choose, missing, of_hosts, words
+from steelyard.measure.telemetry.coverage import absent, choose, missing, of_hosts, words
 from steelyard.model import Device, Evaluation, Result, Value
 from steelyard.model.sensor import Power, Sensor, Trace
 from steelyard.power.pages.power import data
@@ -277,6 +277,7 @@ def test_a_missing_die_or_module_is_not_covered(numbers: Sequence[str], whole: b
     modules = [named(MODULE, f"hwmon/power_meter/module-power-socket-{n}/power1") for n in (0, 1)]
     assert choose(modules, here).scope == ("module",)
     assert missing(choose(modules[:1], here).scope, {}, here) == "the processors"
+    assert absent(choose(modules[:1], here).scope, here).startswith("other processors")
 
 
 EVERY = [RAPL, CORE, DRAM, COUNTER, SMI, DCMI, REDFISH, PDU, BATTERY, CARD, MODULE, PSYS, *FOUR]

@@ -202,7 +202,8 @@ def absent(scope: Parts, machine: Machine) -> str:
     """Returns the parts of the machine that the scope lacks: 'memory, fans and other parts'; "" for a meter of the node."""
     if not scope or NODE in scope:
         return ""
-    lacks = [part for part in (PROCESSORS, MEMORY) if not contains(scope, part)]
+    other = "other " if any(re.match(r"(module|processor) [0-9]", part) for part in scope) else ""
+    lacks = [other * (part == PROCESSORS) + part for part in (PROCESSORS, MEMORY) if not contains(scope, part)]
     cards = [d for d in machine.devices if not _is_of_processors(d) and not _is_in_scope(scope, d, machine.devices)]
     fans = [] if {HOST, PLATFORM} & {*scope} else ["fans", "other parts"]
     return joined((*lacks, *(["accelerators"] if cards else []), *fans))
