@@ -43,7 +43,7 @@ def _list_versions(content: Any) -> Given:
     commit = (content.get("commit_info") or {}).get("id") or ""
     known = re.fullmatch(r"[0-9a-f]{12,64}", commit)
     python = (content.get("machine_info") or {}).get("python_version")
-    return {"commit": commit[:12] if known else None, "python": python}
+    return {"commit": commit[:12] if known else None, "python_version": python}
 
 
 def _list_parameters(test: Any) -> Given:
