@@ -82,7 +82,7 @@ def read_lead(texts: Sequence[str], compared: SidesComparison, titles: Sequence[
             named = [
                 name
                 for name in others
-                if re.match(rf"(Case by case, |In \d+ programs?, )?{re.escape(name)} (is|has) ", text)
+                if re.match(rf"(Over matching cases, |In \d+ programs?, )?{re.escape(name)} (is|has) ", text)
             ]
         beginnings = {
             "FASTER": f"{named[0]} is faster than ",

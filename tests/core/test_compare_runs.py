@@ -409,6 +409,12 @@ def test_a_difference_beside_a_neighbour_on_the_core_is_not_called() -> None:
     assert list_slower(found) == []
 
 
+def test_a_great_difference_is_called_if_the_pace_does_not_explain_it() -> None:
+    slow = shifted([triad(10e9 / 4), triad(18e9 / 4, threads=2), chase(4e-7)], 3)
+    for pace, call in ((4.8, "SLOWER"), (1.3, "UNCLEAR")):
+        assert rows(compare(run(paced(CASES, 5.2)), run(paced(slow, pace))))["triad1"].call == call
+
+
 def test_a_difference_on_cores_of_the_same_pace_is_called() -> None:
     slow = shifted([triad(10e9 / 1.3), triad(18e9 / 1.3, threads=2), chase(1e-7)], 3)
     found = compare(run(paced(CASES, 5.2)), run(paced(slow, 5.15)))

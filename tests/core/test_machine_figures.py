@@ -121,8 +121,11 @@ def test_a_measured_speed_of_linpack_proves_a_peak_of_at_least_as_much() -> None
     published = find_side("2x EPYC 9654")
     assert published
     sides = [side("a", 2, [peak(2, 1e11)]), side("b", 4, [peak(4, 2e11)]), published]
-    text = next(s.text for s in conclude(sides).choices["buyer"] if "compute-bound" in s.text)
-    assert text.startswith("For compute-bound programs choose 2x EPYC 9654: at least 7.46 Tflop/s against 200 Gflop/s")
+    for some in (sides, sides[1:]):
+        text = next(s.text for s in conclude(some).choices["buyer"] if "compute-bound" in s.text)
+        assert text.startswith(
+            "For compute-bound programs choose 2x EPYC 9654: at least 7.46 Tflop/s against 200 Gflop/s"
+        )
 
 
 def test_equal_machines_have_no_figure_and_equal_copies_no_call() -> None:

@@ -70,8 +70,8 @@ def test_a_quota_of_a_parent_group_with_more_processors_has_no_share() -> None:
     stops = [None if seconds is None else 20 * seconds for seconds in around.ranks.throttled or ()]
     text = judge(builders.seen(around, ranks={**around.ranks.given(), "throttled": stops})).evidence[0].text
     assert text == (
-        "the processor quota of the control group on n1 stopped its processes for 160 s, more than the time of "
-        "the measured processors."
+        "the processor quota of the control group on n1 stopped its processes for 160 s in total, longer "
+        "than all measured processors together ran."
     )
 
 

@@ -296,7 +296,7 @@ def test_two_runs_with_overlapping_ranges_give_no_choice() -> None:
     assert "No choice for memory-bound programs: b and a may be equal" in texts(conclude(sides[:2]))
     alike = conclude(list(map(of_run, runs))).choices
     assert [s.text for of in alike.values() for s in of] == [
-        "No choice: the machines of all 3 systems are alike. The page Comparison says what differs."
+        "No choice: all 3 systems have the same hardware. See the page Comparison for what differs."
     ]
 
 

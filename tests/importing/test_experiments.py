@@ -50,7 +50,7 @@ Figure of Merit (FOM): nnz_AP / (Setup Phase Time + Solve Phase Time) 7.185370e+
 OPENFOAM = """Exec   : /opt/bin/simpleFoam -parallel
 | OpenFOAM: The Open Source CFD Toolbox
 PID    : ‹136637›
-Case   : /scratch/‹a›/«motorBike»_run‹1›/‹run1›
+Case   : /scratch/‹a›/«motorBike»_‹1›/‹run1›
 nProcs : 56
 ExecutionTime = 1.6 s  ClockTime = 2 s
 """

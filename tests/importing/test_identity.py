@@ -145,6 +145,9 @@ TOLD: dict[str, tuple[list[str], list[tuple[str, dict[str, Scalar]]]]] = {
     "numbers with a letter that count": (
         ["s/48n.txt", "s/96n.txt", "s/100n.txt"], [("", {"nodes": nodes}) for nodes in (48, 96, 100)],
     ),
+    "a likely number with a letter and an unlikely one": (
+        ["s/x_1n.txt", "s/x_936n.txt"], [("", {"nodes": nodes}) for nodes in (1, 936)],
+    ),
     "numbers with a letter that several files share": (
         [f"s/{nodes}n_run{run}.txt" for nodes in (443, 461) for run in (1, 2)],
         [("", {"nodes": nodes}) for nodes in (443, 443, 461, 461)],

@@ -45,6 +45,19 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return capsys.readouterr().out
 
 
+def test_conditions_in_which_whole_imports_differ_prevent_no_comparison(tmp_path: Path) -> None:
+    file = "pytest_benchmark_5.txt"
+    sides = [imported(tmp_path, "old", file), imported(tmp_path, "new", file, faster=1.25)]
+    old, new = map(side, sides)
+    cases = tuple(replace(c, parameters={**c.parameters, "python_version": "3.12.1"}) for c in new.runs[0].cases)
+    (other,) = compare_sides((old, replace(new, runs=(replace(new.runs[0], cases=cases),)))).others
+    assert [round(total.ratio, 3) for total in other.benchmarks] == [0.8]
+    assert any(
+        "although these conditions differ: python version 3.11.7 and python version 3.12.1." in c
+        for c in other.conditions
+    )
+
+
 def test_a_value_stands_beside_our_case_of_the_same_meaning(tmp_path: Path) -> None:
     ours = evaluation(
         [message(2e-6, 8), message(1e-3, 4 << 20), message(5e-6, 8, buffers="fresh"), triad(2e10, threads=2)]

@@ -1,5 +1,6 @@
 """The calls of all single cases of a pair of sides, corrected together."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -10,14 +11,16 @@ from steelyard.compare.compared_sides import CaseDifference
 from steelyard.compare.launch_table import Flags, Indexes
 from steelyard.compare.pace import UNLIKE, UNSTEADY, measure_unsteadiness
 from steelyard.compare.side_view import Common, SideView
-from steelyard.compare.wholes import Whole
+from steelyard.compare.wholes import STEEPEST, Whole
 from steelyard.statistics.difference.blocks import CALLS, Estimates, Judgements, judge_columns, moderate_columns
 from steelyard.statistics.difference.case_estimates import estimate_cases
 from steelyard.statistics.samples.interval import Array
 
 FEWEST_LAUNCHES, FEWEST_RUNS = 3, 2  # of a side, for the call of a single case
-# Factors by which launches (43 % were seen), and cores of another pace, do not differ: a greater ratio is called all the same.
-BEYOND_LAUNCHES, BEYOND_PACE = 1.5, 3.0
+BEYOND_PACE = math.log(
+    3.0
+)  # least logarithm of a ratio that no other pace explains; and `STEEPEST` times that of the paces
+BEYOND_LAUNCHES = 1.5  # factor by which launches do not differ (43 % were seen): a greater ratio needs no third one
 WHY = (
     "",
     "The interval of the ratio is too wide for a call.",
@@ -92,19 +95,19 @@ def _weaken(
 ) -> Indexes:
     """Makes calls UNCLEAR that too few launches or another pace do not allow, and returns the reasons of all UNCLEAR calls.
 
-    If the whole interval is beyond what these can change, the call stays.
+    If the whole interval is beyond what launches can change, few of them suffice.
     """
     call, effect = judged.call, np.abs(np.log(judged.ratio))
     why = np.where(call == UNCLEAR, TOO_WIDE, 0)
     few = np.zeros(len(call), dtype=bool)
     for side, cases in ((a, common.pairs.a), (b, common.pairs.b)):
         few |= side.sums.count[cases] < (FEWEST_RUNS if side.table.is_group else FEWEST_LAUNCHES)
-    reasons = [(few & ~confirmed, FEW, BEYOND_LAUNCHES)]
+    within = (judged.low <= BEYOND_LAUNCHES) & (judged.high >= 1 / BEYOND_LAUNCHES)
+    reasons = [(few & within & ~confirmed, FEW)]
     if check_pace:
-        reasons += ((weak, reason, BEYOND_PACE) for weak, reason in _find_other_paces(a, b, common, effect))
-    for weak, reason, beyond in reasons:
-        within = (judged.low <= beyond) & (judged.high >= 1 / beyond)
-        weakened = weak & ((call == FASTER) | (call == SLOWER)) & within
+        reasons += _find_other_paces(a, b, common, effect)
+    for weak, reason in reasons:
+        weakened = weak & ((call == FASTER) | (call == SLOWER))
         call[weakened], why[weakened] = UNCLEAR, reason
     return why
 
@@ -113,7 +116,8 @@ def _find_other_paces(a: SideView, b: SideView, common: Common, effect: Array) -
     change = np.abs(b.rates[common.pairs.b] - a.rates[common.pairs.a])
     unsteadiness = measure_unsteadiness((a.readings, b.readings))
     within = np.isfinite(change) & (effect < np.log1p(unsteadiness)) & (unsteadiness > UNSTEADY)
-    return [(change > UNLIKE, OTHER_PACE), (within, UNSTEADY_PACE)]
+    explained = effect <= np.maximum(BEYOND_PACE, STEEPEST * change)
+    return [((change > UNLIKE) & explained, OTHER_PACE), (within, UNSTEADY_PACE)]
 
 
 def list_differences(calls: CaseCalls, said: Mapping[str, str]) -> tuple[CaseDifference, ...]:

@@ -16,6 +16,7 @@ from steelyard.compare.side import SideCase
 from steelyard.compare.side_view import SideView, average
 from steelyard.compare.time_ratios import Ratio, call_ratio, time_ratio
 from steelyard.model import Value
+from steelyard.model.words import in_words, joined
 
 Key = tuple[str, str, str, str, tuple[tuple[str, str], ...]]  # benchmark, kernel, metric, unit, parameters
 
@@ -23,6 +24,14 @@ NO_INTERVAL = (
     "Steelyard did not measure published or imported values. A call needs five repetitions of imported ones each."
 )
 BEST = "best configuration"
+CONDITIONS = (
+    "commit",
+    "python_version",
+    "options",
+    "compiler",
+    "toolchain",
+    "MPI",
+)  # parameters in which two imports may differ
 BY_TOOLS = "Repetitions of other tools: Steelyard did not see how they were measured."
 
 
@@ -70,8 +79,10 @@ def _add_wholes(question: Question, sides: Sequence[tuple[dict[Key, Figure], Sid
 
 def _list_published(view: SideView) -> dict[Key, Figure]:
     values: dict[Key, list[tuple[SideCase, Value]]] = {}
+    constant = _find_constant(view)
     for case in (case for run in view.side.runs for case in run.cases):
-        rest = tuple(sorted((name, str(text)) for name, text in case.parameters.items()))
+        kept = ((name, text) for name, text in case.parameters.items() if (case.benchmark, name) not in constant)
+        rest = tuple(sorted((name, str(text)) for name, text in kept))
         for metric, value in case.metrics.items():
             values.setdefault((case.benchmark, case.kernel, metric, value.unit, rest), []).append((case, value))
     several = len(view.side.runs) > 1
@@ -79,6 +90,15 @@ def _list_published(view: SideView) -> dict[Key, Figure]:
         key: Figure(of[0][0], (several and average([value for _, value in of])) or of[0][1], of[0][0].note)
         for key, of in values.items()
     }
+
+
+def _find_constant(view: SideView) -> set[tuple[str, str]]:
+    """Returns the conditions, with their benchmarks, that have one value in all cases of an imported side."""
+    found: dict[tuple[str, str], set[str]] = {}
+    cases = [case for run in view.side.runs for case in run.cases] if view.side.kind == "imported" else []
+    for case, name in ((case, name) for case in cases for name in CONDITIONS):
+        found.setdefault((case.benchmark, name), set()).add(str(case.parameters.get(name)))
+    return {key for key, values in found.items() if len(values) == 1}
 
 
 def _list_alike(view: SideView, wanted: Mapping[Key, SideCase]) -> dict[Key, Figure]:
@@ -120,6 +140,7 @@ def compare_published(letter: str, first: Seen, other: Seen) -> OtherSide:
     notes = {n: None for n in notes if not any(m != n and m.startswith(n.removesuffix(".")) for m in notes)}
     notes |= dict.fromkeys(_list_differing_statistics(first, other))
     notes |= dict.fromkeys(_list_uses(first, other))
+    notes |= dict.fromkeys(_list_differing_conditions(first, other))
     if not common:
         notes = {say_nothing_common(first[0], other[0]): None}
     lone = [len(figures) - common if view.side.is_foreign else 0 for view, figures in (first, other)]
@@ -137,6 +158,19 @@ def _list_differing_statistics(first: Seen, other: Seen) -> Iterator[str]:
         a, b = figure.case.statistic, other[1][key].case.statistic if key in other[1] else ""
         if a and b and a != b:
             yield f"{key[0]}, {key[2]}: the {b} of {other[0].side.name} beside the {a} of {first[0].side.name}."
+
+
+def _list_differing_conditions(first: Seen, other: Seen) -> Iterator[str]:
+    """Yields the conditions of imported values that differ between both sides."""
+    pairs = [
+        (figure.case, other[1][key].case) for key, figure in first[1].items() if key in other[1] and not figure.use
+    ]
+    both = ((name, a.parameters.get(name), b.parameters.get(name)) for a, b in pairs for name in CONDITIONS)
+    differing = dict.fromkeys(
+        f"{in_words(name, x)} and {in_words(name, y)}" for name, x, y in both if x != y and x and y
+    )
+    if differing and "published" not in (first[0].side.kind, other[0].side.kind):
+        yield f"The values are compared although these conditions differ: {joined(differing)}."
 
 
 def _list_uses(first: Seen, other: Seen) -> Iterator[str]:

@@ -169,7 +169,7 @@ def are_likely_counts(numbers: Sequence[int]) -> bool:
     """Returns whether numbers with a letter, such as "16n", count nodes or threads: most are round, or files share them."""
     different = {*numbers}
     likely = [n for n in different if n <= ODD or n % 10 == 0 or n // (n & -n) <= ODD]
-    return 2 * len(different) <= len(numbers) or 2 * len(likely) > len(different)
+    return 2 * len(different) <= len(numbers) or 2 * len(likely) >= len(different)
 
 
 def are_jobs(names: Sequence[str]) -> bool:

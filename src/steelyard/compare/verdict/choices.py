@@ -88,13 +88,13 @@ def choose(subjects: Sequence[Subject], reader: Reader, judged: Mapping[str, Jud
     """
     if are_alike([subject.side for subject in subjects]):
         if reader == "buyer":
-            text = f"No choice: the machines of all {len(subjects)} systems are alike. The page Comparison says what differs."
+            text = f"No choice: all {len(subjects)} systems have the same hardware. See the page Comparison for what differs."
             yield Sentence(text=text, evidence=tuple(subjects[0].readings)[:1])
         return
     undecided: list[tuple[str, str]] = []
     for choice in (choice for choice in CHOICES if choice.reader == reader):
-        name = max(choice.quantities, key=lambda quantity: min(2, len(_list_candidates(subjects, quantity))))
-        ordered = _order(subjects, name, choice)
+        orders = {quantity: _order(subjects, quantity, choice) for quantity in choice.quantities}
+        name, ordered = max(orders.items(), key=lambda item: min(2, len(item[1])))
         if len(ordered) > 1:
             yield _choose(choice, name, ordered, subjects, judged)
         elif ordered and choice.only and choice.work in judged[ordered[0].name][0]:

@@ -87,7 +87,10 @@ def rejudge_record(record: Record, best: Best, processors: int | None = None, ba
         return judge_again(record, best.bounds_of(record), processors)
     around = replace(record.surroundings, processor_seconds=replace(seconds, steal=None, most_steal=None))
     judged = judge_record(replace(record, surroundings=around), best.bounds_of(record))
-    note = noted("steal", "the kernel counts steal, although there is no hypervisor. This is a fault of the kernel.")
+    note = noted(
+        "steal",
+        "the kernel reports steal time, although there is no hypervisor. No verdict uses this fault of the kernel.",
+    )
     verdict = replace(judged.verdict, evidence=(*judged.verdict.evidence, note))
     return replace(judged, surroundings=record.surroundings, verdict=verdict)
 

@@ -56,8 +56,16 @@ def render(evaluation: Evaluation | None, sides: "ReportSides | None" = None) ->
         groups=overview.entries(evaluation) if evaluation else {},
         after=[page for page in whole if page.place >= BENCHMARKS],
         sides=[side.name for side in sides.sides] if sides and len(sides.sides) > 1 else [],
+        side_of_run=_name_side(evaluation, sides),
         most_shown=MOST_SHOWN,
     )
+
+
+def _name_side(evaluation: Evaluation | None, sides: "ReportSides | None") -> str:
+    """Returns the name of the side whose run the pages describe; for a group, also the run."""
+    run = evaluation.run.id if evaluation else ""
+    mine = next((side for side in (sides.sides if sides else ()) if run in (one.run for one in side.runs)), None)
+    return run if mine is None else mine.name if len(mine.runs) == 1 else f"{run} of {mine.name}"
 
 
 def _draw_benchmarks(evaluation: Evaluation, sides: "ReportSides | None") -> Iterator[tuple[str, tuple["Drawn", ...]]]:

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from steelyard.compare.matching import is_same_by_default
 from steelyard.compare.published_figures import Beside
 from steelyard.compare.runs import Lone, Row, RunComparison
 from steelyard.compare.wholes import Whole
@@ -116,7 +117,9 @@ def _rows(console: Console, name: str, rows: Sequence[Row]) -> None:
 
 def _case(row: Row, constant: set[str]) -> str:
     conditions = [in_words(k, v) for k, v in row.parameters.items() if k not in constant and cases.USUAL.get(k) != v]
-    conditions += [f"{in_words(k, x)} / {in_words(k, y)}" for k, x, y in row.differing]
+    conditions += [
+        f"{in_words(k, x)} / {in_words(k, y)}" for k, x, y in row.differing if not is_same_by_default(k, x, y)
+    ]
     return f"{row.kernel} ({', '.join(conditions)})" if conditions else row.kernel
 
 

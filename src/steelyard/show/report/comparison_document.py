@@ -16,8 +16,8 @@ NOTE = (
     "interval: above 1 is faster, also for times."
 )
 TIMES = (
-    "Time, case by case, relative to the baseline, with its 95 % interval: below 1 is faster. Calls allow for the number of "
-    "comparisons. Last column: the smallest difference that this comparison would find."
+    "Time over matching cases, relative to the baseline, with its 95 % interval: below 1 is faster. Calls allow for the number "
+    "of comparisons. Last column: the smallest difference that this comparison would find."
 )
 
 
@@ -49,7 +49,7 @@ def _parts(compared: SidesComparison) -> Iterator[str]:
             )
     rows = [row for other in compared.others for row in _list_totals(other, compared.title(other.letter).name)]
     if rows:
-        yield "## Case by case"
+        yield "## Matching cases"
         headings = ("Class or benchmark", "Side", "Cases", "Time", "Call", "Smallest")
         yield write_table(headings, rows, (False, False, True, True, False, True))
         yield mark(TIMES)

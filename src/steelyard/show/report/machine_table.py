@@ -23,7 +23,7 @@ INTERVAL = ", with its 95 % interval"
 PER_CORE = " per core: the speed of a core{}."
 TO = "to"  # between the ends of an interval
 UNSURE, MAY_EQUAL = "?", " ?: the cores may be equally fast."
-NO_CALL = " –: not judged, since a value has no interval or is above its limit."
+NO_CALL = " –: not judged, since a value has no interval or is above its physical limit."
 MARKED = " *: the value was disturbed, or did not settle."
 
 
@@ -90,7 +90,7 @@ def head_differences(machines: Sequence[MachineFigure], certain: bool) -> str:
     """Returns the heading of the differences. Beside whole machines, it says that cases are compared."""
     if machines:
         first = "What differs most" if certain else "No certain difference"
-        return f"{first}, case by case (the notes say which settings differ)"
+        return f"{first} over matching cases (the notes name settings that differ)"
     return "What differs most" if certain else "No certain difference"
 
 
@@ -138,7 +138,9 @@ def _sum_up_programs(figures: Sequence[MachineFigure], place: int, name: str, ba
         return ""
     least, mean, most = (write_factor(f(speeds)) for f in (min, geometric_mean, max))
     span = f" (geometric mean; from {least} to {most} for single programs)" if len(speeds) > 1 else ""
-    return f"In {plural(len(speeds), 'program')}, {name} has {mean} times the speed of {baseline}{span}."
+    calls = {figure.cells[place].call for figure in figures if figure.is_program and figure.cells[place].speed}
+    unsure = " No single program differs certainly." if calls <= {"UNCLEAR", "SAME"} else ""
+    return f"In {plural(len(speeds), 'program')}, {name} has {mean} times the speed of {baseline}{span}.{unsure}"
 
 
 def _sum_up_many(figures: Sequence[MachineFigure]) -> str:

@@ -12,6 +12,7 @@ from steelyard.compare.case_calls import SAME, UNCLEAR, WHY, CaseCalls
 from steelyard.compare.compared_sides import CaseRow, Cell, Differing, Total
 from steelyard.compare.foreign_rows import list_published_rows
 from steelyard.compare.launch_table import Indexes
+from steelyard.compare.matching import is_same_by_default
 from steelyard.compare.sides import JudgedSides, list_common
 from steelyard.model import Level, Value
 from steelyard.show.report import drawing, values
@@ -176,4 +177,5 @@ def _note(value: Value | None, differing: Differing) -> str:
     return "; ".join(
         f"{values.words(name)}: {values.parameter(name, here)} instead of {values.parameter(name, there)}"
         for name, there, here in differing
+        if not is_same_by_default(name, there, here)
     )

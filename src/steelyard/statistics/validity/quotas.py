@@ -40,7 +40,8 @@ def throttled(case: Measured) -> Observation | None:
     where = f" on {most.host}" if most.host else ""
     text = f"the processor quota of the control group{where} stopped "
     if most.account is None:
-        text += f"its processes for {grouped(most.seconds)} s, more than the time of the measured processors."
+        text += f"its processes for {grouped(most.seconds)} s in total"
+        text += ", longer than all measured processors together ran." if case.elapsed else "."
     else:
         text += f"the measured processors for {state_share(most.account)}."
     if many > 1:

@@ -105,7 +105,7 @@ def _sentences(evaluation: Evaluation, resolved: Mapping[str, Course], spent: en
     for reason, number in energy.unread(evaluation).items() if spent else ():
         cases, have = f"{number} of {plural(usable, 'case')}", "has" if number == 1 else "have"
         if reason:
-            yield f"{cases} {have} no energy, because {reason} meanwhile."
+            yield f"{cases} {have} no energy, because {reason} while {'it' if number == 1 else 'they'} ran."
             continue
         counted = [resolved[sensor.name] for sensor in spent.coverage.sensors] if spent else []
         longest = max(seconds_for(c.sensor, 0.02, float(np.median(np.diff(c.at)))) for c in counted)

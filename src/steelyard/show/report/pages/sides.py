@@ -130,7 +130,7 @@ def _list_machines(figures: Sequence[MachineFigure]) -> tuple[MachineRow, ...]:
 
 
 def _describe_speeds(compared: SidesComparison) -> tuple[str, ...]:
-    """Returns at what each side is faster or slower, whole and case by case; then what is not certain, once."""
+    """Returns at what each side is faster or slower, whole and over matching cases; then what is not certain, once."""
     names, base = {side.letter: side.name for side in compared.sides}, compared.baseline.name
     cells = compared.machines[0].cells if compared.machines else ()
     machines = {cell.letter: n for n, cell in enumerate(cells) if any(f.cells[n].speed for f in compared.machines)}
@@ -139,7 +139,7 @@ def _describe_speeds(compared: SidesComparison) -> tuple[str, ...]:
         name, speeds, rest = names[other.letter], "", ""
         if other.letter in machines:
             speeds, rest = describe_speeds(compared.machines, machines[other.letter], name, base)
-        totals = _describe_totals(other, f"Case by case, {name}" if machines else name, base)
+        totals = _describe_totals(other, f"Over matching cases, {name}" if machines else name, base)
         if text := " ".join(filter(None, (speeds, totals))):
             certain.append(f"{text} {rest}".rstrip())
         elif rest or any(t.call != NOT_JUDGED for t in (*other.classes, *other.benchmarks)):
