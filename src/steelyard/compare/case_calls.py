@@ -19,7 +19,7 @@ from steelyard.statistics.samples.interval import Array
 FEWEST_LAUNCHES, FEWEST_RUNS = 3, 2  # of a side, for the call of a single case
 BEYOND_PACE = math.log(
     3.0
-)  # least logarithm of a ratio that no other pace explains; and `STEEPEST` times that of the paces
+)  # no other pace explains a greater log ratio, if it is above `STEEPEST` times that of the paces
 BEYOND_LAUNCHES = 1.5  # factor by which launches do not differ (43 % were seen): a greater ratio needs no third one
 WHY = (
     "",

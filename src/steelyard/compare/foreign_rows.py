@@ -24,14 +24,8 @@ NO_INTERVAL = (
     "Steelyard did not measure published or imported values. A call needs five repetitions of imported ones each."
 )
 BEST = "best configuration"
-CONDITIONS = (
-    "commit",
-    "python_version",
-    "options",
-    "compiler",
-    "toolchain",
-    "MPI",
-)  # parameters in which two imports may differ
+# Parameters that do not say what was measured: two imports may differ in them as a whole.
+CONDITIONS = ("commit", "python_version", "options", "compiler", "toolchain", "MPI")
 BY_TOOLS = "Repetitions of other tools: Steelyard did not see how they were measured."
 
 

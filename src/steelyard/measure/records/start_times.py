@@ -45,7 +45,9 @@ def load(machine: Machine) -> dict[str, float]:
 
 
 def save(machine: Machine, factors: Mapping[str, float]) -> None:
-    """Adds the factors of a run to the user's cache. Does nothing if the cache cannot be written."""
+    """Adds the factors of a run to the user's cache. Does nothing without factors, or if the cache cannot be written."""
+    if not factors:
+        return
     kept = _read(machine)
     for mpi, factor in factors.items():
         kept[mpi] = [*kept.get(mpi, ()), factor][-KEPT_RUNS:]
