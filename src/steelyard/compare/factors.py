@@ -73,8 +73,8 @@ NATURES = (
     Nature("firmware version", "firmware", ("firmware", "microcode"), (*HARDWARE, "system model")),
     Nature("version of Steelyard", "version", ("steelyard",)),
     # Conditions that follow from the machine, and are no causes of their own.
-    Nature("number of threads", "case", ("threads", "ranks", "ranks_per_node", "pinning", "placement", "memory_policy",
-                                         "partner", "mapping"), SHARES),
+    Nature("number of threads", "case", ("threads", "ranks", "ranks_per_node"), SHARES),
+    Nature("placement", "case", ("placement", "pinning", "memory_policy", "partner", "mapping"), (*SHARES, "number of threads")),
     Nature("vectors", "case", ("vectors", "vector_width"), ("processor",)),
     Nature("limits and instances", "machine", ("online_cpus",), (*SHARES, "cache sizes", "memory"), is_root=False),
 )  # fmt: skip
