@@ -464,7 +464,7 @@ def test_so_many_nodes_replace_one_as_take_its_time() -> None:
     console = "\n".join(line.plain for line in side_by_side.screen(many, one, compare(many, one), 100))
     assert "At equal time" in console
     # Two times with an error of 2 % each.
-    assert "npb_cg (class B): 5.7 (5.6 to 5.9) nodes of a (5.71 (" in console
+    assert "npb_cg (class B): To match 1 node of b (7.000 s), a needs 5.7 (5.6 to 5.9) nodes, 5.71 (" in console
     assert to_plain(compare(many, one))["replacements"][0]["reached"]["count"] == found.reached.count
 
 

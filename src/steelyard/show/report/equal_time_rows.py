@@ -26,7 +26,7 @@ ORDER = ("equal", "interpolated", "extrapolated", "fewer", "more")
 
 
 def sentence(row: EqualTime) -> str:
-    """Returns the answer in one or two sentences: '5.7 (5.5 to 5.9) nodes of b need the 7.00 s of 1 node of a.'"""
+    """Returns the answer in one or two sentences: 'To match 1 node of a (7.000 s), b needs 5.7 (5.5 to 5.9) nodes, …'."""
     base = f"{counted(_base_count(row), row.unit)} of {row.base.side}"
     caution = "".join(trust.caution(n.level) for n in (row.base, row.other) if n.level != "FOREIGN")
     energy = f", with {with_interval(row.energy)} times the energy" if row.energy else ""
@@ -39,8 +39,8 @@ def sentence(row: EqualTime) -> str:
         return f"{many} {are} faster: {need} {time} {FEWER}{caution}"
     if how == "more":
         return f"{many} {are} slower: {need} {time} {_explain_unreached(row)}{caution}"
-    solved = f"{_span(row)} of {row.other.side} ({_times(row, with_interval(row.counts))})"
-    text = f"{solved} need as long as {base}, {seconds(row.base.time)}{energy}."
+    solved = f"{row.other.side} needs {_span(row)}, {_times(row, with_interval(row.counts))}"
+    text = f"To match {base} ({seconds(row.base.time)}), {solved}{energy}."
     if how == "extrapolated":
         text += f" This is extrapolated by {LAWS[row.reached.law]}: at most {max(row.measured)} were measured."
     return text + caution
