@@ -131,6 +131,8 @@ def test_deviations_in_a_diagnosis_of_superbench_are_no_values() -> None:
     deviations = read(node.format('"Category": "KernelLaunch", "Defective Details": "", ', 15.77))
     assert not deviations.values
     assert "deviations from a baseline" in deviations.problems[0]
+    measured = node.format("", 0.006)
+    assert len(read(node.format('"Category": "x", "Defective Details": "", ', 15.77) + measured).values) == 1
     (value,) = read(node.format('"diagnosis/accept": false, "diagnosis/issue_num": 1, ', 0.006)).values
     assert (value.host, value.value, "accept=false" in value.note) == ("node-01", pytest.approx(6e-6), True)
 

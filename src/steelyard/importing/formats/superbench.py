@@ -45,8 +45,9 @@ def read(text: Text) -> Values:
     """
     for node in text.objects():
         if not {"Defective Details", "diagnosis/issue_details"}.isdisjoint(node) and "diagnosis/accept" not in node:
-            text.problems.append(DEVIATIONS)
-            return
+            if DEVIATIONS not in text.problems:
+                text.problems.append(DEVIATIONS)
+            continue
         host = str(node.get("node", node.get("index", "")))
         note = REJECTED if node.get("diagnosis/accept") is False else ""
         rows = list(_find_rows(node))
