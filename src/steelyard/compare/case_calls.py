@@ -17,9 +17,8 @@ from steelyard.statistics.difference.case_estimates import estimate_cases
 from steelyard.statistics.samples.interval import Array
 
 FEWEST_LAUNCHES, FEWEST_RUNS = 3, 2  # of a side, for the call of a single case
-BEYOND_PACE = math.log(
-    3.0
-)  # no other pace explains a greater log ratio, if it is above `STEEPEST` times that of the paces
+# No other pace explains a greater log ratio, if it is also above `STEEPEST` times the log ratio of the paces.
+BEYOND_PACE = math.log(3.0)
 BEYOND_LAUNCHES = 1.5  # factor by which launches do not differ (43 % were seen): a greater ratio needs no third one
 WHY = (
     "",
@@ -62,7 +61,7 @@ class CaseCalls:
         return {call: numbers[CALLS.index(call)] for call in ("SLOWER", "FASTER", "SAME", "UNCLEAR")}
 
 
-def judge_cases(a: SideView, b: SideView, common: Common, check_pace: bool, wholes: Sequence[Whole] = ()) -> CaseCalls:
+def judge_cases(a: SideView, b: SideView, common: Common, check_pace: bool, wholes: Sequence[Whole]) -> CaseCalls:
     """Returns the calls of the common cases of a pair of sides, corrected for their number and for the further `TABLES`.
 
     Few launches suffice if the case's benchmark as a whole (`wholes`) has the same call. `check_pace`: both sides are single runs

@@ -8,9 +8,8 @@ A file in a folder `formats/` of a wing, of an installed wing, or of `--path` ha
   read, and the values before it are kept,
 - instead of `MARKS` and `read`, for a tool that has several forms of output: `READERS`, the marks by the generators,
 - optionally `SYSTEM`, `HOST` and `STARTED`: patterns whose first group is the name of the system, that of the host, and the
-  date of the run. If month and day
-  could be confused, `STARTED` has the groups year, month, day and time instead. If a file holds runs of several hosts or dates,
-  each value has `host` and `started` of its own,
+  date of the run. If month and day could be confused, `STARTED` has the groups year, month, day and time instead. If a file
+  holds runs of several hosts or dates, each value has `host` and `started` of its own,
 - optionally `DOUBTS`: a pattern of lines in which the tool doubts its own results, and `OUTPUT`: what begins another output.
   The values of an output with such lines have them as a note,
 - optionally `SETTINGS`: a pattern of lines with settings, whose "inf" is no damaged number.

@@ -140,6 +140,7 @@ def _list_without_energy(evaluation: Evaluation, results: Iterable[Result]) -> I
 class Spent:
     """The energy of a run from its first sample to its last, by the sensors that count, and that of the idle machine before."""
 
+    courses: Mapping[str, Course]  # of all sensors, by their names
     coverage: Coverage
     stretch: tuple[int, int]  # ns since 1970
     energy: Energy
@@ -156,14 +157,14 @@ def spend(evaluation: Evaluation) -> Spent | None:
         return None
     first, last = min(s.begin for s in stretches), max(s.end for s in stretches)
     spent = total(traces, counted, Stretch("run", first, last))
-    return Spent(counted, (first, last), spent, _idle(traces, counted, evaluation.power)) if spent else None
+    return Spent(traces, counted, (first, last), spent, _idle(traces, counted, evaluation.power)) if spent else None
 
 
-def contradictions(evaluation: Evaluation, spent: Spent) -> list[str]:
+def contradictions(spent: Spent) -> list[str]:
     """Returns a sentence for each two sensors of the run of which one must be wrong."""
-    traces, _ = _sum_run_sensors(evaluation)
-    claims = cost(traces, Stretch("run", *spent.stretch)).claims
-    return [*overlap.sentences(traces, wrong=True), *disagreements([item.sensor for item in traces.values()], claims)]
+    claims = cost(spent.courses, Stretch("run", *spent.stretch)).claims
+    sensors = [item.sensor for item in spent.courses.values()]
+    return [*overlap.sentences(spent.courses, wrong=True), *disagreements(sensors, claims)]
 
 
 def find_load(evaluation: Evaluation) -> Account | None:

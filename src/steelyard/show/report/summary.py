@@ -196,7 +196,7 @@ def _energy(evaluation: Evaluation) -> RunEnergy | None:
         idle=spent.idle.power if spent.idle and not not_idle(find_load(evaluation)) else None,
         absent=absent(counted.scope, evaluation.run.machine),
         uncovered=uncovered(evaluation),
-        doubt=" ".join(contradictions(evaluation, spent)),
+        doubt=" ".join(contradictions(spent)),
     )
 
 

@@ -88,12 +88,13 @@ def _sum_up(case: Measured, of_ranks: Array, combine: Callable[[Iterable[float]]
 
 def _count_stop(case: Measured, host: str, seconds: float) -> Stop:
     ranks, own = case.surroundings.ranks, case.surroundings.processor_seconds.own
-    hosts = ranks.hosts or ("",)
+    hosts = ranks.hosts or (host,)
+    mine = [of for of in hosts if host in ("", of)]
     pinned = {cpu for of, cpu in zip(hosts, ranks.cpus or (), strict=False) if of == host and cpu >= 0}
-    of_host, count = (1.0, 1) if not host else (hosts.count(host) / len(hosts), len({*hosts}))
     named = case.surroundings.core_clock.before or case.surroundings.cpus or ranks.hosts
-    ready = of_host * max(case.threads, len(hosts)) if named else case.processors
+    ready = max(case.threads, len(hosts)) * len(mine) / len(hosts) if named else case.processors
     if own is not None and case.elapsed:  # of a program whose threads are unknown: it ran, or was stopped
         ready = (own + seconds) / case.elapsed
-    processors = len(pinned) or max(1.0, min(case.processors / count, ready))
+    of_hosts = case.processors * len({*mine}) / len({*hosts})
+    processors = len(pinned) or max(1.0, min(of_hosts, ready))
     return Stop(host, seconds, Account.of(seconds, processors, case.elapsed))
