@@ -1,9 +1,9 @@
 """Full nodes beside full nodes, from systems whose ratio for a node and for a core is planted."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-import re
 from pathlib import Path
 from typing import Any
 
