@@ -42,7 +42,7 @@ _PERSONAL = ("PATH", "HOME", "HOST", "DIR", "FILE", "ID", "USER", "NODELIST", "P
 
 def find_commands(text: Text) -> list[tuple[int, str]]:
     """Returns the lines that start a parallel program, each with its index in the text."""
-    if not any(word in text.whole for word in WORDS):
+    if not patterns.find_words(WORDS, text.whole):
         return []
     found = patterns.match_lines(COMMAND, text.lines, text.whole)
     return [(at, match.string.strip()[:LONGEST]) for match, at in found][:MOST]

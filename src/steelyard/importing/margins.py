@@ -1,6 +1,7 @@
 """What other programs write before the lines of an output: launchers, build servers, mails, wikis and comments."""
 
 import json
+import os
 import quopri
 import re
 from collections import Counter
@@ -10,7 +11,7 @@ from functools import partial
 from html import unescape
 from typing import TypeVar
 
-from steelyard.importing.patterns import find_all
+from steelyard.importing.patterns import find_all, search
 
 T = TypeVar("T")
 
@@ -47,6 +48,7 @@ _COMMENT = re.compile(r"\s{0,8}(?://+|#)(?: |$)")
 _TIGHT_COMMENT = re.compile(r"\s{0,8}(?://+|#|[*+-] +(?=[A-Za-z]))")
 _ENCODED = re.compile(rb"^Content-Transfer-Encoding: quoted-printable\s*$", re.MULTILINE | re.IGNORECASE)
 _MARGIN = re.compile(r"\s{0,8}(?:> ?)+|\s{0,8}\d+:(?: |$)")
+_ANY_MARGIN = r"^\s{0,8}(?:>|\d+:(?: |$))|\*\*[^*\s]"  # of the lines of a text
 _STRING = re.compile(r'\s*("(?:[^"\\]|\\.)*"),?\s*')  # a line of a notebook, or of a list of lines in JSON
 _ESCAPED = r'"(?:[^"\\\n]|\\[^\n])*"'  # a string of JSON, whose line ends are written as "\n"
 _SAME = re.compile(  # a bar, a host, the name of a program, or that of a file before lines that grep found
@@ -74,7 +76,9 @@ def change_lines(change: Callable[[str], T], lines: Sequence[str]) -> list[T]:
 
 def remove_labels(lines: Sequence[str]) -> list[str]:
     """Returns the lines without a label that most have, the indentation of a block of a wiki, and blanks at their ends."""
-    lines = change_lines(_remove_end, lines)
+    lines = list(map(str.rstrip, lines))
+    if "^M" in "\n".join(lines):  # a line end of Windows on a page
+        lines = [line.removesuffix("^M").rstrip() for line in lines]
     for label in _LABELS:
         if not any(map(label.match, lines[:: max(1, len(lines) // 64)])):
             continue
@@ -84,10 +88,6 @@ def remove_labels(lines: Sequence[str]) -> list[str]:
         if certain or 2 * len(labelled) > sum(map(bool, lines)):
             lines = bare
     return list(_unindent(lines)) if "```" in "\n".join(lines) else lines
-
-
-def _remove_end(line: str) -> str:
-    return line.rstrip().removesuffix("^M").rstrip()  # "^M" is a line end of Windows on a page
 
 
 def _remove_label(label: re.Pattern[str], line: str) -> str:
@@ -103,8 +103,12 @@ def _unindent(lines: Iterable[str]) -> Iterator[str]:
         yield line.removeprefix(margin)
 
 
-def remove_margin(line: str) -> str:
-    """Returns a line without the marks of quotes in a mail or the rank of a launcher, and without the marks of bold words."""
+def remove_margins(lines: Sequence[str]) -> Sequence[str]:
+    """Returns the lines without the marks of quotes in a mail or the rank of a launcher, and without the marks of bold words."""
+    return change_lines(_remove_margin, lines) if search(_ANY_MARGIN, "\n".join(lines)) else lines
+
+
+def _remove_margin(line: str) -> str:
     match = _MARGIN.match(line)
     bare = line[match.end() :] if match else line
     return _BOLD.sub(r"\1", bare) if "**" in bare else bare
@@ -121,15 +125,35 @@ def remove_comment(line: str, *, tight: bool = False) -> str:
 
 def remove_wrapping(lines: Sequence[str]) -> list[str]:
     """Returns the lines without the marks of strings, and without up to three labels that nearly all of them have in common."""
-    lines = change_lines(_read_string, lines)
+    if '"' in "\n".join(lines):
+        lines = change_lines(_read_string, lines)
     for _ in range(3):
-        labels = [match and match[1] for match in change_lines(_SAME.match, lines)]
-        label, times = Counter(filter(None, labels)).most_common(1)[0] if any(labels) else ("", 0)
-        if not times or times < _SHARE * sum(map(bool, lines)):
+        label = _find_common_label(lines)
+        if not label:
             break
-        parts = zip(lines, labels, strict=True)
-        lines = [line.lstrip()[len(label) :].removeprefix(" ") if own == label else line for line, own in parts]
-    return lines
+        lines = change_lines(partial(_remove_common_label, label), lines)
+    return [*lines]
+
+
+def _remove_common_label(label: str, line: str) -> str:
+    match = _SAME.match(line)
+    return line.lstrip()[len(label) :].removeprefix(" ") if match and match[1] == label else line
+
+
+def _find_common_label(lines: Sequence[str]) -> str:
+    """Returns the label that nearly all lines have, "" if there is none, which most texts show in their first tenth."""
+    full = list(filter(None, lines))
+    labels: Counter[str] = Counter()
+    without = 0
+    for line in full:
+        if match := _SAME.match(line):
+            labels[match[1]] += 1
+            continue
+        without += 1
+        if len(full) - without < _SHARE * len(full):
+            return ""
+    label, times = labels.most_common(1)[0] if labels else ("", 0)
+    return label if times >= _SHARE * len(full) else ""
 
 
 def split_found(line: str) -> tuple[str, str]:
@@ -165,7 +189,7 @@ def read_strings(content: str) -> list[str]:
 
 def decode_mail(data: bytes) -> bytes:
     """Returns the mail with the characters that it encodes as "=3D", and with the lines that it wraps, as they were."""
-    return quopri.decodestring(data) if _ENCODED.search(data) else data
+    return quopri.decodestring(data) if b"quoted" in data.lower() and _ENCODED.search(data) else data
 
 
 def remove_markup(line: str) -> str:
@@ -178,14 +202,25 @@ def remove_indentation(lines: Sequence[str]) -> Iterator[str]:
 
     In YAML, a block begins below a key that ends in "|" or ">".
     """
-    block: list[str] = []
-    for line in (*lines, None):
-        if line is not None and (not line or line[0].isspace()) and not _BLOCK.search(line):
-            block.append(line.expandtabs())
-            continue
-        if block:
-            common = min((len(each) - len(each.lstrip()) for each in block if each.strip()), default=0)
-            yield from (each[common:] for each in block)
-            block = []
-        if line is not None:
-            yield line
+    edges = [
+        at
+        for at, line in enumerate(lines)
+        if line and (not line[0].isspace() or (line[-1] in "|>+-" and _BLOCK.search(line)))
+    ]
+    begin = 0
+    for at in (*edges, len(lines)):
+        if begin < at:
+            yield from _level(lines[begin:at])
+        yield from lines[at : at + 1]
+        begin = at + 1
+
+
+def _level(block: Sequence[str]) -> Sequence[str]:
+    """Returns the lines without the indentation that all have that are not empty."""
+    if "\t" in "".join(block):
+        block = [line.expandtabs() for line in block]
+    full = list(filter(str.strip, block))
+    least = min(full, default="")
+    margin = least[: len(least) - len(least.lstrip())]
+    margin = os.path.commonprefix([margin, max(full, default="")])  # noqa: RUF071 - of texts, not of paths
+    return [line[len(margin) :] for line in block] if margin else block

@@ -141,7 +141,7 @@ def _forms(text: Text) -> list[tuple[Text, bool]]:
     forms: dict[tuple[str, ...], tuple[Text, bool]] = {}
     for form in (bare, bare.leveled(), bare.unwrapped().unquoted()):
         forms.setdefault(form.lines, (form, quoted))
-    for form in (text, text.leveled()):
+    for form in (text, text.leveled()) if quoted else ():
         forms.setdefault(form.lines, (form, False))
     return list(forms.values())
 
@@ -280,7 +280,7 @@ def _date(text: Text, pattern: str) -> str:
 
 def _drop_damaged_lines(content: str) -> tuple[str, list[int]]:
     """Returns the text without lines in which a number touches bytes that are no text, and the numbers of these lines."""
-    if not _DAMAGED_NUMBER.search(content):
+    if not patterns.search(_NO_TEXT, content) or not _DAMAGED_NUMBER.search(content):
         return content, []
     lines = re.split(r"(\r\n|\n|\r)", content)  # each is followed by its end
     # A word with a slash is a path, whose letters say nothing about a number.

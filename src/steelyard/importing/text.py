@@ -18,7 +18,7 @@ from steelyard.importing.margins import (
     remove_comment,
     remove_indentation,
     remove_labels,
-    remove_margin,
+    remove_margins,
     remove_markup,
     remove_tags,
     remove_wrapping,
@@ -81,7 +81,7 @@ class Text:
         """Returns the text without the tags of HTML, the marks of quotes in a mail, and the ranks of a launcher."""
         tagged = "</" in self.whole or "<br>" in self.whole
         bare = change_lines(remove_markup, self.lines) if tagged else self.lines
-        return self._replace_lines(remove_labels(change_lines(remove_margin, bare)))
+        return self._replace_lines(remove_labels(remove_margins(bare)))
 
     def uncommented(self, *, tight: bool = False) -> "Text":
         """Returns the text without the marks of comments; with `tight` also of those without a blank, and of items of lists."""
