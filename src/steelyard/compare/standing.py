@@ -2,8 +2,8 @@
 
 import math
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Literal
 
@@ -13,19 +13,22 @@ from steelyard.compare.published_side import make_side
 from steelyard.compare.quantities import GROWING, Reading, Readings, find_span, read
 from steelyard.measure.machine.limits import usable_cores
 from steelyard.measure.published.system_library import list_readable
-from steelyard.model import Machine, Parameters, Value
+from steelyard.model import Limit, Machine, Parameters, Value
 from steelyard.model.record import Span
 from steelyard.model.units import percent, quantity, span
 from steelyard.model.words import plural
 from steelyard.statistics.results.main_figures import number
-from steelyard.statistics.validity.limits import share
+from steelyard.statistics.validity.limits import is_above, share
 
 Call = Literal["poor", "normal", "good"]
 Basis = Literal["limit", "processor", "family", "nodes"]
 Per = Literal["", "core", "socket"]
 
-# Least normal share of a limit. In the library, Triad with streaming stores has 78 to 82 % of its limit.
-LEAST_SHARES = {"triad": 0.6, "peak": 0.85}
+# Least normal share of a limit. For Triad, HPL and links it is four fifths of what well-tuned systems reach: 75, 65 and 85 %
+# (`importing.findings.imported_limits`). In the library, Triad with streaming stores has 78 to 82 % of its limit.
+LEAST_SHARES = {"triad": 0.6, "peak": 0.85, "linpack": 0.52, "link": 0.68}
+ORDINARY = 3 / 4  # Triad with ordinary stores: the memory moves four words for three that STREAM counts
+LIMITS = {"triad": "memory_bandwidth", "linpack": "flops", "link": "network_bandwidth"}  # of a machine
 # How far beyond all published values of like hardware a value is still normal: compilers, memory modules and settings differ.
 # Ordinary stores write each line twice, which takes a quarter of Triad. Small pages make an access a quarter longer.
 TOLERANCE, WIDE = 0.15, 0.30
@@ -94,12 +97,16 @@ class Standing:
 
 @dataclass(frozen=True, kw_only=True)
 class Hardware:
-    """The hardware that was measured. `models` are names of its processor. `part`: only some cores of a machine were used."""
+    """The hardware that was measured. `models` are names of its processor. `part`: only some cores of a machine were used.
+
+    `limits` are those that a system file states of a machine which Steelyard did not measure itself.
+    """
 
     models: tuple[str, ...]
     cores: float | None
     sockets: int | None = None
     part: bool = False
+    limits: Mapping[str, Limit] = field(default_factory=dict, compare=False)
     families: frozenset[str] = field(default=frozenset(), compare=False)
 
     def has_model(self, other: "Hardware") -> bool:
@@ -127,7 +134,7 @@ def describe(machine: Machine) -> Hardware:
         count = 2 if named and named[2] else int(named[1]) if named and named[1] else None
         # A plain word such as "grace" may be the name of anything.
         is_model = named and (count or re.search(r"\d", named[3]))
-        return make_hardware([named[3]] if named and is_model else [], cores, count)
+        return replace(make_hardware([named[3]] if named and is_model else [], cores, count), limits=machine.limits)
     sockets = len({core.socket for core in machine.cores})
     part = machine.is_virtual or (cores or 0) < len(machine.cores) or 1 < len(machine.cores) <= sockets
     return make_hardware([machine.processor], cores, sockets or None, part)
@@ -150,7 +157,7 @@ def find_standing(reading: Reading, hardware: Hardware) -> Standing | None:
     """
     if not 0 < reading.value.value < math.inf:
         return None
-    limited = _compare_with_limit(reading)
+    limited = _compare_with_limit(reading, hardware)
     workers = _count_workers(reading.parameters) if reading.quantity in GROWING else None
     few = workers is not None and workers * SIMILAR < (hardware.cores or SIMILAR * 2)
     if limited and limited.call == "poor" and (few or (hardware.part and reading.quantity == "triad")):
@@ -159,16 +166,23 @@ def find_standing(reading: Reading, hardware: Hardware) -> Standing | None:
         return limited
     bases: Sequence[Basis] = ("nodes",) if reading.quantity in NETWORK else ("processor", "family", "nodes")
     for basis in bases:
-        standing = _compare(reading, hardware, basis)
-        if standing or (limited and basis == "processor"):
-            return standing or limited
+        if limited and basis != "processor":
+            return limited
+        if standing := _compare(reading, hardware, basis):
+            return standing
     return limited
 
 
-def _compare_with_limit(reading: Reading) -> Standing | None:
-    reached, least = share(reading.value, reading.limit), LEAST_SHARES.get(reading.quantity)
-    if reached is None or least is None or not 0 < reached < math.inf:
+def _compare_with_limit(reading: Reading, hardware: Hardware) -> Standing | None:
+    limit = reading.limit or hardware.limits.get(LIMITS.get(reading.quantity, ""))
+    if limit is None or limit.unit != reading.value.unit or is_above(reading.value, limit):
         return None
+    reached, least = share(reading.value, limit), LEAST_SHARES.get(reading.quantity)
+    several = reading.quantity in GROWING and _count_nodes(reading) > 1  # the limit is that of one node
+    if reached is None or least is None or not 0 < reached < math.inf or several:
+        return None
+    if reading.quantity == "triad" and reading.parameters.get("stores") != "streaming":
+        least *= ORDINARY
     call: Call = "normal" if reached >= least else "poor"
     certain = not _holds(reading.value, reading.value.value * least / reached)
     return Standing(call=call, certain=certain, basis="limit", ratio=reached, value=reading.value, least=least)
@@ -249,11 +263,16 @@ def _divide(reading: Reading, hardware: Hardware, per: Per) -> Value | None:
     if not per:
         return reading.value
     count = hardware.sockets if per == "socket" else hardware.cores
-    if not count or not 0 < count < math.inf or max(reading.hosts, number(reading.parameters.get("nodes")) or 0) > 1:
+    if not count or not 0 < count < math.inf or _count_nodes(reading) > 1:
         return None
     value = reading.value
     low, high = (end / count for end in ends) if (ends := find_span(value)) else (None, None)
     return Value(value.value / count, value.unit, low, high, value.better)
+
+
+def _count_nodes(reading: Reading) -> float:
+    """Returns the number of nodes of a value; 0 if it states none."""
+    return max(reading.hosts, number(reading.parameters.get("nodes")) or 0)
 
 
 def _count_workers(parameters: Parameters) -> float | None:
