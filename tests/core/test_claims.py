@@ -12,9 +12,12 @@ from planted_sides import imported, latency, peak, program, side, stream
 from steelyard.compare import equal_time
 from steelyard.compare.compared_sides import SidesComparison, list_slower_machines
 from steelyard.compare.published_side import make_side
+from steelyard.compare.quantities import read
 from steelyard.compare.side import Side
 from steelyard.compare.sides import compare_sides
+from steelyard.compare.standing import describe, find_standing
 from steelyard.compare.verdict import conclude
+from steelyard.compare.verdict.subject import MEMORY, RANDOM
 from steelyard.errors import UsageError
 from steelyard.measure.published.system_library import list_shipped
 from steelyard.model.plain import to_plain
@@ -25,6 +28,7 @@ from steelyard.show.report.sides_of_report import ReportSides
 
 SETS = 200
 TURNED = {"FASTER": "SLOWER", "SLOWER": "FASTER"}
+GOOD_FOR = {"triad": MEMORY, "latency": RANDOM}
 WORKS = {"triad": "memory-bound programs", "latency": "programs with random accesses"}
 Claims = dict[tuple[str, str], str]  # the call by quantity and side
 
@@ -170,6 +174,19 @@ def test_the_verdict_chooses_no_side_that_another_is_faster_than(sets: Sets) -> 
                         assert not any(cell.call == "FASTER" for cell in cells), (work, chosen.name, other.name)
                         choices += 1
     assert choices > 15
+
+
+def test_the_verdict_calls_a_side_good_for_nothing_whose_figure_is_poor(sets: Sets) -> None:
+    poor = 0
+    for one in {one.name + str(n): one for n, (of, _) in enumerate(sets[:60]) for one in of}.values():
+        machine, readings = one.runs[-1].machine, read(one)
+        for name, work in GOOD_FOR.items():
+            standing = find_standing(readings[name], describe(machine)) if machine and name in readings else None
+            if standing and standing.call == "poor":
+                (verdict,) = conclude([one]).sides
+                assert work not in verdict.good, (one.name, name, verdict.good)
+                poor += 1
+    assert poor > 10
 
 
 def test_neither_the_order_of_sides_nor_a_further_side_changes_a_call(sets: Sets) -> None:
