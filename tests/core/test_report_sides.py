@@ -17,8 +17,13 @@ import pytest
 
 import report_fixture
 from builders import measured
+from planted_sides import imported, stream
+from planted_sides import side as planted_side
 from side_fixture import beside
+from steelyard.compare.compared_sides import SidesComparison
 from steelyard.compare.published_side import find_side
+from steelyard.compare.side import Side
+from steelyard.compare.sides import compare_sides
 from steelyard.errors import UsageError
 from steelyard.model import Benchmark, Evaluation, Result
 from steelyard.model.figure import Axis, Figure, Mark, Series
@@ -26,10 +31,13 @@ from steelyard.show import report
 from steelyard.show.command_line.sides import put_first
 from steelyard.show.report import drawing, figures, side_table, side_traces
 from steelyard.show.report.changes import write_smallest
+from steelyard.show.report.figure_results import state_result
+from steelyard.show.report.forms_of_figures import fitted
 from steelyard.show.report.joined_figures import SideFigures, join
 from steelyard.show.report.pages import sides as sides_page
 from steelyard.show.report.pictures import looks
 from steelyard.show.report.run_figures import draw_run
+from steelyard.show.report.shown_sides import choose_sides
 from steelyard.show.report.sides_of_report import ReportSides
 
 PUBLISHED = "4x AMD 8350 Barcelona"
@@ -388,3 +396,123 @@ def test_the_named_baseline_comes_first_and_the_others_keep_their_order(both: Re
     assert names == ["twice", both.sides[0].name, "third"]
     typed = ["runs/once", "runs/twice", "runs/third"]  # a path stands for its run
     assert put_first((*both.sides, third), typed, "runs/third")[0] == third
+
+
+# --------------------------------------------------------------------------- the sides that are shown at first
+
+
+def plant_nodes(slow: int, fast: int) -> SidesComparison:
+    """Sixteen machines, all alike but one that is slower and one that is faster."""
+    speeds = {slow: 0.5, fast: 2.0}
+    nodes = [planted_side(f"n{n}", 4, [stream(4, 1e10 * speeds.get(n, 1.0))]) for n in range(16)]
+    facts = [replace(run, facts={"machine": {"host": run.run}}) for one in nodes for run in one.runs]
+    return compare_sides([replace(one, runs=(run,)) for one, run in zip(nodes, facts, strict=True)])
+
+
+def test_the_baseline_and_the_sides_that_differ_are_shown_at_first() -> None:
+    compared = plant_nodes(slow=10, fast=14)
+    assert choose_sides(compared, 7) == (0, 1, 2, 3, 4, 10, 14)
+    assert choose_sides(compared, 3) == (0, 10, 14)
+    assert choose_sides(compared, 20) == tuple(range(16))
+
+
+def test_sides_that_are_shown_at_first_have_different_colours() -> None:
+    shown = choose_sides(plant_nodes(slow=10, fast=14), 7)
+    places = [side_traces.find_place(side, shown) for side in range(16)]
+    assert sorted(places) == list(range(16))
+    assert [places[side] for side in shown] == list(range(7))
+
+
+def test_a_figure_shows_the_chosen_sides_at_first() -> None:
+    line = (Series("l", (1.0, 2.0), (3.0, 4.0)),)
+    own = Figure("f", "F", "lines", Axis("x"), Axis("y"), line)
+    runs = ((), *(({"b": (own,)},) for _ in range(9)))
+    sides = SideFigures(names=tuple(f"s{n}" for n in range(10)), own=0, runs=runs, shown=(0, 8))
+    plot = figures.plotly(join("b", (own,), sides)[0].figure)
+    assert [n for n in range(10) if lines_of(plot, n)[0]["visible"]] == [0, 8]
+    assert lines_of(plot, 8)[0]["meta"]["colour"] == 1
+
+
+# --------------------------------------------------------------------------- the result in the title, the best condition
+
+
+def plant(name: str, cores: int, bandwidth: float) -> Side:
+    one = planted_side(name, cores, [stream(cores, bandwidth)])
+    return replace(one, runs=tuple(replace(run, facts={"machine": {"host": name}}) for run in one.runs))
+
+
+def plant_figure(count: int = 3) -> Figure:
+    series = tuple(Series("triad", (1.0,), (1.0,), side=n, metric="bandwidth", better="higher") for n in range(count))
+    return Figure("f", "F", "lines", Axis("threads"), Axis("bandwidth", "B/s"), series)
+
+
+def test_the_title_says_what_the_comparison_decided(first: Evaluation) -> None:
+    stream_benchmark = first.benchmarks["memory.stream"]
+    compared = compare_sides([plant("a", 4, 1e10), plant("b", 8, 4e10), plant("c", 4, 1.01e10), plant("d", 2, 5e9)])
+    calls = {cell.letter: cell.call for figure in compared.machines for cell in figure.cells[1:]}
+    assert calls == {"b": "FASTER", "c": "UNCLEAR", "d": "SLOWER"}
+
+    def state(*drawn: int) -> str:
+        return state_result(compared, stream_benchmark, plant_figure(), drawn)
+
+    assert state(0, 1, 2) == "b is faster than a at Triad bandwidth (× 4.0)"
+    assert (
+        state(0, 1, 3)
+        == "b is faster than a at Triad bandwidth (× 4.0); d is slower than a at Triad bandwidth (× 0.50)"
+    )
+    assert state(0, 2) == "no certain difference"
+    assert state(1, 2) == "", "the baseline has no values in this figure"
+    errors = replace(plant_figure(), y=Axis("relative error", "1"))
+    assert state_result(compared, stream_benchmark, errors, (0, 1)) == "", "the figure does not show what is compared"
+
+
+def test_values_without_intervals_give_no_result(first: Evaluation) -> None:
+    compared = compare_sides([plant("a", 4, 1e10), imported(plant("b", 4, 4e10))])
+    stated = state_result(compared, first.benchmarks["memory.stream"], plant_figure(2), (0, 1))
+    assert stated == "not judged without intervals"
+
+
+def plant_conditions(*bandwidths: float) -> tuple[Series, ...]:
+    names = ("compact", "scatter", "streaming")
+    return tuple(
+        Series(name, (1.0, 2.0), (value, 2 * value), metric="bandwidth", better="higher", subject="")
+        for name, value in zip(names, bandwidths, strict=True)
+    )
+
+
+def test_each_side_has_the_line_of_its_best_condition_until_the_reader_asks() -> None:
+    own = replace(plant_figure(), series=plant_conditions(1.0, 3.0, 2.0))
+    other = replace(own, series=plant_conditions(5.0, 4.0, 4.5))
+    sides = SideFigures(names=("x", "y"), own=0, runs=((), ({"b": (other,)},)))
+    plot = figures.plotly(join("b", (own,), sides)[0].figure)
+    shown = [(t["meta"]["side"], t["meta"]["line"]) for n in (0, 1) for t in lines_of(plot, n) if t["visible"]]
+    assert shown == [(0, "scatter"), (1, "compact")]
+    assert len(lines_of(plot, 0) + lines_of(plot, 1)) == 6
+    legends = [
+        [t["name"] for t in plot["data"] if t["meta"].get("only") == kind and "hoverinfo" in t]
+        for kind in ("best", "all")
+    ]
+    assert legends == [["x (scatter)", "y (compact)"], ["x", "y", "compact", "scatter", "streaming"]]
+
+
+def test_a_condition_that_all_sides_share_stands_in_the_caption() -> None:
+    own = replace(plant_figure(), series=plant_conditions(1.0, 3.0, 2.0))
+    sides = SideFigures(names=("x", "y"), own=0, runs=((), ({"b": (own,)},)))
+    shown = drawing.plain(join("b", (own,), sides)[0].figure)
+    assert shown.further
+    assert shown.caption == (
+        "Each side has its best condition (scatter). 4 lines of other conditions are hidden (compact; streaming)."
+    )
+
+
+def test_lines_of_different_subjects_are_all_drawn() -> None:
+    lines = tuple(replace(line, subject=line.name) for line in plant_conditions(1.0, 3.0, 2.0))
+    own = replace(plant_figure(), series=lines)
+    sides = SideFigures(names=("x", "y"), own=0, runs=((), ({"b": (own,)},)))
+    assert not any(line.further for line in join("b", (own,), sides)[0].figure.series)
+
+
+def test_places_without_a_value_have_no_bars() -> None:
+    bars = (Series("s", ("a", "b", "c"), (1.0, None, 3.0), (0.9, None, 2.9), (1.1, None, 3.1)),)
+    fit = fitted(Figure("f", "F", "bars", Axis("place"), Axis("speed", "B/s"), bars))
+    assert (fit.series[0].x, fit.series[0].y, fit.series[0].low) == (("a", "c"), (1.0, 3.0), (0.9, 2.9))

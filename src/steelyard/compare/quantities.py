@@ -302,6 +302,13 @@ def _limit(case: SideCase, value: Value) -> Limit | None:
     return case.limit if case.limit and case.limit.unit == value.unit else None
 
 
+def list_names(benchmark: str, metric: str) -> list[str]:
+    """Returns the names of the quantities that this metric of the benchmark can be."""
+    return [
+        one.name for one in QUANTITIES for pick in one.picks if (pick.benchmark, pick.metric) == (benchmark, metric)
+    ]
+
+
 def find_quantity(case: SideCase, metric: str) -> Quantity | None:
     """Returns the quantity that this metric of the case is; None if it is none of them."""
     found = (one for one in QUANTITIES for pick in one.picks if pick.metric == metric and pick.matching([case]))

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from steelyard.model.scalars import Better
+
 
 @dataclass(frozen=True, slots=True)
 class Axis:
@@ -19,7 +21,8 @@ class Series:
     """One line, or one set of points. `low` and `high` give the interval; `published`: another system's, hidden at first.
 
     `side`: the number of the side of the report that was measured; None in a report without other sides. `banded`: `low` and
-    `high` are a band from the least to the greatest run of a group.
+    `high` are a band from the least to the greatest run of a group. `subject`: lines with the same one differ only in conditions
+    of the measurement, such as pinning; None: unknown. `further`: not of the best condition of its side, and hidden at first.
     """
 
     name: str
@@ -31,6 +34,10 @@ class Series:
     connected: bool = True  # False: points without a line
     side: int | None = None
     banded: bool = False
+    metric: str = ""
+    better: Better = "none"
+    subject: str | None = None
+    further: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +72,8 @@ class Point:
 class Figure:
     """Plain data of a figure: "lines" (series), "heat" or "surface" (z over x and y), "bars" (series over names), "table".
 
-    `sides`: the names of the sides of a report that compares several, the baseline first.
+    `sides`: the names of the sides of a report that compares several, the baseline first. `shown`: the numbers of those that
+    are shown at first; (): the first ones.
     """
 
     name: str  # a file's name: "triad-threads"
@@ -85,3 +93,4 @@ class Figure:
     headings: tuple[str, ...] = ()  # the headings of a table
     cells: tuple[tuple[str, ...], ...] = ()  # the rows of a table; each cell has its unit
     sides: tuple[str, ...] = ()
+    shown: tuple[int, ...] = ()

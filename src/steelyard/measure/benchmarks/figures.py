@@ -8,6 +8,9 @@ from steelyard.model.units import binary_size, quantity
 from steelyard.model.words import find_words
 from steelyard.statistics.validity import trust
 
+# Parameters of the measurement, not of what is measured: the best of them stands for a machine beside others. Reused buffers
+# look best, but no application has them.
+CONDITIONS = ("mapping", "memory_policy", "mpi", "page_size", "pinning", "stores", "toolchain", "transport", "variant")
 DEFAULTS: dict[str, Scalar] = {"page_size": "default", "memory_policy": "local", "stores": "ordinary"}
 
 
@@ -40,14 +43,19 @@ def against(
     for key, members in sorted(lines.items(), key=lambda item: [_rank(value) for value in item[0]]):
         members.sort(key=lambda r: float(r.parameters[parameter]))
         values = [r.metrics[metric] for r in members]
-        words = ", ".join(find_words(names[i], key[i]) or f"{key[i]} {names[i]}" for i in varying if key[i] is not None)
+        words = {
+            names[i]: find_words(names[i], key[i]) or f"{key[i]} {names[i]}" for i in varying if key[i] is not None
+        }
         series.append(
             Series(
-                name=words or label or metric,
+                name=", ".join(words.values()) or label or metric,
                 x=tuple(float(r.parameters[parameter]) * scale for r in members),
                 y=tuple(v.value for v in values),
                 low=tuple(v.low for v in values),
                 high=tuple(v.high for v in values),
+                metric=metric,
+                better=values[0].better,
+                subject=", ".join(word for name, word in words.items() if name not in CONDITIONS),
             )
         )
     return tuple(series)

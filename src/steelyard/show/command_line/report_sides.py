@@ -6,10 +6,12 @@ from pathlib import Path
 
 from steelyard.compare.modes import NodeRun, select_node
 from steelyard.compare.side import Side, SideRun, reduce_run
+from steelyard.compare.sides import judge_sides
 from steelyard.model import Evaluation
 from steelyard.show.command_line.evaluated_run import read
 from steelyard.show.report.joined_figures import SideFigures
 from steelyard.show.report.run_figures import RunFigures, draw_run
+from steelyard.show.report.shown_sides import choose_sides
 from steelyard.show.report.side_traces import MOST_DRAWN
 from steelyard.show.report.sides_of_report import ReportSides
 
@@ -53,13 +55,19 @@ class RunReader:
 def compare(sides: Sequence[Side], reader: RunReader) -> ReportSides:
     """Returns the sides of a report, the baseline first. The report shows the first one that is not a published system."""
     own = next((n for n, side in enumerate(sides) if side.kind != "published"), None)
-    drawn = sides[:MOST_DRAWN]
+    judged = judge_sides(sides) if len(sides) > MOST_DRAWN else None
+    drawn = choose_sides(judged.comparison, MOST_DRAWN) if judged else range(len(sides))
     figures = SideFigures(
-        names=tuple(side.name for side in drawn),
+        names=tuple(side.name for side in sides),
         own=own or 0,
         runs=tuple(
             tuple(reader.figures(run) for run in side.runs if run.path and (n != own or len(side.runs) > 1))
-            for n, side in enumerate(drawn)
+            if n in drawn
+            else ()
+            for n, side in enumerate(sides)
         ),
     )
-    return ReportSides(sides=tuple(sides), own=own, figures=figures if own is not None else None, read_node=reader.node)
+    return ReportSides(
+        sides=tuple(sides), own=own, figures=figures if own is not None else None, read_node=reader.node,
+        judgement=judged,
+    )  # fmt: skip

@@ -39,9 +39,11 @@ def render(evaluation: Evaluation | None, sides: "ReportSides | None" = None) ->
     """
     from steelyard.show.report import pages, paper
     from steelyard.show.report.pages import BENCHMARKS, LATER, benchmark, overview
-    from steelyard.show.report.side_traces import MOST_SHOWN
+    from steelyard.show.report.side_traces import find_place
 
     whole = pages.pages(evaluation, sides)
+    names = [side.name for side in sides.sides] if sides and len(sides.sides) > 1 else []
+    shown = sides.shown if sides and names else ()
     figures = _draw_benchmarks(evaluation, sides) if evaluation else ()
     benchmarks = tuple(benchmark.data(evaluation, *each) for each in figures) if evaluation else ()
     drawn = any(page.drawn for page in whole) or any(f for page in benchmarks for f in page.figures if not f.error)
@@ -55,9 +57,10 @@ def render(evaluation: Evaluation | None, sides: "ReportSides | None" = None) ->
         paper=paper.data(evaluation, [(page.name, page.figures) for page in benchmarks]) if evaluation else None,
         groups=overview.entries(evaluation) if evaluation else {},
         after=[page for page in whole if page.place >= BENCHMARKS],
-        sides=[side.name for side in sides.sides] if sides and len(sides.sides) > 1 else [],
+        sides=names,
         side_of_run=_name_side(evaluation, sides),
-        most_shown=MOST_SHOWN,
+        shown=shown,
+        places=[find_place(side, shown) for side in range(len(names))],
     )
 
 
@@ -73,7 +76,7 @@ def _draw_benchmarks(evaluation: Evaluation, sides: "ReportSides | None") -> Ite
     from steelyard.show.report.names import grouped
     from steelyard.show.report.pages import benchmark
 
-    joined = sides.figures if sides else None
+    joined = sides.joined if sides else None
     for name in (name for group in grouped(evaluation.benchmarks).values() for name in group):
         yield name, benchmark.figures(evaluation, name, joined)
 

@@ -10,12 +10,14 @@ from markupsafe import Markup
 
 from steelyard.model import Benchmark, Level, Machine, Result
 from steelyard.model.figure import Axis, Figure
+from steelyard.model.words import plural
 from steelyard.show.report import doubtful_values as marks
 from steelyard.show.report import figures as plots
 from steelyard.show.report import maps, run_figures, values
 from steelyard.show.report.axes import Json, capital, label, tick
 from steelyard.show.report.derived import with_signs
 from steelyard.show.report.doubtful_values import Doubtful
+from steelyard.show.report.figure_results import state_result
 from steelyard.show.report.forms_of_figures import fitted, is_lone
 from steelyard.show.report.joined_figures import Joined, SideFigures, join
 from steelyard.show.report.names import slug
@@ -48,6 +50,7 @@ class Drawn:
     single: str = ""
     error: str = ""
     table: bool = False  # nothing is drawn: the numbers are the figure
+    further: bool = False  # conditions are hidden until the reader asks for them
     packed: str = ""  # `plot` as base64 of gzip if several sides make it long
     maps: tuple[tuple[int, "Drawn"], ...] = ()  # the same map of each side of a report, by the number of the side
 
@@ -90,7 +93,9 @@ def figures(
     for number, one in enumerate(joined):
         anchor = f"{slug(benchmark.name)}-figure-{number + 1}-{slug(one.figure.name)}"
         try:
-            shown.append(_draw_with_notes(anchor, with_signs(one.figure), levels, left_out, one.maps))
+            made_one = _draw_with_notes(anchor, with_signs(one.figure), levels, left_out, one.maps)
+            result = state_result(sides.compared, benchmark, one.figure, one.drawn) if sides and sides.compared else ""
+            shown.append(replace(made_one, title=f"{made_one.title}: {result}") if result else made_one)
         except Exception as error:
             shown.append(_draw_failure(anchor, one.figure.title, error))
     return tuple(shown)
@@ -132,6 +137,9 @@ def _draw_with_notes(
     if figure.kind == "table":
         return _table(anchor, figure, levels)
     figure = fitted(figure)
+    further = [series.name for series in figure.series if series.further]
+    if further:
+        figure = replace(figure, caption=f"{figure.caption} {_describe_hidden(figure, further)}".strip())
     single = _write_single_cell(figure)
     plot: Json = {"layout": {"height": 0}} if single else plots.plotly(figure)
     notes = [] if single else _notes(figure, levels)
@@ -142,8 +150,17 @@ def _draw_with_notes(
         notes=tuple(notes),
         published=systems(figure.series),
         single=single,
+        further=bool(further),
         maps=_maps(anchor, figure, maps_of_sides),
     )
+
+
+def _describe_hidden(figure: Figure, further: Sequence[str]) -> str:
+    """Returns which lines are drawn and which are hidden, if each side has only those of its best condition."""
+    best = list(dict.fromkeys(s.name for s in figure.series if s.side is not None and not s.further))
+    same = f" ({best[0]})" if len(best) == 1 else ""
+    hidden = f"{plural(len(further), 'line')} of other conditions {'is' if len(further) == 1 else 'are'} hidden"
+    return f"Each side has its best condition{same}. {hidden} ({'; '.join(dict.fromkeys(further))})."
 
 
 def _maps(anchor: str, figure: Figure, of_sides: Sequence[tuple[int, Figure]]) -> tuple[tuple[int, Drawn], ...]:

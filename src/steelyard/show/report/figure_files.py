@@ -37,7 +37,7 @@ def write(
     whole = pages.pages(evaluation, sides)
     parts = [(page.part, page.data) for page in whole]
     if evaluation:
-        further = sides.figures if sides else None
+        further = sides.joined if sides else None
         parts += [
             (_part_of(one), benchmark.figures(evaluation, name, further)) for name, one in evaluation.benchmarks.items()
         ]

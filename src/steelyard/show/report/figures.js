@@ -37,13 +37,14 @@ const figuresOf = (state) => {
   const paperWidth = 670; // an A4 page between its margins, in CSS pixels
   const faint = (colour) => colour + "2e"; // an alpha of 0.18
 
-  function colour(data, name, chosen) {
+  function colour(data, name, chosen, withAll) {
     const colours = palettes[name], ink = inks[name];
     for (const trace of data) {
       if (!trace.meta) continue;
       const own = colours[trace.meta.colour % colours.length];
       if ("published" in trace.meta) trace.visible = chosen.has(trace.meta.published);
       if ("side" in trace.meta) trace.visible = state.shown(trace.meta.side);
+      if (trace.meta.only) trace.visible = trace.meta.only === (withAll ? "all" : "best") && (!("side" in trace.meta) || trace.visible);
       if (trace.meta.ink) { trace.line.color = ink.ink; continue; }
       if (trace.meta.points) { trace.marker.color = ink.ink; continue; }
       if (trace.meta.band) { trace.line.color = own; trace.fillcolor = faint(own); continue; }
@@ -51,7 +52,8 @@ const figuresOf = (state) => {
       trace.marker = { ...trace.marker, color: own };
       if (trace.type === "bar") trace.marker.pattern = { ...trace.marker.pattern, bgcolor: own, fgcolor: ink.paper };
       else trace.marker.line = { ...trace.marker.line, color: own };
-      for (const bars of [trace.error_x, trace.error_y]) if (bars) bars.color = own;
+      // Within a bar, an interval of the same colour would not be seen.
+      for (const ends of [trace.error_x, trace.error_y]) if (ends) ends.color = trace.type === "bar" ? ink.ink : own;
     }
   }
 
@@ -118,18 +120,35 @@ const figuresOf = (state) => {
 
   // Many bars with long names lie on their side, since their names would stand on end below them.
   const BAR = 22; // pixels: the height of the place of a bar
-  function lying(data, layout, width, size) {
+  function lying(data, layout, width, size, sided) {
     const bars = data.filter((trace) => trace.type === "bar" && trace.visible !== false);
     const names = [...new Set(bars.flatMap((trace) => trace.x))];
     const longest = Math.max(0, ...names.map((name) => lengthOf(String(name), size)));
-    if (names.length < 6 || layout.shapes?.length || layout.annotations?.length || longest * names.length < 1.5 * width) return;
+    const many = names.length >= 6 && longest * names.length >= 1.5 * width;
+    if (!bars.length || layout.shapes?.length || layout.annotations?.length || !(sided || many)) return;
     for (const trace of data) [trace.x, trace.y, trace.error_x, trace.error_y] = [trace.y, trace.x, trace.error_y, trace.error_x];
     for (const trace of bars) trace.orientation = "h";
     [layout.xaxis, layout.yaxis] = [layout.yaxis, layout.xaxis];
     const ticktext = names.map((name) => wrapped(String(name), 0.45 * width, size));
-    const lines = ticktext.reduce((sum, text) => sum + Math.max(text.split("<br>").length, 0.5 + bars.length / 2), 0);
+    const lines = ticktext.reduce((sum, text) => sum + Math.max(text.split("<br>").length, sided ? bars.length + 0.5 : 0.5 + bars.length / 2), 0);
     Object.assign(layout.yaxis, { autorange: "reversed", automargin: true, tickvals: names, ticktext, title: { text: "" } });
     layout.height = 120 + BAR * lines;
+  }
+
+  // The value stands at the foot of its bar if the interval begins behind it.
+  function valued(data, layout, [, unit, factor], width) {
+    const bars = data.filter(({ orientation, visible }) => orientation === "h" && visible !== false);
+    const most = Math.max(...bars.flatMap(({ x, error_x }) => x.map((value, n) => value + (error_x?.array[n] || 0))));
+    const scale = layout.xaxis.type === "log" || bars.some(({ base }) => base) ? 0 : (0.5 * width) / most;
+    for (const bar of bars) {
+      const text = bar.x.map((value, n) => {
+        const written = value === null ? "" : numbers.label(value * factor, unit);
+        return lengthOf(written, 11) + 8 < scale * (value - (bar.error_x?.arrayminus[n] || 0)) ? written : "";
+      });
+      Object.assign(bar, { text, textposition: "inside", insidetextanchor: "start", textangle: 0, constraintext: "none" });
+      Object.assign(bar, { insidetextfont: { size: 11, color: "#fff", shadow: Array(6).fill("0 0 2px #14171a").join(", ") } });
+      bar.marker.pattern.solidity = 0.15; // so that the value can be read upon it
+    }
   }
 
   function painted(plot, width, name = state.theme(), paper = state.printing) {
@@ -137,7 +156,7 @@ const figuresOf = (state) => {
     const { data, layout, widest, beside, axes } = structuredClone({ ...plot, chosen: null });
     if (widest) width = Math.min(width, widest);
     const size = width < 480 ? 12 : 13;
-    colour(data, name, chosen);
+    colour(data, name, chosen, plot.every);
     for (const kind of ["shapes", "annotations"])
       if (layout[kind]) layout[kind] = layout[kind].filter(({ sides }) => !sides || sides.some(state.shown))
         .map(({ sides, visible, ...rest }) => (sides ? rest : { visible, ...rest }));
@@ -154,7 +173,8 @@ const figuresOf = (state) => {
     for (const note of layout.scene?.annotations || []) Object.assign(note, { font: { size: 17, color: ink.ink }, arrowcolor: ink.soft });
     for (const shape of layout.shapes || []) shape.line.color = shape.name === "outline" ? "#d55e00" : ink.mark;
     const bars = new Set(data.filter((trace) => trace.type === "bar" && trace.visible !== false).flatMap((trace) => trace.x));
-    lying(data, layout, width, size);
+    lying(data, layout, width, size, axes);
+    if (axes) valued(data, layout, axes.y, width);
     const above = raised(data, layout, width, size), rows = legendRows(data, layout, width, size);
     for (const note of layout.annotations || []) {
       note.font = { ...note.font, color: note.showarrow || note.name === "panel" ? ink.ink : ink.mark };
@@ -170,7 +190,7 @@ const figuresOf = (state) => {
       font: { family: getComputedStyle(document.body).fontFamily, size, color: ink.ink },
       margin: layout.scene ? { l: 0, r: 0, t: 30, b: 0 } : { l: 64, r: 14, t: 32 + top, b: 56 },
       legend: { ...(axes && { itemclick: false, itemdoubleclick: false, traceorder: "normal" }), orientation: "h", x: 0, xanchor: "left", yref: "container", y: 0, yanchor: "bottom", itemwidth: 40, maxheight: 0.9, ...layout.legend },
-      modebar: { bgcolor: "rgba(0,0,0,0)", color: ink.axis, activecolor: ink.soft }, bargap: Math.max(0.4, 1 - 0.13 * bars.size), bargroupgap: 0.08,
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: ink.axis, activecolor: ink.soft }, bargap: bars.size && data.some(({ orientation, insidetextfont }) => orientation === "h" && insidetextfont) ? 0.2 : Math.max(0.4, 1 - 0.13 * bars.size), bargroupgap: 0.08,
       hoverlabel: { bgcolor: ink.paper, bordercolor: ink.axis, font: { color: ink.ink }, align: "left", namelength: -1 },
       uirevision: "same",
     });
@@ -278,10 +298,21 @@ const figuresOf = (state) => {
       element.style.height = `${layout.height}px`;
       if (element.clientWidth) await settle(element, Plotly);
       drawn.set(element, plot);
+      nameHidden(element, plot);
       element.dataset.state = "drawn";
     } catch (error) {
       failed(element, error);
     }
+  }
+
+  // Which sides have values in the figure but are not shown.
+  function nameHidden(element, plot) {
+    const sides = new Set(plot.data.flatMap(({ meta, hoverinfo }) => (meta && "side" in meta && hoverinfo !== "skip" && !state.shown(meta.side) ? [meta.side] : [])));
+    const caption = element.closest("figure")?.querySelector("figcaption");
+    if (!caption || !plot.axes) return;
+    const line = caption.querySelector(".hidden-sides") || caption.appendChild(document.createElement("span"));
+    line.className = "hidden-sides";
+    line.textContent = sides.size ? `Not drawn: ${[...sides].map((side) => state.sideNames[side]).join(", ")}. Choose them under Sides.` : "";
   }
 
   function failed(element, error) {
@@ -410,14 +441,16 @@ const figuresOf = (state) => {
       const { data, layout } = painted(plot, widthOf(element));
       window.Plotly.react(element, data, layout, config(layout));
       element.style.height = `${layout.height}px`;
+      nameHidden(element, plot);
       if (element.clientWidth) settle(element, window.Plotly);
     }
   }
 
   async function compare(box) {
     const [element, source] = partsOf(box.closest(".figure"));
-    const { chosen } = await plotOf(source), series = Number(box.value);
-    if (box.checked) chosen.add(series); else chosen.delete(series);
+    const plot = await plotOf(source), series = Number(box.value);
+    if (box.value === "every") plot.every = box.checked;
+    else if (box.checked) plot.chosen.add(series); else plot.chosen.delete(series);
     repaint(element);
   }
 

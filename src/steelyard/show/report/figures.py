@@ -39,7 +39,7 @@ def _lines(figure: Figure) -> Json:
         layout["barmode"] = "group"
     for mark in figure.marks:
         called = replace(mark, label=signed(mark.label, level_of(mark.at)))
-        _mark(layout, called, x_factor if mark.axis == "x" else y_factor)
+        _mark(layout, called, x_factor if mark.axis == "x" else y_factor, figure)
     for band in figure.bands:
         _add_stretch(layout, band, figure, x_factor)
     for point in figure.points:
@@ -88,7 +88,7 @@ def _make_trace(figure: Figure, number: int, factors: tuple[float, float], names
     }
     colour, dash, symbol = side_traces.look(figure, number, names)
     if series.side is not None:
-        trace |= side_traces.described(series, levels, names)
+        trace |= side_traces.described(figure, series, levels, names)
         del trace["legendgroup"]  # groups would put each entry of the legend on a line of its own
         trace |= {axis: side_traces.short(trace[axis]) for axis in ("x", "y")}
     else:
@@ -204,7 +204,7 @@ def _add_stretch(layout: Json, band: Band, figure: Figure, factor: float) -> Non
     )
 
 
-def _mark(layout: Json, mark: Mark, factor: float) -> None:
+def _mark(layout: Json, mark: Mark, factor: float, figure: Figure) -> None:
     axis = layout[f"{mark.axis}axis"]
     if axis["type"] == "category" or (axis["type"] == "log" and mark.at <= 0):
         return
@@ -223,7 +223,7 @@ def _mark(layout: Json, mark: Mark, factor: float) -> None:
         note |= {"yref": "paper", "y": 1, "yanchor": "bottom", "x": written, "xanchor": "center"}
         note["name"] = "above"
     if mark.sides:
-        of_sides = {"sides": list(mark.sides), "visible": min(mark.sides) < side_traces.MOST_SHOWN}
+        of_sides = {"sides": list(mark.sides), "visible": any(side_traces.is_shown(n, figure) for n in mark.sides)}
         shape, note = shape | of_sides, note | of_sides
     layout["shapes"].append(shape)
     layout["annotations"].append(note)

@@ -21,6 +21,7 @@ def fitted(figure: Figure) -> Figure:
             column = tuple(row[0] for row in figure.z)
             return _line(figure, figure.y, figure.rows, column, (figure.x, figure.columns[0]))
         return figure
+    figure = _drop_empty_places(figure) if figure.kind == "bars" else figure
     if figure.kind == "bars" and figure.y.log and not figure.y.ratio:
         return replace(figure, y=_stand(figure.y, figure.series))
     places = {x for series in figure.series for x in series.x}
@@ -28,6 +29,20 @@ def fitted(figure: Figure) -> Figure:
     if figure.kind == "lines" and len(places) == 1 and plain:
         return _turn_lines_into_bars(figure)
     return _spread_counts(figure, places) if figure.kind == "lines" else figure
+
+
+def _drop_empty_places(figure: Figure) -> Figure:
+    """Returns bars without the places at which no line has a value, since they would be empty rows."""
+    full = {x for line in figure.series for x, y in zip(line.x, line.y, strict=True) if y is not None}
+    if not full or all(x in full for line in figure.series for x in line.x):
+        return figure
+    return replace(figure, series=tuple(_select_places(line, full) for line in figure.series))
+
+
+def _select_places(line: Series, places: Collection[float | str]) -> Series:
+    kept = [n for n, x in enumerate(line.x) if x in places]
+    y, low, high = (tuple(of[n] for n in kept) if of else () for of in (line.y, line.low, line.high))
+    return replace(line, x=tuple(line.x[n] for n in kept), y=y, low=low, high=high)
 
 
 def _spread_counts(figure: Figure, places: Collection[float | str]) -> Figure:

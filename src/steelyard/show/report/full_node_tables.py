@@ -14,7 +14,8 @@ from steelyard.show.report.lines import cut, pad
 from steelyard.show.report.names import slug
 from steelyard.show.report.ratios import with_interval, write_ratio
 from steelyard.show.report.screen import heading
-from steelyard.show.report.side_traces import MOST_DRAWN
+from steelyard.show.report.shown_sides import choose_sides
+from steelyard.show.report.side_traces import MOST_DRAWN, MOST_SHOWN
 from steelyard.show.report.whole_table import write_parameters
 
 COLUMNS = {"Nodes": 9, "Side": 5, "Cores": 8, "Value": 13, "Time": 20, "Per core": 10}
@@ -119,6 +120,7 @@ def _draw(series: NodeSeries, comparison: SidesComparison) -> drawing.Drawn | No
         series=tuple(lines),
         caption="Each side uses all cores of its nodes. A point without a bar is a value without an interval.",
         sides=tuple(side.name for side in comparison.sides[:MOST_DRAWN]),
+        shown=choose_sides(comparison, MOST_SHOWN),
     )
     return drawing.plain(figure)
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
+from math import inf, log
+from statistics import fmean, median
 
+from steelyard.compare.compared_sides import SidesComparison
 from steelyard.measure.published.system_library import list_shipped
 from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.show.report.axes import tick
@@ -21,12 +23,15 @@ Key = tuple[str, int]  # the name of a figure, and its number among those of tha
 class SideFigures:
     """The sides of a report by name, the baseline first, and the figures of each of their runs.
 
-    `own` is the number of the side whose run the report shows. A published system has no runs.
+    `own` is the number of the side whose run the report shows. A published system has no runs, and neither has a side that is
+    not drawn. `shown`: the sides that are shown at first. `compared` has the results for the titles.
     """
 
     names: tuple[str, ...]
     own: int
     runs: tuple[tuple[RunFigures, ...], ...]
+    shown: tuple[int, ...] = ()
+    compared: SidesComparison | None = None
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,12 @@ class Joined:
 
     figure: Figure
     maps: tuple[tuple[int, Figure], ...] = ()
+
+    @property
+    def drawn(self) -> set[int]:
+        """Returns the numbers of the sides that have values."""
+        lines = (s for s in self.figure.series if s.side is not None and any(y is not None for y in s.y))
+        return {side for side, _ in self.maps} | {line.side or 0 for line in lines}
 
 
 def join(benchmark: str, own: Sequence[Figure], sides: SideFigures) -> tuple[Joined, ...]:
@@ -81,7 +92,7 @@ def _group_by_key(runs: Iterable[Mapping[Key, Figure]]) -> dict[Key, list[Figure
 def _join(base: Figure, by_side: Mapping[int, Figure], sides: SideFigures) -> Joined:
     base, by_side = _form(base), {side: _form(figure) for side, figure in by_side.items()}
     alike = {side: figure for side, figure in by_side.items() if figure.kind == base.kind}
-    base = replace(base, sides=sides.names)
+    base = replace(base, sides=sides.names, shown=sides.shown)
     if base.kind == "table":
         return Joined(_table(base, alike))
     if base.kind in ("heat", "surface"):
@@ -89,9 +100,10 @@ def _join(base: Figure, by_side: Mapping[int, Figure], sides: SideFigures) -> Jo
     published = [s for s in base.series if s.published]
     chosen = list(_list_chosen(published, sides.names)) if published else []
     series = [replace(s, side=side) for side, f in alike.items() for s in f.series if not s.published]
-    series += [line for _, line in chosen]
+    series += _give_subject([line for _, line in chosen], series)
     caption = f"{base.caption} {_choose_marks(base, alike, sides)}".strip()
     marks = (*(mark for mark in base.marks if mark.axis == "x"), *_limits(alike, sides.names))
+    series = list(_mark_further(series)) if base.kind == "lines" else series
     figure = replace(base, series=tuple(series), marks=marks, caption=caption)
     figure = replace(figure, series=_join_bars(figure)) if base.kind == "bars" else figure
     taken = {number for number, _ in chosen}
@@ -121,6 +133,39 @@ def _list_chosen(published: Iterable[Series], names: Sequence[str]) -> Iterator[
         system, rest = split(series.name, systems)
         if system in names:
             yield number, replace(series, name=rest or PUBLISHED, side=names.index(system), published=False)
+
+
+def _give_subject(published: Sequence[Series], measured: Sequence[Series]) -> list[Series]:
+    """Returns the lines of published sides with the subject of the measured lines, if all of these have one; a limit has none."""
+    first = measured[0] if len({(line.subject, line.better) for line in measured}) == 1 else Series("", (), ())
+    return [
+        line if "limit" in line.name else replace(line, subject=first.subject, better=first.better)
+        for line in published
+    ]
+
+
+def _mark_further(lines: Sequence[Series]) -> Iterator[Series]:
+    """Yields the lines. Those that differ only in conditions from a better one of the same side are marked."""
+    rivals: dict[tuple[int | None, str], list[Series]] = {}
+    for line in lines:
+        if line.subject is not None and line.better != "none":
+            rivals.setdefault((line.side, line.subject), []).append(line)
+    best = {id(_choose_best(of)) for of in rivals.values()}
+    for line in lines:
+        is_rival = line.subject is not None and line.better != "none"
+        yield replace(line, further=is_rival and id(line) not in best)
+
+
+def _choose_best(lines: Sequence[Series]) -> Series:
+    """Returns the line that is best on average at the places of all of them, or else at its best place."""
+    logs = [{x: log(y) for x, y in zip(line.x, line.y, strict=True) if y is not None and y > 0} for line in lines]
+    common = set[float | str].intersection(*map(set, logs))
+    sign = 1 if lines[0].better == "higher" else -1
+    scores = [
+        fmean([sign * values[x] for x in common]) if common else max((sign * v for v in values.values()), default=-inf)
+        for values in logs
+    ]
+    return lines[scores.index(max(scores))]
 
 
 def _limits(by_side: Mapping[int, Figure], names: Sequence[str]) -> Iterator[Mark]:

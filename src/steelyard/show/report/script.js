@@ -135,7 +135,7 @@
     const heading = event.target.closest("[data-sortable] thead th");
     if (heading) sortBy(heading);
   });
-  document.addEventListener("change", (event) => event.target.closest(".published") && figures.compare(event.target));
+  document.addEventListener("change", (event) => event.target.closest(".published, .conditions") && figures.compare(event.target));
   document.addEventListener("toggle", ({ target }) => {
     hint();
     if (target.open && target.matches(".figure details.data")) figures.fillNumbers(target);

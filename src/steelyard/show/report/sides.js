@@ -4,8 +4,8 @@ const sidesOf = (state, changed) => {
   const every = (selector, inside = document) => Array.from(inside.querySelectorAll(selector));
   const boxes = every(".side-choice input[type=checkbox]");
   const names = boxes.map((box) => box.dataset.name);
-  const most = Number(document.querySelector(".side-choice")?.dataset.most || 0);
-  const first = () => new Set(names.map((_, number) => number).slice(0, most));
+  const atFirst = (document.querySelector(".side-choice")?.dataset.shown || "").split(",").filter(Boolean).map(Number);
+  const first = () => new Set(atFirst);
   let shown = first();
   Object.assign(state, { sideNames: names, shown: (side) => !names.length || shown.has(side) });
 

@@ -1,7 +1,7 @@
 """The sides of a report: a run, and the runs, groups and published systems that it is compared with."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from steelyard.compare.modes import NodeRun, select_node
@@ -9,6 +9,8 @@ from steelyard.compare.side import Side, SideRun, reduce_run
 from steelyard.compare.sides import JudgedSides, judge_sides
 from steelyard.model import Evaluation
 from steelyard.show.report.joined_figures import SideFigures
+from steelyard.show.report.shown_sides import choose_sides
+from steelyard.show.report.side_traces import MOST_SHOWN
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,18 +18,32 @@ class ReportSides:
     """The sides of a report, the baseline first.
 
     `own` is the number of the side whose run the report shows, None if all sides are published systems. `figures` has the
-    figures of the first sides. `read_node` reads what a run has of the kernels of the node.
+    figures of the drawn sides. `read_node` reads what a run has of the kernels of the node. `judgement`: `judged`, if it is
+    known already.
     """
 
     sides: tuple[Side, ...]
     own: int | None
     figures: SideFigures | None
     read_node: Callable[[SideRun], NodeRun]
+    judgement: JudgedSides | None = None
 
     @cached_property
     def judged(self) -> JudgedSides:
         """All sides compared with the baseline, with the calls of all cases."""
-        return judge_sides(self.sides)
+        return self.judgement or judge_sides(self.sides)
+
+    @cached_property
+    def shown(self) -> tuple[int, ...]:
+        """Returns the numbers of the sides that are shown at first."""
+        return choose_sides(self.judged.comparison, MOST_SHOWN)
+
+    @cached_property
+    def joined(self) -> SideFigures | None:
+        """Returns `figures` with the sides that are shown at first, and with the results for the titles."""
+        if self.figures is None or len(self.sides) < 2:
+            return self.figures
+        return replace(self.figures, shown=self.shown, compared=self.judged.comparison)
 
     @property
     def other_run(self) -> Side | None:

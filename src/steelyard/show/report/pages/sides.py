@@ -21,7 +21,8 @@ from steelyard.show.report.machine_table import TO, describe_speeds, write_deriv
 from steelyard.show.report.names import grouped
 from steelyard.show.report.range_axis import RangeAxis, make_axis
 from steelyard.show.report.ratios import and_interval
-from steelyard.show.report.side_traces import MOST_DRAWN
+from steelyard.show.report.shown_sides import choose_sides
+from steelyard.show.report.side_traces import MOST_DRAWN, MOST_SHOWN, find_place
 from steelyard.show.report.sides_of_report import ReportSides
 
 PLACE, TITLE = -1, "Comparison"  # the first page: a report with other sides was asked for because of them
@@ -72,13 +73,14 @@ class MachineRow:
 class Page:
     """Returns the data of the page.
 
-    `packed` has the tables of totals and cases. `undrawn` says which sides have no lines in figures. `full_nodes` are the tables
-    of full nodes with these `headings`. `speeds` says which machine is faster; `equal` is the place of equal speeds
-    in the drawings of `machines`.
+    `places` are the numbers of the colours of the sides. `packed` has the tables of totals and cases. `undrawn` says which
+    sides have no lines in figures. `full_nodes` are the tables of full nodes with these `headings`. `speeds` says which
+    machine is faster; `equal` is the place of equal speeds in the drawings of `machines`.
     """
 
     baseline: str
     sides: tuple[About, ...]
+    places: tuple[int, ...]
     packed: str
     cases: int
     undrawn: str
@@ -101,9 +103,11 @@ def describe(compared: SidesComparison) -> Page:
     """Returns the data of the page without the cases."""
     by_letter = {other.letter: other for other in compared.others}
     others = [by_letter.get(side.letter) for side in compared.sides]
+    shown = choose_sides(compared, MOST_SHOWN)
     return Page(
         baseline=compared.baseline.name,
         sides=tuple(map(_describe_side, compared.sides, others)),
+        places=tuple(find_place(side, shown) for side in range(len(compared.sides))),
         packed="",
         cases=0,
         undrawn=_undrawn(compared),
@@ -214,4 +218,6 @@ def _undrawn(compared: SidesComparison) -> str:
     more = len(compared.sides) - MOST_DRAWN
     if more <= 0:
         return ""
-    return f"The figures have lines for the first {MOST_DRAWN} sides only. The other {more} sides are in these tables."
+    return (
+        f"The figures have lines of {MOST_DRAWN} sides, with all extremes. The other {more} sides are in these tables."
+    )
