@@ -93,9 +93,9 @@ def figures(
     for number, one in enumerate(joined):
         anchor = f"{slug(benchmark.name)}-figure-{number + 1}-{slug(one.figure.name)}"
         try:
-            made_one = _draw_with_notes(anchor, with_signs(one.figure), levels, left_out, one.maps)
+            drawn = _draw_with_notes(anchor, with_signs(one.figure), levels, left_out, one.maps)
             result = state_result(sides.compared, benchmark, one.figure, one.drawn) if sides and sides.compared else ""
-            shown.append(replace(made_one, title=f"{made_one.title}: {result}") if result else made_one)
+            shown.append(replace(drawn, title=f"{drawn.title}: {result}") if result else drawn)
         except Exception as error:
             shown.append(_draw_failure(anchor, one.figure.title, error))
     return tuple(shown)
