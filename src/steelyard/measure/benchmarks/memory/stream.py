@@ -290,4 +290,4 @@ def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]
         caption="The line falls where the vectors no longer fit into a cache. If the last points lie on a level "
         "line, they show the bandwidth of the memory.",
     )
-    return threads, by_copy, sweep
+    return threads, *([by_copy] if by_copy.series else []), sweep
