@@ -45,7 +45,7 @@ def draw(chance: random.Random, number: int) -> Side:
         peak(cores, 4e10 * cores * chance.choice([0.5, 0.99, 1.0, 2.0])),
         program(cores, 10.0 / (cores * speed)),
     ]
-    (run,) = side(f"m{number}", cores, chance.sample(cases, chance.randint(2, 4))).runs
+    (run,) = side(f"m{number}", cores, chance.sample(cases, chance.choice([2, 3, 4, 4]))).runs
     made = Side(name=run.run, kind="run", runs=(replace(run, facts={"machine": {"host": run.run}}),))
     return imported(made) if chance.random() < 0.25 else made
 
