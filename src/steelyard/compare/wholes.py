@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from steelyard.compare.classes import CLASSES, Class
-from steelyard.compare.launch_table import CasePairs, Flags, Indexes, LaunchTable, read_table, sum_groups
+from steelyard.compare.launch_table import BLOCK, CasePairs, Flags, Indexes, LaunchTable, read_table, sum_groups
 from steelyard.compare.mix import Compared, Mix, compare_mix
 from steelyard.compare.pace import find_other_pace
 from steelyard.compare.pace_dependence import explain_by_pace
@@ -110,7 +110,7 @@ def estimate_wholes(
     estimates = choice.estimate([[cases] for cases in groups.values()])
     return Comparable(
         a=a, b=b, check_pace=check_pace, other_pace=other_pace, with_mix=with_mix, groups=groups,
-        benchmarks=_moderate(list(groups.values()), estimates), few=[e.freedom < FEWEST_DEGREES for e in estimates],
+        benchmarks=_moderate(list(groups.values()), estimates), few=[e.freedom < 2 * FEWEST_DEGREES for e in estimates],
         parts=parts, classes=choice.combine([list(of_class.values()) for of_class in parts.values()]),
     )  # fmt: skip
 
@@ -254,7 +254,10 @@ def _whole(
         )
         j, unclear = replace(j, call="UNCLEAR"), Unclear("other pace", other.sentence + explained)
     elif j.call == "UNCLEAR" and few:
-        unclear = Unclear("few launches", "One launch per run cannot show how much launches differ.")
+        unclear = Unclear(
+            "few launches",
+            f"Launches within {BLOCK:.0f} s share the state of the machine, so too few show how much launches differ.",
+        )
     elif j.call == "UNCLEAR":
         unclear = Unclear("too wide", f"Only a difference of {percent(j.smallest)} or more would be found.")
     disturbed = any(cases.disturbed for cases in groups)
