@@ -164,6 +164,8 @@ def test_a_neighbour_on_one_ranks_processor_makes_the_latency_disturbed_and_the_
                 each.wait()
     ranks = answer["surroundings"]["ranks"]
     assert ranks["cpus"][1] == 1
+    seconds = answer["surroundings"]["processor_seconds"]
+    assert 0.3 * seconds["elapsed"] < seconds["most_other"] <= seconds["elapsed"] + 0.02
     assert any("rank 1 on" in e.text.lower() for e in verdict.evidence), (verdict, ranks["waited"])
 
 

@@ -1,7 +1,10 @@
 """A share of time is that of all processors of the account: joining equal machines, ranks or threads changes no verdict."""
 
+import json
+import os
 import re
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -108,35 +111,37 @@ def test_a_share_is_stated_with_the_processors_and_their_time() -> None:
 # --------------------------------------------------------------------------- quiet, and hit
 
 
-def quiet(n: int, chance: np.random.Generator) -> Observed:
-    """An idle machine of n processors, all measured: 0.3 % of each for daemons and interrupts, counted in ticks."""
+def quiet(n: int, chance: np.random.Generator, most: float = 0.003) -> Observed:
+    """An idle machine of n processors, all measured: up to `most` of each for daemons and interrupts, counted in ticks."""
     elapsed = float(chance.choice([0.025, 0.15, 0.3, 2.0]))
-    ticks = chance.poisson(0.003 * elapsed / TICK, (4, n)) * TICK
+    rates = np.full((4, n), most) if most < 0.01 else chance.uniform(0, most, (4, n))
+    ticks = chance.poisson(rates * elapsed / TICK) * TICK
     steal, other, served = ticks[0] * (chance.random(n) < 0.1), ticks[1], ticks[2]
     return Observed(
         processor_seconds=ProcessorSeconds(
             elapsed=elapsed, steal=steal.sum(), other=other.sum(), interrupts=served.sum(), processors=n,
-            most_steal=steal.max(), most_interrupts=served.max(),
+            most_steal=steal.max(), most_interrupts=served.max(), most_other=other.max(),
         ),
         machine_other=float(other.sum()) / elapsed, machine_processors=n, cpus=range(n), throttled=0.0,
         samples=Samples(seconds=[elapsed / COUNT] * COUNT, faults=chance.poisson(0.05 * n, COUNT).tolist()),
     )  # fmt: skip
 
 
-def test_no_rule_fires_more_often_on_many_quiet_processors_than_on_two() -> None:
+@pytest.mark.parametrize("most", [0.003, 0.02])
+def test_no_rule_fires_more_often_on_many_quiet_processors_than_on_two(most: float) -> None:
     shapes = (disturbances.bimodal, disturbances.drifting, disturbances.autocorrelation)
     rules = [rule for rule in disturbances.RULES if rule not in shapes]
     fired: dict[int, dict[str, int]] = {}
-    for n in (2, 128, 1024):
+    for n in (2, 16, 128, 1024):
         chance = np.random.default_rng(n)
         fired[n] = {rule.__name__: 0 for rule in rules}
         for _ in range(1000):
-            case = Measured(np.ones(COUNT), quiet(n, chance))
+            case = Measured(np.ones(COUNT), quiet(n, chance, most))
             for rule in rules:
                 observation = rule(case)
                 fired[n][rule.__name__] += observation is not None and observation.disturbed
     assert sum(fired[2].values()) <= 10
-    for n in (128, 1024):
+    for n in (16, 128, 1024):
         assert all(fired[n][name] <= fired[2][name] for name in fired[2]), (n, fired)
 
 
@@ -149,6 +154,92 @@ def test_one_processor_of_many_that_loses_half_of_its_time_is_named(kind: str, n
     verdict = judged(replace(around, processor_seconds=lost)).verdict
     assert (verdict.level, verdict.evidence[0].kind) == ("DISTURBED", kind)
     assert ("One of them lost 50 % of its time" in verdict.evidence[0].text) == (n > 1)
+
+
+@pytest.mark.parametrize("n", [1, 2, 32, 128, 1024])
+@pytest.mark.parametrize(("share", "waits"), [(0.5, False), (0.15, False), (0.5, True), (0.09, False)])
+def test_a_process_on_one_processor_of_many_is_named_if_no_thread_reports_its_waits(
+    share: float, waits: bool, n: int
+) -> None:
+    around = surroundings("other", share * 10.0 / n, 10.0, n, waits)
+    lost = replace(around.processor_seconds, most_other=share * 10.0)
+    verdict = judged(replace(around, processor_seconds=lost)).verdict
+    limit = disturbances.OTHER_BESIDE_WAITS if waits else disturbances.OTHER
+    alone = share > limit * n or (share > 0.1 and not waits)
+    kinds = [evidence.kind for evidence in verdict.evidence if evidence.kind != "range"]
+    assert (verdict.level, kinds) == (("DISTURBED", ["competing load"]) if alone else ("CLEAN", []))
+    if share == 0.5 and not waits and n > 1:
+        assert verdict.evidence[0].text.endswith("lost 50 % of its time, and all threads wait for the slowest.")
+
+
+@pytest.mark.parametrize("n", [1, 2, 16, 128, 1024])
+def test_readings_of_one_processor_that_are_absurd_change_no_verdict(n: int) -> None:
+    """In one of 200 cases the account of one processor jumps; the sum jumps with it, or only the account of that one does."""
+    chance = np.random.default_rng(n)
+    absurd = [None, -1.0, 1e9, 1.8e17, float("nan"), float("inf")]
+    for number in range(1000):
+        around = quiet(n, chance)
+        if number % 200 == 0:
+            jump = absurd[number // 200 % len(absurd)]
+            both = {} if chance.random() < 0.5 else {"other": jump}
+            around = replace(around, processor_seconds=replace(around.processor_seconds, most_other=jump, **both))
+        observation = disturbances.other_load(Measured(np.ones(COUNT), around))
+        assert observation is None, (n, jump)
+
+
+def test_a_record_without_the_greatest_of_other_processes_is_judged_as_before() -> None:
+    around = surroundings("other", 0.5 * 10.0 / 32, 10.0, 32, waits=False)
+    assert named(around) == ("CLEAN", "")
+    assert around.processor_seconds.most_other is None
+
+
+OTHERS = """
+#include <cstdio>
+#include "disturbance.h"
+using steelyard::MachineReading;
+int main() {
+  MachineReading before({}), after({});
+  before.busy_of = {{0, 1.0}, {1, 5.0}, {2, 7.0}, {3, 0.0}}, before.own = 10;
+  after.busy_of = {{0, 2.0}, {1, 5.5}, {2, 8.0}, {3, 1e9}}, after.own = 11.5;
+  auto print = [&](std::vector<int> cpus, std::vector<double> own) {
+    std::printf("%.3g\\n", steelyard::greatest_other(before, after, cpus, own));
+  };
+  print({0, 1, 2}, {0.9, 0.5, 0.1});   // another process on processor 2
+  print({0, 1}, {1.0, 0.5});           // none
+  print({0, 0, 1}, {0.5, 0.5, 0.5});   // two threads share a processor
+  print({0, 1, 2}, {0.4, 0.4, 0.4});   // a further thread of ours, which may have run on one of them
+  print({0, 9}, {1.0, 0.5});           // a processor that came or went
+  print({}, {0.5, 1.0});               // not pinned
+  print({3}, {1.5});                   // a counter that jumped
+}
+"""
+
+
+def test_the_harness_finds_the_processor_that_other_processes_used_most(here: Machine) -> None:
+    done = subprocess.run([linked(here, OTHERS)], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0.9", "0", "0", "0.3", "0", "nan", "1e+09"]
+
+
+def test_a_case_beside_a_process_on_its_processor_is_disturbed_without_its_waits(programs: dict[str, Path]) -> None:
+    cpu = max(os.sched_getaffinity(0))
+    words = f"case=1 kernel=triad elements=4096 threads=1 cpus={cpu} seconds=0.5 least=200 most=100000 width=0.0001\n"
+    burner = subprocess.Popen(
+        [sys.executable, "-c", f"import os\nos.sched_setaffinity(0, {{{cpu}}})\nwhile True: pass"]
+    )
+    try:
+        done = subprocess.run(
+            [programs["memory.stream"]], input=words, capture_output=True, text=True, timeout=120, check=True
+        )
+    finally:
+        burner.kill()
+        burner.wait()
+    seconds = ProcessorSeconds(**json.loads(done.stdout)["surroundings"]["processor_seconds"])
+    assert seconds.elapsed is not None
+    assert seconds.most_other is not None
+    assert 0.2 * seconds.elapsed < seconds.most_other <= seconds.elapsed + 0.02
+    assert named(Observed(processor_seconds=replace(seconds, processors=32, other=seconds.most_other))) == (
+        "DISTURBED", "competing load",
+    )  # fmt: skip
 
 
 def test_processors_of_other_hosts_count_and_those_of_threads_that_share_one_do_not() -> None:
@@ -228,7 +319,7 @@ def test_a_machine_of_any_size_is_idle_with_its_daemons_and_not_with_a_tenth_of_
 @pytest.mark.parametrize(("seconds", "of_one"), [(-812.0, -190.0), (1.8e17, 1.8e17), (1000.0, 1000.0), (160.0, 160.0)])
 def test_a_counter_that_jumped_is_no_evidence(kind: str, seconds: float, of_one: float) -> None:
     around = surroundings(kind, seconds / 128, 1.0, 128)
-    lost = {f"most_{kind}": of_one} if kind in ("steal", "interrupts") else {}
+    lost = {f"most_{kind}": of_one} if kind in ("steal", "interrupts", "other") else {}
     assert named(replace(around, processor_seconds=replace(around.processor_seconds, **lost))) == ("CLEAN", "")
 
 

@@ -45,6 +45,10 @@ class Account:
         """Returns the number of processors that this time kept busy on average."""
         return self.share * self.processors
 
-    def exceeds(self, limit: float) -> bool:
-        """Returns whether the share is above the limit by more than the kernel's ticks can show."""
-        return self.share > limit + TICKS * TICK / self.elapsed
+    def exceeds(self, limit: float, among: float = 1) -> bool:
+        """Returns whether the share is above the limit by more than the kernel's ticks can show.
+
+        `among`: this account is the greatest of so many. The greatest of ten times as many counts of ticks is higher by chance,
+        by at most one tick where the limit is several times their mean (Poisson).
+        """
+        return self.share > limit + (TICKS + math.log10(among)) * TICK / self.elapsed

@@ -105,8 +105,8 @@ class Pace(Part):
 class ProcessorSeconds(Part):
     """The operating system's accounting of the used processors, in seconds, added over the `processors` that it covers.
 
-    `most_steal` and `most_interrupts` are those of the one processor that lost most; older records lack all three. `own` is the
-    time of an external program, whose threads are unknown.
+    `most_steal`, `most_interrupts` and `most_other` are those of the one processor that lost most; older records lack them, and
+    unpinned threads `most_other`. `own` is the time of an external program, whose threads are unknown.
     """
 
     elapsed: Number = None
@@ -116,6 +116,7 @@ class ProcessorSeconds(Part):
     processors: Number = None
     most_steal: Number = None
     most_interrupts: Number = None
+    most_other: Number = None
     own: Number = None
 
 

@@ -104,7 +104,7 @@ void MachineReading::read_stat(const std::set<int>& cpus) {
     }
     ++processors;
     if (!cpus.count(cpu)) continue;
-    busy = sum(busy, used);
+    busy = sum(busy, used), busy_of[cpu] = used;
     steals.push_back(stolen * tick), interrupt_times.push_back((irq + softirq) * tick);
     steal = sum(steal, steals.back()), interrupt_time = sum(interrupt_time, interrupt_times.back());
   }
@@ -149,6 +149,21 @@ double greatest_difference(const std::vector<double>& before, const std::vector<
   if (before.size() != after.size()) return unknown;
   double greatest = unknown;
   for (std::size_t i = 0; i < after.size(); ++i) greatest = std::fmax(greatest, after[i] - before[i]);
+  return greatest;
+}
+
+double greatest_other(const MachineReading& before, const MachineReading& after, const std::vector<int>& cpus,
+                      const std::vector<double>& own) {
+  std::map<int, double> others;
+  double further = after.own - before.own, greatest = unknown;
+  for (std::size_t i = 0; i < std::min(cpus.size(), own.size()); ++i) {
+    auto first = before.busy_of.find(cpus[i]), last = after.busy_of.find(cpus[i]);
+    further -= own[i];
+    if (first == before.busy_of.end() || last == after.busy_of.end()) continue;
+    others.try_emplace(cpus[i], last->second - first->second).first->second -= own[i];
+  }
+  for (const auto& [cpu, seconds] : others)
+    greatest = std::fmax(greatest, std::max(0.0, seconds - std::max(0.0, further)));
   return greatest;
 }
 

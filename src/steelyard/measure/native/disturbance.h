@@ -1,5 +1,6 @@
 // Disturbances of a measurement, read from the operating system around and inside every sample, without root.
 #pragma once
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ struct MachineReading {
   double own = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
   double busy = unknown, steal = unknown, interrupt_time = unknown;  // seconds, over the processors used
   std::vector<double> steals, interrupt_times;                       // seconds, of each of these
+  std::map<int, double> busy_of;                                     // seconds, by the number of each of these
   double busy_all = unknown, processors = 0;                         // seconds, over all processors; and their number
   double interrupts = unknown;                                       // a count, over the processors used
   double throttled = unknown;                                        // as stopped_by_quotas
@@ -42,5 +44,10 @@ struct MachineReading {
 double stopped_by_quotas(const std::string& top);
 // The greatest difference between two accounts of each processor; unknown without any, or if a processor came or went.
 double greatest_difference(const std::vector<double>& before, const std::vector<double>& after);
+// The greatest time that other processes had on one processor. Thread i of ours is pinned to `cpus[i]` and ran for
+// `own[i]` seconds; unknown without a pinned thread. Further threads of ours may have run anywhere: their time is never
+// another's.
+double greatest_other(const MachineReading& before, const MachineReading& after, const std::vector<int>& cpus,
+                      const std::vector<double>& own);
 
 }  // namespace steelyard

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <vector>
 
 #include "rank_kernel.h"
@@ -63,6 +64,7 @@ struct Head {
   double samples, operations, clock_before, clock_after;
   double own, busy, steal, busy_all, interrupt_time, interrupts, throttled, elapsed;  // as in MachineReading
   double processors, most_steal, most_interrupts, machine_processors;                 // as in Measurement
+  double busy_here;  // seconds of the processor that the rank is pinned to; unknown if it is not pinned
   double late, counter_error, counter_share;
   double began, ended, monotonic, common, waited;  // common: `began` by the common clock
   Pace before, after, slowest;
@@ -72,8 +74,11 @@ constexpr std::size_t head_numbers = sizeof(Head) / sizeof(double);
 // The first of several entries; unknown where there are none, as at a rank that takes no part.
 inline double first_of(const std::vector<double>& values) { return values.empty() ? unknown : values.front(); }
 
-inline std::vector<double> packed(const RankAccount& a, const MachineReading& before, const MachineReading& after) {
+inline std::vector<double> packed(const RankAccount& a, const MachineReading& before, const MachineReading& after,
+                                  int cpu) {
   const Measurement& m = a.own;
+  const bool listed = before.busy_of.count(cpu) && after.busy_of.count(cpu);
+  const double busy_here = listed ? after.busy_of.at(cpu) - before.busy_of.at(cpu) : unknown;
   const Head head{static_cast<double>(a.views.size()),
                   static_cast<double>(m.operations),
                   first_of(m.clock_before),
@@ -90,6 +95,7 @@ inline std::vector<double> packed(const RankAccount& a, const MachineReading& be
                   greatest_difference(before.steals, after.steals),
                   greatest_difference(before.interrupt_times, after.interrupt_times),
                   after.processors,
+                  busy_here,
                   static_cast<double>(a.late),
                   static_cast<double>(m.counters.error),
                   m.counters.share,
@@ -173,8 +179,14 @@ class Accounts {
   void add_machine(Measurement& m, int rank) const {
     const Head& h = head(rank);
     double own = 0;
-    for (int other = rank; other < ranks_.size(); ++other)
-      if (ranks_.same_machine(rank, other)) own += head(other).own;
+    std::map<int, double> others;  // of each processor with a rank; all threads of a rank may have run there
+    for (int other = rank; other < ranks_.size(); ++other) {
+      if (!ranks_.same_machine(rank, other)) continue;
+      own += head(other).own;
+      if (double busy = head(other).busy_here; !std::isnan(busy))
+        others.try_emplace(ranks_.place(other).cpu, busy).first->second -= head(other).own;
+    }
+    for (const auto& [cpu, seconds] : others) m.most_other = std::fmax(m.most_other, std::max(0.0, seconds));
     m.other += std::max(0.0, h.busy - own);
     m.steal += h.steal;
     m.processors += h.processors;
@@ -236,7 +248,7 @@ class Accounts {
 // samples); elsewhere nothing. All ranks call it.
 inline RankMeasurement joined(const RankAccount& mine, const MachineReading& before, const MachineReading& after,
                               const Ranks& ranks, const Start& start) {
-  std::vector<double> heads = ranks.world().gather(packed(mine, before, after));
+  std::vector<double> heads = ranks.world().gather(packed(mine, before, after, ranks.place(ranks.rank()).cpu));
   std::vector<RankView> views = gathered(mine.views, ranks.world());
   std::vector<LookNumbers> looks;
   for (const Look& look : mine.own.looks) looks.push_back({static_cast<double>(look.sample), look.pace});

@@ -105,6 +105,7 @@ void Phases::next(const char* name) {
                                     .add("processors", m.processors)
                                     .add("most_steal", m.most_steal)
                                     .add("most_interrupts", m.most_interrupts)
+                                    .add("most_other", m.most_other)
                                     .str())
       .add("machine_other", m.machine_other)
       .add("machine_processors", m.machine_processors)

@@ -121,6 +121,7 @@ class Sampler {
     taken_ = 0;
     m.clock_before = clocks();
     Meters meters(team_);
+    const std::vector<double> began = thread_times();
     MachineReading before(cpus);
     m.began = seconds_of(CLOCK_REALTIME);
     m.monotonic = seconds_of(CLOCK_MONOTONIC);
@@ -129,11 +130,20 @@ class Sampler {
     if (!take(m, meters, begin)) return false;
     m.counters = meters.stop();
     m.ended = seconds_of(CLOCK_REALTIME);
+    std::vector<double> own = thread_times();
     MachineReading after(cpus);
+    for (std::size_t i = 0; i < own.size(); ++i) own[i] -= began[i];
     m.pace_after = look();
     m.clock_after = clocks();
     account(m, before, after);
+    m.most_other = greatest_other(before, after, team_.cpus(), own);
     return true;
+  }
+  // Seconds of a processor that each thread has used.
+  std::vector<double> thread_times() {
+    std::vector<double> times(team_.size());
+    team_.each([&](Worker w) { times[w.index] = seconds_of(CLOCK_THREAD_CPUTIME_ID); });
+    return times;
   }
   void begin_again(Measurement& m) {
     Measurement next;

@@ -116,9 +116,10 @@ struct Measurement {
   double waited = 0;        // s of `elapsed`: for a machine that is quiet
   double elapsed = 0, steal = unknown, other = unknown, machine_other = unknown, interrupt_time = unknown,
          interrupts = unknown, throttled = unknown;
-  // `processors` are those that the accounts cover. `most_steal` and `most_interrupts` are the times of the processor
-  // that lost most. `machine_processors` are those that `machine_other` covers.
-  double processors = unknown, most_steal = unknown, most_interrupts = unknown, machine_processors = unknown;
+  // `processors` are those that the accounts cover. `most_steal`, `most_interrupts` and `most_other` are the times of
+  // the processor that lost most. `machine_processors` are those that `machine_other` covers.
+  double processors = unknown, most_steal = unknown, most_interrupts = unknown, most_other = unknown,
+         machine_processors = unknown;
   bool oversubscribed = false;
   Counts counters;
 };

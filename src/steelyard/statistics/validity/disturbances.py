@@ -115,9 +115,10 @@ def _switched(case: Measured) -> Observation | None:
 
 def other_load(case: Measured) -> Observation | None:
     """Returns an observation if other processes used the measured processors."""
-    limit = OTHER if case.waited is None else OTHER_BESIDE_WAITS
-    what = "other processes ran on the measured processors"
-    return _processor_time(case, case.surroundings.processor_seconds.other, limit, "competing load", what)
+    what, seconds = "other processes ran on the measured processors", case.surroundings.processor_seconds
+    if case.waited is not None:  # then the waits of each thread say more than the time of one processor
+        return _processor_time(case, seconds.other, OTHER_BESIDE_WAITS, "competing load", what)
+    return _processor_time(case, seconds.other, OTHER, "competing load", what, seconds.most_other)
 
 
 def machine_load(case: Measured) -> Observation | None:
@@ -235,7 +236,7 @@ def _processor_time(
     """Returns an observation if the processors lost more than the limit, or the one that lost most shows it (`of_one`)."""
     account, most = case.account(seconds), Account.of(of_one, 1, case.elapsed)
     jumped = most is None and of_one is not None  # the counter of one processor: then the sum is wrong, too
-    one = most is not None and most.exceeds(MOST)
+    one = most is not None and most.exceeds(MOST, case.processors)
     if account is None or jumped or not (one or account.exceeds(limit)):
         return None
     text = f"{what} for {state_share(account)}."
