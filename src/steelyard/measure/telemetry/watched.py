@@ -10,9 +10,11 @@ from steelyard.measure.machine.load import QUIET
 from steelyard.measure.telemetry import overlap
 from steelyard.measure.telemetry.coverage import Coverage, by_source, choose
 from steelyard.measure.telemetry.energy import Course, Energy, course, energy
+from steelyard.measure.telemetry.possible_readings import find_possible, find_wrong_power
 from steelyard.measure.telemetry.sampler import added_up
 from steelyard.model.account import Account
 from steelyard.model.sensor import Parts, Power, Scope, Sensor, Trace
+from steelyard.model.units import quantity
 
 ALIKE = 0.01  # of the time, by which two sources' may differ where they are compared
 
@@ -71,6 +73,25 @@ def supplies(traces: Mapping[str, Trace]) -> dict[str, tuple[str, str]]:
     }
     several = Counter(nodes.values())
     return {name: node for name, node in nodes.items() if several[node] > 1}
+
+
+def describe_impossible(traces: Mapping[str, Trace]) -> list[str]:
+    """Returns a sentence on each meter with readings that cannot be right."""
+    several, sentences = supplies(traces), []
+    for name, trace in traces.items():
+        odd = trace.value[~find_possible(trace, name in several)]
+        if (wrong := find_wrong_power(trace, name in several)) is not None:
+            sentences.append(
+                f"{name} shows {quantity(wrong, 'W')} for the scope '{trace.sensor.scope}', which is "
+                f"{'more' if wrong > 1 else 'less'} than any machine draws. Its readings do not count. Check the unit of this "
+                "sensor."
+            )
+        elif trace.sensor.quantity == "power" and odd.size:
+            sentences.append(
+                f"{name} reported {odd[0]:.0f} W in {odd.size} of {trace.value.size} readings. No running machine "
+                "draws this power, so that these readings do not count."
+            )
+    return sentences
 
 
 def modelled(traces: Mapping[str, Trace]) -> bool:

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from steelyard.measure.launch.watch import Outcome
-from steelyard.measure.telemetry import overlap
+from steelyard.measure.telemetry import overlap, watched
 from steelyard.measure.telemetry.coverage import words
 from steelyard.measure.telemetry.energy import Energy
 from steelyard.measure.telemetry.sampler import Sampler
@@ -49,6 +49,7 @@ def compute_costs(
         failures=dict(sampler.failures),
         disagreements=(
             *overlap.sentences(resolved),
+            *watched.describe_impossible(traces),
             *disagreements([course.sensor for course in resolved.values()], costs[0].claims),
         ),
         busy=busy,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.measure.telemetry import overlap
 from steelyard.measure.telemetry.coverage import best_of_parts, by_source, words
 from steelyard.measure.telemetry.energy import Course, Energy
-from steelyard.measure.telemetry.watched import Stretch, cost, courses, disagreements
+from steelyard.measure.telemetry.watched import Stretch, cost, courses, describe_impossible, disagreements
 from steelyard.model.sensor import Parts
 from steelyard.model.units import quantity
 from steelyard.power.command_line.connections import say
@@ -55,12 +55,14 @@ def list_rows(store: "Store", parts: Sequence[Part], when: When) -> tuple[list[R
     """
     energies, nodes = [], []
     for part in parts:
-        courses_by_name = courses({sensor.name: trace for sensor, trace in _select_usable(part).traces(store)})
+        traces = {sensor.name: trace for sensor, trace in _select_usable(part).traces(store)}
+        courses_by_name = courses(traces)
         silent = {s.source: s.name for s in best_of_parts(part.sensors) if s.name not in courses_by_name}
         for source, name in silent.items():
             say(f"{source} gives no energy for {part.node}: {name} has no readings in that time.")
         energies += list(_list_node_rows(part, courses_by_name, {*silent}, when.clock))
-        for sentence in (*overlap.sentences(courses_by_name), *_disagreements(part, courses_by_name, when.clock)):
+        doubts = (*overlap.sentences(courses_by_name), *describe_impossible(traces))
+        for sentence in (*doubts, *_disagreements(part, courses_by_name, when.clock)):
             say(f"{part.node}: {sentence}")
         nodes.append(Member(part.node, courses_by_name, part.stretches))
     return energies, above_peers(nodes, when.clock)

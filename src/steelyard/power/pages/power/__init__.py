@@ -7,14 +7,12 @@ from statistics import median
 import numpy as np
 
 from steelyard.judge.evaluation import energy
-from steelyard.measure.telemetry import coverage, overlap
+from steelyard.measure.telemetry import coverage, overlap, watched
 from steelyard.measure.telemetry.coverage import Coverage
 from steelyard.measure.telemetry.energy import Course, seconds_for
-from steelyard.measure.telemetry.possible_readings import find_possible
-from steelyard.measure.telemetry.watched import Stretch, cost, courses, disagreements, not_idle, supplies, total
+from steelyard.measure.telemetry.watched import Stretch, cost, courses, disagreements, not_idle, total
 from steelyard.model import Evaluation, Record, Result
 from steelyard.model.figure import Axis, Band, Figure, Mark, Series
-from steelyard.model.sensor import Trace
 from steelyard.model.units import duration, percent, quantity
 from steelyard.model.words import in_words, plural
 from steelyard.power.pages.power.published_rows import Printed, beside
@@ -97,7 +95,7 @@ def _sentences(evaluation: Evaluation, resolved: Mapping[str, Course], spent: en
     if spent:
         whole = Stretch("run", *spent.stretch)
         yield from disagreements([course.sensor for course in resolved.values()], cost(resolved, whole).claims)
-    yield from _list_impossible(evaluation.power.traces if evaluation.power else {})
+    yield from watched.describe_impossible(evaluation.power.traces if evaluation.power else {})
     if lost := evaluation.power.unread if evaluation.power else ():
         more = f" The page Provenance lists {len(lost) - 1} more." if len(lost) > 1 else ""
         yield f"Some readings cannot be used: {lost[0]}.{more}"
@@ -113,18 +111,6 @@ def _sentences(evaluation: Evaluation, resolved: Mapping[str, Course], spent: en
             f"{cases} {have} no energy, because {'it is' if number == 1 else 'they are'} too short for the sensor. For an "
             f"interval of ± 2 %, a case must last {duration(longest)}."
         )
-
-
-def _list_impossible(traces: Mapping[str, Trace]) -> Iterable[str]:
-    """Yields a sentence on each meter of power with readings that cannot be right."""
-    several = supplies(traces)
-    for name, trace in traces.items():
-        odd = trace.value[~find_possible(trace, name in several)]
-        if trace.sensor.quantity == "power" and odd.size:
-            yield (
-                f"{name} reported {odd[0]:.0f} W in {odd.size} of {trace.value.size} readings. No running machine "
-                "draws this power, so that these readings do not count."
-            )
 
 
 def _sensor(course: Course) -> tuple[str, ...]:
