@@ -254,6 +254,67 @@ def test_names_that_begin_alike_are_two_hosts(hosts: Sequence[str]) -> None:
     assert not of_hosts([sensor], builders.machine(host=hosts[0]), hosts).sensors
 
 
+@pytest.mark.parametrize(
+    ("name", "host", "counts"),
+    [
+        # The same host by its short and its full name, in any letters, and by that of its BMC.
+        ("slurm/node1/energy", "node1", True),
+        ("slurm/node1/energy", "node1.cluster", True),
+        ("slurm/node1.cluster/energy", "node1", True),
+        ("slurm/Node1.Cluster/energy", "NODE1", True),
+        ("slurm/localhost/energy", "node1", True),
+        ("ipmi/node1-bmc/dcmi-power", "node1", True),
+        ("ipmi/bmc-r1n7/dcmi-power", "r1n7.cluster", True),
+        ("redfish/node1.mgmt/power", "node1", True),
+        # A BMC, or a part, whose name says nothing about a host.
+        ("ipmi/10.0.0.9/dcmi-power", "node1", True),
+        ("ipmi/rack4-u17/dcmi-power", "node1", True),
+        ("ipmi/dcmi-power", "node1", True),
+        ("nvidia/gpu0/energy", "gpu1", True),
+        ("rapl/package-0", "package-1", True),
+        ("slurm/node9/energy", "localhost", True),
+        ("slurm/node9/energy", "unknown", True),
+        # Another host.
+        ("slurm/node9/energy", "node1", False),
+        ("slurm/gpu3/energy", "node1", False),
+        ("slurm/node9.cluster/energy", "node1.cluster", False),
+        ("slurm/Node10/energy", "node1", False),
+        ("slurm/10.0.0.9/energy", "10.0.0.1", False),
+        ("ipmi/node9-bmc/dcmi-power", "node1", False),
+        ("ipmi/bmc-cn-9/dcmi-power", "cn-7", False),
+        ("ipmi/r2n7-bmc/dcmi-power", "r1n7", False),
+        ("ipmi/gpu2/dcmi-power", "gpu1", False),
+        ("redfish/node9.mgmt/power", "node1", False),
+        ("node9/rapl/package-0", "node1", False),
+        ("cluster/rack4/node9/power", "node1", False),
+    ],
+)
+def test_a_lone_sensor_counts_only_if_it_names_no_other_host(name: str, host: str, counts: bool) -> None:
+    sensor = Sensor(name, "energy" if "energy" in name or "rapl" in name else "power", "meter", scope="node")
+    assert bool(of_hosts([sensor], builders.machine(host=host)).sensors) == counts
+    assert bool(of_hosts([sensor], builders.machine(host=host), ("localhost",)).sensors) == counts
+
+
+@pytest.mark.parametrize("count", [2, 16, 128, 1024])
+def test_a_lone_sensor_of_one_host_is_that_of_no_other_one(count: int) -> None:
+    hosts = [f"node{number}" for number in range(count)]
+    here = builders.machine(host=hosts[0])
+    for name in ("ipmi/node1-bmc/dcmi-power", "slurm/node1/energy", "redfish/node1.mgmt/power"):
+        sensor = Sensor(name, "energy" if "energy" in name else "power", "meter", scope="node")
+        assert not of_hosts([sensor], here, hosts[:1], hosts).sensors
+        assert not of_hosts([sensor], here, hosts).sensors
+        assert of_hosts([sensor], here, hosts[1:2], hosts).sensors == (sensor,)
+    every = [Sensor(f"slurm/{host}/energy", "energy", "Slurm", scope="node") for host in hosts]
+    assert of_hosts(every, here, hosts).sensors == tuple(every)
+
+
+def test_a_sensor_of_another_host_is_named_and_gives_no_joule() -> None:
+    made = with_energy({named(SLURM, "slurm/node9/energy"): NODE}, host="node1")
+    assert joules(made) == sums(None, None, None)
+    assert "slurm/node9/energy does not count, because node9 is no host of this run." in data(made).sentences
+    assert energy.describe_other_hosts(with_energy({named(SLURM, "slurm/node1/energy"): NODE}, host="Node1.org")) == []
+
+
 def test_a_case_on_another_host_has_no_energy_of_this_one() -> None:
     assert joules(with_energy({RAPL: CPU}, hosts=("n2",), host="n1")) == sums(None, None, None)
     assert joules(with_energy({RAPL: CPU}, hosts=("n1.example.org",), host="n1")) == sums(350, None, None)

@@ -182,9 +182,22 @@ def idle(evaluation: Evaluation) -> tuple[Coverage, Energy] | None:
 def _sum_run_sensors(evaluation: Evaluation) -> tuple[Mapping[str, Course], Coverage]:
     """Returns the courses, and the sensors whose sum is the energy of all hosts of the run."""
     traces = courses(evaluation.power.traces) if evaluation.power else {}
+    return traces, coverage.of_hosts(
+        [item.sensor for item in traces.values()], evaluation.run.machine, _list_hosts(evaluation)
+    )
+
+
+def _list_hosts(evaluation: Evaluation) -> dict[str, None]:
     machine = evaluation.run.machine
-    hosts = dict.fromkeys(name for r in evaluation.results for name in _hosts(r, machine) or (machine.host,))
-    return traces, coverage.of_hosts([item.sensor for item in traces.values()], machine, hosts)
+    return dict.fromkeys(name for r in evaluation.results for name in _hosts(r, machine) or (machine.host,))
+
+
+def describe_other_hosts(evaluation: Evaluation) -> list[str]:
+    """Returns a sentence on each sensor whose name has another host than those of the run."""
+    sensors = [trace.sensor for trace in evaluation.power.traces.values()] if evaluation.power else []
+    names = [coverage.shorten(name) for name in (evaluation.run.machine.host, *_list_hosts(evaluation))]
+    others = {sensor.name: host for sensor in sensors if (host := coverage.find_other_host(sensor, names))}
+    return [f"{name} does not count, because {host} is no host of this run." for name, host in others.items()]
 
 
 def _idle(traces: Mapping[str, Course], counted: Coverage, power: Power | None) -> Energy | None:

@@ -37,6 +37,19 @@ _MAKERS = {
 _TWO_DIES = re.compile(r"MI250", re.I)  # OpenCL lists both dies, and one counter measures both
 _SOCKET = re.compile(r"(?:package|socket)[-_ ]?([0-9]+)(?:-die-([0-9]+))?")
 _NAMES_NODES = ("slurm", "ipmi", "redfish")  # a sensor of these may have its node or BMC as the second word of its name
+_DEVICES = (
+    "gpu",
+    "card",
+    "accel",
+    "cpu",
+    "package",
+    "socket",
+    "die",
+    "psu",
+    "board",
+    "module",
+    "fan",
+)  # with numbers, too
 _SEVERAL = re.compile(r"of [0-9]+ hosts")
 _READING = re.compile(r"[/_-](?:energy|power)[-_]?[0-9]*$")
 
@@ -120,10 +133,10 @@ def of_hosts(
     Equal scopes have equally many parts of each kind: one accelerator less on a host is one that nobody measures. `others` are
     further hosts, whose sensors do not count.
     """
-    here = _short(machine.host) if machine else ""
+    here = shorten(machine.host) if machine else ""
     full = dict.fromkeys(machine.host if machine and name == "localhost" else name for name in hosts)
-    every = tuple(dict.fromkeys(map(_short, full))) or (here,)
-    by_host = group_by_host(sensors, (*every, *map(_short, others)), here)
+    every = tuple(dict.fromkeys(map(shorten, full))) or (here,)
+    by_host = group_by_host(sensors, (*every, *map(shorten, others)), here)
     parts = [choose(by_host.get(name, ()), machine) for name in every]
     if len(parts) == 1 and len(full) < 2:
         return parts[0]
@@ -138,26 +151,55 @@ def of_hosts(
 def group_by_host(sensors: Iterable[Sensor], names: Sequence[str] = (), here: str = "") -> dict[str, list[Sensor]]:
     """Returns the sensors of each host. The name of a sensor may have that of its host: "slurm/node7/power".
 
-    A sensor without the name of a host is of this one (`here`), unless its service names several nodes.
+    A sensor without the name of a host is of this one (`here`), unless its service names several nodes. A sensor that names a
+    host besides `names` is of that one.
     """
     every = [(sensor, sensor.name.split("/")) for sensor in sensors]
     nodes = {(words[0], words[1]) for _, words in every if len(words) > 2 and words[0] in _NAMES_NODES}
     count = Counter(service for service, _ in nodes)
     groups: dict[str, list[Sensor]] = {}
     for sensor, words in every:
-        host = next((name for name in names if name in map(_short, words)), "")
-        if not host and count[words[0]] > 1 and len(words) > 2:
-            host = next((name for name in names if _is_bmc_of(words[1], name)), words[1])
+        short = {shorten(word) for word in words}
+        host = next((name for name in names if name in short), "")
+        if not host and len(words) > 2 and words[0] in _NAMES_NODES:
+            several = words[1] if count[words[0]] > 1 else ""
+            host = next((name for name in names if _is_bmc_of(words[1], name)), several)
+        host = host or find_other_host(sensor, names)
         groups.setdefault(host or here, []).append(sensor)
     return groups
 
 
+def find_other_host(sensor: Sensor, names: Iterable[str]) -> str:
+    """Returns the host that the name of a sensor has, if it is none of `names` (short, in small letters); "" otherwise.
+
+    Slurm names its nodes. In other names, a word is a host if it differs from one of `names` only by numbers. A BMC may have
+    any other name.
+    """
+    known, words = {*names} - {"", "unknown", "localhost"}, sensor.name.split("/")
+    if any(_is_bmc_of(word.lower(), name) for word in words for name in known):
+        return ""
+    of_node = len(words) > 2 and words[0] in _NAMES_NODES
+    if known and of_node and words[0] == "slurm" and shorten(words[1]) != "localhost":
+        return words[1]
+    for form in sorted({re.sub("[0-9]+", "[0-9]+", re.escape(name)) for name in known if re.search("[0-9]", name)}):
+        device = re.sub("[^a-z]", "", form) in _DEVICES
+        places = words[1:2] if device and of_node else words[:1] if device else words[:-1]
+        if match := next(filter(None, (_find_word(form, word.lower()) for word in places)), None):
+            return match[0]
+    return ""
+
+
+def _find_word(form: str, text: str) -> re.Match[str] | None:
+    return re.search(rf"(?<![a-z0-9]){form}(?![a-z0-9])", text)
+
+
 def _is_bmc_of(bmc: str, host: str) -> bool:
     """Returns whether the name of a BMC has that of the host as a word: 'n1-bmc', 'bmc-n1'."""
-    return bool(host) and re.search(rf"(?<![a-z0-9]){re.escape(host)}(?![a-z0-9])", bmc) is not None
+    return bool(host) and host in bmc and _find_word(re.escape(host), bmc) is not None
 
 
-def _short(host: str) -> str:
+def shorten(host: str) -> str:
+    """Returns the short name of a host in small letters, by which hosts are compared."""
     return short_name(host.lower())
 
 

@@ -95,6 +95,7 @@ def _sentences(evaluation: Evaluation, resolved: Mapping[str, Course], spent: en
     if spent:
         whole = Stretch("run", *spent.stretch)
         yield from disagreements([course.sensor for course in resolved.values()], cost(resolved, whole).claims)
+    yield from energy.describe_other_hosts(evaluation)
     yield from watched.describe_impossible(evaluation.power.traces if evaluation.power else {})
     if lost := evaluation.power.unread if evaluation.power else ():
         more = f" The page Provenance lists {len(lost) - 1} more." if len(lost) > 1 else ""
