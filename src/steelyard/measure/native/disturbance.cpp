@@ -104,7 +104,7 @@ void MachineReading::read_stat(const std::set<int>& cpus) {
     }
     ++processors;
     if (!cpus.count(cpu)) continue;
-    busy = sum(busy, used), busy_of[cpu] = used;
+    busy = sum(busy, used), used_of[cpu] = {used, (idle + waiting) * tick};
     steals.push_back(stolen * tick), interrupt_times.push_back((irq + softirq) * tick);
     steal = sum(steal, steals.back()), interrupt_time = sum(interrupt_time, interrupt_times.back());
   }
@@ -152,18 +152,27 @@ double greatest_difference(const std::vector<double>& before, const std::vector<
   return greatest;
 }
 
+// The kernel takes samples of what runs, 100 times a second at least. If a processor is idle for a part of the time
+// (one sample more than it was seen idle), their number is uncertain (binomial): four standard deviations are no
+// evidence.
+double least_busy(const MachineReading& before, const MachineReading& after, int cpu) {
+  auto first = before.used_of.find(cpu), last = after.used_of.find(cpu);
+  if (first == before.used_of.end() || last == after.used_of.end()) return unknown;
+  double busy = std::max(0.0, last->second.first - first->second.first);
+  double idle = std::max(0.0, last->second.second - first->second.second) + 0.01;
+  return busy - 4 * std::sqrt(0.01 * busy * idle / (busy + idle));
+}
+
 double greatest_other(const MachineReading& before, const MachineReading& after, const std::vector<int>& cpus,
                       const std::vector<double>& own) {
   std::map<int, double> others;
   double further = after.own - before.own, greatest = unknown;
   for (std::size_t i = 0; i < std::min(cpus.size(), own.size()); ++i) {
-    auto first = before.busy_of.find(cpus[i]), last = after.busy_of.find(cpus[i]);
     further -= own[i];
-    if (first == before.busy_of.end() || last == after.busy_of.end()) continue;
-    others.try_emplace(cpus[i], last->second - first->second).first->second -= own[i];
+    others.try_emplace(cpus[i], least_busy(before, after, cpus[i])).first->second -= own[i];
   }
   for (const auto& [cpu, seconds] : others)
-    greatest = std::fmax(greatest, std::max(0.0, seconds - std::max(0.0, further)));
+    if (!std::isnan(seconds)) greatest = std::fmax(greatest, std::max(0.0, seconds - std::max(0.0, further)));
   return greatest;
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "clock.h"
@@ -27,7 +28,7 @@ struct MachineReading {
   double own = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
   double busy = unknown, steal = unknown, interrupt_time = unknown;  // seconds, over the processors used
   std::vector<double> steals, interrupt_times;                       // seconds, of each of these
-  std::map<int, double> busy_of;                                     // seconds, by the number of each of these
+  std::map<int, std::pair<double, double>> used_of;                  // busy and idle seconds, by the number of each
   double busy_all = unknown, processors = 0;                         // seconds, over all processors; and their number
   double interrupts = unknown;                                       // a count, over the processors used
   double throttled = unknown;                                        // as stopped_by_quotas
@@ -44,9 +45,10 @@ struct MachineReading {
 double stopped_by_quotas(const std::string& top);
 // The greatest difference between two accounts of each processor; unknown without any, or if a processor came or went.
 double greatest_difference(const std::vector<double>& before, const std::vector<double>& after);
-// The greatest time that other processes had on one processor. Thread i of ours is pinned to `cpus[i]` and ran for
-// `own[i]` seconds; unknown without a pinned thread. Further threads of ours may have run anywhere: their time is never
-// another's.
+// The least seconds for which a processor was busy; unknown if it came or went.
+double least_busy(const MachineReading& before, const MachineReading& after, int cpu);
+// The greatest time of other processes on one processor, if thread i of ours, pinned to `cpus[i]`, ran for `own[i]`
+// seconds; unknown without a pinned thread. The time of further threads of ours is never another's.
 double greatest_other(const MachineReading& before, const MachineReading& after, const std::vector<int>& cpus,
                       const std::vector<double>& own);
 

@@ -64,7 +64,7 @@ struct Head {
   double samples, operations, clock_before, clock_after;
   double own, busy, steal, busy_all, interrupt_time, interrupts, throttled, elapsed;  // as in MachineReading
   double processors, most_steal, most_interrupts, machine_processors;                 // as in Measurement
-  double busy_here;  // seconds of the processor that the rank is pinned to; unknown if it is not pinned
+  double busy_here;  // least_busy of the processor that the rank is pinned to; unknown if it is not pinned
   double late, counter_error, counter_share;
   double began, ended, monotonic, common, waited;  // common: `began` by the common clock
   Pace before, after, slowest;
@@ -77,8 +77,6 @@ inline double first_of(const std::vector<double>& values) { return values.empty(
 inline std::vector<double> packed(const RankAccount& a, const MachineReading& before, const MachineReading& after,
                                   int cpu) {
   const Measurement& m = a.own;
-  const bool listed = before.busy_of.count(cpu) && after.busy_of.count(cpu);
-  const double busy_here = listed ? after.busy_of.at(cpu) - before.busy_of.at(cpu) : unknown;
   const Head head{static_cast<double>(a.views.size()),
                   static_cast<double>(m.operations),
                   first_of(m.clock_before),
@@ -95,7 +93,7 @@ inline std::vector<double> packed(const RankAccount& a, const MachineReading& be
                   greatest_difference(before.steals, after.steals),
                   greatest_difference(before.interrupt_times, after.interrupt_times),
                   after.processors,
-                  busy_here,
+                  least_busy(before, after, cpu),
                   static_cast<double>(a.late),
                   static_cast<double>(m.counters.error),
                   m.counters.share,

@@ -162,8 +162,7 @@ def group_by_host(sensors: Iterable[Sensor], names: Sequence[str] = (), here: st
         short = {shorten(word) for word in words}
         host = next((name for name in names if name in short), "")
         if not host and len(words) > 2 and words[0] in _NAMES_NODES:
-            several = words[1] if count[words[0]] > 1 else ""
-            host = next((name for name in names if _is_bmc_of(words[1], name)), several)
+            host = next((n for n in names if _is_bmc_of(words[1], n)), words[1] if count[words[0]] > 1 else "")
         host = host or find_other_host(sensor, names)
         groups.setdefault(host or here, []).append(sensor)
     return groups
@@ -199,7 +198,7 @@ def _is_bmc_of(bmc: str, host: str) -> bool:
 
 
 def shorten(host: str) -> str:
-    """Returns the short name of a host in small letters, by which hosts are compared."""
+    """Returns the short name of a host in small letters."""
     return short_name(host.lower())
 
 
