@@ -12,6 +12,7 @@ from steelyard.importing.identity import identify
 
 EXPERIMENT, BESIDE = "«»", "‹›"  # marks of words that tell cases apart, and of those that do not
 SNAP = """ SNAP: SN (Discrete Ordinates) Application Proxy
+ Ran on  4-17-‹2019› at time 23: 3:12
      npey=     2
      npez=     2
      ichunk=     6
@@ -23,6 +24,10 @@ SNAP = """ SNAP: SN (Discrete Ordinates) Application Proxy
      nang=   «10»
      ng=    «3»
      mat_opt=  0
+     timedep=  «0»
+     swp_typ=  «0»
+     angcpy=  «1»
+     fixup=  «1»
       Total Execution time                   3.4652E-02
       Grind Time (nanoseconds)         1.1078E+01
 """
@@ -148,6 +153,10 @@ def test_printed_lines_of_the_experiment_tell_cases_apart(tool: str) -> None:
     assert cases
     for at in range(output.count("«")):
         assert cases.isdisjoint(value.case for value in read(change(output, EXPERIMENT, at)).values)
+
+
+def test_a_date_with_blanks_is_read() -> None:
+    assert read(change(change(SNAP, EXPERIMENT, -1), BESIDE, -1)).started == "2019-04-17 23:03:12"
 
 
 @pytest.mark.parametrize("tool", [tool for tool in TOOLS if "‹" in TOOLS[tool]])

@@ -47,6 +47,13 @@ def test_the_unit_or_the_bounds_of_reframe_tell_which_direction_is_better(bounds
     assert other == value
 
 
+def test_tags_of_reframe_state_ranks_and_nodes() -> None:
+    line = LINE.format("Gflops=66|Gflops|ref=None (l=None, u=None)|git=c86,num_nodes=1,single,num_procs=2")
+    (value,) = read(line.replace("T on", "T_a_p_56 on")).values
+    assert (value.benchmark, value.metric, value.value, value.unit) == ("reframe.T_56", "Gflops", 66e9, "flop/s")
+    assert value.parameters == {"environment": "gnu", "git": "c86", "nodes": 1, "ranks": 2}
+
+
 def test_reframe_separates_its_fields_as_its_settings_say() -> None:
     text = output("reframe_4_csv.txt")
     for separator in (";", "\t", "|"):

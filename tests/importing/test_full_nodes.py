@@ -137,6 +137,21 @@ def test_names_state_the_cores_of_a_node_or_of_all_nodes(tmp_path: Path, cores: 
     assert [cell.cores for nodes, cell in cells.items() if nodes] == [expected, 4 * expected]
 
 
+def test_a_bound_process_that_sees_one_core_is_on_a_larger_node(tmp_path: Path) -> None:
+    a, b = (side(tmp_path, name, program(56, 56, 100, cores=56)) for name in "ab")
+    assert read_cells(compare_sides([a, b]), "b")[56].cores == 56 * 56
+
+
+def test_simulated_times_of_different_systems_are_different_questions(tmp_path: Path) -> None:
+    def simulate(name: str, speeds: Mapping[int, float]) -> Side:
+        case = {"ranks": 24, "nodes": 1}
+        made = [make("md.run", "md", "speed", v, "ns/day", "one run", {**case, "atoms": n}) for n, v in speeds.items()]
+        return side(tmp_path, name, [replace(value, tool="SNAP") for value in made])
+
+    comparison = compare_sides([simulate("a", {1000: 90, 9000: 10}), simulate("b", {9000: 20})])
+    assert read_cells(comparison, "b", "speed")[1].ratio == pytest.approx(0.5)
+
+
 def test_a_node_with_devices_has_no_ratio_for_a_core(tmp_path: Path) -> None:
     a, b = (side(tmp_path, name, program(24, 1, 100, **of)) for name, of in (("a", {}), ("b", {"gpus": 4})))
     cell = read_cells(compare_sides([a, b]), "b")[1]

@@ -14,6 +14,7 @@ from import_fixture import imported, write
 from planted_archives import Archive, make_file, plant
 from steelyard.errors import UsageError
 from steelyard.importing import launches, reading
+from steelyard.importing.doubts import SEVERAL
 from steelyard.importing.grouping import group_files
 from steelyard.importing.identity import Part, identify
 from steelyard.importing.layout import Layout, expect_match
@@ -155,6 +156,10 @@ TOLD: dict[str, tuple[list[str], list[tuple[str, dict[str, Scalar]]]]] = {
     "numbered folders below a known system": (
         ["Archer2/io/submission-18/x.txt", "Archer2/io/submission-92/x.txt"],
         [("Archer2", {"submission": 18}), ("Archer2", {"submission": 92})],
+    ),
+    "the name of the system again in that of the file": (
+        [f"{s}-gcc9/imb/Bi_{p}/rfm_Bi_{s}_gcc9_{p}.out" for s in ("alpha", "beta") for p in ("all", "one")],
+        [(s, {"folder": p, "file": p}) for s in ("alpha", "beta") for p in ("all", "one")],
     ),
     "what the file states itself": (["t2.txt", "t2-again.txt"], [("", {}), ("", {"file": "again"})]),
 }  # fmt: skip
@@ -306,6 +311,24 @@ def test_outputs_below_different_commands_are_different_experiments() -> None:
     ] * 2
     values = read(OSU.format(tls="all", one=4.06, two=4.1) + OSU.format(tls="all", one=4.07, two=4.2))
     assert [(v.parameters.get("command"), v.repetition) for v in values] == [(None, 0)] * 2 + [(None, 1)] * 2
+
+
+@pytest.mark.parametrize(
+    ("titles", "expected"),
+    [
+        (("Now on a little core:", "Now on a big core:"), ["little", "big"]),
+        (("## With 2 channels\n\n```", "```\n## With 4 channels\n```"), ["2", "4"]),
+        (("Run 1:", "Run 2:"), [None, None]), (("Results:", "Results:"), [None, None]),
+        (("a word", "another word"), [None, None]),
+    ],
+)  # fmt: skip
+def test_titles_right_above_the_outputs_tell_them_apart(titles: tuple[str, str], expected: list[str | None]) -> None:
+    osu = OSU.partition("\n")[2]
+    text = "".join(f"{title}\n\n{osu.format(one=4 + at, two=4.1 + at)}\n" for at, title in enumerate(titles))
+    values = read(text)
+    assert [v.parameters.get("title") for v in values[::2]] == expected
+    assert [v.repetition for v in values[::2]] == ([0, 1] if expected == [None, None] else [0, 0])
+    assert all(SEVERAL not in v.note for v in values) or expected == [None, None]
 
 
 def test_an_output_that_is_printed_twice_counts_once() -> None:

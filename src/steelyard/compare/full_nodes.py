@@ -22,10 +22,12 @@ from steelyard.statistics.validity.trust import ORDER
 # all numbers but those of `_SAME` are such parameters, too.
 USE = (
     "nodes", "ranks", "threads", "cores", "ranks_per_node", "gpus", "sockets", "passes", "NB", "compiler", "MPI", "settings",
-    "command", "file", "folder", "host", "tool", "grid", "variant", "page_size", "memory_policy", "placement", "transport",
-    "pinning", "toolchain", "stores",
+    "command", "title", "file", "folder", "host", "tool", "grid", "variant", "page_size", "memory_policy", "placement",
+    "transport", "pinning", "toolchain", "stores",
 )  # fmt: skip
 _SAME = ("window", "pairs", "problem")  # besides numbers of bytes
+_PACE = ("ns/day", "step/s")  # the progress of one problem: like a time, it is not that of any amount of work
+_MOST_THREADS = 8  # of a core
 WHOLE: tuple[Class, ...] = ("memory", "compute", "applications")  # a message does not depend on the cores of a node
 Question = tuple[str, str, str, str, tuple[tuple[str, str], ...]]  # benchmark, kernel, metric, unit, what was done
 
@@ -98,7 +100,7 @@ def _pool(cases: Sequence[SideCase]) -> Iterator[tuple[Question, WholePoint]]:
         for metric, value in case.metrics.items():
             if value.better == "none" or metric.endswith(FURTHER) or not 0 < value.value < math.inf:
                 continue
-            rate = value.better == "higher"
+            rate = value.better == "higher" and value.unit not in _PACE
             use = {name: given for name, given in case.parameters.items() if not _is_work(name, given, rate)}
             what = [(name, str(given)) for name, given in case.parameters.items() if name not in use]
             if not rate:
@@ -125,11 +127,12 @@ def count_cores_per_node(view: SideView) -> int | None:
     sized = [(nodes, case.parameters) for case in cases if (nodes := _count_nodes(case, None))]
     stating = [(nodes, cores, given) for nodes, given in sized if (cores := _number(given, "cores"))]
     named = {(nodes, cores) for nodes, cores, given in stating if cores * nodes >= (_number(given, "ranks") or 0)}
-    if named:
-        if len({c for _, c in named}) == 1 < len(named):  # the same number for any nodes is that of one node
-            return named.pop()[1]
-        return max(round(c / n) for n, c in named)
-    return max((math.ceil(used / nodes) for nodes, given in sized if (used := count_workers(given))), default=None)
+    most = max((math.ceil(used / nodes) for nodes, given in sized if (used := count_workers(given))), default=None)
+    if not named:
+        return most
+    same = len({c for _, c in named}) == 1 < len(named)  # the same number for any nodes is that of one node
+    stated = named.pop()[1] if same else max(round(c / n) for n, c in named)
+    return most if most and most > _MOST_THREADS * stated else stated  # a bound process sees only its own core
 
 
 def _count_nodes(case: SideCase, per_node: int | None) -> int | None:

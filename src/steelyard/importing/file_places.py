@@ -255,8 +255,18 @@ def list_further_facts(place: Place, level: int | None, system: str) -> list[Seq
     facts = [[_read_as_word(fact) for fact in row if not _is_part(fact, system)] for row in place.levels]
     if level is not None and system and system == _label(place, level) and not _join_known(place.levels[level]):
         words = re.findall(r"[^\W\d_]+|\d+", system)
-        facts[level] = [fact for fact in facts[level] if fact.meaning not in UNTYPED or str(fact.value) not in words]
+        named = [*facts[level]]
+        facts[level] = [fact for fact in named if fact.meaning not in UNTYPED or str(fact.value) not in words]
+        facts = [row if at == level else _remove_sequence(row, named) for at, row in enumerate(facts)]
     return [*facts]
+
+
+def _remove_sequence(facts: list[Fact], named: Sequence[Fact]) -> list[Fact]:
+    """Returns the facts without the words that repeat a whole other name, as names of tests repeat that of the system."""
+    begins = (at for at in range(len(facts) - len(named) + 1) if facts[at : at + len(named)] == named)
+    begin = next(begins, len(facts))
+    end = begin + len(named)
+    return [fact for at, fact in enumerate(facts) if not begin <= at < end or fact.meaning not in UNTYPED]
 
 
 def _is_part(fact: Fact, system: str) -> bool:

@@ -1,4 +1,4 @@
-"""The commands that started a program, as they stand above its output: numbers of nodes, ranks and threads, and settings."""
+"""What stands above an output: the command that started the program (nodes, ranks, threads, settings), or a title."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +23,8 @@ _OPTIONS = {  # by launcher; "" for all others. Of several options of one meanin
     "lrun": {"nodes": "-N", "ranks": "-n", "ranks_per_node": "-T"},
     "": {"ranks": "-np|-n|--np", "ranks_per_node": "-ppn|-perhost|-N|--ntasks-per-node|-npernode"},
 }  # fmt: skip
+_TITLE = re.compile(r"(?=.*[^\W\d])(?:#{1,6} .{1,150}|[^|]{3,150}:\**\s*)")
+MOST_BLANK = 4  # lines without a word, between a title and an output
 _FLAGS = (
     "--exclusive",
     "--exact",
@@ -48,11 +50,27 @@ def find_commands(text: Text) -> list[tuple[int, str]]:
     return [(at, match.string.strip()[:LONGEST]) for match, at in found][:MOST]
 
 
+def find_titles(text: Text, marks: Sequence[str]) -> list[tuple[int, str]]:
+    """Returns the lines such as "On a big core:" or "## 2 nodes" right above the marks of a tool, each with its index."""
+    begins = [at for at, line in enumerate(text.lines) if any(mark in line for mark in marks)][:MOST]
+    found: dict[int, str] = {}
+    for begin in begins:
+        above = range(begin - 1, max(-1, begin - 1 - MOST_BLANK), -1)
+        at = next((at for at in above if _has_words(text.lines[at])), -1)
+        if at >= 0 and _TITLE.fullmatch(text.lines[at]):
+            found[at] = text.lines[at].strip(" \t#*:")
+    return sorted(found.items())
+
+
+def _has_words(line: str) -> bool:
+    return bool(line.strip(" \t=-*")) and not line.lstrip().startswith(("```", "~~~"))
+
+
 @lru_cache(maxsize=10_000)
 def read_launch(command: str) -> Mapping[str, Scalar]:
     """Returns what a command states of nodes, ranks, ranks_per_node and threads."""
     launcher = (re.findall(rf"\b{LAUNCHERS}(?=\s)", command) or [""])[0]
-    words = _cut_at_program(command.partition(launcher)[2])
+    words = _cut_at_program(command.partition(launcher)[2]) if launcher else ""
     stated: dict[str, Scalar] = {}
     for meaning, options in _OPTIONS.get(launcher, _OPTIONS[""]).items():
         if found := re.findall(rf"(?:^|\s)(?:{options})[= ]*(\d{{1,9}})(?=\s|$)", words):
@@ -86,19 +104,17 @@ def list_settings(command: str) -> frozenset[str]:
     )
 
 
-def name_differences(commands: Sequence[str]) -> Sequence[Mapping[str, Scalar]]:
-    """Returns parameters in which the commands differ: numbers of the launch, or the differing words as `command`."""
+def name_differences(commands: Sequence[str], name: str = "command") -> Sequence[Mapping[str, Scalar]]:
+    """Returns parameters in which the commands differ: numbers of the launch, or the differing words under this name."""
     launches = [read_launch(command) for command in commands]
-    names = {
-        name for launch in launches for name in launch if any(other.get(name) != launch[name] for other in launches)
-    }
-    numbers = [{name: launch[name] for name in sorted(names) if name in launch} for launch in launches]
+    names = {key for launch in launches for key in launch if any(other.get(key) != launch[key] for other in launches)}
+    numbers = [{key: launch[key] for key in sorted(names) if key in launch} for launch in launches]
     words = [[*_list_words(command)] for command in commands]
     common = set(words[0]).intersection(*words)
     rest = [" ".join(word for word in line if word not in common) for line in words]
     if len({*map(str, numbers)}) == len({*commands}) or not any(rest):
         return numbers
-    return [{"command": shorten(text) or "the shortest"} for text in rest]
+    return [{name: shorten(text) or "the shortest"} for text in rest]
 
 
 def shorten(text: str) -> str:

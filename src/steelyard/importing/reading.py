@@ -33,6 +33,7 @@ from steelyard.importing.doubts import ToolMarks, add_doubts, mark_outputs
 from steelyard.importing.format import Format, find_declared
 from steelyard.importing.logs import find_logs
 from steelyard.importing.margins import decode_mail, read_strings
+from steelyard.importing.name_facts import counts_repetitions
 from steelyard.importing.text import Text
 from steelyard.importing.values import Values, expect_plausible, explain
 from steelyard.model.foreign import ForeignValue
@@ -180,24 +181,26 @@ def _read(known: Format, forms: Sequence[tuple[Text, bool]], file: str) -> Readi
             best = max(best, _read_form(known, form, once=once), key=_content)
     if "\\n" in bare.whole:
         best = max(best, _read_strings(known, bare), key=_content)
-    values = _tell_commands_apart(known, read_form, best.values)
+    values = _tell_outputs_apart(known, read_form, best.values)
     return replace(best, values=tuple(_count_repetitions(values, known.tool, file)))
 
 
-def _tell_commands_apart(known: Format, form: Text, values: Sequence[ForeignValue]) -> Sequence[ForeignValue]:
-    """Returns the values with what differs in the commands above them, if the same case stands below several commands."""
+def _tell_outputs_apart(known: Format, form: Text, values: Sequence[ForeignValue]) -> Sequence[ForeignValue]:
+    """Returns the values with what differs in the commands, else in the titles above them, if one case stands below several."""
     if len({value.case for value in values}) == len(values):
         return values
-    commands = launches.find_commands(form)
-    different = [*dict.fromkeys(command for _, command in commands)]
-    if len(different) < 2:
+    above, name = launches.find_commands(form), "command"
+    if len({command for _, command in above}) < 2:
+        above, name = launches.find_titles(form, known.marks), "title"
+    different = [*dict.fromkeys(words for _, words in above)]
+    if len(different) < 2 or (name == "title" and counts_repetitions(different)):
         return values
-    named = dict(zip(different, launches.name_differences(different), strict=True))
+    named = dict(zip(different, launches.name_differences(different, name), strict=True))
     told: list[ForeignValue] = []
-    for command, part in form.split_at([at for at, _ in commands]):
-        more = named[commands[command][1]] if command is not None else {}
+    for place, part in form.split_at([at for at, _ in above]):
+        more = named[above[place][1]] if place is not None else {}
         for value in _read_form(known, part, once=False).values:
-            added = {name: given for name, given in more.items() if name not in value.parameters}
+            added = {key: given for key, given in more.items() if key not in value.parameters}
             told.append(replace(value, parameters={**value.parameters, **added}) if added else value)
     same = Counter((v.kernel, v.metric, v.value) for v in told) == Counter(
         (v.kernel, v.metric, v.value) for v in values
@@ -275,7 +278,10 @@ def _date(text: Text, pattern: str) -> str:
     """Returns the first group, or "year-month-day time" of the groups of these names."""
     named = all(f"(?P<{name}>" in pattern for name in ("year", "month", "day", "time"))
     match = patterns.search(pattern, text.whole) if named else None
-    return "{year}-{month}-{day} {time}".format(**match.groupdict()) if match else text.find(pattern)
+    if not match:
+        return text.find(pattern)
+    time = re.sub(r"(^|:) *(?=\d(?:\D|$))", r"\g<1>0", match["time"])
+    return f"{match['year']}-{match['month']:0>2}-{match['day']:0>2} {time}"
 
 
 def _drop_damaged_lines(content: str) -> tuple[str, list[int]]:

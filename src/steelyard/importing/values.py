@@ -94,7 +94,7 @@ def spell(printed: str) -> str | None:
     if word in UNITS or word.lower() in _TIMES:
         return word if word in UNITS else _TIMES[word.lower()]
     match = _SPELLING.fullmatch(word)
-    name = _NAMES.get(match["name"]) if match else None
+    name = _NAMES.get(match["name"]) or _NAMES.get(match["name"] + (match["rate"] or "")) if match else None  # flo+ps
     if not match or not name:
         return None
     unit = (match["prefix"] or "") + name + ("/s" if match["rate"] or name in _BARE_RATES else "")

@@ -20,11 +20,13 @@ from steelyard.model.foreign import ForeignValue
 TOOL = "ReFrame"
 STARTED = r'"time_start"\s*:\s*"([^"]+)"'
 COUNTS = {"num_tasks": "ranks", "num_tasks_per_node": "ranks_per_node", "num_cpus_per_task": "threads"}
-KNOWN = {"jobid", "ref", "lower", "upper", "unit", "units", *COUNTS}  # what is no variable in a line of a log
+KNOWN = {"jobid", "ref", "lower", "upper", "unit", "units", "tags", *COUNTS}  # what is no variable in a line of a log
 INFO = (
     r"(?P<test>\S+)(?P<parameters>[^@]*?)(?: /\w+)?\s*(?: on | ?@)(?P<system>[^\s:]+):(?P<partition>[^\s+]+)"
     r"(?:(?: using |\+)(?P<environment>.*))?$"
 )
+TAGS = {"num_procs": "ranks", "num_tasks": "ranks", "num_nodes": "nodes"}  # names that sites give to what they state
+TAG = r"([\w.-]+)=([^,\s'\"]+)"
 LONGEST = 500  # letters of the name of a test with its parameters
 NO_BOUND = {"", "None", "null", "none"}
 
@@ -47,11 +49,18 @@ def _make_case(
     given = re.findall(r"%([\w.]+)=(\S+)", case["parameters"])
     parameters = {
         "environment": case["environment"], **{name: read_word(word) for name, word in given},
+        **{TAGS.get(name, name): read_word(word) for name, word in _list_tags(str(counts.get("tags")))},
         **{ours: int(counts[theirs]) for theirs, ours in COUNTS.items() if str(counts.get(theirs, "")).isdecimal()},
     }  # fmt: skip
-    test = case["test"]
+    # Tests that take the partition as a parameter have it in their name, so the same test of two partitions had two names.
+    own = re.sub(r"\W", "_", f"_{case['system']}_{case['partition']}")
+    test = case["test"].replace(own, "") or case["test"]
     made = make_printed(f"reframe.{test}", test, variable, value, unit, "one run", parameters, better=better)
     return replace(made, host=f"{case['system']}:{case['partition']}", started=started)
+
+
+def _list_tags(tags: str) -> Iterator[tuple[str, str]]:
+    return ((tag[1], tag[2]) for tag in patterns.find_all(TAG, tags))
 
 
 LINE = r"\s*(?:(?P<time>\d{4}-\d\d-\d\dT[^\s|,;]+)|None)\s*(?P<separator>[|,;\t])\s*reframe [\d.]+"
@@ -78,8 +87,9 @@ def _read_line(time: str, rest: str, separator: str) -> ForeignValue:
     bounds = search(r"\(l=([^,)]*), *u=([^)]*)\)", rest)
     fields = [field.strip() for field in patterns.replace(r"\([^()]*\)", "", rest).split(separator)]
     place = next((i for i, field in enumerate(fields) if search(r"\S(?: on | ?@)\S+:", field)), -1)
-    others = fields[place + 1 :]
-    pairs = {field.partition("=")[0]: field.partition("=")[2] for field in others}
+    tags = next((field for field in fields[place + 1 :] if search(r",[^,\s]*=|=[^,\s]*,[^,\s]*[A-Za-z_]", field)), "")
+    others = [field for field in fields[place + 1 :] if field != tags]
+    pairs = {"tags": tags} | {field.partition("=")[0]: field.partition("=")[2] for field in others if "=" in field}
     variable = next((name for name, word in pairs.items() if word and name not in KNOWN), "")
     beside = [others[i + 1] for i, field in enumerate(others[:-1]) if field.startswith((f"{variable}=", "ref="))]
     unit = pairs.get("units") or next((field for field in beside if "=" not in field), "")
