@@ -157,6 +157,10 @@ TOLD: dict[str, tuple[list[str], list[tuple[str, dict[str, Scalar]]]]] = {
         ["Archer2/io/submission-18/x.txt", "Archer2/io/submission-92/x.txt"],
         [("Archer2", {"submission": 18}), ("Archer2", {"submission": 92})],
     ),
+    "folders of results at different depths in an archive with the name of a system": (
+        [f"archer-tests/{at}/results/{s}/run1.out" for at in ("apps/x", "synth") for s in ("ARCHER", "Cirrus", "Athena")],
+        [(s, {"folder": at}) for at in ("apps-x", "synth") for s in ("ARCHER", "Cirrus", "Athena")],
+    ),
     "the name of the system again in that of the file": (
         [f"{s}-gcc9/imb/Bi_{p}/rfm_Bi_{s}_gcc9_{p}.out" for s in ("alpha", "beta") for p in ("all", "one")],
         [(s, {"folder": p, "file": p}) for s in ("alpha", "beta") for p in ("all", "one")],

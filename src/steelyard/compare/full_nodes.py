@@ -127,12 +127,12 @@ def count_cores_per_node(view: SideView) -> int | None:
     sized = [(nodes, case.parameters) for case in cases if (nodes := _count_nodes(case, None))]
     stating = [(nodes, cores, given) for nodes, given in sized if (cores := _number(given, "cores"))]
     named = {(nodes, cores) for nodes, cores, given in stating if cores * nodes >= (_number(given, "ranks") or 0)}
-    most = max((math.ceil(used / nodes) for nodes, given in sized if (used := count_workers(given))), default=None)
     if not named:
-        return most
+        return max((math.ceil(used / nodes) for nodes, given in sized if (used := count_workers(given))), default=None)
     same = len({c for _, c in named}) == 1 < len(named)  # the same number for any nodes is that of one node
     stated = named.pop()[1] if same else max(round(c / n) for n, c in named)
-    return most if most and most > _MOST_THREADS * stated else stated  # a bound process sees only its own core
+    used_there = max(math.ceil((count_workers(given) or 0) / nodes) for nodes, _, given in stating)
+    return used_there if used_there > _MOST_THREADS * stated else stated  # a bound process sees only its own core
 
 
 def _count_nodes(case: SideCase, per_node: int | None) -> int | None:

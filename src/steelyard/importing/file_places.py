@@ -27,6 +27,7 @@ _ENDING = re.compile(
 )
 _COUNTER = re.compile(r"(?<!\d)\d{1,3}$")
 _HINTS = ("system", "machine", "cluster", "platform", "host", "site", "arch")
+_RESULTS = re.compile(r"(?:results?|outputs?)(?![a-z])", re.IGNORECASE)  # a folder with one folder for each system
 _GENERAL = {*NEUTRAL, "benchmark", "bench", "test", "experiment", "data", "raw", "cache"}  # words that name no system
 Kind = tuple[str, str]  # a benchmark, and the tool that measured it
 
@@ -105,6 +106,25 @@ def drop_unlikely_counts(places: Sequence[Place]) -> list[Place]:
     return [replace(place, levels=[[*map(read, level)] for level in place.levels]) for place in places]
 
 
+def align_results(places: Sequence[Place]) -> list[Place]:
+    """Returns the places with the folders below "results" on one level, also where they lie at different depths."""
+    found = [next((at for at, name in enumerate(p.names[:-1]) if _RESULTS.match(name)), None) for p in places]
+    depths = {at for at in found if at is not None}
+    if len(depths) < 2 or 2 * found.count(None) > len(found):
+        return [*places]
+    deepest, shared = max(depths), count_shared(places)
+    return [
+        place
+        if at is None or at < shared
+        else replace(
+            place,
+            levels=[*place.levels[:at], *[()] * (deepest - at), *place.levels[at:]],
+            names=[*place.names[:at], *[""] * (deepest - at), *place.names[at:]],
+        )
+        for place, at in zip(places, found, strict=True)
+    ]
+
+
 def differ_throughout(places: Sequence[Place], kind: Kind) -> bool:
     """Returns whether files of a folder that differ in their last number only differ by a large factor in most of many cases.
 
@@ -142,7 +162,8 @@ def find_system_level(places: Sequence[Place]) -> int | None:
         if at >= shared - 1 and any(fact.meaning == "system" for fact in facts)
     )
     if known and max(known.values()) * 2 > len(places):
-        return max(known, key=lambda at: (known[at], -at))
+        most = {at: times for at, times in known.items() if at >= shared and 2 * times > len(places)} or known
+        return max(most, key=lambda at: (most[at], -at))  # the name of a whole archive says less
     candidates = [at for at in range(shared, depth) if _names_systems(places, at)]
     level = max(candidates, key=lambda at: (*_rate_level(places, at), -at), default=None)
     shapes = {re.sub(r"\d+", "#", _label(place, level)) for place in places} if level is not None else set()

@@ -13,6 +13,7 @@ from steelyard.importing.collecting import ReadFile
 from steelyard.importing.file_places import (
     Kind,
     Place,
+    align_results,
     are_conditions,
     count_shared,
     describe,
@@ -86,7 +87,7 @@ def identify(
 
 
 def _guess(files: Sequence[ReadFile], hosts: Collection[str]) -> tuple[list[Identity], list[Part]]:
-    places = drop_unlikely_counts([describe(file, hosts) for file in files])
+    places = align_results(drop_unlikely_counts([describe(file, hosts) for file in files]))
     level = find_system_level(places)
     named = [name_system(place, level) for place in places]
     identities = [
