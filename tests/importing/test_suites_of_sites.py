@@ -5,6 +5,7 @@ import json
 import pytest
 
 from foreign_outputs import output, read
+from steelyard.importing.dates import read_date
 from steelyard.importing.reading import NO_FORMAT
 
 
@@ -169,3 +170,99 @@ def test_a_row_that_lacks_an_entry_has_no_values(file: str, old: str, new: str, 
     result = read(output(file).replace(old, new))
     assert "columns, but its heading has" in result.problems[0]
     assert len(read(output(file)).values) - len(result.values) == lost
+
+
+OMP_TEXT = output("spec_omp2012.txt")
+HPC_CSV = output("spec_hpc2021_csv.txt")
+UMT = output("umt.txt")
+PAIRS = output("nxnlatbw.txt")
+
+
+def test_text_of_omp2012_has_base_and_peak() -> None:
+    result = read(OMP_TEXT)
+    found = [(v.kernel, v.metric, v.value, v.parameters["tuning"], v.parameters.get("threads")) for v in result.values]
+    assert found == [
+        ("350.md", "time", 434, "base", 64), ("350.md", "ratio", 10.7, "base", 64), ("350.md", "time", 400, "peak", 128),
+        ("350.md", "ratio", 11.6, "peak", 128), ("351.bwaves", "time", 300, "base", 64),
+        ("351.bwaves", "ratio", 15.1, "base", 64), ("score", "score", 12.7, "base", None),
+        ("score", "score", 13.4, "peak", None),
+    ]  # fmt: skip
+    assert {v.benchmark for v in result.values} == {"spec_omp2012.omp"}
+    assert (result.system, result.started) == ("Xeon 9", "2021-03-02 09:19:32")
+    assert "351.bwaves (peak) failed" in result.problems[0]
+
+
+def test_ranks_of_mpi2007_are_read() -> None:
+    text = (
+        OMP_TEXT.replace("OMPG2012", "MPIM2007")
+        .replace("Threads", "Ranks  ")
+        .replace("SPECompG_base2012", "SPECmpiM_base2007")
+    )
+    values = read(text).values
+    assert {v.benchmark for v in values} == {"spec_mpi2007.m"}
+    assert [v.parameters.get("ranks") for v in values[:3]] == [64, 64, 128]
+
+
+def test_csv_of_spechpc_has_model_ranks_and_threads() -> None:
+    result = read(HPC_CSV)
+    about = {"tuning": "base", "model": "ACC", "ranks": 4, "threads": 16}
+    assert [(v.kernel, v.metric, v.value, v.parameters) for v in result.values] == [
+        ("505.lbm_t", "time", 45.125, about), ("505.lbm_t", "ratio", 49.86, about), ("score", "score", 49.9, {"tuning": "base"}),
+    ]  # fmt: skip
+    assert {v.benchmark for v in result.values} == {"spec_hpc2021.tiny"}
+    assert result.problems == ("SPEC HPG: line 9: an iteration of 513.soma_t (base) failed: RE",)
+    unknown = read(HPC_CSV.replace("Base Model", "Base Colour"))
+    assert "the meaning of the column 'colour' is unknown" in unknown.problems[0]
+
+
+def test_the_text_of_spechpc_is_refused_with_a_sentence() -> None:
+    result = read("SPEChpc(TM) 2021 Small Result\n")
+    assert result.problems == ("SPEC HPG: Steelyard does not read the text of SPEChpc 2021. Import the result as CSV",)
+
+
+def test_merit_and_size_of_umt_are_read() -> None:
+    result = read(UMT)
+    assert [(v.metric, v.value) for v in result.values] == [
+        ("merit", 1.06259e9),
+        ("throughput", 2.41498e8),
+        ("time", 100.527),
+    ]
+    about = {"ranks": 8, "problem": "UMT SP#1", "unknowns": 4855431168, "angles": 72, "groups": 128, "threads": 1}
+    assert result.values[0].parameters == about
+    assert not read(UMT.replace("CHECK PASSED", "CHECK FAILED")).values
+
+
+def test_a_matrix_of_all_pairs_is_whole_or_refused() -> None:
+    values = read(PAIRS).values
+    assert len(values) == 12
+    assert {v.parameters["ranks"] for v in values} == {3}
+    first = [(v.metric, v.value, v.parameters["row"], v.parameters["column"]) for v in values[:2]]
+    assert first == [("latency", 0.81e-6, 1, 0), ("bandwidth", 12041.5e6, 1, 0)]
+    refused = read(PAIRS.replace("2,1,1.02,12008.0\n", ""))
+    assert refused.problems == ("mpi_nxnlatbw: the file has 5 pairs, but 3 ranks have 6",)
+
+
+@pytest.mark.parametrize(
+    ("file", "started"),
+    [
+        ("comd.txt", "2020-11-10T10:00:00"),
+        ("comd_report.txt", "2019-03-04T10:33:41"),
+        ("gpu_burn_2019.txt", "2019-08-09T22:17:04"),
+    ],
+)
+def test_the_date_of_a_log_is_that_of_its_values(file: str, started: str) -> None:
+    result = read(output(file))
+    assert {read_date(v.started or result.started) for v in result.values} == {started}
+
+
+@pytest.mark.parametrize(
+    ("head", "version"),
+    [
+        (" Version Number..  1.09", "1.09"), ("SNAP 2.1.0", "2.1.0"), ("version: 2.1", "2.1"), ("# Version 2.1", "2.1"),
+        ("SNAP version 2.1", "2.1"), ("Compiler version: 9.3.0", ""),
+    ],
+)  # fmt: skip
+def test_a_version_without_a_letter_is_read(head: str, version: str) -> None:
+    heading = " SNAP: SN (Discrete Ordinates) Application Proxy\n"
+    result = read(f"{heading}{head}\n  Total Execution time   3.4652E-02\n  Grind Time (nanoseconds)   1.1078E+01\n")
+    assert result.versions == {"SNAP": version}

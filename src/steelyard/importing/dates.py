@@ -10,7 +10,7 @@ _ZONE = rf"(?!(?:{'|'.join(_MONTHS)})\b)(?-i:[A-Z]{{2,5}})"  # a weekday and a m
 _FORMS = tuple(
     re.compile(form, re.IGNORECASE)
     for form in (
-        rf"(?<!\d)(?P<y>\d{{4}})[-./](?P<m>\d\d)[-./](?P<d>\d\d)(?:[T _-]{_TIME})?(?!\d)",  # ISO 8601
+        rf"(?<!\d)(?P<y>\d{{4}})[-./](?P<m>\d\d)[-./](?P<d>\d\d)(?:(?:[T _-]|, ){_TIME})?(?!\d)",  # ISO 8601
         r"(?<!\d)(?P<y>\d{4})(?P<m>\d\d)(?P<d>\d\d)(?:[T_-]?(?P<h>\d\d)(?P<min>\d\d)(?P<s>\d\d))?(?!\d)",
         rf"\b{_MONTH}\s+(?P<d>\d\d?),?\s+(?:{_TIME}\s+)?(?:{_ZONE}\s+)?(?P<y>\d{{4}})\b",  # ctime
         rf"\b(?P<d>\d\d?)[ -]?{_MONTH}[ -]?(?P<y>\d{{4}})\b(?:\s+(?:at\s+)?{_TIME})?",

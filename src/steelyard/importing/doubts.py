@@ -9,9 +9,10 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from steelyard.importing.format import NOTHING, WARNINGS, Format
-from steelyard.importing.patterns import find_all
+from steelyard.importing.patterns import find_all, search
 from steelyard.importing.text import Text
 from steelyard.importing.values import Values
 from steelyard.model import ForeignValue
@@ -37,7 +38,7 @@ _STOPS = (
     rf"^\S+: line \d+: +\d+ (?:{_ENDS})\b[^\n]*|^(?:{_ENDS})(?: \(core dumped\))?[ \t]*$"
 )
 _CUT = "has no end, so it may be incomplete"
-_VERSION = re.compile(r"(?i)(?:\bv|\bversion:?\s*|revision:\s*|\bfio-)(\d+(?:\.\d+)+\w*)")
+_VERSION = r"(?i)(?:\bv\.?|\bversion[:=]? ?|revision: ?|\bfio-)(\d+(?:\.\d+)+\w*)"
 
 
 def add_doubts(known: Format, text: Text) -> Values:
@@ -64,6 +65,7 @@ class ToolMarks:
     """The lines of a file with a mark of each tool, in their order: there an output or a part of it begins."""
 
     def __init__(self, content: str, formats: Sequence[Format]) -> None:
+        self.content = content
         self.lines: dict[str, list[tuple[int, str]]] = {}
         for tool in dict.fromkeys(known.tool for known in formats):
             marks = [
@@ -73,8 +75,13 @@ class ToolMarks:
             self.lines[tool] = [*_find_lines(heading, content)]
 
     def find_version(self, tool: str) -> str:
-        """Returns the version that the first heading with one names; '' without any."""
-        return next((found[1] for _, text in self.lines[tool] if (found := _VERSION.search(text))), "")
+        """Returns the version that the first heading with one names, such as "Tool 2.1", or a line of its own; '' without any."""
+        name = re.escape(tool.split(maxsplit=1)[0])
+        forms = (_VERSION, rf"(?i)\b{name}[ -](\d+(?:\.\d+)+\w*)")
+        headings = "\n".join(text for _, text in self.lines[tool])
+        own_line = rf"(?i)^[ \t#*|]*(?:{name} |(?:{name} )?version(?: number)?[ .:=]+)(\d+(?:\.\d+)+\w*)"
+        places = ((form, headings) for form in forms), ((own_line, self.content),) if len(self.lines) == 1 else ()
+        return next((found[1] for form, text in chain(*places) if (found := search(form, text))), "")
 
     def find_last(self, tool: str, line: int) -> int:
         """Returns the line of the last heading above a line; 0 without any."""

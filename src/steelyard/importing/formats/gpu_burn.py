@@ -3,6 +3,8 @@
 https://github.com/wilicc/gpu-burn
 """
 
+from dataclasses import replace
+
 from steelyard.importing.patterns import find_all, search
 from steelyard.importing.text import Text
 from steelyard.importing.values import Given, Values, make, number
@@ -33,7 +35,8 @@ def read(text: Text) -> Values:
         for gpu, rate in enumerate(rates):
             if gpu not in faulty | idle:
                 given = {**about, "gpu": gpu, "device": names.get(gpu)}
-                yield make("gpu_burn.burn", "gemm", "speed", rate, "Gflop/s", "last report", given, note=note)
+                made = make("gpu_burn.burn", "gemm", "speed", rate, "Gflop/s", "last report", given, note=note)
+                yield replace(made, started=run.find(r"Summary at: +(\S.*)"))
 
 
 def _read_options(text: Text, run: Text) -> Given:
