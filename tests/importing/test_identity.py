@@ -161,6 +161,9 @@ TOLD: dict[str, tuple[list[str], list[tuple[str, dict[str, Scalar]]]]] = {
         [f"archer-tests/{at}/results/{s}/run1.out" for at in ("apps/x", "synth") for s in ("ARCHER", "Cirrus", "Athena")],
         [(s, {"folder": at}) for at in ("apps-x", "synth") for s in ("ARCHER", "Cirrus", "Athena")],
     ),
+    "what the file states otherwise": (
+        ["s/x_2threads.out", "s/x_8threads.out"], [("", {"file": f"{n}-threads"}) for n in (2, 8)],
+    ),
     "the name of the system again in that of the file": (
         [f"{s}-gcc9/imb/Bi_{p}/rfm_Bi_{s}_gcc9_{p}.out" for s in ("alpha", "beta") for p in ("all", "one")],
         [(s, {"folder": p, "file": p}) for s in ("alpha", "beta") for p in ("all", "one")],

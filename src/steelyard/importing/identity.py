@@ -182,6 +182,9 @@ def _tell_apart(
                 word = str(column[0].value) if column[0] and column[0].meaning == "word" else word
                 continue
             part, values = _read_column(column, folder, word)
+            if _contradicts(values, part.meaning, stated):
+                texts = [None if value is None else f"{value}-{part.meaning}" for value in values]
+                part, values = Part(folder, FILE if folder is None else FOLDER, tuple(filter(None, texts))), [*texts]
             if repeated and (part.meaning in IGNORED or not _repeats(values, part.meaning, stated)):
                 yield part, values
             word = ""
@@ -318,6 +321,14 @@ def _list_stated(place: Place, kind: Kind) -> dict[str, Scalar | None]:
     rows: Iterable[Parameters] = (v.parameters for v in place.values[kind])
     first, *others = rows
     return {name: value for name, value in first.items() if all(row.get(name) == value for row in others)}
+
+
+def _contradicts(values: Sequence[Scalar | None], meaning: str, stated: Sequence[Mapping[str, Scalar | None]]) -> bool:
+    """Returns whether names say different things of files that state the same, such as 512 ranks of a job with 128."""
+    pairs = {
+        (str(of[meaning]), str(v)) for v, of in zip(values, stated, strict=True) if v is not None and meaning in of
+    }
+    return len({own for own, _ in pairs}) < len(pairs)
 
 
 def _repeats(values: Sequence[Scalar | None], meaning: str, stated: Sequence[Mapping[str, Scalar | None]]) -> bool:
