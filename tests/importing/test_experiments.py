@@ -155,6 +155,14 @@ def test_printed_lines_of_the_experiment_tell_cases_apart(tool: str) -> None:
         assert cases.isdisjoint(value.case for value in read(change(output, EXPERIMENT, at)).values)
 
 
+def test_a_case_that_is_named_after_its_ranks_is_the_same_case() -> None:
+    text = change(change(OPENFOAM, EXPERIMENT, -1), BESIDE, -1)
+    cases = {
+        ranks: text.replace("motorBike_1/run1", f"64M-{ranks}").replace(" 56", f" {ranks}") for ranks in (704, 1408)
+    }
+    assert {v.parameters["case"] for case in cases.values() for v in read(case).values} == {"64M"}
+
+
 def test_a_date_with_blanks_is_read() -> None:
     assert read(change(change(SNAP, EXPERIMENT, -1), BESIDE, -1)).started == "2019-04-17 23:03:12"
 

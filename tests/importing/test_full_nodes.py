@@ -142,6 +142,12 @@ def test_a_bound_process_that_sees_one_core_is_on_a_larger_node(tmp_path: Path) 
     assert read_cells(compare_sides([a, b]), "b")[56].cores == 56 * 56
 
 
+def test_the_host_of_one_of_many_ranks_does_not_make_them_one_node(tmp_path: Path) -> None:
+    made = [make("of.run", "of", "time", 100, "s", "one run", {"ranks": 64 * n, "host": f"n{n}"}) for n in (1, 32)]
+    a, b = (side(tmp_path, name, [replace(value, tool="SNAP") for value in made]) for name in "ab")
+    assert {row.nodes for row in read_series(compare_sides([a, b])).rows} == {None}
+
+
 def test_simulated_times_of_different_systems_are_different_questions(tmp_path: Path) -> None:
     def simulate(name: str, speeds: Mapping[int, float]) -> Side:
         case = {"ranks": 24, "nodes": 1}

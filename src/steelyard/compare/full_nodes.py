@@ -147,7 +147,9 @@ def _count_nodes(case: SideCase, per_node: int | None) -> int | None:
     used = count_workers(given)
     if used and per_node and ranks:
         return math.ceil(used / per_node)
-    return 1 if "host" in given or ("threads" in given and not ranks) else None
+    return (
+        1 if not ranks and ("host" in given or "threads" in given) else None
+    )  # of many ranks, the host is one of several
 
 
 def count_workers(use: Parameters) -> int | None:

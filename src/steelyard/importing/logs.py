@@ -157,6 +157,8 @@ def _read(log: Log, text: Text) -> Values:
         }
         for figure, match, place in printed:
             about = {name: _find_nearest(given, match.end(), after) for name, (given, after) in places.items()}
+            number = f"{about.get('ranks')}"  # the names of cases that are divided for so many ranks end with them
+            about = {n: v.removesuffix(f"-{number}") if isinstance(v, str) else v for n, v in about.items()}
             before = bisect_right(starts, place)
             try:
                 value = _value(log, figure, match[1], about, note)
