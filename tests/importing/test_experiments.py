@@ -155,6 +155,21 @@ def test_printed_lines_of_the_experiment_tell_cases_apart(tool: str) -> None:
         assert cases.isdisjoint(value.case for value in read(change(output, EXPERIMENT, at)).values)
 
 
+def test_steps_of_the_command_line_count_more_than_those_of_the_input() -> None:
+    log = """GROMACS:      gmx mdrun, version 2018.2
+   nsteps                         = 10000
+{}There are: 1403180 Atoms
+               Core t (s)   Wall t (s)        (%)
+       Time:    35441.377      138.443    25600.0
+                 (ns/day)    (hour/ns)
+Performance:        1.249       19.209
+Finished mdrun on rank 0 Fri Mar  8 12:19:40 2019
+"""
+    line = "Overriding nsteps with value passed on the command line: 1000 steps, 2 ps\n"
+    steps = [{v.parameters["steps"] for v in read(log.format(words)).values} for words in ("", line)]
+    assert steps == [{10000}, {1000}]
+
+
 def test_a_case_that_is_named_after_its_ranks_is_the_same_case() -> None:
     text = change(change(OPENFOAM, EXPERIMENT, -1), BESIDE, -1)
     cases = {
