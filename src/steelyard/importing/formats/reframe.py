@@ -49,7 +49,7 @@ def _make_case(
     given = re.findall(r"%([\w.]+)=(\S+)", case["parameters"])
     parameters = {
         "environment": case["environment"], **{name: read_word(word) for name, word in given},
-        **{TAGS.get(name, name): read_word(word) for name, word in _list_tags(str(counts.get("tags")))},
+        **{TAGS.get(tag[1], tag[1]): read_word(tag[2]) for tag in patterns.find_all(TAG, str(counts.get("tags")))},
         **{ours: int(counts[theirs]) for theirs, ours in COUNTS.items() if str(counts.get(theirs, "")).isdecimal()},
     }  # fmt: skip
     # Tests that take the partition as a parameter have it in their name, so the same test of two partitions had two names.
@@ -57,10 +57,6 @@ def _make_case(
     test = case["test"].replace(own, "") or case["test"]
     made = make_printed(f"reframe.{test}", test, variable, value, unit, "one run", parameters, better=better)
     return replace(made, host=f"{case['system']}:{case['partition']}", started=started)
-
-
-def _list_tags(tags: str) -> Iterator[tuple[str, str]]:
-    return ((tag[1], tag[2]) for tag in patterns.find_all(TAG, tags))
 
 
 LINE = r"\s*(?:(?P<time>\d{4}-\d\d-\d\dT[^\s|,;]+)|None)\s*(?P<separator>[|,;\t])\s*reframe [\d.]+"
