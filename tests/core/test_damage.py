@@ -128,7 +128,7 @@ def reopened(found: Evaluation) -> object:
         lines = [line(found.run.machine, launch, number, case) for launch, number, case in cases]
     except SteelyardError as refused:
         return refused.shown()
-    return sorted(here.benchmarks), lines, [time_limit(case) for _, _, case in cases]
+    return sorted(here.benchmarks), lines, [time_limit(case, found.run.machine) for _, _, case in cases]
 
 
 def test_over_a_sound_run_no_rule_stumbles(run: Path) -> None:

@@ -17,7 +17,8 @@ from steelyard.measure.launch.rank_errors import explain, remove_reports
 from steelyard.measure.launch.start import format_command, job
 from steelyard.measure.machine.rank_placement import pair_placements, place_ranks
 from steelyard.measure.mpi import Job
-from steelyard.model import Axes, Benchmark, Core, Host, Machine, Site, Source, Tool
+from steelyard.measure.run.asking import time_limit
+from steelyard.model import Axes, Benchmark, Case, Core, Host, Machine, Site, Source, Tool
 
 HOSTS = (Host("a", 2), Host("b", 2))
 
@@ -52,6 +53,17 @@ def test_open_mpi_5_over_hosts_goes_round_them(wrapper: str) -> None:
 def test_open_mpi_puts_so_many_ranks_on_each_host(wrapper: str) -> None:
     told = words(wrapper, "openmpi", hosts=(Host("a", 8), Host("b", 8)), ranks_per_node=2)
     assert "--map-by slot --oversubscribe --host a:2,b:2" in told
+
+
+@pytest.mark.parametrize(("slots", "cpus", "yields"), [(4, (0, 1), True), (1, (0, 1), False), (4, (), False)])
+def test_waiting_ranks_of_open_mpi_yield_where_they_share_processors(
+    wrapper: str, monkeypatch: pytest.MonkeyPatch, slots: int, cpus: tuple[int, ...], yields: bool
+) -> None:
+    """mpirun does so by itself if there are more ranks than slots, but `--host` gives it as many slots as ranks."""
+    hosts = tuple(Host(name, slots) for name in (("a",) if slots == 4 else ("a", "b", "c", "d")))
+    assert ("--mca mpi_yield_when_idle 1 /cache" in words(wrapper, "openmpi", hosts=hosts, cpus=cpus)) == yields
+    monkeypatch.setenv("OMPI_MCA_mpi_yield_when_idle", "0")
+    assert "yield" not in words(wrapper, "openmpi", hosts=hosts, cpus=cpus)
 
 
 def test_mpich_over_hosts(wrapper: str) -> None:
@@ -189,6 +201,24 @@ def test_a_silent_rank_is_named_with_its_host() -> None:
 
 def test_a_rank_that_never_started_is_named() -> None:
     assert "Rank 1 of 3 did not start" in explain("\n".join([report("here", 0), report("here", 2)]), 3, over_time=True)
+
+
+def test_of_many_lost_ranks_the_first_are_named_with_the_number_of_the_others() -> None:
+    here = "\n".join(report("here", r, f"n{r}") for r in range(100))
+    assert "Ranks 100, 101, 102, 103, 104, 105 and 65430 more of 65536 did not start" in explain(
+        here, 65536, over_time=True
+    )
+    assert len(explain(here, 65536, over_time=True)) < 200
+    waiting = "\n".join(report("overdue", r, f"n{r}") for r in range(40))
+    assert " and 54 more did not answer" in explain(f"{here}\n{waiting}", 100, over_time=True)
+
+
+def test_a_case_of_many_ranks_on_few_processors_may_take_longer(two_sockets: Machine) -> None:
+    def limit(ranks: int) -> float:
+        asked = {"ranks": ranks, "mpi": "openmpi-4.1.4"}
+        return time_limit(Case("network.x", "k", asked, setup_seconds=1.0), two_sockets)
+
+    assert limit(1024) > 2 * limit(8)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+MOST_NAMED = 6  # ranks or hosts in a sentence
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,9 @@ def explain(output: str, ranks: int | None, over_time: bool) -> str:
     if not here or not ranks:
         return ""
     if missing := sorted(set(range(ranks)) - set(here)):
-        places = ", ".join(sorted({t.host for t in here.values()}))
-        return f"{_ranks(missing)} of {ranks} did not start. The other ranks started on {places}."
+        names = name_some(list(map(str, missing)))
+        places = name_some(sorted({t.host for t in here.values()}))
+        return f"Rank{'s' * (len(missing) > 1)} {names} of {ranks} did not start. The other ranks started on {places}."
     if crashed := [t for t in reports if t.what == "crashed"]:
         return f"Rank {crashed[0].rank} on {crashed[0].host} (process {crashed[0].process}) crashed."
     if over_time:
@@ -42,7 +45,7 @@ def _silence(reports: list[Report], here: dict[int, Report]) -> str:
     overdue = {t.rank for t in reports if t.what == "overdue"}
     silent = sorted(set(here) - overdue)
     if overdue and silent:
-        places = ", ".join(f"{r} on {here[r].host}" for r in silent)
+        places = name_some([f"{r} on {here[r].host}" for r in silent])
         return (
             f"Rank {places} did not answer: it does not run any more, or its network connection is broken. The other ranks "
             "waited for it."
@@ -89,5 +92,7 @@ def _mentions(output: str, report: Report) -> bool:
     return re.search(rf"(?i)\bpid:?\s*{report.process}\b", output) is not None
 
 
-def _ranks(numbers: list[int]) -> str:
-    return ("Rank " if len(numbers) == 1 else "Ranks ") + ", ".join(map(str, numbers))
+def name_some(names: Sequence[str]) -> str:
+    """Returns the names, or the first ones and how many follow: a job may have 65,536 ranks."""
+    more = len(names) - MOST_NAMED
+    return f"{', '.join(names[:MOST_NAMED])} and {more} more" if more > 1 else ", ".join(names)

@@ -1,7 +1,10 @@
 """Open MPI, and what is made of it."""
 
+import os
+
 from steelyard.measure.mpi import Flavour, Job, ParameterFile, names, slots, within
 
+_YIELD = "OMPI_MCA_mpi_yield_when_idle"
 _TCP = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self"}
 
 
@@ -18,7 +21,11 @@ def words(job: Job) -> list[str]:
     placed = ["--map-by", f"{order}:OVERSUBSCRIBE"] if prrte else ["--map-by", order, "--oversubscribe"]
     hosts = [*(["--host", slots(job)] if job.hosts else []), *within(job, "-wdir")]
     passed = [word for name in names(job) for word in ("-x", name)]
-    return ["-n", str(job.ranks), "--bind-to", "none", *placed, *hosts, *passed, *job.extra, str(job.program)]
+    # mpirun lets waiting ranks give up their processor if there are more ranks than slots; it takes those of `hosts` for
+    # processors.
+    crowded = job.hosts and job.cpus and job.ranks > len(job.hosts) * len(set(job.cpus)) and _YIELD not in os.environ
+    waiting = ["--mca", _YIELD.removeprefix("OMPI_MCA_"), "1"] if crowded else []
+    return ["-n", str(job.ranks), "--bind-to", "none", *placed, *hosts, *passed, *waiting, *job.extra, str(job.program)]
 
 
 flavour = Flavour(
@@ -44,7 +51,7 @@ flavour = Flavour(
     shmem=True,
     eager="OMPI_MCA_btl_tcp_eager_limit and OMPI_MCA_btl_sm_eager_limit (version 4: btl_vader_eager_limit)",
     shared_memory="Open MPI must have the component vader or sm (ompi_info | grep btl), and OMPI_MCA_btl must not exclude it",
-    waiting="OMPI_MCA_mpi_yield_when_idle=1 makes waiting ranks of Open MPI give up their processor (mpirun sets it if there "
+    waiting=f"{_YIELD}=1 makes waiting ranks of Open MPI give up their processor (mpirun sets it if there "
     "are more ranks than slots)",
     verbose="OMPI_MCA_pml_base_verbose=10",
 )

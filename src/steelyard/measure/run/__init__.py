@@ -14,6 +14,7 @@ from steelyard.measure.launch.program import Conversation, Program
 from steelyard.measure.launch.start import start
 from steelyard.measure.machine.load import wait_until_quiet
 from steelyard.measure.plan import second
+from steelyard.measure.plan.cost import start_seconds
 from steelyard.measure.plan.length import measuring
 from steelyard.measure.plan.second import Patience
 from steelyard.measure.records import RunFolder
@@ -219,13 +220,14 @@ class Measurer:
 
     def _case(self, program: Conversation, launch: Launch, index: int, case: Case) -> bool:
         """Measures a case, and repeats it while it is disturbed and time is left. Returns False if the program has died."""
-        limit = time_limit(case) + (SILENCE if "mpi" in case.parameters else 0)
+        limit = time_limit(case, self.machine) + (SILENCE if "mpi" in case.parameters else 0)
         for attempt in range(1, ATTEMPTS + 1):
             began = self.around.now()
             patience = self._limit_patience(began - self._begin)
             asked = line(self.machine, launch, index, case, self._find_bounds(launch, case), patience)
+            starting = 0.0 if self._started is None else 4 * start_seconds(launch.cases, self.machine)
             try:
-                answer = program.ask(asked, limit + patience)
+                answer = program.ask(asked, limit + patience + starting)
             except ProgramFailed as failure:
                 # The signal may also be for this process and arrive in a moment; then the case must not become a record.
                 self._keep(failed_record(launch, index, case, attempt, str(failure), brief=describe_end(failure)))

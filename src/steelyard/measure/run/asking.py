@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.errors import ProgramFailed
+from steelyard.measure.plan.cost import setup_seconds
 from steelyard.measure.plan.possible import cpus_of
 from steelyard.measure.plan.refusal import STARTED
 from steelyard.measure.records.best_pace import Best
@@ -29,9 +30,9 @@ LOOKING = "memory.stream"  # its program measures the pace of a machine; any ker
 TIME_LIMIT = 30.0  # seconds beyond four times the sampling and setup: a case that takes longer hangs
 
 
-def time_limit(case: Case) -> float:
+def time_limit(case: Case, machine: Machine) -> float:
     """Returns the seconds after which a case counts as hanging."""
-    return TIME_LIMIT + 4 * (case.setup_seconds + 4 * case.sampling.seconds)
+    return TIME_LIMIT + 4 * (setup_seconds(case, machine) + 4 * case.sampling.seconds)
 
 
 def built_with(toolchain: str, parameters: Parameters) -> str:
@@ -50,7 +51,7 @@ def line(
     if "mpi" in case.parameters:
         # The ranks need not know how they were started, but they check their number.
         words = {name: value for name, value in words.items() if name not in STARTED or name == "ranks"}
-        words["limit"] = time_limit(case)
+        words["limit"] = time_limit(case, machine)
     elif cpus := cpus_of(machine, case.parameters):
         words["cpus"] = ",".join(map(str, cpus))
     for kind, name in BOUND_WORDS.items():
