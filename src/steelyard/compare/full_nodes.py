@@ -149,7 +149,7 @@ def _count_nodes(case: SideCase, per_node: int | None) -> int | None:
         return math.ceil(used / per_node)
     return (
         1 if not ranks and ("host" in given or "threads" in given) else None
-    )  # of many ranks, the host is one of several
+    )  # many ranks: the host is one of several
 
 
 def count_workers(use: Parameters) -> int | None:

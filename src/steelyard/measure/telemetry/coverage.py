@@ -37,19 +37,8 @@ _MAKERS = {
 _TWO_DIES = re.compile(r"MI250", re.I)  # OpenCL lists both dies, and one counter measures both
 _SOCKET = re.compile(r"(?:package|socket)[-_ ]?([0-9]+)(?:-die-([0-9]+))?")
 _NAMES_NODES = ("slurm", "ipmi", "redfish")  # a sensor of these may have its node or BMC as the second word of its name
-_DEVICES = (
-    "gpu",
-    "card",
-    "accel",
-    "cpu",
-    "package",
-    "socket",
-    "die",
-    "psu",
-    "board",
-    "module",
-    "fan",
-)  # with numbers, too
+# Words with a number that are no host.
+_DEVICES = ("gpu", "card", "accel", "cpu", "package", "socket", "die", "psu", "board", "module", "fan")
 _SEVERAL = re.compile(r"of [0-9]+ hosts")
 _READING = re.compile(r"[/_-](?:energy|power)[-_]?[0-9]*$")
 
