@@ -36,19 +36,25 @@ RARE, MANY = 0.1, 10  # of so many published nodes, the share that is worse than
 LEAST: dict[Basis, int] = {"processor": 1, "family": 3, "nodes": 3}  # published systems
 SIMILAR = 4  # ratio of the numbers of cores up to which the bandwidth of a core is compared: few cores have more of it
 NETWORK = ("message", "link", "pair", "chaos", "spread")  # of which the processor says nothing
+SIZES = ("linpack_power", "sheet_peak", "sheet_bandwidth")  # what a machine is, and not how well it runs
 NAMED = 3  # systems in a sentence
+CORES = r"cortex (?P<design>[ax]\d+)|neoverse (?P<kind>\w\d)"  # all that an Arm processor states
 FAMILIES = (
     r"epyc (?P<first>\d)\w\w(?P<last>\d)\w*",
     r"xeon (?:platinum|gold|silver|bronze) \d(?P<generation>\d)\d\d(?!h)\w*",
     r"xeon e5 \d+\w*?(?P<version>v\d)?",
+    CORES,
     r"altra|ampereone|grace|graviton ?(?P<number>\d)|a64fx|thunderx2|power(?P<power>\d+)",
 )
+_CORE = re.compile(rf"(?:arm )?(?:{CORES})")
 _NOISE = re.compile(r"\((?:r|tm)\)|\bcpu\b|\bprocessor\b")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """The answer to "is that good?", and what it was compared with. `certain`: the whole range of the value gives this answer.
+    """The answer to "is that good?", and what it was compared with.
+
+    `certain`: the whole range of the value gives this answer, and all nodes, which are of unlike hardware, are not its basis.
 
     `ratio` is the share of the limit, of which `least` is normal, or the value over the median of the published ones. `normal`
     are the least and the greatest normal value, `low` and `high` the range of the published ones, in the unit of the value,
@@ -144,18 +150,21 @@ def make_hardware(
     names: Iterable[str], cores: float | None, sockets: int | None = None, part: bool = False
 ) -> Hardware:
     """Returns the hardware with processors of these names."""
-    models = tuple(filter(None, map(_normalize, names)))
-    families = frozenset(family for name in models if (family := _find_family(name)))
+    words = tuple(filter(None, map(_normalize, names)))
+    families = frozenset(family for name in words if (family := _find_family(name)))
+    models = tuple(name for name in words if not _CORE.fullmatch(name))
     return Hardware(models=models, cores=cores, sockets=sockets, part=part, families=families)
 
 
 def find_standing(reading: Reading, hardware: Hardware) -> Standing | None:
     """Returns what the value is worth; None if nothing is known, or if the value is not that of one whole machine.
 
-    A value that is poor for its limit is poor. Else the first of these decides: published values of the processor, the limit,
-    published values of the family, those of all nodes.
+    A value above its limit has none: one of both is wrong. A value that is poor for its limit is poor. Else the first of these
+    decides: published values of the processor, the limit, published values of the family, those of all nodes.
     """
-    if not 0 < reading.value.value < math.inf:
+    limit = reading.limit or hardware.limits.get(LIMITS.get(reading.quantity, ""))
+    known = limit if limit and limit.unit == reading.value.unit else None
+    if not 0 < reading.value.value < math.inf or reading.quantity in SIZES or is_above(reading.value, known):
         return None
     limited = _compare_with_limit(reading, hardware)
     workers = _count_workers(reading.parameters) if reading.quantity in GROWING else None
@@ -212,7 +221,8 @@ def _compare(reading: Reading, hardware: Hardware, basis: Basis) -> Standing | N
         ordinary = basis != "processor" or reading.parameters.get("stores") != "streaming"
         wide = basis == "nodes" or reading.quantity == "latency" or (reading.quantity == "triad" and ordinary)
         tolerance = WIDE if wide else TOLERANCE
-        low, high = published[0] * (1 - tolerance), published[-1] * (1 + tolerance)
+        more = WIDE if reading.quantity == "triad" else tolerance  # published Triads have ordinary stores
+        low, high = published[0] * (1 - tolerance), published[-1] * (1 + more)
     lower = own.better == "lower"
     call: Call = "normal"
     if own.value < low:
@@ -221,7 +231,7 @@ def _compare(reading: Reading, hardware: Hardware, basis: Basis) -> Standing | N
         call = "poor" if lower else "good"
     return Standing(
         call=call,
-        certain=len(similar) >= LEAST[basis] and not _holds(own, low) and not _holds(own, high),
+        certain=basis != "nodes" and len(similar) >= LEAST[basis] and not _holds(own, low) and not _holds(own, high),
         basis=basis,
         ratio=own.value / float(np.median(published)),
         value=own,
