@@ -232,6 +232,8 @@ def test_text_is_shortened_where_its_sense_ends() -> None:
     assert " ".join(lines.brief(long, 76, 2)) == f"{clause}: an application can count on 3.13 GB/s."
     assert " ".join(lines.brief(long, 60, 2)) == f"{clause}."
     assert lines.brief("word " * 40, 20, 1) == ["word word word …"]
+    source = "Core Ultra 7 265K: Published in: https://example.org/a/long/name/of/a/repository/of/reviews, commit 1, file two."
+    assert lines.brief(source, 60, 2)[-1].endswith(" …"), "its title alone says nothing, nor does 'Published in.'"
     advice = "Leave them idle (doctor names them); else take whole cores."
     assert lines.shorten_advice(20, advice) == ["Leave them idle."]
 

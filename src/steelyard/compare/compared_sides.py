@@ -172,7 +172,8 @@ class MachineCell:
 
     `speed` is the speed of the side over that of the baseline (of values for which less is better: the inverse ratio), with its
     95 % interval; `per_core` the same for each of the `cores` (None: unknown, or more cores do not help), and `per_price` for the
-    same money, if a node and hour have a `price`. `call` is None for the baseline and without a value of both.
+    same money, if a node and hour have a `price`. `nodes` are those of a value that grows with their number. `call` is None for
+    the baseline and without a value of both.
     """
 
     letter: str
@@ -183,6 +184,7 @@ class MachineCell:
     low: float | None = None
     high: float | None = None
     cores: float | None = None
+    nodes: float = 1
     per_core: float | None = None
     price: float | None = None
     per_price: float | None = None

@@ -15,6 +15,7 @@ from steelyard.compare.like_with_like import say_nothing_common
 from steelyard.compare.side import SideCase
 from steelyard.compare.side_view import SideView, average
 from steelyard.compare.time_ratios import Ratio, call_ratio, time_ratio
+from steelyard.measure.published.our_case import AS_PRINTED, MACHINE, MEASURED_ONE
 from steelyard.model import Value
 from steelyard.model.words import in_words, joined
 
@@ -23,6 +24,7 @@ Key = tuple[str, str, str, str, tuple[tuple[str, str], ...]]  # benchmark, kerne
 NO_INTERVAL = (
     "Steelyard did not measure published or imported values. A call needs five repetitions of imported ones each."
 )
+NO_SPEEDS = ("W", "J")  # units of values that are no part of a mean ratio of times
 BEST = "best configuration"
 # Parameters that do not say what was measured: two imports may differ in them as a whole.
 CONDITIONS = ("commit", "python_version", "options", "compiler", "toolchain", "MPI")
@@ -119,16 +121,19 @@ def compare_published(letter: str, first: Seen, other: Seen) -> OtherSide:
     foreign = first[0].side.is_foreign and other[0].side.is_foreign
     for key, figure in first[1].items():
         ratio = time_ratio(figure.value, other[1][key].value, foreign) if key in other[1] else None
-        if ratio is not None:
-            case = figure.case
+        if ratio is None or (foreign and MEASURED_ONE in figure.note):
+            continue
+        counts[call_ratio(ratio)] += 1
+        case = figure.case
+        if key[3] not in NO_SPEEDS and key[0] != MACHINE:
             ratios.setdefault(case.kind, {}).setdefault(case.benchmark, []).append(ratio)
             whole.setdefault(case.benchmark, []).append(ratio)
-            counts[call_ratio(ratio)] += 1
     classes = [(kind, ratios[kind]) for kind in CLASSES if kind in ratios] if len(whole) > 1 else []
-    common = sum(map(len, whole.values()))
+    common = sum(counts.values())
     system = other[0] if other[0].side.is_foreign else first[0]
     both = [(view, figures[key]) for key in first[1] if key in other[1] for view, figures in (first, other)]
-    named = ((view if view.side.is_foreign else system, figure.note) for view, figure in both if figure.note)
+    unlike = [(view, figure) for view, figure in both if not (foreign and MEASURED_ONE in figure.note)]
+    named = ((view if view.side.is_foreign else system, figure.note) for view, figure in unlike if figure.note)
     notes = dict.fromkeys(f"{view.side.name}: {note}." for view, note in named)
     # The remark of a pair repeats the note of its value.
     notes = {n: None for n in notes if not any(m != n and m.startswith(n.removesuffix(".")) for m in notes)}
@@ -151,7 +156,8 @@ def _list_differing_statistics(first: Seen, other: Seen) -> Iterator[str]:
     for key, figure in first[1].items():
         a, b = figure.case.statistic, other[1][key].case.statistic if key in other[1] else ""
         if a and b and a != b:
-            yield f"{key[0]}, {key[2]}: the {b} of {other[0].side.name} beside the {a} of {first[0].side.name}."
+            of_other, of_first = ("value printed" if name == AS_PRINTED else name for name in (b, a))
+            yield f"{key[0]}, {key[2]}: the {of_other} of {other[0].side.name} beside the {of_first} of {first[0].side.name}."
 
 
 def _list_differing_conditions(first: Seen, other: Seen) -> Iterator[str]:

@@ -20,10 +20,9 @@ def list_conditions(a: SideView, b: SideView, common: Common) -> list[str]:
 
 def say_nothing_common(a: SideView, b: SideView) -> str:
     """Returns that no case of the one side is comparable with one of the other."""
-    return (
-        f"{b.side.name} and {a.side.name} have no case in common. To compare equal settings, choose runs of the same "
-        "benchmarks with the same parameters."
-    )
+    advice = " To compare equal settings, choose runs of the same benchmarks with the same parameters."
+    is_measured = not a.side.is_foreign or not b.side.is_foreign
+    return f"{b.side.name} and {a.side.name} have no case in common.{advice if is_measured else ''}"
 
 
 def _versions(a: SideView, b: SideView) -> Iterator[str]:

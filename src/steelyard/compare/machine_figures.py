@@ -11,7 +11,7 @@ from dataclasses import replace
 from steelyard.compare.best_programs import find_best_programs
 from steelyard.compare.compared_sides import NOT_JUDGED, MachineCell, MachineFigure, SideCall
 from steelyard.compare.full_nodes import count_workers
-from steelyard.compare.quantities import QUANTITIES, Reading, find_span, is_between_nodes, make_reading, read
+from steelyard.compare.quantities import GROWING, QUANTITIES, Reading, find_span, is_between_nodes, make_reading, read
 from steelyard.compare.side import Side
 from steelyard.model.words import in_words
 from steelyard.statistics.results.cases import USUAL
@@ -92,8 +92,14 @@ def _read_programs(side: Side) -> dict[str, Reading]:
 
 
 def _make_cell(letter: str, reading: Reading) -> MachineCell:
+    nodes = max(1, reading.nodes) if reading.quantity in GROWING else 1
     return MachineCell(
-        letter=letter, value=reading.value, condition=reading.condition, level=reading.level, cores=reading.cores
+        letter=letter,
+        value=reading.value,
+        condition=reading.condition,
+        level=reading.level,
+        cores=reading.cores,
+        nodes=nodes,
     )
 
 

@@ -55,5 +55,8 @@ def add_prices(figures: Sequence[MachineFigure], prices: Mapping[str, float]) ->
 def _add_price(cell: MachineCell, figure: MachineFigure, prices: Mapping[str, float]) -> MachineCell:
     of_a_node = cell.cores and figure.cells[0].cores
     grows = (figure.is_program and of_a_node) or figure.name in GROWING
-    price, first = prices[cell.letter], prices[figure.cells[0].letter]
-    return replace(cell, price=price, per_price=cell.speed * first / price if grows and cell.speed else None)
+    price = prices[cell.letter]
+    base = prices[figure.cells[0].letter] * figure.cells[0].nodes
+    return replace(
+        cell, price=price, per_price=cell.speed * base / (price * cell.nodes) if grows and cell.speed else None
+    )

@@ -132,6 +132,11 @@ class Reading:
         return self.value.value
 
     @property
+    def nodes(self) -> float:
+        """Returns the number of nodes whose value it is together; 0 if it states none."""
+        return max(self.hosts, *(number(self.parameters.get(name)) or 0 for name in (HOSTS, "nodes")))
+
+    @property
     def per_core(self) -> "Reading | None":
         """Returns the value for each core; None if the cores are unknown, or if more of them do not make it greater."""
         if not self.cores:

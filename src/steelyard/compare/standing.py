@@ -187,7 +187,7 @@ def _compare_with_limit(reading: Reading, hardware: Hardware) -> Standing | None
     if limit is None or limit.unit != reading.value.unit or is_above(reading.value, limit):
         return None
     reached, least = share(reading.value, limit), LEAST_SHARES.get(reading.quantity)
-    several = reading.quantity in GROWING and _count_nodes(reading) > 1  # the limit is that of one node
+    several = reading.quantity in GROWING and reading.nodes > 1  # the limit is that of one node
     if reached is None or least is None or not 0 < reached < math.inf or several:
         return None
     if reading.quantity == "triad" and reading.parameters.get("stores") != "streaming":
@@ -273,16 +273,11 @@ def _divide(reading: Reading, hardware: Hardware, per: Per) -> Value | None:
     if not per:
         return reading.value
     count = hardware.sockets if per == "socket" else hardware.cores
-    if not count or not 0 < count < math.inf or _count_nodes(reading) > 1:
+    if not count or not 0 < count < math.inf or reading.nodes > 1:
         return None
     value = reading.value
     low, high = (end / count for end in ends) if (ends := find_span(value)) else (None, None)
     return Value(value.value / count, value.unit, low, high, value.better)
-
-
-def _count_nodes(reading: Reading) -> float:
-    """Returns the number of nodes of a value; 0 if it states none."""
-    return max(reading.hosts, number(reading.parameters.get("nodes")) or 0)
 
 
 def _count_workers(parameters: Parameters) -> float | None:

@@ -4,11 +4,9 @@ from collections.abc import Iterator
 
 from steelyard.compare.machine_figures import SHEET
 from steelyard.compare.quantities import PER_CORE, Reading, find_span
-from steelyard.compare.standing import LEAST_SHARES, Standing, describe, find_standing
+from steelyard.compare.standing import LEAST_SHARES, SIMILAR, Standing, describe, find_standing
 from steelyard.compare.verdict.subject import COMPUTE, LONG_MESSAGES, MEMORY, Sentence, Subject, in_sentence
-from steelyard.measure.published.our_case import HOSTS
 from steelyard.model.units import quantity, significant
-from steelyard.statistics.results.main_figures import number
 
 # The quantities that are ranked, and the work that each decides; the first of those that decide the same work.
 RANKED = {"triad": MEMORY, "linpack": COMPUTE, "peak": COMPUTE, "sheet_peak": COMPUTE, "link": LONG_MESSAGES}
@@ -38,14 +36,17 @@ def rank_among_references(subject: Subject) -> Iterator[Sentence]:
     for name, work in RANKED.items():
         ours = subject.get(name)
         others = [pair for pair in subject.others(name) if ours and _has_one_node(pair[1]) == _has_one_node(ours)]
+        if name.startswith(SHEET):  # systems of the same nodes have the same data sheet
+            others = [(s, r) for n, (s, r) in enumerate(others) if not n or r.number > SAME * others[n - 1][1].number]
         measured = subject.get(name.removeprefix(SHEET)) or ours
         poor = _find_poor(subject, measured) if measured else None
         if ours and ours.cores and subject.is_part:
-            per_core = [(system, one) for system, reading in others if (one := reading.per_core)]
+            per_core = [(s, one) for s, r in others if _has_similar_cores(ours, r) and (one := r.per_core)]
             ours, others = ours.per_core, sorted(per_core, key=lambda pair: pair[1].number)
-        if ours and others and work not in ranked and not ours.is_above_limit:
+        if ours and (others or poor) and work not in ranked and not ours.is_above_limit:
             ranked.add(work)
-            yield _rank(ours, others, work, subject.is_part, poor is None)
+            if others:
+                yield _rank(ours, others, work, subject.is_part, poor is None)
             if poor and measured:  # the first screen says so, too
                 verb = "is" if poor.certain else "may be"
                 text = f"Find out first why its {in_sentence(measured.title)} {verb} poor: {poor.reason}."
@@ -59,9 +60,15 @@ def _find_poor(subject: Subject, reading: Reading) -> Standing | None:
     return standing if standing and standing.call == "poor" else None
 
 
+def _has_similar_cores(ours: Reading, theirs: Reading) -> bool:
+    """Returns whether the bandwidths of single cores are comparable: a few cores of a large machine have more each."""
+    cores = sorted((ours.cores or 0, theirs.cores or 0))
+    return ours.quantity != "triad" or cores[1] <= SIMILAR * cores[0]
+
+
 def _has_one_node(reading: Reading) -> bool:
     """Returns whether the figure is of one node. The size of a cluster is no merit: it is ranked, but not judged."""
-    return (number(reading.parameters.get(HOSTS)) or reading.hosts) <= 1
+    return reading.nodes <= 1
 
 
 def _rank(ours: Reading, others: list[tuple[str, Reading]], work: str, is_part: bool, sound: bool) -> Sentence:
@@ -76,6 +83,8 @@ def _rank(ours: Reading, others: list[tuple[str, Reading]], work: str, is_part: 
     rest = f"the {'next' if above else 'best'}, {system}, has {theirs.text}"
     start = f"Buy it for {work}: its" if good else f"Do not buy it for {work}: its" if weak else "Its"
     title = in_sentence(ours.title)
+    if ours.quantity.startswith(SHEET) and (good or weak):  # nobody measured it, so it is no reason to buy
+        start = f"{'Good' if good else 'Weak'} for {work}: its"
     if is_part and (good or weak):
         start, title = f"{'Good' if good else 'Weak'} per core for {work}: its", title.removesuffix(PER_CORE)
     than = f"all {len(others)}" if count == len(others) else f"{count or 'none'} of {len(others)}"

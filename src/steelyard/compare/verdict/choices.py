@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from steelyard.compare.machine_figures import are_alike, count_calls, judge_pair
-from steelyard.compare.quantities import Reading, find_span
+from steelyard.compare.quantities import GROWING, Reading, find_span
 from steelyard.compare.verdict.subject import (
     COMPUTE,
     COURSES,
@@ -15,13 +15,15 @@ from steelyard.compare.verdict.subject import (
     Reader,
     Sentence,
     Subject,
+    count_in_words,
 )
-from steelyard.model.units import significant
+from steelyard.model.units import grouped, significant
 from steelyard.model.words import joined
 
 # Values without samples: compilers, stores and repetitions move a published value by this share, as the sources show.
 MARGIN = 1.10
 NAMED = 2  # sides in a list
+GREAT = 1e4  # a factor from here on is written in words: "7.39 million"
 UNLIKE = 2.0  # ratio from which a measured value and one of a data sheet certainly differ
 
 
@@ -77,7 +79,9 @@ class Candidate:
 
     @property
     def text(self) -> str:
-        return f"{'at most ' if self.most else 'at least ' if self.least else ''}{self.reading.text}"
+        several = self.reading.quantity in GROWING and self.reading.nodes > 1
+        nodes = f" ({grouped(self.reading.nodes)} nodes)" if several else ""
+        return f"{'at most ' if self.most else 'at least ' if self.least else ''}{self.reading.text}{nodes}"
 
 
 def choose(subjects: Sequence[Subject], reader: Reader, judged: Mapping[str, Judged]) -> Iterator[Sentence]:
@@ -88,7 +92,8 @@ def choose(subjects: Sequence[Subject], reader: Reader, judged: Mapping[str, Jud
     """
     if are_alike([subject.side for subject in subjects]):
         if reader == "buyer":
-            text = f"No choice: all {len(subjects)} systems have the same hardware. See the page Comparison for what differs."
+            whole = "both" if len(subjects) == 2 else f"all {len(subjects)}"
+            text = f"No choice: {whole} systems have the same hardware. See the page Comparison for what differs."
             yield Sentence(text=text, evidence=tuple(subjects[0].readings)[:1])
         return
     undecided: list[tuple[str, str]] = []
@@ -136,12 +141,16 @@ def _choose(
     if equal:
         return Sentence(text=_state_equal(choice.work, [best, *equal], ordered, without), evidence=evidence)
     ratio = best.reading.number / second.reading.number
-    factor = f"{'at least ' if second.most or best.least else ''}{significant(max(ratio, 1 / ratio), 2)}"
+    factor = f"{'at least ' if second.most or best.least else ''}{_write_factor(max(ratio, 1 / ratio))}"
     of = f" of {second.name}" if len(ordered) > 2 else ""
     is_weak = choice.work in judged[best.name][1]
     start = f"If you must run {choice.work}, choose" if is_weak else f"For {choice.work} choose"
     text = f"{start} {best.name}: {best.text} against {second.text}{of}, a factor of {factor}{without}."
     return Sentence(text=text, evidence=evidence, good=(choice.work,))
+
+
+def _write_factor(factor: float) -> str:
+    return significant(factor, 2) if factor < GREAT else count_in_words(factor)
 
 
 def _state_equal(work: str, equal: Sequence[Candidate], ordered: Sequence[Candidate], without: str) -> str:

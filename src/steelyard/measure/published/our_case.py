@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from steelyard.measure.published import Published
 from steelyard.model import Parameters, Scalar
 
+MEASURED_ONE = "this run measured it, and the other figure is of a data sheet"
 MACHINE = (
     "machine"  # instead of a benchmark: a figure of the machine's data sheet, which a run has without a measurement
 )
@@ -152,7 +153,7 @@ def _peak(metric: str, precision: str = "") -> Callable[[Given], Answer]:
         note = f"one of {nodes} nodes" if nodes != 1 else ""
         sheet = _make(MACHINE, DATA_SHEET, metric, {UNIT: of}, 1 / float(nodes), note)
         where: Given = {"precision": precision, "threads": ALL}
-        text = ", ".join(filter(None, (note, "this run measured it, and the other figure is of a data sheet")))
+        text = ", ".join(filter(None, (note, MEASURED_ONE)))
         measured = _make("core.peak", "peak", metric, where, 1 / float(nodes), text) if of == NODE and precision else ()
         # The data sheets of machines, which system files have too, are for double precision.
         return (

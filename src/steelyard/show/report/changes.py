@@ -7,11 +7,15 @@ from steelyard.compare.wholes import Whole
 from steelyard.model.units import percent, significant
 
 DOUBLE = math.log(2) - 0.005  # from here on a factor is easier to read than a percentage
+EXTREME = (1e-3, 1e4)  # outside, a ratio has an exponent: nobody counts the digits of 7390236
 MOST_FACTOR = 10.0  # a smallest difference beyond this factor is written as >×10
 
 
 def write_factor(ratio: float) -> str:
-    """Returns a ratio with two digits, or to a hundredth."""
+    """Returns a ratio with two digits, or to a hundredth: '0.46', '7.4e6'."""
+    if ratio > 0 and not EXTREME[0] <= ratio < EXTREME[1]:
+        digits, exponent = f"{ratio:.1e}".split("e")
+        return f"{digits}e{int(exponent)}"
     return f"{ratio:.2f}" if 0.095 < ratio < 1.995 else significant(ratio, 2)
 
 

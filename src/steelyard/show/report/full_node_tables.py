@@ -22,9 +22,9 @@ COLUMNS = {"Nodes": 9, "Side": 5, "Cores": 8, "Value": 13, "Time": 20, "Per core
 HEADINGS = ("Nodes", "Side", "Cores", "Value", "Time", "Per core", "Call", "Use of the nodes")
 BEST = "best"
 EXPLANATION = (
-    "All rows but 'best' use all cores of their nodes. Time: for the same work, relative to a; below 1 is faster. Per core: the "
-    "same for time × the number of cores (as stated, or the most that the side used on a node). Values with fewer than five "
-    "repetitions have no interval and no call."
+    "All rows but 'best' use all known cores of their nodes. Time: for the same work, relative to a; below 1 is faster. "
+    "Per core: the same for time × the number of cores (as stated, or the most that the side used on a node). Values with "
+    "fewer than five repetitions have no interval and no call."
 )
 
 

@@ -29,6 +29,7 @@ _BESIDE = re.compile(
 )
 _CAUTION = re.compile(r" \([A-Z][a-z]+: take this with care\.\)$")  # see statistics.validity.trust
 _NUMBER = re.compile(r"(?<![\w.-])\d")
+_OPEN = re.compile(r"\b(?:in|of|by|from|to|at|for|with|and|or)\W*$")  # ends a part without its object
 _BARE_NUMBER = re.compile(r"\W?\d[\d.,]*")  # without the unit that follows
 
 
@@ -103,6 +104,9 @@ def brief(text: str, width: int, most: int, ending: str = "") -> list[str]:
 
 def _is_claim(part: str, whole: str) -> bool:
     """Returns whether a part of a text has a verb and a number, each only if the whole text has one."""
+    title = whole.partition(":")[0]
+    if part != whole and (_OPEN.search(part) or (part.rstrip(".") == title and not _VERB.search(title))):
+        return False
     verb = _VERB.search(_BESIDE.sub("", part)) or not _VERB.search(whole)
     return bool(verb and (_NUMBER.search(part) or not _NUMBER.search(whole)))
 

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from steelyard.compare.compared_sides import NOT_JUDGED, MachineCell, MachineFigure
 from steelyard.compare.verdict.subject import in_sentence
-from steelyard.model.units import quantity
+from steelyard.model.units import grouped, quantity
 from steelyard.model.words import joined, plural
 from steelyard.show.report.call_styles import STYLE, name_call
 from steelyard.show.report.changes import write_factor
@@ -17,13 +17,14 @@ from steelyard.statistics.validity.trust import is_marked
 
 TITLE = "Whole machines, each with its best settings"
 MOST = 2  # sides beside the baseline whose values stand in columns
-VALUE, SPEED, CORE, CALL, SIDE = 13, 20, 9, 9, 20  # columns
+VALUE, SPEED, CORE, CALL, SIDE = 13, 20, 9, 9, 22  # columns
 NOTE = "speed: relative to a{}; above 1 is faster, also for times. Each value is the best of all numbers of threads and ranks."
 INTERVAL = ", with its 95 % interval"
 PER_CORE = " per core: the speed of a core{}."
 TO = "to"  # between the ends of an interval
 UNSURE, MAY_EQUAL = "?", " ?: the cores may be equally fast."
 NO_CALL = " –: not judged, since a value has no interval or is above its physical limit."
+POWER, LESS = "linpack_power", " A power is compared by its inverse: above 1 is less."
 MARKED = " *: the value was disturbed, or did not settle."
 
 
@@ -48,12 +49,14 @@ def list_machines(figures: Sequence[MachineFigure], width: int, with_conditions:
         texts = [_sum_up_programs(figures, n, cell.letter, "a") for n, cell in enumerate(sides)]
         texts = [_sum_up_many(figures)] if len(sides) > MOST + 1 else texts
         lines += (Text(line) for text in texts if text for line in cut(text, width, 2))
+    lines += (Text(line) for text in _name_nodes(shown) for line in cut(text, width, 2))
     lines += (Text(line) for text in sum_up_prices(figures) for line in cut(text, width, 3))
     cells = [cell for figure in shown for cell in figure.cells]
     counts = [f"{count:g} ({letter})" for letter, count in {c.letter: c.cores for c in cells if c.cores}.items()]
     note = NOTE.format(INTERVAL if any(cell.low is not None for cell in cells) else "") + (
         PER_CORE.format(f", of {' and '.join(counts)}") if two and any(cell.per_core for cell in cells) else ""
     )
+    note += LESS if any(figure.name == POWER for figure in shown) else ""
     note += MAY_EQUAL if two and any(map(_may_equal, cells)) else ""
     note += NO_CALL if two and any(cell.call == NOT_JUDGED for cell in cells) else ""
     note += MARKED if any(is_marked(cell.level) for cell in cells) else ""
@@ -96,7 +99,7 @@ def head_differences(machines: Sequence[MachineFigure], certain: bool) -> str:
 
 def _write_pair(figure: MachineFigure, left: int) -> Iterator[Text]:
     a, b = figure.cells
-    title, *rest = cut(figure.title, left - 1, 2)
+    title, *rest = cut(figure.title, left - 1, 3)
     text = Text(pad(title, left))
     text.append(f"{pad(_write_value(a), VALUE, True)}{pad(_write_value(b), VALUE, True)}", "bold")
     text.append(pad(write_speed(b), SPEED, True))
@@ -124,11 +127,22 @@ def _write_sides(figure: MachineFigure, width: int) -> Iterator[Text]:
         yield from (Text(line) for line in cut(f"{figure.title}: a {_write_value(base)}; {words}", width, 3))
         return
     left = width - VALUE - SIDE * len(others)
-    text = Text(pad(cut(figure.title, left - 1, 1)[0], left))
+    title, *rest = cut(figure.title, left - 1, 2)
+    text = Text(pad(title, left))
     text.append(pad(_write_value(base), VALUE, True), "bold")
     for cell in others:
         text.append(pad(f"{_write_value(cell)}{_write_times(cell)}", SIDE, True), STYLE.get(cell.call or "", ""))
     yield text
+    yield from map(Text, rest)
+
+
+def _name_nodes(figures: Sequence[MachineFigure]) -> Iterator[str]:
+    """Yields for each quantity the nodes of its values, if their numbers differ."""
+    for figure in figures:
+        cells = [cell for cell in figure.cells if cell.value]
+        if len({cell.nodes for cell in cells}) > 1:
+            nodes = (f"{grouped(c.nodes)} {'nodes' if c.nodes > 1 else 'node'} ({c.letter})" for c in cells)
+            yield f"The {in_sentence(figure.title)} is that of {joined(nodes)}."
 
 
 def _sum_up_programs(figures: Sequence[MachineFigure], place: int, name: str, baseline: str) -> str:
