@@ -424,6 +424,22 @@ def test_where_to_stop_is_said_in_a_sentence() -> None:
     assert "not clearly different from half" in sentence(lambda p: {1: 1.0, 2: 1 / 1.5, 4: 1 / 1.6}[p], (1, 2, 4))
 
 
+def test_numbers_between_that_were_not_measured_may_be_the_best() -> None:
+    """Amdahl's law with s = 0.1 adds at least half up to 5 threads; 1 and 32 alone say only that 32 are too many."""
+    assert sentence(amdahl(0.1), (1, 32)).endswith("The best number may lie between them: measure these numbers, too.")
+    assert "between" not in sentence(amdahl(0.1), (1, 2, 4, 8, 16, 32))
+
+
+def test_rounding_is_no_serial_fraction_and_a_slowdown_is_none() -> None:
+    (ideal,) = sweeps(seen(line(amdahl(0.0))))
+    assert {scaling_rows.row(point)[4] for point in ideal.scaling.points[1:]} == {"none"}
+    words = " ".join(scaling_rows.laws(ideal))
+    assert "e-" not in words
+    assert "It deviates from the times by 0 %." in words
+    (slower,) = sweeps(seen(line(lambda p: 1 + 0.2 * (p - 1))))
+    assert {scaling_rows.row(point)[4:6] for point in slower.scaling.points[1:]} == {("above 1: slower", "–")}
+
+
 def test_sweeps_of_a_benchmark_are_told_apart_by_what_differs() -> None:
     found = sweeps(seen([*line(amdahl(0.1)), *line(amdahl(0.1), (1, 2), **{"class": "B"}, pinning="none")]))
     names = [scaling_rows.named(s, found) for s in found]
@@ -860,6 +876,28 @@ def test_the_finding_says_from_where_on_half_is_lost_with_numbers() -> None:
     assert "does not rise" in found.cause
     (rising,) = rule.find(seen(line(usl(0.02, 0.005))))
     assert "rises" in rising.cause
+
+
+@pytest.mark.parametrize(
+    ("law", "expected"),
+    [
+        (lambda p: {1: 1.0, 2: 0.765, 4: 0.404, 8: 0.284, 16: 0.343, 32: 0.286}[p], "fraction does not rise (0.26 at 32)"),
+        (lambda p: 1 + 0.2 * (p - 1), "With 32 threads, the program is slower than with 1."),
+        (usl(0.02, 0.002), "The serial fraction rises from 0.024 at 2 to 0.084 at 32."),
+        (amdahl(0.2), "(Amdahl's law)"),
+    ],
+)  # fmt: skip
+def test_the_cause_follows_from_the_trend_of_the_serial_fraction(law: Law, expected: str) -> None:
+    (found,) = rule.find(seen(line(law)))
+    assert expected in found.cause
+    assert "larger problem" in found.remedy.text
+
+
+def test_growing_work_has_the_law_of_gustafson_and_no_larger_problem() -> None:
+    grown = line(gustafson(0.7), elements=lambda p: 1000 * p, work=lambda p: {"flops": 7000.0 * p})
+    (found,) = rule.find(seen(grown))
+    assert "(Gustafson's law)" in found.cause
+    assert "larger problem" not in found.remedy.text
 
 
 def test_what_is_too_short_to_time_has_no_finding() -> None:

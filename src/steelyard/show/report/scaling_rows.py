@@ -31,6 +31,7 @@ LAWS = {"Amdahl": "Amdahl's law", "Gustafson": "Gustafson's law", "USL": "the un
 PARAMETERS = {"s": "serial fraction s", "a": "contention a", "b": "coherency b"}
 HEADINGS = ("time", "speed-up", "95 % interval", "efficiency", "serial", "95 % interval", "each additional one adds")
 ABOVE = 1.05  # an efficiency without an interval, beyond which a speed-up asks for a reason
+ROUNDING = 1e-9  # what the arithmetic leaves of a fraction of 0
 MOST_SWEEPS = 4  # on one screen
 WIDE, LESS = 116, (5, 6)  # columns of a terminal that shows all cells; a narrower one does without these
 
@@ -70,7 +71,11 @@ def with_interval(estimate: Estimate, digits: int = 3) -> str:
 
 
 def _round_to(digits: int) -> ratios.Writing:
-    return partial(significant, digits=digits)
+    return partial(_write, digits=digits)
+
+
+def _write(value: float, digits: int) -> str:
+    return significant(value, digits) if abs(value) > ROUNDING else "0"
 
 
 def is_above_ideal(point: Point) -> bool:
@@ -79,10 +84,19 @@ def is_above_ideal(point: Point) -> bool:
     return point.efficiency.value > ABOVE if low is None else low > 1
 
 
+def is_slowdown(point: Point) -> bool:
+    """Returns whether the serial fraction is above 1 by more than its interval."""
+    return bool(point.serial and (point.serial.low or point.serial.value) > 1)
+
+
 def row(point: Point) -> tuple[str, ...]:
-    """Returns the cells of a count, in the order of `HEADINGS`. No part of the work is serial where the speed-up is ideal."""
-    serial = point.serial if point.serial and point.serial.value >= 0 else None
-    none = "–" if point.serial is None else "none: above the ideal" if is_above_ideal(point) else "none"
+    """Returns the cells of a count, in the order of `HEADINGS`.
+
+    No part of the work is serial where the speed-up is ideal, and no fraction explains a slowdown.
+    """
+    serial = point.serial if point.serial and point.serial.value > ROUNDING and not is_slowdown(point) else None
+    none = "none: above the ideal" if is_above_ideal(point) else "above 1: slower" if is_slowdown(point) else "none"
+    none = none if point.serial else "–"
     return (
         quantity(point.time.value, "s"),
         significant(point.speedup.value),
@@ -121,9 +135,10 @@ def _stop(sweep: Sweep) -> str:
         )
     step = stop.beyond
     adds = f"from {step.start} to {step.end}, each additional one adds {with_interval(step.adds, 2)} of {worth}"
+    gap = " The best number may lie between them: measure these numbers, too." if step.end > 2 * step.start else ""
     if stop.certain:
-        return f"Stop at {counted(sweep, stop.count)}: {adds}, less than {half}."
-    return f"Stop probably at {counted(sweep, stop.count)}: {adds}. {_doubt(step, stop.into, half)}"
+        return f"Stop at {counted(sweep, stop.count)}: {adds}, less than {half}.{gap}"
+    return f"Stop probably at {counted(sweep, stop.count)}: {adds}. {_doubt(step, stop.into, half)}{gap}"
 
 
 def _doubt(beyond: Step, into: Step | None, half: str) -> str:
@@ -164,13 +179,13 @@ def refused(sweeps: Sequence[Sweep]) -> tuple[str, ...]:
 
 def _law(sweep: Sweep, fit: Fit) -> str:
     parameters = ", ".join(f"{PARAMETERS[name]} = {with_interval(e, 2)}" for name, e in fit.parameters.items())
-    deviation = values.percent(fit.deviation)
+    deviation = values.percent(round(fit.deviation, 9))
     if not fit.follows:
         return f"{_capital(LAWS[fit.law])} does not describe the times: the best fit ({parameters}) deviates by {deviation}."
     peak = ""
     if fit.law == "USL":
         peak = (
-            f". The program is fastest with {with_interval(fit.peak, 2)}"
+            f". The program is fastest with {with_interval(fit.peak, 2)} {WORDS[sweep.over][1]}"
             if fit.peak
             else ". The speed has no peak in that range"
         )

@@ -46,6 +46,7 @@ def _finding(name: str, members: list[tuple[Sweep, Point]]) -> Finding:
     sweep, point = min(members, key=lambda pair: pair[1].count)
     others = f"{len(members) - 1} other sweeps" if len(members) > 2 else "another sweep"
     more = f" The same holds for {others} of this benchmark." if len(members) > 1 else ""
+    larger = "" if sweep.scaling.weak else ", or solve a larger problem"
     return Finding(
         "scaling",
         "notice",
@@ -54,7 +55,7 @@ def _finding(name: str, members: list[tuple[Sweep, Point]]) -> Finding:
         tuple(_evidence(s, p) for s, p in members[:NAMED]),
         _cause(sweep),
         advise(
-            f"Use fewer {_words(sweep)} for each run and start several runs side by side, or solve a larger problem. To see "
+            f"Use fewer {_words(sweep)} for each run and start several runs side by side{larger}. To see "
             "where the efficiency falls: ",
             f"scale {name}",
             then=". The Scaling page shows the largest count that is worth using.",
@@ -100,14 +101,21 @@ def _cause(sweep: Sweep) -> str:
     if len(fractions) < 2:
         return "A part of the program runs serially, or a shared resource (memory, caches, network) is saturated."
     (last, most), low = fractions[-1], fractions[-1][1].low
-    for count, serial in fractions[:-1]:
+    if low is not None and low > 1:
+        return (
+            f"With {last} {_words(sweep)}, the program is slower than with {sweep.scaling.base}. Waiting, messages or a shared "
+            "resource (memory, caches, network) cost more than the work in parallel gains."
+        )
+    rising = most.value >= max(serial.value for _, serial in fractions)
+    for count, serial in fractions[:-1] if rising else ():
         if low is not None and serial.high is not None and low > serial.high and most.value > RISING * serial.value:
             return (
                 f"The serial fraction rises from {serial.value:.2g} at {count} to {most.value:.2g} at {last}. "
                 "Waiting, messages or "
                 "a shared resource (memory, caches, network) cost more as the count grows."
             )
+    law = "Gustafson" if sweep.scaling.weak else "Amdahl"
     return (
         f"The serial fraction does not rise ({most.value:.2g} at {last}): a part of the program runs serially "
-        "(Amdahl's law), or a shared resource is saturated."
+        f"({law}'s law), or a shared resource is saturated."
     )
