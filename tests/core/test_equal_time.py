@@ -243,11 +243,18 @@ def test_figure_13_has_its_slowdown_and_energy_at_equal_ranks() -> None:
     assert mean.energy
     assert mean.energy.value == pytest.approx(0.91, abs=0.001)
     sentence = equal_time_rows.mean_sentence(mean)
-    assert "b is 3.50 (" in sentence
+    assert "b needs 3.50 (" in sentence
+    assert ") times the time of a on average" in sentence
     assert sentence.endswith("b needs 9 % less energy.")
 
 
 # --------------------------------------------------------------------------- the answers
+
+
+def test_a_caution_on_both_sides_stands_once() -> None:
+    row = answer(series("one", {1: 7.0}), series("many", {1: 40.0, 2: 20.0, 4: 10.0, 8: 5.0}))
+    both = replace(row, base=replace(row.base, level="DISTURBED"), other=replace(row.other, level="DISTURBED"))
+    assert equal_time_rows.sentence(both).count("(Disturbed: take this with care.)") == 1
 
 
 def test_so_many_nodes_reach_the_time_of_one() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from planted_sides import latency, side, stream
 from steelyard.compare.compared_sides import MachineFigure
 from steelyard.compare.machine_figures import compare_machines
-from steelyard.compare.prices import add_prices, choose_prices, read_prices
+from steelyard.compare.prices import add_prices, choose_prices, explain_unused, read_prices
 from steelyard.errors import UsageError
 from steelyard.model import Equipment
 from steelyard.show.report.machine_table import list_machines
@@ -47,6 +47,13 @@ def test_prices_of_system_files_count_if_all_sides_have_one_and_the_user_gives_n
     stated = zip("ab", hours, currencies, strict=True)
     equipment = {letter: Equipment(price_per_hour=price, currency=currency) for letter, price, currency in stated}
     assert choose_prices(texts, NAMES, equipment) == expected
+
+
+def test_prices_that_change_nothing_are_named() -> None:
+    priced = add_prices(compared(2.0), {"a": 1.0, "b": 2.0})
+    assert explain_unused(["a=1/h", "b=2/h"], priced) == ""
+    assert explain_unused([], ()) == ""
+    assert explain_unused(["a=1/h", "b=2/h"], ()).startswith("--price changes nothing: ")
 
 
 def test_the_table_says_it_in_a_sentence() -> None:

@@ -52,6 +52,13 @@ def add_prices(figures: Sequence[MachineFigure], prices: Mapping[str, float]) ->
     )
 
 
+def explain_unused(texts: Sequence[str], figures: Sequence[MachineFigure]) -> str:
+    """Returns why prices that the user gave change nothing; "" if they do, or without such prices."""
+    if not texts or any(cell.per_price for figure in figures for cell in figure.cells):
+        return ""
+    return f"{OPTION} changes nothing: no value that grows with the machine is compared, or the machines are alike."
+
+
 def _add_price(cell: MachineCell, figure: MachineFigure, prices: Mapping[str, float]) -> MachineCell:
     of_a_node = cell.cores and figure.cells[0].cores
     grows = (figure.is_program and of_a_node) or figure.name in GROWING

@@ -229,8 +229,16 @@ def _compare_sides(
         print(comparison_document.markdown(compared), end="")
     else:
         sides_tables.show(compared, form == "json")
+    _warn(pricing.explain_unused(prices, compared.machines))
     if fail_on_slower and list_slower(compared):
         raise typer.Exit(1)
+
+
+def _warn(text: str) -> None:
+    import sys
+
+    if text:
+        print(f"steelyard: {text}", file=sys.stderr)
 
 
 def _compare_two(
@@ -266,6 +274,7 @@ def _compare_two(
         of = pricing.read_prices(prices, {"a": {"a", names[1], beside.system}, "b": {"b", names[0], beside.run}})
         beside = replace(beside, machines=pricing.add_prices(beside.machines, of))
         side_by_side.show_published(beside) if form == "screen" else comparison.beside(beside, form == "json")
+        _warn(pricing.explain_unused(prices, beside.machines))
         return True
     folders = [folder for side in sides for folder in side.folders]
     if imported := next((path for path in folders if records.head(path).imported), None):
@@ -290,6 +299,7 @@ def _compare_two(
         side_by_side.show(a, b, compared)
     else:
         comparison.runs(compared, form == "json")
+    _warn(pricing.explain_unused(prices, compared.machines))
     if fail_on_slower and comparing.list_slower(compared):
         raise typer.Exit(1)
     return True

@@ -28,7 +28,7 @@ ORDER = ("equal", "interpolated", "extrapolated", "fewer", "more")
 def sentence(row: EqualTime) -> str:
     """Returns the answer in one or two sentences: 'To match 1 node of a (7.000 s), b needs 5.7 (5.5 to 5.9) nodes, …'."""
     base = f"{counted(_base_count(row), row.unit)} of {row.base.side}"
-    caution = "".join(trust.caution(n.level) for n in (row.base, row.other) if n.level != "FOREIGN")
+    caution = "".join(dict.fromkeys(trust.caution(n.level) for n in (row.base, row.other) if n.level != "FOREIGN"))
     energy = f", with {with_interval(row.energy)} times the energy" if row.energy else ""
     many = f"{counted(row.reached.count, row.unit)} of {row.other.side} ({_times(row, significant(row.counts.value))})"
     are, need = ("is", "it needs") if row.reached.count == 1 else ("are", "they need")
@@ -53,10 +53,7 @@ def mean_sentence(mean: Mean) -> str:
         ratio = with_interval(mean.time)
         text = f"At equal ranks, {mean.other} and {mean.base} may be equal: the ratio of the times is {ratio} {of}"
     else:
-        slower = mean.time.value > 1
-        factor = with_interval(mean.time if slower else _invert_ratio(mean.time))
-        word = "slower" if slower else "faster"
-        text = f"At equal ranks, {mean.other} is {factor} times {word} than {mean.base} on average {of}"
+        text = f"At equal ranks, {mean.other} needs {with_interval(mean.time)} times the time of {mean.base} on average {of}"
     if mean.energy is None:
         return f"{text}. The energy of both sides is known for no program."
     known = f" for {mean.energies} of them" if mean.energies < mean.programs else ""
@@ -243,8 +240,3 @@ def _explain_unreached(row: EqualTime) -> str:
         return "Other numbers were not measured."
     most = max(row.measured)
     return f"No measured number is fast enough, and no law of scaling predicts one up to {REACH * most:g} {row.unit}."
-
-
-def _invert_ratio(ratio: Estimate) -> Estimate:
-    low, high = (None if end is None else 1 / end for end in (ratio.high, ratio.low))
-    return Estimate(1 / ratio.value, low, high)
