@@ -62,8 +62,9 @@ def list_lines(
 def sentences(answer: Answer, ranks: int) -> Iterator[str]:
     """States whether the time grows linearly with time-out, probability and length of interruptions, and what one rank costs."""
     points = [p.point for p in answer.predictions]
-    lossy = [(p, answer.without[p.point][0]) for p in answer.predictions if p.point.loss.probability]
-    noisy = [(p, answer.without[p.point][1]) for p in answer.predictions if p.point.noise.duration]
+    bases = [(p, *answer.without[p.point]) for p in answer.predictions]
+    lossy = [(p, base) for p, base, _ in bases if p.point.loss.probability and base]
+    noisy = [(p, base) for p, _, base in bases if p.point.noise.duration and base]
     for line in _several(lossy, lambda p: replace(p, loss=replace(p.loss, rto=0.0)), lambda p: p.loss.rto):
         where = label(line[0][0].point, points, "RTO")
         yield from _linear(line, lambda p: p.loss.rto, f"the time-out{where}", 1e-3, "1 ms of time-out")

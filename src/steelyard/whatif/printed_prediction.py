@@ -60,7 +60,7 @@ def show(parts: Sequence[Part], trace: "Trace", as_json: bool) -> None:
         for sentence in slowdowns.sentences(part.answer, trace.ranks):
             console.print(escape(sentence))
     _traced(trace, console)
-    for sentence in undisturbed(parts[0].answer):
+    for sentence in undisturbed(*(part.answer for part in parts)):
         console.print(escape(sentence))
     if trace.unreceived:
         console.print(f"The trace has {plural(trace.unreceived, 'message')} that no rank receives.")

@@ -59,6 +59,13 @@ class Point:
         return self.without_loss.without_noise
 
     @property
+    def certain(self) -> "Point":
+        """The same point, but each message is lost once, and an interruption precedes each computation."""
+        loss = replace(self.loss, probability=1.0, once=True, sack=False) if self.loss.probability else self.loss
+        noise = replace(self.noise, probability=1.0) if self.noise.probability else self.noise
+        return replace(self, loss=loss, noise=noise)
+
+    @property
     def without_loss(self) -> "Point":
         """The same point without loss. Ranks that are not affected need noise."""
         return replace(self, loss=NO_LOSS, affected=self.affected if self.noise.any else 1.0)

@@ -21,8 +21,12 @@ def sentences(answer: Answer) -> tuple[str, ...]:
     return (*undisturbed(answer), *slowdowns.sentences(answer, ranks))
 
 
-def undisturbed(answer: Answer) -> tuple[str, ...]:
-    """Returns sentences about the undisturbed replay: where the time goes, and which changes would help."""
+def undisturbed(answer: Answer, *others: Answer) -> tuple[str, ...]:
+    """Returns sentences about the undisturbed replay: where the time goes, and which changes would help.
+
+    `others` are the answers to further sections. The gains are of the slowest prediction of all.
+    """
+    slowest = max((answer, *others), key=lambda one: one.worst.time if one.worst else 0.0)
     ranks = len(answer.account.computing) if answer.account else 0
     longer = phases.sentences(answer.phases, ranks, answer.traced)
     traced = traced_run.sentences(answer.traced_run)
@@ -37,7 +41,7 @@ def undisturbed(answer: Answer) -> tuple[str, ...]:
         *_busiest(answer),
         *longer,
         *_path(answer.path),
-        *_gains(answer),
+        *_gains(slowest),
     )
 
 
@@ -77,7 +81,7 @@ def _efficiency(shares: Efficiency | None) -> Iterator[str]:
         f"{percent(shares.transfer)} (100 % = no loss)."
     )
     causes = {
-        "the load balance: some ranks compute longer than others. A faster network does not help": shares.load_balance,
+        "the load balance: some ranks compute longer than others. A faster network does not reduce it": shares.load_balance,
         "serialisation: ranks wait for each other even if messages cost nothing": shares.serialisation,
         "the transfer of messages: the sentences below say which of its costs matters": shares.transfer,
     }
@@ -139,10 +143,9 @@ def _gain(s: Sensitivity, scale: float) -> str:
         if 0 < s.enough < 1
         else ""
     )
-    return (
-        f"10 % less {_cost(s)} saves {percent(s.tenth * scale, 1)} of the time. Without this cost, the program takes "
-        f"{percent(s.most * scale)} less time.{stops}"
-    )
+    # Ready operations can run in another order if a cost is less, and this order can be slower.
+    most = f" Without this cost, the program takes {percent(s.most * scale)} less time.{stops}" * (s.most >= s.tenth)
+    return f"10 % less {_cost(s)} saves {percent(s.tenth * scale, 1)} of the time.{most}"
 
 
 def _cost(s: Sensitivity) -> str:

@@ -44,7 +44,9 @@ class Slowdown:
         away = abs(self.times - TENTH_MORE)
         half = max(self.high - self.times, self.times - self.low)
         draws = len(self.prediction.times)
-        factor = min(max((half / away) ** 2, 4), MOST_REPEATS) if away else MOST_REPEATS
+        is_late = max(self.prediction.times) > min(self.prediction.times)
+        power = 2 if is_late else 1  # without a late draw, only the upper end of their share shrinks
+        factor = min(max((half / away) ** power, 4), MOST_REPEATS) if away else MOST_REPEATS
         return int(min(MOST_REPEATS, 2 ** math.ceil(math.log2(draws * factor))))
 
 
@@ -120,7 +122,7 @@ def _describe_losses(found: Line) -> Iterator[str]:
 def _describe_noises(answer: Answer) -> Iterator[str]:
     """States the slowdown by noise alone where there are losses, too."""
     found = [p for p in answer.predictions if p.point.loss.probability and p.point.noise.duration]
-    for p in found[:MOST_LINES]:
+    for p in [p for p in found if answer.without[p.point][1]][:MOST_LINES]:
         what = f"interruptions of {quantity(p.point.noise.duration, 's')} {often(p.point.noise)}"
         others = label(p.point, [p.point for p in found], "noise")
         yield f"With {what}{others}, the time is multiplied by {significant(p.time / answer.without[p.point][1], 3)}."

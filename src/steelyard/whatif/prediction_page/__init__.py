@@ -51,6 +51,7 @@ class Page:
 def page(parts: Sequence[Part], trace: Trace, name: str) -> Page:
     """Returns the data of the page. The undisturbed replay of the first part stands for all parts."""
     answer, asked = parts[0].answer, parts[0].asked
+    answers = [part.answer for part in parts]
     facts = (
         ("Trace", name),
         ("Ranks", f"{trace.ranks}"),
@@ -59,11 +60,11 @@ def page(parts: Sequence[Part], trace: Trace, name: str) -> Page:
         ("Seed", f"{asked.seed}"),
         ("Network", _network(answer.undisturbed[0])),
         *([("Traced", _traced(trace.traced))] if trace.traced else []),
-        ("Engine", _engine([part.answer for part in parts])),
+        ("Engine", _engine(answers)),
     )
     sections = tuple(_section(part, number, trace.ranks) for number, part in enumerate(parts, 1))
     figures = tuple(drawing.plain(figure) for figure in _undisturbed(answer))
-    said = tuple(filter(None, [waits(trace.traced) if trace.traced else "", *undisturbed(answer)]))
+    said = tuple(filter(None, [waits(trace.traced) if trace.traced else "", *undisturbed(*answers)]))
     return Page(f"What if: {name}", facts, said, sections, figures)
 
 
