@@ -200,7 +200,7 @@ def test_noise_has_a_line_for_each_probability_and_a_sentence_on_its_slope(tmp_p
         assert line.startswith("The time grows linearly with the length of interruptions before")
         most = next(p for p in found.predictions if p.point.noise.probability == probability / 100)
         slope = (most.time - found.undisturbed[0].time) / most.point.noise.duration * 1e-3
-        number, unit = line.split(" adds ")[1].split()[:2]
+        number, unit = line.split(" adds ")[1].removeprefix("about ").split()[:2]
         assert float(number) * {"s": 1, "ms": 1e-3, "µs": 1e-6}[unit] == pytest.approx(slope, rel=0.1)
 
 

@@ -113,3 +113,31 @@ def test_a_bent_line_is_linear_only_up_to_its_bend() -> None:
     assert growth.fit([(1.0, 1.0, 0.0), (2.0, 1.2, 0.0), (4.0, 1.3, 0.0)]) is None
     assert growth.fit([(1.0, 0.0, 0.0)] * 5) is None
     assert math.isfinite(found.slope)
+
+
+def test_a_line_says_how_the_sweep_leaves_it() -> None:
+    # Doubling time-outs grow faster than the probability, and waits that overlap more slowly.
+    first = [(1.0, 1.0, 0.0), (2.0, 2.0, 0.0), (3.0, 3.0, 0.0)]
+    for rest, faster in (((9.0, 90.0), True), ((9.0, 4.0), False)):
+        found = growth.fit([*first, (*rest, 0.0)])
+        assert (found.until, found.beyond, found.faster) == (3.0, True, faster) if found else False
+    mixed = growth.fit([*first, (9.0, 4.0, 0.0), (10.0, 90.0, 0.0)])
+    assert mixed is not None
+    assert mixed.faster is None
+
+
+def test_a_few_losses_among_many_draws_have_no_slope() -> None:
+    assert growth.fit([(1.0, 0.0, 3.0), (2.0, 5.0, 5.0), (3.0, 5.0, 5.0)]) is None
+    assert growth.fit([(1.0, 1.0, 0.4), (2.0, 2.2, 0.5), (3.0, 3.1, 0.6)]) is not None
+
+
+def test_the_time_grows_linearly_with_the_probability_of_noise(tmp_path: Path) -> None:
+    # Two ranks that meet after each of 100 computations: an interruption of either costs its whole length.
+    trace = ti(
+        tmp_path, [["compute 1000000", f"isend {1 - r} 0 8", f"irecv {1 - r} 0 8", "waitall"] * 100 for r in (0, 1)]
+    )
+    asked = whatif.Question(points(f"network={RING}", "noise=probability=0.1%:0.2%:0.4%,duration=1ms"), 1024, 1)
+    with engine.engine(trace, this_machine(), 1e9) as running:
+        told = [line for line in growth.sentences(whatif.answer(running, asked), 2) if "probability" in line]
+    assert told[0].startswith("The time grows linearly with the probability of interruptions of 1.00 ms: 0.1 % of ")
+    assert float(told[0].split(" adds ")[1].removeprefix("about ").split()[0]) == pytest.approx(200, rel=0.05)  # µs

@@ -70,9 +70,9 @@ def test_a_phase_that_waited_for_a_processor_is_interference(tmp_path: Path) -> 
     # Of 92 ms in all, one phase lasts 10.1 ms instead of 2.1 ms: its excess is 8.7 %, its whole length 11 %.
     assert lines[0] == (
         "A computing phase is the time of a rank between two calls of MPI. 1 of 40 phases, on 1 rank, is an outlier. Beyond the "
-        "typical length, they last 8.7 % of the computing time."
+        "typical length, it lasts 8.7 % of the computing time."
     )
-    assert lines[1] == "Of the 40 phases of about 2.10 ms, 1 last longer than 2.14 ms and are outliers."
+    assert lines[1] == "Of the 40 phases of about 2.10 ms, 1 lasts longer than 2.14 ms."
     assert lines[2].startswith(
         "The cause is interference: other processes used the processors. Without the waits for a processor, 1 of the 1"
     )
@@ -82,6 +82,38 @@ def test_a_phase_that_is_longer_without_a_wait_is_imbalance(tmp_path: Path) -> N
     trace = _interrupted(tmp_path / "x", 8_000_000, 1_000_000)
     assert (_of(trace).outliers, _of(trace).explained) == (1, 0)
     assert _lines(trace)[2].startswith("The cause is imbalance")
+
+
+def test_without_recorded_waits_the_cause_is_unknown(tmp_path: Path) -> None:
+    # The tracer looks at the waits after phases of more than a millisecond only.
+    steps = [[(300 if rank == 1 and 9 < step < 14 else 10) * 1000 for step in range(100)] for rank in range(4)]
+    files = [
+        rank_file(rank, 4, [*(record(9, gap, 1000, 0, 0, 0) for gap in row), FINALIZE])
+        for rank, row in enumerate(steps)
+    ]
+    assert _lines(by_hand(tmp_path / "x", files))[2].startswith("The trace does not say how long the ranks waited")
+
+
+def test_outliers_whose_waits_are_removed_explain_no_others(tmp_path: Path) -> None:
+    # Three phases waited for a processor, and one has more work: without the waits, only the last one is longer.
+    longer = {(1, 10): 18, (1, 11): 18, (1, 12): 18, (2, 20): 0}
+    files = []
+    for rank in range(4):
+        calls = []
+        for step in range(50):
+            waited = longer.get((rank, step))
+            work = 2_000_000 if waited is None else 20_000_000
+            calls += [record(20, work, 0, (waited or 0) * 1_000_000), record(9, 0, 100_000, 0, 0, 0)]
+        files.append(rank_file(rank, 4, [*calls, FINALIZE]))
+    trace = by_hand(tmp_path / "x", files)
+    for without, count, cause in ((False, "4 of 200", "interference"), (True, "1 of 200", "imbalance")):
+        part = engine.Part(without_waits=without)
+        with engine.engine(trace, this_machine(), 1e9, part) as running:
+            found = whatif.answer(running, whatif.Question(points("network=L=1us")), detail="words")
+        told = list(phases.sentences(found.phases, 4, found.traced))
+        assert count in told[0]
+        assert told[2].startswith(f"The cause is {cause}")
+        assert ("3 of the 4 outliers" in told[2]) is not without
 
 
 def _planted(folder: Path, longer_ms: float, short: bool = False) -> Path:

@@ -121,3 +121,19 @@ def test_the_load_balance_denies_no_gain_from_the_network(tmp_path: Path) -> Non
         in told
     )
     assert "10 % less latency saves 2.5 % of the time. Without this cost, the program takes 25 % less time." in told
+
+
+def test_a_path_visits_ranks_that_only_pass_messages_on(tmp_path: Path) -> None:
+    # 20 messages of no work: each rank is on the path, for no time.
+    pairs = ti(tmp_path, [["send 1 0 1", "recv 1 0 1"] * 10, ["recv 0 0 1", "send 0 0 1"] * 10])
+    found, *_ = answered(pairs, "L=2us")
+    assert found.path is not None
+    assert (found.path.messages, found.path.visited) == (20, 2)
+    (line,) = [line for line in sentences.sentences(found) if line.startswith("The critical path")]
+    assert "visits 2 ranks: 0 % computing, 0 % message overhead, 100 % the network." in line
+    assert "most time on rank" not in line
+
+
+def test_a_small_share_is_not_none(tmp_path: Path) -> None:
+    found, *_ = answered(ti(tmp_path, [["compute 1", "send 1 0 1"], ["compute 1", "recv 0 0 1"]]), "L=2us")
+    assert sentences.sentences(found)[0].startswith("The ranks compute during less than 1 % of the time.")

@@ -49,6 +49,7 @@ class CriticalPath:
     talking: float
     network: float
     messages: int  # on the path
+    visited: int  # ranks, also those that need no time
     ranks: tuple[float, ...]
 
     @property
@@ -225,7 +226,8 @@ def _find_delay(point: Point) -> float:
 
 def _path(reply: Mapping[str, Any]) -> CriticalPath:
     computed, talked, network = (reply[name] / PS for name in ("computing", "talking", "network"))
-    return CriticalPath(computed, talked, network, reply["messages"], tuple(x / PS for x in reply["ranks"]))
+    ranks = tuple(x / PS for x in reply["ranks"])
+    return CriticalPath(computed, talked, network, reply["messages"], reply["visited"], ranks)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,10 @@ from steelyard.whatif.question import Point
 
 LINEAR = 0.05  # relative deviation of a point from a line that still counts as linear
 EXACT = 0.0005  # deviation that is none
+SURE = 0.5  # half of the interval of the greatest point, as a share of its extra time, above which no slope is certain
 MOST = 3  # lines of a sweep with sentences of their own
 FEWEST = 3  # points of a line that is called linear
+STEP = 1e-3  # s of a time, or the share 0.1 %, for which sentences state the extra time
 
 Disturbed = tuple[Prediction, float]  # with the undisturbed time in s
 Sweep = Sequence[Disturbed]
@@ -21,30 +23,36 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Growth:
-    """The extra time in s is `slope` · x up to `until`, within `deviation` of that line. `beyond`: the sweep goes on."""
+    """The extra time in s is `slope` · x up to `until`, within `deviation` of that line. `beyond`: the sweep goes on.
+
+    `faster`: all further points lie above the line; None: some lie above it, and others below.
+    """
 
     slope: float
     until: float
     deviation: float
     beyond: bool
+    faster: bool | None = False
 
 
 def fit(points: Sequence[tuple[float, float, float]]) -> Growth | None:
     """Returns the line through the origin that fits the most of the first points (x, y, half of the interval of y).
 
     The slope is that of least squares of the relative deviations, their mean. A point fits if it lies within `LINEAR`, or if its
-    interval contains the line. None if fewer than `FEWEST` points fit, or nothing grows.
+    interval contains the line. None if fewer than `FEWEST` points fit, nothing grows, or the interval of the greatest of them
+    is too wide for a slope.
     """
     ordered = sorted(point for point in points if point[0] > 0)
     for count in range(len(ordered), FEWEST - 1, -1):
         first = ordered[:count]
         slope = sum(y / x for x, y, _ in first) / count
-        if slope <= 0:
+        if slope <= 0 or first[-1][2] > SURE * first[-1][1]:
             continue
         away = [abs(y - slope * x) for x, y, _ in first]
         if all(d <= max(LINEAR * slope * x, half) for d, (x, _, half) in zip(away, first, strict=True)):
             deviation = max(d / (slope * x) for d, (x, *_) in zip(away, first, strict=True))
-            return Growth(slope, first[-1][0], deviation, count < len(ordered))
+            above = {y > slope * x for x, y, _ in ordered[count:]}
+            return Growth(slope, first[-1][0], deviation, bool(above), None if len(above) > 1 else True in above)
     return None
 
 
@@ -67,27 +75,35 @@ def sentences(answer: Answer, ranks: int) -> Iterator[str]:
     noisy = [(p, base) for p, _, base in bases if p.point.noise.duration and base]
     for line in _several(lossy, lambda p: replace(p, loss=replace(p.loss, rto=0.0)), lambda p: p.loss.rto):
         where = label(line[0][0].point, points, "RTO")
-        yield from _linear(line, lambda p: p.loss.rto, f"the time-out{where}", 1e-3, "1 ms of time-out")
+        yield from _linear(line, lambda p: p.loss.rto, f"the time-out{where}", "1 ms of time-out")
     for line in _several(lossy, without_loss, lambda p: p.loss.probability):
         where = label(line[0][0].point, points, "loss")
-        yield from _linear(line, lambda p: p.loss.probability, f"the probability of loss{where}", 1e-3, "0.1 % of loss")
+        yield from _linear(line, lambda p: p.loss.probability, f"the probability of loss{where}", "0.1 % of loss")
     for line in _several(noisy, lambda p: replace(p, noise=replace(p.noise, duration=0.0)), lambda p: p.noise.duration):
         where = often(line[0][0].point.noise) + label(line[0][0].point, points, "noise")
         each = "1 ms of interruption"
-        yield from _linear(line, lambda p: p.noise.duration, f"the length of interruptions {where}", 1e-3, each)
+        yield from _linear(line, lambda p: p.noise.duration, f"the length of interruptions {where}", each)
+    for line in _several(
+        noisy, lambda p: replace(p, noise=replace(p.noise, probability=0.0)), lambda p: p.noise.probability
+    ):
+        length = quantity(line[0][0].point.noise.duration, "s")
+        where = f"the probability of interruptions of {length}{label(line[0][0].point, points, 'noise')}"
+        yield from _linear(line, lambda p: p.noise.probability, where, "0.1 % of the computations")
     pairs = zip(answer.predictions, answer.undisturbed, strict=True)
     yield from _compare_one_rank([(p, base.time) for p, base in pairs if p.point.random and base.time], ranks)
 
 
-def _linear(line: Sweep, x: Callable[[Point], float], what: str, step: float, words: str) -> Iterator[str]:
+def _linear(line: Sweep, x: Callable[[Point], float], what: str, words: str) -> Iterator[str]:
     """States the straight line through the extra times of a line of the sweep, if there is one."""
     found = fit(_points(line, x))
     if found is None:
         return
-    adds = f"{words} adds {quantity(found.slope * step, 's')}"
+    about = "about " * (found.deviation > LINEAR)
+    adds = f"{words} adds {about}{quantity(found.slope * STEP, 's')}"
     if found.beyond:
-        until = percent(found.until, 2) if "loss" in words else quantity(found.until, "s", 3)
-        yield f"Up to {until}, the time grows linearly with {what}: {adds}. Beyond, the waits overlap."
+        until = f"{100 * found.until:g} %" if "%" in words else quantity(found.until, "s", 3)
+        how = "not linearly" if found.faster is None else "faster" if found.faster else "more slowly"
+        yield f"Up to {until}, the time grows linearly with {what}: {adds}. Beyond, it grows {how}."
     else:
         fits = "on" if found.deviation < EXACT else f"within {percent(found.deviation, 1)} of"
         yield f"The time grows linearly with {what}: {adds} (all points lie {fits} this line)."

@@ -32,14 +32,15 @@ class Cluster:
 class Phases:
     """Counts by row of ranks and by bin of length. Times are in s; `waited` is the wait for a processor, in traces of ours.
 
-    `clusters` are the groups of phases with similar lengths, the shortest first; each has its own outliers. `explained` of the
-    outliers would not be outliers without that wait.
+    `clusters` are the groups of phases with similar lengths, the shortest first; each has its own outliers. The trace has the
+    wait of `looked` of the outliers, and `explained` of them would not be outliers without it.
     """
 
     count: int
     computing: float
     waited: float
     outliers: int
+    looked: int
     explained: int
     outlying: float
     outlying_ranks: int
@@ -66,6 +67,7 @@ def read_phases(reply: Mapping[str, Any]) -> Phases:
         computing=reply["computing"] / PS,
         waited=reply["waited"] / PS,
         outliers=reply["outliers"],
+        looked=reply["looked"],
         explained=reply["explained"],
         outlying=reply["outlying"] / PS,
         outlying_ranks=reply["outlying_ranks"],
@@ -112,32 +114,43 @@ def sentences(phases: Phases | None, ranks: int, traced: Traced | None) -> Itera
         return
     usual = sum(c.outliers * c.typical for c in phases.clusters)
     share = max(0.0, phases.outlying - usual) / phases.computing
-    verb = "is an outlier" if phases.outliers == 1 else "are outliers"
+    verb, they = ("is an outlier", "it lasts") if phases.outliers == 1 else ("are outliers", "they last")
     yield (
         f"A computing phase is the time of a rank between two calls of MPI. {phases.outliers} of {phases.count} phases, on "
-        f"{plural(phases.outlying_ranks, 'rank')}, {verb}. Beyond the typical length, they last {percent(share, 1)} of the "
-        f"computing time{', which is too little to matter' if share < FEW else ''}."
+        f"{plural(phases.outlying_ranks, 'rank')}, {verb}. Beyond the typical length, {they} "
+        f"{percent(share, 1)} of the computing time{', which is too little to matter' if share < FEW else ''}."
     )
     if share < FEW:
         return
     for cluster in phases.clusters:
         if cluster.outliers:
             yield (
-                f"Of the {plural(cluster.count, 'phase')} of about {quantity(cluster.typical, 's')}, {cluster.outliers} last "
-                f"longer than {quantity(cluster.limit, 's')} and are outliers."
+                f"Of the {plural(cluster.count, 'phase')} of about {quantity(cluster.typical, 's')}, {cluster.outliers} "
+                f"{'lasts' if cluster.outliers == 1 else 'last'} longer than {quantity(cluster.limit, 's')}."
             )
-    if traced is None:
-        yield (
-            "The trace does not say how long the ranks waited for a processor. So it is unknown whether the cause is "
-            "imbalance or interference."
-        )
-    elif 2 * phases.explained >= phases.outliers:
-        yield (
+    # Where the replay leaves out the waits, the outliers that they explain are none any more.
+    removed = traced is not None and traced.without_waits
+    explained, known = (0, phases.looked - phases.explained) if removed else (phases.explained, phases.looked)
+    yield _find_cause(phases.outliers, known if traced else 0, explained, removed)
+
+
+def _find_cause(outliers: int, known: int, explained: int, removed: bool) -> str:
+    """Names the cause of most outliers, if the trace has the waits of enough of them (`known`)."""
+    if 2 * explained >= outliers:
+        return (
             "The cause is interference: other processes used the processors. Without the waits for a processor, "
-            f"{phases.explained} of the {phases.outliers} outliers would disappear."
+            f"{explained} of the {plural(outliers, 'outlier')} would disappear."
         )
-    else:
-        yield (
-            "The cause is imbalance: these ranks have more work, or slower cores. Without the waits for a processor, "
-            f"only {phases.explained} of the {phases.outliers} outliers would disappear."
+    if 2 * (known - explained) > outliers:
+        without = (
+            f"Without the waits for a processor, only {explained} of the {plural(outliers, 'outlier')} would disappear."
         )
+        left_out = "The replay already leaves out the waits for a processor."
+        return (
+            f"The cause is imbalance: these ranks have more work, or slower cores. {left_out if removed else without}"
+        )
+    which = f" in {outliers - known} of these outliers" if known else ""
+    return (
+        f"The trace does not say how long the ranks waited for a processor{which}. So it is unknown whether the cause is "
+        "imbalance or interference."
+    )

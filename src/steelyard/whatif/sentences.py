@@ -11,7 +11,7 @@ from steelyard.whatif.factors import Efficiency
 from steelyard.whatif.sensitivity import ENOUGH, MATTERS, Sensitivity
 
 GOOD = 0.8  # efficiency from which POP calls a program good enough
-NOTED = 0.02  # share of the traced time from which waits for a processor are mentioned
+NOTED = 0.02  # share of the time from which waits for a processor, and the longest rank of a path, are mentioned
 BALANCED = 0.95  # load balance from which no rank is named
 
 
@@ -76,9 +76,9 @@ def _efficiency(shares: Efficiency | None) -> Iterator[str]:
     if shares is None:
         return
     yield (
-        f"The ranks compute during {percent(shares.parallel)} of the time. This is the product of load balance "
-        f"{percent(shares.load_balance)}, serialisation {percent(shares.serialisation)} and transfer "
-        f"{percent(shares.transfer)} (100 % = no loss)."
+        f"The ranks compute during {_share(shares.parallel)} of the time. This is the product of load balance "
+        f"{_share(shares.load_balance)}, serialisation {_share(shares.serialisation)} and transfer "
+        f"{_share(shares.transfer)} (100 % = no loss)."
     )
     causes = {
         "the load balance: some ranks compute longer than others. A faster network does not reduce it": shares.load_balance,
@@ -103,15 +103,15 @@ def _busiest(answer: Answer) -> Iterator[str]:
 def _path(path: CriticalPath | None) -> Iterator[str]:
     if path is None or not path.messages:
         return
-    parts = [f"{percent(part / path.time)} {name}" for name, part in (
+    parts = [f"{_share(part / path.time)} {name}" for name, part in (
         ("computing", path.computing), ("message overhead", path.talking), ("the network", path.network)
     )]  # fmt: skip
-    visited = sum(time > 0 for time in path.ranks)
     longest = max(range(len(path.ranks)), key=lambda rank: path.ranks[rank])
+    share = path.ranks[longest] / path.time
+    spends = f" It spends most time on rank {longest}, {percent(share)} of its length." * (share >= NOTED)
     yield (
         "The critical path is the chain of computing and messages that determines the run time. It has "
-        f"{plural(path.messages, 'message')} and visits {plural(visited, 'rank')}: {', '.join(parts)}. It spends "
-        f"most time on rank {longest}, {percent(path.ranks[longest] / path.time)} of its length."
+        f"{plural(path.messages, 'message')} and visits {plural(path.visited, 'rank')}: {', '.join(parts)}.{spends}"
     )
 
 
@@ -146,6 +146,11 @@ def _gain(s: Sensitivity, scale: float) -> str:
     # Ready operations can run in another order if a cost is less, and this order can be slower.
     most = f" Without this cost, the program takes {percent(s.most * scale)} less time.{stops}" * (s.most >= s.tenth)
     return f"10 % less {_cost(s)} saves {percent(s.tenth * scale, 1)} of the time.{most}"
+
+
+def _share(part: float) -> str:
+    """Returns a percentage, but not 0 % for what is more than nothing."""
+    return "less than 1 %" if 0 < part < 0.005 else percent(part)
 
 
 def _cost(s: Sensitivity) -> str:

@@ -17,6 +17,7 @@ struct Path {
   Time computing = 0, talking = 0, network = 0;
   std::uint64_t messages = 0;
   std::vector<Time> ranks;
+  std::vector<bool> visited;  // by rank: a rank that only passes a message on needs no time
 };
 
 // Records where messages begin and who waited for them, while ranks are replayed in any order.
@@ -43,6 +44,7 @@ class PathRecorder {
   Path path(const Schedule& schedule, Place end) {
     Path found;
     found.ranks.resize(schedule.ranks);
+    found.visited.resize(schedule.ranks);
     for (;;) {
       auto& waits = waits_[end.stream];
       while (!waits.empty() && waits.back().at > end.at) waits.pop_back();
@@ -51,6 +53,7 @@ class PathRecorder {
       found.computing += end.computing - since.computing;
       found.talking += end.at - since.at - (end.computing - since.computing);
       found.ranks[schedule.rank_of[end.stream]] += end.at - since.at;
+      found.visited[schedule.rank_of[end.stream]] = true;
       if (waits.empty()) return found;
       end = from(waits.back());
       waits.pop_back();

@@ -59,8 +59,9 @@ struct Phases {
   static constexpr std::uint64_t FEWEST = 20;
   static constexpr double LEAST_OF_FEW = 0.25;
 
-  std::uint64_t count = 0, outliers = 0, explained = 0;  // explained: outliers that are none without their wait
-  double computing = 0, waited = 0, outlying = 0;        // sums, ps: of many ranks they exceed a Time
+  std::uint64_t count = 0, outliers = 0;
+  std::uint64_t looked = 0, explained = 0;         // outliers whose wait is known; that are none without it
+  double computing = 0, waited = 0, outlying = 0;  // sums, ps: of many ranks they exceed a Time
   std::uint32_t outlying_ranks = 0;
   std::size_t first = 0;       // the lowest bin of the overview that has a phase
   std::uint32_t together = 1;  // neighbouring ranks that share a row
@@ -258,6 +259,7 @@ inline void count_phases(const Schedule& schedule, const Measured& measured, Pha
     out.waited += static_cast<double>(one.waited);
     if (one.time <= 0 || one.time > out.clusters.back().most) continue;
     const Time limit = out.clusters[cluster_of(out.clusters, one.time)].limit;
+    out.looked += one.time > limit;
     out.explained += one.time > limit && one.time - one.waited <= limit;
   }
 }
@@ -314,6 +316,7 @@ inline std::string said(const Phases& phases) {
       .add("computing", phases.computing)
       .add("waited", phases.waited)
       .add("outliers", phases.outliers)
+      .add("looked", phases.looked)
       .add("explained", phases.explained)
       .add("outlying", phases.outlying)
       .add("outlying_ranks", phases.outlying_ranks)

@@ -217,6 +217,7 @@ class Engine {
         .add("talking", found.talking)
         .add("network", found.network)
         .add("messages", found.messages)
+        .add("visited", std::count(found.visited.begin(), found.visited.end(), true))
         .add("ranks", json::list(found.ranks));
   }
 

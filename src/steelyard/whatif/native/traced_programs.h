@@ -46,7 +46,7 @@ class Writer {
   };
 
   void work() {
-    if (const Time time = computed_ - late_; waited_ > 0 && time > 0) {
+    if (const Time time = computed_ - late_; looked_ && time > 0) {
       const Time waited = std::min(waited_, time);
       measured_.interrupted.push_back({file_.header.rank, region_, time, waited});
       measured_.waiting.back() += waited;
@@ -54,6 +54,7 @@ class Writer {
     }
     if (computed_ > 0) rank_.compute(computed_);
     computed_ = late_ = waited_ = 0;
+    looked_ = false;
   }
   void act(const Event& event) {
     computed_ += file_.time(event.gap);
@@ -114,7 +115,7 @@ class Writer {
     if (kind == Record::preempted) {
       const Time waited = static_cast<Time>(std::min(file_.number(), MOST_WAIT)) * NANOSECOND;
       // Time that follows no computing was spent in a call.
-      if (event.gap > 0) waited_ = std::min(waited_ + waited, LONGEST);
+      if (event.gap > 0) waited_ = std::min(waited_ + waited, LONGEST), looked_ = true;
     }
     if (kind == Record::released) open_.erase(file_.number());
   }
@@ -307,6 +308,7 @@ class Writer {
   Timeline::OfRank* const line_;
   Time computed_ = 0, begin_ = 0, end_ = 0;  // and when the call began and ended that is being read
   Time late_ = 0, waited_ = 0;               // parts of the computing: before the rank began; waits for a processor
+  bool looked_ = false;                      // the trace says how long the rank waited
   trace::Collective together_{};
   std::unordered_map<std::uint32_t, std::size_t> posted_;  // receives of the timeline
   std::unordered_map<std::uint64_t, Open> open_;
