@@ -1,5 +1,6 @@
 """Answers to planted traces whose numbers follow from a formula."""
 
+import contextlib
 import random
 from pathlib import Path
 
@@ -8,7 +9,9 @@ import pytest
 from replays import answered, points, stencil, this_machine, ti
 from steelyard import whatif
 from steelyard.errors import UsageError
-from steelyard.whatif import Answer, engine, sensitivity, sentences
+from steelyard.whatif import Answer, engine, prediction_page, question, sensitivity, sentences, slowdowns
+from steelyard.whatif.prediction_page import sweep_figures
+from steelyard.whatif.prediction_part import Part, table
 
 HOP = ["compute 1000000", "send 1 0 8", "recv 1 0 8"], ["recv 0 0 8", "compute 1000000", "send 0 0 8"]
 
@@ -137,3 +140,100 @@ def test_a_path_visits_ranks_that_only_pass_messages_on(tmp_path: Path) -> None:
 def test_a_small_share_is_not_none(tmp_path: Path) -> None:
     found, *_ = answered(ti(tmp_path, [["compute 1", "send 1 0 1"], ["compute 1", "recv 0 0 1"]]), "L=2us")
     assert sentences.sentences(found)[0].startswith("The ranks compute during less than 1 % of the time.")
+
+
+@pytest.mark.parametrize(
+    ("key", "others"),
+    [
+        ("network.latency=1us:2us", ()),
+        ("network.overhead=1us:2us", ()),
+        ("network.gap=1us:2us", ()),
+        ("network.time_per_byte=1ns/B:2ns/B", ()),
+        ("network.overhead_per_byte=1ns/B:2ns/B", ()),
+        ("network.eager=0:64k", ()),
+        ("network.receive=whole:stream", ()),
+        ("network.within.latency=1us:2us", ()),
+        ("network.socket.overhead=1us:2us", ()),
+        ("network.cache.gap=0:2us", ()),
+        ("tree.nodes=1:2", ()),
+        ("tree.switches=1:2", ("tree.nodes=1",)),
+        ("tree.hop=1us:2us", ("tree.nodes=1",)),
+        ("tree.uplink=1Gbit/s:10Gbit/s", ("tree.nodes=1",)),
+        ("tree.hop2=1us:2us", ("tree.nodes=1", "tree.switches=1")),
+        ("loss.probability=0.0001%:0.0002%", ()),
+        ("loss.rto=5ms:200ms", ("loss.probability=1%",)),
+        ("loss.mss=0:1448", ("loss.probability=1%",)),
+        ("loss.backoff=on:off", ("loss.probability=1%",)),
+        ("loss.fast=on:off", ("loss.probability=1%",)),
+        ("loss.probe=on:off", ("loss.probability=1%",)),
+        ("loss.once=on:off", ("loss.probability=1%",)),
+        ("loss.tick=0:4ms", ("loss.probability=1%",)),
+        ("noise.period=5ms:10ms", ("noise.duration=1ms",)),
+        ("noise.duration=1ms:2ms", ("noise.period=10ms",)),
+        ("noise.probability=0.0001%:0.0002%", ("noise.duration=1ms",)),
+        ("noise.together=on:off", ("noise.period=10ms", "noise.duration=1ms")),
+        ("core=1:2", ()),
+        ("core=1:2@rank=1", ()),
+        ("affected=50%:100%", ("loss.probability=1%",)),
+        ("ranks_per_node=1:2", ()),
+        ("places.cache=1:2", ()),
+    ],
+)
+def test_the_points_of_a_sweep_differ_in_the_table_and_in_sentences(
+    tmp_path: Path, key: str, others: tuple[str, ...]
+) -> None:
+    network = () if key.startswith("network.latency") else ("network.latency=2us",)
+    found = _answer(ti(tmp_path, [rank * 5 for rank in HOP]), key, *network, *others, repeats=4)
+    headings, rows = table(found, 2)
+    conditions = {tuple(row[: headings.index("time")]) for row in rows}
+    assert len(conditions) == len(found.predictions) == 2
+    told = [line.partition("the time")[0] for line in slowdowns.sentences(found, 2) if line.startswith("With ")]
+    assert len(told) == len(set(told))
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        (("noise.probability=10%",), "add 'duration'"),
+        (("noise.period=10ms",), "add 'duration'"),
+        (("noise.duration=1ms",), "add 'period' or 'probability'"),
+        (("noise=period=1ms,duration=2ms",), "shorter than its period"),
+        (("loss.rto=1e7s",), "at most 53 days"),
+        (("network.latency=1e300s",), "at most 53 days"),
+    ],
+)
+def test_a_disturbance_without_effect_is_refused(settings: tuple[str, ...], sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        points(*settings, *["network.overhead=1us"] * (settings[0][:7] != "network"))
+
+
+def test_a_sweep_of_noise_can_begin_with_none() -> None:
+    none, some = points("network=L=2us", "noise=probability=0:10%,duration=1ms")
+    assert (none.noise.any, some.noise.any) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("core", "refused"), [("2@rank=2", True), ("2@rank=1-", False), ("2@node=1", True), ("2@region=0", True)]
+)
+def test_cores_that_the_trace_does_not_have_are_refused(core: str, refused: bool) -> None:
+    asked = points("network=L=2us", f"core={core}", "ranks_per_node=2")
+    with pytest.raises(UsageError, match="Its .* are") if refused else contextlib.nullcontext():
+        question.expect_places(asked, 2, has_regions=False)
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"), [("loss=probability=1%:2%", "the mean of several"), ("core=1:2", "one replay")]
+)
+def test_a_figure_has_means_of_random_replays_alone(tmp_path: Path, settings: str, text: str) -> None:
+    found = _answer(ti(tmp_path, HOP), "network=L=2us", settings, repeats=4)
+    (figure,) = sweep_figures.sweep(found, 2, "sweep")
+    assert text in figure.caption
+
+
+def test_the_page_names_the_rule_and_no_network_of_several(tmp_path: Path) -> None:
+    asked = whatif.Question(points("network=L=1us:2us,receive=stream"))
+    with engine.engine(ti(tmp_path, HOP), this_machine(), 1e9) as running:
+        made = prediction_page.page([Part(asked, whatif.answer(running, asked), {})], running.trace, "hop")
+    facts = dict(made.facts)
+    assert facts["Mode"] == "receive=stream"
+    assert facts["Network"] == "several (see the predictions)"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from steelyard.model.units import percent, quantity
+from steelyard.model.units import quantity
 from steelyard.whatif.perturbation import Noise
 from steelyard.whatif.question import Point
 from steelyard.whatif.tree import Tree
@@ -40,12 +40,28 @@ def _tree(tree: Tree) -> str:
     return f"{tree.nodes} × {tree.switches}" if tree.switches else f"{tree.nodes} on a switch"
 
 
+def _describe_uplinks(point: Point) -> str:
+    """Returns the speed and the latency of the links above the switches of each level."""
+    links = point.tree.uplinks[: bool(point.tree.nodes) + bool(point.tree.switches)]
+    said = (
+        [f"G {quantity(link.G, 's/B')}"] * (link.G is not None) + [f"L {quantity(link.hop, 's')}"] for link in links
+    )
+    return "; ".join(map(", ".join, said))
+
+
+def _describe_timers(point: Point) -> str:
+    """Returns how TCP sends lost packets again."""
+    if point.loss.once:
+        return "one time-out"
+    return ", ".join(n for n in ("backoff", "fast", "probe", "sack") if getattr(point.loss, n)) or "timer only"
+
+
 def _noise(point: Point) -> str:
     noise = point.noise
     if not noise.duration:
         return f"as in {noise.recording}" if noise.recording else "none"
-    share = percent(noise.probability, 2) if noise.probability else quantity(noise.period, "s")
-    return f"{quantity(noise.duration, 's')} / {share}{', together' if noise.together else ''}"
+    share = f"{100 * noise.probability:g} %" if noise.probability else quantity(noise.period, "s")
+    return f"{quantity(noise.duration, 's')} / {share}"
 
 
 # The conditions in which points may differ, as columns: the heading, and the text of a cell.
@@ -60,17 +76,16 @@ COLUMNS: tuple[tuple[str, Shown], ...] = (
     ("places", _describe_placement),
     ("ranks per node", lambda p: str(p.ranks_per_node or "")),
     ("tree", lambda p: _tree(p.tree)),
+    ("uplinks", _describe_uplinks),
     ("loss", lambda p: f"{100 * p.loss.probability:g} %"),
     ("RTO", lambda p: quantity(p.loss.rto, "s")),
     ("tick", lambda p: quantity(p.loss.tick, "s")),
     ("MSS", lambda p: quantity(p.loss.mss, "B") if p.loss.mss else "message"),
     ("noise", _noise),
+    ("interrupted", lambda p: "at once" if p.noise.together else "at random"),
     ("cores", lambda p: f"× {p.core:g}"),
     ("some cores", lambda p: ", ".join(map(str, p.speeds)) or "as all"),
-    (
-        "TCP",
-        lambda p: ", ".join(n for n in ("backoff", "fast", "probe", "sack") if getattr(p.loss, n)) or "timer only",
-    ),
+    ("TCP", _describe_timers),
 )
 
 

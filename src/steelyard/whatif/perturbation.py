@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from steelyard.whatif import wording
@@ -94,6 +94,10 @@ def noise(values: Mapping[str, Any]) -> Noise:
         )
     if made.probability and made.period:
         raise ValueError("name a period or a probability, not both")
-    if made.duration and not made.probability and made.duration >= made.period:
+    if (made.probability or made.period) and "duration" not in values:
+        raise ValueError("interruptions without a length have no effect: add 'duration', such as duration=50us")
+    if made.duration and not values.keys() & {"probability", "period"}:
+        raise ValueError("it is unknown when interruptions come: add 'period' or 'probability', such as period=10ms")
+    if not made.probability and made.period <= made.duration and made.period:
         raise ValueError("an interruption must be shorter than its period")
-    return made
+    return made if made.probability or made.period else replace(made, duration=0.0)

@@ -21,6 +21,11 @@ class Part:
     title: str = ""
 
 
+def describe_mode(asked: Question) -> str:
+    """Returns the mode, or the rule that replaces it if all points have it."""
+    return "receive=stream" if all(p.network.receive == "stream" for p in asked.points) else f"mode {asked.mode}"
+
+
 def table(found: Answer, ranks: int) -> tuple[list[str], list[list[str]]]:
     """Returns the headings and rows of the predictions, with a column for each condition that varies, and for draws."""
     points = [p.point for p in found.predictions]
@@ -44,8 +49,13 @@ def table(found: Answer, ranks: int) -> tuple[list[str], list[list[str]]]:
             low, high = prediction.low, prediction.high
             row.append("" if low is None or high is None else f"{quantity(low, 's', 4)} – {quantity(high, 's', 4)}")
         if beside:
-            row.append(f"× {prediction.time / base.time:.4g}" if base.time else "")
+            row.append(_ratio(prediction.time, base.time))
         if faster:
-            row.append(f"× {prediction.time / as_traced.time:.4g}" if as_traced.time else "")
+            row.append(_ratio(prediction.time, as_traced.time))
         rows.append(row)
     return headings, rows
+
+
+def _ratio(time: float, base: float) -> str:
+    """Returns a ratio with four digits and without an exponent, or "" if its base is nothing."""
+    return "" if not base else f"× {time / base:.4g}" if time < 9999.5 * base else f"× {time / base:.0f}"

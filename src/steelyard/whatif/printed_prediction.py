@@ -16,7 +16,7 @@ from steelyard.model.words import plural
 from steelyard.show.command_line import tables
 from steelyard.show.report.json_output import print_json
 from steelyard.whatif import slowdowns
-from steelyard.whatif.prediction_part import Part, table
+from steelyard.whatif.prediction_part import Part, describe_mode, table
 from steelyard.whatif.scenario_points import describe_point
 from steelyard.whatif.sentences import undisturbed, waits
 
@@ -53,7 +53,7 @@ def show(parts: Sequence[Part], trace: "Trace", as_json: bool) -> None:
     console, asked = Console(highlight=False), parts[0].asked
     console.print(
         f"{plural(trace.ranks, 'rank')}, {plural(trace.messages, 'message')} of {quantity(trace.bytes, 'B')} in total; "
-        f"{_mode(asked)}, seed {asked.seed}"
+        f"{describe_mode(asked)}, seed {asked.seed}"
     )
     for part in parts:
         tables.print_narrow_table(part.title or "Predicted", *table(part.answer, trace.ranks))
@@ -68,11 +68,6 @@ def show(parts: Sequence[Part], trace: "Trace", as_json: bool) -> None:
     seconds = sum(part.answer.seconds for part in parts)
     rate = trace.events * replays / seconds if seconds else None
     console.print(f"{plural(replays, 'replay')} in {quantity(seconds, 's')}: {quantity(rate, 'events/s')}")
-
-
-def _mode(asked: "Question") -> str:
-    """Returns the mode, or the rule that replaces it if all points have it."""
-    return "receive=stream" if all(p.network.receive == "stream" for p in asked.points) else f"mode {asked.mode}"
 
 
 def write(parts: Sequence[Part], trace: "Trace", name: str, path: Path) -> None:

@@ -2,14 +2,15 @@
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from steelyard.errors import UsageError
 from steelyard.whatif.network import Network, Protocol, Receive
 from steelyard.whatif.perturbation import PROBE, Loss, Noise
-from steelyard.whatif.speeds import Of, Speed
+from steelyard.whatif.speeds import LAST, Of, Speed
 from steelyard.whatif.tree import ONE_SWITCH, Tree
 
 Mode = Literal["dataflow", "event"]
@@ -97,6 +98,18 @@ class Question:
     ranks_per_node: int = 1
     threads: int = 1
     recording: Path | None = None  # file with the recorded noise of the points
+
+
+def expect_places(points: Collection[Point], ranks: int, has_regions: bool) -> None:
+    """Raises UsageError if the cores of a rank, a node or a region that the trace does not have are changed in all points."""
+    for speed in {speed for point in points for speed in point.speeds}:
+        nodes = max(-(-ranks // (point.ranks_per_node or 1)) for point in points)
+        count = {"rank": ranks, "node": nodes, "region": LAST if has_regions else 0}[speed.of]
+        if speed.first >= count:
+            there = f"0 to {count - 1}" if count else "none: only traces of steelyard trace have regions"
+            raise UsageError(
+                f"--set core.{speed.of}: the trace has no {speed.of} {speed.first}. Its {speed.of}s are {there}."
+            )
 
 
 def lines(question: Question) -> Iterator[tuple[Question, str]]:

@@ -8,6 +8,7 @@ from typing import Any
 from steelyard.model import Scalar
 
 _TIMES = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
+LONGEST = 53 * 86400.0  # s: the end of what the engine can predict
 _SIZES = {"": 1, "b": 1, "k": 1 << 10, "kib": 1 << 10, "m": 1 << 20, "mib": 1 << 20, "g": 1 << 30, "gib": 1 << 30}
 _RATES = {"b/s": 1.0, "kb/s": 1e3, "mb/s": 1e6, "gb/s": 1e9, "kbit/s": 125.0, "mbit/s": 125e3, "gbit/s": 125e6}
 
@@ -115,6 +116,8 @@ def _quantity(text: str, units: Mapping[str, float], expected: str) -> float:
         value = math.nan
     if not (0 <= value < math.inf) or (unit not in units and (value or unit)):
         raise ValueError(f"'{text}' is not {expected}")
+    if units is _TIMES and not value * units.get(unit, 1) <= LONGEST:
+        raise ValueError(f"'{text}' is too long: expected at most 53 days")
     return value * units.get(unit, 1)
 
 

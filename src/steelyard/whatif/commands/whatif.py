@@ -182,11 +182,13 @@ def _answer(
     from steelyard import whatif
     from steelyard.whatif import printed_prediction  # while the engine reads the trace
     from steelyard.whatif.prediction_part import Part
+    from steelyard.whatif.question import expect_places
     from steelyard.whatif.traced_run import read_traced_run
 
     detail: whatif.Detail = "whole" if report else "times" if as_json else "words"
     parts: list[Part] = []
     for title, question in questions.items():
+        expect_places(question.points, running.trace.ranks, running.trace.traced is not None)
         with printed_prediction.progress(quiet) as show:
             answer = whatif.answer(running, question, show, detail)
         if report and not parts:  # the page shows one undisturbed replay beside the traced run

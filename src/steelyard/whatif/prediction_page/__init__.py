@@ -14,7 +14,7 @@ from steelyard.whatif.engine import Trace, Traced
 from steelyard.whatif.prediction_page.phase_map import phase_map
 from steelyard.whatif.prediction_page.sweep_figures import link, sweep
 from steelyard.whatif.prediction_page.timeline_figures import timeline_figures, traced_figures
-from steelyard.whatif.prediction_part import Part, table
+from steelyard.whatif.prediction_part import Part, describe_mode, table
 from steelyard.whatif.sensitivity import FACTORS
 from steelyard.whatif.sentences import undisturbed, waits
 
@@ -56,9 +56,9 @@ def page(parts: Sequence[Part], trace: Trace, name: str) -> Page:
         ("Trace", name),
         ("Ranks", f"{trace.ranks}"),
         ("Messages", f"{trace.messages}, {quantity(trace.bytes, 'B')}"),
-        ("Mode", asked.mode),
+        ("Mode", describe_mode(asked).removeprefix("mode ")),
         ("Seed", f"{asked.seed}"),
-        ("Network", _network(answer.undisturbed[0])),
+        ("Network", _network([p for one in answers for p in one.undisturbed])),
         *([("Traced", _traced(trace.traced))] if trace.traced else []),
         ("Engine", _engine(answers)),
     )
@@ -84,7 +84,10 @@ def _engine(answers: Sequence[Answer]) -> str:
     return f"{quantity(sum(answer.seconds for answer in answers), 's')} for {replays} replays"
 
 
-def _network(found: Prediction) -> str:
+def _network(predictions: Sequence[Prediction]) -> str:
+    found = predictions[0]
+    if any(p.point.network != found.point.network for p in predictions):
+        return "several (see the predictions)"
     protocol, name = link(found), found.point.network.name
     words = (
         f"latency L {quantity(protocol.L, 's')}, overhead o {quantity(protocol.o, 's')}, gap g "

@@ -120,9 +120,16 @@ def _draw_map(scaled: Scaled, name: str, duration: Swept) -> Figure:
         rows=rows,
         columns=columns,
         value=Axis("time / undisturbed time", log=True),
-        caption="Each value is the mean of several random replays. The interruptions themselves take the share "
+        caption=f"{_describe_points([p for p, _ in scaled])} The interruptions themselves take the share "
         "length / period of the time. The rest of the loss is time in which ranks wait for interrupted ranks.",
     )
+
+
+def _describe_points(predictions: Sequence[Prediction]) -> str:
+    """Returns what a point of a figure is: of a random replay, the mean of its draws."""
+    if any(p.low is not None for p in predictions):
+        return "Each point is the mean of several random replays, with its 95 % interval."
+    return "Each point is one replay."
 
 
 def _lines(scaled: Scaled, varying: Sequence[Swept], beside: bool, name: str, fixed: Swept | None = None) -> Figure:
@@ -159,7 +166,7 @@ def _lines(scaled: Scaled, varying: Sequence[Swept], beside: bool, name: str, fi
         y=Axis("time / undisturbed time", log=tall) if beside else Axis("time", "s", log=tall),
         series=(*lines[:MOST_LINES], *fitted),
         marks=(Mark("y", 1.0, "undisturbed"),) if beside else (),
-        caption=f"Each point is the mean of several random replays, with its 95 % interval.{at}{more}",
+        caption=f"{_describe_points([p for p, _ in scaled])}{at}{more}".strip(),
     )
 
 
