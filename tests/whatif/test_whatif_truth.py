@@ -9,6 +9,7 @@ import pytest
 from replays import answered, points, stencil, this_machine, ti
 from steelyard import whatif
 from steelyard.errors import UsageError
+from steelyard.model.units import significant
 from steelyard.whatif import Answer, engine, prediction_page, question, sensitivity, sentences, slowdowns
 from steelyard.whatif.prediction_page import sweep_figures
 from steelyard.whatif.prediction_part import Part, table
@@ -237,3 +238,84 @@ def test_the_page_names_the_rule_and_no_network_of_several(tmp_path: Path) -> No
     facts = dict(made.facts)
     assert facts["Mode"] == "receive=stream"
     assert facts["Network"] == "several (see the predictions)"
+
+
+@pytest.mark.parametrize("mode", ["dataflow", "event"])
+def test_a_path_without_queues_says_so(tmp_path: Path, mode: str) -> None:
+    # Eight messages of 50 µs to one node: 10 + 2 + 50 µs without queues, and 10 + 2 + 8 · 50 µs with them.
+    senders = [["compute 10000", "send 0 0 50000"]] * 8
+    trace = ti(tmp_path, [[f"recv {rank} 0 50000" for rank in range(1, 9)], *senders])
+    asked = whatif.Question(points("network=L=2us,G=1ns/B"), mode="event" if mode == "event" else "dataflow")
+    with engine.engine(trace, this_machine(), 1e9) as running:
+        found = whatif.answer(running, asked, detail="words")
+    assert found.predictions[0].time == pytest.approx(412e-6 if mode == "event" else 62e-6, rel=1e-3)
+    (line,) = [line for line in sentences.sentences(found) if line.startswith("The critical path")]
+    assert line.endswith("so it takes 62.0 µs of 412 µs.") is (mode == "event")
+
+
+def test_each_number_of_a_chain_follows_from_a_formula(tmp_path: Path) -> None:
+    # Each of 20 steps is a computation and a message in turn, all one after the other. A certain interruption precedes each
+    # computation, and each message is lost once: nothing overlaps, and nothing is random.
+    chance = random.Random(7)
+    for _ in range(12):
+        work, size, core = (
+            chance.choice((20_000, 1_000_000, 5_000_000)),
+            chance.choice((1, 1000, 60000)),
+            chance.choice((1, 2, 4)),
+        )
+        latency, overhead, rto, length = (chance.choice((1, 10, 100, 1000)) * 1e-6 for _ in range(4))
+        hop = (
+            [f"compute {work}", f"send 1 0 {size}", f"recv 1 0 {size}"],
+            [f"recv 0 0 {size}", f"compute {work}", f"send 0 0 {size}"],
+        )
+        network = f"network=L={latency!r}s,o={overhead!r}s,G=1ns/B"
+        disturbed = (f"loss=probability=1,once=on,rto={rto!r}s", f"noise=probability=1,duration={length!r}s")
+        found = _answer(ti(tmp_path, [rank * 10 for rank in hop]), network, f"core={core}", *disturbed, repeats=4)
+        costs = {
+            "latency": latency,
+            "bandwidth": (size - 1) * 1e-9,
+            "overhead of messages": 2 * overhead,
+            "cores": work * 1e-9 / core,
+        }
+        plain = sum(costs.values())
+        step = plain + rto + length
+        (one,) = found.predictions
+        assert (one.time, one.low, one.high) == (pytest.approx(20 * step, rel=1e-6),) * 3
+        assert found.undisturbed[0].time == pytest.approx(20 * plain, rel=1e-6)
+        assert found.without[one.point] == (
+            pytest.approx(20 * (step - rto), rel=1e-6),
+            pytest.approx(20 * (step - length), rel=1e-6),
+        )
+        for cost in found.gains:
+            assert (cost.tenth, cost.most) == (
+                pytest.approx(0.1 * costs[cost.name] / step, abs=1e-5),
+                pytest.approx(costs[cost.name] / step, abs=1e-5),
+            )
+        told = sentences.sentences(found)
+        assert any(
+            f"the time is multiplied by {slowdowns._times(step / (step - rto))} with a time-out" in line
+            for line in told
+        )
+        assert any(
+            f"computations, the time is multiplied by {significant(step / (step - length))}." in line for line in told
+        )
+        gains = {"without the losses": rto / step, "without the noise": length / step}
+        gains |= {f"10 % less {sentences._cost(cost)}": 0.1 * costs[cost.name] / step for cost in found.gains}
+        largest = max(gains, key=lambda name: gains[name])
+        (line,) = [line for line in told if line.startswith("The largest gain is here: ")]
+        assert gains[next(name for name in gains if name in line)] == pytest.approx(gains[largest], rel=1e-6)
+
+
+def test_a_factor_of_one_changes_no_cores(tmp_path: Path) -> None:
+    found = _answer(ti(tmp_path, HOP), "network=L=2us", "core=1:2@rank=1")
+    assert found.predictions[0].point == found.unchanged[0].point
+    assert sum(line.startswith("With cores") for line in sentences.sentences(found)) == 1
+
+
+def test_few_draws_of_one_affected_rank_have_an_interval(tmp_path: Path) -> None:
+    ring = [
+        ["compute 1000000", f"isend {(r + 1) % 16} 0 8", f"irecv {(r - 1) % 16} 0 8", "waitall"] * 10 for r in range(16)
+    ]
+    found = _answer(ti(tmp_path, ring), "network=L=2us", "loss=probability=0.2%", "affected=6.25%:100%", repeats=32)
+    (line,) = [line for line in slowdowns.sentences(found, 16) if line.startswith("One affected rank")]
+    assert " % (95 % interval: " in line

@@ -117,10 +117,14 @@ def _compare_one_rank(sweep: Sweep, ranks: int) -> Iterator[str]:
         count = few[0].point.affected_ranks(ranks)
         extra = [p.time - base for p, base in (few, every)]
         if every[0].point.affected == 1 and count < ranks and extra[1] > 0:
+            share = percent(extra[0] / extra[1])
+            if few[0].low is not None and few[0].high is not None and few[0].high - few[0].low > LINEAR * extra[1]:
+                low, high = (percent((end - few[1]) / extra[1]) for end in (few[0].low, few[0].high))
+                share += f" (95 % interval: {low} to {high})"
             who = "One affected rank adds" if count == 1 else f"{count} affected ranks add"
             times = f"{_times(few)} instead of {_times(every)} times the undisturbed time"
             where = label(every[0].point, [p.point for p, _ in sweep], "affected")
-            yield f"{who} {percent(extra[0] / extra[1])} of the time that all {ranks} ranks add{where}: {times}."
+            yield f"{who} {share} of the time that all {ranks} ranks add{where}: {times}."
 
 
 def _times(pair: Disturbed) -> str:

@@ -40,7 +40,7 @@ def undisturbed(answer: Answer, *others: Answer) -> tuple[str, ...]:
         *traced,
         *_busiest(answer),
         *longer,
-        *_path(answer.path),
+        *_path(answer.path, answer.base.time if answer.base else 0.0),
         *_gains(slowest),
     )
 
@@ -100,18 +100,23 @@ def _busiest(answer: Answer) -> Iterator[str]:
     yield f"Rank {times.index(most)} computes longest: {quantity(most, 's')}, {more} longer than the mean of all ranks."
 
 
-def _path(path: CriticalPath | None) -> Iterator[str]:
+def _path(path: CriticalPath | None, time: float) -> Iterator[str]:
     if path is None or not path.messages:
         return
     parts = [f"{_share(part / path.time)} {name}" for name, part in (
         ("computing", path.computing), ("message overhead", path.talking), ("the network", path.network)
     )]  # fmt: skip
     longest = max(range(len(path.ranks)), key=lambda rank: path.ranks[rank])
+    queues = (
+        f" It leaves out the queues of mode event, so it takes {quantity(path.time, 's')} of {quantity(time, 's')}."
+        if path.time < (1 - NOTED) * time
+        else ""
+    )
     share = path.ranks[longest] / path.time
     spends = f" It spends most time on rank {longest}, {percent(share)} of its length." * (share >= NOTED)
     yield (
         "The critical path is the chain of computing and messages that determines the run time. It has "
-        f"{plural(path.messages, 'message')} and visits {plural(path.visited, 'rank')}: {', '.join(parts)}.{spends}"
+        f"{plural(path.messages, 'message')} and visits {plural(path.visited, 'rank')}: {', '.join(parts)}.{spends}{queues}"
     )
 
 
@@ -127,6 +132,8 @@ def _gains(answer: Answer) -> Iterator[str]:
         if more > traced_run.ALIKE:
             yield f"The gains below are shares of the traced time ({quantity(answer.traced.time, 's', 4)})."
             scale, removed = 1 - more, {"what the replay leaves out (losses, noise, waits, the tracer)": more}
+    elif answer.base and answer.traced and answer.comparable and answer.base != answer.unchanged[0]:
+        yield f"The gains below are shares of the predicted time ({quantity(answer.base.time, 's', 4)})."
     gains = [
         (share, f"Without {name}, the program takes {percent(share, 1)} less time.") for name, share in removed.items()
     ]

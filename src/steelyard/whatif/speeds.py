@@ -52,10 +52,11 @@ CORE = {"all": wording.FACTOR} | {of: Named(span, wording.FACTOR) for of in get_
 
 
 def cores(table: Mapping[str, Any]) -> list[Cores]:
-    """Returns each combination of the values of a table with the keys in `CORE`, the last list fastest."""
+    """Returns each combination of the values of a table with the keys in `CORE`, the last list fastest; factors of 1 are none."""
     lists = [
         [Speed(factor, of, *places) for factor in factors]
         for of in get_args(Of)
         for places, factors in table.get(of, {}).items()
     ]
-    return [Cores(x, some) for x in table.get("all", [1.0]) for some in itertools.product(*lists)]
+    combinations = [tuple(speed for speed in some if speed.factor != 1) for some in itertools.product(*lists)]
+    return [Cores(x, some) for x in table.get("all", [1.0]) for some in combinations]
