@@ -12,6 +12,7 @@ from steelyard.errors import UsageError
 from steelyard.model.units import significant
 from steelyard.whatif import Answer, engine, prediction_page, question, sensitivity, sentences, slowdowns
 from steelyard.whatif.prediction_page import sweep_figures
+from steelyard.whatif.prediction_page.timeline_figures import timeline_figures
 from steelyard.whatif.prediction_part import Part, table
 
 HOP = ["compute 1000000", "send 1 0 8", "recv 1 0 8"], ["recv 0 0 8", "compute 1000000", "send 0 0 8"]
@@ -319,3 +320,13 @@ def test_few_draws_of_one_affected_rank_have_an_interval(tmp_path: Path) -> None
     found = _answer(ti(tmp_path, ring), "network=L=2us", "loss=probability=0.2%", "affected=6.25%:100%", repeats=32)
     (line,) = [line for line in slowdowns.sentences(found, 16) if line.startswith("One affected rank")]
     assert " % (95 % interval: " in line
+
+
+def test_a_timeline_names_the_condition_of_its_replay(tmp_path: Path) -> None:
+    asked = whatif.Question(points("network=L=1us:1ms", "loss=probability=10%,rto=1ms"), repeats=4)
+    with engine.engine(ti(tmp_path, HOP), this_machine(), 1e9) as running:
+        found = whatif.answer(running, asked)
+    assert found.timelines is not None
+    first, _ = timeline_figures(found.timelines, "part-1", asked.points)
+    latency = "1.00 µs" if found.timelines.disturbed.point.network.across[0].L < 1e-4 else "1.00 ms"
+    assert f"(L {latency}). It takes " in first.caption

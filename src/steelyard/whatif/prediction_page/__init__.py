@@ -99,7 +99,7 @@ def _network(predictions: Sequence[Prediction]) -> str:
 
 def _section(part: Part, number: int, ranks: int) -> Section:
     headings, rows = table(part.answer, ranks)
-    lines = timeline_figures(part.answer.timelines, f"part-{number}")
+    lines = timeline_figures(part.answer.timelines, f"part-{number}", part.asked.points)
     figures = [*sweep(part.answer, ranks, f"sweep-{number}"), *lines]
     return Section(
         title=part.title,

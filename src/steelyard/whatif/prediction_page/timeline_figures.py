@@ -4,16 +4,17 @@ from collections.abc import Sequence
 
 from steelyard.model.figure import Axis, Figure, Series
 from steelyard.show.report.values import quantity
-from steelyard.whatif.conditions import disturbances
+from steelyard.whatif.conditions import disturbances, label
+from steelyard.whatif.question import Point
 from steelyard.whatif.timelines import Timeline, Timelines, edge
 from steelyard.whatif.traced_run import TracedRun
 
 
-def timeline_figures(found: Timelines | None, name: str) -> list[Figure]:
-    """Returns the two figures; none if nothing disturbs the replay."""
+def timeline_figures(found: Timelines | None, name: str, points: Sequence[Point]) -> list[Figure]:
+    """Returns the two figures of a replay of one of the points; none if nothing disturbs the replay."""
     if found is None or not found.span:
         return []
-    return [_lines(found, name), _sent(found, name)]
+    return [_lines(found, name, points), _sent(found, name)]
 
 
 def traced_figures(run: TracedRun | None) -> list[Figure]:
@@ -41,11 +42,12 @@ def traced_figures(run: TracedRun | None) -> list[Figure]:
     return figures
 
 
-def _lines(found: Timelines, name: str) -> Figure:
+def _lines(found: Timelines, name: str, points: Sequence[Point]) -> Figure:
     point = found.disturbed.point
     affected = f", at {100 * point.affected:.3g} % of the ranks" if point.affected < 1 else ""
+    others = label(point, points, "loss", "RTO", "noise", "affected")
     caption = (
-        f"The figure shows one random replay with {disturbances(point)}{affected}. It takes "
+        f"The figure shows one random replay with {disturbances(point)}{affected}{others}. It takes "
         f"{quantity(found.disturbed.time, 's')} instead of {quantity(found.undisturbed.time, 's')}. "
         "Dark colours mean computing and message overhead; light colours mean waiting."
     )
