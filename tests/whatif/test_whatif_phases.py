@@ -69,8 +69,8 @@ def test_a_phase_that_waited_for_a_processor_is_interference(tmp_path: Path) -> 
     lines = _lines(trace)
     # Of 92 ms in all, one phase lasts 10.1 ms instead of 2.1 ms: its excess is 8.7 %, its whole length 11 %.
     assert lines[0] == (
-        "A computing phase is the time of a rank between two calls of MPI. 1 of 40 phases, on 1 rank, is an outlier. Beyond the "
-        "typical length, it lasts 8.7 % of the computing time."
+        "A computing phase is the time of a rank between two calls of MPI in the trace. 1 of 40 phases, on 1 rank, is an "
+        "outlier. Beyond the typical length, it lasts 8.7 % of the computing time."
     )
     assert lines[1] == "Of the 40 phases of about 2.10 ms, 1 lasts longer than 2.14 ms."
     assert lines[2].startswith(
@@ -201,7 +201,7 @@ def test_absurd_waits_overflow_nothing(tmp_path: Path) -> None:
 def test_a_trace_without_waits_does_not_say_why(tmp_path: Path) -> None:
     trace = ti(tmp_path, [["compute 1100"], ["compute 1100"], ["compute 1100"], ["compute 9100"]])
     assert "The trace does not say how long the ranks waited" in _lines(trace)[2]
-    assert _lines(ti(tmp_path, [["compute 1100"]] * 4))[0].startswith("No computing phase is an outlier")
+    assert _lines(ti(tmp_path, [["compute 1100"]] * 4))[0].startswith("No computing phase of the trace is an outlier")
 
 
 def test_only_powers_of_ten_of_many_columns_have_a_label(tmp_path: Path) -> None:

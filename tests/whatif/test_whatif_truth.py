@@ -330,3 +330,14 @@ def test_a_timeline_names_the_condition_of_its_replay(tmp_path: Path) -> None:
     first, _ = timeline_figures(found.timelines, "part-1", asked.points)
     latency = "1.00 µs" if found.timelines.disturbed.point.network.across[0].L < 1e-4 else "1.00 ms"
     assert f"(L {latency}). It takes " in first.caption
+
+
+@pytest.mark.parametrize("core", ["1", "2", "0.001", "4@rank=0", "0.5,8@rank=1-2"])
+def test_a_path_is_as_long_as_the_replay_with_its_cores(tmp_path: Path, core: str) -> None:
+    trace = ti(tmp_path, stencil(2, 20, 1_000_000, 1000))
+    found = _answer(trace, "network=L=200us,o=2us,G=1ns/B", f"core={core}")
+    assert found.path is not None
+    assert found.path.time == pytest.approx(found.predictions[0].time, rel=1e-9)
+    assert min(found.path.computing, found.path.talking, found.path.network) >= 0
+    slowest = {"1": 1.0, "2": 2.0, "0.001": 0.001, "4@rank=0": 1.0, "0.5,8@rank=1-2": 0.5}[core]
+    assert found.path.computing == pytest.approx(0.02 / slowest)

@@ -109,15 +109,15 @@ def sentences(phases: Phases | None, ranks: int, traced: Traced | None) -> Itera
     if phases is None or not phases.count or ranks < 2:
         return
     if not phases.outliers:
-        yield "No computing phase is an outlier: no phase is much longer than the typical phases of similar length."
+        yield "No computing phase of the trace is an outlier: no phase is much longer than the typical phases of similar length."
         yield from _describe_common_waits(phases, traced is not None and traced.without_waits)
         return
     usual = sum(c.outliers * c.typical for c in phases.clusters)
     share = max(0.0, phases.outlying - usual) / phases.computing
     verb, they = ("is an outlier", "it lasts") if phases.outliers == 1 else ("are outliers", "they last")
     yield (
-        f"A computing phase is the time of a rank between two calls of MPI. {phases.outliers} of {phases.count} phases, on "
-        f"{plural(phases.outlying_ranks, 'rank')}, {verb}. Beyond the typical length, {they} "
+        f"A computing phase is the time of a rank between two calls of MPI in the trace. {phases.outliers} of {phases.count} "
+        f"phases, on {plural(phases.outlying_ranks, 'rank')}, {verb}. Beyond the typical length, {they} "
         f"{percent(share, 1)} of the computing time{', which is too little to matter' if share < FEW else ''}."
     )
     if share < FEW:

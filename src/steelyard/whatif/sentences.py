@@ -52,8 +52,8 @@ def _base(answer: Answer) -> Iterator[str]:
         changed = base.point == base.point.unchanged and any(p.point != base.point for p in answer.undisturbed)
         cores = " and with the cores of the trace" if changed else ""
         yield (
-            f"The replay without loss and noise{cores} takes {quantity(base.time, 's', 4)}. Its efficiency, its phases and its "
-            "critical path follow."
+            f"The replay without loss and noise{cores} takes {quantity(base.time, 's', 4)}. Its efficiency and its critical "
+            "path follow, with the computing phases of the trace."
         )
 
 

@@ -208,7 +208,7 @@ class Engine {
 
   // The critical path of an undisturbed replay without contention.
   json::Object path(const Scenario& scenario) {
-    Dataflow<1, false> engine(*prepared_, nullptr, &scenario);
+    Dataflow<1, true> engine(*prepared_, &connections_, &scenario);  // with the speeds of its cores
     engine.record();
     engine.run();
     const Path found = engine.path();
