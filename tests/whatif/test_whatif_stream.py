@@ -150,7 +150,6 @@ def test_a_network_says_it_in_words(tmp_path: Path, capsys: pytest.CaptureFixtur
     [
         (["--set", "loss=probability=1%"], "receive=stream does not work with lost packets or noise"),
         (["--set", "noise=period=1ms,duration=1us"], "receive=stream does not work with lost packets or noise"),
-        (["--set", "core=2@region=1"], "receive=stream does not support core speeds of regions"),
     ],
 )
 def test_conditions_that_receive_stream_lacks_get_a_sentence(tmp_path: Path, more: list[str], sentence: str) -> None:
@@ -158,6 +157,12 @@ def test_conditions_that_receive_stream_lacks_get_a_sentence(tmp_path: Path, mor
     path.write_text(goal(CASES["one message"][0]), encoding="utf-8")
     with pytest.raises(UsageError, match=sentence):
         cli.run_words(["whatif", str(path), "--set", f"network={NETWORK},receive=stream", *more])
+
+
+def test_a_stream_has_no_speeds_of_regions(tmp_path: Path) -> None:
+    trace = by_hand(tmp_path / "x", [rank_file(0, 1, [record(9, 1000, 0, 0, 0, 0), FINALIZE])])
+    with pytest.raises(UsageError, match="receive=stream does not support core speeds of regions"):
+        cli.run_words(["whatif", str(trace), "--set", f"network={NETWORK},receive=stream", "--set", "core=2@region=1"])
 
 
 def test_an_unknown_way_to_receive_is_refused(tmp_path: Path) -> None:

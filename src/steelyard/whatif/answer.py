@@ -41,7 +41,7 @@ class Account:
     waiting: tuple[float, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CriticalPath:
     """The chain of waits that ends with the last rank, without contention: s of each kind, and s on each rank."""
 
@@ -225,9 +225,9 @@ def _find_delay(point: Point) -> float:
 
 
 def _path(reply: Mapping[str, Any]) -> CriticalPath:
-    computed, talked, network = (reply[name] / PS for name in ("computing", "talking", "network"))
+    times = {name: reply[name] / PS for name in ("computing", "talking", "network")}
     ranks = tuple(x / PS for x in reply["ranks"])
-    return CriticalPath(computed, talked, network, reply["messages"], reply["visited"], ranks)
+    return CriticalPath(**times, messages=reply["messages"], visited=reply["visited"], ranks=ranks)
 
 
 @dataclass(frozen=True)
