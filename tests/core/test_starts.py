@@ -58,6 +58,10 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "measure/launch/host_networks.py": (
         "text: python3",
     ),  # the script for hosts, of which a test below checks each line
+    "importing/readers.py": (
+        "concurrent.futures.ProcessPoolExecutor",
+        "multiprocessing",
+    ),  # copies of this process by fork, which start no program
     "__main__.py": ("text: python -OO",),  # in a sentence
     "compare/factors.py": ("text: python",),  # the name of a factor
     "measure/run/session.py": ("text: python",),  # its version

@@ -2,23 +2,23 @@
 
 import hashlib
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from steelyard.errors import SteelyardError, UsageError, nearest
-from steelyard.importing import reading
 from steelyard.importing.format import Format
 from steelyard.importing.layout import Layout
-from steelyard.importing.reading import Reading
+from steelyard.importing.readers import Answer, Ask, open_readers
+from steelyard.importing.reading import Reading, find_formats
 from steelyard.importing.sources import Source, read_source
 from steelyard.importing.streams import Content, Equal, Unread
 from steelyard.measure import records
 from steelyard.model.words import plural
 from steelyard.system import signals
 from steelyard.system.files import is_folder
-from steelyard.system.signals import TimeOver, time_limit
 
 SOON = 1.0  # seconds after which the time left is known well enough
 # Seconds of a processor for a file: at least, for each MB, and that each file adds to what all others may use together. Ordinary
@@ -75,7 +75,7 @@ def choose_formats(tools: Sequence[str], folders: Sequence[Path]) -> tuple[Forma
                 f"The folder '{folder}' (given by --path) has no format. Add a file NAME.py or NAME.toml, "
                 "as docs/import.md describes."
             )
-    formats = reading.find_formats(tuple(folder.resolve() for folder in folders))
+    formats = find_formats(tuple(folder.resolve() for folder in folders))
     names = {name: known.tool for known in formats for name in (known.tool, known.name)}
     if unknown := next((tool for tool in tools if tool.casefold() not in map(str.casefold, names)), None):
         raise UsageError(f"No format is known for '{unknown}' (given by --tool). {nearest(unknown, names)}")
@@ -113,66 +113,88 @@ def find_known(runs: Path) -> Known:
     return known
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A file that is read (None as `answer`: not read); `own` are the seconds that it may use without those of all files."""
+
+    name: str
+    digest: str
+    own: float
+    answer: Callable[[], Answer] | None
+
+
 def collect(sources: Sequence[Source], formats: Sequence[Format], known: Mapping[str, str], show: Show) -> Collection:
     """Reads the sources. Ctrl-C ends it early, and what was read is returned."""
     collection = Collection()
-    digests = dict[str, str]()  # content → the first file that has it
-    archives = dict[bytes, str]()  # the same of archives
     whole, done, began = sum(source.size for source in sources), 0, time.monotonic()
     try:
-        for source in sources:
-            for item, position in read_source(source, archives):
-                if isinstance(item, Unread):
-                    collection.unread.append(item)
-                elif isinstance(item, Equal):
-                    collection.equal[item.name] = item.other
-                else:
-                    _read(item, formats, known, digests, collection)
-                share = (done + position) / whole if whole else 0.0
-                gone = time.monotonic() - began
-                left = gone * (1 - share) / share if gone > SOON and share > 0 else None
-                show(f"{plural(collection.count, 'file')} read, {len(collection.files)} with values", left)
-            done += source.size
+        with open_readers(formats, whole) as (ask, ahead):
+            reader = _Reader(known, ask, ahead, collection)
+            archives = dict[bytes, str]()  # content → the first archive that has it
+            for source in sources:
+                for item, position in read_source(source, archives):
+                    reader.add(item)
+                    share = (done + position) / whole if whole else 0.0
+                    gone = time.monotonic() - began
+                    left = gone * (1 - share) / share if gone > SOON and share > 0 else None
+                    show(f"{plural(collection.count, 'file')} read, {len(collection.files)} with values", left)
+                done += source.size
+            reader.settle()
     except KeyboardInterrupt:
         signals.accept()
         collection.interrupted = True
     return collection
 
 
-def _read(
-    content: Content, formats: Sequence[Format], known: Mapping[str, str], digests: dict[str, str], into: Collection
-) -> None:
-    digest = hashlib.sha256(content.data).hexdigest()
-    if digest in known:
-        into.known[content.name] = known[digest]
-    elif digest in digests:
-        into.equal[content.name] = digests[digest]
-    elif digest in into.reasons:
-        into.unread.append(Unread(content.name, into.reasons[digest]))
-    elif into.values >= MOST_VALUES:
-        into.unread.append(Unread(content.name, TOO_MANY))
-    else:
-        result = _read_in_time(content, formats, into)
-        if result.values:
-            digests[digest] = content.name
-            into.values += len(result.values)
-            into.files.append(ReadFile(name=content.name, digest=digest, reading=result))
-            into.partly += [Unread(content.name, problem) for problem in result.problems]
+class _Reader:
+    """Reads files into a collection, each content once. Up to `ahead` are read at the same time; their order stays."""
+
+    def __init__(self, known: Mapping[str, str], ask: Ask, ahead: int, into: Collection) -> None:
+        self._known, self._ask, self._ahead, self._into = known, ask, ahead, into
+        self._first: dict[str, str] = {}  # content → the first file that has it and has values
+        self._asked: set[str] = set()  # contents
+        self._waiting: deque[_Asked | Unread | Equal] = deque()
+
+    def add(self, item: Content | Unread | Equal) -> None:
+        self._waiting.append(self._begin(item) if isinstance(item, Content) else item)
+        self.settle(self._ahead)
+
+    def _begin(self, content: Content) -> _Asked:
+        digest, spare = hashlib.sha256(content.data).hexdigest(), self._into.spare
+        own = EACH_FILE + EACH_MB * len(content.data) / 1e6
+        is_new = digest not in self._known and digest not in self._asked and self._into.values < MOST_VALUES
+        self._asked.add(digest)
+        answer = self._ask(content, own + max(0.0, min(LEAST, spare))) if is_new else None
+        return _Asked(content.name, digest, own, answer)
+
+    def settle(self, left: int = 0) -> None:
+        """Puts the files into the collection until so many are `left`."""
+        into = self._into
+        while len(self._waiting) > left:
+            one = self._waiting.popleft()
+            if isinstance(one, Unread):
+                into.unread.append(one)
+            elif isinstance(one, Equal):
+                into.equal[one.name] = one.other
+            elif one.digest in self._known:
+                into.known[one.name] = self._known[one.digest]
+            elif one.digest in self._first:
+                into.equal[one.name] = self._first[one.digest]
+            elif one.digest in into.reasons:
+                into.unread.append(Unread(one.name, into.reasons[one.digest]))
+            elif one.answer is None or into.values >= MOST_VALUES:
+                into.unread.append(Unread(one.name, TOO_MANY))
+            else:
+                self._take(one, *one.answer())
+
+    def _take(self, one: _Asked, found: Reading, seconds: float) -> None:
+        into = self._into
+        into.spare += one.own - seconds
+        if found.values:
+            self._first[one.digest] = one.name
+            into.values += len(found.values)
+            into.files.append(ReadFile(name=one.name, digest=one.digest, reading=found))
+            into.partly += [Unread(one.name, problem) for problem in found.problems]
         else:
-            into.reasons[digest] = "; ".join(result.problems)
-            into.unread.append(Unread(content.name, into.reasons[digest]))
-
-
-def _read_in_time(content: Content, formats: Sequence[Format], into: Collection) -> Reading:
-    """Returns what the file has. A file that takes too long has nothing, and takes from the time that all files share."""
-    own = EACH_FILE + EACH_MB * len(content.data) / 1e6
-    most, began = own + max(0.0, min(LEAST, into.spare)), time.process_time()
-    try:
-        with time_limit(most):
-            return reading.read(content.data, formats, content.name)
-    except TimeOver:
-        return Reading(
-            problems=(f"reading it took longer than {most:.1f} s of processor time, so nothing of it was read",)
-        )
-    finally:
-        into.spare += own - (time.process_time() - began)
+            into.reasons[one.digest] = "; ".join(found.problems)
+            into.unread.append(Unread(one.name, into.reasons[one.digest]))
