@@ -501,7 +501,7 @@ def test_a_condition_that_all_sides_share_stands_in_the_caption() -> None:
     shown = drawing.plain(join("b", (own,), sides)[0].figure)
     assert shown.further
     assert shown.caption == (
-        "Each side has its best condition (scatter). 4 lines of other conditions are hidden (compact; streaming)."
+        "Each side is drawn in its best condition (scatter). 4 lines of other conditions are hidden (compact; streaming)."
     )
 
 

@@ -311,7 +311,9 @@ def test_a_lone_sensor_of_one_host_is_that_of_no_other_one(count: int) -> None:
 def test_a_sensor_of_another_host_is_named_and_gives_no_joule() -> None:
     made = with_energy({named(SLURM, "slurm/node9/energy"): NODE}, host="node1")
     assert joules(made) == sums(None, None, None)
-    assert "slurm/node9/energy does not count, because node9 is no host of this run." in data(made).sentences
+    assert (
+        "slurm/node9/energy does not count, because node9 is not one of the hosts of this run." in data(made).sentences
+    )
     assert energy.describe_other_hosts(with_energy({named(SLURM, "slurm/node1/energy"): NODE}, host="Node1.org")) == []
 
 

@@ -56,7 +56,7 @@ def explain_unused(texts: Sequence[str], figures: Sequence[MachineFigure]) -> st
     """Returns why prices that the user gave change nothing; "" if they do, or without such prices."""
     if not texts or any(cell.per_price for figure in figures for cell in figure.cells):
         return ""
-    return f"{OPTION} changes nothing: no value that grows with the machine is compared, or the machines are alike."
+    return f"{OPTION} has no effect here: no compared value grows with the size of the machine, or the machines are the same."
 
 
 def _add_price(cell: MachineCell, figure: MachineFigure, prices: Mapping[str, float]) -> MachineCell:

@@ -256,7 +256,8 @@ def _whole(
     elif j.call == "UNCLEAR" and few:
         unclear = Unclear(
             "few launches",
-            f"Launches within {BLOCK:.0f} s share the state of the machine, so too few show how much launches differ.",
+            f"Launches within {BLOCK:.0f} s see the same state of the machine and count as one. "
+            "Too few are left to show how launches differ.",
         )
     elif j.call == "UNCLEAR":
         unclear = Unclear("too wide", f"Only a difference of {percent(j.smallest)} or more would be found.")

@@ -103,7 +103,7 @@ def _linear(line: Sweep, x: Callable[[Point], float], what: str, words: str) -> 
     if found.beyond:
         until = f"{100 * found.until:g} %" if "%" in words else quantity(found.until, "s", 3)
         how = "not linearly" if found.faster is None else "faster" if found.faster else "more slowly"
-        yield f"Up to {until}, the time grows linearly with {what}: {adds}. Beyond, it grows {how}."
+        yield f"Up to {until}, the time grows linearly with {what}: {adds}. Above, it grows {how}."
     else:
         fits = "on" if found.deviation < EXACT else f"within {percent(found.deviation, 1)} of"
         yield f"The time grows linearly with {what}: {adds} (all points lie {fits} this line)."

@@ -95,7 +95,7 @@ def noise(values: Mapping[str, Any]) -> Noise:
     if made.probability and made.period:
         raise ValueError("name a period or a probability, not both")
     if (made.probability or made.period) and "duration" not in values:
-        raise ValueError("interruptions without a length have no effect: add 'duration', such as duration=50us")
+        raise ValueError("interruptions need a duration: add it, for example duration=50us")
     if made.duration and not values.keys() & {"probability", "period"}:
         raise ValueError("it is unknown when interruptions come: add 'period' or 'probability', such as period=10ms")
     if not made.probability and made.period <= made.duration and made.period:

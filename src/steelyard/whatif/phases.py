@@ -109,7 +109,7 @@ def sentences(phases: Phases | None, ranks: int, traced: Traced | None) -> Itera
     if phases is None or not phases.count or ranks < 2:
         return
     if not phases.outliers:
-        yield "No computing phase of the trace is an outlier: no phase is much longer than the typical phases of similar length."
+        yield "No computing phase of the trace is an outlier: none is much longer than the other phases of its group usually are."
         yield from _describe_common_waits(phases, traced is not None and traced.without_waits)
         return
     usual = sum(c.outliers * c.typical for c in phases.clusters)

@@ -108,7 +108,7 @@ def _path(path: CriticalPath | None, time: float) -> Iterator[str]:
     )]  # fmt: skip
     longest = max(range(len(path.ranks)), key=lambda rank: path.ranks[rank])
     queues = (
-        f" It leaves out the queues of mode event, so it takes {quantity(path.time, 's')} of {quantity(time, 's')}."
+        f" Without the queues of mode 'event', it is {quantity(path.time, 's')} long, the replay {quantity(time, 's')}."
         if path.time < (1 - NOTED) * time
         else ""
     )

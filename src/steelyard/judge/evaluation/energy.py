@@ -197,7 +197,9 @@ def describe_other_hosts(evaluation: Evaluation) -> list[str]:
     sensors = [trace.sensor for trace in evaluation.power.traces.values()] if evaluation.power else []
     names = [coverage.shorten(name) for name in (evaluation.run.machine.host, *_list_hosts(evaluation))]
     others = {sensor.name: host for sensor in sensors if (host := coverage.find_other_host(sensor, names))}
-    return [f"{name} does not count, because {host} is no host of this run." for name, host in others.items()]
+    return [
+        f"{name} does not count, because {host} is not one of the hosts of this run." for name, host in others.items()
+    ]
 
 
 def _idle(traces: Mapping[str, Course], counted: Coverage, power: Power | None) -> Energy | None:

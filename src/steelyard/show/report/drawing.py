@@ -160,7 +160,7 @@ def _describe_hidden(figure: Figure, further: Sequence[str]) -> str:
     best = list(dict.fromkeys(s.name for s in figure.series if s.side is not None and not s.further))
     same = f" ({best[0]})" if len(best) == 1 else ""
     hidden = f"{plural(len(further), 'line')} of other conditions {'is' if len(further) == 1 else 'are'} hidden"
-    return f"Each side has its best condition{same}. {hidden} ({'; '.join(dict.fromkeys(further))})."
+    return f"Each side is drawn in its best condition{same}. {hidden} ({'; '.join(dict.fromkeys(further))})."
 
 
 def _maps(anchor: str, figure: Figure, of_sides: Sequence[tuple[int, Figure]]) -> tuple[tuple[int, Drawn], ...]:
