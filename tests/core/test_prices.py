@@ -53,7 +53,7 @@ def test_prices_that_change_nothing_are_named() -> None:
     priced = add_prices(compared(2.0), {"a": 1.0, "b": 2.0})
     assert explain_unused(["a=1/h", "b=2/h"], priced) == ""
     assert explain_unused([], ()) == ""
-    assert explain_unused(["a=1/h", "b=2/h"], ()).startswith("--price changes nothing: ")
+    assert explain_unused(["a=1/h", "b=2/h"], ()).startswith("--price has no effect here: ")
 
 
 def test_the_table_says_it_in_a_sentence() -> None:

@@ -196,8 +196,8 @@ def test_the_points_of_a_sweep_differ_in_the_table_and_in_sentences(
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        (("noise.probability=10%",), "add 'duration'"),
-        (("noise.period=10ms",), "add 'duration'"),
+        (("noise.probability=10%",), "need a duration"),
+        (("noise.period=10ms",), "need a duration"),
         (("noise.duration=1ms",), "add 'period' or 'probability'"),
         (("noise=period=1ms,duration=2ms",), "shorter than its period"),
         (("loss.rto=1e7s",), "at most 53 days"),
@@ -251,7 +251,7 @@ def test_a_path_without_queues_says_so(tmp_path: Path, mode: str) -> None:
         found = whatif.answer(running, asked, detail="words")
     assert found.predictions[0].time == pytest.approx(412e-6 if mode == "event" else 62e-6, rel=1e-3)
     (line,) = [line for line in sentences.sentences(found) if line.startswith("The critical path")]
-    assert line.endswith("so it takes 62.0 µs of 412 µs.") is (mode == "event")
+    assert line.endswith("it is 62.0 µs long, the replay 412 µs.") is (mode == "event")
 
 
 def test_each_number_of_a_chain_follows_from_a_formula(tmp_path: Path) -> None:
