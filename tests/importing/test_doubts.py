@@ -11,7 +11,7 @@ import pytest
 from foreign_outputs import OUTPUTS, output, read
 from import_fixture import imported, osu, write
 from steelyard.importing.dates import read_date
-from steelyard.importing.doubts import ONE_NODE, SEVERAL, STOPPED, VERSIONS
+from steelyard.importing.doubts import ONE_NODE, SEVERAL, STOPPED
 from steelyard.measure import records
 
 
@@ -211,12 +211,14 @@ def test_few_recorded_outputs_hold_several_runs() -> None:
     assert several == {"mpptest_cit.txt", "osu_latency_two_runs.txt", "sysbench_memory.txt"}
 
 
-def test_repetitions_of_other_versions_and_of_one_node_are_marked(tmp_path: Path, capsys: Any) -> None:
+def test_other_versions_are_other_cases_and_repetitions_of_one_node_are_marked(tmp_path: Path, capsys: Any) -> None:
     files = {f"osu_{at}.out": osu(1.02 + at / 100) for at in range(1, 5)}
     files["osu_5.out"] = osu(1.07).replace("v5.6.2", "v7.2")
     files["osu_6.out"] = osu(0.2).replace("0.70", "0.31")
     done = imported(capsys, write(tmp_path / "logs", files), "--runs", tmp_path / "runs")
     (run,) = (records.read(Path(one["run"])) for one in done["runs"])
     found = run.imported.values if run.imported else ()
-    assert {v.file[-9:] for v in found if VERSIONS in v.note} == {"osu_5.out"}
+    versions = {(v.file[-9:], v.parameters["version"]) for v in found}
+    assert versions == {(f"osu_{at}.out", "7.2" if at == 5 else "5.6.2") for at in range(1, 7)}
+    assert {v.repetition for v in found if v.parameters["version"] == "7.2"} == {0}
     assert {(v.file[-9:], v.line) for v in found if ONE_NODE in v.note} == {("osu_6.out", 3), ("osu_6.out", 4)}

@@ -21,9 +21,9 @@ from steelyard.statistics.validity.trust import ORDER
 # Parameters that say how the machine was used, not what it did. A rate is that of any amount of work, a time is not: for rates,
 # all numbers but those of `_SAME` are such parameters, too.
 USE = (
-    "nodes", "ranks", "threads", "cores", "ranks_per_node", "gpus", "sockets", "passes", "NB", "compiler", "MPI", "settings",
-    "command", "title", "file", "folder", "host", "tool", "grid", "variant", "page_size", "memory_policy", "placement",
-    "transport", "pinning", "toolchain", "stores",
+    "nodes", "ranks", "threads", "cores", "ranks_per_node", "gpus", "sockets", "passes", "NB", "version", "build",
+    "smp", "ncore", "compiler", "MPI", "settings", "command", "title", "file", "folder", "host", "tool", "grid",
+    "variant", "page_size", "memory_policy", "placement", "transport", "pinning", "toolchain", "stores",
 )  # fmt: skip
 _SAME = ("window", "pairs", "problem")  # besides numbers of bytes
 _PACE = ("ns/day", "step/s")  # the progress of one problem: like a time, it is not that of any amount of work

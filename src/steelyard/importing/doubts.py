@@ -1,12 +1,12 @@
 """Doubts about values. They become a note of the values, and the finding `imported_doubts` names them with file and line.
 
-A tool may doubt its own results, a scheduler may stop the job, and a file may hold several outputs of a tool. Repetitions of a
-case may come from several versions of a tool, or some of them from one node only.
+A tool may doubt its own results, a scheduler may stop the job, and a file may hold several outputs of a tool. Some
+repetitions of a case may come from one node only.
 """
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -20,9 +20,8 @@ from steelyard.model import ForeignValue
 WARNS = " warns: "  # in such a note
 STOPPED = "The job was stopped or failed below this value"
 SEVERAL = "The file has several outputs of"
-VERSIONS = "Repetitions of this case come from several versions"
 ONE_NODE = "The ranks were probably on one node, those of other repetitions on two"
-DOUBTS = (WARNS, STOPPED, SEVERAL, VERSIONS, ONE_NODE)
+DOUBTS = (WARNS, STOPPED, SEVERAL, ONE_NODE)
 SMALL = 64  # bytes
 # Seconds. No network between nodes is faster: InfiniBand and Slingshot need 0.8 µs and more, shared memory 0.1 to 0.6 µs.
 SHARED_MEMORY = 0.65e-6
@@ -154,21 +153,12 @@ def is_small_message(value: ForeignValue) -> bool:
     return pingpong and isinstance(size, int) and size <= SMALL
 
 
-def mark_repetitions(values: list[ForeignValue], cases: Sequence[object], versions: Sequence[str]) -> None:
-    """Adds notes to repetitions of another version than most, and to those from one node among others.
-
-    `cases` has the same for all repetitions of a case, `versions` the version of the tool, for each value.
-    """
+def mark_repetitions(values: list[ForeignValue], cases: Sequence[object]) -> None:
+    """Adds notes to repetitions from one node among others. `cases` has the same for all repetitions of a case."""
     repetitions: dict[object, list[int]] = defaultdict(list)
     for at, case in enumerate(cases):
         repetitions[case].append(at)
     for places in (places for places in repetitions.values() if len(places) > 1):
-        own = {at: versions[at] for at in places if versions[at]}
-        if len({*own.values()}) > 1:
-            usual = Counter(own.values()).most_common(1)[0][0]
-            for at, version in own.items():
-                if version != usual:
-                    values[at] = add_note(values[at], f"{VERSIONS}: this is {version}, most are {usual}.")
         fast = [at for at in places if is_small_message(values[at]) and values[at].value < SHARED_MEMORY]
         if 0 < len(fast) < len(places):
             for at in fast:

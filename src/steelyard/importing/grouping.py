@@ -15,7 +15,8 @@ from steelyard.model import ForeignValue, Scalar
 from steelyard.model.foreign import uses_several_nodes
 
 DAY = 10  # letters of a date in ISO 8601
-HOST, TOOL = "host", "tool"  # parameters of values that several hosts, or several tools, of a run have
+# Parameters of values that several hosts of a run have, several tools, or several versions of a tool.
+HOST, TOOL, VERSION = "host", "tool", "version"
 PASSES = "passes"  # parameter of the best of so many, where a run has several such numbers
 _BEST = re.compile(r"best of (\d{1,9})")
 _CONTAINER = re.compile(
@@ -146,7 +147,7 @@ def _gather(system: str, parts: Sequence[_Part]) -> Group:
     group.last = days[-1] if days else ""
     several, several_passes = _find_rows_of_several(parts), _find_several_passes(parts)
     count: Counter[tuple[object, ...]] = Counter()
-    cases, versions = list[tuple[object, ...]](), list[str]()
+    cases = list[tuple[object, ...]]()
     origins: dict[tuple[object, ...], set[str]] = defaultdict(set)
     tools: dict[str, set[str]] = defaultdict(set)
     for part in parts:
@@ -162,8 +163,7 @@ def _gather(system: str, parts: Sequence[_Part]) -> Group:
             origins[case].add(part.file.digest)
             count[case] += 1
             cases.append(case)
-            versions.append(part.file.reading.versions.get(value.tool, ""))
-    mark_repetitions(group.values, cases, versions)
+    mark_repetitions(group.values, cases)
     group.repeated = sum(len(digests) > 1 for digests in origins.values())
     group.tools = {tool: len(digests) for tool, digests in sorted(tools.items())}
     return group
@@ -177,20 +177,23 @@ def _place(value: ForeignValue, more: Mapping[str, Scalar], host: str, started: 
 
 @dataclass(slots=True)
 class _RowVariety:
-    """Whether several hosts of a run have a row, and whether several tools do."""
+    """Whether several hosts of a run have a row, several tools, or several versions of a tool."""
 
     host: bool = False
     tool: bool = False
+    version: bool = False
 
 
 def _find_rows_of_several(parts: Sequence[_Part]) -> dict[int, _RowVariety]:
-    first: dict[int, tuple[str, str]] = {}
+    first: dict[int, tuple[str, str, str]] = {}
     found: dict[int, _RowVariety] = defaultdict(_RowVariety)
     for part in parts:
         for row, value in zip(part.rows, part.values, strict=True):
-            host, tool = first.setdefault(row, (part.host, value.tool))
+            own = part.file.reading.versions.get(value.tool, "")
+            host, tool, version = first.setdefault(row, (part.host, value.tool, own))
             found[row].host |= host != part.host
             found[row].tool |= tool != value.tool
+            found[row].version |= tool == value.tool and version != own
     return found
 
 
@@ -220,6 +223,8 @@ def _list_further_parameters(
         more[HOST] = part.host
     if of_several.tool:
         more[TOOL] = value.tool
+    if of_several.version and (version := part.file.reading.versions.get(value.tool)):
+        more[VERSION] = version
     if n := passes.get((value.benchmark, value.kernel)):
         more[PASSES] = n
     return {name: given for name, given in more.items() if name not in value.parameters}
