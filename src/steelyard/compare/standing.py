@@ -166,7 +166,7 @@ def find_standing(reading: Reading, hardware: Hardware) -> Standing | None:
     known = limit if limit and limit.unit == reading.value.unit else None
     if not 0 < reading.value.value < math.inf or reading.quantity in SIZES or is_above(reading.value, known):
         return None
-    limited = _compare_with_limit(reading, hardware)
+    limited = _compare_with_limit(reading, known)
     workers = _count_workers(reading.parameters) if reading.quantity in GROWING else None
     few = workers is not None and workers * SIMILAR < (hardware.cores or SIMILAR * 2)
     if limited and limited.call == "poor" and (few or (hardware.part and reading.quantity == "triad")):
@@ -182,10 +182,7 @@ def find_standing(reading: Reading, hardware: Hardware) -> Standing | None:
     return limited
 
 
-def _compare_with_limit(reading: Reading, hardware: Hardware) -> Standing | None:
-    limit = reading.limit or hardware.limits.get(LIMITS.get(reading.quantity, ""))
-    if limit is None or limit.unit != reading.value.unit or is_above(reading.value, limit):
-        return None
+def _compare_with_limit(reading: Reading, limit: Limit | None) -> Standing | None:
     reached, least = share(reading.value, limit), LEAST_SHARES.get(reading.quantity)
     several = reading.quantity in GROWING and reading.nodes > 1  # the limit is that of one node
     if reached is None or least is None or not 0 < reached < math.inf or several:

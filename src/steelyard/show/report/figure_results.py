@@ -19,7 +19,7 @@ from steelyard.statistics.validity.trust import is_marked
 
 @dataclass(frozen=True)
 class _Result:
-    """What the comparison says of a side: `log` is the logarithm of its speed over that of the baseline."""
+    """The call of the comparison for a side. `log` is the logarithm of its speed, if the baseline has the speed 1."""
 
     side: str
     call: str
