@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -73,6 +73,7 @@ class Suites:
     folder: Path
     deadline: float
     all: dict[str, Suite] = field(default_factory=dict)
+    signals: list[int] = field(default_factory=list)  # that arrived
 
     def running(self) -> list[Suite]:
         return [suite for suite in self.all.values() if suite.code is None]
@@ -92,8 +93,10 @@ class Suites:
         say(f"make {name} begins")
 
     def wait_for_one(self) -> None:
-        """Returns when a suite has ended. TimeoutError after the deadline."""
+        """Returns when a suite has ended. TimeoutError after the deadline; KeyboardInterrupt after a signal."""
         while time.monotonic() < self.deadline:
+            if self.signals:
+                raise KeyboardInterrupt
             for suite in self.running():
                 if self.has_ended(suite):
                     show(suite)
@@ -119,6 +122,16 @@ class Suites:
             until = time.monotonic() + GRACE
             while time.monotonic() < until and not all(self.has_ended(suite) for suite in self.running()):
                 time.sleep(0.2)
+
+    @contextlib.contextmanager
+    def noting_signals(self) -> Iterator[None]:
+        """Notes SIGINT and SIGTERM: raised within the start of a suite, their exception would leave its processes behind."""
+        before = {n: signal.signal(n, lambda n, frame: self.signals.append(n)) for n in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 def processor_minutes(usage: resource.struct_rusage) -> float:
@@ -175,15 +188,16 @@ def carry_out(limit: float, root: Path = ROOT, stages: Stages = STAGES) -> int:
     with tempfile.TemporaryDirectory(prefix="steelyard-suites-") as folder:
         suites = Suites(root, Path(folder), began + 60 * limit)
         late = False
-        try:
-            for names, lanes in stages:
-                run(suites, names, lanes)
-        except TimeoutError:
-            late = True
-            unfinished = [suite.name for suite in suites.running()]
-            unfinished += [name for names, _ in stages for name in names if name not in suites.all]
-        finally:
-            suites.stop()
+        with suites.noting_signals():
+            try:
+                for names, lanes in stages:
+                    run(suites, names, lanes)
+            except TimeoutError:
+                late = True
+                unfinished = [suite.name for suite in suites.running()]
+                unfinished += [name for names, _ in stages for name in names if name not in suites.all]
+            finally:
+                suites.stop()
         say("All suites\n")
         print(summary(suites, (time.monotonic() - began) / 60), flush=True)
         if late:
@@ -206,12 +220,7 @@ def minutes_allowed(text: str) -> float:
     return limit
 
 
-def stop(number: int, frame: object) -> None:
-    raise KeyboardInterrupt
-
-
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, stop)
     try:
         sys.exit(carry_out(minutes_allowed(os.environ.get("STEELYARD_MINUTES", "88"))))
     except ValueError as error:

@@ -1,6 +1,7 @@
 """End to end through the command line: a run, its exports, bad input, and its exit codes."""
 
 import csv
+import errno
 import importlib
 import io
 import json
@@ -18,9 +19,13 @@ import pytest
 import typer
 
 from scripts import write_script
+from steelyard.errors import MachineFailed
+from steelyard.judge.evaluation import evaluate
 from steelyard.measure.machine import describe
 from steelyard.measure.records import all_runs, read
+from steelyard.model import Evaluation
 from steelyard.show.command_line import cli, command_group, help_page
+from steelyard.show.report import columns, export
 
 STEELYARD = [str(Path(sys.executable).with_name("steelyard"))]
 ELSEWHERE = ("STEELYARD_RUNS", "SLURM_JOB_ID")  # variables that lead to other runs or to a job
@@ -104,6 +109,22 @@ def test_exports_say_the_same_in_every_format(finished: Path, tmp_path: Path, an
     assert duckdb.sql(f"select count(*) from '{target}'").fetchall() == [(len(rows),)]
     samples = duckdb.sql(f"select count(*) from '{target.with_name('run-samples.parquet')}'").fetchall()
     assert samples == [(sum(len(r["samples"]) for r in whole["records"]),)]
+
+
+def test_an_export_that_cannot_write_its_second_file_leaves_none(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = columns.write
+
+    def refuse(evaluation: Evaluation, table: columns.Table, path: Path, flat: bool = False) -> None:
+        write(evaluation, table, path, flat)
+        if flat:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(columns, "write", refuse)
+    with pytest.raises(MachineFailed, match="could not be written"):
+        export.write(evaluate(next((finished / "runs").iterdir())), "parquet", tmp_path / "run.parquet")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_question_in_sql_is_answered(finished: Path, answered: Answered) -> None:

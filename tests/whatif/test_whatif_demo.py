@@ -38,7 +38,8 @@ def test_the_demo_traces_a_program_and_predicts_loss_and_noise(
     (least,) = (r for r in lost if (r["loss"]["probability"], r["loss"]["rto"], r["affected"]) == (1e-5, 5e-3, 1))
     (most,) = (r for r in lost if (r["loss"]["probability"], r["loss"]["rto"], r["affected"]) == (1e-2, 0.2, 1))
     assert 1 <= least["slowdown"] < 2
-    assert most["slowdown"] > 10
+    # How many times as long depends on the pace of the traced machine; how much longer does not.
+    assert (most["slowdown"] - 1) * most["undisturbed"] > 5 * most["loss"]["rto"]
     assert all(r["slowdown"] >= 1 for r in noisy)
     assert rows[0]["traced"]["calls"] > calls
     assert rows[0]["traced"]["broken"] == []

@@ -57,8 +57,18 @@ def test_the_limit_ends_what_runs_and_names_what_is_left(root: Path, capsys: pyt
     assert not Path("/proc", (root / "process").read_text().strip()).exists()
 
 
-def test_a_signal_ends_all_processes(root: Path) -> None:
-    code = "import sys, suites; from pathlib import Path; suites.carry_out(5, Path(sys.argv[1]), ((('endless',), 1),))"
+# The second way: the signal comes when the processes run, and their start has not returned.
+@pytest.mark.parametrize("between", ["0", "time.sleep(2)"])
+def test_a_signal_ends_all_processes(root: Path, between: str) -> None:
+    code = f"""
+import subprocess, sys, suites, time
+from pathlib import Path
+class Late(subprocess.Popen):
+    def __init__(self, *words, **named):
+        super().__init__(*words, **named)
+        {between}
+subprocess.Popen = Late
+suites.carry_out(5, Path(sys.argv[1]), ((("endless",), 1),))"""
     environment = {**os.environ, "PYTHONPATH": str(Path(suites.__file__).parent)}
     running = subprocess.Popen([sys.executable, "-c", code, root], env=environment, stderr=subprocess.DEVNULL)
     started = root / "process"

@@ -117,8 +117,12 @@ def write(evaluation: Evaluation, form: str, path: Path | None, main: bool = Fal
         beside = path.with_name(path.stem + "-samples" + path.suffix)
         for target in (path, beside):
             files.expect_output(target, WHAT)
-        files.make(path, WHAT, lambda target: columns.write(evaluation, "metrics", target))
-        files.make(beside, WHAT, lambda target: columns.write(evaluation, "samples", target, flat=True))
+
+        def both(target: Path) -> None:  # the second file first, so there is none of the two if one cannot be written
+            columns.write(evaluation, "metrics", target)
+            files.make(beside, WHAT, lambda target: columns.write(evaluation, "samples", target, flat=True))
+
+        files.make(path, WHAT, both)
         return ""
     if path is None:
         return "".join(parts(evaluation, form, main))
