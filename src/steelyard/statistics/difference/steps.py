@@ -1,0 +1,285 @@
+"""Steps in a series of runs: where its level changed for good, found robustly and confirmed by permutation.
+
+Ranks decide, so a lone outlier is no step. Two levels that come and
+go (two modes, a season) are none either: of a step, no later run is on an earlier level.
+
+Intervals: S. Kovács, P. Bühlmann, H. Li and A. Munk 2023, Biometrika 110:249 (seeded binary segmentation). False discoveries:
+Y. Benjamini and Y. Hochberg 1995, J. R. Statist. Soc. B 57:289.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from steelyard.statistics.samples.interval import Array
+
+LEAST = 3  # runs on each side of a step: two could be a coincidence of two outliers
+SMALLEST = 0.01  # relative: a smaller step concerns nobody
+LEVEL = 0.045  # chance of a step in a series without one; the sentences promise less than 5 %
+DISCOVERIES = 0.1  # share of false ones among the series that a page names
+LEAST_FOR_SHAPE = 20  # runs that show whether each resembles the one before, or whether all follow a line
+CLIP = 3.0
+MAD = 1.4826
+PERMUTATIONS = 499
+MOST = 512  # runs that are looked at one by one; of longer series, medians of neighbours come first
+_DECAY = math.sqrt(0.5)  # from one layer of intervals to the next
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """The level changed before the value `place`, by the factor `ratio` of the medians `before` and `after`.
+
+    `low` … `high` is the 95 % interval of the ratio. `p` is the chance of such a step in a series without one.
+    """
+
+    place: int
+    before: float
+    after: float
+    ratio: float
+    low: float
+    high: float
+    p: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """What a series does. `p` is the chance that a constant series looks like this.
+
+    `steps` are its steps. `returned` are the (first, last + 1) places of values on another level, which ended. `drift` is the
+    factor from the first to the last value if a straight line explains the series better than levels do; None otherwise.
+    """
+
+    steps: tuple[Step, ...] = ()
+    returned: tuple[tuple[int, int], ...] = ()
+    drift: float | None = None
+    p: float = 1.0
+
+
+CONSTANT = Course()
+
+
+def find_course(values: Sequence[float], smallest: float = SMALLEST, level: float = LEVEL) -> Course:
+    """Returns the steps of a series of positive values in the order of time, in the unit of `values`.
+
+    A step is at least `smallest` (relative). Raises ValueError for a value that is not positive and finite.
+    """
+    series = np.asarray(values, dtype=float)
+    if bad := [value for value in series.tolist() if not (math.isfinite(value) and value > 0)]:
+        raise ValueError(f"a value of the series is '{bad[0]}'; expected positive, finite values")
+    if len(series) < 2 * LEAST:
+        return CONSTANT
+    logs = np.log(series)
+    borders, p = _segment(logs, level)
+    if borders and (drift := _find_drift(logs, borders)) is not None:
+        return Course(drift=math.exp(drift) if abs(drift) > math.log1p(smallest) else None, p=p)
+    if borders and (factor := _dependence_factor(logs, borders)) < 1:
+        borders, p = _segment(logs, level, factor)
+    borders = _join(logs, borders, smallest)
+    lasting, returned = _divide(logs, borders)
+    return Course(steps=tuple(_describe(logs, lasting, p)), returned=returned, p=p)
+
+
+def discover(chances: Sequence[float], share: float = DISCOVERIES) -> list[bool]:
+    """Returns which of several series have a discovery: at most `share` of these is expected to be false."""
+    order = sorted(range(len(chances)), key=chances.__getitem__)
+    passed = [rank for rank, index in enumerate(order, 1) if chances[index] <= share * rank / len(order)]
+    chosen = set(order[: max(passed, default=0)])
+    return [index in chosen for index in range(len(chances))]
+
+
+def estimate_deviation(logs: Array) -> float:
+    """Returns a robust standard deviation from one value to the next, which steps hardly change."""
+    return MAD * float(np.median(np.abs(np.diff(logs)))) / math.sqrt(2) if len(logs) > 1 else 0.0
+
+
+def _segment(logs: Array, level: float, factor: float = 1.0) -> tuple[list[int], float]:
+    """Returns the places before which the level changes, sorted, and the chance of the first one that was found."""
+    if len(logs) > MOST:  # the medians of neighbours; then each border goes to its value
+        width = -(-len(logs) // MOST)
+        whole = len(logs) // width
+        medians = np.median(logs[: whole * width].reshape(whole, width), axis=1)
+        found, p = _segment(medians, level, factor)
+        return _refine(logs, [place * width for place in found]), p
+    place, p = _find_split(logs, factor)
+    if place is None or p > level:
+        return [], p
+    left, _ = _segment(logs[:place], level, factor)
+    right, _ = _segment(logs[place:], level, factor)
+    return _refine(logs, [*left, place, *(place + other for other in right)]), p
+
+
+def _find_split(logs: Array, factor: float) -> tuple[int | None, float]:
+    """Returns the clearest change of level, and how often a random order of the same number of values has one as clear.
+
+    Its contrast counts `factor` times.
+    """
+    n = len(logs)
+    if n < 2 * LEAST:  # a part of a series
+        return None, 1.0
+    contrasts, places = _find_contrasts(_score(logs)[None, :])
+    # An order whose contrast is the same but for rounding is as clear.
+    as_clear = np.count_nonzero(_draw_contrasts(n) >= factor * float(contrasts[0]) * (1 - 1e-9))
+    return int(places[0]), (1 + int(as_clear)) / (1 + PERMUTATIONS)
+
+
+def _score(values: Array) -> Array:
+    """Returns what each value would be if the values were normal and had the same ranks (scores of van der Waerden)."""
+    from steelyard.statistics.samples.distribution_functions import ndtri
+
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    scores: Array = ndtri((last - (counts - 1) / 2)[inverse] / (len(values) + 1))
+    return scores
+
+
+@lru_cache(maxsize=512)
+def _draw_contrasts(n: int) -> Array:
+    """Returns the clearest contrasts of random orders of n different values. They depend on nothing but n."""
+    orders = np.tile(_score(np.arange(n, dtype=float)), (PERMUTATIONS, 1))
+    return _find_contrasts(np.random.default_rng(n).permuted(orders, axis=1))[0]
+
+
+def _find_contrasts(orders: Array) -> tuple[Array, Array]:
+    """Returns for each row the greatest difference of the means beside a place, over its standard deviation, and the place."""
+    sums = np.concatenate([np.zeros((len(orders), 1)), np.cumsum(orders, axis=1)], axis=1)
+    greatest, places = np.zeros(len(orders)), np.zeros(len(orders), dtype=int)
+    for begin, end in _intervals(orders.shape[1]):
+        splits = np.arange(begin + LEAST, end - LEAST + 1)
+        left, right = splits - begin, end - splits
+        means = (sums[:, splits] - sums[:, [begin]]) / left - (sums[:, [end]] - sums[:, splits]) / right
+        contrasts = np.abs(means) * np.sqrt(left * right / (end - begin))
+        at = np.argmax(contrasts, axis=1)
+        found = np.take_along_axis(contrasts, at[:, None], axis=1)[:, 0]
+        places = np.where(found > greatest, splits[at], places)
+        greatest = np.maximum(greatest, found)
+    return greatest, places
+
+
+def _dependence_factor(logs: Array, borders: Sequence[int]) -> float:
+    """Returns by how much a contrast counts less because each value resembles the one before; 1 if they seem independent."""
+    n = len(logs)
+    if n < LEAST_FOR_SHAPE:
+        return 1.0
+    rest = _score(logs - np.repeat(_levels(logs, borders), np.diff([0, *borders, n])))
+    correlation = float(rest[1:] @ rest[:-1]) / float(rest @ rest)
+    correlation = min(correlation + (1 + len(borders)) / n, 0.9)  # each level that is removed makes it lower
+    return math.sqrt((1 - correlation) / (1 + correlation)) if correlation > 1.5 / math.sqrt(n) else 1.0
+
+
+def _intervals(n: int) -> Iterator[tuple[int, int]]:
+    """Yields the intervals (begin, end) in which one change is looked for: all of the series, then shorter layers."""
+    length = float(n)
+    while length >= 2 * LEAST:
+        count = 2 * math.ceil(n / length) - 1
+        shift = (n - length) / (count - 1) if count > 1 else 0.0
+        for number in range(count):
+            begin = math.floor(number * shift)
+            yield begin, min(n, math.ceil(number * shift + length))
+        length *= _DECAY
+
+
+def _refine(logs: Array, borders: Sequence[int]) -> list[int]:
+    """Moves each border to where its two neighbouring segments are split best: the least distance from two medians."""
+    edges = [0, *borders, len(logs)]
+    for number in range(1, len(edges) - 1):
+        begin, end = edges[number - 1], edges[number + 1]
+        old = edges[number]
+        low, high = float(np.median(logs[begin:old])), float(np.median(logs[old:end]))
+        # With two known levels, the cost of each split is one cumulative sum.
+        gain = np.cumsum(np.abs(logs[begin:end] - low) - np.abs(logs[begin:end] - high))
+        allowed = slice(min(LEAST, old - begin) - 1, end - begin - min(LEAST, end - old))
+        edges[number] = begin + allowed.start + 1 + int(np.argmin(gain[allowed]))
+    return edges[1:-1]
+
+
+def _join(logs: Array, borders: list[int], smallest: float) -> list[int]:
+    """Removes borders whose two levels differ by less than the smallest step, the smallest difference first."""
+    borders = list(borders)
+    while borders:
+        levels = _levels(logs, borders)
+        differences = [abs(b - a) for a, b in itertools.pairwise(levels)]
+        least = min(range(len(borders)), key=differences.__getitem__)
+        if differences[least] >= math.log1p(smallest):
+            break
+        del borders[least]
+    return borders
+
+
+def _levels(logs: Array, borders: Sequence[int]) -> list[float]:
+    edges = [0, *borders, len(logs)]
+    return [float(np.median(logs[a:b])) for a, b in itertools.pairwise(edges)]
+
+
+def _find_drift(logs: Array, borders: Sequence[int]) -> float | None:
+    """Returns the change of a straight line over the series, if this explains it better than the levels; None otherwise.
+
+    Better is Schwarz's criterion with absolute distances, which one outlier does not decide.
+    """
+    n = len(logs)
+    if n < LEAST_FOR_SHAPE:
+        return None
+    levels = np.repeat(_levels(logs, borders), np.diff([0, *borders, n]))
+    times = np.arange(n, dtype=float)
+    slope = _estimate_slope(logs)
+    line = slope * times
+    line += np.median(logs - line)
+    scale = max(estimate_deviation(logs), 1e-9)
+    costs = []
+    for fitted, parameters in ((levels, 2 * len(borders) + 1), (line, 2)):
+        costs.append(float(np.minimum(np.abs(logs - fitted) / scale, CLIP).sum()) + parameters * math.log(n) / 2)
+    return slope * (n - 1) if costs[1] < costs[0] else None
+
+
+def _estimate_slope(logs: Array) -> float:
+    """Returns the median slope of pairs that are half of the series apart."""
+    half = len(logs) // 2
+    return float(np.median((logs[-half:] - logs[:half]) / (len(logs) - half)))
+
+
+def _divide(logs: Array, borders: Sequence[int]) -> tuple[list[int], tuple[tuple[int, int], ...]]:
+    """Returns the borders of lasting steps, and the spans of levels that ended because an earlier one came back."""
+    levels = _levels(logs, borders)
+    near = max(math.log1p(SMALLEST), 2 * estimate_deviation(logs) / math.sqrt(LEAST))
+    edges = [0, *borders, len(logs)]
+
+    def is_lasting(number: int) -> bool:
+        return all(abs(a - b) >= near for a in levels[:number] for b in levels[number:])
+
+    lasting = [border for number, border in enumerate(borders, 1) if is_lasting(number)]
+    home = [0, *lasting, len(logs)]
+    returned = []
+    for begin, end in itertools.pairwise(home):
+        inside = [n for n in range(len(levels)) if begin <= edges[n] and edges[n + 1] <= end]
+        usual = float(np.median(logs[begin:end]))
+        returned += [(edges[n], edges[n + 1]) for n in inside if abs(levels[n] - usual) >= near]
+    return lasting, tuple(returned)
+
+
+def _describe(logs: Array, borders: Sequence[int], p: float) -> Iterator[Step]:
+    edges = [0, *borders, len(logs)]
+    for begin, place, end in zip(edges, edges[1:], edges[2:], strict=False):
+        before, after = logs[begin:place], logs[place:end]
+        difference = float(np.median(after) - np.median(before))
+        error = math.hypot(*(_median_error(part, logs) for part in (before, after)))
+        yield Step(
+            place=place,
+            before=math.exp(float(np.median(before))),
+            after=math.exp(float(np.median(after))),
+            ratio=math.exp(difference),
+            low=math.exp(difference - error),
+            high=math.exp(difference + error),
+            p=p,
+        )
+
+
+def _median_error(part: Array, logs: Array) -> float:
+    """Returns half of the 95 % interval of the median of a part."""
+    from steelyard.statistics.samples.distribution_functions import stdtrit
+
+    scatter = MAD * float(np.median(np.abs(part - np.median(part))))
+    deviation = max(scatter, estimate_deviation(logs))
+    return float(stdtrit(max(len(part) - 1, 1), 0.975)) * deviation * math.sqrt(math.pi / 2 / len(part))
