@@ -1,0 +1,65 @@
+"""`steelyard fleet`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.show.command_line.options import OUTPUT, All, Json, Paths, Runs
+
+PLACE = 102
+
+
+def command(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="RUN",
+            help="Runs of the nodes by id or folder, or folders that contain runs, such as nodes/ (default: all runs).",
+        ),
+    ] = None,
+    runs: Runs = Path("runs"),
+    paths: Paths = None,
+    all_: All = False,
+    json_: Json = False,
+    fail_on_slow: Annotated[
+        bool,
+        typer.Option(
+            "--fail-on-slow",
+            help="Exit with code 1 if a node is certainly slower than its peers.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
+) -> None:
+    """Compare the nodes of a cluster with each other, and name the slow ones. No limit has to be given.
+
+    Each node has a run of the same cases; several runs of a host count together. A node is slow if chance and the usual
+    difference between nodes cannot explain its time. Of 100 sweeps over equal nodes, at most one accuses any node.
+
+    Examples: **steelyard fleet nodes/** (all runs in this folder) · **steelyard fleet runs/node*-2026** ·
+    **steelyard fleet nodes/ --all** (every node and case) · **steelyard fleet nodes/ --json --fail-on-slow**
+    """
+    from steelyard.errors import UsageError
+    from steelyard.fleet import fleet_screen, run_folders
+    from steelyard.fleet.nodes import LEAST_NODES, gather, judge_fleet
+    from steelyard.model.words import plural
+    from steelyard.show.command_line import output_forms, sides
+    from steelyard.show.command_line.evaluated_run import find_summary
+    from steelyard.show.report.json_output import print_json
+
+    form = output_forms.choose_form(all_, json_)
+    folders = run_folders.find(names or [], runs)
+    read = sides.read_sides([str(folder) for folder in folders], (), runs, paths or [])
+    nodes = gather(read)
+    if len(nodes) < LEAST_NODES:
+        raise UsageError(
+            f"{plural(len(nodes), 'node')} found in {plural(len(folders), 'run')}, but peers are at least three nodes. "
+            "Give the runs of more nodes, or compare two with: steelyard compare RUN RUN"
+        )
+    judged = judge_fleet(nodes, [find_summary(folder, paths or []) for folder in folders])
+    if form == "json":
+        print_json(fleet_screen.as_plain(judged))
+    else:
+        fleet_screen.show(judged, everything=form == "all")
+    if fail_on_slow and judged.slow:
+        raise typer.Exit(1)

@@ -1,0 +1,72 @@
+"""`steelyard history`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.show.command_line.options import All, Json, Paths, Runs
+
+PLACE = 101
+
+
+def command(
+    system: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SYSTEM",
+            help="Host or system whose runs are listed, such as node17 (default: that of the newest run).",
+        ),
+    ] = None,
+    runs: Runs = Path("runs"),
+    paths: Paths = None,
+    all_: All = False,
+    json_: Json = False,
+) -> None:
+    """Show the main figures of a machine over all its runs, and since when one is different.
+
+    A change is named if chance cannot explain it and if no later run is on the earlier level. A lone outlier, two levels that
+    come and go, and a slow drift are told apart. Beside each change are the conditions that changed, too.
+
+    Examples: **steelyard history** · **steelyard history node17 --runs /scratch/runs** · **steelyard history --json**
+    """
+    from steelyard.errors import SteelyardError, UsageError, nearest, one_line
+    from steelyard.fleet import history, history_screen, run_folders
+    from steelyard.model.words import plural
+    from steelyard.show.command_line import output_forms
+    from steelyard.show.command_line.evaluated_run import find_summary
+    from steelyard.show.command_line.progress_line import Line
+    from steelyard.show.report.json_output import print_json
+    from steelyard.show.report.summary import Summary
+
+    form = output_forms.choose_form(all_, json_)
+    folders = run_folders.find([], runs)
+    machines: dict[str, list[Summary]] = {}
+    notes, newest = [], ""
+    with Line(quiet=form == "json") as line:
+        for number, folder in enumerate(folders, 1):
+            line.show(f"Reading run {number} of {len(folders)}")
+            try:
+                summary = find_summary(folder, paths or [])
+            except SteelyardError as error:
+                notes.append(f"left out: {one_line(str(error))}")
+                continue
+            newest = history.name_machine(summary.machine)
+            machines.setdefault(newest, []).append(summary)
+    chosen = system or newest
+    found = machines.get(chosen) or [s for group in machines.values() for s in group if s.machine.system == chosen]
+    if not found:
+        raise UsageError(
+            f"There is no run of '{chosen}' in '{one_line(str(runs))}'. {nearest(chosen, sorted(machines))}"
+            if machines
+            else f"None of {plural(len(folders), 'run')} can be read: {notes[0]}"
+        )
+    if others := len(machines) - 1:
+        notes.append(
+            f"runs of {plural(others, 'other machine')} are in this folder, such as {next(m for m in machines if m != chosen)}"
+        )
+    told = history.tell(chosen, found, notes)
+    if form == "json":
+        print_json(history_screen.as_plain(told))
+    else:
+        history_screen.show(told, everything=form == "all")

@@ -1,0 +1,165 @@
+"""A fleet on the terminal and as plain data."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from steelyard.fleet.nodes import Fleet, NodeFigure, SlowNode
+from steelyard.fleet.printing import print_sentences
+from steelyard.model.units import percent, quantity
+from steelyard.model.words import joined, plural
+from steelyard.show.report.lines import console as open_console
+from steelyard.show.report.lines import safe
+from steelyard.statistics.difference.slow_nodes import FOUND, Node
+
+MOST_FIGURES, MOST_SLOW, MOST_NODES = 4, 8, 12  # lines of the screen
+MOST_COLUMNS = 5  # figures of the table
+PACE = 0.5  # share of the slowness that the cores' pace shows, too
+
+
+def as_plain(fleet: Fleet) -> dict[str, Any]:
+    """Returns everything about a fleet as plain data. Ratios are times over those of the peers: 1.1 is 10 % slower."""
+    return {
+        "nodes": list(fleet.nodes),
+        "slow": [
+            {"node": slow.name, "figures": [{"title": f.title, "conditions": f.conditions, "main": f.main,
+             "ratio": n.ratio, "p": n.p} for f, n in slow.figures]} for slow in fleet.slow
+        ],
+        "figures": [_figure_as_plain(figure) for figure in fleet.figures],
+        "notes": list(fleet.notes),
+    }  # fmt: skip
+
+
+def _figure_as_plain(figure: NodeFigure) -> dict[str, Any]:
+    sweep = figure.sweep
+    return {
+        "title": figure.title, "conditions": figure.conditions, "main": figure.main, "benchmark": figure.case.benchmark,
+        "kernel": figure.case.kernel, "parameters": dict(figure.case.parameters), "metric": figure.metric, "unit": figure.unit,
+        "between": sweep.between, "within": sweep.within, "detectable": sweep.detectable,
+        "needed": {f"{size:g}": number for size, number in sweep.needed.items()},
+        "nodes": [
+            {"node": n.name, "value": figure.values.get(n.name), "ratio": n.ratio, "p": n.p, "launches": n.launches,
+             "slow": n.slow, "pace": figure.paces.get(n.name)} for n in sweep.nodes
+        ],
+    }  # fmt: skip
+
+
+def show(fleet: Fleet, everything: bool) -> None:
+    """Prints the slow nodes with their figures, what would have been found, and a table of the nodes."""
+    on = open_console()
+    on.print(Text(f"\n{len(fleet.nodes)} nodes, {plural(len(fleet.figures), 'case')} of each compared", style="bold"))
+    print_sentences(on, _list_slow(fleet, everything), whole=everything)
+    on.print()
+    shown = fleet.figures if everything else [f for f in fleet.figures if f.main][:MOST_COLUMNS]
+    if everything:
+        for figure in shown:
+            _print_figure(figure, on)
+    elif shown:
+        _print_table(fleet, shown, on)
+    print_sentences(on, _list_power(fleet), whole=True)
+    for note in fleet.notes:
+        on.print(safe(f"Note: {note}.", "dim"), highlight=False)
+    if not everything:
+        on.print(Text("For every node and case: the same command with --all", style="dim"))
+
+
+def _list_slow(fleet: Fleet, everything: bool) -> Iterator[str]:
+    if not fleet.slow:
+        yield "No node is slower than its peers for sure."
+        return
+    for slow in fleet.slow if everything else fleet.slow[:MOST_SLOW]:
+        yield f"{slow.name} is slow:"
+        chosen = slow.figures if everything else _choose_figures(slow)
+        for figure, node in chosen:
+            yield f"  {describe_slowness(figure, node)}"
+        if more := len(slow.figures) - len(chosen):
+            yield f"  and {plural(more, 'further case')} of {len(fleet.figures)}"
+        yield from _describe_pace(slow)
+    if not everything and (more := len(fleet.slow) - MOST_SLOW) > 0:
+        yield f"and {plural(more, 'further slow node')}: {joined(s.name for s in fleet.slow[MOST_SLOW:])}"
+    yield "No other node is slower for sure."
+
+
+def _choose_figures(slow: SlowNode) -> Sequence[tuple[NodeFigure, Node]]:
+    """Returns the main figures in which the node is slow; without one, the cases in which it is slowest."""
+    main = [pair for pair in slow.figures if pair[0].main]
+    return (main or sorted(slow.figures, key=lambda pair: -pair[1].ratio))[:MOST_FIGURES]
+
+
+def describe_slowness(figure: NodeFigure, node: Node) -> str:
+    """Returns "Triad bandwidth (2 threads): 15 % more time than its peers, 32.4 GB/s; median 37.4 GB/s"."""
+    conditions = f" ({figure.conditions})" if figure.conditions else ""
+    value = figure.values.get(node.name)
+    others = sorted(v for name, v in figure.values.items() if name != node.name)
+    values = ""
+    if value is not None and others:
+        values = (
+            f" ({quantity(value, figure.unit)}; median of the others {quantity(others[len(others) // 2], figure.unit)})"
+        )
+    return f"{figure.title}{conditions}: {percent(node.ratio - 1, 1)} more time than its peers{values}"
+
+
+def _describe_pace(slow: SlowNode) -> Iterator[str]:
+    paces = [f.paces[slow.name] for f, n in slow.figures if slow.name in f.paces]
+    if paces and 1 - sorted(paces)[len(paces) // 2] >= PACE * (slow.ratio - 1):
+        yield f"  The pace of its cores was {percent(1 - sorted(paces)[len(paces) // 2], 1)} below that of its peers."
+
+
+def _list_power(fleet: Fleet) -> Iterator[str]:
+    """Yields what such a sweep finds, by the main figure that finds least, and what more launches would show."""
+    known = [f for f in fleet.figures if f.main and f.sweep.detectable]
+    if not known:
+        if len(fleet.nodes) < 8:
+            yield "Of fewer than eight nodes, differences below 5 % are not reported: how equal nodes differ is not known."
+        return
+    worst = max(known, key=lambda f: f.sweep.detectable or 0.0)
+    best = min(known, key=lambda f: f.sweep.detectable or 0.0)
+    sizes = [percent((f.sweep.detectable or 1.0) - 1, 1) for f in (best, worst)]
+    names = f"{best.title} {sizes[0]}" + (f", {worst.title} {sizes[1]}" if worst is not best else "")
+    yield f"With {percent(FOUND)} chance, a node that takes so much more time would have been named: {names}."
+    needed = [f"{percent(size)}: {'none' if n is None else n}" for size, n in worst.sweep.needed.items()]
+    if needed:
+        yield f"Launches of each node that would show a slow node ({worst.title}): {', '.join(needed)}."
+
+
+def _print_table(fleet: Fleet, figures: Sequence[NodeFigure], on: Console) -> None:
+    """Prints the slowest nodes, and how their times differ from those of their peers in the main figures."""
+    ratios = {f.title: {n.name: n for n in f.sweep.nodes} for f in figures}
+    worst = {name: max((r[name].ratio for r in ratios.values() if name in r), default=1.0) for name in fleet.nodes}
+    ordered = sorted(fleet.nodes, key=lambda name: -worst[name])
+    table = Table(box=box.SIMPLE, title="Time beside the peers; the slowest nodes first", title_justify="left")
+    table.add_column("node")
+    for figure in figures:
+        table.add_column(safe(figure.title), justify="right")
+    for name in ordered[:MOST_NODES]:
+        nodes = [ratios[f.title].get(name) for f in figures]
+        table.add_row(safe(name), *(_cell(node) for node in nodes))
+    on.print(table)
+    if more := len(ordered) - MOST_NODES:
+        on.print(Text(f"{more} more nodes are closer to their peers.", style="dim"))
+
+
+def _cell(node: Node | None) -> Text:
+    if node is None:
+        return Text("–", style="dim")
+    return Text(_describe_ratio(node), style="red" if node.slow else "")
+
+
+def _describe_ratio(node: Node) -> str:
+    part = round(node.ratio - 1, 3) or 0.0  # not -0.0 %
+    return f"{percent(part, 1, signed=True)}{' ✕' if node.slow else ''}"
+
+
+def _print_figure(figure: NodeFigure, on: Console) -> None:
+    sweep = figure.sweep
+    on.print(
+        safe(f"{figure.title} ({figure.conditions})" if figure.conditions else figure.title, "bold"), highlight=False
+    )
+    row = ", ".join(f"{n.name} {_describe_ratio(n)}" for n in sweep.nodes)
+    within = "" if sweep.within is None else f"; launches of a node: {percent(sweep.within, 2)}"
+    on.print(safe(f"  {row}"), highlight=False, soft_wrap=True)
+    on.print(safe(f"  Standard deviation of equal nodes: {percent(sweep.between, 2)}{within}.", "dim"), highlight=False)

@@ -1,0 +1,205 @@
+"""The main figures of a machine over its runs: their steps, and what changed beside these."""
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from steelyard.compare.factors import find_nature
+from steelyard.compare.surroundings import Difference, find_differences
+from steelyard.errors import SteelyardError
+from steelyard.measure import records
+from steelyard.model import Better, Level, Machine, Run
+from steelyard.model.words import plural
+from steelyard.show.report.summary import Figure, Summary
+from steelyard.statistics.difference.newest import Newest, judge_newest
+from steelyard.statistics.difference.steps import CONSTANT, Course, Step, discover, find_course
+
+EXPLAINED = 0.5  # share of a step, in logarithms, that the pace beside the runs must show, too
+PACES = {"issued": "the cores", "stream": "the memory", "exchange": "messages between ranks"}  # kinds that are named
+BETWEEN = ("machine", "setting", "network", "MPI", "toolchain", "version")  # groups of conditions that a step is beside
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """The value of one run. `paces` has by kind the share of the machine's best pace that the run had."""
+
+    run: str
+    path: str
+    started: str
+    value: float
+    level: Level
+    paces: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """A main figure over the runs of a machine, in the order of time. `course` has steps only if they are discoveries."""
+
+    name: str
+    title: str
+    conditions: str
+    benchmark: str
+    metric: str
+    unit: str
+    better: Better
+    points: tuple[Point, ...]
+    course: Course = CONSTANT
+    newest: Newest | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesStep:
+    """A step of a series. `paces` are the kinds of pace that changed with it, by at least half as much, with their factors."""
+
+    series: Series
+    step: Step
+    paces: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """The steps between the same two runs, with the conditions that differ between these. `unread`: why none is known."""
+
+    before: Point
+    after: Point
+    steps: tuple[SeriesStep, ...]
+    differences: tuple[Difference, ...]
+    unread: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """The history of one machine. `runs` are the ids of its runs in the order of time; `notes` say what was left out."""
+
+    system: str
+    runs: tuple[str, ...]
+    first: str
+    last: str
+    series: tuple[Series, ...]
+    changes: tuple[Change, ...]
+    notes: tuple[str, ...] = ()
+
+
+def name_machine(machine: Machine) -> str:
+    """Returns the name under which the runs of a machine belong together."""
+    return machine.host or machine.system
+
+
+def order(summaries: Iterable[Summary]) -> tuple[list[Summary], list[str]]:
+    """Returns the runs in the order of their beginnings, those of equal ones by their names, and notes on doubtful times."""
+    known = [(moment, one.run, one) for one in summaries if (moment := _read_moment(one.started))]
+    unknown = [one for one in summaries if not _read_moment(one.started)]
+    notes = [f"{plural(len(unknown), 'run')} without a date left out: {unknown[0].run}"] if unknown else []
+    known.sort(key=lambda item: item[:2])
+    same = [b.run for (x, _, _), (y, _, b) in itertools.pairwise(known) if x == y]
+    if same:
+        notes.append(f"{same[0]} and the run before it have the same time, so their order is that of their names")
+    return [one for _, _, one in known], notes
+
+
+def _read_moment(text: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.astimezone()
+
+
+def tell(system: str, summaries: Sequence[Summary], notes: Sequence[str] = ()) -> History:
+    """Returns the history of one machine. `summaries` are its runs, in any order."""
+    ordered, doubts = order(summaries)
+    series = [replace(s, course=_find_course(s), newest=_judge_newest(s)) for s in list_series(ordered)]
+    found = discover([one.course.p for one in series])
+    series = [one if is_found else replace(one, course=replace(CONSTANT, p=one.course.p))
+              for one, is_found in zip(series, found, strict=True)]  # fmt: skip
+    return History(
+        system=system,
+        runs=tuple(one.run for one in ordered),
+        first=ordered[0].started if ordered else "",
+        last=ordered[-1].started if ordered else "",
+        series=tuple(series),
+        changes=tuple(_list_changes(series)),
+        notes=(*notes, *doubts),
+    )
+
+
+def list_series(ordered: Iterable[Summary]) -> list[Series]:
+    """Returns each main figure with its values, for each of its conditions (settings that are best differ from run to run)."""
+    figures: dict[tuple[str, ...], Figure] = {}
+    points: dict[tuple[str, ...], list[Point]] = {}
+    for summary in ordered:
+        paces = {kind: had.median for kind, had in summary.condition.had.items() if had.median > 0}
+        for figure in summary.figures:
+            value = figure.value
+            if value is None or not figure.shown.value or not (math.isfinite(value.value) and value.value > 0):
+                continue
+            key = (figure.name, figure.benchmark, figure.kernel, figure.metric, value.unit, figure.conditions)
+            figures[key] = figure
+            point = Point(run=summary.run, path=summary.path, started=summary.started, value=value.value,
+                          level=figure.shown.level, paces=paces)  # fmt: skip
+            points.setdefault(key, []).append(point)
+    return [
+        Series(name=f.name, title=f.title, conditions=f.conditions, benchmark=f.benchmark, metric=f.metric,
+               unit=f.value.unit, better=f.value.better, points=tuple(points[key]))
+        for key, f in figures.items() if f.value
+    ]  # fmt: skip
+
+
+def _find_course(series: Series) -> Course:
+    return find_course([point.value for point in series.points])
+
+
+def _judge_newest(series: Series) -> Newest | None:
+    """Returns how the newest value stands to those before it on the same level."""
+    steps = find_course([point.value for point in series.points[:-1]]).steps if len(series.points) > 1 else ()
+    begin = steps[-1].place if steps else 0
+    return judge_newest([point.value for point in series.points[begin:]])
+
+
+def _list_changes(series: Iterable[Series]) -> Iterator[Change]:
+    """Yields the steps of all series by the two runs between which they lie, the newest first."""
+    places: dict[tuple[str, str], list[SeriesStep]] = {}
+    ends: dict[tuple[str, str], tuple[Point, Point]] = {}
+    for one in series:
+        for step in one.course.steps:
+            before, after = one.points[step.place - 1], one.points[step.place]
+            key = (before.run, after.run)
+            places.setdefault(key, []).append(SeriesStep(series=one, step=step, paces=_find_paces(one, step)))
+            ends[key] = (before, after)
+    for key in sorted(places, key=lambda key: _read_moment(ends[key][1].started) or datetime.min, reverse=True):
+        before, after = ends[key]
+        differences, unread = _compare_conditions(before, after)
+        yield Change(before=before, after=after, steps=tuple(places[key]), differences=differences, unread=unread)
+
+
+def _compare_conditions(before: Point, after: Point) -> tuple[tuple[Difference, ...], str]:
+    heads: list[Run] = []
+    for point in (before, after):
+        try:
+            heads.append(records.head(Path(point.path)))
+        except SteelyardError as error:
+            return (), str(error)
+    differences = find_differences(*heads)
+    chosen = [d for d in differences if d.group in BETWEEN and find_nature(d.group, d.name)]
+    return tuple(chosen), ""
+
+
+def _find_paces(series: Series, step: Step) -> dict[str, float]:
+    """Returns the kinds of pace that changed in the same direction, with their factors."""
+    slower = (step.ratio < 1) == (series.better != "lower")
+    size = abs(math.log(step.ratio))
+    found = {}
+    for kind in PACES:
+        sides = [
+            sorted(p.paces[kind] for p in part if kind in p.paces)
+            for part in (series.points[: step.place], series.points[step.place :])
+        ]
+        if all(sides):
+            before, after = (side[len(side) // 2] for side in sides)
+            change = math.log(after / before)
+            if (change < 0) == slower and abs(change) >= EXPLAINED * size:
+                found[kind] = after / before
+    return found

@@ -1,0 +1,186 @@
+"""The history of a machine on the terminal and as plain data."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from steelyard.compare.surroundings import Difference
+from steelyard.fleet.history import PACES, Change, History, Series, SeriesStep
+from steelyard.fleet.printing import print_sentences
+from steelyard.model.units import percent, quantity, span
+from steelyard.model.words import joined, plural
+from steelyard.show.report.lines import COLUMNS, safe
+from steelyard.show.report.lines import console as open_console
+
+MOST_CHANGES, MOST_DIFFERENCES, MOST_SERIES = 4, 4, 10  # on the screen
+BARS = "▁▂▃▄▅▆▇█"
+MOST_BARS = 20  # columns of the small graph of a series
+
+
+def as_plain(history: History) -> dict[str, Any]:
+    """Returns everything about a history as plain data. Ratios are values over earlier values, in the sense of the metric."""
+    return {
+        "system": history.system, "first": history.first, "last": history.last, "runs": list(history.runs),
+        "series": [_series_as_plain(series) for series in history.series],
+        "changes": [
+            {"before": change.before.run, "after": change.after.run,
+             "steps": [{"title": s.series.title, "conditions": s.series.conditions, "ratio": s.step.ratio, "low": s.step.low,
+                        "high": s.step.high, "p": s.step.p, "paces": dict(s.paces)} for s in change.steps],
+             "differences": [asdict(difference) for difference in change.differences]}
+            for change in history.changes
+        ],
+        "notes": list(history.notes),
+    }  # fmt: skip
+
+
+def _series_as_plain(series: Series) -> dict[str, Any]:
+    newest = series.newest
+    return {
+        "title": series.title, "conditions": series.conditions, "benchmark": series.benchmark, "metric": series.metric,
+        "unit": series.unit, "better": series.better, "p": series.course.p, "drift": series.course.drift,
+        "returned": [[series.points[a].run, series.points[b - 1].run] for a, b in series.course.returned],
+        "newest": None if newest is None else {**asdict(newest), "usual": newest.is_usual},
+        "points": [{"run": p.run, "started": p.started, "value": p.value, "level": p.level} for p in series.points],
+    }  # fmt: skip
+
+
+def show(history: History, everything: bool) -> None:
+    """Prints the changes with what changed beside them, the newest run, and a line for each series."""
+    on = open_console()
+    head = f"\n{history.system}: {plural(len(history.runs), 'run')} from {history.first[:10]} to {history.last[:10]}"
+    on.print(safe(head, "bold"), highlight=False)
+    sentences = (*_list_changes(history, everything), *_list_shapes(history), *_describe_newest(history))
+    print_sentences(on, sentences, whole=everything)
+    _print_series(history, history.series if everything else history.series[:MOST_SERIES], on)
+    for note in history.notes:
+        on.print(safe(f"Note: {note}.", "dim"), highlight=False)
+    if not everything and len(history.series) > MOST_SERIES:
+        on.print(Text("For every figure: the same command with --all", style="dim"))
+
+
+def _list_changes(history: History, everything: bool) -> Iterator[str]:
+    if not history.changes:
+        longest = max((len(series.points) for series in history.series), default=0)
+        yield (
+            "No figure changed for sure."
+            if longest >= 6
+            else ("Too few runs to find a change: it needs three runs on each side of it.")
+        )
+    shown = history.changes if everything else history.changes[:MOST_CHANGES]
+    for change in shown:
+        yield f"Since {change.after.started[:10]} (run {change.after.run}; the run before is of {change.before.started[:10]}):"
+        for step in change.steps:
+            yield f"  {describe_step(step)}"
+        yield f"  {describe_differences(change, None if everything else MOST_DIFFERENCES)}"
+    if more := len(history.changes) - len(shown):
+        yield f"and {plural(more, 'earlier change')}"
+
+
+def describe_step(found: SeriesStep) -> str:
+    """Returns "Triad bandwidth is 6.1 % slower (5.4 to 6.8 %): 37.6 GB/s → 35.3 GB/s"."""
+    series, step = found.series, found.step
+    word = "slower" if (step.ratio < 1) == (series.better != "lower") else "faster"
+    if series.better == "none":
+        word = "lower" if step.ratio < 1 else "higher"
+    ends = sorted(abs(end - 1) for end in (step.low, step.high))
+    # An interval that contains no change, of a step that chance does not explain, begins at 0.
+    least = 0.0 if (step.low - 1) * (step.high - 1) < 0 else ends[0]
+    values = f"{quantity(step.before, series.unit)} → {quantity(step.after, series.unit)}"
+    conditions = f" ({series.conditions})" if series.conditions else ""
+    if word in ("slower", "faster") and series.better == "lower":
+        size = f"takes {percent(abs(step.ratio - 1), 1)} {'more' if step.ratio > 1 else 'less'}"
+    else:
+        size = f"is {percent(abs(step.ratio - 1), 1)} {word}"
+    pace = ""
+    if found.paces:
+        paces = [f"{PACES[kind]} ({percent(ratio - 1, 1, signed=True)})" for kind, ratio in found.paces.items()]
+        pace = f". The pace of {joined(paces)} changed with it"
+    return f"{series.title}{conditions} {size} ({percent(least, 1)} to {percent(ends[1], 1)}): {values}{pace}"
+
+
+def describe_differences(change: Change, most: int | None) -> str:
+    """Returns which conditions differ between the two runs beside a change."""
+    if change.unread:
+        return f"The conditions of these runs cannot be compared: {change.unread}"
+    if not change.differences:
+        return "No known condition differs between both runs."
+    shown = change.differences[:most]
+    words = "; ".join(_describe_difference(d) for d in shown)
+    more = len(change.differences) - len(shown)
+    return f"Between both runs changed: {words}" + (f"; and {plural(more, 'further condition')}." if more else ".")
+
+
+def _describe_difference(difference: Difference) -> str:
+    return f"{difference.name.replace('_', ' ')} {difference.a} → {difference.b}"
+
+
+def _list_shapes(history: History) -> Iterator[str]:
+    """Yields what is no step: drifts, and levels that ended."""
+    for series in history.series:
+        if series.course.drift is not None:
+            change = percent(series.course.drift - 1, 1, signed=True)
+            yield f"{series.title} drifts: {change} from the first run to the last, without a step."
+        for begin, end in series.course.returned:
+            first, last = series.points[begin], series.points[end - 1]
+            yield (
+                f"{series.title} was on another level from {first.started[:10]} to {last.started[:10]} "
+                f"({plural(end - begin, 'run')}), and came back."
+            )
+
+
+def _describe_newest(history: History) -> Iterator[str]:
+    judged = [s for s in history.series if s.newest and s.points[-1].run == (history.runs[-1] if history.runs else "")]
+    if not judged:
+        return
+    unusual = [s for s in judged if s.newest and not s.newest.is_usual and s.newest.p < 0.05 / len(judged)]
+    if not unusual:
+        yield f"The newest run is as usual in {'all ' if len(judged) > 1 else ''}{plural(len(judged), 'figure')}."
+    for series in unusual:
+        if series.newest:
+            yield (
+                f"Newest run: {series.title} is {percent(series.newest.ratio - 1, 1, signed=True)} beside the "
+                f"{plural(series.newest.count, 'run')} before it. One run can be an outlier, so measure again."
+            )
+
+
+def _print_series(history: History, shown: Sequence[Series], on: Console) -> None:
+    table = Table(box=box.SIMPLE)
+    for column, justify in (
+        ("figure", "left"),
+        ("runs", "right"),
+        ("usual", "right"),
+        ("newest", "right"),
+        ("course", "left"),
+    ):
+        table.add_column(column, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    for series in shown:
+        values = [point.value for point in series.points]
+        begin = series.course.steps[-1].place if series.course.steps else 0
+        name = f"{series.title} ({series.conditions})" if series.conditions and on.width > COLUMNS else series.title
+        table.add_row(
+            safe(name), str(len(values)), _describe_usual(values[begin:], series.unit), quantity(values[-1], series.unit),
+            draw_bars(values),
+        )  # fmt: skip
+    on.print(table)
+
+
+def _describe_usual(values: Sequence[float], unit: str) -> str:
+    """Returns the range between the first and the last tenth of the values on the present level."""
+    ordered = sorted(values)
+    low, high = (ordered[round(share * (len(ordered) - 1))] for share in (0.1, 0.9))
+    return quantity(low, unit) if len(ordered) < 3 else span(low, high, unit)
+
+
+def draw_bars(values: Sequence[float]) -> str:
+    """Returns a small graph of the values in the order of time, on a logarithmic scale; medians of neighbours if many."""
+    groups = min(len(values), MOST_BARS)
+    parts = [values[n * len(values) // groups : (n + 1) * len(values) // groups] for n in range(groups)]
+    logs = [math.log(sorted(part)[len(part) // 2]) for part in parts]
+    low, room = min(logs), max(max(logs) - min(logs), math.log(1.02))
+    return "".join(BARS[min(len(BARS) - 1, int((log - low) / room * len(BARS)))] for log in logs)

@@ -1,0 +1,156 @@
+"""The same cases on many nodes: which node is slow, in which figures, and which slowness would have been found."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from steelyard.compare.side import Side, SideCase, SideRun, list_plain
+from steelyard.show.report.summary import Summary
+from steelyard.statistics.difference.slow_nodes import Node, Sweep, judge_nodes
+from steelyard.statistics.results.identity import Identity, identity
+
+LEAST_NODES = 3
+MAIN_SHARE = 2  # main figures have a half of the chance of a false alarm, all other cases the other half
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeFigure:
+    """One case on all nodes that have it. `values` has the value of each node in `unit`; `paces` the ratio of its core pace.
+
+    `main`: it is a main figure of the runs, with `title` and `conditions` as there.
+    """
+
+    title: str
+    conditions: str
+    main: bool
+    case: SideCase
+    metric: str
+    unit: str
+    values: Mapping[str, float]
+    paces: Mapping[str, float]
+    sweep: Sweep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowNode:
+    """A node that is slower for sure, with the figures in which it is, the main ones first, and its place in each."""
+
+    name: str
+    figures: tuple[tuple[NodeFigure, Node], ...]
+
+    @property
+    def ratio(self) -> float:
+        """Returns its greatest slowness: time over that of its peers."""
+        return max(node.ratio for _, node in self.figures)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fleet:
+    """All nodes with their figures, the main ones first. `notes` say what was left out."""
+
+    nodes: tuple[str, ...]
+    figures: tuple[NodeFigure, ...]
+    slow: tuple[SlowNode, ...]
+    notes: tuple[str, ...] = ()
+
+
+def gather(sides: Iterable[Side]) -> dict[str, tuple[SideCase, ...]]:
+    """Returns the cases of each node. Runs of one host are one node; a run without a host is one of its own name."""
+    nodes: dict[str, tuple[SideCase, ...]] = {}
+    for side in sides:
+        name = name_node(side.runs[0]) or side.name
+        nodes[name] = (*nodes.get(name, ()), *list_plain(side))
+    return nodes
+
+
+def name_node(run: SideRun) -> str:
+    """Returns the host of a run; "" if it is unknown."""
+    return run.machine.host if run.machine else ""
+
+
+def judge_fleet(nodes: Mapping[str, Sequence[SideCase]], summaries: Iterable[Summary] = ()) -> Fleet:
+    """Compares each node with its peers in each case that at least three nodes have."""
+    cases: dict[Identity, dict[str, list[SideCase]]] = {}
+    for name, members in nodes.items():
+        for case in members:
+            cases.setdefault(identity(case), {}).setdefault(name, []).append(case)
+    common = {key: by_node for key, by_node in cases.items() if len(by_node) >= LEAST_NODES}
+    titles = _choose_main(summaries, common)
+    tests = {True: MAIN_SHARE * max(1, len(titles)), False: MAIN_SHARE * max(1, len(common) - len(titles))}
+    found = [
+        figure
+        for key, by_node in common.items()
+        if (figure := _judge_case(by_node, titles.get(key), tests[key in titles])) is not None
+    ]
+    figures = sorted(found, key=lambda figure: not figure.main)
+    missing = len(cases) - len(common)
+    notes = [f"{missing} of {len(cases)} cases are on fewer than three nodes, and were left out"] if missing else []
+    return Fleet(
+        nodes=tuple(sorted(nodes)), figures=tuple(figures), slow=tuple(_list_slow(figures)), notes=tuple(notes)
+    )
+
+
+def _choose_main(summaries: Iterable[Summary], common: Mapping[Identity, object]) -> dict[Identity, tuple[str, str]]:
+    """Returns title and conditions of the cases that are main figures: for each figure the case that most nodes chose."""
+    votes: dict[str, Counter[Identity]] = {}
+    words: dict[Identity, tuple[str, str]] = {}
+    for summary in summaries:
+        for figure in summary.figures:
+            key = identity(figure)
+            if key in common:
+                votes.setdefault(figure.name, Counter())[key] += 1
+                words.setdefault(key, (figure.title, figure.conditions))
+    chosen = [counted.most_common(1)[0][0] for counted in votes.values()]
+    return {key: words[key] for key in chosen}
+
+
+def _judge_case(
+    by_node: Mapping[str, Sequence[SideCase]], title: tuple[str, str] | None, tests: int
+) -> NodeFigure | None:
+    case = next(iter(by_node.values()))[0]
+    metric = next(iter(case.metrics), "")
+    times = {name: row for name, members in by_node.items() if (row := list(_list_times(members, metric)))}
+    sweep = judge_nodes(times, tests) if metric else None
+    if sweep is None:
+        return None
+    rates = {
+        name: median(paces)
+        for name, members in by_node.items()
+        if (paces := [t.rate for case in members for t in case.times if t.rate])
+    }
+    usual = median(rates.values()) if rates else 0.0
+    known = {
+        name: [c.metrics[metric].value for c in members if metric in c.metrics] for name, members in by_node.items()
+    }
+    return NodeFigure(
+        title=title[0] if title else f"{case.benchmark} {case.kernel}".strip(),
+        conditions=title[1] if title else ", ".join(f"{name}={value}" for name, value in case.parameters.items()),
+        main=title is not None,
+        case=case,
+        metric=metric,
+        unit=case.metrics[metric].unit,
+        values={name: median(values) for name, values in known.items() if values and name in times},
+        paces={name: rate / usual for name, rate in rates.items()} if usual else {},
+        sweep=sweep,
+    )
+
+
+def _list_times(cases: Iterable[SideCase], metric: str) -> Iterator[float]:
+    """Yields the seconds of the launches of a node for one unit of work, of undisturbed ones if there are any."""
+    for case in cases:
+        launches = [t for t in case.times if not t.disturbed] or case.times
+        if launches:
+            yield from (t.seconds for t in launches if t.seconds > 0)
+        elif (value := case.metrics.get(metric)) and value.value > 0 and value.better != "none":
+            yield value.value if value.better == "lower" else 1 / value.value
+
+
+def _list_slow(figures: Iterable[NodeFigure]) -> list[SlowNode]:
+    slow: dict[str, list[tuple[NodeFigure, Node]]] = {}
+    for figure in figures:
+        for node in figure.sweep.nodes:
+            if node.slow:
+                slow.setdefault(node.name, []).append((figure, node))
+    found = [SlowNode(name=name, figures=tuple(of_node)) for name, of_node in slow.items()]
+    return sorted(found, key=lambda node: -node.ratio)

@@ -1,0 +1,19 @@
+"""Sentences on the terminal, with their indents."""
+
+from collections.abc import Iterable
+
+from rich.console import Console
+
+from steelyard.show.report.lines import cut, fold, safe
+
+MOST = 2  # lines of a sentence on a short screen
+
+
+def print_sentences(on: Console, sentences: Iterable[str], whole: bool) -> None:
+    """Prints each sentence in lines that keep the blanks at its beginning; `whole`: as many lines as it needs."""
+    for sentence in sentences:
+        blanks = " " * (len(sentence) - len(sentence.lstrip()))
+        room = on.width - len(blanks)
+        lines = fold(sentence, room) if whole else cut(sentence, room, MOST)
+        for number, line in enumerate(lines):
+            on.print(safe(f"{blanks}{'  ' * bool(number and blanks)}{line}"), highlight=False, soft_wrap=True)

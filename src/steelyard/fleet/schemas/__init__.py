@@ -1,0 +1,1 @@
+"""The JSON Schemas of a history and of a fleet."""

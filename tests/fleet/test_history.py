@@ -1,0 +1,108 @@
+"""`steelyard history`: a planted step is named with its date and what changed; damaged runs cost only themselves."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from copied_runs import write_copy
+from output_schemas import read_output
+from steelyard.errors import UsageError
+from steelyard.show.command_line.cli import app
+
+pytestmark = pytest.mark.wings
+RUNS, PLACE = 14, 8
+
+
+def is_memory(record: dict[str, Any]) -> bool:
+    return bool(record["benchmark"] == "memory.stream")
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of one machine, a week apart; from the ninth on, with another kernel, STREAM takes 7 % more time."""
+    folder = tmp_path_factory.mktemp("runs")
+    for number in range(RUNS):
+        late = number >= PLACE
+        write_copy(
+            folder / f"r{number:02d}",
+            started=f"2026-{1 + number // 4:02d}-{1 + 7 * (number % 4):02d}T10:00:00+00:00",
+            factor=lambda record, late=late: 1.07 if late and is_memory(record) else 1.0,
+            seed=number,
+            kernel="6.8.0" if late else "6.1.0",
+        )
+    return folder
+
+
+def told(folder: Path, *words: str) -> Any:
+    found = CliRunner().invoke(app, ["history", *words, "--runs", str(folder), "--json"])
+    assert found.exit_code == 0, found.output
+    return read_output("history", found.stdout)
+
+
+def test_a_step_is_named_with_its_run_its_size_and_the_new_kernel(machine: Path) -> None:
+    answer = told(machine)
+    assert (answer["system"], len(answer["runs"])) == ("node1", RUNS)
+    (change,) = answer["changes"]
+    assert (change["before"], change["after"]) == ("r07", "r08")
+    (step,) = change["steps"]
+    assert step["title"] == "Triad bandwidth"
+    assert step["low"] < 1 / 1.07 < step["high"]
+    assert [(d["name"], d["a"], d["b"]) for d in change["differences"]] == [("kernel", "6.1.0", "6.8.0")]
+    assert {series["title"]: len(series["points"]) for series in answer["series"]}["Triad bandwidth"] == RUNS
+
+
+def test_the_screen_says_it_in_words(machine: Path) -> None:
+    found = CliRunner().invoke(app, ["history", "node1", "--runs", str(machine)])
+    assert found.exit_code == 0, found.output
+    text = " ".join(found.stdout.split())
+    assert "Since 2026-03-01 (run r08; the run before is of 2026-02-22):" in text
+    assert re.search(
+        r"Triad bandwidth \(ordinary stores, 2 threads\) is 6\.\d % slower \(\d\.\d % to \d\.\d %\): ", text
+    )
+    assert "Between both runs changed: kernel 6.1.0 → 6.8.0." in text
+    assert "The newest run is as usual in all" in text
+
+
+def test_what_cannot_be_read_costs_only_itself(machine: Path, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    for number in range(7):
+        write_copy(runs / f"r{number}", started=f"2026-01-{number // 2 + 1:02d}T10:00:00+00:00", seed=number)
+    write_copy(runs / "other", started="2026-01-02T10:00:00+00:00", host="node2")
+    (runs / "r6" / "run.json").write_text("{")
+    write_copy(runs / "undated", started="yesterday")
+    answer = told(runs, "node1")
+    assert answer["runs"] == ["r0", "r1", "r2", "r3", "r4", "r5"]
+    notes = " ".join(answer["notes"])
+    assert "run.json is not of the expected form" in notes
+    assert "1 run without a date left out: undated" in notes
+    assert "runs of 1 other machine are in this folder, such as node2" in notes
+    assert "have the same time, so their order is that of their names" in notes
+
+
+def test_an_outlier_is_no_change_and_the_newest_run_is_judged(machine: Path, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    for number in range(9):
+        factor = 1.3 if number in (4, 8) else 1.0
+        write_copy(runs / f"r{number}", started=f"2026-01-{number + 1:02d}T10:00:00+00:00", seed=number, factor=factor)
+    answer = told(runs)
+    assert answer["changes"] == []
+    newest = [series["newest"] for series in answer["series"] if series["title"] == "Triad bandwidth"]
+    assert [(one["usual"], one["count"]) for one in newest] == [(False, 8)]
+
+
+def test_a_machine_without_runs_is_refused_with_the_nearest_name(machine: Path, tmp_path: Path) -> None:
+    found = CliRunner().invoke(app, ["history", "nod1", "--runs", str(machine)])
+    assert isinstance(found.exception, UsageError)
+    assert "There is no run of 'nod1'" in str(found.exception)
+    assert "node1" in str(found.exception)
+    assert isinstance(CliRunner().invoke(app, ["history", "--runs", str(tmp_path)]).exception, UsageError)
+
+
+def test_json_is_of_finite_numbers(machine: Path) -> None:
+    text = CliRunner().invoke(app, ["history", "--runs", str(machine), "--json"]).stdout
+    assert "NaN" not in text
+    json.loads(text, parse_constant=pytest.fail)
