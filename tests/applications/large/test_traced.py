@@ -43,7 +43,8 @@ def test_a_benchmark_is_traced_and_replayed_alike_on_both_mpis(
         record, (about, worked, free, event) = traced(code, flavour, here, tmp_path / flavour, capfd)
         assert record["check"]["passed"], record
         assert (about["ranks"], about["unreceived"], about["traced"]["broken"]) == (RANKS, 0, [])
-        assert about["traced"]["bytes"] <= 10 * about["traced"]["calls"] + RANKS * 200
+        # A time takes a byte more on a machine that is twenty times as slow because it is busy.
+        assert about["traced"]["bytes"] <= 11 * about["traced"]["calls"] + RANKS * 200
         assert worked["time"][0] >= about["traced"]["computing"] * 1e12
         assert event["time"][0] >= free["time"][0] > 0
         found[flavour] = {name: about[name] for name in ("messages", "bytes")}
