@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, get_origin, get_type_hints
 
 if TYPE_CHECKING:
-    from steelyard.model import Axes, Benchmark, Effort, Evaluation, Factors, Finding, Launch, Machine, Result, Site
+    from steelyard.model import Axes, Benchmark, Effort, Evaluation, Factors, Finding, Launch, Machine, Site
 
 
 class Declaration(Protocol):
@@ -21,7 +21,6 @@ class Declaration(Protocol):
     @property
     def metrics(self) -> Sequence[Any]: ...
     def axes(self, machine: "Machine", effort: "Effort") -> "Sequence[Axes]": ...
-    def limit(self, metric: Any, result: "Result", machine: "Machine") -> Any: ...
     def figures(self, results: Any, machine: "Machine") -> Sequence[Any]: ...
 
 
@@ -109,7 +108,14 @@ class TraceReader(Protocol):
 KINDS: Mapping[str, tuple[Sequence[type], dict[str, Any]]] = {
     "benchmark": (
         (Declaration,),
-        {"roles": Sequence, "demands": Mapping, "unread": Sequence, "parallel": Any, "openmp": bool},
+        {
+            "roles": Sequence,
+            "demands": Mapping,
+            "unread": Sequence,
+            "parallel": Any,
+            "openmp": bool,
+            "limit": ("metric", "result", "machine"),
+        },
     ),
     "command": ((CommandGroup, Command), {"PLACE": int}),
     "rule": ((Rule,), {"EVERY_VARIANT": bool, "IMPORTED": bool}),

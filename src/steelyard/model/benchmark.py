@@ -70,6 +70,11 @@ class Source:
     foreign: bool = False  # not a source, but a file that describes a program which Steelyard does not build
 
 
+def no_limit(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """Returns None: no physical limit is known."""
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
     """A benchmark as its folder declares it: <group>/<name>.py beside <group>/<name>.cpp, or a folder <group>/<name>."""
@@ -83,8 +88,8 @@ class Benchmark:
     sources: tuple[Source, ...]  # of its programs, usually one
     axes: Callable[[Machine, Effort], tuple[Axes, ...]]
     metrics: tuple[Metric, ...]
-    limit: Callable[[str, Result, Machine], Limit | None]  # of the named metric
     figures: Callable[[tuple[Result, ...], Machine], tuple[Figure, ...]]
+    limit: Callable[[str, Result, Machine], Limit | None] = no_limit  # of the named metric
     roles: tuple[Role, ...] = ()  # that it plays for the whole run
     # Its programs refuse a case for which one of these is false. The name of a condition ends the sentence of the refusal.
     demands: Demands = field(default_factory=dict)

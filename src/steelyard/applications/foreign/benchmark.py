@@ -67,7 +67,6 @@ def benchmark(described: Description, path: Path) -> Benchmark:
         sources=(Source(str(path), described.parallel, foreign=True),),
         axes=lambda machine, effort: (_axes(described, machine, effort),),
         metrics=_metrics(described),
-        limit=lambda metric, result, machine: None,
         figures=lambda results, machine: _figures(described, results),
     )
 

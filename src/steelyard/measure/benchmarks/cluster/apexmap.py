@@ -25,7 +25,7 @@ from steelyard.measure.benchmarks.figures import against, select, table
 from steelyard.measure.benchmarks.memory.apexmap import ALPHAS, CORNERS, LENGTHS
 from steelyard.measure.benchmarks.network.sizes import rank_counts
 from steelyard.measure.machine.rank_placement import ranks_here
-from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.model import Axes, Effort, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure
 from steelyard.statistics.results.messages import hosts
 
@@ -101,11 +101,6 @@ metrics = (
     Metric("access_time", "s", "lower", "time of an access of one rank", access_time),
     Metric("remote", "%", "none", "share of blocks that belong to another rank", remote),
 )
-
-
-def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """Returns None: the limit changes over the grid, from the network to the caches."""
-    return None
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:

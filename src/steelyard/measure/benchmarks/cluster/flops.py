@@ -27,9 +27,10 @@ Operations after A. Aburto's flops.c, version 2.0, module 1.
 
 from steelyard.measure.benchmarks.cluster import flops_figures
 from steelyard.measure.benchmarks.cluster.flops_figures import INDEPENDENT, TASK
-from steelyard.measure.benchmarks.cluster.rates import rates_of_ranks
+from steelyard.measure.benchmarks.cluster.rates import slowest_rank, sum_of_ranks
 from steelyard.measure.benchmarks.network.sizes import rank_counts
-from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
+from steelyard.measure.benchmarks.rates import elapsed, per_second
+from steelyard.model import Axes, Effort, Machine, Metric, Record, Sampling, Scalar
 from steelyard.model.roles import Witness
 
 parallel = True
@@ -78,26 +79,6 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     )
 
 
-def time(seconds: float, record: Record) -> float:
-    """Returns the seconds of all the work, until the slowest rank ends."""
-    return seconds
-
-
-def flops(seconds: float, record: Record) -> float:
-    """Returns the operations per second of all ranks, if all wait for the slowest."""
-    return record.work["flops"] / seconds
-
-
-def total(seconds: float, record: Record) -> float | None:
-    """Returns the sum of the ranks' speeds, each by its own time; None if it is not recorded."""
-    return sum(rates_of_ranks(record, "flops")) or None
-
-
-def slowest(seconds: float, record: Record) -> float | None:
-    """Returns the speed of the slowest rank."""
-    return min(rates_of_ranks(record, "flops"), default=None)
-
-
 def communication(seconds: float, record: Record) -> float | None:
     """Returns the seconds of the distribution and the collection, without the computing of the slowest rank."""
     return _read_part_seconds(record).get("communication")
@@ -119,11 +100,15 @@ def _read_part_seconds(record: Record) -> dict[str, float]:
 
 metrics = (
     Metric(
-        "flops", "flop/s", "higher", "speed of all ranks together, timed until the slowest rank has finished", flops
+        "flops",
+        "flop/s",
+        "higher",
+        "speed of all ranks together, timed until the slowest rank has finished",
+        per_second("flops"),
     ),
-    Metric("time", "s", "lower", "calculation time", time),
-    Metric("total", "flop/s", "higher", "sum of the speeds of all ranks, each by its own time", total),
-    Metric("slowest", "flop/s", "higher", "speed of the slowest rank", slowest),
+    Metric("time", "s", "lower", "calculation time", elapsed),
+    Metric("total", "flop/s", "higher", "sum of the speeds of all ranks, each by its own time", sum_of_ranks("flops")),
+    Metric("slowest", "flop/s", "higher", "speed of the slowest rank", slowest_rank("flops")),
     Metric("communication", "s", "lower", "time of the distribution and the collection of the data", communication),
     Metric(
         "communication_share", "%", "lower", "share of the calculation time that is communication", communication_share
@@ -131,11 +116,6 @@ metrics = (
 )
 
 roles = (Witness(INDEPENDENT),)
-
-
-def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """Returns None: the time of an addition limits a sum in a fixed order, and no table lists it."""
-    return None
 
 
 figures = flops_figures.figures

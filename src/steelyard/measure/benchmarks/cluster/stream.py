@@ -18,10 +18,11 @@ the vectors follows the rule of its MPI version: four times all last-level cache
 
 from statistics import median
 
-from steelyard.measure.benchmarks.cluster.rates import rates_of_ranks
+from steelyard.measure.benchmarks.cluster.rates import rates_of_ranks, slowest_rank, sum_of_ranks
 from steelyard.measure.benchmarks.figures import against, select
 from steelyard.measure.benchmarks.memory.stream import elements
 from steelyard.measure.benchmarks.network.sizes import rank_counts
+from steelyard.measure.benchmarks.rates import per_second
 from steelyard.measure.machine.rank_placement import ranks_here
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
@@ -59,26 +60,15 @@ def _block(
     return Axes(values, sampling, 1.0, choices={"stores": ("ordinary", "streaming")}, weak="")
 
 
-def bandwidth(seconds: float, record: Record) -> float:
-    """Returns the bytes per second of all ranks, if all wait for the slowest."""
-    return record.work["bytes"] / seconds
-
-
-def total(seconds: float, record: Record) -> float | None:
-    """Returns the sum of the ranks' bandwidths, each by its own time; None if it is not recorded."""
-    return sum(rates_of_ranks(record, "bytes")) or None
-
-
-def slowest(seconds: float, record: Record) -> float | None:
-    """Returns the bandwidth of the slowest rank."""
-    return min(rates_of_ranks(record, "bytes"), default=None)
-
-
 def spread(seconds: float, record: Record) -> float | None:
     """Returns (fastest − slowest) / median of the ranks; None with a single rank, or without spread."""
     rates = rates_of_ranks(record, "bytes")
     return (max(rates) - min(rates)) / median(rates) or None if len(rates) > 1 else None
 
+
+bandwidth = per_second("bytes")  # if all ranks wait for the slowest
+total = sum_of_ranks("bytes")
+slowest = slowest_rank("bytes")
 
 metrics = (
     Metric(

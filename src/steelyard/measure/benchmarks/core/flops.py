@@ -22,6 +22,7 @@ from collections.abc import Iterable
 
 from steelyard.measure.benchmarks.axes import thread_counts
 from steelyard.measure.benchmarks.core.peak import cores_of
+from steelyard.measure.benchmarks.rates import per_second
 from steelyard.measure.machine.limits import usable_cores
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
@@ -43,18 +44,13 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     return (Axes({**values, "intervals": (INTERVALS,)}, sampling, 0.01, bounds={"intervals": (100, 1 << 30)}),)
 
 
-def flops(seconds: float, record: Record) -> float:
-    """Returns the operations of the formulas per second, of all threads."""
-    return record.work["flops"] / seconds
-
-
 def pass_time(seconds: float, record: Record) -> float:
     """Returns the seconds of one pass of one thread: m of the definition."""
     return seconds * int(record.parameters.get("threads", 1)) / record.work["passes"]
 
 
 metrics = (
-    Metric("flops", "flop/s", "higher", "speed", flops),
+    Metric("flops", "flop/s", "higher", "speed", per_second("flops")),
     Metric("pass_time", "s", "lower", "time of a pass, one thread", pass_time),
 )
 

@@ -25,6 +25,7 @@ from collections.abc import Callable
 
 from steelyard.measure.benchmarks.core import groups, kernel_figures
 from steelyard.measure.benchmarks.cycles import cycles_of
+from steelyard.measure.benchmarks.rates import per_second
 from steelyard.measure.machine.limits import usable_cores
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 
@@ -110,16 +111,6 @@ def flops(seconds: float, record: Record) -> float | None:
     return record.work["flops"] / seconds if "flops" in record.work else None
 
 
-def bandwidth(seconds: float, record: Record) -> float:
-    """Returns the bytes per second that the loop reads and writes, with the indices."""
-    return record.work["bytes"] / seconds
-
-
-def rate(seconds: float, record: Record) -> float:
-    """Returns the elements per second. Every kernel has this metric."""
-    return record.work["results"] / seconds
-
-
 def cycles(seconds: float, record: Record) -> float | None:
     """Returns the cycles of the true core clock for one element."""
     return cycles_of(seconds / record.work["results"], record)
@@ -127,8 +118,8 @@ def cycles(seconds: float, record: Record) -> float | None:
 
 metrics = (
     Metric("flops", "flop/s", "higher", "speed", flops),
-    Metric("bandwidth", "B/s", "higher", "bandwidth of the words read and written", bandwidth),
-    Metric("rate", "1/s", "higher", "elements per second", rate),
+    Metric("bandwidth", "B/s", "higher", "bandwidth of the words read and written", per_second("bytes")),
+    Metric("rate", "1/s", "higher", "elements per second", per_second("results")),
     Metric("cycles", "cycle", "lower", "cycles for each element", cycles),
 )
 

@@ -30,10 +30,11 @@ from collections.abc import Sequence
 from steelyard.measure.benchmarks.axes import USUAL, memory_policies, page_sizes, thread_counts
 from steelyard.measure.benchmarks.cycles import access_cycles, access_time, cycles_of
 from steelyard.measure.benchmarks.figures import against, cell, select, table
+from steelyard.measure.benchmarks.rates import per_second
 from steelyard.measure.published import Published
 from steelyard.measure.published import select as select_published
 from steelyard.measure.published.printed_lines import draw_printed
-from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.model import Axes, Effort, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Point
 from steelyard.model.roles import SIZES, Headline, TolerancePoint
 from steelyard.model.units import quantity
@@ -109,16 +110,11 @@ def cost(seconds: float, record: Record) -> float | None:
     return cycles_of(seconds / record.work["accesses"], record)
 
 
-def bandwidth(seconds: float, record: Record) -> float:
-    """Returns eight bytes for each access, per second, of all threads. The memory itself moves whole lines."""
-    return record.work["bytes"] / seconds
-
-
 metrics = (
     Metric("access_time", "s", "lower", "time of an access of one thread", access_time),
     Metric("cycles", "cycle", "lower", "cycles of an access of one thread", access_cycles),
     Metric("cost", "cycle", "lower", "cycles per access, all threads together", cost),
-    Metric("bandwidth", "B/s", "higher", "bandwidth of the words read", bandwidth),
+    Metric("bandwidth", "B/s", "higher", "bandwidth of the words read", per_second("bytes")),
 )
 
 
@@ -182,11 +178,6 @@ roles = (
         most=("accumulators",),
     ),
 )
-
-
-def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """Returns None: the least time of a read depends on the cache that holds the word."""
-    return None
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, combinations
 
 from steelyard.measure.benchmarks.cycles import cycles_of
-from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
+from steelyard.model import Axes, Effort, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure
 
 MOST_PAIRS = {"quick": 120, "standard": 2016, "full": 8128}  # all pairs of 16, 64 and 128 processors
@@ -119,11 +119,6 @@ metrics = (
     Metric("transfer_latency", "s", "lower", "time of a cache line from core to core, one way", transfer_latency),
     Metric("cycles", "cycle", "lower", "cycles of a cache line from core to core, one way", cycles),
 )
-
-
-def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """Returns None: a latency has no known bound."""
-    return None
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:

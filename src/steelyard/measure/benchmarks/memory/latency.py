@@ -28,8 +28,9 @@ from statistics import median
 from steelyard.measure.benchmarks.axes import USUAL, page_sizes, thread_counts
 from steelyard.measure.benchmarks.cycles import access_cycles, access_time
 from steelyard.measure.benchmarks.figures import against, cache_marks, select
+from steelyard.measure.benchmarks.rates import per_second
 from steelyard.measure.published.printed_lines import draw_printed
-from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.model import Axes, Effort, Machine, Metric, Parameters, Result, Sampling, Scalar
 from steelyard.model.caches import cache_levels, reachable_cache
 from steelyard.model.figure import Axis, Figure
 from steelyard.model.roles import SIZES, Headline, TolerancePoint
@@ -112,15 +113,10 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     return tuple(blocks)
 
 
-def bandwidth(seconds: float, record: Record) -> float:
-    """Returns the bytes of whole lines (64 bytes) per second, of all threads."""
-    return record.work["bytes"] / seconds
-
-
 metrics = (
     Metric("latency", "s", "lower", "time of an access of one thread (one chain: the latency)", access_time),
     Metric("cycles", "cycle", "lower", "cycles of an access of one thread", access_cycles),
-    Metric("bandwidth", "B/s", "higher", "bandwidth of the lines loaded", bandwidth),
+    Metric("bandwidth", "B/s", "higher", "bandwidth of the lines loaded", per_second("bytes")),
 )
 
 
@@ -153,11 +149,6 @@ roles = (
         at=_memory_results,
     ),
 )
-
-
-def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """Returns None: a latency has no known bound."""
-    return None
 
 
 def levels(results: Sequence[Result]) -> tuple[Level, ...]:

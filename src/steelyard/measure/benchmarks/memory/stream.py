@@ -19,12 +19,12 @@ Source: J. D. McCalpin, Memory Bandwidth and Machine Balance in Current High Per
 The size of the vectors and the check follow STREAM 5.10. The statistic triad_by_copy: NICEVT 2008.
 """
 
-from collections.abc import Callable
 from functools import partial
 
 from steelyard.measure.benchmarks.axes import USUAL, page_sizes, thread_counts
 from steelyard.measure.benchmarks.figures import against, cache_marks, select
 from steelyard.measure.benchmarks.memory.nodes import is_main
+from steelyard.measure.benchmarks.rates import Measure, per_second
 from steelyard.measure.machine.memory_nodes import main_nodes
 from steelyard.measure.published.our_case import DATA_SHEET, MACHINE
 from steelyard.measure.published.printed_lines import draw_printed
@@ -159,17 +159,7 @@ def working_sets(machine: Machine, effort: Effort) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def bandwidth(seconds: float, record: Record) -> float:
-    """Returns the bytes per second that the loop reads and writes, by STREAM's count."""
-    return record.work["bytes"] / seconds
-
-
-def traffic(seconds: float, record: Record) -> float:
-    """Returns the bytes per second that the memory moves. With ordinary stores, each written line is read first."""
-    return record.work["bytes_moved"] / seconds
-
-
-def best_of(times: int) -> Callable[[float, Record], float | None]:
+def best_of(times: int) -> Measure:
     """Returns the metric by STREAM's rule: the best of `times` passes without the first. None with fewer passes."""
 
     def best(seconds: float, record: Record) -> float | None:
@@ -191,8 +181,8 @@ def triad_by_copy(seconds: float, record: Record) -> float | None:
 
 
 metrics = (
-    Metric("bandwidth", "B/s", "higher", "bandwidth (STREAM's count)", bandwidth),
-    Metric("traffic", "B/s", "higher", "traffic (write-allocate included)", traffic),
+    Metric("bandwidth", "B/s", "higher", "bandwidth (STREAM's count)", per_second("bytes")),
+    Metric("traffic", "B/s", "higher", "traffic (write-allocate included)", per_second("bytes_moved")),
     Metric("best_of_10", "B/s", "higher", "best of 10 without the first (STREAM's rule)", best_of(10)),
     Metric("best_of_25", "B/s", "higher", "best of 25 without the first", best_of(RUNS)),
     Metric(

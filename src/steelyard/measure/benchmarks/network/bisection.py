@@ -27,6 +27,7 @@ from typing import Any
 from steelyard.measure.benchmarks.figures import against, select
 from steelyard.measure.benchmarks.network.pairs_tolerance import tolerance_figure
 from steelyard.measure.benchmarks.network.sizes import BUFFERS, RANKS_FOR_PAIRS, message_sizes, rank_counts
+from steelyard.measure.benchmarks.rates import per_second
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
 from steelyard.model.roles import PairsPoint
@@ -85,20 +86,14 @@ def pair_counts(ranks: int) -> tuple[int, ...]:
     return tuple(sorted({*powers, max(1, ranks // 2)}))
 
 
-def rate(seconds: float, record: Record) -> float | None:
-    """Returns the bytes per second of all pairs, by the time of the slowest pair."""
-    return record.work["bytes"] / seconds or None
+rate = per_second("bytes")  # of all pairs, by the time of the slowest one
+message_rate = per_second("messages")
 
 
 def rank0_rate(seconds: float, record: Record) -> float | None:
     """Returns all pairs' bytes over the time of rank 0, as mpptest does; None if rank 0 takes no part."""
     seconds_of_rank0 = next(iter(rank_seconds(record)), ())
     return record.work["bytes"] * record.operations / median(seconds_of_rank0) or None if seconds_of_rank0 else None
-
-
-def message_rate(seconds: float, record: Record) -> float:
-    """Returns the messages per second of all pairs."""
-    return record.work["messages"] / seconds
 
 
 def time(seconds: float, record: Record) -> float:

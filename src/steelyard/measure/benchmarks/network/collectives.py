@@ -32,7 +32,8 @@ from typing import Any
 from steelyard.measure.benchmarks.figures import against, select, table
 from steelyard.measure.benchmarks.network.room import bytes_per_rank
 from steelyard.measure.benchmarks.network.sizes import message_sizes, rank_counts
-from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.measure.benchmarks.rates import elapsed, per_second
+from steelyard.model import Axes, Effort, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
 from steelyard.model.numbers import GREATEST
 from steelyard.model.roles import Waiting, Witness
@@ -101,16 +102,6 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     )
 
 
-def time(seconds: float, record: Record) -> float:
-    """Returns the seconds of one operation, from the first start to the last end."""
-    return seconds
-
-
-def bandwidth(seconds: float, record: Record) -> float | None:
-    """Returns the least bytes that must pass between ranks, per second."""
-    return record.work["bytes"] / seconds or None
-
-
 def together(seconds: float, record: Record) -> float | None:
     """Returns the seconds of a nonblocking operation with a computation of equal length; full overlap halves the sum."""
     value = _details(record).get("together")
@@ -118,8 +109,8 @@ def together(seconds: float, record: Record) -> float | None:
 
 
 metrics = (
-    Metric("time", "s", "lower", "time of the operation", time),
-    Metric("bandwidth", "B/s", "higher", "bandwidth, counting the bytes that must move at least", bandwidth),
+    Metric("time", "s", "lower", "time of the operation", elapsed),
+    Metric("bandwidth", "B/s", "higher", "bandwidth, counting the bytes that must move at least", per_second("bytes")),
     Metric("together", "s", "lower", "time together with a computation of the same length", together),
 )
 
@@ -129,11 +120,6 @@ def _details(record: Record) -> dict[str, Any]:
 
 
 roles = (Waiting("barrier"), Waiting("allreduce"), Witness("alltoall"))
-
-
-def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """Returns None: the least time depends on the algorithm."""
-    return None
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:

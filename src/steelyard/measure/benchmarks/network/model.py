@@ -25,7 +25,7 @@ from dataclasses import replace
 
 from steelyard.measure.benchmarks.network.protocol import join_words, networks, places, sizes_of
 from steelyard.measure.benchmarks.network.sizes import TWO_RANKS, pairs
-from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.model import Axes, Effort, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
 from steelyard.statistics.models.hockney import regions
 from steelyard.statistics.models.loggp import LogGP, Train, parameters
@@ -105,11 +105,6 @@ metrics = (
     Metric("latency", "s", "lower", "half of a round trip", latency),
     Metric("receive", "s", "lower", "time to receive a message that has already arrived", receive),
 )
-
-
-def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """Returns None: no known limit applies to these parameters."""
-    return None
 
 
 def fits(results: Sequence[Result]) -> tuple[tuple[str, LogGP], ...]:

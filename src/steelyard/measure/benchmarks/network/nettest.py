@@ -28,8 +28,9 @@ from collections.abc import Sequence
 from steelyard.measure.benchmarks.figures import against, select
 from steelyard.measure.benchmarks.network.room import bytes_per_rank
 from steelyard.measure.benchmarks.network.sizes import TWO_RANKS, message_sizes, rank_counts
+from steelyard.measure.benchmarks.rates import elapsed, per_second
 from steelyard.measure.published.printed_lines import draw_printed
-from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Mark
 from steelyard.model.numbers import GREATEST
 from steelyard.model.units import binary_size, quantity
@@ -84,19 +85,9 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     )
 
 
-def throughput(seconds: float, record: Record) -> float | None:
-    """Returns the bytes per second of all channels in both directions."""
-    return record.work["bytes"] / seconds or None
-
-
-def time(seconds: float, record: Record) -> float:
-    """Returns the seconds until each channel has carried a message each way."""
-    return seconds
-
-
 metrics = (
-    Metric("throughput", "B/s", "higher", "throughput of all channels", throughput),
-    Metric("time", "s", "lower", "time of one message each way on each channel", time),
+    Metric("throughput", "B/s", "higher", "throughput of all channels", per_second("bytes")),
+    Metric("time", "s", "lower", "time of one message each way on each channel", elapsed),
 )
 
 

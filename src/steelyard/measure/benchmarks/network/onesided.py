@@ -25,8 +25,8 @@ with MPI_Win_allocate and flush.
 from statistics import median
 
 from steelyard.measure.benchmarks.figures import against, cache_marks, select
-from steelyard.measure.benchmarks.network.sizes import BUFFERS, TWO_RANKS, message_sizes, pairs
-from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.measure.benchmarks.network.sizes import BUFFERS, TWO_RANKS, limit_of_link, message_sizes, pairs
+from steelyard.model import Axes, Effort, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure
 from steelyard.statistics.results.messages import rank_seconds
 
@@ -129,11 +129,7 @@ metrics = (
     Metric("rate", "1/s", "higher", "operations per second", rate),
 )
 
-
-def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """Returns the link's rate if a system file gives it and the ranks are on two nodes."""
-    across = result.parameters.get("placement") == "other node"
-    return machine.limits.get("network_bandwidth") if metric == "bandwidth" and across else None
+limit = limit_of_link
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:

@@ -25,7 +25,8 @@ from collections.abc import Mapping, Sequence
 
 from steelyard.measure.benchmarks.figures import select
 from steelyard.measure.benchmarks.network.sizes import rank_counts
-from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling
+from steelyard.measure.benchmarks.rates import seconds_for_each
+from steelyard.model import Axes, Effort, Machine, Metric, Result, Sampling
 from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.model.numbers import GREATEST
 from steelyard.model.words import plural
@@ -55,17 +56,9 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     )
 
 
-def time(seconds: float, record: Record) -> float:
-    """Returns the seconds of the operation with its barrier; of wtime or the barrier alone; of one empty message."""
-    return seconds / record.work["operations"]
-
-
+# Of the operation with its barrier; of wtime or the barrier alone; of one empty message.
+time = seconds_for_each("operations")
 metrics = (Metric("time", "s", "lower", "operation and synchronisation", time),)
-
-
-def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """Returns None: the least time of an operation is unknown."""
-    return None
 
 
 def alone(results: Sequence[Result]) -> Mapping[tuple[str, int], float | None]:

@@ -17,9 +17,17 @@ effect of reused buffers: measurements of MPICH-MX on a Hitachi HA8000.
 
 from steelyard.measure.benchmarks.figures import against, cache_marks, select
 from steelyard.measure.benchmarks.network.protocol import hockney
-from steelyard.measure.benchmarks.network.sizes import BUFFERS, TWO_RANKS, message_sizes, pairs, reuse_bands
+from steelyard.measure.benchmarks.network.sizes import (
+    BUFFERS,
+    TWO_RANKS,
+    limit_of_link,
+    message_sizes,
+    pairs,
+    reuse_bands,
+)
+from steelyard.measure.benchmarks.rates import per_second, seconds_for_each
 from steelyard.measure.published.printed_lines import draw_printed
-from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
+from steelyard.model import Axes, Effort, Machine, Metric, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure
 from steelyard.model.roles import Headline, Messages
 from steelyard.statistics.results import messages
@@ -46,19 +54,9 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     return tuple(blocks)
 
 
-def latency(seconds: float, record: Record) -> float:
-    """Returns the seconds of one way."""
-    return seconds / record.work["messages"]
-
-
-def bandwidth(seconds: float, record: Record) -> float | None:
-    """Returns the bytes per second of one way, which IMB PingPong also prints (in 10⁶ B/s)."""
-    return record.work["bytes"] / seconds or None
-
-
 metrics = (
-    Metric("latency", "s", "lower", "time of one way", latency),
-    Metric("bandwidth", "B/s", "higher", "bandwidth of one way", bandwidth),
+    Metric("latency", "s", "lower", "time of one way", seconds_for_each("messages")),
+    Metric("bandwidth", "B/s", "higher", "bandwidth of one way", per_second("bytes")),
 )
 
 # Reused buffers lie in a cache, which changes the time of each message that is not empty.
@@ -86,11 +84,7 @@ roles = (
     Messages("pingpong", OWN_BUFFERS, "ping-pong"),
 )
 
-
-def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """Returns the link's rate if a system file gives it and the ranks are on two nodes."""
-    across = result.parameters.get("placement") == "other node"
-    return machine.limits.get("network_bandwidth") if metric == "bandwidth" and across else None
+limit = limit_of_link
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:

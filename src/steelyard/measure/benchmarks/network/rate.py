@@ -22,7 +22,8 @@ window of 64 messages is that of OSU (IMB: 256 since version 2021.2).
 from steelyard.measure.benchmarks.figures import against, cache_marks, select
 from steelyard.measure.benchmarks.network.pairs_tolerance import tolerance_figure
 from steelyard.measure.benchmarks.network.sizes import BUFFERS, RANKS_FOR_PAIRS, message_sizes, rank_counts
-from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling
+from steelyard.measure.benchmarks.rates import per_second
+from steelyard.model import Axes, Effort, Machine, Metric, Parameters, Result, Sampling
 from steelyard.model.figure import Axis, Figure
 from steelyard.model.roles import PairsPoint
 
@@ -72,27 +73,14 @@ def _list_pairs(ranks: int) -> tuple[int, ...]:
     return tuple(sorted({*range(1, min(most, MOST_HALVES) + 1), *powers, ranks // 2}))
 
 
-def message_rate(seconds: float, record: Record) -> float:
-    """Returns the messages per second of all pairs, in both directions if both are used."""
-    return record.work["messages"] / seconds
-
-
-def bandwidth(seconds: float, record: Record) -> float | None:
-    """Returns the bytes per second of all pairs, in both directions if both are used."""
-    return record.work["bytes"] / seconds or None
-
-
+message_rate = per_second("messages")
+bandwidth = per_second("bytes")
 metrics = (
     Metric("message_rate", "message/s", "higher", "messages of all pairs", message_rate),
     Metric("bandwidth", "B/s", "higher", "bandwidth of all pairs (both directions if both are used)", bandwidth),
 )
 
 roles = (PairsPoint("one_way", "message rate"),)
-
-
-def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """Returns None: the number of links between the halves of the ranks is unknown."""
-    return None
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:

@@ -23,12 +23,14 @@ from steelyard.measure.benchmarks.network.sizes import (
     BUFFERS,
     LARGEST,
     TWO_RANKS,
+    limit_of_link,
     message_sizes,
     pairs,
     rank_counts,
     reuse_bands,
 )
-from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.measure.benchmarks.rates import elapsed, per_second
+from steelyard.model import Axes, Effort, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure
 from steelyard.model.roles import Messages
 
@@ -75,14 +77,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     return tuple(blocks)
 
 
-def time(seconds: float, record: Record) -> float:
-    """Returns the seconds of one exchange: IMB's t_max, but the median."""
-    return seconds
-
-
-def bandwidth(seconds: float, record: Record) -> float | None:
-    """Returns the bytes per second that a rank sends. It receives as many at the same time."""
-    return record.work["bytes_sent"] / seconds or None
+bandwidth = per_second("bytes_sent")  # that a rank sends; it receives as many at the same time
 
 
 def imb_bandwidth(seconds: float, record: Record) -> float | None:
@@ -91,7 +86,7 @@ def imb_bandwidth(seconds: float, record: Record) -> float | None:
 
 
 metrics = (
-    Metric("time", "s", "lower", "time of an exchange", time),
+    Metric("time", "s", "lower", "time of an exchange", elapsed),
     Metric("bandwidth", "B/s", "higher", "bytes that a rank sends per second (it receives as many)", bandwidth),
     Metric(
         "imb_bandwidth", "B/s", "higher", "bandwidth as in IMB: bytes that a rank sends and receives", imb_bandwidth
@@ -103,11 +98,7 @@ roles = (
     Messages("exchange", OWN_BUFFERS["exchange"]),
 )
 
-
-def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """Returns the link's rate if a system file gives it and the two ranks are on two nodes."""
-    across = result.parameters.get("placement") == "other node"
-    return machine.limits.get("network_bandwidth") if metric == "bandwidth" and across else None
+limit = limit_of_link
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:

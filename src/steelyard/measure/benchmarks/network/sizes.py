@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from steelyard.measure.machine.memory_nodes import main_nodes
 from steelyard.measure.machine.rank_placement import pair_placements
-from steelyard.model import Effort, Machine, Result
+from steelyard.model import Effort, Limit, Machine, Result
 from steelyard.model.benchmark import Demands
 from steelyard.model.figure import Band
 from steelyard.statistics.results.reuse import artefacts
@@ -53,6 +53,12 @@ def rank_counts(machine: Machine, effort: Effort) -> tuple[int, ...]:
     while counts[-1] * 2 < most:
         counts.append(counts[-1] * 2)
     return tuple(counts) if most == 2 else (*counts, most)
+
+
+def limit_of_link(metric: str, result: Result, machine: Machine) -> Limit | None:
+    """Returns the link's rate for a bandwidth, if a system file gives it and the ranks are on two nodes."""
+    across = result.parameters.get("placement") == "other node"
+    return machine.limits.get("network_bandwidth") if metric == "bandwidth" and across else None
 
 
 def reuse_bands(results: Iterable[Result], machine: Machine, buffers: int) -> tuple[Band, ...]:

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from steelyard.measure.benchmarks.axes import thread_counts, with_openmp
-from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
+from steelyard.measure.benchmarks.rates import elapsed, per_second
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Series
 from steelyard.model.words import in_words, plural
 
@@ -48,29 +49,10 @@ def axes_of(
     return axes
 
 
-def time(seconds: float, record: Record) -> float:
-    """Returns the seconds of one iteration, as in the Mont-Blanc papers."""
-    return seconds
-
-
-def flops(seconds: float, record: Record) -> float | None:
-    """Returns the operations of the definition per second."""
-    return record.work["flops"] / seconds if record.work.get("flops") else None
-
-
-def bandwidth(seconds: float, record: Record) -> float | None:
-    """Returns the least bytes that the definition needs, per second."""
-    return record.work["bytes"] / seconds if record.work.get("bytes") else None
-
-
-def rate(seconds: float, record: Record) -> float | None:
-    """Returns other items of an iteration per second: keys, updates, steps."""
-    return record.work["items"] / seconds if record.work.get("items") else None
-
-
-TIME = Metric("time", "s", "lower", "time of an iteration", time)
-FLOPS = Metric("flops", "flop/s", "higher", "speed", flops)
-BANDWIDTH = Metric("bandwidth", "B/s", "higher", "bandwidth (bytes that must be moved)", bandwidth)
+rate = per_second("items")  # others of an iteration: keys, updates, steps
+TIME = Metric("time", "s", "lower", "time of an iteration", elapsed)  # as in the Mont-Blanc papers
+FLOPS = Metric("flops", "flop/s", "higher", "speed", per_second("flops"))
+BANDWIDTH = Metric("bandwidth", "B/s", "higher", "bandwidth (bytes that must be moved)", per_second("bytes"))
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:

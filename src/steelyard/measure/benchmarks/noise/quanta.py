@@ -31,7 +31,7 @@ from steelyard.measure.benchmarks.noise.series import (
     threads_with_detours,
     tones,
 )
-from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
+from steelyard.model import Axes, Effort, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.model.units import quantity
 from steelyard.statistics.models.detours import Detours, expected_collective_slowdown, histogram
@@ -99,11 +99,6 @@ metrics = (
     Metric("longest", "s", "lower", "longest detour", longest),
     Metric("rate", "1/s", "lower", "detours per second and processor", rate),
 )
-
-
-def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """Returns None: the ideal is no noise, and no hardware sets a least noise."""
-    return None
 
 
 def figures(results: tuple[Result, ...], machine: Machine) -> tuple[Figure, ...]:
