@@ -136,19 +136,16 @@ def _explain_low(low: Judged, narrower: list[Judged], machine: Machine) -> tuple
 
 
 def _report_unknown(best: Result, machine: Machine) -> Finding:
-    return undecided(
-        "peak",
+    question = (
         f"Steelyard cannot compute which share of their limit the widest vectors reach. They reach "
         f"{quantity(best.metrics['flops'].value, 'flop/s')} with {in_words('threads', best.parameters.get('threads'))}, but the "
-        "limit is unknown.",
-        (_explain_no_limit(best, machine),),
-        NO_LIMIT,
-        advise(
-            "Write the peak from the data sheet into a file (flops = 512e9 for 512 Gflop/s in double precision): ",
-            "run --system FILE.toml",
-        ),
-        BENCHMARK,
+        "limit is unknown."
     )
+    again = advise(
+        "Write the peak from the data sheet into a file (flops = 512e9 for 512 Gflop/s in double precision): ",
+        "run --system FILE.toml",
+    )
+    return undecided("peak", question, (_explain_no_limit(best, machine),), NO_LIMIT, again, BENCHMARK)
 
 
 def _explain_no_limit(best: Result, machine: Machine) -> str:

@@ -60,15 +60,9 @@ def _judge(toolchain: str, gains: list[Gain], width: int | None) -> Finding | No
             f"{toolchain} vectorises all {len(free)} loops without dependencies. The smallest gain is "
             f"{least[1].value:.2f} times ({least[0].kernel})."
         )
-        return Finding(
-            "vectors",
-            "good",
-            claim,
-            tuple(map(_line, free[:NAMED])),
-            "The loops are faster than their scalar versions.",
-            "",
-            BENCHMARK,
-        )
+        evidence = tuple(map(_line, free[:NAMED]))
+        cause = "The loops are faster than their scalar versions."
+        return Finding("vectors", "good", claim, evidence, cause, "", BENCHMARK)
     parts = [
         f"{', '.join(r.kernel for r, _ in some)} {words}"
         for some, words in (

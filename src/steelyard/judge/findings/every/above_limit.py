@@ -42,24 +42,22 @@ def _find_excess(evaluation: Evaluation, result: Result) -> Excess | None:
 
 def _finding(name: str, excesses: list[Excess], count: int) -> Finding:
     most = excesses[0]
-    return Finding(
-        "above_limit",
-        "notice",
+    claim = (
         f"{_label(most)} reaches {quantity(most.value.value, most.value.unit)}: {percent(most.share)} of its limit of "
         f"{quantity(most.limit.value, most.limit.unit)}. No figure can be above its limit, but {len(excesses)} of {count} "
-        f"results of {name} are.{cases.caution(most.result)}",
-        (*(_line(s) for s in excesses[:NAMED]), f"The limit: {most.limit.source}."),
-        "The limit is too low (a wrong system file, wrong firmware data or table of processors, or a clock that rose after "
-        "Steelyard read it). Or the figure counts work that a cache or the compiler saved.",
-        advise(
-            "Use neither the figure nor its share of the limit. Compare a limit of memory with the modules (sudo dmidecode -t "
-            "memory). Set the limit yourself: ",
-            "run --system FILE.toml",
-        ),
-        name,
-        effect=most.share,
-        reach="figures",
+        f"results of {name} are.{cases.caution(most.result)}"
     )
+    evidence = (*(_line(s) for s in excesses[:NAMED]), f"The limit: {most.limit.source}.")
+    cause = (
+        "The limit is too low (a wrong system file, wrong firmware data or table of processors, or a clock that rose after "
+        "Steelyard read it). Or the figure counts work that a cache or the compiler saved."
+    )
+    remedy = advise(
+        "Use neither the figure nor its share of the limit. Compare a limit of memory with the modules (sudo dmidecode -t "
+        "memory). Set the limit yourself: ",
+        "run --system FILE.toml",
+    )
+    return Finding("above_limit", "notice", claim, evidence, cause, remedy, name, effect=most.share, reach="figures")
 
 
 def _label(excess: Excess) -> str:

@@ -39,17 +39,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
         if any(disturbances.name(result) == "core clock" for result in evaluation.results):
             return []  # it changed during some cases, although not between them
         claim = f"The true core clock was the same before and after all cases: {values}."
-        return [
-            Finding(
-                "clock",
-                "good",
-                claim,
-                evidence,
-                "The clock is fixed, or the load did not change it.",
-                "",
-                reach="figures",
-            )
-        ]
+        cause = "The clock is fixed, or the load did not change it."
+        return [Finding("clock", "good", claim, evidence, cause, "", reach="figures")]
     machine = evaluation.run.machine
     claim = f"The true core clock changed during the run: {values}."
     remedy = advise(f"{settings.fix_clock(machine)} Then measure again: ", "run")

@@ -34,17 +34,8 @@ def find(evaluation: Evaluation) -> list[Finding]:
     without = len(cases.measured(evaluation.results)) - len(half_widths)
     rest = f" {plural(without, 'more result')} {'has' if without == 1 else 'have'} no interval." if without else ""
     if share >= ENOUGH:
-        return [
-            Finding(
-                "intervals",
-                "good",
-                f"{claim}.{rest}",
-                _list_widest(half_widths),
-                "The samples agree with each other, and so do the launches.",
-                "",
-                reach="figures",
-            )
-        ]
+        cause = "The samples agree with each other, and so do the launches."
+        return [Finding("intervals", "good", f"{claim}.{rest}", _list_widest(half_widths), cause, "", reach="figures")]
     return [
         Finding(
             "intervals",

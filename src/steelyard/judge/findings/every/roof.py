@@ -51,20 +51,18 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 def _report_above_limit(above: Sequence[Place]) -> Finding:
     most = above[0]
-    return Finding(
-        "roof",
-        "notice",
+    claim = (
         f"{_line(most)}. No kernel can exceed its roofline limit: the limit or the kernel was measured wrongly. "
-        f"This concerns {plural(len(above), 'kernel')}.{cases.caution(most.result)}",
-        tuple(f"{_line(place)}." for place in above[:MOST]),
-        "The limit was measured while the core was shared or its clock was low, or the data of the kernel came from a cache.",
-        advise(
-            "Do not use these shares of the limit. Measure the limit and the kernel again: ",
-            f"run --preset standard --only memory.stream --only core.peak --only {most.result.benchmark}",
-        ),
-        most.result.benchmark,
-        effect=most.share,
-        reach="figures",
+        f"This concerns {plural(len(above), 'kernel')}.{cases.caution(most.result)}"
+    )
+    evidence = tuple(f"{_line(place)}." for place in above[:MOST])
+    cause = "The limit was measured while the core was shared or its clock was low, or the data of the kernel came from a cache."
+    remedy = advise(
+        "Do not use these shares of the limit. Measure the limit and the kernel again: ",
+        f"run --preset standard --only memory.stream --only core.peak --only {most.result.benchmark}",
+    )
+    return Finding(
+        "roof", "notice", claim, evidence, cause, remedy, most.result.benchmark, effect=most.share, reach="figures"
     )
 
 
@@ -147,13 +145,11 @@ def _memory_note(large: Sequence[Place]) -> str:
 
 def _good(count: int, large: Sequence[Place]) -> Finding:
     best = max(large, key=lambda place: place.share or 0)
-    return Finding(
-        "roof",
-        "good",
+    claim = (
         f"All {count} kernels with a roofline limit reach at least {percent(BELOW)} of it."
         if count > 1
-        else f"The only kernel with a roofline limit reaches {percent(best.share or 0)} of it.",
-        tuple(f"{_line(place)}." for place in sorted(large, key=lambda p: p.share or 0)[:MOST]),
-        "The memory, the caches or the arithmetic of this machine limits them.",
-        "",
+        else f"The only kernel with a roofline limit reaches {percent(best.share or 0)} of it."
     )
+    evidence = tuple(f"{_line(place)}." for place in sorted(large, key=lambda p: p.share or 0)[:MOST])
+    cause = "The memory, the caches or the arithmetic of this machine limits them."
+    return Finding("roof", "good", claim, evidence, cause, "")

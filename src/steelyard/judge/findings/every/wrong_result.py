@@ -42,15 +42,8 @@ def _finding(evaluation: Evaluation, name: str, all_wrong: list[Result]) -> Find
         for result, record in records
     )
     cause, remedy = _explain_wrong(evaluation.run, name, wrong)
-    return Finding(
-        "wrong_result",
-        "serious",
-        f"{len(records)} of {total} measurements of {name} computed a wrong result. Steelyard does not use their figures.",
-        tuple(lines)[:NAMED],
-        cause,
-        remedy,
-        name,
-    )
+    claim = f"{len(records)} of {total} measurements of {name} computed a wrong result. Steelyard does not use their figures."
+    return Finding("wrong_result", "serious", claim, tuple(lines)[:NAMED], cause, remedy, name)
 
 
 def _explain_wrong(run: Run, name: str, wrong: list[Result]) -> tuple[str, Remedy]:

@@ -65,14 +65,11 @@ def _finding(lines: tuple[str, ...], strange: list[Cache], count: int) -> Findin
             BENCHMARK,
         )
     names = ", ".join(f"L{cache.level} ({binary_size(cache.size)})" for cache in strange)
-    return Finding(
-        "cache_levels",
-        "notice",
-        f"The latency does not show these cache levels that the system reports: {names}.",
-        lines,
+    claim = f"The latency does not show these cache levels that the system reports: {names}."
+    cause = (
         "Something else uses a part of the cache, or it is partitioned, so that a program can use only a part of it. "
         "Other possible causes: with small pages, the latency does not show where the cache ends; or a hypervisor reports a "
-        "cache that does not exist.",
-        advise("Measure more sizes, and use huge pages: ", f"run --preset full --only {BENCHMARK}"),
-        BENCHMARK,
+        "cache that does not exist."
     )
+    remedy = advise("Measure more sizes, and use huge pages: ", f"run --preset full --only {BENCHMARK}")
+    return Finding("cache_levels", "notice", claim, lines, cause, remedy, BENCHMARK)

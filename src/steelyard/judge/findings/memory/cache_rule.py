@@ -41,18 +41,16 @@ def _cpus(machine: Machine, threads: int) -> tuple[int, ...]:
 
 
 def _report_unknown(vector: int) -> Finding:
-    return undecided(
-        "cache_rule",
+    question = (
         f"Steelyard cannot decide whether vectors of {binary_size(vector)} are larger than the caches: the sizes of the caches "
-        "are unknown.",
-        ("Neither the files of the operating system nor lstopo report the caches of this machine.",),
-        "The sizes of the caches are unknown.",
-        advise(
-            "Check whether the bandwidth still falls with larger vectors: ",
-            f"run --only {BENCHMARK} --set kernel=triad --set elements={vector // 2},{vector // 8 * 4}",
-        ),
-        BENCHMARK,
+        "are unknown."
     )
+    evidence = ("Neither the files of the operating system nor lstopo report the caches of this machine.",)
+    again = advise(
+        "Check whether the bandwidth still falls with larger vectors: ",
+        f"run --only {BENCHMARK} --set kernel=triad --set elements={vector // 2},{vector // 8 * 4}",
+    )
+    return undecided("cache_rule", question, evidence, "The sizes of the caches are unknown.", again, BENCHMARK)
 
 
 def _report_too_small(machine: Machine, vector: int, cache: int, needed: int) -> Finding:

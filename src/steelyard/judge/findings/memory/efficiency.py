@@ -91,16 +91,13 @@ def _conditions(best: Result) -> str:
 
 def _report_unknown_limit(evaluation: Evaluation, best: Result) -> Finding:
     bandwidth = best.metrics["bandwidth"]
-    return undecided(
-        "efficiency",
+    question = (
         "Steelyard cannot compute which share of the memory limit Triad reaches. It moves "
-        f"{quantity(bandwidth.value, bandwidth.unit)} ({_conditions(best)}), but the limit is unknown.",
-        (bandwidth_unknown(evaluation.run.machine),),
-        NO_LIMIT,
-        advise(
-            "Run Steelyard once as root. Or write the memory data into a file, for example memory_channels = 2 and "
-            "memory_rate = 4800e6 for two channels of DDR5-4800: ",
-            "run --system FILE.toml",
-        ),
-        BENCHMARK,
+        f"{quantity(bandwidth.value, bandwidth.unit)} ({_conditions(best)}), but the limit is unknown."
     )
+    again = advise(
+        "Run Steelyard once as root. Or write the memory data into a file, for example memory_channels = 2 and "
+        "memory_rate = 4800e6 for two channels of DDR5-4800: ",
+        "run --system FILE.toml",
+    )
+    return undecided("efficiency", question, (bandwidth_unknown(evaluation.run.machine),), NO_LIMIT, again, BENCHMARK)

@@ -79,16 +79,12 @@ def _finding(evaluation: Evaluation, point: str, few: tuple[Result, Result, Rati
             effect=factor.value,
         )
     if factor.high < COSTS and factor.low > 1 / COSTS and not caution:
-        return Finding(
-            "huge_pages",
-            "good",
+        claim = (
             f"The page size has little effect: {WHAT[point]} costs {factor.value:.2f} times as much "
-            f"with small pages as with {words}.",
-            tuple(lines),
-            "The translations fit the TLB, or the page tables fit the caches.",
-            "",
-            small.benchmark,
+            f"with small pages as with {words}."
         )
+        cause = "The translations fit the TLB, or the page tables fit the caches."
+        return Finding("huge_pages", "good", claim, tuple(lines), cause, "", small.benchmark)
     return None
 
 
@@ -127,20 +123,15 @@ def _ladder(evaluation: Evaluation) -> list[Finding]:
         if rise is None or rise.value < LADDER or rise.low <= 1:
             continue
         sizes = [binary_size(int(cases.number(r, "bytes") or 0)) for r in (first, last)]
-        return [
-            Finding(
-                "huge_pages",
-                "notice",
-                f"Huge pages are off. From {sizes[0]} to {sizes[1]}, beyond all caches, the latency still rises by "
-                f"{quantity(rise.value - 1, '%', 2)}.{cases.caution(first, last)}",
-                (
-                    f"The last-level cache holds {binary_size(caches[-1].size)}.",
-                    f"{policy.source} contains '{policy.value}'.",
-                ),
-                "With pages of 4 KiB, the address translations of so much memory fit neither the TLB nor the caches.",
-                _remedy(policy.value, policy.source),
-                "memory.latency",
-                effect=rise.value,
-            )
-        ]
+        claim = (
+            f"Huge pages are off. From {sizes[0]} to {sizes[1]}, beyond all caches, the latency still rises by "
+            f"{quantity(rise.value - 1, '%', 2)}.{cases.caution(first, last)}"
+        )
+        evidence = (
+            f"The last-level cache holds {binary_size(caches[-1].size)}.",
+            f"{policy.source} contains '{policy.value}'.",
+        )
+        cause = "With pages of 4 KiB, the address translations of so much memory fit neither the TLB nor the caches."
+        remedy = _remedy(policy.value, policy.source)
+        return [Finding("huge_pages", "notice", claim, evidence, cause, remedy, "memory.latency", effect=rise.value)]
     return []

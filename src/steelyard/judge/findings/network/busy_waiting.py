@@ -85,17 +85,13 @@ def _finding(mpi: str, waits: list[Waiting]) -> Finding:
         lines.setdefault(_label(wait.crowded), _times(wait))
     flavour = labelled(mpi)
     advice = (flavour and flavour.waiting) or "read in the manual of the MPI how its ranks yield the processor"
-    return Finding(
-        "busy_waiting",
-        "notice",
-        claim,
-        tuple(f"{what}: {times}." for what, times in lines.items())[:NAMED],
+    evidence = tuple(f"{what}: {times}." for what, times in lines.items())[:NAMED]
+    cause = (
         "A waiting rank checks for its message again and again. It keeps the processor busy until the scheduler runs the "
-        "rank that should send the message. Each message then costs a time slice of about a millisecond.",
-        f"Start at most one rank per processor. If you need more ranks: {advice}. Then measure whether it helps.",
-        effect=most.factor,
-        reach="program",
+        "rank that should send the message. Each message then costs a time slice of about a millisecond."
     )
+    remedy = f"Start at most one rank per processor. If you need more ranks: {advice}. Then measure whether it helps."
+    return Finding("busy_waiting", "notice", claim, evidence, cause, remedy, effect=most.factor, reach="program")
 
 
 def _label(result: Result) -> str:

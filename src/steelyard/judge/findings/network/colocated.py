@@ -17,26 +17,21 @@ def find(evaluation: Evaluation) -> list[Finding]:
     claim = f"At least two of the hosts {_list_hosts(names)} are the same machine."
     if len(names) == 2:
         claim = f"The hosts {' and '.join(names)} are the same machine."
-    return [
-        Finding(
-            "colocated",
-            "notice",
-            claim,
-            (
-                f"{len(shared)} of {len(records)} records with several ranks show the same boot identity of the kernel.",
-                f"These records come from {_list_hosts(sorted({r.benchmark for r in shared}))}.",
-                *_processors(shared),
-            ),
-            "The hosts are containers, network namespaces or entries of a host list for the same machine. The kernel of this "
-            "machine copies the messages: no cable, network card or switch is measured. The ranks share processors, caches "
-            "and memory.",
-            advise(
-                "Use these results only to test the setup. To measure a network, name hosts on different machines: ",
-                "run --hosts a,b",
-            ),
-            reach="figures",
-        )
-    ]
+    evidence = (
+        f"{len(shared)} of {len(records)} records with several ranks show the same boot identity of the kernel.",
+        f"These records come from {_list_hosts(sorted({r.benchmark for r in shared}))}.",
+        *_processors(shared),
+    )
+    cause = (
+        "The hosts are containers, network namespaces or entries of a host list for the same machine. The kernel of this "
+        "machine copies the messages: no cable, network card or switch is measured. The ranks share processors, caches "
+        "and memory."
+    )
+    remedy = advise(
+        "Use these results only to test the setup. To measure a network, name hosts on different machines: ",
+        "run --hosts a,b",
+    )
+    return [Finding("colocated", "notice", claim, evidence, cause, remedy, reach="figures")]
 
 
 def _list_hosts(names: list[str]) -> str:

@@ -140,18 +140,16 @@ def _network_findings(mpi: str, results: list[Result], machine: Machine) -> list
 
 
 def _report_above_link(best: Result, rate: float, link: Limit) -> Finding:
-    return Finding(
-        "slow_transport",
-        "notice",
+    claim = (
         f"Between two hosts, messages of {binary_size(messages.size(best))} reach {quantity(rate, 'B/s')}: "
         f"{percent(rate / link.value)} of the link rate of {quantity(link.value, 'B/s')}. No message can exceed the link rate."
-        f"{cases.caution(best)}",
-        (f"The link rate: {link.source}.",),
-        "The system file has the rate of another link, there are several links, or the hosts are the same machine.",
-        "Correct network_bandwidth in the system file, or check which network the MPI uses.",
-        BENCHMARK,
-        effect=rate / link.value,
-        reach="figures",
+        f"{cases.caution(best)}"
+    )
+    evidence = (f"The link rate: {link.source}.",)
+    cause = "The system file has the rate of another link, there are several links, or the hosts are the same machine."
+    remedy = "Correct network_bandwidth in the system file, or check which network the MPI uses."
+    return Finding(
+        "slow_transport", "notice", claim, evidence, cause, remedy, BENCHMARK, effect=rate / link.value, reach="figures"
     )
 
 

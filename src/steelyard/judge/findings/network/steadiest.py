@@ -29,18 +29,12 @@ def find(evaluation: Evaluation) -> list[Finding]:
         f"{quantity(first.variation, '%', 2)}, and that of the {second.topology} by "
         f"{quantity(second.variation, '%', 2)}.{cases.caution(*first.results)}"
     )
-    return [
-        Finding(
-            "steadiest",
-            "good",
-            claim,
-            tuple(_line(s) for rows in by_case for s in rows),
-            "If each rank has only two partners, few messages meet at a port. If many messages meet, the throughput depends on "
-            "their size.",
-            "",
-            BENCHMARK,
-        )
-    ]
+    evidence = tuple(_line(s) for rows in by_case for s in rows)
+    cause = (
+        "If each rank has only two partners, few messages meet at a port. If many messages meet, the throughput depends on "
+        "their size."
+    )
+    return [Finding("steadiest", "good", claim, evidence, cause, "", BENCHMARK)]
 
 
 def _line(one: Steadiness) -> str:
