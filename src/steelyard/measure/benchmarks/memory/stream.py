@@ -28,7 +28,7 @@ from steelyard.measure.benchmarks.rates import Measure, per_second
 from steelyard.measure.machine.memory_nodes import main_nodes
 from steelyard.measure.published.our_case import DATA_SHEET, MACHINE
 from steelyard.measure.published.printed_lines import draw_printed
-from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling
+from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
 from steelyard.model.caches import reachable_cache
 from steelyard.model.figure import Axis, Figure, Mark
 from steelyard.model.roles import Bandwidth, Headline, TolerancePoint
@@ -62,91 +62,42 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     """Axes: four kernels with each number of threads; streaming stores, unpinned threads, working sets, page sizes."""
     n = (elements(machine),)
     threads = thread_counts(machine)
-    every = threads if effort.name != "quick" else tuple(sorted({1, threads[-1]}))
+    quick, all_threads = effort.name == "quick", threads[-1:]
+    every = tuple(sorted({1, *all_threads})) if quick else threads
     # One pass over memory takes a large part of a second: at least 10 samples, as STREAM takes.
-    quick = effort.name == "quick"
     nodes = max(1, len(main_nodes(machine.nodes)))
     long = Sampling(effort.sampling.width, 1.0 if quick else 25 * 0.1, 8 if quick else 10, 25)
     rotated = Sampling(effort.sampling.width, *((2, 3, 10) if quick else (25 * 0.3, RUNS, RUNS)))
     short = Sampling(effort.sampling.width, 0.15, 20, 400)
     largest = 24 * n[0]
     sets = tuple(size // 24 // 8 * 8 for size in working_sets(machine, effort) if size < largest / 2)
+
+    def block(sampling: Sampling = long, **values: tuple[Scalar, ...]) -> Axes:
+        usual = {
+            "kernel": ("triad",),
+            "threads": every,
+            "pinning": ("compact",),
+            "stores": ("ordinary",),
+            "elements": n,
+        }
+        choices = {"stores": STORES} if len(values.get("stores", ())) > 1 else {}
+        return Axes(usual | values, expected=partial(_expect, sampling, nodes), choices=choices)
+
     blocks = [
-        Axes(
-            {
-                "kernel": ("triad",),
-                "threads": threads,
-                "pinning": ("compact",),
-                "stores": STORES,
-                "elements": n,
-            },
-            expected=partial(_expect, long, nodes),
-            choices={"stores": STORES},
-        ),
-        Axes(
-            {
-                "kernel": ("copy", "scale", "add"),
-                "threads": every,
-                "pinning": ("compact",),
-                "stores": ("ordinary",),
-                "elements": n,
-            },
-            expected=partial(_expect, long, nodes),
-        ),
-        Axes(
-            {"kernel": ("triad",), "threads": every, "pinning": ("none",), "stores": ("ordinary",), "elements": n},
-            expected=partial(_expect, long, nodes),
-        ),
+        block(threads=threads, stores=STORES),
+        block(kernel=("copy", "scale", "add")),
+        block(pinning=("none",)),
         # NICEVT's evaluation keeps the run with the best Copy, of 25, with threads that the system places. A quick run has no
         # time for them.
-        Axes(
-            {
-                "kernel": ("rotation",),
-                "threads": threads[-1:] if quick else threads,
-                "pinning": ("compact",) if quick else ("none",),
-                "stores": ("ordinary",),
-                "elements": n,
-            },
-            expected=partial(_expect, rotated, nodes),
-        ),
+        block(rotated, kernel=("rotation",), threads=all_threads, pinning=("compact",))
+        if quick
+        else block(rotated, kernel=("rotation",), threads=threads, pinning=("none",)),
         # Smaller working sets: if the bandwidth still falls with the size, a cache holds a part of them.
-        Axes(
-            {
-                "kernel": ("triad",),
-                "threads": (1,),
-                "pinning": ("compact",),
-                "stores": ("ordinary",),
-                "elements": (*sets, n[0] // 16 * 8),
-            },
-            expected=partial(_expect, short, nodes),
-        ),
+        block(short, threads=(1,), elements=(*sets, n[0] // 16 * 8)),
     ]
-    if effort.name != "quick":
-        blocks.append(
-            Axes(
-                {
-                    "kernel": ("triad",),
-                    "threads": threads[-1:],
-                    "pinning": ("scatter",),
-                    "stores": ("ordinary",),
-                    "elements": n,
-                },
-                expected=partial(_expect, long, nodes),
-            )
-        )
-        blocks.append(
-            Axes(
-                {
-                    "kernel": ("triad",),
-                    "threads": threads[-1:],
-                    "pinning": ("compact",),
-                    "stores": ("ordinary",),
-                    "elements": n,
-                    "page_size": page_sizes(machine),
-                },
-                expected=partial(_expect, long, nodes),
-            )
-        )
+    if not quick:
+        blocks.append(block(threads=all_threads, pinning=("scatter",)))
+        blocks.append(block(threads=all_threads, page_size=page_sizes(machine)))
     return tuple(blocks)
 
 
