@@ -1,8 +1,9 @@
 """Turns results into the data of figures: selects them, groups them into lines, and marks the cache sizes."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from steelyard.model import Machine, Result, Scalar
+from steelyard.model import Machine, Result, Scalar, Value
 from steelyard.model.figure import Mark, Series
 from steelyard.model.units import binary_size, quantity
 from steelyard.model.words import find_words
@@ -46,19 +47,18 @@ def against(
         words = {
             names[i]: find_words(names[i], key[i]) or f"{key[i]} {names[i]}" for i in varying if key[i] is not None
         }
-        series.append(
-            Series(
-                name=", ".join(words.values()) or label or metric,
-                x=tuple(float(r.parameters[parameter]) * scale for r in members),
-                y=tuple(v.value for v in values),
-                low=tuple(v.low for v in values),
-                high=tuple(v.high for v in values),
-                metric=metric,
-                better=values[0].better,
-                subject=", ".join(word for name, word in words.items() if name not in CONDITIONS),
-            )
-        )
+        x = [float(r.parameters[parameter]) * scale for r in members]
+        line = draw_values(", ".join(words.values()) or label or metric, x, values)
+        subject = ", ".join(word for name, word in words.items() if name not in CONDITIONS)
+        series.append(replace(line, metric=metric, better=values[0].better, subject=subject))
     return tuple(series)
+
+
+def draw_values(name: str, x: Sequence[float | str], values: Sequence[Value | None]) -> Series:
+    """Returns a line, or a set of bars, of values with their intervals. None leaves a gap."""
+    ends = zip(*((v.value, v.low, v.high) if v else (None, None, None) for v in values), strict=True)
+    y, low, high = ends if values else ((), (), ())
+    return Series(name, tuple(x), y, low, high)
 
 
 def _rank(value: Scalar | None) -> tuple[bool, float, str]:

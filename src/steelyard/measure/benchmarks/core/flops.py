@@ -22,6 +22,7 @@ from collections.abc import Iterable
 
 from steelyard.measure.benchmarks.axes import thread_counts
 from steelyard.measure.benchmarks.core.peak import cores_of
+from steelyard.measure.benchmarks.figures import draw_values
 from steelyard.measure.benchmarks.rates import per_second
 from steelyard.measure.machine.limits import usable_cores
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
@@ -133,9 +134,7 @@ def _mixes(name: str, members: dict[int, Result]) -> Series:
 
 def _modules(name: str, members: dict[int, Result]) -> Series:
     order = sorted(members)
-    values = [members[number].metrics["flops"] for number in order]
-    ends = (tuple(v.low for v in values), tuple(v.high for v in values))
-    return Series(name, tuple(map(str, order)), tuple(v.value for v in values), *ends)
+    return draw_values(name, list(map(str, order)), [members[number].metrics["flops"] for number in order])
 
 
 def _draw_errors(name: str, members: dict[int, Result]) -> Series:

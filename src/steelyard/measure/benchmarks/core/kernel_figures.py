@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from statistics import harmonic_mean
 
 from steelyard.measure.benchmarks.core import groups
-from steelyard.measure.benchmarks.figures import against, select
+from steelyard.measure.benchmarks.figures import against, draw_values, select
 from steelyard.measure.machine.limits import usable_cores
 from steelyard.model import Machine, Result
 from steelyard.model.figure import Axis, Figure, Mark, Point, Series
@@ -278,14 +278,7 @@ def _is_usual(result: Result) -> bool:
 
 def _line(name: str, members: list[tuple[float, Result]], metric: str) -> Series:
     members.sort(key=lambda member: member[0])
-    values = [r.metrics[metric] for _, r in members]
-    return Series(
-        name,
-        tuple(x for x, _ in members),
-        tuple(v.value for v in values),
-        tuple(v.low for v in values),
-        tuple(v.high for v in values),
-    )
+    return draw_values(name, [x for x, _ in members], [r.metrics[metric] for _, r in members])
 
 
 def _bars(name: str, members: Sequence[tuple[str, float, float, float]]) -> Series:

@@ -26,7 +26,7 @@ from statistics import fmean, median
 
 from steelyard.measure.benchmarks.axes import thread_counts
 from steelyard.measure.benchmarks.cycles import core_clock
-from steelyard.measure.benchmarks.figures import against, select
+from steelyard.measure.benchmarks.figures import against, draw_values, select
 from steelyard.measure.published.our_case import DATA_SHEET, MACHINE
 from steelyard.measure.published.printed_lines import draw_printed
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
@@ -247,15 +247,7 @@ def _draw_by_width(results: Sequence[Result], metric: str, names: Sequence[str])
     series = []
     for key, members in sorted(groups.items()):
         values = [members[width].metrics[metric] if width in members else None for width in order]
-        series.append(
-            Series(
-                ", ".join(key[i] for i in varying) or metric,
-                order,
-                tuple(v.value if v else None for v in values),
-                tuple(v.low if v else None for v in values),
-                tuple(v.high if v else None for v in values),
-            )
-        )
+        series.append(draw_values(", ".join(key[i] for i in varying) or metric, order, values))
     return tuple(series)
 
 

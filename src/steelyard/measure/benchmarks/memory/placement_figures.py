@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from steelyard.measure.benchmarks.figures import select
+from steelyard.measure.benchmarks.figures import draw_values, select
 from steelyard.measure.benchmarks.memory.nodes import cpu_nodes, memory_nodes, placements, policy, usable_cpus
 from steelyard.measure.machine.cpulist import format_cpu_list
 from steelyard.measure.published.printed_lines import draw_printed
@@ -89,15 +89,7 @@ def _five(results: Sequence[Result], machine: Machine) -> Figure:
         measured.append(next((r.metrics["bandwidth"] for r in members if "bandwidth" in r.metrics), None))
     names = tuple(p.title for p in places)
     if any(measured):
-        bars.append(
-            Series(
-                "measured",
-                names,
-                y=tuple(v.value if v else None for v in measured),
-                low=tuple(v.low if v else None for v in measured),
-                high=tuple(v.high if v else None for v in measured),
-            )
-        )
+        bars.append(draw_values("measured", names, measured))
     if any(p.limit for p in places):
         bars.append(Series("limit", names, tuple(p.limit.value if p.limit else None for p in places)))
     return Figure(
@@ -128,16 +120,9 @@ def _draw_loaded_latency(results: Sequence[Result]) -> Figure:
     series = []
     for toolchain, members in sorted(lines.items()):
         members.sort(key=lambda r: -float(r.parameters["pause"]))  # from idle to full load
-        values = [r.metrics["latency"] for r in members]
-        series.append(
-            Series(
-                name=toolchain if len(lines) > 1 else "latency",
-                x=tuple(r.metrics["injected_bandwidth"].value for r in members),
-                y=tuple(v.value for v in values),
-                low=tuple(v.low for v in values),
-                high=tuple(v.high for v in values),
-            )
-        )
+        loads = [r.metrics["injected_bandwidth"].value for r in members]
+        name = toolchain if len(lines) > 1 else "latency"
+        series.append(draw_values(name, loads, [r.metrics["latency"] for r in members]))
     return Figure(
         name="placement-loaded",
         title="Latency under load",

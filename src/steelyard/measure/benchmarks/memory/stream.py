@@ -73,7 +73,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     sets = tuple(size // 24 // 8 * 8 for size in working_sets(machine, effort) if size < largest / 2)
 
     def block(sampling: Sampling = long, **values: tuple[Scalar, ...]) -> Axes:
-        usual = {
+        usual: dict[str, tuple[Scalar, ...]] = {
             "kernel": ("triad",),
             "threads": every,
             "pinning": ("compact",),

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from steelyard.measure.benchmarks.axes import thread_counts, with_openmp
+from steelyard.measure.benchmarks.figures import draw_values
 from steelyard.measure.benchmarks.rates import elapsed, per_second
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Result, Sampling, Scalar
-from steelyard.model.figure import Axis, Figure, Series
+from steelyard.model.figure import Axis, Figure
 from steelyard.model.words import in_words, plural
 
 # Steelyard's own threads, also in records without a model; or OpenMP threads, if a setting names them.
@@ -87,13 +88,7 @@ def figures_of(name: str) -> Callable[[tuple[Result, ...], Machine], tuple[Figur
                 label = f"{r.kernel}, {r.parameters.get('toolchain')}" if several else r.kernel
                 groups.setdefault(label, []).append(r)
         series = tuple(
-            Series(
-                label,
-                tuple(called(r, machine) for r in members),
-                tuple(r.metrics["time"].value for r in members),
-                tuple(r.metrics["time"].low for r in members),
-                tuple(r.metrics["time"].high for r in members),
-            )
+            draw_values(label, [called(r, machine) for r in members], [r.metrics["time"] for r in members])
             for label, members in sorted(groups.items())
         )
         return (
