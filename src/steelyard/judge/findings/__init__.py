@@ -100,9 +100,7 @@ def weight(finding: Finding) -> float:
 
 def ranked(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Sorts findings: wrong results, serious, notices, good, undecided; within each by weight, then by reach."""
-    return tuple(
-        sorted(findings, key=lambda f: (f.rule != WRONG, ORDER[f.level], -weight(f), -WEIGHTS[f.reach])),
-    )
+    return tuple(sorted(findings, key=lambda f: (f.rule != WRONG, ORDER[f.level], -weight(f), -WEIGHTS[f.reach])))
 
 
 def kinds(findings: Iterable[Finding]) -> tuple[Kind, ...]:

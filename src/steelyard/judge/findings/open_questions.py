@@ -8,10 +8,7 @@ from steelyard.model import Evaluation, Finding, Level, Remedy
 MANY = 3  # benchmarks in a command: for more, their groups are named
 UNCERTAIN = "The intervals are too wide."
 NO_LIMIT = "A limit of the machine is unknown."
-_REASONS: dict[Level, str] = {
-    "UNSETTLED": "The values are too uncertain.",
-    "DISTURBED": "The values were disturbed.",
-}
+_REASONS: dict[Level, str] = {"UNSETTLED": "The values are too uncertain.", "DISTURBED": "The values were disturbed."}
 _NEXT = {"quick": "standard"}  # the preset with more launches and more time
 
 

@@ -207,6 +207,5 @@ def _asked(folder: Path) -> Tool:
         )
     raise MachineFailed(
         f"The mpicxx of the package in '{folder}' cannot compile a program. It needs a C++ compiler of the system: apt-get "
-        "install g++  "
-        "(or: dnf install gcc-c++). Then install the MPI again."
+        "install g++  (or: dnf install gcc-c++). Then install the MPI again."
     )

@@ -43,9 +43,8 @@ def expect_reachable(hosts: Sequence[Host], launcher: str, words: Sequence[str])
         return
     if addresses := [host.name for host in hosts if is_address(host.name)]:
         raise UsageError(
-            f"MPI launchers do not accept the IPv6 address {_list_hosts(addresses)} (given by --hosts), because they take its "
-            "colons as separators. "
-            "Give the host a name in /etc/hosts or ~/.ssh/config, and use that name."
+            f"MPI launchers do not accept the IPv6 address {_list_hosts(addresses)} (given by --hosts), because they take "
+            "its colons as separators. Give the host a name in /etc/hosts or ~/.ssh/config, and use that name."
         )
     wrong = _troubles([host.name for host in hosts[:MOST]])
     if wrong:

@@ -183,10 +183,7 @@ def _settings(
         Setting("cpu_quota", None if reason else quota, allowance.cpu_quota_path or group, reason),
         Setting("memory_limit", None if reason else limit, allowance.memory_limit_path or group, reason),
         Setting(
-            "online_cpus",
-            online or None,
-            source,
-            "" if online else f"neither {source} nor /proc/cpuinfo contains it",
+            "online_cpus", online or None, source, "" if online else f"neither {source} nor /proc/cpuinfo contains it"
         ),
         read_sub_numa_clustering(topology.cores),
     ]

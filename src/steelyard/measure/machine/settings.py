@@ -170,10 +170,7 @@ def _read_hypervisor(files: KernelFiles, cpuinfo: Mapping[str, str]) -> Setting:
     for value, source in (
         (xen, "/sys/hypervisor/type"),
         (tree and tree.replace("\0", " ").strip(), "/sys/firmware/devicetree/base/hypervisor"),
-        (
-            clock and {"kvm": "KVM", "hyperv": "Hyper-V", "xen": "Xen"}[clock],
-            f"{_CLOCK}/available_clocksource",
-        ),
+        (clock and {"kvm": "KVM", "hyperv": "Hyper-V", "xen": "Xen"}[clock], f"{_CLOCK}/available_clocksource"),
         (named, _DMI),
     ):
         if value:

@@ -33,10 +33,7 @@ flavour = Flavour(
     # Up to 2019 a release has updates: "2019 Update 9" is 2019.9.
     answer=r"Intel\(R\) MPI Library(?: \D*(\d[\d.]*)(?:,? Update (\d+))?)?",
     words=words,
-    transports={
-        "no shared memory": {"I_MPI_FABRICS": "ofi"},
-        "tcp": {"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp"},
-    },
+    transports={"no shared memory": {"I_MPI_FABRICS": "ofi"}, "tcp": {"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp"}},
     variables=r"I_MPI_\w+",
     transport_variables=r"I_MPI_(FABRICS|FABRICS_LIST|DEVICE|SHM\w*|OFI_PROVIDER)",
     files=(ParameterFile(("$HOME/.mpiexec.conf", "$prefix/etc/mpiexec.conf"), wins=True),),

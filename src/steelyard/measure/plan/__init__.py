@@ -21,19 +21,7 @@ from steelyard.measure.plan.possible import (
     points,
 )
 from steelyard.measure.plan.refusal import GENERAL, PARALLEL, refuse
-from steelyard.model import (
-    Axes,
-    Benchmark,
-    Case,
-    Effort,
-    Launch,
-    Machine,
-    Plan,
-    Sampling,
-    Scalar,
-    Source,
-    Variant,
-)
+from steelyard.model import Axes, Benchmark, Case, Effort, Launch, Machine, Plan, Sampling, Scalar, Source, Variant
 
 Item = TypeVar("Item")
 # Changes the chosen benchmarks and the settings into those of another kind of run, such as a sweep.

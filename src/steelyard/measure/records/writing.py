@@ -156,9 +156,8 @@ def expect_new(runs: Path, name: str) -> None:
     """Raises UsageError for a name that no new run can have under `runs`."""
     if not NAME.fullmatch(name):
         raise UsageError(
-            f"'{name}' (given by --name) is not a valid name for a run. Use at most 100 characters: letters, digits, '.', '_' "
-            "and "
-            "'-'. The first must be a letter or a digit."
+            f"'{name}' (given by --name) is not a valid name for a run. Use at most 100 characters: letters, digits, '.', "
+            "'_' and '-'. The first must be a letter or a digit."
         )
     if (runs / name).exists() or (runs / name).is_symlink():
         raise UsageError(

@@ -120,9 +120,7 @@ def resolve(request: Request) -> Setup:
     where = replace(where, variants=tuple(request.variants))
     variants.expect_mpis(where.variants, list(where.mpis), where.launcher)
     here = replace(
-        here,
-        mpi_settings=read_mpi_settings(where.mpis.values(), os.environ),
-        start_factors=start_times.load(here),
+        here, mpi_settings=read_mpi_settings(where.mpis.values(), os.environ), start_factors=start_times.load(here)
     )
     toolchains = [build.resolve(text, here, named=True) for text in (request.toolchains or [build.default(here)])]
     _expect_distinct(toolchains)

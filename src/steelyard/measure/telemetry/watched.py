@@ -209,12 +209,10 @@ def _disagreement(one: _Claim, other: _Claim) -> str:
     if one.scope == other.scope:
         what = "whole node" if one.scope == "node" else one.scope
         return (
-            f"{one.source} and {other.source} both measure the {what}. {one.source} shows {times} as much power, "
-            "which is more "
-            "than their intervals allow. One of them is wrong or measures other parts than it states."
+            f"{one.source} and {other.source} both measure the {what}. {one.source} shows {times} as much power, which is "
+            "more than their intervals allow. One of them is wrong or measures other parts than it states."
         )
     return (
-        f"{one.source} shows {times} as much power for the {one.scope} alone as {other.source} shows for the whole "
-        "node. This is "
-        "more than their intervals allow. One of the two is wrong."
+        f"{one.source} shows {times} as much power for the {one.scope} alone as {other.source} shows for the whole node. "
+        "This is more than their intervals allow. One of the two is wrong."
     )

@@ -41,9 +41,7 @@ A = TypeVar("A", Record, Attempt)
 
 
 def results(
-    records: Iterable[Record],
-    benchmarks: Mapping[str, Benchmark],
-    paces: Paces = UNKNOWN_PACES,
+    records: Iterable[Record], benchmarks: Mapping[str, Benchmark], paces: Paces = UNKNOWN_PACES
 ) -> tuple[Result, ...]:
     """Returns one result for each case, in the order of its first record, without records of unknown benchmarks.
 

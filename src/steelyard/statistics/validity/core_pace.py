@@ -124,9 +124,8 @@ def _judge_clock_change(case: Measured, before: Array, after: Array) -> Observat
         disturbed,
         noted(
             "core clock",
-            f"the true clock {word} by {short_percent(abs(change - 1))} during the case (median of the "
-            f"threads: from {np.median(before[usable]) / 1e9:.3g} to {np.median(after[usable]) / 1e9:.3g} GHz). "
-            f"{effect}.",
+            f"the true clock {word} by {short_percent(abs(change - 1))} during the case (median of the threads: from "
+            f"{np.median(before[usable]) / 1e9:.3g} to {np.median(after[usable]) / 1e9:.3g} GHz). {effect}.",
             change=change - 1,
             before=float(np.median(before[usable])),
             after=float(np.median(after[usable])),

@@ -328,10 +328,7 @@ def _evidence(case: Measured, kind: Kind, beside: _Beside, bounds: Bounds) -> Ev
     best = measure.written(bounds.best[kind])
     mostly, of_rank = _rank(case, kind, bounds.host_kinds)
     numbers = {"samples": hit, "of": len(beside.hit), kind: beside.worst, "best": bounds.best[kind], **of_rank}
-    text = (
-        f"the machine was slow beside {many}. In the worst case, {worst}; the best value of this machine is "
-        f"{best}.{mostly}"
-    )
+    text = f"the machine was slow beside {many}. In the worst case, {worst}; the best value of this machine is {best}.{mostly}"
     return noted(measure.cause, text, **numbers)
 
 

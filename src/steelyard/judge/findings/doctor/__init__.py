@@ -57,10 +57,7 @@ def clock_source(machine: Machine) -> Advice:
         "sudo dmesg | grep -i tsc",
     )
     if "tsc" in offered:
-        remedy, command = (
-            "The time-stamp counter is available. Select it.",
-            f"echo tsc | sudo tee {source.source}",
-        )
+        remedy, command = ("The time-stamp counter is available. Select it.", f"echo tsc | sudo tee {source.source}")
     level: Literal["serious", "notice"] = "notice" if in_process else "serious"
     return Advice("clock source", level, state, why, remedy, command, root=True)
 

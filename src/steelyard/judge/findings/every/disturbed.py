@@ -97,10 +97,7 @@ def _examples(disturbed: list[Result]) -> list[str]:
 def _list_disturbed_launches(evaluation: Evaluation) -> list[str]:
     """Returns the launches with the greatest share of disturbed cases, counted by the last attempts."""
     last = {(r.launch, r.case): r for r in sorted(evaluation.run.records, key=lambda r: r.attempt)}
-    all_, bad = (
-        Counter(k[0] for k in last),
-        Counter(k[0] for k, r in last.items() if r.verdict.level == "DISTURBED"),
-    )
+    all_, bad = (Counter(k[0] for k in last), Counter(k[0] for k, r in last.items() if r.verdict.level == "DISTURBED"))
     worst = sorted(bad, key=lambda number: (-bad[number] / all_[number], number))[:NAMED]
     words = ", ".join(f"launch {n}: {bad[n]} of {all_[n]} cases" for n in worst)
     return [f"The launches with the greatest share of disturbed cases: {words}."] if words else []

@@ -110,9 +110,8 @@ def _cause(sweep: Sweep) -> str:
     for count, serial in fractions[:-1] if rising else ():
         if low is not None and serial.high is not None and low > serial.high and most.value > RISING * serial.value:
             return (
-                f"The serial fraction rises from {serial.value:.2g} at {count} to {most.value:.2g} at {last}. "
-                "Waiting, messages or "
-                "a shared resource (memory, caches, network) cost more as the count grows."
+                f"The serial fraction rises from {serial.value:.2g} at {count} to {most.value:.2g} at {last}. Waiting, "
+                "messages or a shared resource (memory, caches, network) cost more as the count grows."
             )
     law = "Gustafson" if sweep.scaling.weak else "Amdahl"
     return (

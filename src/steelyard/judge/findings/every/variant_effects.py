@@ -32,10 +32,7 @@ _QUESTION = Question(
         "The variant changes nothing that limits these programs, or they ignore its variables. Programs do not report "
         "unknown variables.",
     ),
-    remedies=(
-        "Use the faster variant for programs like these cases, and name its variables with every figure.",
-        "",
-    ),
+    remedies=("Use the faster variant for programs like these cases, and name its variables with every figure.", ""),
 )
 
 

@@ -40,10 +40,7 @@ def _compared(evaluation: Evaluation, point: str, results: Sequence[Result]) -> 
     if not compared:
         return None
     # With few threads and accumulators, other accesses do not hide the address translation.
-    few = min(
-        compared,
-        key=lambda c: (cases.number(c[0], "threads") or 1, cases.number(c[0], "accumulators") or 1),
-    )
+    few = min(compared, key=lambda c: (cases.number(c[0], "threads") or 1, cases.number(c[0], "accumulators") or 1))
     return _finding(evaluation, point, few, [_line(*c) for c in compared])
 
 

@@ -73,10 +73,7 @@ def _judge(smaller: Result, largest: Result, slope: Ratio, too_small: bool) -> l
                 "plateau",
                 "good",
                 "The Triad bandwidth no longer falls with the size: Triad measured the memory, not a cache.",
-                (
-                    *evidence,
-                    f"The ratio of the costs is {slope.value:.3f} ({slope.low:.3f} to {slope.high:.3f}).",
-                ),
+                (*evidence, f"The ratio of the costs is {slope.value:.3f} ({slope.low:.3f} to {slope.high:.3f})."),
                 "The vectors are larger than all caches.",
                 "",
                 BENCHMARK,

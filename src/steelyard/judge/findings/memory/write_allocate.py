@@ -39,8 +39,7 @@ def _judge(claim: str, lines: tuple[str, ...], factor: Ratio, certain: bool) -> 
         )
         remedy = advise(
             "Use streaming stores in loops that only write: -qopt-streaming-stores=always (Intel), "
-            "__builtin_nontemporal_store (clang), _mm_stream_pd (gcc). Compare systems with the same kind of "
-            "stores: ",
+            "__builtin_nontemporal_store (clang), _mm_stream_pd (gcc). Compare systems with the same kind of stores: ",
             f"run --only {BENCHMARK} --set stores=ordinary,streaming",
         )
         return [Finding("write_allocate", "notice", claim, lines, cause, remedy, BENCHMARK, factor.value, "program")]

@@ -42,8 +42,7 @@ def _finding(benchmark: str, curves: list[Reuse]) -> Finding:
         f"Reused buffers make messages of {messages.sizes(most.first, most.last)} appear up to "
         f"{significant(most.factor, 2)} times faster than fresh buffers ({_label(curves[0])}). At "
         f"{binary_size(int(most.size))} an application gets {quantity(most.bandwidth, 'B/s')}, not "
-        f"{quantity(most.apparent, 'B/s')}."
-        f"{cases.caution(*_results_at_size(curves[0]))}"
+        f"{quantity(most.apparent, 'B/s')}.{cases.caution(*_results_at_size(curves[0]))}"
     )
     lines = tuple(line for s in curves[:NAMED] for line in _lines(s))
     return Finding("message_cache", "notice", claim, lines, CAUSE, REMEDY, benchmark, effect=most.factor)

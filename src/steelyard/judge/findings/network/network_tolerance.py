@@ -93,7 +93,6 @@ def _some_sizes(curves: list[list[PairTolerance]]) -> list[list[PairTolerance]]:
 def _line(one: PairTolerance) -> str:
     kernel = one.many.kernel.replace("_", " ")
     return (
-        f"{kernel}, {binary_size(one.size)} ({messages.describe_ranks(one.many)}), {one.pairs} pairs: {one.ratio:.2f} times the "
-        f"rate of one pair ({one.low:.2f} to {one.high:.2f}), efficiency "
-        f"{percent(one.efficiency)}."
+        f"{kernel}, {binary_size(one.size)} ({messages.describe_ranks(one.many)}), {one.pairs} pairs: {one.ratio:.2f} "
+        f"times the rate of one pair ({one.low:.2f} to {one.high:.2f}), efficiency {percent(one.efficiency)}."
     )

@@ -31,9 +31,8 @@ CAUSES = {
     "rank": "The cause is in this processor alone: its clock, interrupts or another program on it, or a slower kind of core.",
 }
 REMEDIES: dict[str, str | Remedy] = {
-    "node": "Do not use the node until it is repaired. Compare it with a good node (steelyard run on each, then "
-    "steelyard compare). "
-    "Then exchange cable and port.",
+    "node": "Do not use the node until it is repaired. Compare it with a good node (steelyard run on each, then steelyard "
+    "compare). Then exchange cable and port.",
     "link": advise(
         "Check the error counters and speed of both ports, and exchange the cable. Measure both nodes together with a third: ",
         "run --only network.transfer --hosts A,B,C",

@@ -162,8 +162,7 @@ def _describe_pair(pair: Pair) -> str:
     times = [quantity(_seconds(result), "s") for result in pair[:2]]
     return (
         f"{binary_size(messages.size(pair.usual))}, {messages.describe_ranks(pair.usual)}: {times[0]} by default, "
-        f"{times[1]} without "
-        f"shared memory, {significant(pair.gain.value)} times ({significant(pair.gain.low)} to "
+        f"{times[1]} without shared memory, {significant(pair.gain.value)} times ({significant(pair.gain.low)} to "
         f"{significant(pair.gain.high)})."
     )
 

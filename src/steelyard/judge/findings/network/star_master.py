@@ -109,8 +109,7 @@ def _read_one_way(result: Result) -> float:
 def _line(case: Star) -> str:
     star = case.star
     return (
-        f"{star.parameters.get('direction', '')}, {messages.describe_ranks(star)}, {binary_size(messages.size(star))}: star "
-        f"{quantity(_throughput(star), 'B/s')}, {case.other.parameters['topology']} "
-        f"{quantity(_throughput(case.other), 'B/s')}, "
-        f"twice the link rate {quantity(2 * case.link, 'B/s')}."
+        f"{star.parameters.get('direction', '')}, {messages.describe_ranks(star)}, {binary_size(messages.size(star))}: "
+        f"star {quantity(_throughput(star), 'B/s')}, {case.other.parameters['topology']} "
+        f"{quantity(_throughput(case.other), 'B/s')}, twice the link rate {quantity(2 * case.link, 'B/s')}."
     )

@@ -20,9 +20,8 @@ KNOWN = 2.0  # greatest over least gain of an interval: a wider one contains bot
 NAMED = 8  # pairs of results that are listed
 
 CAUSES = {
-    True: "The two directions share a resource that one direction saturates: a half-duplex or wrongly negotiated "
-    "link, the bus of "
-    "the network card, or the one core that drives it.",
+    True: "The two directions share a resource that one direction saturates: a half-duplex or wrongly negotiated link, the "
+    "bus of the network card, or the one core that drives it.",
     False: "Messages within one machine are copies, so both directions share the cores that copy, the caches and the memory. "
     "This is no fault. Programs that send and receive at once get the bandwidth of both directions.",
 }
@@ -82,8 +81,7 @@ def _report_impossible(benchmark: str, impossible: list[Directions], count: int)
         "Either the figure of one direction is too low: another program used its cores, or the sender waited for the receiver. "
         "Or the figure of both directions is too high: it counts bytes that had not yet arrived.",
         advise(
-            "Use neither figure. Measure both again on a quiet machine: ",
-            f"run --preset standard --only {benchmark}",
+            "Use neither figure. Measure both again on a quiet machine: ", f"run --preset standard --only {benchmark}"
         ),
         benchmark,
         effect=most.gain.value / 2,

@@ -129,8 +129,7 @@ def _describe_modes(modes: Modes) -> str:
     return (
         f"{modes.mixed.benchmark} {modes.mixed.kernel}: together {times[0]}, {threads} alone {times[1]}, the device alone "
         f"{times[2]}; {modes.comparison.ratio:.2f} times ({modes.comparison.low:.2f} to {modes.comparison.high:.2f}) as "
-        f"long as {best} alone; "
-        f"{_share(modes.mixed)}.{cases.caution(modes.mixed, modes.best)}"
+        f"long as {best} alone; {_share(modes.mixed)}.{cases.caution(modes.mixed, modes.best)}"
     )
 
 

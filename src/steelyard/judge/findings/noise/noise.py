@@ -49,8 +49,7 @@ def _finding(evaluation: Evaluation, result: Result, record: Record, detours: De
     claim = (
         f"The operating system takes {quantity(detours.lost, '%', 2)} of a processor's time{_detours_note(detours)}. "
         f"{ranks} ranks that synchronise after every {quantity(BURSTS[1], 's', 1)} of computing should take "
-        f"{quantity(slower, '%', 2)} longer."
-        f"{cases.caution(result)}"
+        f"{quantity(slower, '%', 2)} longer.{cases.caution(result)}"
     )
     rhythms = _fundamental(series.tones(record), detours.base)
     threads = thread_loss(record, [s for _, s in series.threads_with_detours(record)], detours)

@@ -103,9 +103,8 @@ def _draw_over_length(results: Sequence[Result], fitted: Sequence[Fitted]) -> li
                 y=Axis("speed", "flop/s", log=True),
                 series=against("elements", "flops", [r for r in chosen if _toolchain(r) == name], names=("kernel",)),
                 points=tuple(points),
-                caption="r∞ is the speed for very long vectors, and n½ is the length of a vector that reaches half "
-                "of it. Both come from a straight line, fitted to the times of vectors within the first-level "
-                "cache.",
+                caption="r∞ is the speed for very long vectors, and n½ is the length of a vector that reaches half of it. "
+                "Both come from a straight line, fitted to the times of vectors within the first-level cache.",
             )
         )
     return figures

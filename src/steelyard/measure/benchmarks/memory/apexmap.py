@@ -72,11 +72,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     sampling = Sampling(effort.sampling.width, 0.5 if quick else 1.0, 6 if quick else 10, 1000 if quick else 4000)
 
     def block(keep_corners: bool, **values: tuple[Scalar, ...]) -> Axes:
-        every: dict[str, tuple[Scalar, ...]] = {
-            "kernel": ("gather",),
-            "threads": (1,),
-            "pinning": ("compact",),
-        }
+        every: dict[str, tuple[Scalar, ...]] = {"kernel": ("gather",), "threads": (1,), "pinning": ("compact",)}
         every |= {"elements": (elements(machine),), "L": LENGTHS, "alpha": ALPHAS, "accumulators": (1,)}
         return Axes(
             every | values,
@@ -226,8 +222,7 @@ def _compilers(results: tuple[Result, ...], machine: Machine) -> Figure:
             "L, all memory nodes",
         ),
         cells=tuple(rows) if any(r[0] == machine.system for r in rows) else (),
-        caption=f"One thread adds all words to one variable. “All memory nodes” means interleaved memory.{one} "
-        f"{INFERRED}",
+        caption=f"One thread adds all words to one variable. “All memory nodes” means interleaved memory.{one} {INFERRED}",
     )
 
 

@@ -95,11 +95,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         return sampling, 0.01 + int(point["bytes"]) / BUILD_RATE
 
     def block(**values: tuple[Scalar, ...]) -> Axes:
-        every: dict[str, tuple[Scalar, ...]] = {
-            "kernel": ("chase",),
-            "threads": (1,),
-            "pinning": ("compact",),
-        }
+        every: dict[str, tuple[Scalar, ...]] = {"kernel": ("chase",), "threads": (1,), "pinning": ("compact",)}
         every |= {"bytes": (largest,), "chains": (1,)}
         return Axes(every | values, choices={"chains": CHAINS}, expected=expected)
 

@@ -99,10 +99,9 @@ def _five(results: Sequence[Result], machine: Machine) -> Figure:
         x=Axis("placement"),
         y=Axis("bandwidth", "B/s"),
         series=(*bars, *_list_published(names)),
-        caption="The limit of a remote node is its share of the memory bandwidth; the link may allow less. The "
-        "published values and limits are from a Xeon E5 v3 server. The text of this publication says that memory "
-        "of the other socket is 58 % slower than local memory. Its table gives 28 and 13 GB/s, which is 54 % "
-        "slower.",
+        caption="The limit of a remote node is its share of the memory bandwidth; the link may allow less. The published "
+        "values and limits are from a Xeon E5 v3 server. The text of this publication says that memory of the other socket "
+        "is 58 % slower than local memory. Its table gives 28 and 13 GB/s, which is 54 % slower.",
     )
 
 

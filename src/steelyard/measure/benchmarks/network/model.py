@@ -60,11 +60,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         "messages": (1, TRAIN),
         "delay": (0.0, *(QUICK_DELAYS if quick else DELAYS)),
     }
-    receive: dict[str, tuple[Scalar, ...]] = {
-        "kernel": ("receive",),
-        "message_bytes": (1, 1024),
-        "delay": (ANSWERED,),
-    }
+    receive: dict[str, tuple[Scalar, ...]] = {"kernel": ("receive",), "message_bytes": (1, 1024), "delay": (ANSWERED,)}
     blocks = [
         Axes(common | trains, sampling, 0.02, _is_useful, bounds=BOUNDS),
         Axes(common | receive, sampling, 0.02, bounds=BOUNDS),

@@ -73,10 +73,9 @@ def _figures(series: tuple[Series, ...], left: tuple[Series, ...], marks: tuple[
         y=Axis("time of one way", "s", log=True),
         series=series,
         marks=marks,
-        caption="The model says that a message of n bytes takes t = s + n/r∞: s is the start-up time, and r∞ the "
-        "bandwidth of very long messages. Messages of n½ bytes reach half of r∞. The number of lines follows "
-        "from the measured times. A mark shows where the time jumps from one line to the next. The buffers are "
-        "reused.",
+        caption="The model says that a message of n bytes takes t = s + n/r∞: s is the start-up time, and r∞ the bandwidth "
+        "of very long messages. Messages of n½ bytes reach half of r∞. The number of lines follows from the measured "
+        "times. A mark shows where the time jumps from one line to the next. The buffers are reused.",
     )
     over = Figure(
         name="hockney-residuals",

@@ -165,9 +165,8 @@ def _spectrum(sliced: Record | None, worked: Record | None) -> Figure:
         y=Axis("amplitude of the lost share", "%", log=True),
         series=tuple(series),
         marks=marks,
-        caption="Each line shows the share of the time that a thread loses in the part with fixed time. The vertical "
-        "marks come from the part with fixed work: its detours have these frequencies, and chance cannot explain "
-        "them.",
+        caption="Each line shows the share of the time that a thread loses in the part with fixed time. The vertical marks "
+        "come from the part with fixed work: its detours have these frequencies, and chance cannot explain them.",
     )
 
 
