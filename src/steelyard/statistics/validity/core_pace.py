@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from steelyard.model.evidence import noted
 from steelyard.model.units import percent
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.plateau import Levels
@@ -84,7 +83,7 @@ def _judge_dips(
     border, least = (1 - dip) * most, float(steady.min())
     words = say(border, least, most).format(f"{slow.sum()} of {len(slow)}")
     numbers = {"samples": int(slow.sum()), "of": len(slow), name: least, "best": most, "bound": border}
-    return Observation(disturbed, noted(kind, f"{words}{effect}.", **numbers, moved=moved if disturbed else None))
+    return Observation.of(kind, f"{words}{effect}.", disturbed, **numbers, moved=moved if disturbed else None)
 
 
 def _fill_clock(clocks: Array) -> Array:
@@ -120,15 +119,10 @@ def _judge_clock_change(case: Measured, before: Array, after: Array) -> Observat
     disturbed = abs(moved) > CLOCK_EFFECT
     changed = f"The time changed by {percent(moved, 1, signed=True)} during the case"
     effect = changed if disturbed else "The result did not change with it"
-    return Observation(
-        disturbed,
-        noted(
-            "core clock",
-            f"the true clock {word} by {short_percent(abs(change - 1))} during the case (median of the threads: from "
-            f"{np.median(before[usable]) / 1e9:.3g} to {np.median(after[usable]) / 1e9:.3g} GHz). {effect}.",
-            change=change - 1,
-            before=float(np.median(before[usable])),
-            after=float(np.median(after[usable])),
-            moved=moved if disturbed else None,
-        ),
+    first, last = float(np.median(before[usable])), float(np.median(after[usable]))
+    text = (
+        f"the true clock {word} by {short_percent(abs(change - 1))} during the case (median of the threads: from "
+        f"{first / 1e9:.3g} to {last / 1e9:.3g} GHz). {effect}."
     )
+    figures = {"change": change - 1, "before": first, "after": last, "moved": moved if disturbed else None}
+    return Observation.of("core clock", text, disturbed, **figures)

@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.model.evidence import noted
 from steelyard.model.units import percent, quantity
 from steelyard.model.words import joined
 from steelyard.statistics.samples.interval import Array
@@ -90,7 +89,7 @@ def device_clock(case: Measured) -> Observation | None:
         f"{quantity(least, 'Hz')}, possible: {quantity(readings.best, 'Hz')}).{effect}"
     )
     figures = {"samples": int(hit.sum()), "of": len(hit), "best": readings.best, "device_clock": least}
-    return Observation(disturbed, noted("device clock", text, **figures, moved=moved if disturbed else None))
+    return Observation.of("device clock", text, disturbed, **figures, moved=moved if disturbed else None)
 
 
 def _name(reason: str, readings: Readings) -> str:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from steelyard.model.account import Account
-from steelyard.model.evidence import noted
 from steelyard.model.scalars import Number
 from steelyard.statistics.samples.interval import correlations
 from steelyard.statistics.samples.shape import drift, modes
@@ -54,19 +53,12 @@ def competing_load(case: Measured) -> Observation | None:
     disturbed = disturbed or (share > SOME and lost > 0.05)
     effect = "" if disturbed else " These samples are too few to change the median."
     mostly, of_rank = _waiting_rank(case)
-    return Observation(
-        disturbed,
-        noted(
-            "competing load",
-            f"in {hit.sum()} of {measured.sum()} samples, a thread waited for its processor for more than "
-            f"{short_percent(HIT)} of the sample. All waits together took {short_percent(lost)} of the "
-            f"time.{effect}{mostly}",
-            samples=int(hit.sum()),
-            of=int(measured.sum()),
-            share=lost,
-            **of_rank,
-        ),
+    text = (
+        f"in {hit.sum()} of {measured.sum()} samples, a thread waited for its processor for more than "
+        f"{short_percent(HIT)} of the sample. All waits together took {short_percent(lost)} of the time.{effect}{mostly}"
     )
+    figures = {"samples": int(hit.sum()), "of": int(measured.sum()), "share": lost, **of_rank}
+    return Observation.of("competing load", text, disturbed, **figures)
 
 
 def _is_explained(case: Measured, lost: float) -> bool:
@@ -100,17 +92,11 @@ def _switched(case: Measured) -> Observation | None:
     # A switch alone costs little and happens on every machine; only its effect is a disturbance.
     if share <= 0.25 or moved <= 0.02 or np.isinf(moved):
         return None
-    return Observation(
-        True,
-        noted(
-            "competing load",
-            f"other processes interrupted {hit.sum()} of {len(hit)} samples. The median of all samples is "
-            f"{short_percent(moved)} above the median of the samples without an interruption.",
-            samples=int(hit.sum()),
-            of=len(hit),
-            moved=moved,
-        ),
+    text = (
+        f"other processes interrupted {hit.sum()} of {len(hit)} samples. The median of all samples is "
+        f"{short_percent(moved)} above the median of the samples without an interruption."
     )
+    return Observation.of("competing load", text, samples=int(hit.sum()), of=len(hit), moved=moved)
 
 
 def other_load(case: Measured) -> Observation | None:
@@ -130,7 +116,7 @@ def machine_load(case: Measured) -> Observation | None:
         f"other processes kept {account.cores:.2g} of the {account.processors:.0f} processors of the machine busy during "
         f"the case ({short_percent(account.share)})."
     )
-    return Observation(True, noted("competing load", text, cores=account.cores, **list_numbers(account)))
+    return Observation.of("competing load", text, cores=account.cores, **list_numbers(account))
 
 
 def steal(case: Measured) -> Observation | None:
@@ -156,18 +142,17 @@ def page_faults(case: Measured) -> Observation | None:
     if not hit.any():
         return None
     each = f" on each of {at_once:.0f} processors" if at_once > 1 else ""
-    return Observation(
-        float(hit.mean()) > HIT_SHARE,
-        noted(
-            "page faults",
-            f"{hit.sum()} of {len(hit)} samples had so many page faults (about {np.median(faults[hit]):.0f}) that the "
-            f"faults alone take more than {short_percent(HIT)} of the sample{each}.",
-            samples=int(hit.sum()),
-            of=len(hit),
-            faults=float(np.median(faults[hit])),
-            processors=at_once,
-        ),
+    text = (
+        f"{hit.sum()} of {len(hit)} samples had so many page faults (about {np.median(faults[hit]):.0f}) that the "
+        f"faults alone take more than {short_percent(HIT)} of the sample{each}."
     )
+    figures = {
+        "samples": int(hit.sum()),
+        "of": len(hit),
+        "faults": float(np.median(faults[hit])),
+        "processors": at_once,
+    }
+    return Observation.of("page faults", text, float(hit.mean()) > HIT_SHARE, **figures)
 
 
 def oversubscribed(case: Measured) -> Observation | None:
@@ -175,7 +160,7 @@ def oversubscribed(case: Measured) -> Observation | None:
     if not case.surroundings.oversubscribed:
         return None
     text = f"there were more threads or ranks than processors ({case.processors:.0f}), so they shared the processors."
-    return Observation(True, noted("oversubscribed", text, processors=case.processors))
+    return Observation.of("oversubscribed", text, processors=case.processors)
 
 
 def bimodal(case: Measured) -> Observation | None:
@@ -183,16 +168,12 @@ def bimodal(case: Measured) -> Observation | None:
     two_modes = modes(case.row)
     if two_modes is None:
         return None
-    return Observation(
-        True,
-        noted(
-            "bimodal",
-            f"the samples form two groups: {short_percent(two_modes.upper_share)} of them lie around a value that is "
-            f"{short_percent(two_modes.upper / two_modes.lower - 1)} above the value of the others.",
-            share=two_modes.upper_share,
-            apart=two_modes.upper / two_modes.lower - 1,
-        ),
+    apart = two_modes.upper / two_modes.lower - 1
+    text = (
+        f"the samples form two groups: {short_percent(two_modes.upper_share)} of them lie around a value that is "
+        f"{short_percent(apart)} above the value of the others."
     )
+    return Observation.of("bimodal", text, share=two_modes.upper_share, apart=apart)
 
 
 def drifting(case: Measured) -> Observation | None:
@@ -202,7 +183,7 @@ def drifting(case: Measured) -> Observation | None:
         return None
     word = "rose" if total > 0 else "fell"
     text = f"the time of a sample {word} by {short_percent(abs(total))} from the first to the last sample."
-    return Observation(True, noted("drift", text, change=total))
+    return Observation.of("drift", text, change=total)
 
 
 def autocorrelation(case: Measured) -> Observation | None:
@@ -211,16 +192,11 @@ def autocorrelation(case: Measured) -> Observation | None:
     effective = float(correlations(case.row[np.newaxis, :])[1][0])
     if effective >= n / 2:
         return None
-    return Observation(
-        False,
-        noted(
-            "autocorrelation",
-            f"the {n} samples depend on each other. They say as much as {effective:.0f} independent samples, so the "
-            "interval is wider.",
-            samples=n,
-            independent=effective,
-        ),
+    text = (
+        f"the {n} samples depend on each other. They say as much as {effective:.0f} independent samples, so the "
+        "interval is wider."
     )
+    return Observation.of("autocorrelation", text, False, samples=n, independent=effective)
 
 
 # The first disturbing rule names the disturbance, so causes come before symptoms.
@@ -242,4 +218,4 @@ def _processor_time(
     text = f"{what} for {state_share(account)}."
     if most and one and account.processors > 1:
         text += f" One of them lost {short_percent(most.share)} of its time, and all threads wait for the slowest."
-    return Observation(True, noted(kind, text, **list_numbers(account)))
+    return Observation.of(kind, text, **list_numbers(account))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from steelyard.model import Evidence
 from steelyard.model.account import Account
+from steelyard.model.evidence import noted
 from steelyard.model.observed import Column, Observed
 from steelyard.model.scalars import Number
 from steelyard.model.units import grouped
@@ -114,6 +115,11 @@ class Observation:
 
     disturbed: bool
     evidence: Evidence
+
+    @classmethod
+    def of(cls, kind: str, text: str, /, disturbed: bool = True, **numbers: float | None) -> Self:
+        """Returns an observation with evidence of this kind."""
+        return cls(disturbed, noted(kind, text, **numbers))
 
 
 def times(row: Array) -> NDArray[np.bool_]:

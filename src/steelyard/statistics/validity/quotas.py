@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from steelyard.model.account import Account
-from steelyard.model.evidence import noted
 from steelyard.model.units import grouped
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.validity.observations import Measured, Observation, list_numbers, numbers, state_share
@@ -47,7 +46,7 @@ def throttled(case: Measured) -> Observation | None:
     if many > 1:
         text += f" Quotas stopped processors on {many} of {len({*(case.surroundings.ranks.hosts or ())})} hosts."
     figures = {"seconds": most.seconds} if most.account is None else list_numbers(most.account)
-    return Observation(most.share > HIT, noted("throttled", text, **figures))
+    return Observation.of("throttled", text, most.share > HIT, **figures)
 
 
 def list_stops(case: Measured) -> list[Stop]:

@@ -5,6 +5,7 @@ from steelyard.judge.findings.remedies import advise
 from steelyard.model import Evaluation, Finding, Remedy
 from steelyard.model.roles import TolerancePoint
 from steelyard.model.units import percent
+from steelyard.statistics.results.network_tolerance import PairTolerance
 from steelyard.statistics.results.tolerance import Tolerance, points, tolerance
 from steelyard.statistics.validity import trust
 
@@ -26,7 +27,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
 
 def _finding(evaluation: Evaluation, role: TolerancePoint, tolerances: list[Tolerance]) -> Finding:
     most = max(tolerances, key=lambda t: t.threads)
-    judged = _verdict(most)
+    judged = judge(most)
     caution = trust.caution(most.level)
     lines = tuple(
         f"{t.label}, {t.threads} threads: speed-up {t.ratio:.2f} ({t.low:.2f} to {t.high:.2f}), "
@@ -51,13 +52,13 @@ def _finding(evaluation: Evaluation, role: TolerancePoint, tolerances: list[Tole
     )
 
 
-def _verdict(most: Tolerance) -> str:
-    """Returns the verdict in a word; '' if the interval is too wide."""
-    if most.high > TOO_WIDE * most.low:
+def judge(one: Tolerance | PairTolerance) -> str:
+    """Returns the verdict on threads or pairs in a word; '' if the interval is too wide."""
+    if one.high > TOO_WIDE * one.low:
         return ""
-    if most.efficiency >= TOLERANT:
+    if one.efficiency >= TOLERANT:
         return "tolerant"
-    return "partly tolerant" if most.ratio >= POOR else "little tolerant"
+    return "partly tolerant" if one.ratio >= POOR else "little tolerant"
 
 
 def _remedy(role: TolerancePoint, most: Tolerance) -> str | Remedy:

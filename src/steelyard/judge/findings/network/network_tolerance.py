@@ -1,6 +1,6 @@
 """Rule: checks whether more pairs of ranks at once hide the latency of the network, by message size."""
 
-from steelyard.judge.findings.memory.tolerance import POOR, TOLERANT, TOO_WIDE
+from steelyard.judge.findings.memory.tolerance import judge
 from steelyard.judge.findings.open_questions import UNCERTAIN, doubtful, measure_again, undecided
 from steelyard.judge.findings.remedies import advise
 from steelyard.model import Evaluation, Finding
@@ -30,19 +30,10 @@ def find(evaluation: Evaluation) -> list[Finding]:
     return findings
 
 
-def judged(one: PairTolerance) -> str:
-    """Returns the verdict in a word; '' if the interval is too wide. The limits are those for threads."""
-    if one.high > TOO_WIDE * one.low:
-        return ""
-    if one.efficiency >= TOLERANT:
-        return "tolerant"
-    return "partly tolerant" if one.ratio >= POOR else "little tolerant"
-
-
 def _finding(evaluation: Evaluation, benchmark: str, title: str, curves: list[list[PairTolerance]]) -> Finding:
     most = [max(rows, key=lambda t: t.pairs) for rows in curves]
     ends = [most[0]] if most[0].size == most[-1].size else [most[0], most[-1]]
-    words = [judged(one) for one in ends]
+    words = [judge(one) for one in ends]  # the limits are those for threads
     apart = messages.over_a_network(ends[0].many)
     where = "the latency of the network" if apart else "the latency within this machine"
     good = all(word == "tolerant" for word in words)

@@ -22,10 +22,10 @@ us. How the array is divided, how remote blocks are requested, and how the share
 """
 
 from steelyard.measure.benchmarks.figures import against, select, table
-from steelyard.measure.benchmarks.memory.apexmap import ALPHAS, CORNERS, LENGTHS
+from steelyard.measure.benchmarks.memory.apexmap import ALPHAS, CORNERS, LENGTHS, is_corner
 from steelyard.measure.benchmarks.network.sizes import rank_counts
 from steelyard.measure.machine.rank_placement import ranks_here
-from steelyard.model import Axes, Effort, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.model import Axes, Effort, Machine, Metric, Record, Result, Sampling, Scalar
 from steelyard.model.figure import Axis, Figure
 from steelyard.statistics.results.messages import hosts
 
@@ -61,7 +61,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
         }
 
     grid = Axes(values((most,)), sampling, 0.05, bounds={"alpha": (0, 1)})
-    return (grid,) if quick or not fewer else (grid, Axes(values(tuple(fewer)), sampling, 0.05, _is_corner))
+    return (grid,) if quick or not fewer else (grid, Axes(values(tuple(fewer)), sampling, 0.05, is_corner))
 
 
 def elements(machine: Machine, ranks: int, words: int) -> int:
@@ -70,10 +70,6 @@ def elements(machine: Machine, ranks: int, words: int) -> int:
     while words > 2 * LENGTHS[-1] and 8 * words * here > machine.memory_available * SHARE:
         words //= 2
     return words
-
-
-def _is_corner(point: Parameters) -> bool:
-    return (point["L"], point["alpha"]) in CORNERS.values()
 
 
 def nodes(record: Record) -> int:

@@ -78,7 +78,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
             every | values,
             sampling,
             0.05,
-            _is_corner if keep_corners else None,
+            is_corner if keep_corners else None,
             choices={"accumulators": (1, 8, SEVERAL)},
             bounds={"alpha": (0, 1)},
         )
@@ -97,7 +97,8 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     return grid, *corners
 
 
-def _is_corner(point: Parameters) -> bool:
+def is_corner(point: Parameters) -> bool:
+    """Returns whether the point is G or L."""
     return (point["L"], point["alpha"]) in CORNERS.values()
 
 
