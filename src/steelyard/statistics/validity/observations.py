@@ -117,7 +117,7 @@ class Observation:
     evidence: Evidence
 
     @classmethod
-    def of(cls, kind: str, text: str, /, disturbed: bool = True, **numbers: float | None) -> Self:
+    def of(cls, kind: str, text: str, disturbed: bool = True, /, **numbers: float | None) -> Self:
         """Returns an observation with evidence of this kind."""
         return cls(disturbed, noted(kind, text, **numbers))
 
