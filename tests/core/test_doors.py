@@ -233,7 +233,7 @@ def test_a_wing_that_cannot_be_imported_is_left_out(install_wing: Install, capsy
             "benchmarks/weather/drops.py",
             "\nlimit =",
             "\nlimits =",
-            "it does not declare limit. Perhaps limits is a misspelling of limit.",
+            "it declares limits, which Steelyard does not know. Did you mean limit?",
         ),
         ("programs.py", "SUFFIX =", "SUFIX =", "it does not declare SUFFIX. Perhaps SUFIX is a misspelling of SUFFIX."),
         ("traces.py", 'FORMATS = {"drops": False}', "FORMATS = 5", "its FORMATS must be of type Mapping, but it is 5."),

@@ -34,11 +34,6 @@ def _size(result: Result) -> float:
     return max(1.0, cases.number(result, "elements") or 1.0)
 
 
-def is_flat(evaluation: Evaluation) -> bool:
-    """Returns whether a finding states that Triad measured the memory, not a cache."""
-    return any(finding.level == "good" for finding in find(evaluation))
-
-
 def _is_flat(slope: Ratio) -> bool:
     return slope.low > 1 / FALLING and slope.high < FALLING
 
