@@ -41,6 +41,20 @@ class Pair(NamedTuple):
     second: Result
     comparison: Comparison
 
+    @property
+    def factor(self) -> float:
+        """Returns by which factor the times differ, 1 or more."""
+        return max(self.comparison.ratio, 1 / self.comparison.ratio)
+
+
+def compare_values(
+    usable: Sequence[Result], parameter: str, a: str, b: str, smallest: float, samples: Callable[[Result], list[Array]]
+) -> list[Pair]:
+    """Returns the cases that both values of the parameter have. `smallest` and `samples`: see `Question`."""
+    matched = cases.pairs(usable, parameter, a, b)
+    compared = compare_all([(samples(x), samples(y)) for x, y in matched], smallest) if matched else ()
+    return [Pair(*pair, comparison) for pair, comparison in zip(matched, compared, strict=True)]
+
 
 def find_alternatives(
     evaluation: Evaluation, usable: Sequence[Result], pairs: Iterable[tuple[str, str]], question: Question
@@ -48,11 +62,7 @@ def find_alternatives(
     """Returns one finding for each pair of values that have a case in common."""
     findings = []
     for a, b in pairs:
-        matched = cases.pairs(usable, question.parameter, a, b)
-        if matched:
-            samples = [(question.samples(x), question.samples(y)) for x, y in matched]
-            compared = compare_all(samples, question.smallest)
-            made = [Pair(*pair, comparison) for pair, comparison in zip(matched, compared, strict=True)]
+        if made := compare_values(usable, question.parameter, a, b, question.smallest, question.samples):
             findings.append(_finding(evaluation, question.called(a), question.called(b), made, question))
     return findings
 
@@ -73,7 +83,7 @@ def _finding(evaluation: Evaluation, a: str, b: str, pairs: Sequence[Pair], ques
     claim = f"{b} is faster than {a} in {faster} of {len(calls)} cases and slower in {slower}."
     if alike := len(calls) - different:
         claim += f" In the other {alike}, no difference above {percent(question.smallest)} is certain."
-    ordered = sorted(kernels.items(), key=lambda item: -_find_furthest_ratio(item[1]))[:NAMED]
+    ordered = sorted(kernels.items(), key=lambda item: -max(p.factor for p in item[1]))[:NAMED]
     lines = tuple(_line(name, members, b, a) for name, members in ordered)
     if not different and 2 * calls.count("UNCLEAR") > len(calls):
         level = cases.doubt(*(result for pair in pairs for result in pair[:2]))
@@ -86,18 +96,14 @@ def _finding(evaluation: Evaluation, a: str, b: str, pairs: Sequence[Pair], ques
         lines,
         question.causes[not different],
         question.remedies[not different],
-        effect=_find_furthest_ratio(pairs) if different else None,
+        effect=max(p.factor for p in pairs) if different else None,
         reach="program",
     )
 
 
-def _find_furthest_ratio(pairs: Iterable[Pair]) -> float:
-    return max(max(p.comparison.ratio, 1 / p.comparison.ratio) for p in pairs)
-
-
 def _line(name: tuple[str, str], pairs: Sequence[Pair], b: str, a: str) -> str:
     ratios = [p.comparison.ratio for p in pairs]
-    most = max(pairs, key=lambda p: max(p.comparison.ratio, 1 / p.comparison.ratio))
+    most = max(pairs, key=lambda p: p.factor)
     text = f"{name[0]} {name[1]}: {b} takes {geometric_mean(ratios):.3f} times the time of {a}"
     if len(ratios) > 1:
         text += f" (geometric mean of {len(ratios)} cases, {min(ratios):.3f} to {max(ratios):.3f})"

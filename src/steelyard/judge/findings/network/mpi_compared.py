@@ -1,13 +1,11 @@
 """Rule: compares two MPIs on the same machine, with small and with large messages."""
 
-from itertools import combinations
 from statistics import geometric_mean
-from typing import NamedTuple
 
+from steelyard.judge.findings.every._alternatives import Pair, compare_values, every_two
 from steelyard.judge.findings.open_questions import UNCERTAIN, measure_again, undecided
 from steelyard.model import Evaluation, Finding, Result
 from steelyard.model.units import binary_size, percent
-from steelyard.statistics.difference.compare import Comparison, compare_all
 from steelyard.statistics.results import cases, messages
 
 SMALLEST = 0.05  # two launches of one MPI differ by some percent, since the placement of ranks and buffers differs
@@ -15,33 +13,15 @@ SMALL = 8 << 10  # bytes: most MPIs send up to this size at once (eager), and th
 NAMED = 12  # lines
 
 
-class Pair(NamedTuple):
-    """The same case with two MPIs, and the time of the second over that of the first."""
-
-    first: Result
-    second: Result
-    comparison: Comparison
-
-
 def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding for each pair of MPIs; results with more ranks than processors are left out."""
     timed = [r for r in evaluation.results if "mpi" in r.parameters and messages.launch_seconds(r)]
     usable = [r for r in timed if r.verdict.level != "INVALID" and not messages.oversubscribed(r)]
-    mpis = list(dict.fromkeys(str(r.parameters["mpi"]) for r in usable))
-    findings: list[Finding] = []
-    for a, b in combinations(mpis, 2):
-        pairs = cases.pairs(usable, "mpi", a, b)
-        if pairs:
-            compared = compare_all([(messages.seconds(x), messages.seconds(y)) for x, y in pairs], SMALLEST)
-            findings.append(
-                _finding(
-                    evaluation,
-                    a,
-                    b,
-                    [Pair(*pair, comparison) for pair, comparison in zip(pairs, compared, strict=True)],
-                )
-            )
-    return findings
+    return [
+        _finding(evaluation, a, b, pairs)
+        for a, b in every_two(usable, "mpi")
+        if (pairs := compare_values(usable, "mpi", a, b, SMALLEST, messages.seconds))
+    ]
 
 
 def _finding(evaluation: Evaluation, a: str, b: str, pairs: list[Pair]) -> Finding:
@@ -58,7 +38,7 @@ def _finding(evaluation: Evaluation, a: str, b: str, pairs: list[Pair]) -> Findi
     for pair in pairs:
         name = (pair.first.benchmark, pair.first.kernel, _range(pair.first), messages.transport(pair.first))
         groups.setdefault(name, []).append(pair)
-    furthest = sorted(groups.items(), key=lambda item: -max(_find_ratio(p) for p in item[1]))[:NAMED]
+    furthest = sorted(groups.items(), key=lambda item: -max(p.factor for p in item[1]))[:NAMED]
     lines = tuple(_line(name, members, a, b) for name, members in furthest)
     if not different and 2 * calls.count("UNCLEAR") > len(calls):
         level = cases.doubt(*(result for pair in pairs for result in pair[:2]))
@@ -78,7 +58,7 @@ def _finding(evaluation: Evaluation, a: str, b: str, pairs: list[Pair]) -> Findi
         "Use the MPI that is faster for the operations of your program, and name the MPI with every figure."
         if different
         else "",
-        effect=geometric_mean(map(_find_ratio, pairs)) if different else None,
+        effect=geometric_mean(p.factor for p in pairs) if different else None,
         reach="program",
     )
 
@@ -102,17 +82,13 @@ def _means(pairs: list[Pair]) -> str:
     return f" It takes {' and '.join(sums)} (geometric means)." if sums else ""
 
 
-def _find_ratio(pair: Pair) -> float:
-    return max(pair.comparison.ratio, 1 / pair.comparison.ratio)
-
-
 def _line(name: tuple[str, ...], pairs: list[Pair], a: str, b: str) -> str:
     ratios, calls = [p.comparison.ratio for p in pairs], [p.comparison.call for p in pairs]
     sizes = [messages.size(p.first) for p in pairs]
     of_sizes = f", {messages.sizes(min(sizes), max(sizes))}" if name[2] else ""
     transport = f" {messages.SAID.get(name[3], name[3])}" if name[3] != "default" else ""
     text = f"{name[0]} {name[1]}{of_sizes}{transport}: {b} takes {geometric_mean(ratios):.2f} times as long as {a}"
-    most = max(pairs, key=_find_ratio)
+    most = max(pairs, key=lambda p: p.factor)
     if len(ratios) > 1:
         counted = f"{calls.count('FASTER')} faster, {calls.count('SLOWER')} slower"
         text += f" ({len(ratios)} cases; {counted}; largest difference {most.comparison.ratio:.2f}{_describe_case(most.first)})"
