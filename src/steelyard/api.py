@@ -108,14 +108,8 @@ class TraceReader(Protocol):
 KINDS: Mapping[str, tuple[Sequence[type], dict[str, Any]]] = {
     "benchmark": (
         (Declaration,),
-        {
-            "roles": Sequence,
-            "demands": Mapping,
-            "unread": Sequence,
-            "parallel": Any,
-            "openmp": bool,
-            "limit": ("metric", "result", "machine"),
-        },
+        {"roles": Sequence, "demands": Mapping, "unread": Sequence, "parallel": Any, "openmp": bool}
+        | {"limit": ("metric", "result", "machine")},
     ),
     "command": ((CommandGroup, Command), {"PLACE": int}),
     "rule": ((Rule,), {"EVERY_VARIANT": bool, "IMPORTED": bool}),

@@ -111,7 +111,7 @@ def judge(benchmark: Benchmark, machine: Machine) -> None:
         cases = every[:: len(every) // MOST_CASES + 1]
         found = results((record(c, n) for c in cases for n in (1, 2)), {benchmark.name: benchmark})
         for result in found:
-            for metric in benchmark.metrics:
+            for metric in benchmark.metrics if benchmark.limit else ():
                 benchmark.limit(metric.name, result, machine)
         benchmark.figures(found, machine)
 

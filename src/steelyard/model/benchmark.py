@@ -70,11 +70,6 @@ class Source:
     foreign: bool = False  # not a source, but a file that describes a program which Steelyard does not build
 
 
-def no_limit(metric: str, result: Result, machine: Machine) -> Limit | None:
-    """Returns None: no physical limit is known."""
-    return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
     """A benchmark as its folder declares it: <group>/<name>.py beside <group>/<name>.cpp, or a folder <group>/<name>."""
@@ -89,7 +84,7 @@ class Benchmark:
     axes: Callable[[Machine, Effort], tuple[Axes, ...]]
     metrics: tuple[Metric, ...]
     figures: Callable[[tuple[Result, ...], Machine], tuple[Figure, ...]]
-    limit: Callable[[str, Result, Machine], Limit | None] = no_limit  # of the named metric
+    limit: Callable[[str, Result, Machine], Limit | None] | None = None  # of the named metric
     roles: tuple[Role, ...] = ()  # that it plays for the whole run
     # Its programs refuse a case for which one of these is false. The name of a condition ends the sentence of the refusal.
     demands: Demands = field(default_factory=dict)
@@ -99,5 +94,5 @@ class Benchmark:
     def known_limit(self, metric: str, result: Result, machine: Machine) -> Limit | None:
         """Returns the limit; None also if the declaration fails on a damaged result or on another machine's description."""
         with suppress(Exception):
-            return self.limit(metric, result, machine)
+            return self.limit(metric, result, machine) if self.limit else None
         return None

@@ -24,7 +24,6 @@ from steelyard.model import (
     Value,
     Verdict,
 )
-from steelyard.model.benchmark import no_limit
 from steelyard.model.figure import Axis, Figure, Series
 from steelyard.model.roles import SIZES, Headline
 from steelyard.model.run import FOREIGN
@@ -161,7 +160,7 @@ def _describe(name: str, results: list[Result], tools: str, known: Benchmark | N
         sources=known.sources if known else (),
         axes=lambda machine, effort: (),
         metrics=tuple(sorted(metrics.values(), key=lambda metric: _rank_metric(metric, ours))),
-        limit=known.limit if known else no_limit,
+        limit=known.limit if known else None,
         figures=lambda results, machine: (
             _draw_known_figures(known, results, machine, tools) or draw(name, results, tools)
         ),

@@ -12,7 +12,6 @@ from steelyard.doors import Part
 from steelyard.errors import UsageError, nearest
 from steelyard.measure.benchmarks import texts
 from steelyard.model import Benchmark, Effort, Machine, Scalar, Source
-from steelyard.model.benchmark import no_limit
 from steelyard.system.files import is_folder
 
 
@@ -143,7 +142,7 @@ def _declare(part: Part) -> Benchmark:
         sources=_sources(module, path),
         axes=module.axes,
         metrics=tuple(module.metrics),
-        limit=getattr(module, "limit", no_limit),
+        limit=getattr(module, "limit", None),
         figures=module.figures,
         roles=tuple(getattr(module, "roles", ())),
         demands=getattr(module, "demands", {}),
