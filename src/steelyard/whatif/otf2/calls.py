@@ -5,40 +5,14 @@ from typing import Any
 
 from otf2 import enums
 
-from steelyard.whatif.otf2 import sizes
+from steelyard.whatif.otf2 import records, sizes
 from steelyard.whatif.otf2.archive import SELF, Definitions, Refusal
-from steelyard.whatif.otf2.records import (
-    ABORT,
-    ANY,
-    BYTES,
-    CALL,
-    CANCELLED,
-    COLLECTIVE,
-    COMPLETE,
-    FENCE,
-    FINALIZE,
-    GET,
-    ICOLLECTIVE,
-    IRECEIVE,
-    ISEND,
-    LEVEL,
-    PLAIN,
-    POLLED,
-    PREEMPTED,
-    PUT,
-    RECEIVE,
-    RECEIVED,
-    REGION,
-    SEND,
-    TOOL,
-    WAITED,
-)
 from steelyard.whatif.otf2.rows import Row, Together, exchanged
 
 PS = 10**12
 PATIENCE = 10_000_000  # ps: shorter gaps between unsuccessful tests are waiting, as in our tracer
 MOST_BYTES, LAST_TAG = 1 << 50, (1 << 31) - 1
-NAMED = {"MPI_Finalize": FINALIZE, "MPI_Abort": ABORT}
+NAMED = {"MPI_Finalize": records.FINALIZE, "MPI_Abort": records.ABORT}
 
 
 def _attribute(event: Any, name: str) -> Any:
@@ -104,13 +78,13 @@ class Calls:
             return
         self._depth -= 1
         if self._depth == 0:
-            self._waited = _attribute(event, WAITED)
+            self._waited = _attribute(event, records.WAITED)
             self._close(event.time)
 
     def _flush(self, event: Any) -> None:
         """Records that the measuring tool wrote its buffer: neither computing nor MPI."""
         if self._depth == 0 and event.stop_time >= event.time:
-            self._put([Row(TOOL)], event.time, event.stop_time)
+            self._put([Row(records.TOOL)], event.time, event.stop_time)
 
     def _open(self, time: int, region: Any) -> None:
         self._begin, self._region, self._pending, self._ended, self._how_many = time, region, [], [], 0
@@ -123,7 +97,7 @@ class Calls:
         name = self._region.name if self._region is not None else ""
         rows = exchanged(self._pending) if name.startswith("MPI_Sendrecv") else self._pending
         if self._how_many:
-            rows.append(Row(COMPLETE, 0, [self._how_many, *self._ended]))
+            rows.append(Row(records.COMPLETE, 0, [self._how_many, *self._ended]))
         if not rows:
             rows = [self._describe_call_without_message(name)]
         self._put(rows, self._begin, end)
@@ -132,15 +106,15 @@ class Calls:
     def _describe_call_without_message(self, name: str) -> Row:
         """A call without a message."""
         if self._region is not None and self._region.paradigm == enums.Paradigm.MEASUREMENT_SYSTEM:
-            return Row(TOOL) if self._waited is None else Row(PREEMPTED, 0, [self._waited])
+            return Row(records.TOOL) if self._waited is None else Row(records.PREEMPTED, 0, [self._waited])
         if self._tests or name.startswith("MPI_Test"):
-            return Row(POLLED, 0, [1])
-        return Row(NAMED.get(name, CALL))
+            return Row(records.POLLED, 0, [1])
+        return Row(NAMED.get(name, records.CALL))
 
     def _put(self, rows: list[Row], begin: int, end: int) -> None:
         gap, duration = self._span(self._last, begin), self._span(begin, end)
         self._last = end
-        polls = rows[0].kind == POLLED
+        polls = rows[0].kind == records.POLLED
         if polls and self._polling and gap < PATIENCE:
             before = self.rows[-1]
             before.numbers[0] += 1
@@ -178,21 +152,23 @@ class Calls:
 
     def _send(self, event: Any) -> None:
         on = self._on(event.communicator, event.receiver)
-        self._pending.append(Row(SEND, on, [event.receiver, self._tag(event.msg_tag), self._bytes(event.msg_length)]))
+        self._pending.append(
+            Row(records.SEND, on, [event.receiver, self._tag(event.msg_tag), self._bytes(event.msg_length)])
+        )
 
     def _isend(self, event: Any) -> None:
         on, request = self._on(event.communicator, event.receiver), self._request()
         self._requests[event.request_id] = request, None, 0
         words = [event.receiver, self._tag(event.msg_tag), self._bytes(event.msg_length), request]
-        self._pending.append(Row(ISEND, on, words))
+        self._pending.append(Row(records.ISEND, on, words))
 
     def _receive(self, event: Any) -> None:
         on = self._on(event.communicator, event.sender)
-        self._pending.append(Row(RECEIVE, on, [event.sender, self._tag(event.msg_tag)]))
+        self._pending.append(Row(records.RECEIVE, on, [event.sender, self._tag(event.msg_tag)]))
 
     def _irecv_request(self, event: Any) -> None:
         request = self._request()
-        row = Row(IRECEIVE, 0, [ANY, ANY, request])
+        row = Row(records.IRECEIVE, 0, [records.ANY, records.ANY, request])
         self._requests[event.request_id] = request, row, 0
         self._pending.append(row)
 
@@ -204,7 +180,7 @@ class Calls:
             return
         row.communicator = self._on(event.communicator, event.sender)
         row.numbers[:2] = event.sender, self._tag(event.msg_tag)
-        self._end(request, RECEIVED, event.sender, event.msg_tag)
+        self._end(request, records.RECEIVED, event.sender, event.msg_tag)
 
     def _end(self, request: int, how: int, *more: int) -> None:
         self._how_many += 1
@@ -213,17 +189,17 @@ class Calls:
     def _done(self, event: Any) -> None:
         request = self._requests.pop(event.request_id, None)
         if request is not None:
-            self._end(request[0], PLAIN)
+            self._end(request[0], records.PLAIN)
 
     def _cancelled(self, event: Any) -> None:
         request = self._requests.pop(event.request_id, None)
         if request is not None:
-            self._end(request[0], CANCELLED)
+            self._end(request[0], records.CANCELLED)
 
     def _test(self, event: Any) -> None:
         self._tests = True
 
-    def _collective(self, event: Any, kind: int = COLLECTIVE, row: Row | None = None, begun: int = 0) -> None:
+    def _collective(self, event: Any, kind: int = records.COLLECTIVE, row: Row | None = None, begun: int = 0) -> None:
         name = str(event.collective_op).rpartition(".")[2]
         if name not in sizes.NUMBERS:
             return  # what makes and frees communicators and windows
@@ -243,7 +219,7 @@ class Calls:
             row = Row(kind)
             self._pending.append(row)
         row.kind, row.communicator, row.numbers = kind + 2 * several, on, [number, root]
-        given = _attribute(event, BYTES) if name == "ALLTOALLV" else None
+        given = _attribute(event, records.BYTES) if name == "ALLTOALLV" else None
         numbers = [int(one) for one in given.split()] if given else None
         self.together.append(
             (on, Together(begun=begun or self._number, row=row, name=name, part=part, given=numbers, request=request))
@@ -251,7 +227,7 @@ class Calls:
 
     def _icollective_request(self, event: Any) -> None:
         request = self._request()
-        row = Row(CALL, 0, [request])
+        row = Row(records.CALL, 0, [request])
         self._requests[event.request_id] = request, row, self._number
         self._pending.append(row)
 
@@ -259,8 +235,8 @@ class Calls:
         request, row, begun = self._requests.pop(event.request_id, (0, None, 0))
         if row is None:
             return
-        self._collective(event, ICOLLECTIVE, row, begun)
-        self._end(request, PLAIN)
+        self._collective(event, records.ICOLLECTIVE, row, begun)
+        self._end(request, records.PLAIN)
 
     def _window(self, event: Any) -> tuple[int, int] | None:
         window = self._defined.windows.get(id(event.win))
@@ -274,17 +250,17 @@ class Calls:
             return  # of another paradigm
         if event.remote >= len(self._defined.ranks(window[1], self.rank)):
             raise Refusal(f"rank {self.rank} accesses rank {event.remote} of a window, which has no such rank")
-        kind = PUT if type(event).__name__ == "RmaPut" else GET
+        kind = records.PUT if type(event).__name__ == "RmaPut" else records.GET
         self._pending.append(Row(kind, window[1], [window[0], event.remote, self._bytes(event.bytes)]))
 
     def _fence(self, event: Any) -> None:
         window = self._window(event)
         if window is not None and event.collective_op == enums.CollectiveOp.BARRIER:
-            self._pending.append(Row(FENCE, window[1], [window[0]]))
+            self._pending.append(Row(records.FENCE, window[1], [window[0]]))
 
     def _parameter(self, event: Any) -> None:
-        if event.parameter.name == LEVEL:
-            self._pending.append(Row(REGION, 0, [event.value]))
+        if event.parameter.name == records.LEVEL:
+            self._pending.append(Row(records.REGION, 0, [event.value]))
 
 
 Act = Callable[[Calls, Any], None]
