@@ -1,6 +1,7 @@
 // Reads GOAL (Hoefler, Siebert, Lumsdaine, Group Operation Assembly Language, ICPP 2009): each
 // rank's operations, and which of them must be over, or begun, before which.
 #pragma once
+#include <array>
 #include <functional>
 #include <limits>
 #include <string>
@@ -61,9 +62,10 @@ class Names {
   struct Slot {
     std::uint32_t at = 0, length = 0, generation = 0, step = NONE;
   };
-  static std::size_t hash(std::string_view name) {  // FNV-1a
+  // FNV-1: names that differ in their last letter lie side by side, and so in a line of a cache.
+  static std::size_t hash(std::string_view name) {
     std::uint64_t x = 0xcbf29ce484222325u;
-    for (const char c : name) x = (x ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    for (const char c : name) x = x * 0x100000001b3u ^ static_cast<unsigned char>(c);
     return static_cast<std::size_t>(x ^ x >> 32);
   }
   std::string_view name(const Slot& slot) const { return std::string_view(letters_).substr(slot.at, slot.length); }
@@ -89,56 +91,22 @@ class Names {
   std::size_t count_ = 0;
 };
 
-inline bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-
-// Takes a line apart in one pass. Each member is false where something else stands there.
-struct Cursor {
-  const char *at, *end;
-
-  void skip() {
-    while (at < end && blank(*at)) ++at;
-  }
-  bool done() {
-    skip();
-    return at == end;
-  }
-  std::string_view word() {
-    skip();
-    const char* first = at;
-    while (at < end && !blank(*at) && *at != ':' && *at != '{' && *at != '}') ++at;
-    return {first, static_cast<std::size_t>(at - first)};
-  }
-  bool take(std::string_view wanted) {
-    if (static_cast<std::size_t>(end - at) < wanted.size() || std::string_view(at, wanted.size()) != wanted)
-      return false;
-    at += wanted.size();
-    return true;
-  }
-  bool number(std::uint64_t& found) {
-    skip();
-    const char* first = at;
-    for (found = 0; at < end && *at >= '0' && *at <= '9' && at - first < 18; ++at)
-      found = 10 * found + static_cast<std::uint64_t>(*at - '0');
-    return at > first && (at == end || blank(*at) || *at == 'b');
-  }
-};
-
-class GoalReading final : Words {
+class GoalReading {
  public:
   GoalReading(Source& source, const GoalSink& sink) : source_(source), sink_(sink), most_(most_ranks(source.size())) {}
 
   void read() {
-    if (!next() || words_[0] != "num_ranks") refuse("expected 'num_ranks N'");
-    const auto ranks = number<std::size_t>(1, "number of ranks");
+    if (!next() || first_ != "num_ranks") refuse("expected 'num_ranks N'");
+    const auto ranks = number<std::size_t>("number of ranks");
     if (ranks < 1 || ranks > most_) refuse("a trace of this length can have 1 to " + std::to_string(most_) + " ranks");
     sink_.ranks(ranks);
     std::vector<bool> seen(ranks);
     while (next()) {
-      if (words_[0] != "rank") refuse("expected 'rank N {'");
-      const auto rank = number<std::size_t>(1, "number of a rank");
+      if (first_ != "rank") refuse("expected 'rank N {'");
+      const auto rank = number<std::size_t>("number of a rank");
       if (rank >= ranks) refuse("there are " + std::to_string(ranks) + " ranks, from 0");
       if (seen[rank]) refuse("rank " + std::to_string(rank) + " appears twice");
-      if (word(2, "'{'") != "{") refuse("expected '{'");
+      if (word("'{'") != "{") refuse("expected '{'");
       seen[rank] = true;
       read_rank();
       sink_.rank(rank, rank_);
@@ -146,145 +114,112 @@ class GoalReading final : Words {
   }
 
  private:
-  // The words of the next line that has some: names, numbers, and ':', '{', '}' as words of their own.
+  static bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+  static constexpr auto ENDS = [] {  // by letter: whether it ends a word
+    std::array<bool, 256> found{};
+    for (const unsigned char c : {' ', '\t', '\r', ':', '{', '}'}) found[c] = true;
+    return found;
+  }();
+
+  // Goes on to the next line that has words, and takes the first one; false at the end.
   bool next() {
-    for (std::string_view line; source_.line(line);)
-      if (split(line)) return true;
+    while (!take().empty()) {  // what nobody asked for may begin a comment
+    }
+    for (std::string_view line; source_.line(line);) {
+      at_ = line.data(), end_ = at_ + line.size();
+      first_ = take();
+      if (!first_.empty()) return true;
+    }
     return false;
   }
-  bool split(std::string_view line) {
-    words_.clear();
-    if (source_.number() == 1 && line.starts_with(UTF_8)) line.remove_prefix(UTF_8.size());
-    for (Cursor at{line.data(), line.data() + line.size()}; !at.done();) {
-      if (comment_) {
-        comment_ = !at.take("*/");
-        at.at += comment_;
-      } else if (*at.at == '#' || std::string_view(at.at, at.end).starts_with("//")) {
-        break;
-      } else if (at.take("/*")) {
-        comment_ = true;
-      } else if (const auto found = at.word(); !found.empty()) {
-        words_.push_back(found);
-      } else {
-        words_.emplace_back(at.at++, 1);
-      }
-    }
-    return !words_.empty();
+  // The next word of the line: a name or a number, or one of ':', '{', '}'; "" at its end.
+  std::string_view take() {
+    const char* at = at_;  // a copy: the member would be stored at each letter
+    while (at < end_ && blank(*at)) ++at;
+    if (at < end_ && (comment_ || *at == '/' || *at == '#')) at = skip_comments(at);
+    const char* const begin = at;
+    while (at < end_ && !ENDS[static_cast<unsigned char>(*at)]) ++at;
+    at += at == begin && at < end_;
+    at_ = at;
+    return {begin, static_cast<std::size_t>(at - begin)};
   }
-  [[noreturn]] void refuse(const std::string& reason) const override { source_.refuse(reason); }
+  [[gnu::noinline]] const char* skip_comments(const char* at) {
+    for (; at < end_; ++at) {
+      const std::string_view left(at, static_cast<std::size_t>(end_ - at));
+      if (comment_ ? left.starts_with("*/") : left.starts_with("/*"))
+        comment_ = !comment_, ++at;
+      else if (!comment_ && (left.front() == '#' || left.starts_with("//")))
+        return end_;
+      else if (!comment_ && !blank(*at))
+        return at;
+    }
+    return end_;
+  }
+  std::string_view word(const char* what) { return expected(take(), what); }
+  std::string_view expected(std::string_view word, const char* what) const {
+    if (word.empty()) refuse(std::string("the line ends where ") + what + " is expected");
+    return word;
+  }
+  template <class T>
+  T number(const char* what) {
+    return number_in<T>(word(what), what, source_);
+  }
+  [[noreturn]] void refuse(const std::string& reason) const { source_.refuse(reason); }
 
   void read_rank() {
     names_.clear();
     rank_.steps.clear();
     rank_.needs.clear();
-    for (std::string_view line;;) {
-      if (!source_.line(line)) refuse("the file ends within a rank");
-      if (!comment_ && usual(line)) continue;
-      if (!split(line)) continue;
-      if (words_[0] == "}") return;
-      if (words_.size() > 1 && (words_[1] == "requires" || words_[1] == "irequires")) {
-        const auto step = named(words_[0]);
-        need(step, named(word(2, "an operation")), words_[1] == "irequires");
-        continue;
+    for (;;) {
+      if (!next()) refuse("the file ends within a rank");
+      if (first_ == "}") return;
+      const std::string_view name = first_, second = take();
+      if (second == "requires" || second == "irequires") {
+        const std::uint32_t step = named(name);
+        rank_.needs.push_back({step, named(word("an operation")), second == "irequires"});
+      } else if (second == ":") {
+        const std::string_view verb = word("calc, send or recv");
+        add(step(verb, take()), name);
+      } else {
+        add(step(name, second), "");
       }
-      const bool has_name = words_.size() > 1 && words_[1] == ":";
-      const std::string_view name = words_[0];
-      add(step(has_name ? 2 : 0), has_name ? name : "");
     }
   }
 
-  // 'l2: send 8192b to 1 tag 5 cpu 0 nic 0', 'l1: calc 100 cpu 0', 'l2 requires l1'. False for all else.
-  bool usual(std::string_view line) {
-    Cursor at{line.data(), line.data() + line.size()};
-    const std::string_view name = at.word();
-    if (name.empty() || name[0] == '#' || name[0] == '/') return false;
-    if (!at.take(":")) return needs(at, name);
-    Step step{};
-    std::uint64_t amount, peer = 0;
-    at.skip();
-    if (at.take("calc ")) {
-      step.kind = Step::compute;
-      if (!at.number(amount) || amount > LONGEST / NANOSECOND) return false;
-    } else {
-      step.kind = at.take("send ") ? Step::send : Step::receive;
-      if (step.kind == Step::receive && !at.take("recv ")) return false;
-      if (!at.number(amount) || amount > static_cast<std::uint64_t>(MOST_BYTES)) return false;
-      at.take("b");
-      at.skip();
-      if (!at.take(step.kind == Step::send ? "to " : "from ") || !at.number(peer) || peer > MOST) return false;
-    }
-    step.amount = static_cast<std::int64_t>(amount);
-    step.peer = static_cast<std::uint32_t>(peer);
-    if (!options(at, step)) return false;
-    add(step, name);
-    return true;
-  }
-  bool needs(Cursor at, std::string_view name) {
-    at.skip();
-    const bool begin = at.take("irequires ");
-    if (!begin && !at.take("requires ")) return false;
-    const std::string_view before = at.word();
-    const std::uint32_t step = names_.find(name), other = names_.find(before);
-    if (!at.done() || step == Names::NONE || other == Names::NONE) return false;
-    need(step, other, begin);
-    return true;
-  }
-  static bool options(Cursor& at, Step& step) {
-    while (!at.done()) {
-      std::uint32_t& option = at.take("tag ")   ? step.tag
-                              : at.take("cpu ") ? step.processor
-                              : at.take("nic ") ? step.interface
-                                                : step.peer;
-      std::uint64_t value;
-      if (&option == &step.peer || !at.number(value) || value > MOST) return false;
-      option = static_cast<std::uint32_t>(value);
-    }
-    return true;
-  }
-
-  void add(const Step& step, std::string_view name) {
-    if (rank_.steps.size() >= MOST) refuse("a rank has more than 4 billion operations");
-    if (!name.empty() && !names_.add(name, static_cast<std::uint32_t>(rank_.steps.size())))
-      refuse("'" + std::string(name.substr(0, 60)) + "' is the name of two operations");
-    rank_.steps.push_back(step);
-  }
-  void need(std::uint32_t step, std::uint32_t before, bool begin) { rank_.needs.push_back({step, before, begin}); }
-
-  Step step(std::size_t at) const {
-    const auto verb = word(at, "calc, send or recv");
+  // 'send 8192b to 1 tag 5 cpu 0 nic 0', 'calc 100 cpu 0'. `amount`: the word after the verb, or "".
+  Step step(std::string_view verb, std::string_view amount) {
     Step found{};
-    std::size_t options = at + 2;
     if (verb == "calc") {
       found.kind = Step::compute;
-      found.amount = number<std::int64_t>(at + 1, "time in ns");
+      found.amount = number_in<std::int64_t>(expected(amount, "time in ns"), "time in ns", source_);
       if (found.amount < 0 || found.amount > LONGEST / NANOSECOND) refuse("a time lies between 0 and 26 days");
     } else if (verb == "send" || verb == "recv") {
       found.kind = verb == "send" ? Step::send : Step::receive;
-      auto bytes = word(at + 1, "a number of bytes");
-      if (bytes.ends_with('b'))
-        bytes.remove_suffix(1);
-      else if (words_.size() > options && words_[options] == "b")
-        ++options;
-      found.amount = parsed<std::int64_t>(bytes, "number of bytes");
-      if (found.amount < 0 || found.amount > MOST_BYTES) refuse("a message has 0 to 2^50 bytes");
-      const auto* direction = verb == "send" ? "to" : "from";
-      if (word(options, direction) != direction) refuse(std::string("expected '") + direction + "'");
-      if (word(options + 1, "number of a rank") == "-1")
-        refuse("a receive from any rank: the file does not name the sender");
-      found.peer = number<std::uint32_t>(options + 1, "number of a rank");
-      options += 2;
+      message(expected(amount, "a number of bytes"), verb == "send" ? "to" : "from", found);
     } else {
       refuse("'" + std::string(verb.substr(0, 60)) + "' is not one of calc, send, recv, requires, irequires");
     }
-    further(options, found);
+    further(found);
     return found;
   }
-  void further(std::size_t at, Step& step) const {
-    for (; at < words_.size(); at += 2) {
-      const auto name = words_[at];
-      if (name == "tag" && word(at + 1, "whole number") == "-1")
-        refuse("a receive with any tag: the file does not name the tag");
-      const auto value = number<std::uint32_t>(at + 1, "whole number");
+  void message(std::string_view bytes, const char* direction, Step& step) {
+    std::string_view then = take();
+    if (bytes.ends_with('b'))
+      bytes.remove_suffix(1);
+    else if (then == "b")
+      then = take();
+    step.amount = number_in<std::int64_t>(bytes, "number of bytes", source_);
+    if (step.amount < 0 || step.amount > MOST_BYTES) refuse("a message has 0 to 2^50 bytes");
+    if (expected(then, direction) != direction) refuse(std::string("expected '") + direction + "'");
+    const std::string_view peer = word("number of a rank");
+    if (peer == "-1") refuse("a receive from any rank: the file does not name the sender");
+    step.peer = number_in<std::uint32_t>(peer, "number of a rank", source_);
+  }
+  void further(Step& step) {
+    for (std::string_view name; !(name = take()).empty();) {
+      const std::string_view text = word("whole number");
+      if (name == "tag" && text == "-1") refuse("a receive with any tag: the file does not name the tag");
+      const auto value = number_in<std::uint32_t>(text, "whole number", source_);
       if (name == "tag")
         step.tag = value;
       else if (name == "cpu")
@@ -296,6 +231,12 @@ class GoalReading final : Words {
     }
   }
 
+  void add(const Step& step, std::string_view name) {
+    if (rank_.steps.size() >= MOST) refuse("a rank has more than 4 billion operations");
+    if (!name.empty() && !names_.add(name, static_cast<std::uint32_t>(rank_.steps.size())))
+      refuse("'" + std::string(name.substr(0, 60)) + "' is the name of two operations");
+    rank_.steps.push_back(step);
+  }
   std::uint32_t named(std::string_view name) const {
     const std::uint32_t found = names_.find(name);
     if (found == Names::NONE) refuse("no operation above has the name '" + std::string(name.substr(0, 60)) + "'");
@@ -303,11 +244,12 @@ class GoalReading final : Words {
   }
 
   static constexpr std::uint32_t MOST = std::numeric_limits<std::uint32_t>::max() - 1;
-  static constexpr std::string_view UTF_8 = "\xef\xbb\xbf";
   Source& source_;
   const GoalSink& sink_;
   const std::size_t most_;
-  bool comment_ = false;  // between /* and */
+  const char *at_ = nullptr, *end_ = nullptr;  // what is left of the line
+  std::string_view first_;                     // its first word
+  bool comment_ = false;                       // between /* and */
   Names names_;
   GoalRank rank_;
 };

@@ -34,9 +34,7 @@ class Source {
     }
     size_ = static_cast<std::size_t>(about.st_size);
   }
-  Source(std::string path, std::string_view text) : path_(std::move(path)), left_(text), size_(text.size()) {
-    digest_.add(text);
-  }
+  Source(std::string path, std::string_view text) : path_(std::move(path)), left_(text), size_(text.size()) {}
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
   ~Source() {
@@ -52,11 +50,10 @@ class Source {
     if (left_.empty()) return false;
     found = left_.substr(0, end);
     left_.remove_prefix(end == std::string_view::npos ? left_.size() : end + 1);
-    ++number_;
+    if (++number_ == 1 && found.starts_with(UTF_8)) found.remove_prefix(UTF_8.size());
     return true;
   }
-  std::size_t number() const { return number_; }  // of that line, from 1 on
-  // Returns the digest of all bytes that were read so far.
+  // Returns the digest of all bytes that were read so far from the file.
   Digest::Value content() const { return digest_.value(); }
   // Reads what is left, and returns the digest of everything.
   Digest::Value read_whole() {
@@ -69,6 +66,7 @@ class Source {
   }
 
  private:
+  static constexpr std::string_view UTF_8 = "\xef\xbb\xbf";  // some editors' mark at the begin
   // Reads on behind what is left; false at the end.
   bool more() {
     if (file_ < 0) return false;

@@ -10,54 +10,33 @@
 #include <string_view>
 #include <vector>
 
-#include "schedule.h"
+#include "source.h"
 
 namespace steelyard::whatif {
 
-// The words of a line of a trace.
-class Words {
- public:
-  const std::vector<std::string_view>& words() const { return words_; }
-  std::string_view word(std::size_t which, const char* what) const {
-    if (which >= words_.size()) refuse(std::string("the line ends where ") + what + " is expected");
-    return words_[which];
+// The number that a word of a text is; the text refuses another word with its place.
+template <class T, class Text>
+T number_in(std::string_view word, const char* what, const Text& text) {
+  T value{};
+  // Most numbers have few digits, and for these std::from_chars takes several times as long.
+  if (std::is_integral_v<T> && word.size() < 9 && !word.empty()) {
+    bool digits = true;
+    for (const char c : word) value = static_cast<T>(10 * value + (c - '0')), digits &= c >= '0' && c <= '9';
+    if (digits) return value;
   }
-  template <class T>
-  T number(std::size_t which, const char* what) const {
-    return parsed<T>(word(which, what), what);
-  }
-  template <class T>
-  T number(std::size_t which, const char* what, T otherwise) const {
-    return which < words_.size() ? number<T>(which, what) : otherwise;
-  }
-  template <class T>
-  T parsed(std::string_view word, const char* what) const {
-    T value{};
-    auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (failed != std::errc{} || end != word.data() + word.size())
-      refuse("'" + std::string(word.substr(0, 60)) + "' is not a " + what);
-    return value;
-  }
-  [[noreturn]] virtual void refuse(const std::string& reason) const = 0;
+  auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (failed != std::errc{} || end != word.data() + word.size())
+    text.refuse("'" + std::string(word.substr(0, 60)) + "' is not a " + what);
+  return value;
+}
 
- protected:
-  ~Words() = default;
-  std::vector<std::string_view> words_;
-};
-
-class Lines final : public Words {
+class Lines {
  public:
-  Lines(std::string path, std::string_view text) : path_(std::move(path)), left_(text) {
-    if (left_.starts_with("\xef\xbb\xbf")) left_.remove_prefix(3);  // some editors' mark of UTF-8
-  }
+  Lines(std::string path, std::string_view text) : source_(std::move(path), text) {}
 
   // The next line that has words; false at the end.
   bool next() {
-    while (!left_.empty()) {
-      ++line_;
-      std::size_t end = left_.find('\n');
-      std::string_view line = left_.substr(0, end);
-      left_.remove_prefix(end == std::string_view::npos ? left_.size() : end + 1);
+    for (std::string_view line; source_.line(line);) {
       words_.clear();
       for (std::size_t at = 0; (at = line.find_first_not_of(" \t\r", at)) != std::string_view::npos;) {
         std::size_t stop = std::min(line.find_first_of(" \t\r", at), line.size());
@@ -70,14 +49,24 @@ class Lines final : public Words {
     }
     return false;
   }
-  [[noreturn]] void refuse(const std::string& reason) const override {
-    throw Refused(path_ + ", line " + std::to_string(line_) + ": " + reason);
+  const std::vector<std::string_view>& words() const { return words_; }
+  std::string_view word(std::size_t which, const char* what) const {
+    if (which >= words_.size()) refuse(std::string("the line ends where ") + what + " is expected");
+    return words_[which];
   }
+  template <class T>
+  T number(std::size_t which, const char* what) const {
+    return number_in<T>(word(which, what), what, source_);
+  }
+  template <class T>
+  T number(std::size_t which, const char* what, T otherwise) const {
+    return which < words_.size() ? number<T>(which, what) : otherwise;
+  }
+  [[noreturn]] void refuse(const std::string& reason) const { source_.refuse(reason); }
 
  private:
-  std::string path_;
-  std::string_view left_;
-  std::size_t line_ = 0;
+  Source source_;
+  std::vector<std::string_view> words_;
 };
 
 // Ranks that a text may be of: each has a line of its own. One that is named takes some hundred bytes of memory.

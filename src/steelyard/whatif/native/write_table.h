@@ -64,18 +64,16 @@ inline Fields line_of(const std::string& path, std::string_view text, std::size_
 }
 
 template <class Act>
-void each_line(const std::string& text, Act act) {
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    if (end > at) act(std::string_view(text).substr(at, end - at));
-    at = end + 1;
-  }
+void each_line(const std::string& path, Act act) {
+  Source source(path);
+  for (std::string_view line; source.line(line);)
+    if (!line.empty()) act(line);
 }
 
 class Rebuilding {
  public:
   Rebuilding(const std::string& from, const std::string& to) : path_(from + "/records.csv"), to_(to) {
-    each_line(contents(from + "/ranks.csv"), [&](std::string_view line) {
+    each_line(from + "/ranks.csv", [&](std::string_view line) {
       std::string_view host;
       trace::Header made{};
       std::memcpy(made.magic, trace::MAGIC, sizeof made.magic);
@@ -88,7 +86,7 @@ class Rebuilding {
     });
   }
   void write() {
-    each_line(contents(path_), [&](std::string_view line) { add(line); });
+    each_line(path_, [&](std::string_view line) { add(line); });
     for (std::size_t rank = 0; rank < files_.size(); ++rank) {
       Output out(to_ + "/rank-" + std::to_string(rank) + ".trace");
       out.raw(files_[rank]);
