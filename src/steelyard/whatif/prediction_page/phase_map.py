@@ -16,14 +16,9 @@ def phase_map(phases: Phases | None) -> list[Figure]:
     """
     if phases is None or not phases.count:
         return []
-    rows = tuple(
-        _write_ranks(first, phases.together) for first in range(0, len(phases.rows) * phases.together, phases.together)
-    )
     main = sorted(phases.clusters, key=lambda c: -c.computing)[:MOST_CLUSTERS]
-    return [
-        _overview(phases, rows),
-        *(_cluster(c, phases, rows) for c in phases.clusters if c in main and _has_visible_spread(c)),
-    ]
+    shown = [c for c in phases.clusters if c in main and _has_visible_spread(c)]
+    return [_draw_overview(phases), *(_draw_cluster(c, phases) for c in shown)]
 
 
 def _has_visible_spread(cluster: Cluster) -> bool:
@@ -31,45 +26,42 @@ def _has_visible_spread(cluster: Cluster) -> bool:
     return cluster.count >= FEWEST and sum(any(row[i] for row in cluster.rows) for i in range(len(cluster.edges))) > 1
 
 
-def _overview(phases: Phases, rows: tuple[float | str, ...]) -> Figure:
+def _draw(phases: Phases, counts: Phases | Cluster, name: str, title: str, caption: str) -> Figure:
+    """Draws the counts of all phases, on a logarithmic axis, or those of a cluster."""
+    first_ranks = range(0, len(phases.rows) * phases.together, phases.together)
     return Figure(
-        name="phases",
-        title="Computing phases by rank and length",
+        name=name,
+        title=title,
         kind="heat",
-        x=Axis("length of the phase, rounded down", "s", log=True),
+        x=Axis("length of the phase, rounded down", "s", log=counts is phases),
         y=Axis("ranks" if phases.together > 1 else "rank"),
-        z=_cells(phases.rows),
-        columns=phases.edges,
-        rows=rows,
+        z=tuple(tuple(float(count) if count else None for count in row) for row in counts.rows),
+        columns=counts.edges,
+        rows=tuple(_write_ranks(first, phases.together) for first in first_ranks),
         value=Axis("phases", log=True),
-        caption="A phase is the time that a rank computes between two calls of MPI. Ten columns cover a factor "
-        "of ten. If all ranks have the same columns, the work is balanced.",
+        caption=caption,
     )
 
 
-def _cluster(cluster: Cluster, phases: Phases, rows: tuple[float | str, ...]) -> Figure:
+def _draw_overview(phases: Phases) -> Figure:
+    caption = (
+        "A phase is the time that a rank computes between two calls of MPI. Ten columns cover a factor "
+        "of ten. If all ranks have the same columns, the work is balanced."
+    )
+    return _draw(phases, phases, "phases", "Computing phases by rank and length", caption)
+
+
+def _draw_cluster(cluster: Cluster, phases: Phases) -> Figure:
     about = quantity(cluster.typical, "s")
     outliers = (
         f" {plural(cluster.outliers, 'phase')} above {quantity(cluster.limit, 's')} are outliers."
         if cluster.outliers
         else " None is an outlier."
     )
-    return Figure(
-        name=f"phases-{phases.clusters.index(cluster) + 1}",
-        title=f"Computing phases of about {about}, by rank and length",
-        kind="heat",
-        x=Axis("length of the phase, rounded down", "s"),
-        y=Axis("ranks" if phases.together > 1 else "rank"),
-        z=_cells(cluster.rows),
-        columns=cluster.edges,
-        rows=rows,
-        value=Axis("phases", log=True),
-        caption=f"The typical phase lasts {about} (the median phase of the median rank).{outliers}",
-    )
-
-
-def _cells(rows: tuple[tuple[int, ...], ...]) -> tuple[tuple[float | None, ...], ...]:
-    return tuple(tuple(float(count) if count else None for count in row) for row in rows)
+    name = f"phases-{phases.clusters.index(cluster) + 1}"
+    title = f"Computing phases of about {about}, by rank and length"
+    caption = f"The typical phase lasts {about} (the median phase of the median rank).{outliers}"
+    return _draw(phases, cluster, name, title, caption)
 
 
 def _write_ranks(first: int, together: int) -> float | str:
