@@ -45,7 +45,7 @@ def print_offsets(store: "Store", parts: Sequence[Part], as_json: bool) -> None:
 def _compare_node(store: "Store", part: Part) -> "list[tuple[str, str, Offset | None]]":
     from steelyard.power.clocks import offset
 
-    comparable = Part(part.node, tuple(s for s in part.sensors if s.quantity in ("energy", "power")), part.stretches)
+    comparable = part.with_power()
     if len(comparable.sensors) < 2:
         return []
     (first, reference), *others = comparable.traces(store, margin=0)

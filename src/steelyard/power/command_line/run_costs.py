@@ -55,7 +55,7 @@ def list_rows(store: "Store", parts: Sequence[Part], when: When) -> tuple[list[R
     """
     energies, nodes = [], []
     for part in parts:
-        traces = {sensor.name: trace for sensor, trace in _select_usable(part).traces(store)}
+        traces = {sensor.name: trace for sensor, trace in part.with_power().traces(store)}
         courses_by_name = courses(traces)
         silent = {s.source: s.name for s in best_of_parts(part.sensors) if s.name not in courses_by_name}
         for source, name in silent.items():
@@ -76,10 +76,6 @@ def _disagreements(part: Part, courses_by_name: dict[str, Course], clock: float)
     return disagreements(
         [course.sensor for course in courses_by_name.values()], cost(courses_by_name, longest, clock).claims
     )
-
-
-def _select_usable(part: Part) -> Part:
-    return Part(part.node, tuple(s for s in part.sensors if s.quantity in ("energy", "power")), part.stretches)
 
 
 def _list_node_rows(part: Part, courses_by_name: dict[str, Course], silent: set[str], clock: float) -> Iterator[Row]:

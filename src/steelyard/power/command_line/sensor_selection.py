@@ -1,7 +1,7 @@
 """The selection of sensors of a store and of their periods: by name, or by the hosts of a run or a job."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from steelyard.errors import UsageError, nearest
@@ -35,6 +35,10 @@ class Part:
     @property
     def end(self) -> int:
         return max(s.end for s in self.stretches)
+
+    def with_power(self) -> "Part":
+        """The same node with only its sensors of power or energy."""
+        return replace(self, sensors=tuple(s for s in self.sensors if s.quantity in ("energy", "power")))
 
     def traces(self, store: "Store", margin: int = MARGIN) -> Iterator[tuple[Sensor, Trace]]:
         """Yields each sensor with its readings in the intervals and within `margin` (ns) around them."""

@@ -143,7 +143,7 @@ class Cassandra:
     def sensors(self) -> dict[str, tuple[Sensor, ...]]:
         with self._explain_errors("be read"):
             rows = self._session.execute(f"select node, described from {self._tables['sensors']}")
-            self._described = {node: msgspec.json.decode(text, type=tuple[Sensor, ...]) for node, text in _rows(rows)}
+            self._described = {node: msgspec.json.decode(text, type=tuple[Sensor, ...]) for node, text in rows}
         return dict(self._described)
 
     def trace(self, node: str, sensor: str, start: int = 0, end: int = END) -> Trace:
@@ -151,9 +151,7 @@ class Cassandra:
         with self._explain_errors("be read"):
             hours = [
                 (node, sensor, hour, start, end)
-                for (hour,) in _rows(
-                    self._session.execute(self._prepared["hours"], (node, sensor, _hour(start), _hour(end)))
-                )
+                for (hour,) in self._session.execute(self._prepared["hours"], (node, sensor, _hour(start), _hour(end)))
             ]
             parts = [_pairs(found) for found in self._answer_all([(self._prepared["trace"], each) for each in hours])]
         at = np.concatenate([np.empty(0, dtype=np.int64), *(at for at, _ in parts)])
@@ -171,7 +169,7 @@ class Cassandra:
         return {  # of two hours the later one comes last
             (node, sensor): Reading(sensor, at, value)
             for (node, sensor, _), rows in zip(places, answers, strict=True)
-            for at, value in _rows(rows)
+            for at, value in rows
         }
 
     def rollup(self, sensors: Sequence[tuple[str, str]], level: int, start: int, end: int) -> Rollup:
@@ -184,7 +182,7 @@ class Cassandra:
     def gaps(self, node: str, start: int = 0, end: int = END) -> list[Gap]:
         with self._explain_errors("be read"):
             asked = f"select first, last, why, sensors from {self._tables['gaps']} where node = %s and first <= %s"
-            rows = list(_rows(self._session.execute(asked, (node, end))))
+            rows = list(self._session.execute(asked, (node, end)))
         found = {Gap(tuple(s for s in names.split("\n") if s), a, b, why) for a, b, why, names in rows if b >= start}
         return sorted(found, key=lambda gap: (gap.start, gap.end))
 
@@ -195,9 +193,9 @@ class Cassandra:
             hours = [
                 (self._prepared["count"], (*place, hour))
                 for place, found in zip(places, self._answer_all(asked), strict=True)
-                for (hour,) in _rows(found)
+                for (hour,) in found
             ]
-            return sum(number for found in self._answer_all(hours) for (number,) in _rows(found))
+            return sum(number for found in self._answer_all(hours) for (number,) in found)
 
     def _sensor(self, node: str, sensor: str) -> Sensor:
         for known in (self._described, None):
@@ -240,11 +238,6 @@ def _hour(moment: int) -> int:
     return min(moment // HOUR, 2**31 - 1)
 
 
-def _rows(found: Any) -> Iterator[tuple[Any, ...]]:
-    yield from found
-
-
 def _pairs(found: Any) -> tuple[Any, Any]:
-    rows = list(_rows(found))
-    both = np.array(rows, dtype=[("at", np.int64), ("value", np.float64)])
+    both = np.array(list(found), dtype=[("at", np.int64), ("value", np.float64)])
     return both["at"], both["value"]
