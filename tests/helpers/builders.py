@@ -296,10 +296,11 @@ def roles(name: str) -> tuple[Role, ...]:
     return known()[name].roles if name in known() else ()
 
 
-def evaluation(results: Iterable[Result], where: Machine | None = None, **changed: Any) -> Evaluation:
+def evaluation(results: Iterable[Result], where: Machine | None = None, first: int = 0, **changed: Any) -> Evaluation:
     """A finished run that holds these results; `changed` are fields of the Run."""
-    # Each result is a case of its own in every launch.
-    found = tuple(measured(r, (replace(record, case=i) for record in r.records)) for i, r in enumerate(results))
+    # Each result is a case of its own in every launch; the first has the number `first`.
+    numbered = enumerate(results, first)
+    found = tuple(measured(r, (replace(record, case=i) for record in r.records)) for i, r in numbered)
     here = where or machine()
     names = sorted({r.benchmark for r in found})
     plan = Plan(

@@ -157,7 +157,8 @@ STOPS = [
     "/var/spool/job.sh: line 12: 40114 Killed                  ./stream",
     "Segmentation fault (core dumped)",
 ]
-TEXTS = sorted(file.name for file in OUTPUTS.iterdir() if file.suffix == ".txt" and read(file.read_text()).values)
+WITHOUT_VALUES = {"gpu_burn_faulty.txt"}
+TEXTS = sorted(file.name for file in OUTPUTS.iterdir() if file.suffix == ".txt" and file.name not in WITHOUT_VALUES)
 
 
 def lines_of(text: str, doubt: str) -> set[int]:

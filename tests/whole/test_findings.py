@@ -213,9 +213,21 @@ def test_every_rule_has_a_case_with_a_finding_and_one_without() -> None:
     assert sorted(SPEAKS) == sorted(SILENT) == list(RULES)
 
 
+@cache
+def spoken(rule: str) -> tuple[Finding, ...]:
+    """The findings of a rule where it speaks."""
+    return tuple(found(rule, SPEAKS[rule]()))
+
+
+@cache
+def good_news(rule: str) -> tuple[Finding, ...]:
+    """The findings of a rule where the news is good; none where it has no such news."""
+    return tuple(found(rule, GOOD[rule]())) if rule in GOOD else ()
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_the_rule_speaks(rule: str) -> None:
-    told = found(rule, SPEAKS[rule]())
+    told = spoken(rule)
     assert [f.rule for f in told] == [rule]
     assert told[0].seen.rstrip().endswith((".", ")")) or rule == "failed"
     assert told[0].cause
@@ -226,7 +238,7 @@ def test_the_rule_speaks(rule: str) -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_shortened_finding_keeps_its_verb_and_a_number(rule: str) -> None:
-    for claim in (f.seen for make in (SPEAKS, GOOD) if rule in make for f in found(rule, make[rule]())):
+    for claim in (finding.seen for finding in (*spoken(rule), *good_news(rule))):
         kept = " ".join(lines.brief(claim, 76, 2, " [and 1 more of this kind]"))
         verb = VERB.search(claim)
         assert verb, claim
@@ -246,7 +258,7 @@ def test_the_rule_says_nothing_about_a_run_without_results(rule: str) -> None:
 
 @pytest.mark.parametrize("rule", sorted(GOOD))
 def test_the_rule_tells_good_news(rule: str) -> None:
-    told = found(rule, GOOD[rule]())
+    told = good_news(rule)
     assert [(f.level, f.remedy) for f in told] == [("good", "")]
 
 
@@ -360,11 +372,11 @@ def test_write_allocate_tells_the_factor_and_where_streaming_is_slower() -> None
     slower = found("write_allocate", evaluation([triad(12e9), triad(9e9, stores="streaming")]))[0]
     assert "0.75 times" in slower.seen
     assert describe(slower.remedy).startswith("Use ordinary stores")
-    assert "1.33 times" in found("write_allocate", SPEAKS["write_allocate"]())[0].seen
+    assert "1.33 times" in spoken("write_allocate")[0].seen
 
 
 def test_the_limit_is_told_with_its_source_or_how_to_give_it() -> None:
-    below = found("efficiency", SPEAKS["efficiency"]())[0]
+    below = spoken("efficiency")[0]
     assert "8.00 GB/s: 40 % of the limit of 20.0 GB/s" in below.seen
     assert "2 channels" in below.evidence[0]
     unknown = found("efficiency", evaluation([triad(8e9)]))[0]
@@ -453,7 +465,7 @@ def _positive(record: Record) -> Record:
 
 
 def test_a_speed_up_above_the_count_is_a_finding_with_its_factor() -> None:
-    (told,) = found("above_ideal", SPEAKS["above_ideal"]())
+    (told,) = spoken("above_ideal")
     assert (
         "memory.stream triad runs 5.00 times as fast with 4 threads as with 1. No cache explains a speed-up above 4.00."
         in told.seen
@@ -522,7 +534,7 @@ def test_of_each_kind_one_finding_stands_for_all() -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_what_a_rule_would_change_is_a_ratio_of_one_or_more(rule: str) -> None:
-    for finding in found(rule, SPEAKS[rule]()):
+    for finding in spoken(rule):
         assert finding.effect is None or (math.isfinite(finding.effect) and finding.effect >= 1), finding.effect
 
 
