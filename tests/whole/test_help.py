@@ -86,17 +86,18 @@ def test_notes_of_examples_are_comments_of_a_shell() -> None:
 # ---------------------------------------------------------------------- the TAB key
 
 
-def complete(words: str, folder: Path) -> list[str]:
-    """What bash is offered for the last word."""
-    environment = {
-        **os.environ,
-        "_STEELYARD_COMPLETE": "complete_bash",
-        "COMP_WORDS": words,
-        "COMP_CWORD": str(len(words.split(" ")) - 1),
-    }
-    done = subprocess.run([STEELYARD], env=environment, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.stderr == ""
-    return [word for word in done.stdout.split("\n") if word]
+def asked(words: str) -> dict[str, str]:
+    """The variables by which bash asks for the last word."""
+    last = len(words.split(" ")) - 1
+    return {"_STEELYARD_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(last)}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder with a run in RUNS."""
+    (tmp_path / "RUNS").mkdir()
+    (tmp_path / "RUNS" / "20200101-000000").symlink_to(copied("run-format-2"))
+    return tmp_path
 
 
 @pytest.mark.parametrize(
@@ -110,15 +111,26 @@ def complete(words: str, folder: Path) -> list[str]:
         ("steelyard run --only nonsense --set k", []),
         ("steelyard run --preset st", ["standard"]),
         ("steelyard show --runs RUNS 2020", ["20200101-000000"]),
-        ("steelyard compare 20200101-000000 Celeron", ["Celeron educational cluster"]),
         ("steelyard list noise", ["noise", "noise.quanta"]),
     ],
 )
-def test_the_shell_is_offered_the_words_that_fit(words: str, offered: list[str], tmp_path: Path) -> None:
-    golden = copied("run-format-2")
-    (tmp_path / "RUNS").mkdir()
-    (tmp_path / "RUNS" / "20200101-000000").symlink_to(golden)
-    assert complete(words, tmp_path) == offered
+def test_the_shell_is_offered_the_words_that_fit(
+    words: str, offered: list[str], place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+    for name, value in asked(words).items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit):
+        cli.app(prog_name="steelyard")
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert printed.out.split() == offered
+
+
+def test_the_command_itself_answers_the_shell(place: Path) -> None:
+    environment = {**os.environ, **asked("steelyard compare 20200101-000000 Celeron")}
+    done = subprocess.run([STEELYARD], env=environment, cwd=place, capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("Celeron educational cluster", "")
 
 
 # ---------------------------------------------------------------------- steelyard list BENCHMARK

@@ -254,7 +254,7 @@ def test_without_its_texts_nothing_is_begun(level: str) -> None:
     assert "PYTHONOPTIMIZE" in done.stderr
 
 
-@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+@pytest.mark.parametrize("locale", ["C", pytest.param("C.UTF-8", marks=pytest.mark.long)])
 @pytest.mark.parametrize(("letters", "code"), [("ü".encode(), 0), (b"\xff", 2)])
 def test_a_question_is_utf_8_whatever_the_locale(tmp_path: Path, letters: bytes, code: int, locale: str) -> None:
     done = subprocess.run(
