@@ -86,14 +86,14 @@ def test_eight_ranks_share_all_three_directions(ask: Asked) -> None:
 @pytest.mark.parametrize(
     ("model", "workers", "threads"),
     [
-        ("threads", 1, 1),
         ("threads", 2, 1),
-        ("mpi", 1, 1),
         ("mpi", 2, 1),
-        ("mpi", 1, 2),
         ("mpi", 2, 2),
-        ("mpi", 1, 4),
-        ("mpi", 4, 1),
+        pytest.param("threads", 1, 1, marks=pytest.mark.long),
+        pytest.param("mpi", 1, 1, marks=pytest.mark.long),
+        pytest.param("mpi", 1, 2, marks=pytest.mark.long),
+        pytest.param("mpi", 1, 4, marks=pytest.mark.long),
+        pytest.param("mpi", 4, 1, marks=pytest.mark.long),
     ],
 )
 @pytest.mark.parametrize("plant", ["skip", "wrong"])

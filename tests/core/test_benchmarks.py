@@ -29,7 +29,7 @@ SMALLER = {
     "node.nbody": {"bodies": 512},
 }
 SHORT = Sampling(width=0.5, seconds=0.01, least=3, most=20)
-WHOLE = Sampling(width=0.5, seconds=2.0, least=3, most=3)  # where a sample is a whole program run
+WHOLE = Sampling(width=0.5, seconds=2.0, least=2, most=2)  # where a sample is a whole program run
 ONE = Sampling(width=0.5, seconds=1e-3, least=1, most=1)
 # What kernels read besides their axes (docs/settings.md).
 GENERAL = {
@@ -153,7 +153,7 @@ def test_a_kernel_measures_and_its_check_passes(
     assert answer["check"]["passed"], answer["check"]["detail"]
     around = answer["surroundings"]
     time_is_over = around["ended"] - around["began"] >= 4 * case.sampling.seconds  # on a busy machine, by a slow device
-    assert len(answer["samples"]) >= (1 if time_is_over else 3)
+    assert len(answer["samples"]) >= (1 if time_is_over else case.sampling.least)
     assert all(s > 0 for s in answer["samples"])
     assert answer["work"]
     assert all(amount >= 0 for amount in answer["work"].values())

@@ -347,8 +347,7 @@ def ask(here: Machine, benchmarks: dict[str, Benchmark]) -> Iterator[Ask]:
         program.close()
 
 
-@pytest.mark.parametrize("outstanding", [4, 256])
-@pytest.mark.parametrize("direction", ["one-way", "two-way"])
+@pytest.mark.parametrize(("direction", "outstanding"), [("one-way", 4), ("two-way", 256)])
 @pytest.mark.parametrize(("name", "channels"), [("star", 4), ("ring", 5), ("chaos", 10)])
 def test_every_channel_carries_a_message_each_way(
     ask: Ask, name: str, channels: int, direction: str, outstanding: int
