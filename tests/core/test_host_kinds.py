@@ -84,7 +84,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("count", [2, 5, 16, 64])
+@pytest.mark.parametrize("count", [2, 5, 16, pytest.param(64, marks=pytest.mark.long)])
 @pytest.mark.parametrize("kinds", KINDS.values(), ids=KINDS)
 def test_hosts_of_a_slower_kind_are_not_disturbed(kinds: list[str], count: int, known: bool) -> None:
     given = [kinds[number % len(kinds)] for number in range(count - 1)]

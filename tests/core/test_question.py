@@ -12,7 +12,7 @@ import pytest
 from builders import evaluation, measured, result, triad
 from damage import ESCAPES
 from steelyard.errors import MachineFailed, UsageError
-from steelyard.show.command_line import tables
+from steelyard.show.command_line import cli, tables
 from steelyard.show.report.question import Limits, query
 
 RUNS = [evaluation([triad(1e10)])]
@@ -95,10 +95,12 @@ def test_one_huge_value_ends_at_the_limit(option: str, value: str, named: str, t
 
 @pytest.mark.parametrize("option", ["--limit-time", "--limit-memory"])
 @pytest.mark.parametrize("value", ["0", "-1", "soon", ""])
-def test_limits_that_are_none_are_refused(option: str, value: str, tmp_path: Path) -> None:
-    done = asked("select 1", option, value, runs=tmp_path)
-    assert done.returncode == 2
-    assert option in done.stderr
+def test_limits_that_are_none_are_refused(
+    option: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["query", "select 1", option, value, "--runs", str(tmp_path)]
+    assert cli.run_and_explain(lambda: cli.app(words)) == 2
+    assert option in capsys.readouterr().err
 
 
 def test_rows_are_printed_as_they_come(tmp_path: Path) -> None:

@@ -47,6 +47,13 @@ def few() -> Evaluation:
     return replace(full, benchmarks=dict(islice(full.benchmarks.items(), 2)))
 
 
+@pytest.fixture(scope="module")
+def names_of_few(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The names of the files of its figures, before anything fails."""
+    doors.forget()
+    return [path.name for path in figure_files.write(few(), tmp_path_factory.mktemp("few"), "svg", SIZE)]
+
+
 def curves() -> Figure:
     """Two lines with intervals over logarithmic axes, and a limit."""
     sizes, rates = (1024.0, 4096.0, 16384.0), (1e9, 4e9, 8e9)
@@ -102,23 +109,27 @@ def data(evaluation):
     ids=["drawn", "called", "imported"],
 )
 def test_a_page_that_fails_costs_only_its_own_figures(
-    code: str, reason: str, install_wing: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    code: str,
+    reason: str,
+    names_of_few: list[str],
+    install_wing: Any,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    evaluation = few()
-    names = [path.name for path in figure_files.write(evaluation, tmp_path / "before", "svg", SIZE)]
     install_wing({"pages/odd.py": code, "pages/odd.html": ""})
-    made = figure_files.write(evaluation, tmp_path / "after", "svg", SIZE)
-    assert [path.name for path in made] == names
+    made = figure_files.write(few(), tmp_path, "svg", SIZE)
+    assert [path.name for path in made] == names_of_few
     said = capsys.readouterr().err
     assert said.startswith(f"steelyard: The page 'odd' failed: {reason}"), said
     assert said.count("steelyard: ") == 1
     assert "odd.py" in said
 
 
-def test_a_figure_of_a_benchmark_that_fails_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_figure_of_a_benchmark_that_fails_is_named(
+    names_of_few: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     doors.forget()
     evaluation = few()
-    before = {path.name for path in figure_files.write(evaluation, tmp_path, "svg", SIZE)}
     name = next(iter(evaluation.benchmarks))
 
     def fail(results: object, here: object) -> tuple[Figure, ...]:
@@ -126,9 +137,9 @@ def test_a_figure_of_a_benchmark_that_fails_is_named(tmp_path: Path, capsys: pyt
 
     broken = replace(evaluation.benchmarks[name], figures=fail)
     made = figure_files.write(
-        replace(evaluation, benchmarks={**evaluation.benchmarks, name: broken}), tmp_path / "after", "svg", SIZE
+        replace(evaluation, benchmarks={**evaluation.benchmarks, name: broken}), tmp_path, "svg", SIZE
     )
-    assert {path.name for path in made} < before
+    assert {path.name for path in made} < set(names_of_few)
     assert made
     assert "This figure could not be drawn: KeyError: 'threads'" in capsys.readouterr().err
 

@@ -140,6 +140,7 @@ def test_a_lost_renamed_or_retyped_field_is_found(
     runs: Path, change: Callable[[dict[str, Any], str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     shown = read_output("show", printed(runs, "show run --json", capsys))
+    shown = {**shown, "figures": shown["figures"][:1], "findings": shown["findings"][:1]}
     places: list[Callable[[Any], dict[str, Any]]] = [
         lambda v: v,
         lambda v: v["figures"][0],
@@ -173,7 +174,9 @@ def test_a_value_outside_its_bounds_is_found(
 
 
 def test_units_and_verdicts_have_known_forms(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    exported = read_output("export", printed(runs, "export run", capsys))
+    exported = json.loads(printed(runs, "export run", capsys))
+    exported = {**exported, "results": exported["results"][:1], "records": []}
+    assert find_errors("export", exported) == []
     for place, wrong in (("unit", "bytes in each second"), ("better", "larger")):
         changed = copy.deepcopy(exported)
         next(iter(changed["results"][0]["metrics"].values()))[place] = wrong
