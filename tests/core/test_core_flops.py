@@ -28,7 +28,6 @@ from steelyard.model import Benchmark, Evaluation, Finding, Host, Limit, Machine
 from steelyard.statistics.models import flops_mix
 
 CORE = Path(peak.__file__).parent
-GHZ = 1e9
 HOSTS = ("n0", "n1", "n2", "n3")
 
 

@@ -5,7 +5,7 @@ import gzip
 import json
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from operator import mul
 from pathlib import Path
@@ -25,7 +25,7 @@ from steelyard.compare.published_side import find_side
 from steelyard.compare.side import Side
 from steelyard.compare.sides import compare_sides
 from steelyard.errors import UsageError
-from steelyard.model import Benchmark, Evaluation, Result
+from steelyard.model import Evaluation, Result
 from steelyard.model.figure import Axis, Figure, Mark, Series
 from steelyard.show import report
 from steelyard.show.command_line.sides import put_first
@@ -296,14 +296,6 @@ def test_the_report_of_two_sides_has_both_names_everywhere(first: Evaluation, bo
     assert re.findall(r'data-name="([^"]*)" checked', text) == [one.name for one in both.sides]
     assert '<section class="page" id="sides">' in text
     assert 'class="beside maps"' in text
-
-
-def count_calls(work: Callable[..., Any], called: list[str]) -> Callable[..., Any]:
-    def counted(benchmark: Benchmark, *rest: Any) -> Any:
-        called.append(benchmark.name)
-        return work(benchmark, *rest)
-
-    return counted
 
 
 def test_a_report_of_one_run_has_nothing_of_sides(first: Evaluation) -> None:

@@ -47,7 +47,6 @@ SOCKET = Sensor("rapl/package-0", "energy", "RAPL", range=1000.0, resolution=1e-
 CORES = Sensor("rapl/package-0/core", "energy", "RAPL", range=1000.0, resolution=1e-6, part_of="rapl/package-0")
 HEAT = Sensor("board", "temperature", "BMC")
 MODEL = Sensor("model/node", "power", "model", modelled=True)
-RAIL_OF_N1 = 'steelyard_power_watts{node="n1",sensor="rail"}'
 TOKEN = "correct-horse-battery-staple"
 
 
