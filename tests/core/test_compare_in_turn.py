@@ -146,7 +146,7 @@ def test_few_pairs_state_no_interval_and_pairs_that_agree_exactly_one_of_no_widt
         compare_pairs([math.nan])
 
 
-@pytest.mark.parametrize("count", [pairs.FEWEST_PAIRS, 7, 10, 15])
+@pytest.mark.parametrize("count", [pairs.FEWEST_PAIRS, 15, *(pytest.param(n, marks=pytest.mark.long) for n in (7, 10))])
 def test_six_pairs_or_more_always_state_an_interval(count: int) -> None:
     """Four in ten pairs are hit so hard that only the others have weight. Binomial: coverage 0.85 passes with 0.003."""
     chance = np.random.default_rng(count)

@@ -247,7 +247,7 @@ int main(int, char** words) {
 """
 
 
-@pytest.mark.parametrize("ticks", [3, 15, 30, 50, 200])
+@pytest.mark.parametrize("ticks", [3, 15, 30, 200, pytest.param(50, marks=pytest.mark.long)])
 def test_own_threads_that_sleep_are_no_other_process_on_many_processors(here: Machine, ticks: int) -> None:
     """The kernel counts who runs at each tick: a thread that sleeps now and then is counted too often by chance.
 
