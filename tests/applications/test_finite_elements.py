@@ -3,11 +3,10 @@
 import math
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
-from npb_runs import Asked, compiled, told
+from npb_runs import Asked, compiled, details, told
 from steelyard.measure.plan import EFFORTS, catalogue
 from steelyard.model import Machine
 
@@ -38,13 +37,6 @@ def of_each(model: str, threads: int) -> dict[str, str]:
 def ask(here: Machine) -> Iterator[Asked]:
     with Asked(here, "program", NAME, {}) as asked:
         yield asked
-
-
-def details(answer: dict[str, Any]) -> dict[str, Any]:
-    assert "error" not in answer, answer.get("error")
-    assert answer["check"]["passed"], answer["check"]["detail"]
-    found: dict[str, Any] = answer["surroundings"]["details"]
-    return found
 
 
 def test_the_error_falls_with_the_square_of_the_width_of_an_element(ask: Asked) -> None:

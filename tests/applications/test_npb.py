@@ -115,13 +115,6 @@ def test_a_number_of_workers_that_cannot_be_used_is_named_with_those_that_can(
     assert USABLE[code] in error
 
 
-@pytest.mark.long  # test_benchmarks.py plants both in the same cases
-@pytest.mark.parametrize("plant", ["skip", "wrong"])
-def test_a_run_that_computed_nothing_or_something_wrong_fails(ask: Ask, plant: str) -> None:
-    answer = ask(2, plant=plant)
-    assert answer["check"]["passed"] is False, answer
-
-
 def test_half_as_much_work_again_is_done_and_verifies(ask: Ask) -> None:
     answer = ask(2, plant="work:0.5")
     assert answer["operations"] == 2  # whole runs: half of two is one more

@@ -5,14 +5,13 @@ import math
 import re
 import subprocess
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from native import linked
-from npb_runs import FOLDER, WIDTHS, Asked
+from npb_runs import FOLDER, WIDTHS, Asked, details
 from steelyard.measure.plan import sweep
 from steelyard.model import Machine
 
@@ -36,13 +35,6 @@ Modes = NDArray[np.complex128]
 def ask(here: Machine) -> Iterator[Asked]:
     with Asked(here, "flow", NAME, {}) as asked:
         yield asked
-
-
-def details(answer: dict[str, Any]) -> dict[str, Any]:
-    assert "error" not in answer, answer.get("error")
-    assert answer["check"]["passed"], answer["check"]["detail"]
-    found: dict[str, Any] = answer["surroundings"]["details"]
-    return found
 
 
 class Cube:

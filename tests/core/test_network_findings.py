@@ -778,19 +778,11 @@ def odd() -> list[Result]:
     strange: list[Any] = ["many", 0, -1, 2, 10**18, math.inf, math.nan, True, ""]
     names = ("message_bytes", "ranks", "partner", "round", "together", "topology", "direction", "pairs", "threads")
     names = (*names, "placement", "transport", "buffers", "mpi", "window", "start")
-    kernels = [
-        "network.pingpong pingpong",
-        "network.sendrecv exchange",
-        "network.transfer transfer",
-        "network.transfer pairs",
-    ]
-    kernels += [
-        "network.rate one_way",
-        "network.rate both_ways",
-        "network.nettest nettest",
-        "network.collectives alltoall",
-    ]
-    kernels += ["network.collectives barrier", "cluster.stream triad", "noise.quanta fixed_work"]
+    kernels = (
+        "network.pingpong pingpong", "network.sendrecv exchange", "network.transfer transfer", "network.transfer pairs",
+        "network.rate one_way", "network.rate both_ways", "network.nettest nettest", "network.collectives alltoall",
+        "network.collectives barrier", "cluster.stream triad", "noise.quanta fixed_work",
+    )  # fmt: skip
     facts: list[Any] = [
         None,
         {},

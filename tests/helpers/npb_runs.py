@@ -98,6 +98,14 @@ class Asked:
         return Program(command, environment, workers if model != "threads" else None)
 
 
+def details(answer: Answer) -> dict[str, Any]:
+    """The details of an answer whose check passed."""
+    assert "error" not in answer, answer.get("error")
+    assert answer["check"]["passed"], answer["check"]["detail"]
+    found: dict[str, Any] = answer["surroundings"]["details"]
+    return found
+
+
 def compiled(here: Machine, code: str, text: str, *flags: str) -> Path:
     """Returns a C++ program of a test's own, made with the headers of the benchmark in folder `code` and of the harness."""
     return linked(here, text, *flags, f"-I{FOLDER / code}")
