@@ -83,10 +83,13 @@ def test_a_published_value_is_normal_beside_itself(system: System) -> None:
 
 def test_a_published_value_is_not_certainly_poor_beside_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each system is held out of the library. 79 of 86 values of Triad and HPL are not even called poor without certainty."""
-    references, poor = standing._list_references(), []
+    references, poor = standing._list_references, []
     for system in (s for s in list_shipped() if s.models):
-        others = tuple(one for one in references if one.name != system.dated)
-        monkeypatch.setattr(standing, "_list_references", lambda others=others: others)
+
+        def list_others(quantity: str, name: str = system.dated) -> tuple[standing._Reference, ...]:
+            return tuple(one for one in references(quantity) if one.name != name)
+
+        monkeypatch.setattr(standing, "_list_references", list_others)
         for one in read(make_side(system)).values():
             found = find_standing(one, make_hardware(system.models, system.cores, system.sockets))
             poor += [(system.name, one.quantity, found.marked)] if found and found.call == "poor" else []

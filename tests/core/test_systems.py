@@ -94,6 +94,16 @@ def test_every_shipped_figure_has_a_case_or_a_reason_and_a_source() -> None:
             assert figure.value > 0 or figure.reason, (system.name, figure.title)
 
 
+def test_a_search_for_a_benchmark_finds_every_system_that_has_it() -> None:
+    by_benchmark: dict[str, set[str]] = {}
+    for system, _, case in figures():
+        by_benchmark.setdefault(case.benchmark, set()).add(system.name)
+    for name, systems in by_benchmark.items():
+        assert systems <= {s.name for s in system_library.list_shipped(name)}, name
+    both = {s.name for s in system_library.list_shipped("memory.stream", "memory.latency")}
+    assert both >= by_benchmark["memory.stream"] | by_benchmark["memory.latency"]
+
+
 def test_the_library_has_public_systems_of_many_years() -> None:
     evaluated = {entry.system for entry in published.shipped()}
     public = [s for s in system_library.list_shipped() if s.name not in evaluated]

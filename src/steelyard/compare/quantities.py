@@ -257,13 +257,16 @@ QUANTITIES = (
 GROWING = frozenset(one.name for one in QUANTITIES if one.grows)  # a machine of twice the size has twice as much
 
 
-def read(side: Side) -> dict[str, Reading]:
-    """Returns the quantities that the side has, by name. Of a group of runs: the mean, with the interval of their spread."""
+def read(side: Side, *names: str) -> dict[str, Reading]:
+    """Returns the quantities that the side has, by name. Of a group of runs: the mean, with the interval of their spread.
+
+    With `names`, only these quantities are searched for.
+    """
     readings: dict[str, Reading] = {}
     runs = [
         (_group_by_benchmark((*select_plain(run.cases), *list_data_sheet(run.machine))), run.cores) for run in side.runs
     ]
-    for one in QUANTITIES:
+    for one in QUANTITIES if not names else [one for one in QUANTITIES if one.name in names]:
         of_runs = [reading for cases, cores in runs if (reading := _read(one, cases, cores))]
         if of_runs:
             middle = sorted(of_runs, key=lambda reading: reading.number)[len(of_runs) // 2]

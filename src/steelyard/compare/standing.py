@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from steelyard.compare.published_side import make_side
-from steelyard.compare.quantities import GROWING, Reading, Readings, find_span, read
+from steelyard.compare.quantities import GROWING, QUANTITIES, Reading, find_span, read
 from steelyard.measure.machine.limits import usable_cores
 from steelyard.measure.published.system_library import list_readable
 from steelyard.model import Limit, Machine, Parameters, Value
@@ -128,7 +128,7 @@ class Hardware:
 class _Reference:
     name: str
     hardware: Hardware
-    readings: Readings
+    reading: Reading
 
 
 def describe(machine: Machine) -> Hardware:
@@ -199,10 +199,9 @@ def _compare(reading: Reading, hardware: Hardware, basis: Basis) -> Standing | N
     own = _divide(reading, hardware, per)
     known = [
         (one, value.value)
-        for one in _list_references()
+        for one in _list_references(reading.quantity)
         if _is_like(one.hardware, hardware, basis, reading, per)
-        and reading.quantity in one.readings
-        and (value := _divide(one.readings[reading.quantity], one.hardware, per))
+        and (value := _divide(one.reading, one.hardware, per))
         and value.unit == reading.value.unit
     ]
     if own is None or len(known) < LEAST[basis]:
@@ -292,10 +291,13 @@ def _holds(value: Value, edge: float) -> bool:
 
 
 @cache
-def _list_references() -> tuple[_Reference, ...]:
+def _list_references(name: str) -> tuple[_Reference, ...]:
+    """Returns the published systems that have the quantity."""
+    benchmarks = {pick.benchmark for one in QUANTITIES if one.name == name for pick in one.picks}
     return tuple(
-        _Reference(name=s.dated, hardware=make_hardware(s.models, s.cores, s.sockets), readings=read(make_side(s)))
-        for s in list_readable()
+        _Reference(name=s.dated, hardware=make_hardware(s.models, s.cores, s.sockets), reading=reading)
+        for s in list_readable(*benchmarks)
+        if (reading := read(make_side(s), name).get(name))
     )
 
 

@@ -83,7 +83,7 @@ def find_rules(benchmarks: Mapping[str, Benchmark]) -> str:
 @cache
 def _find_own_rules(house: Path) -> str:
     """Returns the version, and a hash of the sizes of the program's files: it is the same wherever the program is installed."""
-    sizes = sorted((os.path.relpath(file, house), os.stat(file).st_size) for file in _sources(house))
+    sizes = sorted((file.removeprefix(f"{house}/"), os.stat(file).st_size) for file in _sources(house))
     return f"{__version__} {_hash(sizes)}"
 
 

@@ -21,24 +21,34 @@ NODES = "nodes:"  # begins a note with the speeds of nodes, which are figures of
 CLUSTERED = ("transfer", "nettest", "applications", "comd", "minife")  # benchmarks of clusters in the evaluations
 
 
-def list_systems() -> tuple[System, ...]:
-    """Returns the shipped systems and those of the user's folder, which replace shipped ones of the same name. UsageError."""
+def list_systems(*benchmarks: str) -> tuple[System, ...]:
+    """Returns the shipped systems and those of the user's folder, which replace shipped ones of the same name. UsageError.
+
+    `benchmarks`: see `list_shipped`.
+    """
     folder = user_folder()
     mine = [load_system(path) for path in sorted(folder.glob(f"*{SUFFIX}"))] if folder else []
-    return tuple({s.name: s for s in (*list_shipped(), *mine)}.values())
+    return tuple({s.name: s for s in (*list_shipped(*benchmarks), *mine)}.values())
 
 
-def list_readable() -> tuple[System, ...]:
-    """Returns the systems; without those of the user if one of his files is damaged, which `steelyard systems` names."""
+def list_readable(*benchmarks: str) -> tuple[System, ...]:
+    """Returns the systems; without those of the user if one of his files is damaged, which `steelyard systems` names.
+
+    `benchmarks`: see `list_shipped`.
+    """
     try:
-        return list_systems()
+        return list_systems(*benchmarks)
     except UsageError:
-        return list_shipped()
+        return list_shipped(*benchmarks)
 
 
-def list_shipped() -> tuple[System, ...]:
-    """Returns the systems of the five evaluations, then those of public lists."""
-    return (*_load_evaluated(), *_load_shipped())
+def list_shipped(*benchmarks: str) -> tuple[System, ...]:
+    """Returns the systems of the five evaluations, then those of public lists.
+
+    With `benchmarks`, only the files that name one of them are read: most of the time goes into reading TOML.
+    """
+    files = (path for path, text in _read_texts().items() if not benchmarks or any(b in text for b in benchmarks))
+    return (*_load_evaluated(), *map(_load_shipped, files))
 
 
 def system_names() -> list[str]:
@@ -73,8 +83,13 @@ def find_system(name: str) -> System | None:
 
 
 @cache
-def _load_shipped() -> tuple[System, ...]:
-    return tuple(replace(load_system(path), path="") for path in sorted(FOLDER.glob(f"*{SUFFIX}")))
+def _read_texts() -> dict[Path, str]:
+    return {path: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob(f"*{SUFFIX}"))}
+
+
+@cache
+def _load_shipped(path: Path) -> System:
+    return replace(load_system(path), path="")
 
 
 @cache

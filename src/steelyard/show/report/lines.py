@@ -47,6 +47,8 @@ def safe(text: str, style: str = "") -> Text:
 
 def harmless(text: str) -> str:
     """Returns the text without control characters."""
+    if text.isprintable():
+        return text
     return "".join(c if c == "\n" or unicodedata.category(c)[0] != "C" else "\ufffd" for c in text)
 
 
@@ -60,7 +62,7 @@ def fold(text: str, width: int) -> list[str]:
     lines, line = [], ""
     for word in _divide_long_words(one_line(text).split(" "), width):
         joined = f"{line} {word}" if line else word
-        if cell_len(joined) > width:
+        if (len(joined) if joined.isascii() else cell_len(joined)) > width:
             lines.append(line)
             joined = word
         line = joined
@@ -70,6 +72,10 @@ def fold(text: str, width: int) -> list[str]:
 def _divide_long_words(words: Iterable[str], width: int) -> Iterator[str]:
     """The words, those that are longer than a line in pieces."""
     for word in words:
+        if word.isascii() and len(word) <= width:  # nearly all
+            if word:
+                yield word
+            continue
         piece = ""
         for character in word:
             if cell_len(piece + character) > width:
