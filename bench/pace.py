@@ -23,8 +23,8 @@ from steelyard.measure.machine.load import QUIET
 from steelyard.measure.plan import catalogue
 from steelyard.model import Machine
 from steelyard.model.units import quantity
+from steelyard.statistics.validity.measures import MEASURES
 from steelyard.statistics.validity.observations import numbers
-from steelyard.statistics.validity.pace import MEASURES
 
 QUIET_STEAL = 0.01  # of the processors' time: moves a rate by as much
 LOOK, EACH = 0.1, 0.05  # seconds of a look, at least, and for each processor: some 8 readings of each

@@ -22,7 +22,6 @@ from steelyard.compare import published_figures
 from steelyard.compare import runs as comparing
 from steelyard.errors import MachineFailed, SteelyardError, UsageError
 from steelyard.judge import evaluation
-from steelyard.judge.evaluation.energy import METRICS
 from steelyard.measure import published, records
 from steelyard.measure.machine.system_file import find_system, load_system
 from steelyard.measure.records import RunFolder, power
@@ -37,6 +36,7 @@ from steelyard.show.report import columns, comparison, export, side_by_side
 from steelyard.show.report.columns import metric_rows
 from steelyard.show.report.question import query
 from steelyard.statistics.results.cost import cost
+from steelyard.statistics.results.energy_metrics import METRICS
 from steelyard.statistics.validity.verdict import judgement
 
 # What NumPy warns of would stand on the user's screen.

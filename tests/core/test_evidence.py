@@ -15,7 +15,8 @@ from steelyard.model import Check, Evidence, Record, Setting
 from steelyard.model.evidence import KINDS, NUMBERS, distinct, noted, sentence, sentences
 from steelyard.model.plain import to_json
 from steelyard.statistics.results.result import believed
-from steelyard.statistics.validity.pace import MEASURES, UNBOUNDED
+from steelyard.statistics.validity.measures import MEASURES
+from steelyard.statistics.validity.pace import UNBOUNDED
 from steelyard.statistics.validity.verdict import judge_record
 
 PACKAGE = Path(steelyard.__file__).parent

@@ -19,8 +19,9 @@ import builders
 from native import linked
 from steelyard.model import Machine
 from steelyard.statistics.samples import stopping
+from steelyard.statistics.validity.measures import MEASURES
 from steelyard.statistics.validity.observations import Measured
-from steelyard.statistics.validity.pace import MEASURES, Bounds, choose
+from steelyard.statistics.validity.pace import Bounds, choose
 
 QUICK = "seconds=0.05 least=3 most=30 width=0.2"
 

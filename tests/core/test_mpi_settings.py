@@ -17,7 +17,7 @@ from steelyard.errors import UsageError
 from steelyard.judge import findings
 from steelyard.judge.findings.doctor import MPI_SETTINGS, Advice, examine
 from steelyard.measure import records
-from steelyard.measure.machine.mpi_settings import ENVIRONMENT, read_mpi_settings
+from steelyard.measure.machine.mpi_settings import read_mpi_settings
 from steelyard.measure.plan import mpi_in_effect
 from steelyard.measure.run import session
 from steelyard.model import (
@@ -34,6 +34,7 @@ from steelyard.model import (
     Tool,
     Variant,
 )
+from steelyard.model.mpi_settings import ENVIRONMENT
 from steelyard.model.plain import to_plain
 from steelyard.show.report import screen, terminal
 

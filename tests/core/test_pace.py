@@ -27,8 +27,9 @@ from steelyard.statistics.samples.launches import RUN_SPREAD, combine, over_runs
 from steelyard.statistics.samples.plateau import Levels
 from steelyard.statistics.samples.summary import median_interval
 from steelyard.statistics.validity.condition import find_condition
+from steelyard.statistics.validity.measures import ISSUE_LOSS, MEASURES
 from steelyard.statistics.validity.observations import Measured
-from steelyard.statistics.validity.pace import ISSUE_LOSS, MEASURES, UNBOUNDED, Bounds, choose
+from steelyard.statistics.validity.pace import UNBOUNDED, Bounds, choose
 from steelyard.statistics.validity.verdict import judge_again, judge_record, judgement
 
 PASSED = Check(True)

@@ -13,9 +13,10 @@ import builders
 from builders import result
 from steelyard.errors import UsageError
 from steelyard.measure.plan import EFFORTS, MEMORY, catalogue, estimate, length, make, needed, second
-from steelyard.measure.plan.refusal import left_out, refuse
+from steelyard.measure.plan.refusal import refuse
 from steelyard.measure.run.asking import line
 from steelyard.model import Axes, Benchmark, Effort, Host, Machine, Parameters, Plan, Sampling, Source
+from steelyard.model.left_out import left_out
 from steelyard.model.roles import Headline
 from steelyard.statistics.results import main_figures
 

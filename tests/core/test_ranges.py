@@ -14,7 +14,7 @@ from steelyard.model import Level, Limit, Result
 from steelyard.show.report import values
 from steelyard.statistics.results.ranges import UNKNOWN_PACES, Launched, find_ranges
 from steelyard.statistics.results.result import results
-from steelyard.statistics.validity.pace import MEASURES
+from steelyard.statistics.validity.measures import MEASURES
 
 KINDS = list(MEASURES)
 SLOWER = math.log(1.9)  # a core that another guest shares

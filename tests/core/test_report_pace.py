@@ -17,7 +17,8 @@ from steelyard.show import report
 from steelyard.show.report.pages import pace
 from steelyard.show.report.pages.pace import run_course
 from steelyard.statistics.results.result import results
-from steelyard.statistics.validity.pace import CHASE_LOSS, STREAM_LOSS, UNBOUNDED
+from steelyard.statistics.validity.measures import CHASE_LOSS, STREAM_LOSS
+from steelyard.statistics.validity.pace import UNBOUNDED
 from steelyard.statistics.validity.verdict import judge_record
 
 HOSTILE = "</script><b onclick=alert(1)>"

@@ -12,10 +12,10 @@ import builders
 from builders import machine, result
 from steelyard.judge.findings.every import roof as rule
 from steelyard.model import Evaluation, Level, Limit, Result, Scalar, Value
+from steelyard.model.caches import MEMORY, level_of
 from steelyard.show import report
 from steelyard.show.report.pages import roofline as page
 from steelyard.statistics.results.roofline import Place, Roofline, rooflines
-from steelyard.statistics.results.roofs import MEMORY, level_of
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 # Made up: a core of 40 Gflop/s with vectors, 5 without; memory 12 GB/s, L3 24, L2 60, L1 200.

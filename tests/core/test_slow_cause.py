@@ -14,7 +14,8 @@ from steelyard.measure.run import quiet
 from steelyard.model import Condition, Had, Setting
 from steelyard.model.observed import Looks
 from steelyard.model.proofs import NO_PROOFS, Proofs, Slow
-from steelyard.statistics.validity.cause import Cause, add_proofs, explain, find_cause
+from steelyard.statistics.validity.cause import Cause, explain, find_cause
+from steelyard.statistics.validity.proofs import add_proofs
 
 SEEDS = 100
 SIZES = (2, 16, 128)

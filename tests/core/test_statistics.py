@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from steelyard.model.scalars import Call
 from steelyard.statistics.difference import sides
-from steelyard.statistics.difference.compare import Call, compare, compare_all, compare_in_turn, holm
+from steelyard.statistics.difference.compare import compare, compare_all, compare_in_turn, holm
 from steelyard.statistics.difference.sides import Launches
 from steelyard.statistics.samples import simulate, stopping
 from steelyard.statistics.samples.interval import correlations, medians_of

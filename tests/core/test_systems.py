@@ -16,7 +16,6 @@ from steelyard.compare.nearest import find_nearest
 from steelyard.compare.published_side import find_side, make_case, make_side
 from steelyard.compare.side import SideCase, SideRun, reduce_run
 from steelyard.errors import UsageError
-from steelyard.judge.evaluation.energy import METRICS
 from steelyard.measure import published
 from steelyard.measure.benchmarks import texts
 from steelyard.measure.benchmarks.memory.apexmap import CORNERS
@@ -32,6 +31,7 @@ from steelyard.model import Device, Host, Limit, Machine, Result, Scalar, Value
 from steelyard.model.figure import Series
 from steelyard.show.command_line import cli
 from steelyard.show.report import published_lines
+from steelyard.statistics.results.energy_metrics import METRICS
 
 ROOT = Path(__file__).parents[2]
 GIVEN = {

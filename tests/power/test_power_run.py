@@ -26,6 +26,7 @@ from steelyard.model.sensor import Power, Reading, Sensor, Trace
 from steelyard.power.pages.power import data
 from steelyard.show import report
 from steelyard.show.report.columns import metric_rows
+from steelyard.statistics.results.energy_metrics import METRICS
 
 SECOND = 10**9
 START = 1_790_000_000
@@ -145,7 +146,7 @@ def test_energy_is_power_times_time_with_both_intervals() -> None:
     assert metrics["energy_delay"].value == pytest.approx(80.0 * seconds**2)
     for value in metrics.values():
         assert value.low is None or (value.high is not None and value.low <= value.value <= value.high)
-    assert [m.name for m in known["memory.stream"].metrics][-5:] == [m.name for m in energy.METRICS]
+    assert [m.name for m in known["memory.stream"].metrics][-5:] == [m.name for m in METRICS]
     assert found.metrics["bandwidth"] == result.metrics["bandwidth"]
 
 

@@ -16,8 +16,9 @@ from steelyard.judge import findings
 from steelyard.judge.evaluation import energy, judging
 from steelyard.measure.plan import EFFORTS, catalogue, make
 from steelyard.measure.run.sensing import Sensing
-from steelyard.measure.telemetry.coverage import absent, choose, missing, of_hosts, words
+from steelyard.measure.telemetry.coverage import absent, choose, missing, of_hosts
 from steelyard.model import Device, Evaluation, Result, Value
+from steelyard.model.scope import words
 from steelyard.model.sensor import Power, Sensor, Trace
 from steelyard.power.pages.power import data
 from steelyard.show.report import export, summary

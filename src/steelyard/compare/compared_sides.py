@@ -8,7 +8,7 @@ from steelyard.compare.cause import Cause
 from steelyard.compare.mix import Mix
 from steelyard.compare.side import FOREIGN, Kind
 from steelyard.model import Count, Level, Parameters, Scalar, Value
-from steelyard.statistics.difference.compare import Call
+from steelyard.model.scalars import Call
 
 NOT_JUDGED: Literal["NOT JUDGED"] = "NOT JUDGED"  # no interval is known, so no call is possible
 SideCall = Call | Literal["NOT JUDGED"]

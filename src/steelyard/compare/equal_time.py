@@ -12,8 +12,9 @@ from steelyard.compare.needs import Needs, measured_needs, ratio_of, solved_need
 from steelyard.compare.program_points import POWER, Point, Problem, find_points, has_interval, log_error
 from steelyard.compare.side import Side, SideCase, list_plain
 from steelyard.errors import UsageError
-from steelyard.measure.telemetry.coverage import NODE, kinds, words
+from steelyard.measure.telemetry.coverage import kinds
 from steelyard.model import Equipment
+from steelyard.model.scope import NODE, words
 from steelyard.model.words import joined
 from steelyard.statistics.models.equal_time import Reached, solve_count
 from steelyard.statistics.models.scaling_models import Estimate

@@ -23,8 +23,7 @@ from steelyard.measure.published.our_case import (
     SPREAD_ENDING,
     UNIT,
 )
-from steelyard.measure.telemetry import coverage
-from steelyard.model import UNCHANGED, Machine, Scalar, Value
+from steelyard.model import UNCHANGED, Machine, Scalar, Value, scope
 from steelyard.model.roles import SIZES
 from steelyard.statistics.validity.trust import ORDER
 
@@ -68,7 +67,7 @@ def find_like(published: SideCase, run: SideRun) -> Like | None:
         and is_like(published, case, run.machine)
     ]
     if metric in POWER:  # of whole nodes
-        alike = [case for case in alike if case.metrics[metric].scope == (coverage.NODE,) and not run.modelled_power]
+        alike = [case for case in alike if case.metrics[metric].scope == (scope.NODE,) and not run.modelled_power]
     alike = _largest(published, alike)
     if not alike:
         return None

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from steelyard.judge.evaluation.energy import POWER, idle
+from steelyard.judge.evaluation.energy import idle
 from steelyard.measure.published import Published
-from steelyard.measure.telemetry.coverage import NODE
 from steelyard.measure.telemetry.watched import modelled, not_idle
 from steelyard.model import Evaluation, Level, Machine, Result, Value
 from steelyard.model.account import Account
+from steelyard.model.scope import NODE
 from steelyard.model.words import plural
 from steelyard.statistics.results import cases
+from steelyard.statistics.results.energy_metrics import POWER
 from steelyard.statistics.validity import trust
 
 STENCIL = "node.stencil"  # the kernel of the publication

@@ -15,7 +15,7 @@ from steelyard.model.record import Span
 from steelyard.model.roles import SIZES
 from steelyard.model.units import binary_size, quantity
 from steelyard.model.words import find_words, plural
-from steelyard.statistics.results.main_figures import extreme, number, prefer
+from steelyard.statistics.results.parameters import extreme, number, prefer
 from steelyard.statistics.results.variants import select_plain
 from steelyard.statistics.validity.limits import is_above
 from steelyard.statistics.validity.trust import ORDER

@@ -29,13 +29,13 @@ from steelyard.compare.side import Side, SideCase, SideRun, reduce_result, reduc
 from steelyard.compare.side_view import Common, SideView
 from steelyard.compare.surroundings import Difference, find_differences
 from steelyard.compare.wholes import Whole, estimate_wholes, judge_wholes
-from steelyard.model import Better, Evaluation, Level, Result, Scalar, Value
+from steelyard.model import Better, Evaluation, Level, Result, Scalar, Value, scalars
 from steelyard.model.units import percent
 from steelyard.statistics.difference import compare as statistics
 from steelyard.statistics.difference.blocks import CALLS
 from steelyard.statistics.results import applications
 
-Call = statistics.Call | Literal["NOT COMPARABLE"]
+Call = scalars.Call | Literal["NOT COMPARABLE"]
 Judged = statistics.Comparison | str  # or the reason why they cannot be compared
 
 RULE_4 = (

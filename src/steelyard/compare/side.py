@@ -11,7 +11,6 @@ from steelyard.compare.classes import Class, find_class, find_class_of
 from steelyard.compare.placement_names import name_placements
 from steelyard.compare.surroundings import Facts, list_facts
 from steelyard.judge.evaluation.foreign_results import group_cases, summarise
-from steelyard.measure.machine.limits import usable_cores
 from steelyard.measure.telemetry.watched import modelled
 from steelyard.model import (
     Benchmark,
@@ -28,6 +27,7 @@ from steelyard.model import (
     Result,
     Value,
 )
+from steelyard.model.cores import usable_cores
 from steelyard.model.roles import Headline
 from steelyard.statistics.results.variants import select_plain
 

@@ -25,8 +25,8 @@ from steelyard.compare.side import Side, SideCase
 from steelyard.compare.surroundings import Facts
 from steelyard.model import Level, Value
 from steelyard.statistics.difference.case_estimates import CaseSums, sum_launches
-from steelyard.statistics.results.result import WIDEST
 from steelyard.statistics.samples.launches import CONFIDENCE
+from steelyard.statistics.validity.trust import WIDEST
 
 
 @dataclass(frozen=True, eq=False)

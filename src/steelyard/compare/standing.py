@@ -11,13 +11,13 @@ import numpy as np
 
 from steelyard.compare.published_side import make_side
 from steelyard.compare.quantities import GROWING, QUANTITIES, Reading, find_span, read
-from steelyard.measure.machine.limits import usable_cores
 from steelyard.measure.published.system_library import list_readable
 from steelyard.model import Limit, Machine, Parameters, Value
+from steelyard.model.cores import usable_cores
 from steelyard.model.record import Span
 from steelyard.model.units import percent, quantity, span
 from steelyard.model.words import plural
-from steelyard.statistics.results.main_figures import number
+from steelyard.statistics.results.parameters import number
 from steelyard.statistics.validity.limits import is_above, share
 
 Call = Literal["poor", "normal", "good"]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from steelyard.measure.machine import network
 from steelyard.measure.machine.limits import limiting_memory, limiting_quota
-from steelyard.measure.machine.mpi_settings import describe
 from steelyard.measure.plan import mpi_in_effect
 from steelyard.measure.plan.variants import meanings
 from steelyard.model import Machine, Run
+from steelyard.model.mpi_settings import describe
 from steelyard.model.units import binary_size, quantity
 
 # They change from run to run on one machine. The verdict of each record judges them better.

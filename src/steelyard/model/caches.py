@@ -4,6 +4,10 @@ from collections.abc import Iterable
 
 from steelyard.model import Cache, Machine
 
+MEMORY = "memory"
+# The bandwidth of a cache uses working sets of at most half of it and at least twice the level before.
+WELL_INSIDE, WELL_BEYOND, ROOMY = 0.5, 2.0, 0.75
+
 
 def cache_levels(machine: Machine, cpu: int) -> list[Cache]:
     """The data and unified caches of one processor, nearest first; empty when the machine does not tell."""
@@ -29,3 +33,23 @@ def reachable_cache(machine: Machine, cpus: Iterable[int]) -> int:
         if levels[-1].inclusive is False:
             counted.update(cache for cache in levels if cache.level == 2)
     return sum(cache.size for cache in counted)
+
+
+def level_of(size: float, threads: int, machine: Machine) -> str | None:
+    """Returns the level ("L1" …, "memory") of a working set that the first `threads` processors share; None: between two levels.
+
+    A working set fits a cache if it leaves some room, and the last-level cache, which is shared, if it takes half of its
+    size. A greater one that is less than twice the last-level cache lies partly in it.
+    """
+    levels = capacities(threads, machine)
+    shares = [ROOMY] * (len(levels) - 1) + [WELL_INSIDE if len(levels) > 1 else ROOMY]
+    name = next((name for (name, capacity), part in zip(levels, shares, strict=False) if size <= part * capacity), None)
+    if name or not levels:
+        return name
+    return MEMORY if size >= WELL_BEYOND * levels[-1][1] else None
+
+
+def capacities(threads: int, machine: Machine) -> list[tuple[str, int]]:
+    """Returns the bytes of each cache level that the first `threads` processors use, the nearest first."""
+    reached = {cache for cpu in machine.cpus[:threads] for cache in cache_levels(machine, cpu)}
+    return [(f"L{n}", sum(c.size for c in reached if c.level == n)) for n in sorted({c.level for c in reached})]

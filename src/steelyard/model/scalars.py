@@ -13,5 +13,6 @@ Parameters = Mapping[str, Scalar]
 Better = Literal["higher", "lower", "none"]
 # From the most to the least trusted. FOREIGN: another tool measured the value, so Steelyard cannot judge it.
 Level = Literal["CLEAN", "FOREIGN", "UNSETTLED", "DISTURBED", "INVALID"]
+Call = Literal["SAME", "FASTER", "SLOWER", "UNCLEAR"]
 Reach = Literal["figures", "machine", "program"]
 About = Literal["machine", "measurement"]

@@ -15,7 +15,6 @@ Quantity = Literal["energy", "power", "temperature", "fan", "clock", "time", "me
 Scope = Literal[
     "", "node", "platform", "host", "module", "superchip", "processors", "memory", "accelerators", "rest", "enclosure"
 ]
-Parts = tuple[str, ...]  # the scope of a sum of sensors, in words (see `telemetry.coverage`)
 UNITS: dict[Quantity, str] = {
     "energy": "J",
     "power": "W",

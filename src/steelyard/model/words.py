@@ -1,10 +1,11 @@
 """Words for parameters and their values, the same in figures, findings and reports."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from steelyard.model import Scalar
 from steelyard.model.units import binary_size
 
+NAMED = 3  # benchmarks and reasons that a note names
 _SAID = {
     ("pinning", "none"): "not pinned",
     ("pinning", "compact"): "pinned compact",
@@ -58,6 +59,12 @@ def plural(number: int, noun: str) -> str:
     """'1 thread', '2 threads', '2 launches'."""
     ending = "" if number == 1 else "es" if noun.endswith(("ch", "sh", "s", "x")) else "s"
     return f"{number} {noun}{ending}"
+
+
+def few(names: Sequence[str], what: str = "benchmark") -> list[str]:
+    """Returns the first names, and how many others there are."""
+    rest = len(names) - NAMED
+    return [*names[:NAMED], plural(rest, f"further {what}")] if rest > 1 else [*names]
 
 
 def joined(things: Iterable[object]) -> str:

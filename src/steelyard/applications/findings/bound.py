@@ -4,11 +4,12 @@ from typing import NamedTuple
 
 from steelyard.judge.findings.remedies import advise
 from steelyard.model import Evaluation, Finding, Result
+from steelyard.model.caches import MEMORY, level_of
 from steelyard.model.units import percent, quantity
 from steelyard.model.words import find_words, in_words
 from steelyard.statistics.difference.compare import Comparison, compare
 from steelyard.statistics.results import applications, cases, messages
-from steelyard.statistics.results.roofs import MEMORY, bandwidths, level_of, working_set
+from steelyard.statistics.results.roofs import bandwidths, working_set
 
 NEAR = 0.6  # of the Triad bandwidth with the same number of threads, as in the rule on roofs
 BEYOND = 1.1  # times the Triad bandwidth: a large part of the bytes then comes from caches

@@ -8,7 +8,7 @@ from steelyard.compare.side import SideCase
 from steelyard.measure.published.our_case import HOSTS
 from steelyard.model import Value
 from steelyard.model.words import plural
-from steelyard.statistics.results.main_figures import number
+from steelyard.statistics.results.parameters import number
 
 BENCHMARK, METRIC = "cluster.flops", "flops"
 TASK = "task"  # its kernel that communicates, as the published programs do; it is preferred

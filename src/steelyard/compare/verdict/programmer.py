@@ -8,7 +8,7 @@ from steelyard.compare.verdict.changes import suggest
 from steelyard.compare.verdict.subject import FINDING, FINE, RANDOM, Sentence, Subject, count_in_words
 from steelyard.model.units import binary_size, quantity, significant
 from steelyard.model.words import plural
-from steelyard.statistics.results.main_figures import number
+from steelyard.statistics.results.parameters import number
 
 ENOUGH = 0.95  # of the bandwidth of all threads: further threads only share it
 HIDDEN, EXPOSED = 1 / 1.5, 0.5  # of the ideal speed-up: threads hide the latency; they hide less than half of it

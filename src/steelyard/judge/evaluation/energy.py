@@ -15,27 +15,16 @@ from steelyard.measure.telemetry.possible_readings import find_possible
 from steelyard.measure.telemetry.watched import Stretch, cost, courses, disagreements, modelled, supplies, total
 from steelyard.model import Attempt, Attempted, Benchmark, Evaluation, Machine, Metric, Record, Result, Value
 from steelyard.model.account import Account
-from steelyard.model.sensor import Parts, Power, Trace
+from steelyard.model.scope import Parts, words
+from steelyard.model.sensor import Power, Trace
 from steelyard.model.words import joined, plural
 from steelyard.statistics.results import messages
+from steelyard.statistics.results.energy_metrics import BEYOND, DELAY, ENERGY, FLOPS, METRICS, MODELLED, POWER
 from steelyard.statistics.results.result import judge_case
 from steelyard.statistics.samples.launches import Spread, combine
 
 MISSING = 0.1  # of the time of a case: if more is missing, it is the reason for an interval that is too wide
 WIDEST = 0.5  # half of the interval, relative: a wider one belongs to a case that is too short for its sensor
-
-
-def _skip(seconds: float, record: Record) -> None:
-    """Returns nothing: the values follow from the sensors, not from the record."""
-
-
-POWER = Metric("power", "W", "lower", "mean power while it ran", _skip)
-ENERGY = Metric("energy", "J", "lower", "energy of an operation, including that of the idle parts", _skip)
-BEYOND = Metric("energy_above_idle", "J", "lower", "energy of an operation above that of the idle parts", _skip)
-FLOPS = Metric("flops_per_joule", "flop/J", "higher", "floating-point operations per joule", _skip)
-DELAY = Metric("energy_delay", "J s", "lower", "energy-delay product: energy × time of an operation", _skip)
-MODELLED = ", modelled from the load and not measured"
-METRICS = (POWER, ENERGY, BEYOND, FLOPS, DELAY)
 
 
 def add_energy(
@@ -213,7 +202,7 @@ def add_metrics(benchmarks: Mapping[str, Benchmark], results: Iterable[Result], 
     )
     scopes: dict[str, dict[str, None]] = {}
     for name, value in powers:
-        scopes.setdefault(name, {})[coverage.words(value.scope)] = None
+        scopes.setdefault(name, {})[words(value.scope)] = None
     guess = MODELLED if scopes and modelled(power.traces) else ""
     extended = dict(benchmarks)
     for name, scope in scopes.items():

@@ -15,9 +15,9 @@ from steelyard.model.sensor import Power
 from steelyard.statistics.results.launch_medians import add_launch_times
 from steelyard.statistics.results.ranges import Paces, paces_lost
 from steelyard.statistics.results.result import results
-from steelyard.statistics.validity.cause import add_proofs
 from steelyard.statistics.validity.condition import find_condition
 from steelyard.statistics.validity.pace import slowdown
+from steelyard.statistics.validity.proofs import add_proofs
 from steelyard.statistics.validity.verdict import judge_again, judge_record
 
 NO_POWER = Power()

@@ -6,6 +6,7 @@ from steelyard.measure.machine.files import natural
 from steelyard.measure.machine.memory_modules import FOR_ROOT
 from steelyard.measure.machine.memory_nodes import main_nodes
 from steelyard.model import Limit, Machine, MemoryModule
+from steelyard.model.cores import known_cores, usable_cores
 from steelyard.model.units import quantity
 
 _CHANNEL_BYTES = 8  # JEDEC: a DDR to DDR5 channel moves 64 bits of data a transfer (DDR5: as two halves of 32)
@@ -36,7 +37,7 @@ def limits(machine: Machine, true_clock: float | None) -> dict[str, Limit]:
 def _flops(machine: Machine, true_clock: float, doubles: int) -> Limit:
     """Returns cores × true clock × doubles per instruction × pipes × 2 (a multiplication and an addition)."""
     cores = usable_cores(machine)
-    quota = " (a control group's quota)" if cores < _cores(machine) else ""
+    quota = " (a control group's quota)" if cores < known_cores(machine) else ""
     source = (
         f"{cores:g} cores{quota} × {quantity(true_clock, 'Hz')} true clock × "
         f"{machine.fma_width} doubles × {machine.fma_units} fused multiply-add units × 2"
@@ -55,17 +56,6 @@ def limiting_memory(machine: Machine) -> int | None:
     limit = natural((machine.setting("memory_limit").value or "").removesuffix(" B"))
     installed = sum(node.memory for node in machine.nodes)
     return None if limit is None or limit > machine.memory > 0 or limit >= installed > 0 else limit
-
-
-def usable_cores(machine: Machine) -> float:
-    """Returns the usable cores, or the quota of a control group if it is less; processors if no cores are known."""
-    cores = _cores(machine)
-    return cores if machine.cpu_quota is None else min(cores, machine.cpu_quota)
-
-
-def _cores(machine: Machine) -> int:
-    allowed = set(machine.cpus)
-    return sum(1 for core in machine.cores if allowed.intersection(core.cpus)) or len(allowed)
 
 
 def bandwidth_limit(modules: tuple[MemoryModule, ...]) -> tuple[Limit | None, str]:

@@ -10,11 +10,10 @@ from string import Template
 from steelyard.measure import mpi
 from steelyard.measure.mpi import ParameterFile
 from steelyard.model import Setting, Tool
+from steelyard.model.mpi_settings import ENVIRONMENT
 from steelyard.model.plain import visible
 from steelyard.system import files
 
-ENVIRONMENT = "environment"  # the source of a setting that is a variable
-NONE = "none"  # no settings, in words
 _LINE = re.compile(r"\s*([A-Za-z_]\w*)\s*=(.*)")  # with Open MPI, a comment at its end is a part of the value
 _OPTION = re.compile(r"-g?env\s+([A-Za-z_]\w*)[\s=]+(\S+)")  # of mpiexec: a variable for all ranks, or for some
 _SECTION = re.compile(r"\s*\[")  # of UCX: what follows applies to some processors only
@@ -73,18 +72,3 @@ def _parameters(path: Path) -> Iterator[tuple[str, str]]:
             yield match[1], match[2].strip()
         else:
             yield from _OPTION.findall(line)
-
-
-def is_of_user(setting: Setting) -> bool:
-    """Returns whether the user made the setting, and not the site or the package of the MPI in a file below etc."""
-    return "/etc/" not in setting.source
-
-
-def describe(settings: Iterable[Setting]) -> str:
-    """Returns 'OMPI_MCA_btl=self,tcp, UCX_TLS=tcp'; "none" for no settings."""
-    return ", ".join(f"{s.name}={s.value}" for s in settings) or NONE
-
-
-def describe_source(setting: Setting) -> str:
-    """Returns where a setting comes from: "set in the environment", "set in /etc/ucx/ucx.conf"."""
-    return f"set in {'the environment' if setting.source == ENVIRONMENT else setting.source}"

@@ -8,13 +8,12 @@ from steelyard.measure.machine.placement import place
 from steelyard.measure.machine.rank_placement import place_ranks
 from steelyard.model import Axes, Benchmark, Case, Effort, Machine, Parameters, Scalar
 from steelyard.model.numbers import GREATEST
-from steelyard.model.words import joined, plural
+from steelyard.model.words import NAMED, few, joined
 
 Settings = Mapping[str, Sequence[Scalar]]  # values that replace those of an axis
 CHOSEN = ("kernel", "model")  # a setting of these selects among the values of a benchmark
 GIVEN = ("mpi", "variant")  # a setting of these selects among those that other options give
 PLACED = ("ranks", "ranks_per_node", "placement", "threads", "pinning")  # parameters that choose the processors
-NAMED = 3  # benchmarks and reasons that a note names
 
 
 def cpus_of(machine: Machine, parameters: Parameters) -> tuple[int, ...] | None:
@@ -163,9 +162,3 @@ def _is_chosen(block: Axes, settings: Settings, besides: str) -> bool:
     """Returns whether the block has the kernel, the model and the mode of the settings; `besides` is not considered."""
     words = {n: block.choices.get(n, v) for n, v in block.values.items() if n in CHOSEN or n in block.choices}
     return all(set(map(str, words[n])) & set(map(str, settings[n])) for n in words if n in settings and n != besides)
-
-
-def few(names: Sequence[str], what: str = "benchmark") -> list[str]:
-    """Returns the first names, and how many others there are."""
-    rest = len(names) - NAMED
-    return [*names[:NAMED], plural(rest, f"further {what}")] if rest > 1 else [*names]

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from steelyard.errors import UsageError, nearest
 from steelyard.measure.machine.rank_placement import count_ranks_here, ranks_here
 from steelyard.measure.plan import variants as variation
-from steelyard.measure.plan.possible import CHOSEN, NAMED, expected, few
+from steelyard.measure.plan.possible import CHOSEN, expected
 from steelyard.model import Axes, Benchmark, Effort, Machine, Parameters, Plan, Scalar, Variant
 from steelyard.model.units import binary_size, duration
-from steelyard.model.words import joined
+from steelyard.model.words import few, joined
 
 # Parameters of every kernel, which may be set even if a benchmark's axes do not name them.
 GENERAL = ("threads", "pinning", "page_size", "memory_policy", "plant")
@@ -157,21 +157,3 @@ def unused(made: Plan, settings: Mapping[str, Sequence[Scalar]], named: str) -> 
     }
     texts = [f"{name}={','.join(values)}" for name, values in idle.items() if values]
     return f"No case that fits the other settings has {joined(few(texts, 'setting'))}." if texts else ""
-
-
-def left_out(planned: Mapping[str, int], missing: Mapping[str, int], budget: float | None, preset: str = "") -> str:
-    """Returns a note on the cases for which a budget (seconds) or the length of the preset is too small.
-
-    `planned` and `missing` count cases by benchmark; "" if none is missing.
-    """
-    if not missing:
-        return ""
-    some = sum(planned.values())
-    unmeasured = [name for name in missing if not planned.get(name)]
-    most = sorted((name for name in missing if planned.get(name)), key=lambda name: -missing[name])[:NAMED]
-    parts = [f"all cases of {joined(few(unmeasured))}"] if unmeasured else []
-    parts += [f"{missing[name]} of the {missing[name] + planned[name]} cases of {name}" for name in most]
-    every = some + sum(missing.values())
-    if budget is None:
-        return f"The preset '{preset}' has time for {some} of {every} cases on this machine. It leaves out {joined(parts)}."
-    return f"The budget of {duration(budget)} is enough for {some} of {every} cases. It leaves out {joined(parts)}."

@@ -21,7 +21,8 @@ from steelyard.measure.records.writing import write_whole
 from steelyard.model import UNCHANGED, Machine, Parameters, Record, Run, Shown
 from steelyard.model.observed import Kind
 from steelyard.statistics.samples.plateau import Levels
-from steelyard.statistics.validity.pace import MEASURES, UNBOUNDED, Bounds, Measure, is_cached, readings_of, typicals
+from steelyard.statistics.validity.measures import MEASURES, Measure
+from steelyard.statistics.validity.pace import UNBOUNDED, Bounds, is_cached, readings_of, typicals
 
 KEPT_RUNS, KEPT_DAYS = 20, 90  # only the latest of each key, since firmware, cooling and hosts change
 FORMAT = 2  # of the file, and the rule behind it; the first kept the third best median, which grows with the number of readings

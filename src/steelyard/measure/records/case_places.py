@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 
 from steelyard.errors import UsageError
 from steelyard.measure.machine.hostlist import short_name
-from steelyard.measure.machine.mpi_settings import describe
 from steelyard.measure.plan.possible import cpus_of
 from steelyard.model import Machine, Parameters, Record
+from steelyard.model.mpi_settings import describe
 
 MARK = "hosts:"  # before the kinds in the key of a pace; the paces of hosts like this machine do not have it
 MIXED = "+"  # between the kinds of core of a case

@@ -6,7 +6,8 @@ from numpy.typing import NDArray
 from steelyard.model.proofs import Slow
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.plateau import Levels
-from steelyard.statistics.validity.pace import Mask, Measure
+from steelyard.statistics.validity.measures import Measure
+from steelyard.statistics.validity.pace import Mask
 
 Places = NDArray[np.intp]
 

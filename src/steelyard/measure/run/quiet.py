@@ -20,8 +20,8 @@ from steelyard.model.plain import from_plain
 from steelyard.model.proofs import NO_PROOFS, Proofs
 from steelyard.model.units import duration, percent
 from steelyard.statistics.validity.cause import Cause, explain, find_cause
+from steelyard.statistics.validity.measures import MEASURES
 from steelyard.statistics.validity.observations import numbers
-from steelyard.statistics.validity.pace import MEASURES
 
 LOOK, LONGER = 1.5, 5.0  # seconds of the first measurement, and of a second one if the first was not quiet
 LOOK_SHARE = 0.05  # upper limit of LOOK and of LONGER, as a share of a run's usual length: short runs are not delayed

@@ -16,7 +16,7 @@ from steelyard.measure.build.flags import unsafe
 from steelyard.measure.launch import scheduler
 from steelyard.measure.launch.host_networks import describe_hosts
 from steelyard.measure.launch.reachable import expect_reachable
-from steelyard.measure.machine.mpi_settings import describe, read_mpi_settings
+from steelyard.measure.machine.mpi_settings import read_mpi_settings
 from steelyard.measure.plan import catalogue, length, mpi_in_effect
 from steelyard.measure.plan.second import Patience
 from steelyard.measure.plan.variants import spell
@@ -30,6 +30,7 @@ from steelyard.measure.run.screen import Screen
 from steelyard.measure.run.sensing import Sensing, recorded
 from steelyard.measure.run.setup import Programs, Request, Setup
 from steelyard.model import Machine, Plan, Run, Shown, Site
+from steelyard.model.mpi_settings import describe
 from steelyard.model.plain import to_plain
 from steelyard.model.units import duration, percent
 from steelyard.model.words import plural

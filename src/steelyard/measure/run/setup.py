@@ -19,6 +19,7 @@ from steelyard.measure.records import start_times
 from steelyard.measure.run.asking import LOOKING, built_with
 from steelyard.measure.run.screen import Screen
 from steelyard.model import Benchmark, Effort, Machine, Plan, Site, Toolchain, Variant
+from steelyard.model.left_out import left_out
 
 Programs = Mapping[tuple[str, str], Path]  # (its name, toolchain, with its MPI where it has one) → executable
 
@@ -158,7 +159,7 @@ def plan(request: Request) -> tuple[Plan, Setup, list[str]]:
         warnings.append(unused)
     if made.left_out:
         planned = Counter(case.benchmark for launch in made.launches if launch.repetition == 1 for case in launch.cases)
-        note = refusal.left_out(planned, made.left_out, request.budget, made.preset)
+        note = left_out(planned, made.left_out, request.budget, made.preset)
         first = "It measures the main figures first, then a case of each benchmark, then the rest."
         more = "To measure more cases, use a longer preset or a larger --budget, or choose benchmarks with --only."
         warnings.append(f"{note} {more if request.budget is None else first}")

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from steelyard.measure.machine.hostlist import short_name
 from steelyard.measure.telemetry.sampler import added_up
 from steelyard.model import Device, Machine, Parameters
-from steelyard.model.sensor import SUPERCHIP, Parts, Scope, Sensor, scope_of_rapl
-from steelyard.model.words import joined, plural
+from steelyard.model.scope import ACCELERATOR, HOST, MEMORY, MODULE, NODE, PLATFORM, PROCESSORS, SEVERAL, Parts
+from steelyard.model.sensor import SUPERCHIP, Scope, Sensor, scope_of_rapl
+from steelyard.model.words import joined
 
-NODE, PLATFORM, HOST, MODULE = "node", "platform", "host", "module"
-PROCESSORS, MEMORY, ACCELERATOR = "processors", "memory", "accelerator"
 SUMS = (
     "node",
     "platform",
@@ -39,7 +38,6 @@ _SOCKET = re.compile(r"(?:package|socket)[-_ ]?([0-9]+)(?:-die-([0-9]+))?")
 _NAMES_NODES = ("slurm", "ipmi", "redfish")  # a sensor of these may have its node or BMC as the second word of its name
 # Words with a number that are no host.
 _DEVICES = ("gpu", "card", "accel", "cpu", "package", "socket", "die", "psu", "board", "module", "fan")
-_SEVERAL = re.compile(r"of [0-9]+ hosts")
 _READING = re.compile(r"[/_-](?:energy|power)[-_]?[0-9]*$")
 
 
@@ -193,26 +191,11 @@ def shorten(host: str) -> str:
 
 def kinds(scope: Parts) -> frozenset[str]:
     """Returns the kinds of the parts, without the names of one of several: two machines are compared by these."""
-    return frozenset(_kind(part) for part in scope if not _SEVERAL.fullmatch(part))
+    return frozenset(_kind(part) for part in scope if not SEVERAL.fullmatch(part))
 
 
 def _kind(part: str) -> str:
     return ACCELERATOR if part.startswith(ACCELERATOR) else part
-
-
-def words(scope: Parts) -> str:
-    """Returns the scope in words: 'node', 'processors, memory and 4 accelerators'; 'parts that no sensor names' if unknown."""
-    hosts = next((part for part in scope if _SEVERAL.fullmatch(part)), "")
-    if hosts and scope[:-1] == (NODE,):
-        return f"{hosts.split()[1]} nodes"
-    cards = [part for part in scope if part.startswith(ACCELERATOR)]
-    rest = [
-        f"{part} without accelerators" if part == HOST and not cards else part
-        for part in scope
-        if part not in cards and part != hosts
-    ]
-    named = [re.sub(r" .*/", " ", part) for part in cards] if len(cards) < 2 else [plural(len(cards), ACCELERATOR)]
-    return f"{joined((*rest, *named))} {hosts}".strip() or "parts that no sensor names"
 
 
 def missing(scope: Parts, parameters: Parameters, machine: Machine | None) -> str:

@@ -13,7 +13,8 @@ from steelyard.measure.telemetry.energy import Course, Energy, course, energy
 from steelyard.measure.telemetry.possible_readings import find_possible, find_wrong_power
 from steelyard.measure.telemetry.sampler import added_up
 from steelyard.model.account import Account
-from steelyard.model.sensor import Parts, Power, Scope, Sensor, Trace
+from steelyard.model.scope import Parts
+from steelyard.model.sensor import Power, Scope, Sensor, Trace
 from steelyard.model.units import quantity
 
 ALIKE = 0.01  # of the time, by which two sources' may differ where they are compared

@@ -11,11 +11,11 @@ from rich.table import Table
 
 from steelyard.measure.launch.watch import Outcome
 from steelyard.measure.telemetry import overlap, watched
-from steelyard.measure.telemetry.coverage import words
 from steelyard.measure.telemetry.energy import Energy
 from steelyard.measure.telemetry.sampler import Sampler
 from steelyard.measure.telemetry.watched import Cost, Stretch, above, cost, courses, disagreements, not_idle
 from steelyard.model.account import Account
+from steelyard.model.scope import words
 from steelyard.model.sensor import Trace
 from steelyard.model.units import duration, percent, quantity
 from steelyard.power.command_line import readings_output

@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from steelyard.measure.telemetry import overlap
-from steelyard.measure.telemetry.coverage import best_of_parts, by_source, words
+from steelyard.measure.telemetry.coverage import best_of_parts, by_source
 from steelyard.measure.telemetry.energy import Course, Energy
 from steelyard.measure.telemetry.watched import Stretch, cost, courses, describe_impossible, disagreements
-from steelyard.model.sensor import Parts
+from steelyard.model.scope import Parts, words
 from steelyard.model.units import quantity
 from steelyard.power.command_line.connections import say
 from steelyard.power.command_line.sensor_selection import Part

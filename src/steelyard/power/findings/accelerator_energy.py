@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from steelyard.judge.evaluation.energy import lacking
 from steelyard.judge.findings.open_questions import undecided
-from steelyard.measure.telemetry.coverage import words
 from steelyard.measure.telemetry.watched import basis
 from steelyard.model import Evaluation, Finding, Machine, Result, Value
+from steelyard.model.scope import words
 from steelyard.model.units import quantity
 from steelyard.model.words import joined, plural
 from steelyard.statistics.results import cases

@@ -9,17 +9,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from steelyard.judge.findings.open_questions import undecided
-from steelyard.measure.telemetry import coverage
-from steelyard.measure.telemetry.coverage import contains, words
+from steelyard.measure.telemetry.coverage import contains
 from steelyard.measure.telemetry.watched import basis
-from steelyard.model import Evaluation, Finding, Result, Value
-from steelyard.model.sensor import Parts
+from steelyard.model import Evaluation, Finding, Result, Value, scope
+from steelyard.model.caches import MEMORY
+from steelyard.model.scope import Parts, words
 from steelyard.model.units import percent, quantity, significant
 from steelyard.model.words import in_words, plural
 from steelyard.power.findings.accelerator_energy import UNCOVERED
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.roofline import Place, Roofline, rooflines
-from steelyard.statistics.results.roofs import MEMORY, VECTORS, Roof, record_with_work
+from steelyard.statistics.results.roofs import VECTORS, Roof, record_with_work
 
 QUESTION = "The energy of a byte of the memory is unknown: no sensor covers the memory."
 NAMED = 8  # kernels in the list, ordered by the ratio of their energy to the energy at the roof
@@ -71,7 +71,7 @@ def find(evaluation: Evaluation) -> list[Finding]:
     """Returns one finding on the roofline with the most threads whose two roofs have an energy."""
     for line in reversed(rooflines(evaluation)):
         if prices := _prices(line):
-            if not contains(prices.scope, coverage.MEMORY):
+            if not contains(prices.scope, scope.MEMORY):
                 return [
                     undecided(
                         "energy_roof", QUESTION, (), UNCOVERED, "Add a sensor of the memory, or a meter of the node."

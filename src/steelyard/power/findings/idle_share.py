@@ -3,10 +3,10 @@
 from statistics import median
 
 from steelyard.judge.evaluation import energy
-from steelyard.measure.telemetry.coverage import ACCELERATOR, HOST, MEMORY, NODE, PROCESSORS, contains, words
+from steelyard.measure.telemetry.coverage import contains
 from steelyard.measure.telemetry.watched import modelled, not_idle
 from steelyard.model import Evaluation, Finding
-from steelyard.model.sensor import Parts
+from steelyard.model.scope import ACCELERATOR, HOST, MEMORY, NODE, PROCESSORS, Parts, words
 from steelyard.model.units import percent, quantity
 from steelyard.model.words import joined
 from steelyard.power.findings.accelerator_energy import energy_questions

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from steelyard.measure.telemetry.coverage import words
 from steelyard.measure.telemetry.watched import basis
 from steelyard.model import Evaluation, Finding, Result
+from steelyard.model.scope import words
 from steelyard.model.units import quantity
 from steelyard.model.words import plural
 from steelyard.power.findings.accelerator_energy import energy_questions, operation_seconds

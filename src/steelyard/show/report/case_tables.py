@@ -9,15 +9,15 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.judge.evaluation.energy import ENERGY, FLOPS, MODELLED, POWER
-from steelyard.measure.telemetry import coverage
 from steelyard.model import Benchmark, Count, Evaluation, Level, Metric, Parameters, Result, Scalar
 from steelyard.model import roles as roles_
+from steelyard.model.scope import words
 from steelyard.show.report import compared_figures, values
 from steelyard.show.report.compared_figures import Axis
 from steelyard.show.report.lines import cut, one_line, pad, safe
 from steelyard.show.report.row_ranks import ranks
 from steelyard.show.report.verdict_marks import LAMPS, signed
+from steelyard.statistics.results.energy_metrics import ENERGY, FLOPS, MODELLED, POWER
 from steelyard.statistics.validity.trust import worst
 
 MOST_BENCHMARKS = 12  # of a run whose screen has tables: a group has no more
@@ -114,7 +114,7 @@ def of_results(
 
 def energy_scope(results: Iterable[Result], modelled: bool) -> str:
     """Returns the parts of the machine whose power the energies contain, in words; "" without energies."""
-    scopes = dict.fromkeys(coverage.words(r.metrics[POWER.name].scope) for r in results if POWER.name in r.metrics)
+    scopes = dict.fromkeys(words(r.metrics[POWER.name].scope) for r in results if POWER.name in r.metrics)
     return " or ".join(scopes) + (MODELLED if scopes and modelled else "")
 
 

@@ -3,20 +3,21 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from steelyard.judge.evaluation.energy import ENERGY
 from steelyard.judge.findings.every import compilers, variant_effects
 from steelyard.judge.findings.network import mpi_compared
 from steelyard.measure.plan import variants
 from steelyard.model import Evaluation, Result, Value
+from steelyard.model.scalars import Call
 from steelyard.show.report import values
 from steelyard.show.report.ratios import with_interval
 from steelyard.show.report.values import Shown
-from steelyard.statistics.difference.compare import Call, Comparison, compare_all
+from steelyard.statistics.difference.compare import Comparison, compare_all
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.cost import launches
+from steelyard.statistics.results.energy_metrics import ENERGY
 from steelyard.statistics.results.identity import Identity, identity
-from steelyard.statistics.results.result import WIDEST
 from steelyard.statistics.samples.interval import Array
+from steelyard.statistics.validity.trust import WIDEST
 
 MOST = 3  # compilers, MPIs or variants whose figures stand beside each other
 # The smallest difference that counts, and the samples of a result, as in the findings on the same pairs.

@@ -9,7 +9,7 @@ from steelyard.model.units import percent
 from steelyard.model.words import joined, plural
 from steelyard.show.report import values
 from steelyard.statistics.validity.cause import Cause, explain, find_cause
-from steelyard.statistics.validity.condition import LOAD
+from steelyard.statistics.validity.trust import LOAD
 
 Known = Literal["10 %", "25 %", "worse", "unknown"]
 BOUNDS: tuple[tuple[Known, float], ...] = (("10 %", 0.10), ("25 %", 0.25))

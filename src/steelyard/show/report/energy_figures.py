@@ -4,18 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from steelyard.judge.evaluation.energy import ENERGY, uncovered
-from steelyard.measure.telemetry.coverage import words
+from steelyard.judge.evaluation.energy import uncovered
 from steelyard.measure.telemetry.watched import modelled
 from steelyard.model import Evaluation, Level, Machine, Result, Value
 from steelyard.model.figure import Axis, Figure, Mark, Series
-from steelyard.model.sensor import Parts
+from steelyard.model.scope import Parts, words
 from steelyard.model.units import quantity
 from steelyard.show.report import doubtful_values, drawing, figures, kernel_bars, side_traces, values
 from steelyard.show.report.axes import Json, text
 from steelyard.show.report.kernel_bars import Ends, Kernel, Measure, Part
 from steelyard.show.report.names import slug
 from steelyard.show.report.node_modes import Measured, Mode, called, measured
+from steelyard.statistics.results.energy_metrics import ENERGY
 from steelyard.statistics.results.pareto_front import front
 from steelyard.statistics.validity.trust import is_marked
 

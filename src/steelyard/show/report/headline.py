@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from steelyard.compare.quantities import QUANTITIES
-from steelyard.judge.evaluation.energy import ENERGY, FLOPS, POWER
 from steelyard.model import Evaluation, Machine, Metric, Result, Scalar, Value
 from steelyard.model import roles as roles_
+from steelyard.model.caches import MEMORY, level_of
 from steelyard.model.roles import SIZES
 from steelyard.model.units import binary_size
 from steelyard.show.report import compared_figures, values
@@ -14,7 +14,9 @@ from steelyard.show.report.compared_figures import Alternative
 from steelyard.show.report.reasons import kinds
 from steelyard.statistics.results import applications, main_figures
 from steelyard.statistics.results.benchmark_roles import playing
-from steelyard.statistics.results.roofs import MEMORY, level_of, working_set
+from steelyard.statistics.results.energy_metrics import ENERGY, FLOPS, POWER
+from steelyard.statistics.results.parameters import number
+from steelyard.statistics.results.roofs import working_set
 from steelyard.statistics.results.variants import plain
 from steelyard.statistics.validity.trust import is_marked
 
@@ -174,9 +176,9 @@ def _describe_condition(name: str, value: Scalar) -> str:
 
 def _note_cache(result: Result, machine: Machine) -> list[str]:
     """That it is no figure of the memory, where the data fit a cache."""
-    bytes_ = main_figures.number(result.parameters.get("bytes"))
+    bytes_ = number(result.parameters.get("bytes"))
     size = working_set(result) or bytes_
-    level = level_of(size, int(main_figures.number(result.parameters.get("threads")) or 1), machine) if size else MEMORY
+    level = level_of(size, int(number(result.parameters.get("threads")) or 1), machine) if size else MEMORY
     return [f"{binary_size(int(size))}, within {level}"] if size and level not in (MEMORY, None) else []
 
 

@@ -7,6 +7,7 @@ from steelyard.model import roles as roles_
 from steelyard.model.roles import SIZES
 from steelyard.show.report import values
 from steelyard.statistics.results import main_figures
+from steelyard.statistics.results.parameters import USUAL, number
 
 _UNORDERED = {*SIZES, "message_bytes"}  # no value of these is the usual one
 _EXTREMES: Mapping[str, Callable[[Iterable[float]], float]] = {"threads": max, "ranks": max}
@@ -23,8 +24,8 @@ def ranks(benchmark: Benchmark, results: Sequence[Result]) -> list[int]:
     for name in values.varying(tuple(results)):
         if name not in (*preferred, "kernel", "toolchain", "mpi"):  # cases that are compared stay together
             given = list(dict.fromkeys(r.parameters[name] for r in results if name in r.parameters))
-            if all(main_figures.number(value) is not None for value in given):
-                given.sort(key=lambda value: main_figures.number(value) or 0.0)
+            if all(number(value) is not None for value in given):
+                given.sort(key=lambda value: number(value) or 0.0)
                 given = [given[i] for i in by_halves(len(given))]
             places[name] = {value: place for place, value in enumerate(given)}
 
@@ -52,12 +53,10 @@ def _preferred(benchmark: Benchmark, results: Sequence[Result]) -> dict[str, Sca
         extremes |= {**dict.fromkeys(role.least, min), **dict.fromkeys(role.most, max)}
     preferred: dict[str, Scalar] = {}
     for name, pick in extremes.items():
-        numbers = {
-            n: r.parameters[name] for r in within if (n := main_figures.number(r.parameters.get(name))) is not None
-        }
+        numbers = {n: r.parameters[name] for r in within if (n := number(r.parameters.get(name))) is not None}
         if numbers and name not in _UNORDERED:
             preferred[name] = numbers[pick(numbers)]
-    for name, value in (*main_figures.USUAL, *(pair for role in roles for pair in role.usual)):
+    for name, value in (*USUAL, *(pair for role in roles for pair in role.usual)):
         if name not in _UNORDERED and any(r.parameters.get(name) == value for r in within):
             preferred[name] = value
     return preferred

@@ -12,10 +12,10 @@ from rich.text import Text
 from steelyard.compare.standing import Standing
 from steelyard.judge import findings
 from steelyard.judge.findings.remedies import divide
-from steelyard.measure.machine.mpi_settings import NONE
-from steelyard.measure.plan.refusal import left_out
-from steelyard.measure.telemetry.coverage import words
 from steelyard.model import Evaluation, Finding, Level
+from steelyard.model.left_out import left_out
+from steelyard.model.mpi_settings import NONE
+from steelyard.model.scope import words
 from steelyard.model.words import plural
 from steelyard.show.report import condition, screen_tables, values
 from steelyard.show.report.lines import COLUMNS, brief, cut, fold, listed, one_line, pad, shorten_advice

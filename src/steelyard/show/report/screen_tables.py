@@ -12,7 +12,7 @@ from steelyard.show.report.lines import brief, cut, fold, listed, pad
 from steelyard.show.report.summary import Figure
 from steelyard.show.report.values import quantity
 from steelyard.show.report.verdict_marks import signed
-from steelyard.statistics.results import main_figures
+from steelyard.statistics.results.parameters import USUAL
 
 SIDE, RATIO, CALL = 14, 20, 9  # columns, where two are compared
 OF_THREE = 19  # columns, where three are
@@ -140,7 +140,7 @@ def _table(full: CaseTable, most: int, width: int, known: Sequence[tuple[str, Sc
 
 
 def _notes(table: CaseTable, width: int, known: Sequence[tuple[str, Scalar]]) -> str:
-    shared = case_tables.fixed(table.rows, (*main_figures.USUAL, *known))
+    shared = case_tables.fixed(table.rows, (*USUAL, *known))
     more = table.total - len(table.rows)
     notes = (
         listed(f"In every row: {shared}", width, 2) if shared else "",

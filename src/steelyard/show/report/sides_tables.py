@@ -18,8 +18,8 @@ from steelyard.show.report.screen import heading, printed
 from steelyard.show.report.sides_screen import list_conditions, list_differences, list_sides
 from steelyard.show.report.sides_totals import list_totals
 from steelyard.show.report.whole_table import write_parameters
-from steelyard.statistics.results.result import WIDEST
 from steelyard.statistics.validity import trust
+from steelyard.statistics.validity.trust import WIDEST
 
 EXPLANATION = (
     "Each case: value, range of the value of another run (of a group and of a single launch: 95 % interval), time for the same "

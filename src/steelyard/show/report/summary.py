@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from steelyard.measure.machine.mpi_settings import describe, is_of_user
 from steelyard.measure.plan import mpi_in_effect
 from steelyard.measure.plan.variants import meanings
 from steelyard.model import Condition, Count, Evaluation, Finding, Level, Limit, Machine, Parameters, Result, Run, Value
+from steelyard.model.caches import MEMORY, level_of
 from steelyard.model.evidence import sentence
+from steelyard.model.mpi_settings import describe, is_of_user
 from steelyard.model.plain import to_plain
 from steelyard.show.report import condition as conditions
 from steelyard.show.report import values
@@ -18,8 +19,7 @@ from steelyard.show.report.case_tables import CaseTable
 from steelyard.show.report.compared_figures import Alternative
 from steelyard.show.report.values import Shown
 from steelyard.statistics.results.attempts import list_attempts
-from steelyard.statistics.results.main_figures import number
-from steelyard.statistics.results.roofs import MEMORY, level_of
+from steelyard.statistics.results.parameters import number
 
 if TYPE_CHECKING:
     from steelyard.compare.standing import Hardware, Standing

@@ -6,10 +6,10 @@ from rich.text import Text
 
 from steelyard.judge import findings
 from steelyard.judge.findings import remedies
-from steelyard.measure.machine.mpi_settings import describe
 from steelyard.measure.plan import mpi_in_effect
 from steelyard.model import Benchmark, Evaluation, Finding, Metric, Result
 from steelyard.model.evidence import sentence
+from steelyard.model.mpi_settings import describe
 from steelyard.model.words import plural
 from steelyard.show.report import case_tables, sentences, values
 from steelyard.show.report.lines import leading

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
 
-from steelyard.judge.evaluation.energy import ENERGY
-from steelyard.measure.telemetry import coverage
 from steelyard.model import (
     Benchmark,
     Evaluation,
@@ -19,15 +17,16 @@ from steelyard.model import (
     Result,
     Scalar,
     Value,
+    scope,
     units,
 )
 from steelyard.model.evidence import distinct, sentences
 from steelyard.model.record import Span
 from steelyard.model.words import find_words, joined
-from steelyard.statistics.results import main_figures
-from steelyard.statistics.results.result import WIDEST
+from steelyard.statistics.results.energy_metrics import ENERGY
+from steelyard.statistics.results.parameters import number
 from steelyard.statistics.validity.limits import is_above, share
-from steelyard.statistics.validity.trust import ORDER, is_marked, worst
+from steelyard.statistics.validity.trust import ORDER, WIDEST, is_marked, worst
 
 _BYTES = ("bytes", "working_set", "size")  # parameters whose names end so are sizes in bytes
 _SECONDS = ("pause",)  # parameters that are lengths of time
@@ -215,7 +214,7 @@ def why(result: Result) -> str:
 def energies(given: Mapping[str, Value]) -> str:
     """Returns for example 'node: 45.1 W, 2.31 J per operation, 1.42 Gflop/J' of metrics by their names; '' without any."""
     words = {ENERGY.name: "{} per operation"}
-    scopes = dict.fromkeys(coverage.words(v.scope) for v in given.values())
+    scopes = dict.fromkeys(scope.words(v.scope) for v in given.values())
     amounts = ", ".join(words.get(n, "{}").format(quantity(v.value, v.unit)) for n, v in given.items())
     return f"{'; '.join(scopes)}: {amounts}" if amounts else ""
 
@@ -321,7 +320,7 @@ def order(result: Result) -> tuple[object, ...]:
     """A key that sorts results by their parameters, numbers by size."""
     key: list[object] = []
     for name, value in sorted(result.parameters.items()):
-        size = main_figures.number(value)
+        size = number(value)
         key += [name, size is None, size or 0, "" if size is not None else str(value)]
     return tuple(key)
 

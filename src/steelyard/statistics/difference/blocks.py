@@ -11,7 +11,8 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from steelyard.statistics.difference.compare import Call, holm_array
+from steelyard.model.scalars import Call
+from steelyard.statistics.difference.compare import holm_array
 from steelyard.statistics.samples.interval import Array, normal_quantile
 from steelyard.statistics.samples.launches import CONFIDENCE, RUN_SPREAD, USUAL_SPREAD
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from steelyard.model.scalars import Call
 from steelyard.model.units import percent
 from steelyard.statistics.difference.rank_test import mann_whitney
 from steelyard.statistics.difference.sides import Launches, Side, bootstrap_intervals, logs_of, sides_of, thinned_row
@@ -15,7 +16,6 @@ from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.launches import median_error, moderated
 from steelyard.statistics.samples.summary import medians
 
-Call = Literal["SAME", "FASTER", "SLOWER", "UNCLEAR"]
 Why = Literal["too wide", "hardly so large", "chance", "few launches", "other pace", "unsteady pace"]
 
 LONE_SPREAD = 0.015  # assumed for one launch per side, which shows no spread

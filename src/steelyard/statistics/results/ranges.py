@@ -25,7 +25,8 @@ from steelyard.model.observed import Kind
 from steelyard.model.record import Span
 from steelyard.statistics.samples.interval import Array, normal_quantile
 from steelyard.statistics.samples.launches import CONFIDENCE, RUN_SPREAD, add_run_spread
-from steelyard.statistics.validity.pace import MEASURES, Mask
+from steelyard.statistics.validity.measures import MEASURES
+from steelyard.statistics.validity.pace import Mask
 
 SCATTER_FLOOR = 0.01  # added to the scatter of samples: launches differ by some percent even where samples do not
 EXTREME = 0.04  # by which the extreme launches of two runs differ at most (logarithm), where times have two modes

@@ -20,6 +20,7 @@ from steelyard.statistics.results.usable_samples import are_possible, is_measure
 from steelyard.statistics.samples.interval import Array
 from steelyard.statistics.samples.launches import Spread, combine, combined, over_runs
 from steelyard.statistics.samples.summary import quantiles, summarise_all
+from steelyard.statistics.validity.trust import WIDEST
 from steelyard.statistics.validity.verdict import name_disturbance
 
 # Largest half-width of an interval: two such results agree within 10 % in 95 of 100 cases, as the interval of their
@@ -32,7 +33,6 @@ APART = 0.2
 HARDLY_FASTER = 0.1  # share of the time by which another run may be faster than an undisturbed one
 # A disturbed run did not see the machine as it is at a quiet hour. With this factor, ranges of recorded pairs hold 93 to 98 %.
 UNKNOWN_HOUR = 1.08
-WIDEST = 20  # largest ratio of the ends of a range; a wider one tells nobody anything
 SAMPLES_FOR_SCATTER = 5  # fewer do not show it
 # Kinds of evidence of lost time: how much of it a sample lost, no reading of the pace says.
 TIME_LOST = ("competing load", "steal", "throttled", "page faults", "oversubscribed", "interrupts")

@@ -9,17 +9,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Limit, Machine, Result, Value
+from steelyard.model.caches import MEMORY, level_of
 from steelyard.model.units import binary_size
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.result import used_attempts
 from steelyard.statistics.results.roofs import (
     FIRST,
-    MEMORY,
     SCALAR,
     VECTORS,
     Roof,
     bandwidths,
-    level_of,
     peaks,
     record_with_work,
     threads_of,

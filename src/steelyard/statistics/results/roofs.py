@@ -5,16 +5,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from steelyard.model import Attempt, Evaluation, Machine, Result, Scalar
-from steelyard.model.caches import cache_levels
+from steelyard.model.caches import MEMORY, WELL_BEYOND, WELL_INSIDE, capacities, level_of
 from steelyard.model.roles import Bandwidth, Peak
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.benchmark_roles import playing
 from steelyard.statistics.validity import trust
 from steelyard.statistics.validity.limits import is_above
 
-MEMORY, VECTORS, APART, SCALAR = "memory", "vectors", "vectors, not fused", "scalar"
-# The bandwidth of a cache uses working sets of at most half of it and at least twice the level before.
-WELL_INSIDE, WELL_BEYOND, ROOMY = 0.5, 2.0, 0.75
+VECTORS, APART, SCALAR = "vectors", "vectors, not fused", "scalar"
 FIRST = "L1"  # its lines are not read before they are written; beyond it, bytes include write-allocate
 APART_FROM = 0.9  # of the fused peak: unfused operations above this share are no separate roof
 
@@ -31,26 +29,6 @@ class Roof:
     def at(self, intensity: float) -> float:
         """Returns the greatest speed (flop/s) of a kernel with this intensity (flop/B)."""
         return self.value if self.kind == "peak" else self.value * intensity
-
-
-def level_of(size: float, threads: int, machine: Machine) -> str | None:
-    """Returns the level ("L1" …, "memory") of a working set that the first `threads` processors share; None: between two levels.
-
-    A working set fits a cache if it leaves some room, and the last-level cache, which is shared, if it takes half of its
-    size. A greater one that is less than twice the last-level cache lies partly in it.
-    """
-    levels = _capacities(threads, machine)
-    shares = [ROOMY] * (len(levels) - 1) + [WELL_INSIDE if len(levels) > 1 else ROOMY]
-    name = next((name for (name, capacity), part in zip(levels, shares, strict=False) if size <= part * capacity), None)
-    if name or not levels:
-        return name
-    return MEMORY if size >= WELL_BEYOND * levels[-1][1] else None
-
-
-def _capacities(threads: int, machine: Machine) -> list[tuple[str, int]]:
-    """Returns the bytes of each cache level that the first `threads` processors use, the nearest first."""
-    reached = {cache for cpu in machine.cpus[:threads] for cache in cache_levels(machine, cpu)}
-    return [(f"L{n}", sum(c.size for c in reached if c.level == n)) for n in sorted({c.level for c in reached})]
 
 
 def peaks(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
@@ -94,7 +72,7 @@ def bandwidths(evaluation: Evaluation, threads: int) -> Iterator[Roof]:
     sized = [(r, size) for r in measured if (size := working_set(r))]
     beyond = [r for r, size in sized if level_of(size, threads, machine) == MEMORY]
     yield from _roof(MEMORY, cases.select_greatest(beyond, "elements"))
-    levels = _capacities(threads, machine)
+    levels = capacities(threads, machine)
     for number in reversed(range(len(levels))):
         name, capacity = levels[number]
         before = levels[number - 1][1] if number else 0

@@ -7,12 +7,12 @@ import numpy as np
 from steelyard.model import Condition, Had, Record
 from steelyard.model.observed import Kind
 from steelyard.statistics.samples.interval import quantile_of
-from steelyard.statistics.validity.pace import MEASURES
+from steelyard.statistics.validity.measures import MEASURES
+from steelyard.statistics.validity.trust import LOAD
 from steelyard.statistics.validity.verdict import name_disturbance
 
 DEDICATED = 0.9  # share of the launches with an undisturbed pace from which a machine counts as dedicated
 OFTEN = 0.25  # share of the launches with other load from which it is the machine's condition
-LOAD = "competing load"
 # Effects of other guests or jobs on a shared machine, besides slower readings: launches differ, and intervals are wide.
 FOLLOWS = ("steal", "wide interval", "launches differ", "few samples")
 

@@ -13,6 +13,7 @@ from steelyard.model.units import percent
 from steelyard.statistics.samples.interval import Array, middle, quantile_of
 from steelyard.statistics.validity import pace
 from steelyard.statistics.validity.disturbances import RULES, competing_load
+from steelyard.statistics.validity.measures import MEASURES
 from steelyard.statistics.validity.observations import Measured, times
 
 # Of a sample. Below 0.1 % the clock does not matter (the harness makes samples that long). Up to 1 % the
@@ -21,7 +22,7 @@ from steelyard.statistics.validity.observations import Measured, times
 CLOCK_NOTED, CLOCK_INVALID = 0.001, 0.01
 # In the sentences of earlier versions on time that was added over processors, but judged as if it were that of one.
 OF_ONE_PROCESSOR = ("of the time of the case (", "cores of the machine busy", "page faults (about")
-OF_PACE = {measure.cause for measure in pace.MEASURES.values()}
+OF_PACE = {measure.cause for measure in MEASURES.values()}
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from steelyard.judge.findings.doctor import processor as doctor_processor
 from steelyard.judge.findings.doctor.advice import Advice, unknown
 from steelyard.measure import mpi
 from steelyard.measure.machine.files import natural
-from steelyard.measure.machine.mpi_settings import ENVIRONMENT, describe_source
 from steelyard.model import Machine
+from steelyard.model.mpi_settings import ENVIRONMENT, describe_source
 
 __all__ = ["MPI_SETTINGS", "Advice", "examine"]
 

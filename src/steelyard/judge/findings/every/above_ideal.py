@@ -4,10 +4,11 @@ from typing import NamedTuple
 
 from steelyard.judge.findings.remedies import advise
 from steelyard.model import Evaluation, Finding
+from steelyard.model.caches import MEMORY, level_of
 from steelyard.model.units import percent, significant
 from steelyard.statistics.models.scaling import Point
 from steelyard.statistics.results import cases
-from steelyard.statistics.results.roofs import MEMORY, level_of, record_with_work, working_set
+from steelyard.statistics.results.roofs import record_with_work, working_set
 from steelyard.statistics.results.sweeps import Sweep, sweeps
 
 ABOVE = 1.05  # efficiency (low end of its interval): differences of launches and of the clock explain up to 5 %

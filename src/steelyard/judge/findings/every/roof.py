@@ -6,11 +6,12 @@ from statistics import median
 
 from steelyard.judge.findings.remedies import advise
 from steelyard.model import Evaluation, Finding
+from steelyard.model.caches import MEMORY
 from steelyard.model.units import percent, quantity
 from steelyard.model.words import in_words, plural
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.roofline import Place, Roofline, rooflines
-from steelyard.statistics.results.roofs import MEMORY, SCALAR, working_set
+from steelyard.statistics.results.roofs import SCALAR, working_set
 from steelyard.statistics.validity import trust
 
 BELOW = 0.6  # of the limit: streaming loops reach 0.8 and more of a limit that Triad measured

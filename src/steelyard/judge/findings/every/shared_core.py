@@ -8,7 +8,8 @@ from steelyard.model import Evaluation, Finding
 from steelyard.statistics.results import cases
 from steelyard.statistics.samples.plateau import Levels
 from steelyard.statistics.validity.cause import explain
-from steelyard.statistics.validity.pace import MEASURES, typical
+from steelyard.statistics.validity.measures import MEASURES
+from steelyard.statistics.validity.pace import typical
 
 KIND = "shared core"  # of the evidence in a verdict
 OFTEN = 0.10  # of the results: fewer are named by the rule on disturbances only

@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from steelyard.measure.machine.mpi_settings import ENVIRONMENT, describe, describe_source
 from steelyard.measure.mpi import labelled, steers_transport
 from steelyard.measure.plan import mpi_in_effect
 from steelyard.model import Evaluation, Finding, Limit, Machine, Result, Run, Setting
+from steelyard.model.mpi_settings import ENVIRONMENT, describe, describe_source
 from steelyard.model.units import binary_size, percent, quantity, significant
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.cost import Ratio, cost, ratio

@@ -24,8 +24,8 @@ from steelyard.measure.benchmarks.axes import thread_counts
 from steelyard.measure.benchmarks.core.peak import cores_of
 from steelyard.measure.benchmarks.figures import draw_values
 from steelyard.measure.benchmarks.rates import per_second
-from steelyard.measure.machine.limits import usable_cores
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Record, Result, Sampling, Scalar
+from steelyard.model.cores import usable_cores
 from steelyard.model.figure import Axis, Figure, Series
 from steelyard.model.units import quantity
 from steelyard.model.words import plural

@@ -6,8 +6,8 @@ from statistics import harmonic_mean
 
 from steelyard.measure.benchmarks.core import groups
 from steelyard.measure.benchmarks.figures import against, draw_values, select
-from steelyard.measure.machine.limits import usable_cores
 from steelyard.model import Machine, Result
+from steelyard.model.cores import usable_cores
 from steelyard.model.figure import Axis, Figure, Mark, Point, Series
 from steelyard.model.units import significant
 from steelyard.statistics.models.rinf import Curve, between, fit, rate

@@ -26,8 +26,8 @@ from collections.abc import Callable
 from steelyard.measure.benchmarks.core import groups, kernel_figures
 from steelyard.measure.benchmarks.cycles import cycles_of
 from steelyard.measure.benchmarks.rates import per_second
-from steelyard.measure.machine.limits import usable_cores
 from steelyard.model import Axes, Effort, Limit, Machine, Metric, Parameters, Record, Result, Sampling, Scalar
+from steelyard.model.cores import usable_cores
 
 figures = kernel_figures.figures
 STRIDES = (3, 4, 8, 128, 1024)

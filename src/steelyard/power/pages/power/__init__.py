@@ -13,6 +13,7 @@ from steelyard.measure.telemetry.energy import Course, seconds_for
 from steelyard.measure.telemetry.watched import Stretch, cost, courses, disagreements, not_idle, total
 from steelyard.model import Evaluation, Record, Result
 from steelyard.model.figure import Axis, Band, Figure, Mark, Series
+from steelyard.model.scope import words
 from steelyard.model.units import duration, percent, quantity
 from steelyard.model.words import in_words, plural
 from steelyard.power.pages.power.published_rows import Printed, beside
@@ -22,6 +23,7 @@ from steelyard.show.report import figures as plots
 from steelyard.show.report.energy_figures import Energies, energies
 from steelyard.show.report.names import slug
 from steelyard.show.report.published_lines import systems
+from steelyard.statistics.results.energy_metrics import FLOPS, POWER
 
 PLACE, TITLE = 55, "Power"
 
@@ -84,7 +86,7 @@ def _sentences(evaluation: Evaluation, resolved: Mapping[str, Course], spent: en
         lacks = coverage.absent(scope, evaluation.run.machine)
         resting = f", and the idle machine drew {quantity(spent.idle.power, 'W')} there" if spent.idle else ""
         yield (
-            f"According to {_name_source(spent.coverage)}, the {coverage.words(scope)} used {quantity(joules.joules, 'J')} "
+            f"According to {_name_source(spent.coverage)}, the {words(scope)} used {quantity(joules.joules, 'J')} "
             f"({quantity(joules.low, 'J')} – {quantity(joules.high, 'J')}) from the first sample to the last, in "
             f"{quantity(joules.seconds, 's')}. The mean power was {quantity(joules.power, 'W')}{resting}."
         )
@@ -122,7 +124,7 @@ def _sensor(course: Course) -> tuple[str, ...]:
     error = "not stated" if sensor.error is None else f"± {percent(sensor.error, 1)}"
     return (
         sensor.name,
-        coverage.words(coverage.choose([sensor]).scope),
+        words(coverage.choose([sensor]).scope),
         sensor.source,
         f"{what}{', modelled' if sensor.modelled else ''}",
         error,
@@ -190,7 +192,7 @@ def _figure(
 
 def _name_sensors(covered: Coverage) -> str:
     """Returns 'processors, by RAPL (powercap)'."""
-    return f"{coverage.words(covered.scope)}, by {_name_source(covered)}"
+    return f"{words(covered.scope)}, by {_name_source(covered)}"
 
 
 def _name_source(covered: Coverage) -> str:
@@ -229,7 +231,7 @@ def _rows(
     counted = spent.coverage if spent else Coverage()
     whole = {name: [stretch for stretch, r in timed if r.benchmark == name] for name in evaluation.benchmarks}
     for name, stretches in whole.items():
-        with_power = [r for r in evaluation.results if r.benchmark == name and energy.POWER.name in r.metrics]
+        with_power = [r for r in evaluation.results if r.benchmark == name and POWER.name in r.metrics]
         if not with_power:
             continue
         joules = [used.joules for s in stretches if (used := total(resolved, counted, s))]
@@ -238,9 +240,9 @@ def _rows(
             slug(name),
             (
                 f"{len(with_power)} of {sum(r.benchmark == name for r in evaluation.results)}",
-                _span(with_power, energy.POWER.name, "W"),
+                _span(with_power, POWER.name, "W"),
                 quantity(sum(joules), "J"),
-                _span(with_power, energy.FLOPS.name, "flop/J"),
+                _span(with_power, FLOPS.name, "flop/J"),
             ),
         )
 

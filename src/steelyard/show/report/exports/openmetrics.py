@@ -11,9 +11,9 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 
-from steelyard.measure.telemetry.coverage import words
 from steelyard.model import Evaluation, Result
 from steelyard.model.openmetrics import escape, head
+from steelyard.model.scope import words
 from steelyard.show.report import values
 from steelyard.show.report.exports._exported import find_start, list_measured
 

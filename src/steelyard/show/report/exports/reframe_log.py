@@ -9,8 +9,8 @@ follow as further fields.
 
 from collections.abc import Iterator
 
-from steelyard.measure.telemetry.coverage import words
 from steelyard.model import Evaluation, Result, Value
+from steelyard.model.scope import words
 from steelyard.show.report import values
 from steelyard.show.report.exports._exported import (
     find_end,

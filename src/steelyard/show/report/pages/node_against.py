@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from steelyard.compare.modes import NodeRun, Together, list_unpaired, pair_modes, select_node
 from steelyard.compare.side import Side
-from steelyard.measure.telemetry.coverage import kinds, words
+from steelyard.measure.telemetry.coverage import kinds
 from steelyard.model import Evaluation
 from steelyard.model.figure import Axis, Figure, Mark
+from steelyard.model.scope import words
 from steelyard.show.report import kernel_bars
 from steelyard.show.report.energy_figures import GUESS, OF, known, scope_of
 from steelyard.show.report.kernel_bars import Kernel, Pair, Part

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from steelyard.model import Evaluation, Level
+from steelyard.model.caches import MEMORY
 from steelyard.model.figure import Axis, Figure, Series
 from steelyard.model.units import binary_size, quantity, significant
 from steelyard.model.words import joined
@@ -12,7 +13,7 @@ from steelyard.show.report.axes import Json, text
 from steelyard.show.report.names import slug
 from steelyard.statistics.results import cases
 from steelyard.statistics.results.roofline import OVER_CACHE, Place, Roofline, rooflines
-from steelyard.statistics.results.roofs import MEMORY, SCALAR, Roof, working_set
+from steelyard.statistics.results.roofs import SCALAR, Roof, working_set
 from steelyard.statistics.validity.trust import doubtful
 
 PLACE, TITLE = 30, "Roofline"

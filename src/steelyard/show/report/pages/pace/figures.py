@@ -13,7 +13,7 @@ from steelyard.show.report import drawing, values
 from steelyard.show.report.axes import Json, capital, text
 from steelyard.show.report.names import grouped
 from steelyard.show.report.pages.pace.run_course import STATES, Course, Step
-from steelyard.statistics.validity.pace import MEASURES
+from steelyard.statistics.validity.measures import MEASURES
 
 RECORDS = "pace-records"  # the element of the page that holds what the figures share: when, and of which case
 TOP = 110  # per cent; what lies above is drawn there

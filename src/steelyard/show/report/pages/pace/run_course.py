@@ -11,8 +11,9 @@ import numpy as np
 from steelyard.measure.records import best_pace
 from steelyard.model import Record, Run
 from steelyard.model.observed import Kind
+from steelyard.statistics.validity.measures import MEASURES
 from steelyard.statistics.validity.observations import Measured
-from steelyard.statistics.validity.pace import MEASURES, Bounds, choose
+from steelyard.statistics.validity.pace import Bounds, choose
 
 State = Literal["kept", "aside", "disturbed", "invalid"]
 
