@@ -12,7 +12,8 @@ from folders import DATA
 from recorded import described, read_machine
 from steelyard.compare.cause import Cause, find_cause, find_cause_of_runs
 from steelyard.compare.factors import NATURES
-from steelyard.compare.side import Side, SideRun, reduce_run
+from steelyard.compare.reduced_run import reduce_run
+from steelyard.compare.side import Side, SideRun
 from steelyard.compare.surroundings import list_facts
 from steelyard.model import Evaluation, Machine, MemoryModule, Result, Scalar, Setting
 

@@ -20,8 +20,9 @@ from steelyard.compare.compared_sides import NOT_JUDGED, OtherSide, SidesCompari
 from steelyard.compare.foreign_rows import NO_INTERVAL
 from steelyard.compare.prices import add_prices
 from steelyard.compare.published_side import find_side
+from steelyard.compare.reduced_run import reduce_run
 from steelyard.compare.runs import compare
-from steelyard.compare.side import Side, SideCase, SideRun, reduce_run
+from steelyard.compare.side import Side, SideCase, SideRun
 from steelyard.compare.sides import compare_sides
 from steelyard.errors import UsageError
 from steelyard.measure.records import RunFolder

@@ -15,7 +15,8 @@ from folders import GOLDEN
 from output_schemas import read_output
 from steelyard.compare.equal_time import EqualTime, EqualTimes, compare_sides
 from steelyard.compare.equipment import read_equipment
-from steelyard.compare.side import Side, reduce_run
+from steelyard.compare.reduced_run import reduce_run
+from steelyard.compare.side import Side
 from steelyard.errors import UsageError
 from steelyard.model import Equipment, Level, Result, Value
 from steelyard.show.command_line import cli

@@ -11,7 +11,8 @@ from rich.console import Console
 
 import builders
 from builders import evaluation, machine, triad
-from steelyard.compare.side import Side, reduce_run
+from steelyard.compare.reduced_run import reduce_run
+from steelyard.compare.side import Side
 from steelyard.compare.verdict import conclude
 from steelyard.judge import findings
 from steelyard.measure.plan import catalogue

@@ -6,7 +6,7 @@ from statistics import median
 import pytest
 
 import report_fixture
-from steelyard.compare.side import reduce_run
+from steelyard.compare.reduced_run import reduce_run
 from steelyard.errors import UsageError
 from steelyard.show.command_line.sides import read_sides
 from steelyard.statistics.results.cost import launches_by_number

@@ -13,7 +13,8 @@ import pytest
 import report_fixture
 from builders import evaluation, gather, machine, message, result, triad
 from steelyard.compare.published_side import find_side
-from steelyard.compare.side import Side, reduce_run
+from steelyard.compare.reduced_run import reduce_run
+from steelyard.compare.side import Side
 from steelyard.compare.standing import describe, find_standing
 from steelyard.compare.verdict import Verdict, conclude
 from steelyard.compare.verdict.changes import CHANGES

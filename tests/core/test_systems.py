@@ -14,7 +14,8 @@ from steelyard.compare import published_figures
 from steelyard.compare.like import USUAL, find_like, list_data_sheet
 from steelyard.compare.nearest import find_nearest
 from steelyard.compare.published_side import find_side, make_case, make_side
-from steelyard.compare.side import SideCase, SideRun, reduce_run
+from steelyard.compare.reduced_run import reduce_run
+from steelyard.compare.side import SideCase, SideRun
 from steelyard.errors import UsageError
 from steelyard.measure import published
 from steelyard.measure.benchmarks import texts

@@ -13,7 +13,8 @@ import builders
 from scripts import write_script
 from steelyard.compare.cause import find_cause_of_runs
 from steelyard.compare.matching import match
-from steelyard.compare.side import Side, reduce_run
+from steelyard.compare.reduced_run import reduce_run
+from steelyard.compare.side import Side
 from steelyard.compare.surroundings import find_differences
 from steelyard.compare.verdict import subject
 from steelyard.errors import UsageError

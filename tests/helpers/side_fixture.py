@@ -2,7 +2,8 @@
 
 from steelyard.compare.modes import select_node
 from steelyard.compare.published_side import find_side
-from steelyard.compare.side import Side, reduce_run
+from steelyard.compare.reduced_run import reduce_run
+from steelyard.compare.side import Side
 from steelyard.model import Evaluation
 from steelyard.show.report.joined_figures import SideFigures
 from steelyard.show.report.pages import node_against

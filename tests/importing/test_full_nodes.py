@@ -12,7 +12,8 @@ import pytest
 
 from steelyard.compare import equal_time
 from steelyard.compare.compared_sides import NodeSeries, SidesComparison, WholeCell
-from steelyard.compare.side import Side, reduce_run
+from steelyard.compare.reduced_run import reduce_run
+from steelyard.compare.side import Side
 from steelyard.compare.sides import compare_sides
 from steelyard.importing.values import make
 from steelyard.importing.write_runs import describe_machine, write_run

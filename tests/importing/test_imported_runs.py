@@ -12,7 +12,8 @@ from foreign_outputs import OUTPUTS
 from output_schemas import read_output
 from side_fixture import beside
 from steelyard.compare.compared_sides import NOT_JUDGED
-from steelyard.compare.side import Side, reduce_run
+from steelyard.compare.reduced_run import reduce_run
+from steelyard.compare.side import Side
 from steelyard.compare.sides import compare_sides
 from steelyard.importing import reading
 from steelyard.importing.write_runs import describe_machine, write_run

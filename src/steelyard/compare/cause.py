@@ -19,8 +19,8 @@ from steelyard.compare.factors import (
 )
 from steelyard.compare.matching import find_factors, is_same_by_default
 from steelyard.compare.placement_names import name_placements
-from steelyard.compare.side import Side
-from steelyard.compare.surroundings import ABSENT, MPI, Difference, Facts, list_facts
+from steelyard.compare.side import Facts, Side
+from steelyard.compare.surroundings import ABSENT, MPI, Difference, list_facts
 from steelyard.model import Evaluation, Scalar
 from steelyard.model.units import parse_size
 from steelyard.model.words import find_words, in_words, joined, plural

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
+from steelyard.compare.average import average
 from steelyard.compare.cause import find_cause
 from steelyard.compare.classes import CLASSES, Class
 from steelyard.compare.compared_sides import NOT_JUDGED, CaseRow, Cell, OtherSide, Total
@@ -13,7 +14,7 @@ from steelyard.compare.full_nodes import WHOLE, Question, SideSeries, name_use
 from steelyard.compare.like import find_like
 from steelyard.compare.like_with_like import say_nothing_common
 from steelyard.compare.side import SideCase
-from steelyard.compare.side_view import SideView, average
+from steelyard.compare.side_view import SideView
 from steelyard.compare.time_ratios import Ratio, call_ratio, time_ratio
 from steelyard.measure.published.our_case import AS_PRINTED, MACHINE, MEASURED_ONE
 from steelyard.model import Value

@@ -8,8 +8,8 @@ from steelyard.compare.classes import find_class
 from steelyard.compare.launch_times import find_sides, pair_with_disturbed_launches
 from steelyard.compare.matching import Match, match
 from steelyard.compare.measuring_again import add_measurements
+from steelyard.compare.reduced_run import reduce_run
 from steelyard.compare.runs import Judged, RunComparison, list_disturbed, side_by_side
-from steelyard.compare.side import reduce_run
 from steelyard.compare.wholes import Whole, by_class
 from steelyard.model import Evaluation, Result
 from steelyard.statistics.difference.blocks import POWER

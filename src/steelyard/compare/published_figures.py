@@ -7,7 +7,8 @@ from steelyard.compare.compared_sides import MachineFigure
 from steelyard.compare.like import Like, find_like
 from steelyard.compare.machine_figures import compare_machines
 from steelyard.compare.published_side import find_known, make_case, make_side
-from steelyard.compare.side import Side, SideRun, reduce_run
+from steelyard.compare.reduced_run import reduce_run
+from steelyard.compare.side import Side, SideRun
 from steelyard.measure.published.our_case import BETWEEN, HOSTS, MACHINE
 from steelyard.measure.published.system import Figure, System, name_figure
 from steelyard.model import Evaluation, Level, Value

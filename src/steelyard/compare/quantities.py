@@ -6,9 +6,9 @@ A measured value and one of a data sheet are two quantities, so that they are ne
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from steelyard.compare.average import average
 from steelyard.compare.like import goodness, list_data_sheet
 from steelyard.compare.side import Side, SideCase
-from steelyard.compare.side_view import average
 from steelyard.measure.published.our_case import ALL, BETWEEN, HOSTS, MACHINE
 from steelyard.model import Level, Limit, Parameters, Scalar, Value
 from steelyard.model.record import Span

@@ -24,8 +24,9 @@ from steelyard.compare.matching import Match, Matched, is_same_by_default, match
 from steelyard.compare.measuring_again import add_measurements
 from steelyard.compare.pace import REMEDY, find_other_pace, state_pace
 from steelyard.compare.placement_names import name_placements
+from steelyard.compare.reduced_run import reduce_result, reduce_run
 from steelyard.compare.run_names import name_run, tell_apart
-from steelyard.compare.side import Side, SideCase, SideRun, reduce_result, reduce_run
+from steelyard.compare.side import Side, SideCase, SideRun
 from steelyard.compare.side_view import Common, SideView
 from steelyard.compare.surroundings import Difference, find_differences
 from steelyard.compare.wholes import Whole, estimate_wholes, judge_wholes

@@ -1,13 +1,12 @@
 """A side with the launch times of all its runs in one table, and the cases that two sides have in common."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean, stdev
 
 import numpy as np
 
+from steelyard.compare.average import average
 from steelyard.compare.launch_table import (
     CasePairs,
     Indexes,
@@ -21,12 +20,9 @@ from steelyard.compare.launch_table import (
 from steelyard.compare.matching import Match, match
 from steelyard.compare.pace import Readings
 from steelyard.compare.schedule import own_round_seconds
-from steelyard.compare.side import Side, SideCase
-from steelyard.compare.surroundings import Facts
+from steelyard.compare.side import Facts, Side, SideCase
 from steelyard.model import Level, Value
 from steelyard.statistics.difference.case_estimates import CaseSums, sum_launches
-from steelyard.statistics.samples.launches import CONFIDENCE
-from steelyard.statistics.validity.trust import WIDEST
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,24 +117,6 @@ def make_view(side: Side) -> SideView:
     if len(tables) == 1:
         return SideView(side, keys, tables[0], [(0, i) for i in range(len(tables[0].keys))])
     return SideView(side, keys, *merge_tables(tables))
-
-
-def average(values: Sequence[Value]) -> Value | None:
-    """Returns the geometric mean of the values of several runs with its 95 % interval (Student's t of their logarithms).
-
-    None without positive values. An interval whose ends differ by a factor of more than `WIDEST` is None.
-    """
-    logs = [math.log(v.value) for v in values if 0 < v.value < math.inf]
-    if not logs:
-        return None
-    mean, low, high = fmean(logs), None, None
-    if len(logs) > 1:
-        from steelyard.statistics.samples.distribution_functions import stdtrit
-
-        half = float(stdtrit(len(logs) - 1, (1 + CONFIDENCE) / 2)) * stdev(logs) / len(logs) ** 0.5
-        if 2 * half < math.log(WIDEST):
-            low, high = math.exp(mean - half), math.exp(mean + half)
-    return Value(math.exp(mean), values[0].unit, low, high, values[0].better)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,9 +5,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from statistics import median
 from typing import Literal
-
-import numpy as np
 
 from steelyard.compare.published_side import make_side
 from steelyard.compare.quantities import GROWING, QUANTITIES, Reading, find_span, read
@@ -212,7 +211,7 @@ def _compare(reading: Reading, hardware: Hardware, basis: Basis) -> Standing | N
     others = {one.name: value for one, value in (similar if len(similar) >= LEAST[basis] else known)}
     published = sorted(others.values())
     if basis == "nodes" and len(others) >= MANY:
-        low, high = (float(np.quantile(published, share)) for share in (RARE, 1 - RARE))
+        low, high = (_find_quantile(published, share) for share in (RARE, 1 - RARE))
     else:
         ordinary = basis != "processor" or reading.parameters.get("stores") != "streaming"
         wide = basis == "nodes" or reading.quantity == "latency" or (reading.quantity == "triad" and ordinary)
@@ -229,7 +228,7 @@ def _compare(reading: Reading, hardware: Hardware, basis: Basis) -> Standing | N
         call=call,
         certain=basis != "nodes" and len(similar) >= LEAST[basis] and not _holds(own, low) and not _holds(own, high),
         basis=basis,
-        ratio=own.value / float(np.median(published)),
+        ratio=own.value / median(published),
         value=own,
         per=per,
         normal=(low, high),
@@ -288,6 +287,15 @@ def _holds(value: Value, edge: float) -> bool:
     """Returns whether the range of the value, also at another hour, holds the edge; False without a range."""
     ends = find_span(value)
     return ends is not None and ends[0] <= edge <= ends[1]
+
+
+def _find_quantile(ordered: Sequence[float], share: float) -> float:
+    """Returns the quantile between two of the ordered numbers, linearly, as `numpy.quantile` without its import."""
+    place = share * (len(ordered) - 1)
+    before = math.floor(place)
+    least, most = ordered[before], ordered[min(before + 1, len(ordered) - 1)]
+    part = place - before
+    return least + (most - least) * part if part < 0.5 else most - (most - least) * (1 - part)
 
 
 @cache

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from steelyard.compare.side import Facts
 from steelyard.measure.machine import network
 from steelyard.measure.machine.limits import limiting_memory, limiting_quota
 from steelyard.measure.plan import mpi_in_effect
@@ -19,8 +20,6 @@ ELSEWHERE = ("memory_modules",)  # listed with the parts of the machine
 ABSENT = "unknown"
 NETWORK = "network"  # the group of the hosts' network; empty in runs of versions that did not describe it
 MPI = "MPI"  # the group of what steers the MPIs; empty in runs without ranks
-
-Facts = Mapping[str, Mapping[str, str]]  # group → name → text
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from types import ModuleType
 
 from steelyard import doors
 from steelyard.doors import Part
-from steelyard.judge.findings import durations
 from steelyard.model import Evaluation, Finding
 from steelyard.model.plain import from_plain, to_plain
 from steelyard.model.words import plural
@@ -64,6 +63,8 @@ def judge(evaluation: Evaluation) -> Evaluation:
             findings.append(_failed_rule(part, failure))
     ordered = ranked(findings)
     # How long a remedy takes is unknown on a machine that Steelyard did not describe.
+    from steelyard.judge.findings import durations  # with the plans, which a list of findings does not need
+
     stated = ordered if evaluation.run.imported else durations.state(ordered, evaluation)
     return replace(evaluation, findings=stated)
 

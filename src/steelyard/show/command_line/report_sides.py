@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from steelyard.compare.modes import NodeRun, select_node
-from steelyard.compare.side import Side, SideRun, reduce_run
+from steelyard.compare.reduced_run import reduce_run
+from steelyard.compare.side import Side, SideRun
 from steelyard.compare.sides import judge_sides
 from steelyard.model import Evaluation
 from steelyard.show.command_line.evaluated_run import read

@@ -10,8 +10,9 @@ from pathlib import Path
 from time import monotonic
 
 from steelyard.compare.published_side import find_side
+from steelyard.compare.reduced_run import reduce_run
 from steelyard.compare.run_names import Named, name_run, tell_apart
-from steelyard.compare.side import Side, SideRun, reduce_run
+from steelyard.compare.side import Side, SideRun
 from steelyard.errors import UsageError, nearest, one_line
 from steelyard.measure import records
 from steelyard.measure.published.system_library import suggest_system
