@@ -24,7 +24,7 @@ from steelyard.judge import evaluation as evaluating
 from steelyard.judge.findings.remedies import advise, divide
 from steelyard.measure.published.system_library import system_names
 from steelyard.model import Evaluation, Finding, Tool
-from steelyard.show.report import lines, scaling_rows, screen, side_by_side, summary, values
+from steelyard.show.report import lines, scaling_rows, screen, side_by_side, summarised_run, summary, values
 from steelyard.statistics.results.sweeps import sweeps
 from steelyard.statistics.validity import trust
 
@@ -82,7 +82,7 @@ def test_cases_that_a_run_did_not_reach_count_as_left_out() -> None:
     of = builders.evaluation([builders.triad(1e10)], budget=5.0)
     (launch,) = of.run.plan.launches
     plan = replace(of.run.plan, launches=(replace(launch, cases=launch.cases * 3),))
-    judged = summary.summarised(replace(of, run=replace(of.run, plan=plan)))
+    judged = summarised_run.summarised(replace(of, run=replace(of.run, plan=plan)))
     assert judged.left_out == {"memory.stream": 2}
     assert summary.as_json(judged)["left_out"] == {"memory.stream": 2}
 
@@ -121,7 +121,10 @@ def test_the_screen_has_the_value_of_each_figure_that_all_else_has() -> None:
     shown = text(screen.screen(of, 80, None))
     assert "Triad bandwidth                    (61.0 GB/s)    51.9 GB/s" in shown
     assert "41.0" not in shown
-    assert next(f for f in summary.summarised(of).figures if f.name == "triad").shown.marked == "51.9 GB/s UNSETTLED"
+    assert (
+        next(f for f in summarised_run.summarised(of).figures if f.name == "triad").shown.marked
+        == "51.9 GB/s UNSETTLED"
+    )
 
 
 def test_thousands_of_each_verdict_fit_the_screen() -> None:
@@ -342,7 +345,7 @@ def test_a_range_on_the_screen_is_never_cut(several: bool) -> None:
         typical="700 Gflop/s" if several else "", best="800 Gflop/s" if several else "",
         now=values.span((537e9, 1.06e12), "flop/s") if several else "", launches="2 launches: 400 ns and 2.60 µs",
     )  # fmt: skip
-    one = summary.summarised(report_fixture.evaluation()).figures[0]
+    one = summarised_run.summarised(report_fixture.evaluation()).figures[0]
     figure = replace(one, title="Peak of arithmetic", shown=shown)
     assert shown.range in text(screen.main_figures([figure], 80))
 

@@ -15,7 +15,15 @@ from steelyard.judge.findings.network import mpi_compared
 from steelyard.measure.telemetry.watched import modelled
 from steelyard.model import Evaluation, Metric, Result, Source, Tool, Value
 from steelyard.show import report
-from steelyard.show.report import case_tables, compared_figures, row_ranks, screen, summary
+from steelyard.show.report import (
+    benchmark_table,
+    case_tables,
+    compared_figures,
+    row_ranks,
+    screen,
+    summarised_run,
+    summary,
+)
 from steelyard.show.report.pages import overview
 
 RATES = {"copy": 28e9, "scale": 22e9, "add": 24e9, "triad": 25e9}
@@ -64,9 +72,9 @@ def test_a_verdict_is_marked_in_its_row() -> None:
 def test_a_run_of_many_benchmarks_has_no_tables() -> None:
     names = [f"node.example{n}" for n in range(case_tables.MOST_BENCHMARKS + 1)]
     results = [builders.result(n, "k", {"threads": t}, 1e-3, {"bytes": 1e6}) for n in names for t in (1, 2)]
-    assert summary.summarised(builders.evaluation(results)).tables == ()
+    assert summarised_run.summarised(builders.evaluation(results)).tables == ()
     few = builders.evaluation(r for r in results if r.benchmark in names[:3])
-    assert [table.benchmark for table in summary.summarised(few).tables] == names[:3]
+    assert [table.benchmark for table in summarised_run.summarised(few).tables] == names[:3]
 
 
 @pytest.mark.parametrize(("count", "width"), [(1, 80), (2, 81), (5, 120), (case_tables.MOST_BENCHMARKS, 80)])
@@ -142,7 +150,7 @@ def test_two_compilers_have_a_column_each_and_the_planted_ratio() -> None:
 def test_figures_and_the_finding_on_the_compilers_agree() -> None:
     of = of_compilers((1.0, 1.25))
     (finding,) = of.findings
-    (first, *_) = summary.summarised(of).figures
+    (first, *_) = summarised_run.summarised(of).figures
     assert first.alternatives[1].call == "SLOWER"
     assert f"slower in {len(of.results) // 2}" in finding.seen
 
@@ -210,7 +218,7 @@ def test_toolchains_and_mpis_at_once_are_not_compared() -> None:
 
 
 def test_json_has_each_compiler_with_its_ratio() -> None:
-    plain = summary.as_json(summary.summarised(of_compilers((1.0, 1.25))))
+    plain = summary.as_json(summarised_run.summarised(of_compilers((1.0, 1.25))))
     first, second = plain["figures"][0]["alternatives"]
     assert (first["name"], first["time_ratio"]) == ("compiler0-1.0", None)
     assert second["time_ratio"]["value"] == pytest.approx(1.25, rel=0.01)
@@ -229,9 +237,9 @@ def test_a_run_with_power_has_watts_and_joules_in_figures_and_tables(width: int)
     assert "3.12 J" in line
     assert "3.21 Mflop/J" in line
     assert "source: BMC" in found
-    (figure,) = summary.summarised(of).figures
+    (figure,) = summarised_run.summarised(of).figures
     assert figure.energy["energy"].value == pytest.approx(11.0 * 0.14, rel=0.02)
-    assert summary.as_json(summary.summarised(of))["figures"][0]["energy"]["power"]["unit"] == "W"
+    assert summary.as_json(summarised_run.summarised(of))["figures"][0]["energy"]["power"]["unit"] == "W"
 
 
 def test_main_figures_name_their_energy_and_a_model_is_called_so() -> None:
@@ -250,7 +258,7 @@ def stated(value: float, unit: str) -> Value:
 
 
 def test_many_figures_with_energy_leave_no_figure_out() -> None:
-    short = summary.summarised(crowded())
+    short = summarised_run.summarised(crowded())
     told = {"power": stated(95.0, "W"), "energy": stated(8.89, "J"), "flops_per_joule": stated(4e6, "flop/J")}
     figures = tuple(replace(short.figures[0], title=f"Figure {n}", energy=told) for n in range(9))
     found = screen.screen(replace(short, figures=figures), 80, None)
@@ -269,7 +277,7 @@ def test_compilers_have_an_energy_each() -> None:
 
 
 def test_a_run_without_power_names_no_energy() -> None:
-    plain = summary.as_json(summary.summarised(builders.evaluation(stream())))
+    plain = summary.as_json(summarised_run.summarised(builders.evaluation(stream())))
     assert plain["energy"] is None
     assert plain["figures"][0]["energy"] == {}
 
@@ -277,12 +285,12 @@ def test_a_run_without_power_names_no_energy() -> None:
 def test_a_too_wide_table_leaves_out_its_limit_and_no_line_is_too_long() -> None:
     full = report_fixture.evaluation()
     (wide, *_) = (t for t in case_tables.tables(full) if t.limited)
-    assert case_tables.LIMIT in case_tables.narrow(wide, 80)[0][0].plain
+    assert benchmark_table.LIMIT in benchmark_table.narrow(wide, 80)[0][0].plain
     for width, expected in ((80, True), (48, True), (20, False)):
-        found, fitting = case_tables.narrow(wide, width)
+        found, fitting = benchmark_table.narrow(wide, width)
         assert fitting == expected
         assert all(line.cell_len <= width for line in found)
-    assert case_tables.LIMIT not in case_tables.narrow(wide, 48)[0][0].plain
+    assert benchmark_table.LIMIT not in benchmark_table.narrow(wide, 48)[0][0].plain
 
 
 # --------------------------------------------------------------------------- the report

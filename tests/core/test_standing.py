@@ -16,7 +16,7 @@ from steelyard.compare.standing import LIMITS, Hardware, Standing, describe, fin
 from steelyard.measure.published.system import System
 from steelyard.measure.published.system_library import list_shipped
 from steelyard.model import Limit, Value
-from steelyard.show.report import screen, summary
+from steelyard.show.report import screen, summarised_run, summary
 
 QUANTITIES = {
     "triad": ("triad", "B/s", "higher"),
@@ -319,7 +319,7 @@ def test_the_screen_answers_for_each_main_figure_that_has_others() -> None:
 
 
 def test_a_working_set_within_a_cache_has_no_answer() -> None:
-    seen = summary.summarised(report_fixture.evaluation())
+    seen = summarised_run.summarised(report_fixture.evaluation())
     latency = next(figure for figure in seen.figures if figure.name == "latency")
     small = replace(latency, parameters={**latency.parameters, "bytes": 4096})
     answers = [one and one.call for one in summary.find_standings([latency, small], seen.machine)]

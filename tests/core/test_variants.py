@@ -30,7 +30,7 @@ from steelyard.measure.run.again import again
 from steelyard.measure.run.asking import line
 from steelyard.model import Axes, Benchmark, Evaluation, Launch, Machine, Plan, Result, Site, Source, Tool, Variant
 from steelyard.show.command_line import cli
-from steelyard.show.report import compared_figures, screen, summary, variant_figures
+from steelyard.show.report import compared_figures, screen, summarised_run, summary, variant_figures
 from steelyard.show.report.headline import headlines
 from steelyard.show.report.pages import benchmark as benchmark_page
 
@@ -326,7 +326,9 @@ def test_the_screen_has_a_column_for_each_variant_with_the_planted_ratio_and_its
     assert first.alternatives[1].time_ratio.value == pytest.approx(1.5, rel=0.01)
     shown = "\n".join(text.plain for text in screen.screen(of, 80, None))
     assert "tcp: OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self" in shown
-    assert summary.as_json(summary.summarised(of))["variants"] == {"tcp": "OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self"}
+    assert summary.as_json(summarised_run.summarised(of))["variants"] == {
+        "tcp": "OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self"
+    }
 
 
 def test_variants_are_compared_with_each_of_several_mpis() -> None:

@@ -21,7 +21,7 @@ from steelyard.model import Device, Evaluation, Result, Value
 from steelyard.model.scope import words
 from steelyard.model.sensor import Power, Sensor, Trace
 from steelyard.power.pages.power import data
-from steelyard.show.report import export, summary
+from steelyard.show.report import export, summarised_run, summary
 from steelyard.show.report.columns import metric_rows
 
 SECOND, START = 10**9, 1_790_000_000
@@ -415,7 +415,7 @@ def test_no_joule_leaves_a_result_without_its_scope(fixture: str) -> None:
     ]
     assert lines
     assert all(',scope="' in line for line in lines)
-    short = summary.as_json(summary.summarised(made))
+    short = summary.as_json(summarised_run.summarised(made))
     assert short["energy"]["energy"]["scope"]
     assert all(v["scope"] for figure in short["figures"] for v in figure["energy"].values())
     text = data(made).sentences
@@ -424,7 +424,7 @@ def test_no_joule_leaves_a_result_without_its_scope(fixture: str) -> None:
 
 def test_one_number_stands_for_the_idle_machine_and_for_the_run() -> None:
     made = evaluated(ALL | {SMI: (87.3, 90.0, 410.0, 410.0)})
-    short = summary.as_json(summary.summarised(made))["energy"]
+    short = summary.as_json(summarised_run.summarised(made))["energy"]
     assert short["idle"] == pytest.approx(201.0, rel=0.01)
     (found,) = findings.rule("idle_share").find(made)
     assert "(201 W of 540 W, by RAPL (powercap) + NVML)" in found.seen
@@ -461,7 +461,7 @@ def test_an_idle_power_beside_other_processes_is_not_shown() -> None:
     made = evaluated({DCMI: NODE})
     assert made.power
     busy = replace(made, power=replace(made.power, busy=9.0))
-    shown = [summary.summarised(evaluation).energy for evaluation in (made, busy)]
+    shown = [summarised_run.summarised(evaluation).energy for evaluation in (made, busy)]
     assert [energy.idle if energy else 0 for energy in shown] == [pytest.approx(300.0), None]
 
 
@@ -480,7 +480,7 @@ def test_findings_refuse_energies_that_lack_a_part() -> None:
 )
 def test_sensors_that_contradict_each_other_are_named_once_beside_the_energy(node: Watts, words: str) -> None:
     made = evaluated(ALL | {DCMI: node})
-    spent = summary.summarised(made).energy
+    spent = summarised_run.summarised(made).energy
     assert spent
     assert words in spent.doubt
     page = data(made)

@@ -13,7 +13,7 @@ from steelyard.measure.benchmarks import texts
 from steelyard.measure.plan import catalogue
 from steelyard.model import Benchmark, Evidence, Verdict
 from steelyard.show.command_line import cli, evaluated_run
-from steelyard.show.report import export, summary
+from steelyard.show.report import export, summarised_run, summary
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: object) -> Any:
@@ -43,7 +43,7 @@ def test_show_prints_a_summary_and_with_samples_the_whole_export(
 
 
 def test_the_summary_does_not_grow_with_the_cases() -> None:
-    few, many = (summary.as_json(summary.summarised(evaluation([triad(1e10)] * n))) for n in (1, 500))
+    few, many = (summary.as_json(summarised_run.summarised(evaluation([triad(1e10)] * n))) for n in (1, 500))
     assert len(json.dumps(many)) < len(json.dumps(few)) + 100
 
 
@@ -102,13 +102,13 @@ def test_an_export_is_laid_out_as_ever_and_in_ascii() -> None:
 def summarised(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Each run whose summary was made."""
     made: list[str] = []
-    make = summary.summarised
+    make = summarised_run.summarised
 
     def counted(of: Any) -> summary.Summary:
         made.append(of.run.id)
         return make(of)
 
-    monkeypatch.setattr(evaluated_run, "summarised", counted)
+    monkeypatch.setattr(summarised_run, "summarised", counted)
     return made
 
 

@@ -13,7 +13,7 @@ from steelyard.model import Evaluation
 from steelyard.model.plain import suspect, to_json
 from steelyard.results.basis import Basis
 from steelyard.results.table import read_current, read_head, write_own
-from steelyard.show.report.summary import Summary, summarised
+from steelyard.show.report.summary import Summary
 from steelyard.system.files import ordinary, others
 
 SUMMARY = "summary.json"
@@ -47,6 +47,8 @@ def find_summary(path: Path, paths: Sequence[Path]) -> Summary:
 
 def store_summary(evaluation: Evaluation, paths: Sequence[Path]) -> Summary:
     """Returns the summary of an evaluation, and writes it beside the table of results if there is one."""
+    from steelyard.show.report.summarised_run import summarised  # with all that judges, as above
+
     made, path = summarised(evaluation), Path(evaluation.run.path)
     head = None if paths or evaluation.run.paths else read_head(path)
     if head:

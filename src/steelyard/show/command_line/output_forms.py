@@ -31,11 +31,11 @@ def show_short(evaluation: "Evaluation | Summary", form: Form, report: Path | No
     """Prints the screen, or the summary as JSON. The screen names the path `report`."""
     from steelyard.show.report import json_output, lines, screen, summary
 
+    short = evaluation if isinstance(evaluation, summary.Summary) else screen.summarise(evaluation)
     if form == "summary":
-        short = evaluation if isinstance(evaluation, summary.Summary) else summary.summarised(evaluation)
         json_output.print_json(summary.as_json(short))
     else:
-        screen.show(evaluation, lines.console(), report)
+        screen.show(short, lines.console(), report)
 
 
 def show(evaluation: Evaluation, form: Form, report: Path | None, short: "Summary | None" = None) -> None:

@@ -7,17 +7,14 @@ from steelyard.judge.findings.every import compilers, variant_effects
 from steelyard.judge.findings.network import mpi_compared
 from steelyard.measure.plan import variants
 from steelyard.model import Evaluation, Result, Value
-from steelyard.model.scalars import Call
 from steelyard.show.report import values
-from steelyard.show.report.ratios import with_interval
-from steelyard.show.report.values import Shown
+from steelyard.show.report.alternative import Alternative
 from steelyard.statistics.difference.compare import Comparison, compare_all
 from steelyard.statistics.results import cases, messages
 from steelyard.statistics.results.cost import launches
 from steelyard.statistics.results.energy_metrics import ENERGY
 from steelyard.statistics.results.identity import Identity, identity
 from steelyard.statistics.samples.interval import Array
-from steelyard.statistics.validity.trust import WIDEST
 
 MOST = 3  # compilers, MPIs or variants whose figures stand beside each other
 # The smallest difference that counts, and the samples of a result, as in the findings on the same pairs.
@@ -34,35 +31,6 @@ class Axis:
 
     parameter: str
     names: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alternative:
-    """A figure with one compiler, MPI or variant. `time_ratio`: its time over that of the first, with a 95 % interval.
-
-    `energy` is that of an operation, in J.
-    """
-
-    name: str
-    shown: Shown
-    value: Value | None
-    time_ratio: Value | None = None
-    call: Call | None = None
-    energy: Value | None = None
-
-    @property
-    def span(self) -> str:
-        """The ratio and its interval: '1.02 (0.98 – 1.05)'; '' without a ratio. An interval that says nothing is left out."""
-        ratio = self.time_ratio
-        if ratio is None or ratio.low is None or ratio.high is None:
-            return ""
-        ends = (None, None) if ratio.high > WIDEST * ratio.low else (ratio.low, ratio.high)
-        return with_interval(ratio.value, *ends)
-
-    @property
-    def called(self) -> str:
-        """The call as a word: 'slower'; '' without one."""
-        return self.call.lower() if self.call else ""
 
 
 def axis(evaluation: Evaluation) -> Axis | None:

@@ -10,7 +10,7 @@ from steelyard.model.caches import MEMORY, level_of
 from steelyard.model.roles import SIZES
 from steelyard.model.units import binary_size
 from steelyard.show.report import compared_figures, values
-from steelyard.show.report.compared_figures import Alternative
+from steelyard.show.report.alternative import Alternative
 from steelyard.show.report.reasons import kinds
 from steelyard.statistics.results import applications, main_figures
 from steelyard.statistics.results.benchmark_roles import playing

@@ -19,7 +19,7 @@ from steelyard.model.scope import words
 from steelyard.model.words import plural
 from steelyard.show.report import condition, screen_tables, values
 from steelyard.show.report.lines import COLUMNS, brief, cut, fold, listed, one_line, pad, shorten_advice
-from steelyard.show.report.summary import Figure, RunEnergy, Summary, find_standings, summarised
+from steelyard.show.report.summary import Figure, RunEnergy, Summary, find_standings
 from steelyard.show.report.verdict_marks import COLOURS, LAMPS, LEGEND, SIGNS
 from steelyard.statistics.validity.trust import is_marked
 
@@ -50,7 +50,7 @@ def screen(
     judged: Evaluation | Summary, width: int, report: Path | None, figures: Sequence[Text] | None = None
 ) -> list[Text]:
     """Returns the lines of the screen. `figures` replace the main figures, for a run of another kind."""
-    run = judged if isinstance(judged, Summary) else summarised(judged)
+    run = judged if isinstance(judged, Summary) else summarise(judged)
     top, verdict = [Text(), *_write_top(run, width)], _verdict(run, width)
     end = _list_last_lines(run, report)
     room = MOST_LINES - len(top) - len(verdict) - _rows(end, width)
@@ -62,6 +62,13 @@ def screen(
     left = max(0, room - len(middle))
     shown = wanted if figures is not None or len(wanted) <= left else _answer(run, width, left)
     return [*top, *shown[:left], *verdict[: MOST_LINES - len(top) - len(middle) - _rows(end, width)], *middle, *end]
+
+
+def summarise(evaluation: Evaluation) -> Summary:
+    """Returns the summary of an evaluation."""
+    from steelyard.show.report.summarised_run import summarised  # with all that judges, which a summary does not need
+
+    return summarised(evaluation)
 
 
 def _answer(run: Summary, width: int, room: int | None) -> list[Text]:

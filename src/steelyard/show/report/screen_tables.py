@@ -6,8 +6,8 @@ from rich.text import Text
 
 from steelyard.model import Scalar
 from steelyard.model.words import plural
-from steelyard.show.report import case_tables
-from steelyard.show.report.case_tables import CaseTable
+from steelyard.show.report import benchmark_table
+from steelyard.show.report.benchmark_table import CaseTable
 from steelyard.show.report.lines import brief, cut, fold, listed, pad
 from steelyard.show.report.summary import Figure
 from steelyard.show.report.values import quantity
@@ -130,8 +130,8 @@ def _write_all(chosen: Sequence[CaseTable], most: int, width: int, known: Sequen
 def _table(full: CaseTable, most: int, width: int, known: Sequence[tuple[str, Scalar]], titled: bool) -> list[Text]:
     """Returns the table with at most that many rows; with fewer if their parameters need too many columns."""
     for step in (step for step in STEPS if step <= most):
-        table = case_tables.shortened(full, step)
-        rows, fits = case_tables.narrow(table, width)
+        table = benchmark_table.shortened(full, step)
+        rows, fits = benchmark_table.narrow(table, width)
         if fits:
             break
     heads = cut(f"{table.title}  {table.benchmark}", width, 1) if titled else []
@@ -140,7 +140,7 @@ def _table(full: CaseTable, most: int, width: int, known: Sequence[tuple[str, Sc
 
 
 def _notes(table: CaseTable, width: int, known: Sequence[tuple[str, Scalar]]) -> str:
-    shared = case_tables.fixed(table.rows, (*USUAL, *known))
+    shared = benchmark_table.fixed(table.rows, (*USUAL, *known))
     more = table.total - len(table.rows)
     notes = (
         listed(f"In every row: {shared}", width, 2) if shared else "",

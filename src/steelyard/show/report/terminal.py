@@ -11,7 +11,7 @@ from steelyard.model import Benchmark, Evaluation, Finding, Metric, Result
 from steelyard.model.evidence import sentence
 from steelyard.model.mpi_settings import describe
 from steelyard.model.words import plural
-from steelyard.show.report import case_tables, sentences, values
+from steelyard.show.report import benchmark_table, case_tables, sentences, values
 from steelyard.show.report.lines import leading
 from steelyard.show.report.lines import safe as _safe
 from steelyard.show.report.verdict_marks import SIGNS
@@ -71,13 +71,13 @@ def _group(
 ) -> None:
     chosen = _choose_rows(results)
     table = case_tables.of_results(evaluation, benchmark, chosen, metric)
-    if fixed := case_tables.fixed(results):
+    if fixed := benchmark_table.fixed(results):
         console.print(_safe(f"In every row: {fixed}.", "dim"))
     if some := ", ".join(values.phrase(n, v) for n, v in values.find_partly_present(results).items()):
         console.print(_safe(f"Where it applies: {some}.", "dim"))
     if metric and not table.limited:
         console.print(Text("Its limit on this machine is unknown.", style="dim"))
-    console.print(case_tables.drawn(table))
+    console.print(benchmark_table.drawn(table))
     if len(results) > len(chosen):
         console.print(Text(f"{len(results) - len(chosen)} more results are in the report.", style="dim"))
     reasons = dict.fromkeys(

@@ -9,7 +9,8 @@ from steelyard.model import Evaluation, Level
 from steelyard.show.report import headline, sentences, values
 from steelyard.show.report.names import grouped, slug
 from steelyard.show.report.range_axis import make_axis
-from steelyard.show.report.summary import find_standings, make_figure
+from steelyard.show.report.summarised_run import make_figure
+from steelyard.show.report.summary import find_standings
 
 PLACE, TITLE = 0, "Overview"
 IMPORTED = True
