@@ -1,8 +1,9 @@
 """The ratio of the times of two runs that their pace alone explains, where the launches of the runs prove it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from statistics import fmean, median
 
 import numpy as np
@@ -40,20 +41,21 @@ def explain_by_pace(runs: Sequence[tuple[LaunchTable, Indexes]]) -> float | None
             launches, rates = table.launch[of_case].tolist(), np.log(table.rate[of_case]).tolist()
             paces[run].extend(rates)
             points += _centre_points(run, list(zip(launches, rates, table.log_seconds[of_case].tolist(), strict=True)))
-    numbers = {point.launch for point in points}
-    if len(numbers) < FEWEST_LAUNCHES or not all(paces):
+    by_launch: dict[tuple[int, int], list[_Point]] = {}
+    for point in points:
+        by_launch.setdefault(point.launch, []).append(point)
+    if len(by_launch) < FEWEST_LAUNCHES or not all(paces):
         return None
     difference = median(paces[1]) - median(paces[0])
     if abs(difference) > max(max(of_run) - min(of_run) for of_run in paces):
         return None
-    errors = [
-        point.seconds - slope * point.pace
-        for left_out in numbers
-        if (slope := _slope([p for p in points if p.launch != left_out])) is not None
-        for point in points
-        if point.launch == left_out
-    ]
-    slope = _slope(points)
+    squares, products = [p.pace**2 for p in points], [p.pace * p.seconds for p in points]
+    errors: list[float] = []
+    for left_out, members in by_launch.items():
+        others = [point.launch != left_out for point in points]
+        without = _slope(compress(squares, others), compress(products, others))
+        errors += [p.seconds - without * p.pace for p in members] if without is not None else []
+    slope = _slope(squares, products)
     scatter = _root_mean_square([p.seconds for p in points])
     if slope is None or not errors or _root_mean_square(errors) > min(LARGEST_ERROR, SMALLEST_GAIN * scatter):
         return None
@@ -67,9 +69,10 @@ def _centre_points(run: int, both: Sequence[tuple[int, float, float]]) -> list[_
     return [_Point((run, n), x - pace, y - seconds) for n, x, y in both]
 
 
-def _slope(points: Sequence[_Point]) -> float | None:
-    squares = sum(p.pace**2 for p in points)
-    return sum(p.pace * p.seconds for p in points) / squares if squares > 0 else None
+def _slope(squares: Iterable[float], products: Iterable[float]) -> float | None:
+    """Returns the slope from the squares of the paces, and their products with the times."""
+    total = sum(squares)
+    return sum(products) / total if total > 0 else None
 
 
 def _root_mean_square(values: Sequence[float]) -> float:
