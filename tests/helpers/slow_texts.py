@@ -20,7 +20,7 @@ UNITS = (
     " ", "\n", "\t", "7", "a", "f0", '"', "\\n", "{", "}", ",", ";", "-", ".", "|", "(", "<", "*", "[1]", "é", "1 ", "a ", "\n ",
     "=", ": ", "/", "#", ">", "> ",
 )  # fmt: skip
-SHARED = ("reading", "text", "margins", "grids", "doubts", "dates", "json_objects", "logs", "values")
+SHARED = ("reading", "text", "margins", "grids", "doubts", "dates", "logs", "values")
 LONGEST = 60  # characters of a literal
 _PLACE = Path(importing.__path__[0])
 

@@ -50,21 +50,25 @@ class Place:
     @property
     def host(self) -> str:
         """The host that folders and name state; "" if none or several do."""
-        hosts = {str(fact.value) for level in self.levels for fact in level if fact.meaning == "host"}
+        hosts = self._list_stated("host")
         return hosts.pop() if len(hosts) == 1 else ""
 
     @property
     def date(self) -> str:
         """The date that folders and name state; "" if none is certain or several do."""
-        facts = {str(fact.value) for level in self.levels for fact in level if fact.meaning == "date"}
-        certain = {date for date in facts if re.match(r"\d{4}-\d\d-\d\d", date)}
+        certain = {date for date in self._list_stated("date") if re.match(r"\d{4}-\d\d-\d\d", date)}
         return max(certain, key=len) if len({date[:10] for date in certain}) == 1 else ""
+
+    def _list_stated(self, meaning: str) -> set[str]:
+        return {str(fact.value) for level in self.levels for fact in level if fact.meaning == meaning}
 
 
 def _split_name(name: str) -> list[str]:
     """Returns the innermost folders, and the name without its ending."""
     *folders, last = [part for part in name.split("/") if part not in ("", ".")] or [""]
-    return [*folders[-DEEPEST:], _remove_ending(last)]
+    while (shorter := _ENDING.sub("", last)) != last:
+        last = shorter
+    return [*folders[-DEEPEST:], last]
 
 
 def count_shared(places: Sequence[Place]) -> int:
@@ -74,12 +78,6 @@ def count_shared(places: Sequence[Place]) -> int:
         (at for at, names in enumerate(zip(*folders, strict=False)) if len({*names}) > 1),
         min(map(len, folders), default=0),
     )
-
-
-def _remove_ending(name: str) -> str:
-    while (shorter := _ENDING.sub("", name)) != name:
-        name = shorter
-    return name
 
 
 def describe(file: ReadFile, hosts: Collection[str] = ()) -> Place:
@@ -273,7 +271,9 @@ def list_further_facts(place: Place, level: int | None, system: str) -> list[Seq
 
     The name of another well-known system is a word. So "summit" in a folder of the system "ornl" becomes a parameter.
     """
-    facts = [[_read_as_word(fact) for fact in row if not _is_part(fact, system)] for row in place.levels]
+    parts = re.findall(r"[^\W_]+", system)
+    other = [[f for f in row if f.meaning != "system" or str(f.value) not in parts] for row in place.levels]
+    facts = [[Fact("word", f.value) if f.meaning == "system" else f for f in row] for row in other]
     if level is not None and system and system == _label(place, level) and not _join_known(place.levels[level]):
         words = re.findall(r"[^\W\d_]+|\d+", system)
         named = [*facts[level]]
@@ -288,11 +288,3 @@ def _remove_sequence(facts: list[Fact], named: Sequence[Fact]) -> list[Fact]:
     begin = next(begins, len(facts))
     end = begin + len(named)
     return [fact for at, fact in enumerate(facts) if not begin <= at < end or fact.meaning not in UNTYPED]
-
-
-def _is_part(fact: Fact, system: str) -> bool:
-    return fact.meaning == "system" and str(fact.value) in re.findall(r"[^\W_]+", system)
-
-
-def _read_as_word(fact: Fact) -> Fact:
-    return Fact("word", fact.value) if fact.meaning == "system" else fact

@@ -95,7 +95,8 @@ def group_files(
 
 def list_hosts(files: Sequence[ReadFile]) -> set[str]:
     """Returns the hosts that the files state."""
-    stated = (v.host or f.reading.host for f in files for v in (*f.reading.values[:1], *_list_values_of_hosts(f)))
+    values = ((f, v) for f in files for place, v in enumerate(f.reading.values) if v.host or not place)
+    stated = (value.host or file.reading.host for file, value in values)
     return {_name_host(host) for host in stated} - {""}
 
 
@@ -103,10 +104,6 @@ def _name_host(stated: str) -> str:
     """Returns the host without its domain; "" for the name of a container."""
     host = short_name(stated)
     return "" if _CONTAINER.fullmatch(host) else host
-
-
-def _list_values_of_hosts(file: ReadFile) -> Iterator[ForeignValue]:
-    return (value for value in file.reading.values if value.host)
 
 
 def _divide(file: ReadFile, identity: Identity, date: str) -> Iterator[_Part]:
@@ -188,8 +185,9 @@ def _find_rows_of_several(parts: Sequence[_Part]) -> dict[int, _RowVariety]:
     first: dict[int, tuple[str, str, str]] = {}
     found: dict[int, _RowVariety] = defaultdict(_RowVariety)
     for part in parts:
+        versions = part.file.reading.versions
         for row, value in zip(part.rows, part.values, strict=True):
-            own = part.file.reading.versions.get(value.tool, "")
+            own = versions.get(value.tool, "")
             host, tool, version = first.setdefault(row, (part.host, value.tool, own))
             found[row].host |= host != part.host
             found[row].tool |= tool != value.tool

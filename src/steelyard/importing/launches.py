@@ -26,16 +26,8 @@ _OPTIONS = {  # by launcher; "" for all others. Of several options of one meanin
 _TITLE = re.compile(r"(?=.*[^\W\d])(?:#{1,6} .{1,150}|[^|]{3,150}:\**\s*)")
 MOST_BLANK = 4  # lines without a word, between a title and an output
 _FLAGS = (
-    "--exclusive",
-    "--exact",
-    "--overlap",
-    "--label",
-    "-l",
-    "-v",
-    "--oversubscribe",
-    "--allow-run-as-root",
-    "--report-bindings",
-)
+    "--exclusive", "--exact", "--overlap", "--label", "-l", "-v", "--oversubscribe", "--allow-run-as-root", "--report-bindings",
+)  # fmt: skip
 _THREADS = re.compile(r"\bOMP_NUM_THREADS[= ](\d{1,5})\b")
 _SETTING = r"[A-Z][A-Z0-9_]*=[^\s/]+"
 # Endings of the names of variables that hold no setting.

@@ -34,23 +34,8 @@ CONDITIONS = {
     "read", "write", "random", "sequential", "hot", "cold", "warm", "intra", "inter",
 }  # fmt: skip
 SIZED = {  # words before a number that states a size, not a counter
-    "scale",
-    "size",
-    "level",
-    "grid",
-    "order",
-    "case",
-    "test",
-    "problem",
-    "config",
-    "version",
-    "n",
-    "np",
-    "p",
-    "t",
-    "v",
-    "k",
-}
+    "scale", "size", "level", "grid", "order", "case", "test", "problem", "config", "version", "n", "np", "p", "t", "v", "k",
+}  # fmt: skip
 _UNITS = {
     "node": "nodes", "rank": "ranks", "proc": "ranks", "process": "ranks", "processe": "ranks", "task": "ranks", "pe": "ranks",
     "np": "ranks", "mpi": "ranks", "core": "cores", "cpu": "cores", "thread": "threads", "thr": "threads", "omp": "threads",

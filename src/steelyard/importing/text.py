@@ -1,5 +1,6 @@
 """The text of a file of another tool: parts below headings, tables, and pairs of names and values."""
 
+import json
 import math
 import re
 from bisect import bisect_left
@@ -12,7 +13,6 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from steelyard.importing import patterns
-from steelyard.importing.json_objects import read_objects
 from steelyard.importing.margins import (
     change_lines,
     remove_comment,
@@ -32,7 +32,7 @@ from steelyard.importing.words import Word
 OTHER_LINES = rf"(?!\s*{NUMBER.pattern}(?:\s|$))"  # lines between the rows of a table: their first word is no number
 GAP = re.compile(r"\s{2,}|\t+")
 T = TypeVar("T")
-_INDEX = re.compile(r"[0-9]{1,6}")
+_OBJECT = re.compile(r"^[ \t]*\{", re.MULTILINE)
 _NUMBER_ENDS = re.compile(r"\d[.eE+-]*$")
 
 
@@ -327,8 +327,29 @@ class Text:
         return pairs
 
     def objects(self, strict: bool = False) -> Iterator[Any]:
-        """Yields the JSON objects whose "{" begins a line. Doubled keys: the first value, or with `strict` equal ones."""
-        return read_objects(self.whole, self.problems, strict)
+        """Yields the JSON objects whose "{" begins a line. The first value of a doubled key counts; with `strict` both are equal.
+
+        A damaged object becomes a problem, and ends the reading.
+        """
+        decoder = json.JSONDecoder(object_pairs_hook=_unite if strict else lambda pairs: dict(reversed(pairs)))
+        at = 0
+        while match := _OBJECT.search(self.whole, at):
+            try:
+                value, at = decoder.raw_decode(self.whole, match.end() - 1)
+                yield value
+            except ValueError as error:
+                line = self.whole.count("\n", 0, match.end()) + 1
+                self.problems.append(f"JSON that begins in line {line}: {error}")
+                return
+
+
+def _unite(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Returns the object of these names and values. ValueError if a name has two values: lines between are missing."""
+    united: dict[str, Any] = {}
+    for name, value in pairs:
+        if united.setdefault(name, value) != value:
+            raise ValueError(f"'{name}' has two values")
+    return united
 
 
 def _are_alike(words: Sequence[str], before: Sequence[str]) -> bool:

@@ -33,15 +33,6 @@ def _keep_line(name: str) -> Any:
     return keep
 
 
-for _name in (
-    "__getitem__",
-    "strip",
-    "lstrip",
-    "rstrip",
-    "removeprefix",
-    "removesuffix",
-    "replace",
-    "split",
-    "partition",
-):
+_METHODS = ("__getitem__", "strip", "lstrip", "rstrip", "removeprefix", "removesuffix", "replace", "split", "partition")
+for _name in _METHODS:
     setattr(Word, _name, _keep_line(_name))

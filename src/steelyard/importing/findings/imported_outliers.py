@@ -33,7 +33,8 @@ def find_outliers(values: Iterable[ForeignValue]) -> list[Finding]:
     for v in values:
         of_one_host = v.host and not uses_several_nodes(v.parameters)
         if of_one_host and v.better != "none" and v.value > 0 and not _is_worst(v):
-            by_case[_name_case(v)][v.host].append(v)
+            alike = replace(v, parameters={name: x for name, x in v.parameters.items() if name != "host"})
+            by_case[alike.case][v.host].append(v)
     # benchmark → host → how much worse, and the case
     worst: dict[str, dict[str, tuple[float, str]]] = defaultdict(dict)
     hosts: dict[str, int] = {}
@@ -52,11 +53,6 @@ def find_outliers(values: Iterable[ForeignValue]) -> list[Finding]:
 def _is_worst(value: ForeignValue) -> bool:
     """Returns whether the tool printed the worst of its passes or events: one event is no property of a host."""
     return value.statistic.startswith("greatest" if value.better == "lower" else "least")
-
-
-def _name_case(value: ForeignValue) -> tuple[object, ...]:
-    """Returns what hosts must have in common to be compared: all of the case but the host itself."""
-    return replace(value, parameters={name: x for name, x in value.parameters.items() if name != "host"}).case
 
 
 def _outliers(of_hosts: dict[str, list[ForeignValue]]) -> list[tuple[str, float, str]]:

@@ -91,11 +91,6 @@ def _find_setups(text: Text) -> Setups:
     return setups
 
 
-def _find_last_setup(setups: Setups, head: Match, line: int) -> Setup:
-    """Returns the setup of the job that the report in this line is about: the last one before the report."""
-    return find_last_before(setups.get((head["job"], head["group"]), []), line) or {}
-
-
 def _read_block(printed: str) -> str | int:
     """Returns the bytes of a block, for which a K has 1024; as printed if fio chooses among several sizes."""
     sizes = re.split(r"[-/,]\s*", re.sub(r"\([RWT]\) ", "", printed.strip()))
@@ -157,7 +152,9 @@ def read_text(text: Text) -> Values:
         if head["error"] != "0":
             text.problems.append(f"the job '{head['job']}' ended with error {head['error']}")
         else:
-            about = {"job": head["job"], "jobs": int(head["jobs"]), **_find_last_setup(setups, head, job.first)}
+            # The last setup of the job above its report.
+            setup = find_last_before(setups.get((head["job"], head["group"]), []), job.first) or {}
+            about = {"job": head["job"], "jobs": int(head["jobs"]), **setup}
             for row, part in (pair for pattern in (NEW, OLD) for pair in job.parts(pattern)):
                 with text.row(part.first):
                     yield from _read_way(row.groupdict(), part, about)
@@ -171,8 +168,8 @@ def _read_way(row: dict[str, str], part: Text, about: Given) -> Values:
     yield make("fio.job", way, "bandwidth", row["rate"], unit, "mean", about)
     yield make("fio.job", way, "rate", count(row["iops"]), "/s", "mean", about)
     for m, _ in part.match(TIMES):
-        for end, word in (("least", m["least"]), ("greatest", m["greatest"]), ("mean", m["mean"])):
-            yield make("fio.job", m["sync"] or way, LATENCIES[m["name"]], count(word), m["unit"], end, about)
+        for end in ("least", "greatest", "mean"):
+            yield make("fio.job", m["sync"] or way, LATENCIES[m["name"]], count(m[end]), m["unit"], end, about)
     for m, rows in part.parts(SHARES):
         lines = map(rows.read_line, range(1, min(12, len(rows.lines))))
         for share, word in (f.groups() for line in lines for f in find_all(r"([\d.]+)th=\[ *(\d+)\]", line)):
