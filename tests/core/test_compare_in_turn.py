@@ -23,7 +23,6 @@ from typer.testing import CliRunner
 
 from builders import evaluation, machine, measured, triad, verdict_of
 from steelyard.compare import ROUNDS, measuring, pairs
-from steelyard.compare import in_turn as comparing
 from steelyard.compare.schedule import CASE_SECONDS, START_SPAN, Schedule, make_schedule
 from steelyard.errors import UsageError
 from steelyard.judge import evaluation as evaluating
@@ -321,8 +320,8 @@ def test_a_slowdown_is_found_although_the_pace_wanders_by_far_more(two_sockets: 
         bench, made = Bench(slowdown), make_schedule(stream("copy", "triad"), stream("copy", "triad"), 40, 1)
         a, b = begun(tmp_path, bench, made, two_sockets)
         measuring.carry_out(made, a, b, lambda progress: None)
-        assert comparing.are_partners(*(records.head(e.folder.path) for e in (a, b)))
-        found = comparing.compare(a.folder.path, b.folder.path, [])
+        assert pairs.are_partners(*(records.head(e.folder.path) for e in (a, b)))
+        found = pairs.compare(*(evaluating.evaluate(of.folder.path, []) for of in (a, b)))
         assert [row.call for row in found.rows] == [call, call]
         assert [whole.call for whole in found.wholes] == [call]
         assert "A note." in found.notes
@@ -339,7 +338,7 @@ def test_what_was_measured_before_an_interruption_is_readable_and_compared_as_fa
         read = [records.read(e.folder.path) for e in (a, b)]
         assert not any(run.finished for run in read)
         assert sum(len(run.records) for run in read) == break_at
-        found = comparing.compare(a.folder.path, b.folder.path, [])
+        found = pairs.compare(*(evaluating.evaluate(of.folder.path, []) for of in (a, b)))
         if pairs_measured < pairs.FEWEST_PAIRS:
             assert found.rows[0].call == "NOT COMPARABLE"
             assert f"Only {pairs_measured} pairs" in found.rows[0].detail

@@ -211,28 +211,19 @@ def _conclude(
 ) -> Cause:
     a, b = (side.name for side in sides)
     if unknown:
-        whose = joined(unknown)
-        return Cause(
-            kind="unknown",
-            factors=tuple(factors),
-            sentence=f"The conditions of {whose} are not recorded, so no cause of a difference can be named.",
-        )
+        sentence = f"The conditions of {joined(unknown)} are not recorded, so no cause of a difference can be named."
+        return Cause(kind="unknown", factors=tuple(factors), sentence=sentence)
     if not factors:
-        return Cause(
-            kind="none", factors=(), sentence="No condition differs that matters for what both sides measured."
-        )
+        sentence = "No condition differs that matters for what both sides measured."
+        return Cause(kind="none", factors=(), sentence=sentence)
     if len(factors) == 1:
         (f,) = factors
         verb = "are" if f.name.endswith("s") and " of " not in f.name else "is"
         sentence = f"The {f.name} {verb} the only condition that differs: {f.a} ({a}), {f.b} ({b})."
         return Cause(kind="one", factors=(f,), sentence=sentence)
     names = joined(f"the {f.name}" for f in factors)
-    return Cause(
-        kind="confounded",
-        factors=tuple(factors),
-        sentence=f"{plural(len(factors), 'condition')} differ, so their effects are confounded: {names}.",
-        remedy=_remedy(factors, fixed, a, b),
-    )
+    sentence = f"{plural(len(factors), 'condition')} differ, so their effects are confounded: {names}."
+    return Cause(kind="confounded", factors=tuple(factors), sentence=sentence, remedy=_remedy(factors, fixed, a, b))
 
 
 def _remedy(factors: Sequence[Factor], fixed: Collection[str], a: str, b: str) -> str:
@@ -245,14 +236,10 @@ def _remedy(factors: Sequence[Factor], fixed: Collection[str], a: str, b: str) -
     runs = len(changeable) - (0 if rest else 1)
     how = f" ({first.option})" if first.option else f" ({first.a})"
     if runs == 1:
-        sentence = f"A further run of {b} with the {first.name} of {a}{how} separates them."
-        if len(rest) < 2:
-            return sentence
-        sentence = f"A further run of {b} with the {first.name} of {a}{how} separates its effect."
+        what = "them" if len(rest) < 2 else "its effect"
+        sentence = f"A further run of {b} with the {first.name} of {a}{how} separates {what}."
     else:
         sentence = f"{runs} further runs of {b} separate them: each has one more condition of {a}, first the {first.name}{how}."
-    if len(rest) > 1:
-        sentence += (
-            f" No run separates {joined(f'the {name}' for name in rest)}, because they are parts of the machines."
-        )
-    return sentence
+    fixed_names = joined(f"the {name}" for name in rest)
+    further = f" No run separates {fixed_names}, because they are parts of the machines." if len(rest) > 1 else ""
+    return sentence + further

@@ -1,6 +1,6 @@
 """Compares two commands of the user by pairs of their times."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from steelyard.compare.pairs import FEWEST_PAIRS, LEVEL, SMALLEST
@@ -38,20 +38,12 @@ def compare_timings(timings: Timings) -> list[Measure]:
             f"Only {pairs} pairs of runs were measured, but an interval needs at least {FEWEST_PAIRS}. Measure more pairs."
         )
     sides = {
-        name: ([measure(run) for run in timings.first], [measure(run) for run in timings.second])
+        name: ([[measure(run)] for run in timings.first], [[measure(run)] for run in timings.second])
         for name, measure in MEASURES.items()
     }
-    measured = {name: (a, b) for name, (a, b) in sides.items() if min(*a, *b) > 0}
-    compared = compare_all_pairs([_logs(a, b) for a, b in measured.values()], SMALLEST, LEVEL)
+    measured = {name: (a, b) for name, (a, b) in sides.items() if min(*a, *b)[0] > 0}
+    compared = compare_all_pairs([log_ratios(a, b) for a, b in measured.values()], SMALLEST, LEVEL)
     return [
-        Measure(name, _spread(a), _spread(b), comparison)
+        Measure(name, combine(a), combine(b), comparison)
         for (name, (a, b)), comparison in zip(measured.items(), compared, strict=True)
     ]
-
-
-def _logs(a: Sequence[float], b: Sequence[float]) -> list[float]:
-    return log_ratios([[value] for value in a], [[value] for value in b])
-
-
-def _spread(values: Sequence[float]) -> Spread:
-    return combine([[value] for value in values])

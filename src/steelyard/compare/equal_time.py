@@ -154,7 +154,7 @@ class _Pair:
                 other=at_other,
                 reached=reached,
                 measured=tuple(many),
-                counts=_divide_by_count(reached, count),
+                counts=Estimate(reached.count / count, *(end and end / count for end in (reached.low, reached.high))),
                 time=ratio_of(at_other.time, at_base.time),
                 energy=_compare_energies(at_other, at_base),
             )
@@ -204,15 +204,8 @@ def _find_fastest_by_count(points: Sequence[Point], unit: str) -> dict[int, Poin
     return dict(sorted(fastest.items()))
 
 
-def _divide_by_count(reached: Reached, count: int) -> Estimate:
-    low, high = (None if end is None else end / count for end in (reached.low, reached.high))
-    return Estimate(reached.count / count, low, high)
-
-
 def _compare_energies(other: Needs, base: Needs) -> Estimate | None:
-    if other.energy is None or base.energy is None:
-        return None
-    return ratio_of(other.energy, base.energy)
+    return ratio_of(other.energy, base.energy) if other.energy and base.energy else None
 
 
 # --------------------------------------------------------------------------- all programs

@@ -28,13 +28,8 @@ class Nature:
 
 HARDWARE = ("processor", "hypervisor")
 SHARES = (
-    "processor",
-    "number of cores",
-    "number of usable processors",
-    "SMT setting",
-    "sub-NUMA clustering",
-    "memory nodes",
-)
+    "processor", "number of cores", "number of usable processors", "SMT setting", "sub-NUMA clustering", "memory nodes",
+)  # fmt: skip
 
 NATURES = (
     Nature("processor", "machine", ("processor", "architecture"), is_fixed=True),
@@ -86,10 +81,7 @@ WITHOUT_EFFECT = (
     "system", "host", "swap", "overcommit", "perf_event_paranoid", "performance_counters", "python", "clock_sources_offered",
     "control_groups",
 )  # fmt: skip
-GROUPS_WITHOUT_EFFECT = (
-    "toolchain",
-    "plan",
-)  # installed compilers and MPIs: the parameters of cases have the used ones
+GROUPS_WITHOUT_EFFECT = ("toolchain", "plan")  # of the installed compilers and MPIs, cases have the used ones
 ONLY_WITH_MEMORY_NODES = "migration of memory"
 
 # Words of the kernel's command line: without effect on results, and those of a factor.
@@ -98,27 +90,16 @@ HARMLESS = re.compile(
     r"loglevel|vt\..*|net\.ifnames|biosdevname|systemd\..*|LANG|init|rdinit|-*"
 )
 OPTIONS = {
-    "isolcpus": "isolation of processors",
-    "nohz_full": "isolation of processors",
-    "rcu_nocbs": "isolation of processors",
-    "mitigations": "mitigations",
-    "nopti": "mitigations",
-    "transparent_hugepage": "page size",
-    "hugepages": "page size",
-    "hugepagesz": "page size",
-    "default_hugepagesz": "page size",
+    **dict.fromkeys(("isolcpus", "nohz_full", "rcu_nocbs"), "isolation of processors"),
+    **dict.fromkeys(("mitigations", "nopti"), "mitigations"),
+    **dict.fromkeys(("transparent_hugepage", "hugepages", "hugepagesz", "default_hugepagesz"), "page size"),
     "numa_balancing": "migration of memory",
     "nosmt": "SMT setting",
-    "clocksource": "clock source",
-    "tsc": "clock source",
-    "idle": "power management",
-    "intel_idle.max_cstate": "power management",
-    "processor.max_cstate": "power management",
-    "intel_pstate": "power management",
-    "amd_pstate": "power management",
+    **dict.fromkeys(("clocksource", "tsc"), "clock source"),
+    **dict.fromkeys(("idle", "intel_idle.max_cstate", "processor.max_cstate"), "power management"),
+    **dict.fromkeys(("intel_pstate", "amd_pstate"), "power management"),
     "norandmaps": "address randomisation",
-    "maxcpus": "number of cores",
-    "nr_cpus": "number of cores",
+    **dict.fromkeys(("maxcpus", "nr_cpus"), "number of cores"),
     "mem": "memory",
 }
 

@@ -29,11 +29,8 @@ from steelyard.statistics.validity.trust import ORDER
 
 # A parameter that a publication does not name has its usual value.
 USUAL: dict[str, Scalar] = {
-    "page_size": "default",
-    "memory_policy": "local",
-    "transport": "default",
-    "variant": UNCHANGED,
-}
+    "page_size": "default", "memory_policy": "local", "transport": "default", "variant": UNCHANGED,
+}  # fmt: skip
 LARGEST = (*SIZES, "ranks")  # sizes that a publication does not name: the largest of the run
 SHARED_LEVEL = 3  # caches from this level on belong to a socket, the others to a core
 BEST_OF_10 = "best_of_10"  # the metric that follows STREAM's rule

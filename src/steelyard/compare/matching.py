@@ -1,6 +1,6 @@
 """Pairs the cases of two runs. The runs may differ as a whole in a factor or a size."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -46,7 +46,9 @@ def match(a: Sequence[C], b: Sequence[C]) -> Matched[C]:
     (see `placement_names`), and the factors of a benchmark. A factor has one value in all cases of a and another one in all
     cases of b, such as the toolchain. Among the remaining results, the largest sizes are paired.
     """
-    factors = {name: tuple(find_factors(_of(a, name), _of(b, name))) for name in {r.benchmark for r in a}}
+    names = {r.benchmark for r in a}
+    of = {name: [[r for r in side if r.benchmark == name] for side in (a, b)] for name in names}
+    factors = {name: tuple(find_factors(*sides)) for name, sides in of.items()}
     others = {key_of(r, factors.get(r.benchmark, ())): r for r in reversed(b)}
     partners: dict[int, C] = {}
     for i, result in enumerate(a):
@@ -66,10 +68,6 @@ def match(a: Sequence[C], b: Sequence[C]) -> Matched[C]:
         tuple(r for i, r in enumerate(a) if i not in partners),
         tuple(r for r in b if id(r) not in taken),
     )
-
-
-def _of(results: Iterable[C], benchmark: str) -> list[C]:
-    return [r for r in results if r.benchmark == benchmark]
 
 
 def find_factors(a: Sequence[Case], b: Sequence[Case]) -> dict[str, tuple[Scalar | None, Scalar | None]]:

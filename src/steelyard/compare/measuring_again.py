@@ -43,14 +43,8 @@ def _can_decide(tables: Tables, a: Machine | None, b: Machine | None) -> bool:
 
 
 def _identify(machine: Machine) -> tuple[object, ...]:
-    return (
-        machine.host,
-        machine.architecture,
-        machine.processor,
-        len(machine.cores),
-        len(machine.cpus),
-        len(machine.nodes),
-    )
+    counts = (len(machine.cores), len(machine.cpus), len(machine.nodes))
+    return machine.host, machine.architecture, machine.processor, *counts
 
 
 def _add_to_unclear(tables: Tables, seconds: dict[str, float], rounds: int | None) -> Tables:

@@ -11,7 +11,7 @@ from steelyard.compare.measuring_again import add_measurements
 from steelyard.compare.reduced_run import reduce_run
 from steelyard.compare.runs import Judged, RunComparison, list_disturbed, side_by_side
 from steelyard.compare.wholes import Whole, by_class
-from steelyard.model import Evaluation, Result
+from steelyard.model import Evaluation, Result, Run
 from steelyard.statistics.difference.blocks import POWER
 from steelyard.statistics.difference.compare import Comparison, compare_all_pairs, log_ratios
 from steelyard.statistics.samples.interval import normal_quantile
@@ -32,7 +32,13 @@ Ratios = Mapping[int, float]  # number of a launch → logarithm of the ratio of
 Compared = tuple[Match[Result], Ratios]
 
 
-def compare(a: Evaluation, b: Evaluation, notes: Sequence[str] = ()) -> RunComparison:
+def are_partners(first: Run, second: Run) -> bool:
+    """Returns whether the two runs were measured in turn."""
+    a, b = first.in_turn, second.in_turn
+    return bool(a and b and a.series == b.series and a.side != b.side)
+
+
+def compare(a: Evaluation, b: Evaluation) -> RunComparison:
     """Compares run `b` with run `a`, which were measured in turn: launches of the same number followed each other.
 
     A case is judged by all its pairs, also the disturbed ones, since disturbances hit both runs equally often. A benchmark is
@@ -59,6 +65,7 @@ def compare(a: Evaluation, b: Evaluation, notes: Sequence[str] = ()) -> RunCompa
     )
     of_class, of_benchmark = add_measurements(tables, a.run, b.run, last)
     runs = reduce_run(a), reduce_run(b)
+    notes = a.run.in_turn.notes if a.run.in_turn else ()
     return side_by_side(a, b, runs, matched, judged, of_class, of_benchmark, (PAIRED, *notes))
 
 

@@ -82,15 +82,12 @@ def _name(result: Result, whole: bool, names: dict[tuple[bool, str, str], str], 
     pinning, memory = (str(result.parameters.get(name, "")) for name in ("pinning", "memory_policy"))
     if title := names.get((whole, pinning, memory)):
         return title
-    ends = [n for n in cpu_nodes(machine) if pinning in (format_cpu_list(usable_cpus(machine, n)), _first(machine, n))]
+    cpus = [(n, usable_cpus(machine, n)) for n in cpu_nodes(machine)]
+    ends = [n for n, of in cpus if pinning in (format_cpu_list(of), str(of[0]))]
     memories = [n for n in machine.nodes if n.memory and policy(machine, n) == memory]
     if not ends or not memories:
         return ""
     return f"node {ends[0].number} of {len(machine.nodes)} to {_relation(machine, ends[0], memories[0])}"
-
-
-def _first(machine: Machine, node: NumaNode) -> str:
-    return str(usable_cpus(machine, node)[0])
 
 
 def _relation(machine: Machine, near: NumaNode, memory: NumaNode) -> str:

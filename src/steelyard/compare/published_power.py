@@ -79,12 +79,8 @@ def _choose(results: Sequence[Result], machine: Machine, state: str, greatest: b
     used = trust.most_trusted(results)
     if not used:
         return NONE
-    one = max(used, key=_watts) if greatest else min(used, key=_seconds)
+    one = max(used, key=lambda r: r.metrics[POWER.name].value) if greatest else min(used, key=_seconds)
     return Drawn(one.metrics[POWER.name], cases.doubt(one), _remark(one, machine, state))
-
-
-def _watts(result: Result) -> float:
-    return result.metrics[POWER.name].value
 
 
 def _seconds(result: Result) -> float:

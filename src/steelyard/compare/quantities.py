@@ -29,18 +29,8 @@ SHORT = 64  # bytes: up to this size, the length of a message costs nothing
 PER_CORE = " per core"  # ends the title of such a reading
 EQUAL = 0.05  # relative difference of the fastest samples below which two uses are equally good
 NAMED = (
-    "threads",
-    "ranks",
-    "nodes",
-    "hosts",
-    "cores",
-    "message_bytes",
-    "placement",
-    "driver",
-    "stack",
-    "topology",
-    "direction",
-)
+    "threads", "ranks", "nodes", "hosts", "cores", "message_bytes", "placement", "driver", "stack", "topology", "direction",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,15 +191,8 @@ _NODE: Mapping[str, Scalar] = {"unit": "node"}
 
 def _list_placed_picks(*names: str) -> tuple[Pick, ...]:
     """Returns the picks of Triad with one of these placements of threads and memory, the first that was measured."""
-    return tuple(
-        Pick(
-            benchmark="memory.placement",
-            metric="bandwidth",
-            kernel="triad",
-            where={"placement": name},
-        )
-        for name in names
-    )
+    pick = Pick(benchmark="memory.placement", metric="bandwidth", kernel="triad")
+    return tuple(replace(pick, where={"placement": name}) for name in names)
 
 
 QUANTITIES = (

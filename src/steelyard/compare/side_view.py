@@ -57,13 +57,9 @@ class SideView:
         cases = self.side.runs[0].cases
         return [cases[index].metrics.get(metric) for index, metric in zip(indexes, metrics, strict=True)]
 
-    def level(self, index: int) -> Level:
-        """Returns the verdict of a case; of a group that of its first run, unless all its runs are disturbed."""
-        return self.levels[index]
-
     @cached_property
     def levels(self) -> list[Level]:
-        """The verdicts of all cases (see `level`)."""
+        """The verdicts of all cases; in a group those of the first run, unless all its runs are disturbed."""
         hit = self.table.disturbed_cases.tolist()
         runs = [run.cases for run in self.side.runs]
         return ["DISTURBED" if hit[n] else runs[run][place].level for n, (run, place) in enumerate(self.where)]
@@ -90,7 +86,7 @@ class SideView:
     @cached_property
     def sums(self) -> CaseSums:
         """The means and squares of the launches of each case that its value rests on."""
-        rows = trusted_rows(self.table)
+        rows = self._trusted
         return sum_launches(self.table.case[rows], self.table.log_seconds[rows], len(self.table.keys))
 
     @cached_property

@@ -71,7 +71,7 @@ def judge_sides(sides: Sequence[Side], baseline: str | None = None, with_mix: bo
     series = [find_series(view) if any(s.kind == "imported" for s in ordered) else {} for view in views]
     figures = list_figures(views, series)
     first, *others = views
-    pairs = [_pair(first, other, with_mix) for other in others if _is_measured(first, other)]
+    pairs = [_pair(first, v, with_mix) for v in others if not (first.side.is_foreign or v.side.is_foreign)]
     # Each pair of sides is judged on its own: a further side must not hide a difference between two others.
     measured = {}
     for pair in pairs:
@@ -132,10 +132,6 @@ def _title(letter: str, side: Side) -> SideTitle:
     )  # fmt: skip
 
 
-def _is_measured(*views: SideView) -> bool:
-    return not any(view.side.is_foreign for view in views)
-
-
 # --------------------------------------------------------------------------- measured sides
 
 _Pair = tuple[SideView, Common, Comparable, OtherPace | None]
@@ -146,9 +142,7 @@ def _pair(first: SideView, other: SideView, with_mix: bool) -> _Pair:
     same_machine = all(first.facts.get(group) == other.facts.get(group) for group in ("machine", "setting"))
     # The spread of a group holds what the pace of its runs causes.
     check_pace = same_machine and not (first.table.is_group or other.table.is_group)
-    pace = None
-    if check_pace:
-        pace = find_other_pace(first.readings, other.readings)
+    pace = find_other_pace(first.readings, other.readings) if check_pace else None
     comparable = estimate_wholes(first.table, other.table, common.pairs, check_pace, pace is not None, with_mix)
     return other, common, comparable, pace
 
@@ -202,7 +196,7 @@ def list_common(first: SideView, calls: Mapping[str, CaseCalls]) -> Iterator[tup
     for index in sorted({index for c in calls.values() for index in c.common.pairs.a.tolist()}):
         case = first.case(index)
         metric = next(iter(case.metrics), "time")
-        cell = Cell(letter="a", value=first.value(index, metric), level=first.level(index))
+        cell = Cell(letter="a", value=first.value(index, metric), level=first.levels[index])
         yield (
             index,
             CaseRow(
@@ -216,7 +210,7 @@ def _cell(letter: str, calls: CaseCalls, place: int, metric: str) -> Cell:
     match = calls.common.matches.get(int(calls.common.pairs.a[place]))
     ratio, low, high, p, smallest = calls.numbers[place]
     return Cell(
-        letter=letter, value=calls.b.value(other, metric), level=calls.b.level(other), call=CALLS[j.call[place]],
+        letter=letter, value=calls.b.value(other, metric), level=calls.b.levels[other], call=CALLS[j.call[place]],
         why=WHY[calls.why[place]], differing=match.differing if match else (),
         ratio=ratio, low=low, high=high, p=p, smallest=smallest,
     )  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.compare.classes import CLASSES, Class
 from steelyard.compare.launch_table import BLOCK, CasePairs, Flags, Indexes, LaunchTable, read_table, sum_groups
-from steelyard.compare.mix import Compared, Mix, compare_mix
+from steelyard.compare.mix import Mix, compare_mix
 from steelyard.compare.pace import find_other_pace
 from steelyard.compare.pace_dependence import explain_by_pace
 from steelyard.model.units import percent
@@ -196,9 +196,9 @@ class _Choice:
         known = [group[0].estimate if len(group) == 1 else None for group in groups]
         unknown = [group for group, estimate in zip(groups, known, strict=True) if estimate is None]
         weights, clean = list(map(_weigh, unknown)), list(map(_mask_undisturbed, unknown))
-        of_a = zip((_join_arrays([cases.a for cases in group]) for group in unknown), clean, strict=True)
-        of_b = zip((_join_arrays([cases.b for cases in group]) for group in unknown), clean, strict=True)
-        sums = zip(sum_groups(self.a, list(of_a), weights), sum_groups(self.b, list(of_b), weights), strict=True)
+        of_a = [(_join_arrays([cases.a for cases in group]), of) for group, of in zip(unknown, clean, strict=True)]
+        of_b = [(_join_arrays([cases.b for cases in group]), of) for group, of in zip(unknown, clean, strict=True)]
+        sums = zip(sum_groups(self.a, of_a, weights), sum_groups(self.b, of_b, weights), strict=True)
         fresh = (contrast(a, b, (self.a.is_group, self.b.is_group)) for a, b in sums)
         return [estimate or next(fresh) for estimate in known]
 
@@ -212,10 +212,6 @@ class _Choice:
             weights = [root / sum(roots) for root in roots]
             estimates.append(combine(moderate([together])[0], [next(of_parts) for _ in parts], weights))
         return estimates
-
-
-def _list_cases(a: LaunchTable, b: LaunchTable, groups: Sequence[_Cases]) -> tuple[Compared, Compared]:
-    return (a, _join_arrays([g.a for g in groups])), (b, _join_arrays([g.b for g in groups]))
 
 
 def _weigh(groups: Sequence[_Cases]) -> Array:
@@ -241,7 +237,7 @@ def _whole(
 ) -> Whole:  # fmt: skip
     unclear = None
     clean = _mask_undisturbed(groups)
-    sides = _list_cases(c.a, c.b, groups)
+    sides = (c.a, _join_arrays([g.a for g in groups])), (c.b, _join_arrays([g.b for g in groups]))
     is_paced = c.check_pace and (c.other_pace or j.call in ("FASTER", "SLOWER"))
     rows = [(table, table.rows(cases, clean)) for table, cases in sides] if is_paced else []
     other = find_other_pace(*(read_table(table, of) for table, of in rows)) if rows else None

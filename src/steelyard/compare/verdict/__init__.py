@@ -13,8 +13,7 @@ from steelyard.compare.verdict import administrator, buyer, programmer, teacher
 from steelyard.compare.verdict.administrator import admit_unknown_causes
 from steelyard.compare.verdict.choices import choose
 from steelyard.compare.verdict.programs import read_programs
-from steelyard.compare.verdict.references import read_references
-from steelyard.compare.verdict.subject import READERS, Reader, Sentence, Subject, count_results, read
+from steelyard.compare.verdict.subject import READERS, Reader, Sentence, Subject, count_results, read, read_references
 from steelyard.model import Evaluation
 
 RULES = {

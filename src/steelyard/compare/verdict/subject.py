@@ -1,16 +1,18 @@
 """The subject of the rules of the verdict, and the sentences that they yield."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
 
 from steelyard.compare import quantities
 from steelyard.compare.machine_figures import read_machine
+from steelyard.compare.published_side import make_side
 from steelyard.compare.quantities import Reading, Readings
 from steelyard.compare.side import Side, SideCase, list_plain
 from steelyard.compare.verdict.derived import derive
 from steelyard.compare.verdict.growth import Growth, find_growth, read_growth
+from steelyard.measure.published.system_library import list_readable
 from steelyard.model import Evaluation, Finding
 from steelyard.model.units import significant
 
@@ -100,6 +102,11 @@ def read(side: Side) -> dict[str, Reading]:
     cases = list_plain(side)
     readings = quantities.read(side) | read_growth(cases)
     return {**readings, **derive(cases, readings)}
+
+
+def read_references(without: Collection[str]) -> Mapping[str, Readings]:
+    """Returns the readings of each system of the library by its name with its year, without the systems of these names."""
+    return {s.dated: read(make_side(s)) for s in list_readable() if s.name not in without}
 
 
 def count_results(side: Side) -> str:

@@ -246,9 +246,8 @@ def _compare_two(
     runs: Path, paths: Sequence[Path], trust: bool, quiet: bool, fail_on_slower: bool, prices: Sequence[str],
 ) -> bool:  # fmt: skip
     """Compares two runs by their samples, or a run and a published system; returns False for two sides of another kind."""
-    from steelyard.compare import in_turn as turns
+    from steelyard.compare import pairs, published_figures
     from steelyard.compare import prices as pricing
-    from steelyard.compare import published_figures
     from steelyard.compare import runs as comparing
     from steelyard.compare.measuring import measure
     from steelyard.compare.restriction import restrict
@@ -291,7 +290,7 @@ def _compare_two(
         first, second = measure(first, second, runs, paths, rounds, seed, progress, trust, only)
     with progress.working("Comparing the runs") if in_turn else nullcontext():
         a, b = (restrict(read(path, paths), only) for path in (first, second))
-        compared = turns.compare_evaluations(a, b) if turns.are_partners(a.run, b.run) else comparing.compare(a, b)
+        compared = pairs.compare(a, b) if pairs.are_partners(a.run, b.run) else comparing.compare(a, b)
         equipment = {letter: of.run.machine.equipment for letter, of in (("a", a), ("b", b))}
         of_sides = of_sides or pricing.choose_prices((), known, equipment)
         compared = replace(compared, machines=pricing.add_prices(compared.machines, of_sides))
