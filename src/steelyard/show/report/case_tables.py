@@ -125,7 +125,10 @@ def _pair_columns(
         return None
     ranked = ranks(benchmark, first)
     rows = [
-        replace(_row(r, _cells(both), worst(a.shown.level for a in both), rank), parameters=_but(r, axis))
+        replace(
+            _row(r, _cells(both), worst(a.shown.level for a in both), rank),
+            parameters={name: value for name, value in r.parameters.items() if name != axis.parameter},
+        )
         for r, both, rank in zip(first, compared, ranked, strict=True)
         if both
     ]
@@ -143,10 +146,6 @@ def _pair_columns(
 
 def _cells(both: Sequence[Alternative]) -> list[str]:
     return [*(signed(a.shown.value, a.shown.level) for a in both), both[1].span, both[1].called]
-
-
-def _but(result: Result, axis: Axis) -> Parameters:
-    return {name: value for name, value in result.parameters.items() if name != axis.parameter}
 
 
 def _row(result: Result, cells: Iterable[str], level: Level, rank: int) -> Row:

@@ -67,14 +67,11 @@ def compare(
     rows = [by_case.get(identity(r, compared.parameter), {}) for r, _ in figures]
     return [
         tuple(_alternative(evaluation, row[n], metric, n, comparisons.get(id(row[n]))) for n in compared.names)
-        if len(row) == len(compared.names) and all(_has(r, metric) for r in row.values())
+        if len(row) == len(compared.names)
+        and all(metric in r.metrics or values.level(r) == "INVALID" for r in row.values())
         else ()
         for row, (_, metric) in zip(rows, figures, strict=True)
     ]
-
-
-def _has(result: Result, metric: str) -> bool:
-    return metric in result.metrics or values.level(result) == "INVALID"
 
 
 def _comparisons(evaluation: Evaluation) -> dict[int, Comparison]:

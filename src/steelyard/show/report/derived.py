@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import islice, zip_longest
 from typing import Any
 
-from steelyard.model import Attempt, Level, Record, Result, Value
+from steelyard.model import Level, Record, Result, Value
 from steelyard.model.figure import Figure, Series
 from steelyard.results.deferred import Deferred
 from steelyard.show.report import values
@@ -64,14 +64,13 @@ def _move_result(result: Result, number: int) -> Result:
     return replace(
         result,
         records=Deferred(len(result.records), lambda: [_lengthen_record(record, factor) for record in result.records]),
-        attempts=Deferred(len(result.attempts), lambda: [_lengthen_attempt(a, factor) for a in result.attempts]),
+        attempts=Deferred(
+            len(result.attempts),
+            lambda: [replace(a, seconds=a.seconds and a.seconds * factor) for a in result.attempts],
+        ),
         metrics={name: _scale_value(value, factor) for name, value in result.metrics.items()},
         seconds=_scale_value(result.seconds, factor) if result.seconds else None,
     )
-
-
-def _lengthen_attempt(attempt: Attempt, factor: float) -> Attempt:
-    return replace(attempt, seconds=None if attempt.seconds is None else attempt.seconds * factor)
 
 
 def _lengthen_record(record: Record, factor: float) -> Record:
@@ -112,12 +111,8 @@ def numbers_in(figure: Figure) -> Iterator[float | None]:
 
 def with_levels(figure: Figure, before: Numbers, levels: Sequence[Level]) -> Figure:
     """Returns the figure with these verdicts of its values, in the order of `numbers_in`."""
-    numbers = iter(
-        [
-            y if y is None or isinstance(y, Doubtful) else graded(y, level)
-            for y, level in zip(before, levels, strict=True)
-        ]
-    )
+    pairs = zip(before, levels, strict=True)
+    numbers = iter([y if y is None or isinstance(y, Doubtful) else graded(y, level) for y, level in pairs])
 
     def some(many: Iterable[object]) -> tuple[Any, ...]:
         return tuple(islice(numbers, len(tuple(many))))

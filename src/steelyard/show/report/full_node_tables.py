@@ -16,7 +16,7 @@ from steelyard.show.report.ratios import with_interval, write_ratio
 from steelyard.show.report.screen import heading
 from steelyard.show.report.shown_sides import choose_sides
 from steelyard.show.report.side_traces import MOST_DRAWN, MOST_SHOWN
-from steelyard.show.report.whole_table import write_parameters
+from steelyard.show.report.whole_table import title_case
 
 COLUMNS = {"Nodes": 9, "Side": 5, "Cores": 8, "Value": 13, "Time": 20, "Per core": 10}
 HEADINGS = ("Nodes", "Side", "Cores", "Value", "Time", "Per core", "Call", "Use of the nodes")
@@ -72,9 +72,7 @@ def _list_main(comparison: SidesComparison) -> list[NodeSeries]:
 
 
 def _title(series: NodeSeries) -> str:
-    conditions = write_parameters(series.parameters)
-    name = f"{series.kernel or series.benchmark}, {series.metric.replace('_', ' ')}"
-    return f"{name} ({conditions})" if conditions else name
+    return title_case(series.kernel or series.benchmark, series.metric, series.parameters)
 
 
 def _cells(row: WholeRow, cell: WholeCell, side: str) -> tuple[str, ...]:

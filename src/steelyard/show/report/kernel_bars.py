@@ -16,8 +16,6 @@ from steelyard.statistics.results import messages
 from steelyard.statistics.validity.trust import doubtful, worst
 
 Pair = tuple[Result, Result]  # a result, and the one that it is set against: itself, where it is the reference
-
-
 Ends = tuple[float, float, float]  # a value with its interval: value, low, high
 
 

@@ -100,6 +100,11 @@ def _figures(run: Summary, figures: Sequence[Figure], width: int) -> list[Text]:
     ]
 
 
+def dimmed(lines: Iterable[str]) -> list[Text]:
+    """Returns the lines in the style of what is less important."""
+    return [Text(line, style="dim") for line in lines]
+
+
 def heading(words: str) -> list[Text]:
     """A heading after an empty line."""
     return [Text(), Text(words, style="bold")]
@@ -109,14 +114,9 @@ def heading(words: str) -> list[Text]:
 
 
 def _write_top(run: Summary, width: int) -> list[Text]:
-    machine = brief(run.machine_sentence, width, 2)
-    started = run.started.replace("T", " ")[:16]
-    started = started or "at an unknown time"
+    started = run.started.replace("T", " ")[:16] or "at an unknown time"
     about = ", ".join([f"Run {run.run}", f"preset {run.preset}", started, *run.toolchains, *run.mpis])
-    return [
-        *map(Text, machine),
-        *(Text(line, style="dim") for line in cut(about, width, 1)),
-    ]
+    return [*map(Text, brief(run.machine_sentence, width, 2)), *dimmed(cut(about, width, 1))]
 
 
 def _verdict(run: Summary, width: int) -> list[Text]:
@@ -138,10 +138,9 @@ def _verdict(run: Summary, width: int) -> list[Text]:
     # Thousands of each level are too long for one line.
     lines = [whole.append(" ").append_text(lamps)] if whole.cell_len + 1 + lamps.cell_len <= width else [whole, lamps]
     legend = ", ".join(f"{SIGNS[level]} {words}" for level, words in LEGEND.items() if run.verdicts.get(level))
-    lines += [Text(line, style="dim") for line in cut(legend, width, 1)] if legend else []
+    lines += dimmed(cut(legend, width, 1)) if legend else []
     if run.mpi_settings != NONE:
-        settings = brief(f"Settings of the user for the MPI: {run.mpi_settings}.", width, 2)
-        lines += [Text(line, style="dim") for line in settings]
+        lines += dimmed(brief(f"Settings of the user for the MPI: {run.mpi_settings}.", width, 2))
     texts = (
         # The condition of the machine already states what concerns most results.
         "" if run.condition.causes else _explain_verdict(run, "DISTURBED", "Reasons for DISTURBED: {}."),
@@ -149,12 +148,7 @@ def _verdict(run: Summary, width: int) -> list[Text]:
         "" if run.finished else _describe_unfinished(total, total + sum(run.left_out.values())),
     )
     sentence = " ".join(filter(None, texts))
-    return [
-        Text(),
-        *top,
-        *lines,
-        *(Text(text, style="dim") for text in (brief(sentence, width, 2) if sentence else ())),
-    ]
+    return [Text(), *top, *lines, *dimmed(brief(sentence, width, 2) if sentence else ())]
 
 
 def _describe_unfinished(measured: int, planned: int) -> str:
@@ -290,14 +284,8 @@ def _energy(spent: RunEnergy | None, width: int, columns: Mapping[str, int]) -> 
     scope = f"{words(spent.energy.scope)}{without}"
     note = f"{scope}: mean power {values.quantity(spent.power, 'W')}{idle}, source: {spent.source}"
     first = Text.assemble(pad(title, width - sum(columns.values())), (right, "bold"))
-    return [
-        first,
-        *(
-            Text(f"  {line}", style="dim")
-            for line in (*cut(note, width - 2, 2), *cut(spent.uncovered, width - 2, 2), *cut(spent.doubt, width - 2, 4))
-            if line
-        ),
-    ]
+    below = (*cut(note, width - 2, 2), *cut(spent.uncovered, width - 2, 2), *cut(spent.doubt, width - 2, 4))
+    return [first, *dimmed(f"  {line}" for line in below if line)]
 
 
 # --------------------------------------------------------------------------- the findings
@@ -308,7 +296,7 @@ def matters(all_findings: Sequence[Finding], width: int, advice: bool, most: int
     chosen, unanswered = findings.foremost(all_findings)[:most], findings.unanswered(all_findings)
     if not chosen:
         lines = [*heading("Findings"), Text("There are no findings for this run.")]
-        return [*lines, *(Text(f"  {line}", style="dim") for line in brief(unanswered, width - 2, 2))]
+        return [*lines, *dimmed(f"  {line}" for line in brief(unanswered, width - 2, 2))]
     lines = heading("What matters most")
     more = len(findings.decided(all_findings)) - sum(1 + kind.others for kind in chosen)
     for number, kind in enumerate(chosen, 1):
@@ -320,7 +308,7 @@ def matters(all_findings: Sequence[Finding], width: int, advice: bool, most: int
         remedy = shorten_advice(width - 6, *divide(kind.finding.remedy)) if advice else []
         lines += [Text(f"    {' ' if n else '→'} {line}", style="dim") for n, line in enumerate(remedy)]
     lines += [Text(f"  and {plural(more, 'more finding')}", style="dim")] if more else []
-    return [*lines, *(Text(f"  {line}", style="dim") for line in brief(unanswered, width - 2, 2))]
+    return [*lines, *dimmed(f"  {line}" for line in brief(unanswered, width - 2, 2))]
 
 
 def _statement(finding: Finding, width: int, ending: str) -> list[str]:

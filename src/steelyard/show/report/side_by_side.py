@@ -16,7 +16,7 @@ from steelyard.show.report.headline import Headline, headlines
 from steelyard.show.report.lines import brief, console, cut, pad
 from steelyard.show.report.machine_table import list_machines
 from steelyard.show.report.ratios import with_interval
-from steelyard.show.report.screen import MOST_LINES, heading, printed
+from steelyard.show.report.screen import MOST_LINES, dimmed, heading, printed
 from steelyard.show.report.values import quantity
 from steelyard.show.report.verdict_marks import LAMPS
 from steelyard.show.report.whole_table import list_commands, list_differences, list_wholes, time_span
@@ -41,13 +41,10 @@ def screen(a: Evaluation, b: Evaluation, comparison: RunComparison, width: int) 
     The main figures, nodes of equal time and reasons follow where there is room.
     """
     title = f"{comparison.b} (b) compared with {comparison.a} (a)"
-    top = [
-        Text(),
-        *(Text(line, style="bold") for line in cut(title, width, 2)),
-        *list_machines(comparison.machines, width),
-    ]
-    top += [*([Text()] if comparison.machines else []), *_around(comparison, width)]
-    top += [line for note in comparison.notes[:MOST_NOTES] for line in _dim(brief(note, width, 3))]
+    top = [Text(), *(Text(line, style="bold") for line in cut(title, width, 2))]
+    top += [*list_machines(comparison.machines, width), *([Text()] if comparison.machines else [])]
+    top += _around(comparison, width)
+    top += [line for note in comparison.notes[:MOST_NOTES] for line in dimmed(brief(note, width, 3))]
     if comparison.rows:
         top += list_differences(comparison, width)
     end = [*list_commands(comparison, (a.run, b.run), width), *_write_verdict(comparison, width)]
@@ -69,14 +66,14 @@ def _around(comparison: RunComparison, width: int) -> list[Text]:
     """Returns the cause of the differences, or the conditions whose effects are confounded."""
     cause = comparison.cause
     if cause.kind in ("none", "unknown"):
-        return _dim(cut(cause.sentence, width, 2))
+        return dimmed(cut(cause.sentence, width, 2))
     texts = [Text(line) for line in cut(cause.sentence, width, 3)]
     if cause.kind == "confounded":
         for factor in cause.factors[:MOST_DIFFERENCES]:
-            texts += _dim(f"  {line}" for line in cut(f"{factor.name}: {factor.a} (a), {factor.b} (b)", width - 2, 1))
+            texts += dimmed(f"  {line}" for line in cut(f"{factor.name}: {factor.a} (a), {factor.b} (b)", width - 2, 1))
         more = len(cause.factors) - MOST_DIFFERENCES
-        texts += _dim([f"  and {more} more"]) if more > 0 else []
-        texts += _dim(cut(cause.remedy, width, 3))
+        texts += dimmed([f"  and {more} more"]) if more > 0 else []
+        texts += dimmed(cut(cause.remedy, width, 3))
     return texts
 
 
@@ -99,7 +96,7 @@ def _write_verdict(comparison: RunComparison, width: int) -> list[Text]:
     rest += [f"UNSETTLED in one run or both: {unsettled}"] if unsettled else []
     rest += [f"further cases: {', '.join(alone)}"] if alone else []
     if rest:
-        texts += (Text(line, style="dim") for line in cut(f"{_capitalise('; '.join(rest))}.", width, 2))
+        texts += dimmed(cut(f"{_capitalise('; '.join(rest))}.", width, 2))
     return texts
 
 
@@ -118,7 +115,8 @@ def _figures(a: Evaluation, b: Evaluation, comparison: RunComparison, width: int
         value_a, value_b = _find_both(headline, row, b)
         text = Text(pad(cut(headline.title, left - 1, 1)[0], left))
         text.append(f"{pad(_value(value_a), SIDE, True)}{pad(_value(value_b), SIDE, True)}", "bold")
-        text.append(f"{pad(_span(row), RATIO, True)}  ").append(_shorten_call(row), STYLE[row.call])
+        call = "–" if row.call == "NOT COMPARABLE" else row.call.lower()
+        text.append(f"{pad(_span(row), RATIO, True)}  ").append(call, STYLE[row.call])
         lines.append(text)
     return lines
 
@@ -177,10 +175,6 @@ def _span(row: Row) -> str:
     return with_interval(row.time_ratio, *time_span(row))
 
 
-def _shorten_call(row: Row) -> str:
-    return "–" if row.call == "NOT COMPARABLE" else row.call.lower()
-
-
 # --------------------------------------------------------------------------- what is not clear
 
 
@@ -215,13 +209,13 @@ def published(published_run: Beside, width: int) -> list[Text]:
     ]
     if published_run.machines:
         letters = f"a: {published_run.system}, as published; b: {published_run.run}"
-        top += [*_dim(cut(letters, width, 2)), *list_machines(published_run.machines, width)]
+        top += [*dimmed(cut(letters, width, 2)), *list_machines(published_run.machines, width)]
     missing = len(published_run.lines) - len(both)
     count = f"With equal conditions, this run has {len(both)} of the {len(published_run.lines)} published figures."
     top += [Text(), Text(count)]
     notes = dict.fromkeys((*published_run.notes[:4], *published_run.notes[-2:]))  # the last ones have commands
-    end = [line for note in notes for line in _dim(brief(note, width, 3))]
-    end += [Text(), *_dim(["For all figures: the same command with --all"])] if missing else []
+    end = [line for note in notes for line in dimmed(brief(note, width, 3))]
+    end += [Text(), *dimmed(["For all figures: the same command with --all"])] if missing else []
     room = MOST_LINES - len(top) - len(end) - 3
     left = width - 2 * SIDE - RATIO
     below = 2 * len(both) <= room  # conditions on a line of their own, where there is room for that
@@ -242,15 +236,8 @@ def _write_published(line: Line, left: int, width: int, below: bool) -> list[Tex
     ratio = "–" if line.ratio is None else f"{line.ratio:.3g}"
     mark = f"{LAMPS[line.level][0]} " if doubtful(line.level) else ""
     text.append(pad(f"{mark}{ratio}", RATIO, True))
-    return (
-        [text, *_dim(f"  {part}" for part in cut(line.conditions, width - 2, 1))]
-        if below and line.conditions
-        else [text]
-    )
-
-
-def _dim(lines: Iterable[str]) -> list[Text]:
-    return [Text(line, style="dim") for line in lines]
+    conditions = cut(line.conditions, width - 2, 1) if below and line.conditions else ()
+    return [text, *dimmed(f"  {part}" for part in conditions)]
 
 
 def _capitalise(words: str) -> str:

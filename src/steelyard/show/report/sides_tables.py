@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from steelyard.compare.compared_sides import CaseRow, Cell, SidesComparison
+from steelyard.compare.compared_sides import Cell, SidesComparison
 from steelyard.model.units import quantity, significant
 from steelyard.show.report import values
 from steelyard.show.report.call_styles import STYLE
@@ -17,7 +17,7 @@ from steelyard.show.report.ratios import write_interval
 from steelyard.show.report.screen import heading, printed
 from steelyard.show.report.sides_screen import list_conditions, list_differences, list_sides
 from steelyard.show.report.sides_totals import list_totals
-from steelyard.show.report.whole_table import write_parameters
+from steelyard.show.report.whole_table import title_case
 from steelyard.statistics.validity import trust
 from steelyard.statistics.validity.trust import WIDEST
 
@@ -59,7 +59,8 @@ def list_everything(comparison: SidesComparison, width: int) -> Iterator[Text]:
         if row.benchmark != benchmark:
             benchmark = row.benchmark
             yield from heading(benchmark)
-        yield from (Text(line) for line in cut(_title(row), width, 3))
+        title = title_case(row.kernel, row.metric, row.parameters)
+        yield from (Text(line) for line in cut(title, width, 3))
         yield from (_line(cell, letters, width) for cell in row.cells)
 
 
@@ -78,28 +79,19 @@ def _list_mixes(comparison: SidesComparison, width: int) -> Iterator[Text]:
         yield from (Text(line) for line in cut(f"{name}: {', '.join(texts)}", width, 99))
 
 
-def _title(row: CaseRow) -> str:
-    conditions = write_parameters(row.parameters)
-    name = f"{row.kernel}, {row.metric.replace('_', ' ')}" if row.kernel else row.metric.replace("_", " ")
-    return f"{name} ({conditions})" if conditions else name
-
-
 def _line(cell: Cell, letters: int, width: int) -> Text:
     value = cell.value
     shown = "–" if value is None else quantity(value.value, value.unit) if value.unit else significant(value.value)
     text = Text.assemble("  ", (pad(cell.letter, letters), "bold"), pad(shown, VALUE, True))
     text.append(pad(f"  {_interval(cell)}", INTERVAL, True), "dim")
     if cell.ratio is not None:
-        text.append(pad(f"  {cell.ratio:.3g}{_span(cell)}", RATIO, True))
+        span = "" if cell.low is None or cell.high is None else _write_span(cell.low, cell.high)
+        text.append(pad(f"  {cell.ratio:.3g}{span}", RATIO, True))
         finds = f" ({write_smallest(cell.smallest)})" if cell.smallest and cell.call in ("SAME", "UNCLEAR") else ""
         text.append(f"  {(cell.call or '').lower()}{finds}", STYLE.get(cell.call or "", "dim"))
     if cell.level != "FOREIGN":
         text.append(trust.write_if_doubtful(cell.level), "yellow")
     return text
-
-
-def _span(cell: Cell) -> str:
-    return "" if cell.low is None or cell.high is None else _write_span(cell.low, cell.high)
 
 
 def _write_span(low: float, high: float) -> str:

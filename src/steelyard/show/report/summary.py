@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from steelyard.model import Condition, Count, Finding, Level, Limit, Machine, Parameters, Value
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from steelyard.compare.standing import Hardware, Standing
 
 VECTORS = 3  # of Triad, each of 8 bytes an element
+LEFT_OUT = ("path", "machine_sentence", "budget", "tables")  # of --json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,26 +177,6 @@ def _alternative_as_json(alternative: Alternative) -> dict[str, Any]:
 
 def as_json(run_summary: Summary) -> dict[str, Any]:
     """Returns plain data of less than 1 MB for any run, without cases and samples."""
-    return {
-        "run": run_summary.run,
-        "started": run_summary.started,
-        "finished": run_summary.finished,
-        "preset": run_summary.preset,
-        "versions": dict(run_summary.versions),
-        "machine": to_plain(run_summary.machine),
-        "toolchains": list(run_summary.toolchains),
-        "mpis": list(run_summary.mpis),
-        "variants": dict(run_summary.variants),
-        "mpi_settings": run_summary.mpi_settings,
-        "cases": run_summary.cases,
-        "measured": run_summary.measured,
-        "left_out": dict(run_summary.left_out),
-        "verdicts": dict(run_summary.verdicts),
-        "reasons": to_plain(run_summary.reasons),
-        "condition": to_plain(run_summary.condition),
-        "known": dict(run_summary.known),
-        "benchmarks": to_plain(run_summary.benchmarks),
-        "figures": figures_as_json(run_summary),
-        "energy": to_plain(run_summary.energy),
-        "findings": to_plain(run_summary.findings),
-    }
+    names = [field.name for field in fields(run_summary) if field.name not in LEFT_OUT]
+    plain = {name: to_plain(getattr(run_summary, name)) for name in names}
+    return plain | {"figures": figures_as_json(run_summary)}

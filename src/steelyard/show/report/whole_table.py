@@ -33,6 +33,11 @@ MOST_DIFFERENCES = 5
 TIME, SPAN, CALL, SMALLEST, AGAIN = 7, 16, 11, 6, 9  # columns
 LONG = 600.0  # seconds from which a duration in the table has whole minutes
 
+NOTE = (
+    "time: of b, relative to a. finds: the smallest difference that this comparison finds. in turn: the duration of a "
+    "measurement in turn that finds less."
+)
+
 AnyTotal = TypeVar("AnyTotal", Whole, Total)
 
 
@@ -54,7 +59,10 @@ def list_differences(comparison: RunComparison, width: int) -> list[Text]:
     """Returns at most `MOST_DIFFERENCES` differences that are certain, the largest first: classes, benchmarks, single cases."""
     wholes = select_certain((*comparison.classes, *comparison.wholes))
     said: set[tuple[str, str]] = {(name, w.call) for w in wholes for name in (w.name, *w.members[:1])}
-    differences = [_make_row(w) for w in wholes] + list(_cases(comparison.rows, said))
+    differences = [
+        _Difference(subject=name_total(w), call=w.call, ratio=w.ratio, low=w.low, high=w.high) for w in wholes
+    ]
+    differences += _cases(comparison.rows, said)
     if not differences:
         words = cut(_could_find(comparison), width, 2)
         return [*heading(head_differences(comparison.machines, False)), *map(Text, words)]
@@ -91,10 +99,6 @@ def name_total(t: Whole | Total) -> str:
     return f"{t.name} ({of}{', disturbed' if t.disturbed else ''})"
 
 
-def _make_row(w: Whole) -> _Difference:
-    return _Difference(subject=name_total(w), call=w.call, ratio=w.ratio, low=w.low, high=w.high)
-
-
 def _cases(rows: Iterable[Row], said: set[tuple[str, str]]) -> Iterable[_Difference]:
     """Yields the greatest difference of each benchmark and direction that does not differ as a whole."""
     groups: dict[tuple[str, str], list[Row]] = {}
@@ -121,13 +125,14 @@ def time_span(row: Row) -> tuple[float, float]:
 
 def write_parameters(parameters: Parameters) -> str:
     """Returns the parameters of a case in words, without usual values."""
-    return ", ".join(_parameter(k, v) for k, v in parameters.items() if cases.USUAL.get(k) != v and k != "toolchain")
+    kept = {k: v for k, v in parameters.items() if cases.USUAL.get(k) != v and k != "toolchain"}
+    return ", ".join(find_words(name, value) or f"{name.replace('_', ' ')} {value}" for name, value in kept.items())
 
 
-def _parameter(name: str, value: object) -> str:
-    if isinstance(value, str | int | float):
-        return find_words(name, value) or f"{name.replace('_', ' ')} {value}"
-    return name
+def title_case(kernel: str, metric: str, parameters: Parameters) -> str:
+    """Returns the kernel, the metric and the parameters of a case in words."""
+    name, conditions = ", ".join(filter(None, (kernel, metric.replace("_", " ")))), write_parameters(parameters)
+    return f"{name} ({conditions})" if conditions else name
 
 
 def write_difference(call: str, ratio: float, low: float, high: float) -> str:
@@ -158,12 +163,8 @@ def list_wholes(comparison: RunComparison, width: int, room: int) -> list[Text]:
     head = "".join(pad(name, columns, True) for name, columns in names)
     head += f"  {pad('b is', CALL - 2)}{pad('finds', SMALLEST, True)}{pad('in turn', AGAIN, True)}"
     lines = [Text(), Text.assemble((pad(title, left), "bold"), (head, "dim"))]
-    marked = any(w.disturbed for w in every)
-    notes = [
-        "time: of b, relative to a. finds: the smallest difference that this comparison finds. in turn: the duration of a "
-        "measurement in turn that finds less." + (" *: with disturbed launches." if marked else "")
-    ]
-    below = [Text(line, style="dim") for note in notes for line in cut(note, width, 3)]
+    note = NOTE + (" *: with disturbed launches." if any(w.disturbed for w in every) else "")
+    below = [Text(line, style="dim") for line in cut(note, width, 3)]
     shown = every[: room - len(lines) - len(below) - (len(every) > room - len(lines) - len(below))]
     lines += [_line(w, left) for w in shown]
     if len(every) > len(shown):
@@ -196,7 +197,9 @@ def list_commands(comparison: RunComparison, runs: tuple[Run, Run], width: int) 
     if not unclear:
         return []
     first = max(unclear, key=lambda w: abs(math.log(w.ratio)))
-    words = f"To decide {first.name}, measure both in turn ({_describe_time(first)} on a quiet machine). "
+    words = (
+        f"To decide {first.name}, measure both in turn ({duration(round(first.seconds or 0.0))} on a quiet machine). "
+    )
     if len(unclear) > 1:
         total = duration(60 * math.ceil(sum(w.seconds or 0.0 for w in unclear) / 60))
         words += f"All {len(unclear)} benchmarks that are UNCLEAR take {total}."
@@ -210,7 +213,3 @@ def write_lines(command: str, width: int) -> list[Text]:
     parts = command.partition(" --only ") if len(command) > width - 2 else (command, "", "")
     lines = [parts[0]] if not parts[1] else [f"{parts[0]} \\", f"  --only {parts[2]}"]
     return [Text(f"  {line}", style="bold") for line in lines]
-
-
-def _describe_time(w: Whole) -> str:
-    return duration(round(w.seconds or 0.0))

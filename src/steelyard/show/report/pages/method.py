@@ -92,7 +92,7 @@ def _describe_compliance(evaluation: Evaluation) -> tuple[str, ...]:
     stated = sum(v.low is not None and v.high is not None for v in valued)
     silent = sum(setting.value is None for setting in run.machine.settings)
     failed = sum(attempt.error is not None for attempt in list_attempts(results))
-    limited = _count_limited(evaluation)
+    limited = sum(bool(result.limits) for result in results)
     return (
         _base(evaluation),
         f"The preset '{run.plan.preset}' chose the cases. The run could use {len(run.machine.cpus)} processors. "
@@ -134,7 +134,3 @@ def _base(evaluation: Evaluation) -> str:
         "Threads are compared with one thread of the same program, not with a separate serial program. The tables give "
         f"the {_number(alone, 'result')} with one thread in absolute units."
     )
-
-
-def _count_limited(evaluation: Evaluation) -> int:
-    return sum(bool(result.limits) for result in evaluation.results)

@@ -62,15 +62,11 @@ def compare(evaluation: Evaluation, base: NodeRun) -> Page | None:
         return None
     name = _name(own, base)
     lone = list_unpaired(own, base, tables)
-    left_out = (
-        f"These kernels were measured in only one of the runs, or with different sizes: {', '.join(lone)}."
-        if lone
-        else ""
-    )
+    words_of_lone = f"These kernels were measured in only one of the runs, or with different sizes: {', '.join(lone)}."
     parts = tuple(_part(one, name, len(tables) > 1, evaluation) for one in tables)
     guesses = {own.modelled_power, base.modelled_power}
     energies = _energies(tables, name, evaluation, guesses.pop()) if len(guesses) == 1 else ()
-    texts = " ".join(filter(None, (left_out, _unequal(own, base, name))))
+    texts = " ".join(filter(None, (words_of_lone if lone else "", _unequal(own, base, name))))
     return Page(name, f"{base.machine.processor}, run {base.run}", parts, energies, texts)
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from steelyard.model import Benchmark, Evaluation, Evidence, Level, Machine, Metric, Result, Scalar
+from steelyard.model import Benchmark, Evaluation, Evidence, Level, Metric, Result, Scalar
 from steelyard.model.evidence import sentences
 from steelyard.show.report import counter_columns, drawing, values
 from steelyard.show.report.joined_figures import SideFigures
@@ -72,16 +72,11 @@ class Table:
 class _Shape:
     """What the columns of a table are: whether the kernel is one, the parameters that vary, the metrics."""
 
-    benchmark: Benchmark
-    machine: Machine
     kernel: bool
     varying: tuple[str, ...]
     main: Metric | None
     others: tuple[Metric, ...]
     counted: tuple[str, ...]  # titles of what hardware counters tell
-
-    def shown(self, result: Result) -> values.Shown | None:
-        return values.shown(result, self.main.name) if self.main else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,41 +110,25 @@ def data(evaluation: Evaluation, name: str, drawn: tuple[drawing.Drawn, ...] = (
         benchmark=benchmark,
         counts=values.counts(results),
         figures=drawn,
-        tables=_tables(benchmark, results, evaluation.run.machine),
+        tables=_tables(benchmark, results),
         measured=measurement.how(evaluation, results),
     )
 
 
-def _tables(benchmark: Benchmark, results: tuple[Result, ...], machine: Machine) -> tuple[Table, ...]:
+def _tables(benchmark: Benchmark, results: tuple[Result, ...]) -> tuple[Table, ...]:
     """One table a main metric; the footnotes are counted through them all."""
-    tables: list[Table] = []
     notes: Notes = {}
-    for main, members in values.groups(benchmark, results):
-        tables.append(_table((benchmark, machine), main, members, notes))
-    return tuple(tables)
+    return tuple(_table(benchmark, main, members, notes) for main, members in values.groups(benchmark, results))
 
 
-def _table(
-    where: tuple[Benchmark, Machine],
-    main: Metric | None,
-    results: tuple[Result, ...],
-    notes: Notes,
-) -> Table:
-    benchmark, machine = where
+def _table(benchmark: Benchmark, main: Metric | None, results: tuple[Result, ...], notes: Notes) -> Table:
     metric_names = {name for result in results for name in result.metrics}
     others = tuple(m for m in benchmark.metrics if m.name in metric_names and m is not main)
     kernel, varying = len({r.kernel for r in results}) > 1, values.varying(results)
     if kernel and all(r.parameters.get("kernel", r.kernel) == r.kernel for r in results):
         varying = tuple(name for name in varying if name != "kernel")  # it has its column
-    shape = _Shape(
-        benchmark=benchmark,
-        machine=machine,
-        kernel=kernel,
-        varying=varying,
-        main=main,
-        others=others,
-        counted=counter_columns.columns(results),
-    )
+    counted = counter_columns.columns(results)
+    shape = _Shape(kernel=kernel, varying=varying, main=main, others=others, counted=counted)
     before = len(notes)
     rows = tuple(_row(result, shape, notes) for result in results)
     limits = {(row.shown.limit, row.shown.limit_source) for row in rows if row.shown and row.shown.value}
@@ -185,7 +164,7 @@ def _row(result: Result, shape: _Shape, notes: Notes) -> Row:
     text = sentences(reasons)
     if reasons:
         notes.setdefault(text, reasons)
-    shown = shape.shown(result)
+    shown = values.shown(result, shape.main.name) if shape.main else None
     cells = tuple(_cell(values.parameter(name, result.parameters.get(name))) for name in shape.varying)
     return Row(
         parameters=((_cell(result.kernel),) if shape.kernel else ()) + cells,

@@ -1,5 +1,6 @@
 """The machine: its topology as nested boxes, its memory, its settings, and the limits that follow."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from statistics import median
@@ -107,10 +108,13 @@ def page(machine: Machine, notes: Iterable[str] = ()) -> MachinePage:
     return MachinePage(
         facts=_facts(machine),
         described=described(machine),
-        sockets=_sockets(machine),
+        sockets=tuple(SocketBox(n, _nodes(machine, n)) for n in sorted({core.socket for core in machine.cores})),
         unusable=any(not set(core.cpus) & set(machine.cpus) for core in machine.cores),
         caches=_caches(machine.caches),
-        modules=tuple(_module(machine)),
+        modules=tuple(
+            (m.slot, units.binary_size(m.size), m.kind, units.quantity(m.rate, "T/s", 4), m.channel or "–")
+            for m in machine.modules
+        ),
         nodes=machine.nodes,
         memories=_memories(machine) if len(machine.nodes) > 1 else (),
         settings=groups(machine.settings, machine.mpi_settings or ()),
@@ -148,10 +152,7 @@ def _facts(machine: Machine) -> tuple[tuple[str, str], ...]:
         ("Host", machine.host),
         ("System", machine.system),
         ("Processor", f"{machine.processor} ({machine.vendor}, {machine.architecture})"),
-        (
-            "Cores",
-            f"{cores} cores with {threads} hardware threads; this run may use {len(machine.cpus)} of them",
-        ),
+        ("Cores", f"{cores} cores with {threads} hardware threads; this run may use {len(machine.cpus)} of them"),
         ("Processor quota", f"{quota:g} cores" if (quota := limiting_quota(machine)) else "none"),
         (
             "Memory",
@@ -176,11 +177,6 @@ def _facts(machine: Machine) -> tuple[tuple[str, str], ...]:
             for library in machine.libraries
         ),
     )
-
-
-def _sockets(machine: Machine) -> tuple[SocketBox, ...]:
-    sockets = sorted({core.socket for core in machine.cores})
-    return tuple(SocketBox(number, _nodes(machine, number)) for number in sockets)
 
 
 def _nodes(machine: Machine, socket: int) -> tuple[NodeBox, ...]:
@@ -254,28 +250,9 @@ def _list_core_caches(machine: Machine, core: Core) -> tuple[str, ...]:
 
 def _caches(caches: tuple[Cache, ...]) -> tuple[tuple[str, ...], ...]:
     """Equal caches in one row: level, kind, instances, size, line, sharers, inclusive."""
-    kinds: dict[tuple[int, str, int, int, int, bool | None], int] = {}
-    for cache in caches:
-        key = (cache.level, cache.kind, cache.size, cache.line, len(cache.cpus), cache.inclusive)
-        kinds[key] = kinds.get(key, 0) + 1
+    kinds = Counter((c.level, c.kind, c.size, c.line, len(c.cpus), c.inclusive) for c in caches)
     words = {None: "unknown", True: "yes", False: "no"}
     return tuple(
-        (
-            f"L{level}",
-            kind,
-            str(kinds[key]),
-            units.binary_size(size),
-            f"{line} B",
-            str(sharers),
-            words[inclusive],
-        )
-        for key in sorted(kinds, key=lambda k: k[:5])
-        for level, kind, size, line, sharers, inclusive in [key]
+        (f"L{level}", kind, str(count), units.binary_size(size), f"{line} B", str(sharers), words[inclusive])
+        for (level, kind, size, line, sharers, inclusive), count in sorted(kinds.items(), key=lambda item: item[0][:5])
     )
-
-
-def _module(machine: Machine) -> list[tuple[str, ...]]:
-    return [
-        (m.slot, units.binary_size(m.size), m.kind, units.quantity(m.rate, "T/s", 4), m.channel or "–")
-        for m in machine.modules
-    ]

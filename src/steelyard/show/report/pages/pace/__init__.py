@@ -13,7 +13,7 @@ from steelyard.model.words import joined
 from steelyard.show.report import drawing, values
 from steelyard.show.report.names import grouped, slug
 from steelyard.show.report.pages.pace import figures
-from steelyard.show.report.pages.pace.run_course import Course, Step, causes, course
+from steelyard.show.report.pages.pace.run_course import Step, causes, course
 from steelyard.statistics.validity.pace import seconds_waited
 from steelyard.statistics.validity.verdict import name_disturbance
 
@@ -56,9 +56,10 @@ def data(evaluation: Evaluation) -> Page | None:
     steps: dict[str, list[Step]] = {}
     for step in run_course.steps:
         steps.setdefault(step.record.benchmark, []).append(step)
-    added = [launch for launch in second.added(evaluation.run.plan) if launch.number in measured]
-    if evaluation.run.in_turn:  # its rounds are no further launches
-        added = []
+    further = (
+        () if evaluation.run.in_turn else second.added(evaluation.run.plan)
+    )  # rounds in turn are no further launches
+    added = [launch for launch in further if launch.number in measured]
     return Page(
         (
             f"{_describe_bounds(run_course.steps)} {_compared(evaluation.run.shown)}",
@@ -67,12 +68,8 @@ def data(evaluation: Evaluation) -> Page | None:
         ),
         figures.figures(run_course, added),
         drawing.embedded(figures.records(run_course, evaluation)),
-        tuple(_row(evaluation, steps[n], n) for names in _group_benchmarks(run_course) for n in names),
+        tuple(_row(evaluation, steps[n], n) for names in grouped(sorted(steps)).values() for n in names),
     )
-
-
-def _group_benchmarks(found: Course) -> tuple[tuple[str, ...], ...]:
-    return tuple(grouped(sorted({step.record.benchmark for step in found.steps})).values())
 
 
 # --------------------------------------------------------------------------- in words

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from steelyard.model import Evaluation, Launch, Record, Result
+from steelyard.model import Evaluation, Launch, Record
 from steelyard.model.observed import Kind
 from steelyard.model.units import duration, percent
 from steelyard.model.words import plural
@@ -68,7 +68,8 @@ def figures(run_course: Course, added: Sequence[Launch]) -> tuple[drawing.Drawn,
 
 def records(run_course: Course, evaluation: Evaluation) -> Json:
     """What the figures share, in the order of the steps: minutes, launches, and the cases by their place among `cases`."""
-    telling = {name: values.varying(_of(evaluation, name)) for name in {s.record.benchmark for s in run_course.steps}}
+    benchmarks = {step.record.benchmark for step in run_course.steps}
+    telling = {name: values.varying([r for r in evaluation.results if r.benchmark == name]) for name in benchmarks}
     names: dict[int, str] = {}  # by record: those of one result are the same case
     for result in evaluation.results:
         name = called(result.records[0], telling.get(result.benchmark, ()))
@@ -90,10 +91,6 @@ def called(record: Record, telling: Sequence[str]) -> str:
     """A case as the pointer names it: by what tells it from the benchmark's others."""
     words = [values.phrase(name, record.parameters[name]) for name in telling if name in record.parameters]
     return text(f"{record.benchmark} {record.kernel}" + (f": {', '.join(words)}" if words else ""))
-
-
-def _of(evaluation: Evaluation, name: str) -> tuple[Result, ...]:
-    return tuple(result for result in evaluation.results if result.benchmark == name)
 
 
 def _convert_to_minutes(seconds: float, run_course: Course) -> float:
