@@ -1,15 +1,16 @@
 # ruff: noqa: N999
 """`steelyard import`."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from steelyard.show.command_line.options import FOLDERS, OUTPUT, Json, Quiet, Runs
+from steelyard.show.command_line.options import Json, Quiet, Runs, folders_option, output_option
 
 PLACE = 35
-WHAT = "What to import"  # title of a group of options
+what_option = partial(typer.Option, rich_help_panel="What to import")
 
 
 def command(
@@ -22,80 +23,65 @@ def command(
     ],
     tools: Annotated[
         list[str] | None,
-        typer.Option(
+        what_option(
             "--tool",
             metavar="NAME",
             help="Read only outputs of this tool, such as stream or 'OSU micro-benchmarks' (default: all known tools).",
-            rich_help_panel=WHAT,
         ),
     ] = None,
     system: Annotated[
         str | None,
-        typer.Option(
+        what_option(
             "--system",
             metavar="NAME|FILE",
             help="System file of the machine that was measured, such as ./cluster.toml. All files are then of this machine "
             "(default: the hosts that the files name).",
-            rich_help_panel=WHAT,
         ),
     ] = None,
     machine: Annotated[
         str | None,
-        typer.Option(
+        what_option(
             "--machine",
             metavar="NAME",
             help="Name of the machine that was measured, such as '2x EPYC 7742'. Instead of --system, without a file.",
-            rich_help_panel=WHAT,
         ),
     ] = None,
     date: Annotated[
         str | None,
-        typer.Option(
-            "--date",
-            metavar="DATE",
-            help="Date of the files that state none, such as 2024-05-03 (default: unknown).",
-            rich_help_panel=WHAT,
+        what_option(
+            "--date", metavar="DATE", help="Date of the files that state none, such as 2024-05-03 (default: unknown)."
         ),
     ] = None,
     layout: Annotated[
         str | None,
-        typer.Option(
+        what_option(
             "--layout",
             metavar="LAYOUT",
             help="Meaning of the names of folders and files, such as '{app}/{system}/{nodes}nodes_{date}'. A part in braces "
             "is the system, the host, the date or a parameter. {} counts repetitions (default: a guess, which --dry-run shows).",
-            rich_help_panel=WHAT,
         ),
     ] = None,
     each: Annotated[
         Literal["system", "host", "date"],
-        typer.Option(
-            "--each",
-            help="One run for each system, for each host, or for each day of a system.",
-            rich_help_panel=OUTPUT,
-        ),
+        output_option("--each", help="One run for each system, for each host, or for each day of a system."),
     ] = "system",
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Show what would be imported, and write nothing.", rich_help_panel=OUTPUT),
+        output_option("--dry-run", help="Show what would be imported, and write nothing."),
     ] = False,
     name: Annotated[
         str | None,
-        typer.Option(
+        output_option(
             "--name",
             metavar="NAME",
             help="Name of the run, such as before-update. The names of several runs begin with it (default: system and date).",
-            rich_help_panel=OUTPUT,
         ),
     ] = None,
     runs: Runs = Path("runs"),
     formats: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--path",
-            metavar="FOLDER",
-            help="Folder with further formats, such as ./formats (default: none).",
-            rich_help_panel=FOLDERS,
+        folders_option(
+            "--path", metavar="FOLDER", help="Folder with further formats, such as ./formats (default: none)."
         ),
     ] = None,
     json_: Json = False,

@@ -19,7 +19,7 @@ from steelyard.system import files
 # Titles of the groups of options on a help page.
 WORK, TOOLS, POWER, OUTPUT, FOLDERS = "What to measure", "Compilers, MPI and hosts", "Power", "Output", "Folders"
 SIDES = "What to compare"
-_work, _tools, _power, _output, _folders, _sides = (
+work_option, tools_option, power_option, output_option, folders_option, sides_option = (
     partial(typer.Option, rich_help_panel=title) for title in (WORK, TOOLS, POWER, OUTPUT, FOLDERS, SIDES)
 )
 
@@ -46,7 +46,7 @@ def _expect_compilers(words: list[str] | None) -> list[str] | None:
 
 Runs = Annotated[
     Path,
-    _folders("--runs", envvar="STEELYARD_RUNS", help="Folder of all runs, such as ~/runs.", metavar="FOLDER"),
+    folders_option("--runs", envvar="STEELYARD_RUNS", help="Folder of all runs, such as ~/runs.", metavar="FOLDER"),
 ]
 RunName = Annotated[
     str | None,
@@ -58,7 +58,7 @@ RunName = Annotated[
 ]
 Groups = Annotated[
     list[str] | None,
-    _sides(
+    sides_option(
         "--group",
         metavar="NAME=RUNS",
         help="Several runs of one system as one side, such as old='runs/2025*'. Their spread is its uncertainty.",
@@ -66,7 +66,7 @@ Groups = Annotated[
 ]
 Baseline = Annotated[
     str | None,
-    _sides(
+    sides_option(
         "--baseline",
         metavar="NAME",
         help="Run, group or system that all others are compared with, such as old (default: the first).",
@@ -75,7 +75,7 @@ Baseline = Annotated[
 ]
 Paths = Annotated[
     list[Path] | None,
-    _folders("--path", metavar="FOLDER", help="Folder with further benchmarks, such as ./mine (default: none)."),
+    folders_option("--path", metavar="FOLDER", help="Folder with further benchmarks, such as ./mine (default: none)."),
 ]
 Trust = Annotated[
     bool,
@@ -87,7 +87,7 @@ Trust = Annotated[
 ]
 Apps = Annotated[
     list[str] | None,
-    _work(
+    work_option(
         "--app",
         metavar="NAME|FILE",
         help="Program to measure: hpcc, lammps …, or a TOML file that describes your own program, such as mine.toml "
@@ -96,7 +96,7 @@ Apps = Annotated[
 ]
 Only = Annotated[
     list[str] | None,
-    _work(
+    work_option(
         "--only",
         metavar="NAME",
         help="Measure only this benchmark or group, such as memory.apexmap (default: all that this machine can run).",
@@ -105,7 +105,7 @@ Only = Annotated[
 ]
 Compilers = Annotated[
     list[str] | None,
-    _tools(
+    tools_option(
         "--toolchain",
         metavar="COMPILER",
         callback=_expect_compilers,
@@ -115,7 +115,7 @@ Compilers = Annotated[
 ]
 System = Annotated[
     str | None,
-    _work(
+    work_option(
         "--system",
         metavar="NAME|FILE",
         help="TOML file with facts about this machine that Steelyard cannot detect (its name, its limits), such as "
@@ -124,28 +124,30 @@ System = Annotated[
 ]
 Mpis = Annotated[
     list[str] | None,
-    _tools(
+    tools_option(
         "--mpi",
         metavar="MPI",
         help="MPI library: openmpi, mpich, intelmpi …, or the path of its mpicxx (default: the first that is found). "
         "Two libraries are compared.",
     ),
 ]
-Json = Annotated[bool, _output("--json", help="Print JSON, for other programs.")]
+Json = Annotated[bool, output_option("--json", help="Print JSON, for other programs.")]
 All = Annotated[
     bool,
-    _output("--all", help="Print everything instead of one screen: all findings with their evidence, and all tables."),
+    output_option(
+        "--all", help="Print everything instead of one screen: all findings with their evidence, and all tables."
+    ),
 ]
 Strict = Annotated[
     bool,
-    _output(
+    output_option(
         "--strict",
         help="End with exit code 1 also for a serious finding about the measurement, such as too many disturbed results.",
     ),
 ]
 Sensors = Annotated[
     list[str] | None,
-    _power(
+    power_option(
         "--sensor",
         metavar="KIND:WORDS",
         help="Further sensor, such as model:idle=20,full=95 or ipmi:host=node7 (default: the sensors that are found).",
@@ -153,12 +155,12 @@ Sensors = Annotated[
 ]
 Every = Annotated[
     str,
-    _power("--every", metavar="TIME", help="Time between two readings, such as 10ms, 100ms or 1s."),
+    power_option("--every", metavar="TIME", help="Time between two readings, such as 10ms, 100ms or 1s."),
 ]
-Quiet = Annotated[bool, _output("--quiet", help="Print no progress.")]
+Quiet = Annotated[bool, output_option("--quiet", help="Print no progress.")]
 Seed = Annotated[
     int,
-    _work(
+    work_option(
         "--seed",
         metavar="NUMBER",
         parser=option("--seed"),
@@ -173,7 +175,7 @@ class PlanOptions:
 
     preset: Annotated[
         str,
-        _work(
+        work_option(
             "--preset",
             help="How thoroughly to measure: quick (3 to 5 min on 2 cores), standard (20 to 30 min) or full.",
             autocompletion=lambda: ["quick", "standard", "full"],
@@ -181,7 +183,7 @@ class PlanOptions:
     ] = "quick"
     settings: Annotated[
         list[str] | None,
-        _work(
+        work_option(
             "--set",
             metavar="NAME=VALUES",
             help="Values of one parameter, such as threads=1,2,4 (default: the values that **steelyard list BENCHMARK** shows).",
@@ -191,7 +193,7 @@ class PlanOptions:
     toolchains: Compilers = None
     budget: Annotated[
         str | None,
-        _work(
+        work_option(
             "--budget",
             metavar="TIME",
             help="Longest time to measure, such as 90s, 5m or 1h (default: the time of the preset).",
@@ -201,7 +203,7 @@ class PlanOptions:
     mpis: Mpis = None
     hosts: Annotated[
         str | None,
-        _tools(
+        tools_option(
             "--hosts",
             metavar="HOSTS",
             help="Hosts for the ranks with their slots, such as node[01-04]:8, or a file of hosts (default: this machine, or the "
@@ -210,7 +212,7 @@ class PlanOptions:
     ] = None
     launcher: Annotated[
         str | None,
-        _tools(
+        tools_option(
             "--launcher",
             help="Program that starts the ranks: mpiexec or srun (default: the scheduler's launcher in a batch job, else "
             "mpiexec).",
@@ -218,7 +220,7 @@ class PlanOptions:
     ] = None
     launcher_words: Annotated[
         list[str] | None,
-        _tools(
+        tools_option(
             "--launcher-option",
             metavar="WORD",
             help="Further option of the launcher, such as --launcher-option=--oversubscribe (default: none).",
@@ -226,7 +228,7 @@ class PlanOptions:
     ] = None
     variants: Annotated[
         list[str] | None,
-        _tools(
+        tools_option(
             "--variant",
             metavar="NAME:WORDS",
             help="Measure also with these variables or launcher options, such as 'tcp:OMPI_MCA_btl=tcp,self' (default: none). "
@@ -243,7 +245,7 @@ class RunOptions:
 
     wait: Annotated[
         str | None,
-        _work(
+        work_option(
             "--wait",
             metavar="TIME",
             help="Longest time to wait for a quiet machine, such as 30m. Then the run starts anyway (default: do not wait).",
@@ -252,7 +254,7 @@ class RunOptions:
     runs: Runs = Path("runs")
     name: Annotated[
         str | None,
-        _output(
+        output_option(
             "--name",
             metavar="NAME",
             help="Name of the run, such as before-update (default: the time, such as 20261120-101500).",
@@ -260,7 +262,7 @@ class RunOptions:
     ] = None
     report: Annotated[
         Path | None,
-        _output(
+        output_option(
             "--report",
             metavar="FILE",
             callback=_expect_report,
@@ -275,7 +277,7 @@ class PowerOptions:
 
     power: Annotated[
         bool | None,
-        _power(
+        power_option(
             "--power/--no-power",
             help="Read power sensors during the run (default: yes, if there are sensors that you may read).",
         ),

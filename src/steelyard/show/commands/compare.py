@@ -16,8 +16,6 @@ from steelyard.show.command_line import output_forms
 from steelyard.show.command_line.command_group import DASHES
 from steelyard.show.command_line.completion import complete_benchmark, complete_side
 from steelyard.show.command_line.options import (
-    OUTPUT,
-    WORK,
     All,
     Baseline,
     Groups,
@@ -27,6 +25,8 @@ from steelyard.show.command_line.options import (
     Runs,
     Seed,
     Trust,
+    output_option,
+    work_option,
 )
 
 PLACE = 100
@@ -49,56 +49,50 @@ def command(
     baseline: Baseline = None,
     in_turn: Annotated[
         bool,
-        typer.Option(
+        work_option(
             "--in-turn",
             help="Measure both runs again on this machine, alternating their launches, and compare the launches in pairs.",
-            rich_help_panel=WORK,
         ),
     ] = False,
     rounds: Annotated[
         int,
-        typer.Option(
+        work_option(
             "--rounds",
             metavar="NUMBER",
             parser=option("--rounds", 1, MOST_ROUNDS),
             help="Number of rounds, such as 20. Each round measures each case (--in-turn) or each command (--) once.",
-            rich_help_panel=WORK,
         ),
     ] = ROUNDS,
     only: Annotated[
         list[str] | None,
-        typer.Option(
+        work_option(
             "--only",
             metavar="NAME",
             help="Compare only this benchmark or group, such as memory.stream (default: all that the sides have in common).",
             autocompletion=complete_benchmark,
-            rich_help_panel=WORK,
         ),
     ] = None,
     equal_time: Annotated[
         bool,
-        typer.Option(
+        work_option(
             "--equal-time",
             help="Compare programs at equal time and at equal ranks: ranks, nodes, power, energy, rack units and price.",
-            rich_help_panel=WORK,
         ),
     ] = False,
     systems: Annotated[
         list[str] | None,
-        typer.Option(
+        work_option(
             "--system",
             metavar="SIDE=FILE",
             help="System file of a side with its cores, rack units and prices, for --equal-time (default: that of the run).",
-            rich_help_panel=WORK,
         ),
     ] = None,
     price: Annotated[
         list[str] | None,
-        typer.Option(
+        work_option(
             "--price",
             metavar="SIDE=PRICE/h",
             help="Price of a node and hour, such as a=0.096/h, for the same money (default: those of the system files).",
-            rich_help_panel=WORK,
         ),
     ] = None,
     seed: Seed = 1,
@@ -109,19 +103,15 @@ def command(
     json_: Json = False,
     markdown: Annotated[
         bool,
-        typer.Option(
-            "--markdown",
-            help="Print the comparison as tables in Markdown, for a ticket, a review or a paper.",
-            rich_help_panel=OUTPUT,
+        output_option(
+            "--markdown", help="Print the comparison as tables in Markdown, for a ticket, a review or a paper."
         ),
     ] = False,
     quiet: Quiet = False,
     fail_on_slower: Annotated[
         bool,
-        typer.Option(
-            "--fail-on-slower",
-            help="Exit with code 1 if an undisturbed case is certainly slower than in the baseline.",
-            rich_help_panel=OUTPUT,
+        output_option(
+            "--fail-on-slower", help="Exit with code 1 if an undisturbed case is certainly slower than in the baseline."
         ),
     ] = False,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from steelyard.show.command_line.completion import complete_benchmark
-from steelyard.show.command_line.options import OUTPUT, Paths, Runs
+from steelyard.show.command_line.options import Paths, Runs, output_option
 
 PLACE = 80
 
@@ -22,41 +22,34 @@ def command(
     ] = None,
     form: Annotated[
         str,
-        typer.Option(
+        output_option(
             "--format",
             metavar="FORMAT",
-            rich_help_panel=OUTPUT,
             help="Format: json, csv, parquet, markdown, latex, reframe-log, reframe-report or openmetrics; for a trace "
             "ti, goal, prv, perfetto or parquet.",
         ),
     ] = "json",
     output: Annotated[
         Path | None,
-        typer.Option(
+        output_option(
             "--output",
             "-o",
             metavar="PATH",
-            rich_help_panel=OUTPUT,
             help="File to write, such as run.csv (default: standard output). The traces ti, prv and parquet need a new folder.",
         ),
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(
+        output_option(
             "--only",
             metavar="NAME",
-            rich_help_panel=OUTPUT,
             help="Export only this benchmark or group, such as memory.stream (default: all of the run).",
             autocompletion=complete_benchmark,
         ),
     ] = None,
     main: Annotated[
         bool,
-        typer.Option(
-            "--main",
-            rich_help_panel=OUTPUT,
-            help="Export only the main figures of the run; markdown and latex: one table.",
-        ),
+        output_option("--main", help="Export only the main figures of the run; markdown and latex: one table."),
     ] = False,
     runs: Runs = Path("runs"),
     paths: Paths = None,

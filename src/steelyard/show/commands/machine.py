@@ -3,11 +3,6 @@
 from steelyard.show.command_line.options import Json, System
 
 PLACE = 120
-# Options of earlier versions, and what a user writes now.
-FORMER = {
-    "--svg": "lstopo node.svg (of the package hwloc), or the page Machine of a report",
-    "--cluster": "--system FILE, which prints the cluster as a table",
-}
 
 
 def command(system: System = None, json_: Json = False) -> None:

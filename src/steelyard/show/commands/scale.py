@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from steelyard.model import Evaluation
-from steelyard.show.command_line.options import WORK, OutputOptions, PlanOptions, RunOptions
+from steelyard.show.command_line.options import OutputOptions, PlanOptions, RunOptions, work_option
 from steelyard.show.command_line.output_forms import Form
 
 PLACE = 20
@@ -21,29 +21,26 @@ def command(
     ],
     over: Annotated[
         str | None,
-        typer.Option(
+        work_option(
             "--over",
             metavar="WHAT",
-            rich_help_panel=WORK,
             help="Parameter that grows: threads, ranks, nodes or ranks_per_node (default: threads and ranks, as far as the "
             "benchmark has them).",
         ),
     ] = None,
     counts: Annotated[
         str | None,
-        typer.Option(
+        work_option(
             "--counts",
             metavar="N,N…",
-            rich_help_panel=WORK,
             help="Counts to compare, such as 1,2,8 (default: 1, 2, 4 … up to all processors).",
         ),
     ] = None,
     weak: Annotated[
         bool,
-        typer.Option(
+        work_option(
             "--weak",
             help="Increase the work in proportion to the count: weak scaling (default: the same work for all counts).",
-            rich_help_panel=WORK,
         ),
     ] = False,
     asked: PlanOptions,

@@ -12,7 +12,7 @@ from steelyard.model.scope import Parts, words
 from steelyard.model.units import quantity
 from steelyard.show.report import doubtful_values, drawing, figures, kernel_bars, side_traces, values
 from steelyard.show.report.axes import Json, text
-from steelyard.show.report.kernel_bars import Ends, Kernel, Measure, Part
+from steelyard.show.report.kernel_bars import Ends, Measure, Part
 from steelyard.show.report.names import slug
 from steelyard.show.report.node_modes import Measured, Mode, called, measured
 from steelyard.statistics.results.energy_metrics import ENERGY
@@ -63,11 +63,8 @@ def energies(evaluation: Evaluation) -> tuple[Energies, ...]:
         kernels = measured(r for r in usable if str(r.parameters.get("toolchain", "")) == toolchain)
         title = toolchain if len(toolchains) > 1 else ""
         several = any(len(k.modes) > 1 for k in kernels)
-        tables.append(
-            Energies(
-                title, _against(title, kernels, evaluation) if several else None, _times(title, kernels, evaluation)
-            )
-        )
+        against = _against(title, kernels, evaluation) if several else None
+        tables.append(Energies(title, against, _times(title, kernels, evaluation)))
     return tuple(tables)
 
 
@@ -112,14 +109,7 @@ def _against(title: str, kernels: Sequence[Measured], evaluation: Evaluation) ->
         marks=(Mark("y", 1.0, base),),
         caption=_describe_coverage(evaluation) + BARS.format(reference=base),
     )
-    rows = [
-        Kernel(
-            k.name,
-            slug(k.benchmark) if k.benchmark in evaluation.benchmarks else "",
-            {called(mode, machine): (result, k.modes[min(k.modes)]) for mode, result in sorted(k.modes.items())},
-        )
-        for k in kernels
-    ]
+    rows = [kernel_bars.make_kernel(k, min(k.modes), evaluation) for k in kernels]
     modes = [called(mode, machine) for mode in sorted({mode for k in kernels for mode in k.modes})]
     return kernel_bars.part(title, f"energy-against{_make_anchor(title)}", figure, rows, modes, OF)
 

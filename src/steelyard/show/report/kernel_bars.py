@@ -5,11 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import geometric_mean
 
-from steelyard.model import Level, Result
+from steelyard.model import Evaluation, Level, Result
 from steelyard.model.figure import Figure, Series
 from steelyard.model.units import quantity, significant
 from steelyard.show.report import doubtful_values, drawing, figures, values
 from steelyard.show.report.axes import Json
+from steelyard.show.report.names import slug
+from steelyard.show.report.node_modes import Measured, Mode, called
 from steelyard.show.report.verdict_marks import signed
 from steelyard.statistics.difference.compare import compare
 from steelyard.statistics.results import messages
@@ -112,6 +114,13 @@ def part(
         means=tuple(_mean([r for k in kernels if (r := ratios.get((k.name, mode)))], len(kernels)) for mode in modes),
         what=of.plural,
     )
+
+
+def make_kernel(kernel: Measured, reference: Mode, evaluation: Evaluation) -> Kernel:
+    """Returns a kernel with its modes in words, each beside the mode `reference`."""
+    anchor = slug(kernel.benchmark) if kernel.benchmark in evaluation.benchmarks else ""
+    base, machine = kernel.modes[reference], evaluation.run.machine
+    return Kernel(kernel.name, anchor, {called(mode, machine): (r, base) for mode, r in sorted(kernel.modes.items())})
 
 
 def usable(result: Result) -> bool:

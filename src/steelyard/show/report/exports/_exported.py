@@ -24,19 +24,14 @@ def make_word(text: object) -> str:
     return "-".join(str(text).replace("|", " ").split()) or "-"
 
 
-def _remove_line_ends(text: str) -> str:
-    """Returns the text without the ends of lines."""
-    return " ".join(text.split())
-
-
 def spell_parameters(parameters: Parameters) -> str:
     """Returns the parameters on one line: 'threads=2, placement=same cache'."""
-    return ", ".join(f"{name}={_remove_line_ends(str(value))}" for name, value in parameters.items())
+    return ", ".join(f"{name}={' '.join(str(value).split())}" for name, value in parameters.items())
 
 
 def spell_evidence(result: Result) -> str:
     """Returns the evidence for the verdict of a result on one line; "" without any."""
-    return _remove_line_ends(sentences(result.verdict.evidence))
+    return " ".join(sentences(result.verdict.evidence).split())
 
 
 def scale_percent(number: float | None, unit: str) -> float | None:

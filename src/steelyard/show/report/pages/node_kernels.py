@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from steelyard.model import Evaluation
 from steelyard.model.figure import Axis, Figure, Mark
 from steelyard.show.report import kernel_bars
-from steelyard.show.report.kernel_bars import Kernel, Part
+from steelyard.show.report.kernel_bars import Part
 from steelyard.show.report.names import slug
 from steelyard.show.report.node_modes import Measured, Mode, called, measured, mode_of
 
@@ -61,14 +61,7 @@ def _part(toolchain: str, kernels: list[Measured], reference: Mode, evaluation: 
         marks=(Mark("y", 1.0, base),),
         caption=NOTE.format(reference=base),
     )
-    rows = [
-        Kernel(
-            k.name,
-            slug(k.benchmark) if k.benchmark in evaluation.benchmarks else "",
-            {called(mode, machine): (result, k.modes[reference]) for mode, result in k.modes.items()},
-        )
-        for k in kernels
-    ]
+    rows = [kernel_bars.make_kernel(k, reference, evaluation) for k in kernels]
     anchor = f"node-kernels-figure{f'-{slug(toolchain)}' if toolchain else ''}"
     return kernel_bars.part(toolchain, anchor, figure, rows, [called(mode, machine) for mode in modes])
 

@@ -156,16 +156,8 @@ def _draw_roofline(line: Roofline, names: tuple[str, ...], title: str, several: 
     rows = tuple((roof.name, *(quantity(roof.at(x), "flop/s") for x in _find_extent(line))) for roof in line.roofs)
     left, right = (f"{significant(x)} flop/B" for x in _find_extent(line))
     plot = _plot(figure, line, names, several)
-    return drawing.Drawn(
-        anchor=f"roofline-figure-{line.threads}",
-        title=title,
-        caption=figure.caption,
-        plot=drawing.embedded(plot),
-        height=HEIGHT,
-        headings=("Roof", f"at {left}", f"at {right}"),
-        rows=rows,
-        notes=doubtful_values.notes(levels, "kernels", "lines"),
-    )
+    headings, notes = ("Roof", f"at {left}", f"at {right}"), doubtful_values.notes(levels, "kernels", "lines")
+    return drawing.with_plot(f"roofline-figure-{line.threads}", figure, plot, headings, rows, notes)
 
 
 def _figure(line: Roofline, title: str) -> Figure:

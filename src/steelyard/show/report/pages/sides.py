@@ -1,12 +1,10 @@
 """The sides of a report: what they are, what differs between them, their classes and benchmarks, and the values of all cases."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from steelyard.compare.compared_sides import (
     NOT_JUDGED,
     MachineCell,
-    MachineFigure,
     OtherSide,
     SidesComparison,
     SideTitle,
@@ -104,6 +102,8 @@ def describe(compared: SidesComparison) -> Page:
     by_letter = {other.letter: other for other in compared.others}
     others = [by_letter.get(side.letter) for side in compared.sides]
     shown = choose_sides(compared, MOST_SHOWN)
+    cells = [cell for figure in compared.machines for cell in figure.cells]
+    axis = make_axis([1.0, *(number for cell in cells for number in (cell.speed, cell.low, cell.high))])
     return Page(
         baseline=compared.baseline.name,
         sides=tuple(map(_describe_side, compared.sides, others)),
@@ -112,24 +112,15 @@ def describe(compared: SidesComparison) -> Page:
         cases=0,
         undrawn=_undrawn(compared),
         notes=compared.notes,
-        machines=_list_machines(compared.machines),
+        machines=tuple(
+            MachineRow(title=f.title, cells=tuple(_describe_cell(cell, axis) for cell in f.cells))
+            for f in compared.machines
+        ),
         speeds=_describe_speeds(compared),
         in_columns=len(compared.sides) <= MOST_COLUMNS,
-        equal=_make_axis(compared.machines).place(1),
+        equal=axis.place(1),
         full_nodes=describe_full_nodes(compared),
         headings=HEADINGS,
-    )
-
-
-def _make_axis(figures: Sequence[MachineFigure]) -> RangeAxis:
-    cells = [cell for figure in figures for cell in figure.cells]
-    return make_axis([1.0, *(number for cell in cells for number in (cell.speed, cell.low, cell.high))])
-
-
-def _list_machines(figures: Sequence[MachineFigure]) -> tuple[MachineRow, ...]:
-    axis = _make_axis(figures)
-    return tuple(
-        MachineRow(title=f.title, cells=tuple(_describe_cell(cell, axis) for cell in f.cells)) for f in figures
     )
 
 
@@ -148,11 +139,10 @@ def _describe_speeds(compared: SidesComparison) -> tuple[str, ...]:
             certain.append(f"{text} {rest}".rstrip())
         elif rest or any(t.call != NOT_JUDGED for t in (*other.classes, *other.benchmarks)):
             uncertain.setdefault(rest or "No certain difference.", []).append(name)
-    return (*certain, *(f"{base} beside {_name(of)}: {rest[0].lower()}{rest[1:]}" for rest, of in uncertain.items()))
-
-
-def _name(sides: Sequence[str]) -> str:
-    return joined(sides) if len(sides) <= MOST_NAMED else f"{len(sides)} other sides"
+    several = {
+        rest: joined(of) if len(of) <= MOST_NAMED else f"{len(of)} other sides" for rest, of in uncertain.items()
+    }
+    return (*certain, *(f"{base} beside {of}: {rest[0].lower()}{rest[1:]}" for rest, of in several.items()))
 
 
 def _describe_totals(other: OtherSide, name: str, base: str) -> str:
@@ -216,8 +206,7 @@ def _cause(other: OtherSide) -> tuple[str, ...]:
 
 def _undrawn(compared: SidesComparison) -> str:
     more = len(compared.sides) - MOST_DRAWN
-    if more <= 0:
-        return ""
-    return (
+    text = (
         f"The figures have lines of {MOST_DRAWN} sides, with all extremes. The other {more} sides are in these tables."
     )
+    return text if more > 0 else ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from steelyard.model import Evaluation, Level
 from steelyard.model.figure import Axis, Figure, Mark, Series
-from steelyard.show.report import doubtful_values, drawing, figures, scaling_rows
+from steelyard.show.report import drawing, figures, scaling_rows
 from steelyard.show.report.axes import Json
 from steelyard.show.report.names import slug
 from steelyard.show.report.pages.scaling import borders, joint_figures
@@ -128,7 +128,7 @@ def _section(evaluation: Evaluation, name: str, own_sweeps: list[Sweep]) -> Sect
     ends = evaluation.run.machine.enclosures
     groups = tuple(
         _figures(name, number, part, own_sweeps, borders.marks(part, ends))
-        for number, part in enumerate(_parts([s for s in own_sweeps if _has_own_processors(s)]), 1)
+        for number, part in enumerate(_parts(list(filter(joint_figures.own_points, own_sweeps))), 1)
     )
     lines = tuple(_line(sweep, own_sweeps) for sweep in own_sweeps)
     return Section(
@@ -139,11 +139,6 @@ def _section(evaluation: Evaluation, name: str, own_sweeps: list[Sweep]) -> Sect
         lines=lines,
         refused=scaling_rows.refused(own_sweeps),
     )
-
-
-def _has_own_processors(sweep: Sweep) -> bool:
-    """Whether there is a count with a processor for each; figures leave out the others."""
-    return any(not point.crowded for point in sweep.scaling.points)
 
 
 def _parts(lines: Sequence[Sweep]) -> list[list[Sweep]]:
@@ -172,8 +167,7 @@ def _line(sweep: Sweep, among: Sequence[Sweep]) -> Line:
 
 
 def _brief(sweep: Sweep, among: Sequence[Sweep]) -> Brief:
-    points = [p for p in sweep.scaling.points if not p.crowded] or list(sweep.scaling.points)
-    last = points[-1]
+    last = (joint_figures.own_points(sweep) or sweep.scaling.points)[-1]
     cells = scaling_rows.row(last)
     counts = ", ".join(str(p.count) for p in sweep.scaling.points)
     stop = sweep.scaling.stop
@@ -193,7 +187,7 @@ def _figures(
     growing = ", growing work" if part[0].scaling.weak else ""
 
     def figure(kind: str, title: str, y: Axis, of: Callable[[Point], Estimate], caption: str, *more: Series) -> Figure:
-        lines = tuple(_series(s, of, scaling_rows.named(s, among)) for s in part)
+        lines = tuple(joint_figures.draw_line(s, scaling_rows.named(s, among), of) for s in part)
         return Figure(kind, f"{title}{growing}", "lines", x, y, (*lines, *more), marks=ends, caption=caption)
 
     gained = figure(
@@ -221,19 +215,9 @@ def _figures(
     return tuple(_draw_sweeps(f"{anchor}-{f.name}", f, part, f is gained) for f in (gained, share, time))
 
 
-def _series(sweep: Sweep, estimate: Callable[[Point], Estimate], name: str) -> Series:
-    """The counts that had their processors; the others are in the table."""
-    points = [p for p in sweep.scaling.points if not p.crowded]
-    estimates = [estimate(p) for p in points]
-    counts = tuple(float(p.count) for p in points)
-    levels = (scaling_rows.level_at(sweep, p.count) for p in points)
-    marked = tuple(doubtful_values.graded(e.value, level) for e, level in zip(estimates, levels, strict=True))
-    return Series(name, counts, marked, tuple(e.low for e in estimates), tuple(e.high for e in estimates))
-
-
 def _draw_ideal(part: Sequence[Sweep]) -> Series:
     """From the least to the greatest count; of bases that differ, that of the first."""
-    counts = [p.count for s in part for p in s.scaling.points if not p.crowded]
+    counts = [p.count for s in part for p in joint_figures.own_points(s)]
     ends = (float(min(counts)), float(max(counts)))
     base = part[0].scaling.base
     return Series("ideal", ends, tuple(end / base for end in ends))
@@ -267,17 +251,13 @@ def _plot(figure: Figure, lines: int, of_law: Sequence[int]) -> Json:
         if figure.series[number].published:
             continue
         for trace in (t for t in plot["data"] if t.get("legendgroup") == f"series{number}"):
-            trace["meta"] = {**trace["meta"], "colour": colour}
-            if number < lines:
-                trace["line"] = {**trace["line"], "dash": "solid"} if "fill" not in trace else trace["line"]
+            if number >= lines:
+                ideal = number < len(figure.series) - len(of_law)
+                joint_figures.draw_law(trace, colour, "solid" if ideal else "dash")
                 continue
-            ideal = number < len(figure.series) - len(of_law)
-            trace |= {
-                "mode": "lines",
-                "hoverinfo": "skip",
-                "line": {"width": 1.4, "dash": "solid" if ideal else "dash"},
-            }
-            trace.pop("hovertemplate", None)
+            trace["meta"] = {**trace["meta"], "colour": colour}
+            if "fill" not in trace:
+                trace["line"] = {**trace["line"], "dash": "solid"}
     joint_figures.ticks(plot["layout"], figure, lines)
     return plot
 

@@ -67,13 +67,9 @@ def _spans(result: Result, whose: Mapping[str, int]) -> int | None:
     """How many enclosures the ranks' hosts stand in, in the launch that had the most; None where one is not known."""
     most = 0
     for record in rests_on(result):
-        places = {_find_host(host, whose) for host in messages.hosts(record)}
+        # A host is found by the name that it calls itself, or by that without its domain.
+        places = {whose.get(host, whose.get(host.partition(".")[0])) for host in messages.hosts(record)}
         if not places or None in places:
             return None
         most = max(most, len(places))
     return most or None
-
-
-def _find_host(host: str, whose: Mapping[str, int]) -> int | None:
-    """By the host's name as it calls itself, or by that without its domain."""
-    return whose.get(host, whose.get(host.partition(".")[0]))

@@ -33,7 +33,7 @@ def _choose_sweeps(all_sweeps: Sequence[Sweep], weak: bool) -> tuple[Sweep, ...]
     """Of each application and kernel the sweep that goes the furthest; of several the one whose samples last longest."""
     best: dict[tuple[str, str], Sweep] = {}
     for sweep in all_sweeps:
-        if not sweep.benchmark.startswith(APPLICATIONS) or sweep.scaling.weak is not weak or len(_own(sweep)) < 2:
+        if not sweep.benchmark.startswith(APPLICATIONS) or sweep.scaling.weak is not weak or len(own_points(sweep)) < 2:
             continue
         key = (sweep.benchmark, sweep.kernel)
         if key not in best or _reach(sweep) > _reach(best[key]):
@@ -41,13 +41,13 @@ def _choose_sweeps(all_sweeps: Sequence[Sweep], weak: bool) -> tuple[Sweep, ...]
     return tuple(best.values())
 
 
-def _own(sweep: Sweep) -> list[Point]:
-    """The counts that had a processor for each."""
+def own_points(sweep: Sweep) -> list[Point]:
+    """Returns the counts that had a processor for each; figures leave out the others, which are in the table."""
     return [point for point in sweep.scaling.points if not point.crowded]
 
 
 def _reach(sweep: Sweep) -> tuple[int, float]:
-    return _own(sweep)[-1].count, sweep.shortest
+    return own_points(sweep)[-1].count, sweep.shortest
 
 
 def _pair(weak: bool, lines: Sequence[Sweep], enclosures: Sequence[Enclosure]) -> tuple[drawing.Drawn, ...]:
@@ -55,17 +55,19 @@ def _pair(weak: bool, lines: Sequence[Sweep], enclosures: Sequence[Enclosure]) -
     x = Axis(" or ".join(dict.fromkeys(scaling_rows.WORDS[s.over][1] for s in lines)), log=True)
     bases = {s.scaling.base for s in lines}
     ends = borders.marks(lines, enclosures)
-    left = borders.sentence(lines, enclosures, [_name_sweep(s, lines) for s in lines])
-    least = (
-        f"the lowest number, {bases.pop()}" if len(bases) == 1 else f"the lowest number of each line ({_bases(lines)})"
-    )
+    names = [_name_sweep(s, lines) for s in lines]
+    left = borders.sentence(lines, enclosures, names)
+    each = ", ".join(f"{name}: {s.scaling.base}" for name, s in zip(names, lines, strict=True))
+    least = f"the lowest number, {bases.pop()}" if len(bases) == 1 else f"the lowest number of each line ({each})"
+    gains = [draw_line(s, name, lambda p: p.speedup) for name, s in zip(names, lines, strict=True)]
+    shares = [draw_line(s, name, lambda p: p.efficiency) for name, s in zip(names, lines, strict=True)]
     gained = Figure(
         "speed-up",
         f"All applications, {kind}: speed-up",
         "lines",
         x,
         Axis("speed-up", log=True),
-        (*_series(lines, lambda p: p.speedup), _draw_ideal(lines)),
+        (*gains, _draw_ideal(lines)),
         marks=ends,
         caption=f"Speed-up with {work}, relative to {least}. The straight line is the ideal speed-up. {left}".strip(),
     )
@@ -75,7 +77,7 @@ def _pair(weak: bool, lines: Sequence[Sweep], enclosures: Sequence[Enclosure]) -
         "lines",
         x,
         Axis("efficiency", "%"),
-        (*_series(lines, lambda p: p.efficiency), *printed_lines(weak, lines)),
+        (*shares, *printed_lines(weak, lines)),
         marks=(*(Mark("y", level, percent(level)) for level in LINES), *ends),
         caption=f"The efficiency is the speed-up divided by the ideal speed-up. {_printed(weak)}".strip(),
     )
@@ -85,10 +87,6 @@ def _pair(weak: bool, lines: Sequence[Sweep], enclosures: Sequence[Enclosure]) -
         )
         for figure in (gained, share)
     )
-
-
-def _bases(lines: Sequence[Sweep]) -> str:
-    return ", ".join(f"{_name_sweep(s, lines)}: {s.scaling.base}" for s in lines)
 
 
 def _name_sweep(sweep: Sweep, lines: Sequence[Sweep]) -> str:
@@ -102,12 +100,9 @@ def _name_sweep(sweep: Sweep, lines: Sequence[Sweep]) -> str:
     return ", ".join([words, *more])
 
 
-def _series(lines: Sequence[Sweep], estimate: Of) -> tuple[Series, ...]:
-    return tuple(_line(sweep, _name_sweep(sweep, lines), estimate) for sweep in lines)
-
-
-def _line(sweep: Sweep, name: str, estimate: Of) -> Series:
-    points = [(float(p.count), estimate(p)) for p in _own(sweep)]
+def draw_line(sweep: Sweep, name: str, estimate: Of) -> Series:
+    """Returns the estimates at the counts that had their processors, with their verdicts."""
+    points = [(float(p.count), estimate(p)) for p in own_points(sweep)]
     counts, values = tuple(c for c, _ in points), [e for _, e in points]
     levels = (scaling_rows.level_at(sweep, int(count)) for count in counts)
     marked = tuple(doubtful_values.graded(e.value, level) for e, level in zip(values, levels, strict=True))
@@ -117,7 +112,7 @@ def _line(sweep: Sweep, name: str, estimate: Of) -> Series:
 def _draw_ideal(lines: Sequence[Sweep]) -> Series:
     """From the least base to the greatest count."""
     base = min(s.scaling.base for s in lines)
-    last = max(_own(s)[-1].count for s in lines)
+    last = max(own_points(s)[-1].count for s in lines)
     return Series("ideal", (float(base), float(last)), (1.0, last / base))
 
 
@@ -135,7 +130,7 @@ def printed_lines(weak: bool, lines: Sequence[Sweep]) -> tuple[Series, ...]:
     """The printed numbers where the run counts nodes as they do: points, or level lines if no number of nodes is printed."""
     if any(sweep.over != "nodes" for sweep in lines):
         return ()
-    counts = [float(point.count) for sweep in lines for point in _own(sweep)]
+    counts = [float(point.count) for sweep in lines for point in own_points(sweep)]
     printed = []
     for entry in published.select("applications", "weak_efficiency" if weak else "strong_efficiency"):
         given = entry.parameters
@@ -159,12 +154,17 @@ def _plot(figure: Figure, lines: int) -> Json:
     plot = figures.plotly(figure)
     for trace in plot["data"]:
         if trace.get("name") == "ideal":
-            trace["meta"] = {**trace["meta"], "colour": _INK}
-            trace |= {"mode": "lines", "hoverinfo": "skip", "line": {"width": 1.4, "dash": "solid"}}
-            trace.pop("hovertemplate", None)
+            draw_law(trace, _INK, "solid")
     ticks(plot["layout"], figure, lines)
     plot["layout"]["height"] = 460  # the legend has a line for each application
     return plot
+
+
+def draw_law(trace: Json, colour: int, dash: str) -> None:
+    """Makes a trace a thin line without marks: a law, or the ideal."""
+    trace["meta"] = {**trace["meta"], "colour": colour}
+    trace |= {"mode": "lines", "hoverinfo": "skip", "line": {"width": 1.4, "dash": dash}}
+    trace.pop("hovertemplate", None)
 
 
 def ticks(layout: Json, figure: Figure, lines: int) -> None:

@@ -50,12 +50,7 @@ def _row(factors: Factors) -> Row:
 
 
 def _find_least(factors: Factors) -> str:
-    shares = {
-        "load balance": factors.load_balance,
-        "serialisation": factors.serialisation,
-        "transfer": factors.transfer,
-    }
-    return min(shares, key=lambda name: shares[name])
+    return min(CAUSES, key=lambda name: float(getattr(factors, name.replace(" ", "_"))))
 
 
 def _sentence(factors: Factors) -> str:
