@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from steelyard.compare.compared_sides import MachineFigure
-from steelyard.compare.like import Like, find_like
+from steelyard.compare.like import find_like
 from steelyard.compare.machine_figures import compare_machines
 from steelyard.compare.published_side import find_known, make_case, make_side
 from steelyard.compare.reduced_run import reduce_run
@@ -75,7 +75,8 @@ def _notes(system: System, lines: Sequence[Line], imported: bool) -> Iterable[st
     )
     for figure, line in zip(system.figures, lines, strict=True):
         if figure.note and not figure.reason and line.ours:
-            yield f"{_name_figure(figure)}: {figure.note}."
+            placement = figure.cases[0].parameters.get("placement")
+            yield f"{name_figure(figure)}{f', {placement}' if placement else ''}: {figure.note}."
     for line in lines:
         if line.remark:
             yield f"{line.benchmark}: {line.remark}."
@@ -115,18 +116,8 @@ def _line(run: SideRun, figure: Figure) -> Line:
         unit=figure.unit,
         ours=like.value if like else None,
         ratio=like.value.value / value if like and value else None,
-        level=_level(like),
+        level="CLEAN" if like is None or like.case.level == "FOREIGN" else like.case.level,
         remark=like.remark if like else "",
         reason=figure.reason,
         of_sheet=like is not None and like.case.benchmark == MACHINE,
     )
-
-
-def _level(like: Like | None) -> Level:
-    """Returns the verdict of ours; CLEAN if there is none."""
-    return "CLEAN" if like is None or like.case.level == "FOREIGN" else like.case.level
-
-
-def _name_figure(figure: Figure) -> str:
-    placement = figure.cases[0].parameters.get("placement")
-    return name_figure(figure) + (f", {placement}" if placement else "")

@@ -51,10 +51,7 @@ def as_json(collection: Collection, runs: Planned, understood: Understood, writt
         "runs": [
             {
                 "run": name,
-                "system": group.system,
-                "host": group.host,
-                "started": group.started,
-                "last": group.last,
+                **{field: getattr(group, field) for field in ("system", "host", "started", "last")},
                 "tools": dict(group.tools),
                 "files": sorted(group.files.values()),
                 "values": len(group.values),

@@ -35,7 +35,7 @@ def rank_among_references(subject: Subject) -> Iterator[Sentence]:
     ranked: set[str] = set()
     for name, work in RANKED.items():
         ours = subject.get(name)
-        others = [pair for pair in subject.others(name) if ours and _has_one_node(pair[1]) == _has_one_node(ours)]
+        others = [pair for pair in subject.others(name) if ours and (pair[1].nodes <= 1) == (ours.nodes <= 1)]
         if name.startswith(SHEET):  # systems of the same nodes have the same data sheet
             others = [(s, r) for n, (s, r) in enumerate(others) if not n or r.number > SAME * others[n - 1][1].number]
         measured = subject.get(name.removeprefix(SHEET)) or ours
@@ -66,11 +66,6 @@ def _has_similar_cores(ours: Reading, theirs: Reading) -> bool:
     return ours.quantity != "triad" or cores[1] <= SIMILAR * cores[0]
 
 
-def _has_one_node(reading: Reading) -> bool:
-    """Returns whether the figure is of one node. The size of a cluster is no merit: it is ranked, but not judged."""
-    return reading.nodes <= 1
-
-
 def _rank(ours: Reading, others: list[tuple[str, Reading]], work: str, is_part: bool, sound: bool) -> Sentence:
     above = [(system, theirs) for system, theirs in others if theirs.number > SAME * ours.number]
     count = len(others) - len(above)
@@ -78,7 +73,8 @@ def _rank(ours: Reading, others: list[tuple[str, Reading]], work: str, is_part: 
     if len(others) == 1:
         text = f"Its {in_sentence(ours.title)} of {ours.text} is {significant(ours.number / theirs.number, 2)} times that of "
         return Sentence(text=f"{text}{system} ({theirs.text}).", evidence=(ours.quantity,))
-    judged, share = len(others) >= ENOUGH and _has_one_node(ours), count / len(others)
+    # The size of a cluster is no merit: it is ranked, but not judged.
+    judged, share = len(others) >= ENOUGH and ours.nodes <= 1, count / len(others)
     good, weak = judged and sound and share >= HIGH, judged and share < LOW
     rest = f"the {'next' if above else 'best'}, {system}, has {theirs.text}"
     start = f"Buy it for {work}: its" if good else f"Do not buy it for {work}: its" if weak else "Its"

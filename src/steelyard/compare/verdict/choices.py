@@ -141,16 +141,14 @@ def _choose(
     if equal:
         return Sentence(text=_state_equal(choice.work, [best, *equal], ordered, without), evidence=evidence)
     ratio = best.reading.number / second.reading.number
-    factor = f"{'at least ' if second.most or best.least else ''}{_write_factor(max(ratio, 1 / ratio))}"
+    ratio = max(ratio, 1 / ratio)
+    factor = significant(ratio, 2) if ratio < GREAT else count_in_words(ratio)
+    factor = f"{'at least ' if second.most or best.least else ''}{factor}"
     of = f" of {second.name}" if len(ordered) > 2 else ""
     is_weak = choice.work in judged[best.name][1]
     start = f"If you must run {choice.work}, choose" if is_weak else f"For {choice.work} choose"
     text = f"{start} {best.name}: {best.text} against {second.text}{of}, a factor of {factor}{without}."
     return Sentence(text=text, evidence=evidence, good=(choice.work,))
-
-
-def _write_factor(factor: float) -> str:
-    return significant(factor, 2) if factor < GREAT else count_in_words(factor)
 
 
 def _state_equal(work: str, equal: Sequence[Candidate], ordered: Sequence[Candidate], without: str) -> str:

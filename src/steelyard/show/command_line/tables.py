@@ -110,15 +110,8 @@ def _describe_run(path: Path) -> dict[str, Any]:
             planned = sum(len(x.cases) for x in run.plan.launches)
             facts = run.id, run.started, run.machine.system, run.plan.preset, planned, done, run.finished
         else:
-            facts = (
-                short.run,
-                short.started,
-                short.machine.system,
-                short.preset,
-                short.cases,
-                short.measured,
-                short.finished,
-            )
+            counts = short.cases, short.measured, short.finished
+            facts = (short.run, short.started, short.machine.system, short.preset, *counts)
     except SteelyardError as error:
         return {"run": one_line(path.name), "error": error.shown()}
     names = ("run", "started", "system", "preset", "cases", "done", "finished")
@@ -211,9 +204,8 @@ def print_narrow_table(title: str, columns: Sequence[str], rows: Sequence[Sequen
     """Prints a table of many columns for 80 letters: no lines between columns, numbers to the right; the widest columns wrap."""
     out = Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for place, column in enumerate(columns):
-        later = place > 0
-        justify: Literal["left", "right"] = "right" if later else "left"
-        out.add_column(escape(column), justify=justify, overflow="fold", min_width=0 if later else 10)
+        justify: Literal["left", "right"] = "right" if place else "left"
+        out.add_column(escape(column), justify=justify, overflow="fold", min_width=0 if place else 10)
     for row in rows:
         out.add_row(*(escape(str(value)) for value in row))
     Console().print(out)

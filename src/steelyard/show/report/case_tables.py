@@ -126,7 +126,12 @@ def _pair_columns(
     ranked = ranks(benchmark, first)
     rows = [
         replace(
-            _row(r, _cells(both), worst(a.shown.level for a in both), rank),
+            _row(
+                r,
+                [*(signed(a.shown.value, a.shown.level) for a in both), both[1].span, both[1].called],
+                worst(a.shown.level for a in both),
+                rank,
+            ),
             parameters={name: value for name, value in r.parameters.items() if name != axis.parameter},
         )
         for r, both, rank in zip(first, compared, ranked, strict=True)
@@ -142,10 +147,6 @@ def _pair_columns(
         scope="",
         total=len(rows),
     )
-
-
-def _cells(both: Sequence[Alternative]) -> list[str]:
-    return [*(signed(a.shown.value, a.shown.level) for a in both), both[1].span, both[1].called]
 
 
 def _row(result: Result, cells: Iterable[str], level: Level, rank: int) -> Row:

@@ -10,6 +10,7 @@ from steelyard.errors import MachineFailed
 from steelyard.model import Evaluation, Parameters, Record
 from steelyard.model.evidence import sentence
 from steelyard.model.plain import to_json
+from steelyard.model.record import Span
 from steelyard.system import sql
 
 Table = Literal["metrics", "samples"]
@@ -88,12 +89,9 @@ def metric_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
                 "typical": value.typical,
                 "best": value.best,
                 "best_seen": value.best_seen,
-                "now_low": value.now[0] if value.now else None,
-                "now_high": value.now[1] if value.now else None,
-                "later_low": value.later[0] if value.later else None,
-                "later_high": value.later[1] if value.later else None,
-                "undisturbed_low": value.undisturbed[0] if value.undisturbed else None,
-                "undisturbed_high": value.undisturbed[1] if value.undisturbed else None,
+                **_name_ends("now", value.now),
+                **_name_ends("later", value.later),
+                **_name_ends("undisturbed", value.undisturbed),
                 "statistic": value.statistic,
                 "scope": ", ".join(value.scope),
                 "better": value.better,
@@ -103,6 +101,11 @@ def metric_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
             for name, value in r.metrics.items()
         ]
     return rows
+
+
+def _name_ends(name: str, ends: Span | None) -> dict[str, float | None]:
+    low, high = ends or (None, None)
+    return {f"{name}_low": low, f"{name}_high": high}
 
 
 def sample_lists(evaluation: Evaluation) -> Iterator[dict[str, Any]]:

@@ -63,18 +63,10 @@ def beside(published: Beside, as_json: bool) -> None:
     )
     for line in published.lines:
         ratio = "" if line.ratio is None else f"{line.ratio:.3g}"
-        ours = (
-            quantity(line.ours.value, line.ours.unit)
-            if line.ours
-            else "no counterpart"
-            if line.reason
-            else "not measured"
-        )
-        ours += trust.write_if_doubtful(line.level)
-        table.add_row(
-            *(escape(text) for text in (line.benchmark, line.metric, line.conditions)),
-            escape(line.printed), ours, ratio,
-        )  # fmt: skip
+        none = "no counterpart" if line.reason else "not measured"
+        ours = quantity(line.ours.value, line.ours.unit) if line.ours else none
+        words = map(escape, (line.benchmark, line.metric, line.conditions, line.printed))
+        table.add_row(*words, ours + trust.write_if_doubtful(line.level), ratio)
     console.print(table)
     for note in published.notes:
         console.print(escape(note), style="dim")

@@ -262,10 +262,7 @@ def _value(value: float | None, axis: Axis) -> str:
 
 def _grid(figure: Figure) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     axis = figure.value or Axis("")
-    headings = (
-        f"{figure.y.title} ↓  {figure.x.title} →",
-        *(tick(column, figure.x) for column in figure.columns),
-    )
+    headings = (f"{figure.y.title} ↓  {figure.x.title} →", *(tick(column, figure.x) for column in figure.columns))
     rows = (
         (tick(row, figure.y), *(_value(value, axis) for value in line))
         for row, line in zip(figure.rows, figure.z, strict=True)
@@ -286,13 +283,8 @@ def _columns(figure: Figure) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ..
             high = label(series.high[index], figure.y) if series.high else "–"
             ends = ("–" if low == high == "–" else f"{low} – {high}",) if bounded else ()
             rows.append((*side, name, tick(x, figure.x), _value(y, figure.y), *ends))
-    headings = (
-        *(() if first is None else ("Side",)),
-        "Series",
-        figure.x.title,
-        figure.y.title,
-        *(("95 % interval",) if bounded else ()),
-    )
+    names = ("Series", figure.x.title, figure.y.title)
+    headings = (*(() if first is None else ("Side",)), *names, *(("95 % interval",) if bounded else ()))
     return headings, tuple(rows)
 
 

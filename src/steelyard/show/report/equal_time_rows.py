@@ -88,12 +88,8 @@ def cells(needs: Needs) -> tuple[str, ...]:
 
 def prices(needs: Needs) -> str:
     """Returns '14000 EUR for the nodes, 0.0052 EUR for the energy of one run'; "" without a price."""
-    parts = [
-        f"{significant(price, DIGITS)} {needs.currency} {what}"
-        for price, what in ((needs.price, "for the nodes"), (needs.energy_price, "for the energy of one run"))
-        if price is not None
-    ]
-    return ", ".join(parts)
+    known = ((needs.price, "for the nodes"), (needs.energy_price, "for the energy of one run"))
+    return ", ".join(f"{significant(p, DIGITS)} {needs.currency} {what}" for p, what in known if p is not None)
 
 
 def seconds(time: Value) -> str:
@@ -203,10 +199,11 @@ def _base_count(row: EqualTime) -> float:
 
 def counted(count: float, unit: str) -> str:
     """Returns '4 nodes', '5.7 nodes' or '1 rank'."""
-    rounded = round(count)
-    if abs(count - rounded) < 1e-6 * max(count, 1):
-        return plural(rounded, unit.removesuffix("s"))
-    return f"{significant(count, 3 if count >= 10 else 2)} {unit}"
+    return plural(round(count), unit.removesuffix("s")) if _is_whole(count) else f"{_count(count)} {unit}"
+
+
+def _is_whole(count: float) -> bool:
+    return abs(count - round(count)) < 1e-6 * max(count, 1)
 
 
 def _times(row: EqualTime, factor: str) -> str:
@@ -231,8 +228,7 @@ def _span(row: EqualTime) -> str:
 def _count(count: float | None) -> str:
     if count is None:
         return "–"
-    whole = abs(count - round(count)) < 1e-6 * max(count, 1)
-    return str(round(count)) if whole else significant(count, 3 if count >= 10 else 2)
+    return str(round(count)) if _is_whole(count) else significant(count, 3 if count >= 10 else 2)
 
 
 def _explain_unreached(row: EqualTime) -> str:

@@ -176,32 +176,12 @@ def _make_band(trace: Json, series: Series, factor: float) -> list[Json]:
 def _add_stretch(layout: Json, band: Band, figure: Figure, factor: float) -> None:
     """A shaded stretch over the whole height, its label along the lower edge."""
     ends = [band.low / factor, band.high / factor]
-    layout["shapes"].append(
-        {
-            "type": "rect",
-            "x0": ends[0],
-            "x1": ends[1],
-            "yref": "paper",
-            "y0": 0,
-            "y1": 1,
-            "layer": "below",
-            "fillcolor": "rgba(128,128,128,0.18)",
-            "line": {"width": 0},
-        }
-    )
+    shape: Json = {"type": "rect", "x0": ends[0], "x1": ends[1], "yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
+    layout["shapes"].append(shape | {"fillcolor": "rgba(128,128,128,0.18)", "line": {"width": 0}})
     middle = math.sqrt(ends[0] * ends[1]) if figure.x.log else sum(ends) / 2
-    layout["annotations"].append(
-        {
-            "x": math.log10(middle) if figure.x.log else middle,
-            "yref": "paper",
-            "y": 0.02,
-            "yanchor": "bottom",
-            "text": text(band.label),
-            "textangle": -90,
-            "showarrow": False,
-            "font": {"size": 11},
-        }
-    )
+    place = {"x": math.log10(middle) if figure.x.log else middle, "yref": "paper", "y": 0.02, "yanchor": "bottom"}
+    note = {"text": text(band.label), "textangle": -90, "showarrow": False, "font": {"size": 11}}
+    layout["annotations"].append(place | note)
 
 
 def _mark(layout: Json, mark: Mark, factor: float, figure: Figure) -> None:

@@ -184,10 +184,8 @@ def _note_cache(result: Result, machine: Machine) -> list[str]:
 
 def _metric(results: list[Result], declared: Iterable[Metric], unit: str) -> str | None:
     names = [*(m.name for m in declared), *(name for r in results for name in r.metrics)]
-    for name in names:
-        if any(name in r.metrics and r.metrics[name].unit.split("/access")[0] == unit for r in results):
-            return name
-    return None
+    units = ((name, r.metrics[name].unit) for name in names for r in results if name in r.metrics)
+    return next((name for name, own in units if own.split("/access")[0] == unit), None)
 
 
 def _choose_steady(results: Sequence[Result], metric: str) -> Result:
@@ -198,11 +196,8 @@ def _choose_steady(results: Sequence[Result], metric: str) -> Result:
     known = [r for r in results if values.level(r) != "INVALID" and metric in r.metrics]
     if not known:
         return min(results, key=lambda r: _rank(r, metric))
-    seen = {
-        id(r): value.value if value.best_seen is None else value.best_seen
-        for r in known
-        for value in [r.metrics[metric]]
-    }
+    values_of = {id(r): r.metrics[metric] for r in known}
+    seen = {of: value.value if value.best_seen is None else value.best_seen for of, value in values_of.items()}
     lower = known[0].metrics[metric].better == "lower"
     best = (min if lower else max)(seen.values())
     # Below 0 (of a damaged record), only the best one is near.
@@ -216,8 +211,5 @@ def _rank(result: Result, metric: str) -> tuple[bool, bool, float]:
     value = result.metrics.get(metric)
     if value is None:
         return True, True, 0.0
-    return (
-        values.level(result) == "INVALID",
-        value.low is None,
-        value.value if value.better == "lower" else -value.value,
-    )
+    ordered = value.value if value.better == "lower" else -value.value
+    return values.level(result) == "INVALID", value.low is None, ordered

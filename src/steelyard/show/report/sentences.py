@@ -61,7 +61,8 @@ def memory(main: dict[str, Headline]) -> str:
         text = f"Triad moves {triad.shown.marked}" if triad.shown.value else "The Triad bandwidth is INVALID"
         text += f" ({triad.conditions})" if triad.conditions else ""
         if triad.shown.share is not None:
-            text += f", {values.percent(triad.shown.share)} of the limit of {triad.shown.limit}{_source(triad)}"
+            source = f" ({triad.shown.limit_source})" if triad.shown.limit_source else ""
+            text += f", {values.percent(triad.shown.share)} of the limit of {triad.shown.limit}{source}"
             text += " (one of the two is wrong)" if triad.shown.above else ""
         parts.append(text)
     if latency := main.get("latency"):
@@ -70,10 +71,6 @@ def memory(main: dict[str, Headline]) -> str:
         parts.append(cost if latency.shown.value else "the latency of memory is INVALID")
     sentence = ", and ".join(parts)
     return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
-
-
-def _source(headline: Headline) -> str:
-    return f" ({headline.shown.limit_source})" if headline.shown.limit_source else ""
 
 
 def locality(main: dict[str, Headline], findings: tuple[Finding, ...]) -> str:

@@ -18,6 +18,7 @@ from steelyard.show.report.screen import MOST_LINES, heading, printed
 from steelyard.show.report.sides_totals import CALLS, MOST_SIDES, list_totals, measure_effect, write_letters
 from steelyard.show.report.whole_table import (
     name_total,
+    number_differences,
     select_certain,
     write_difference,
     write_lines,
@@ -25,9 +26,8 @@ from steelyard.show.report.whole_table import (
 )
 
 MOST_DIFFERENCES, MOST_CONDITIONS, MOST_NOTES = 5, 5, 3
-_Found = tuple[
-    tuple[str, str], list[tuple[str, Total | CaseDifference]]
-]  # subject and call; each side with its difference
+# The subject and the call, and each side with its difference.
+_Found = tuple[tuple[str, str], list[tuple[str, Total | CaseDifference]]]
 MOST_TOTALS = 10  # lines that the totals keep beside the table of full nodes
 COUNTED = 8  # sides with the numbers of their calls on the screen; of more sides it lists the names in two columns
 NUMBERS = (("cases", 7), ("slower", 8), ("faster", 8), ("same", 7), ("unclear", 9))
@@ -172,10 +172,8 @@ def list_differences(comparison: SidesComparison, width: int) -> list[Text]:
     """
     found: dict[tuple[str, str], list[tuple[str, Total | CaseDifference]]] = {}
     for other in comparison.others:
-        differences: list[Total | CaseDifference] = [
-            *select_certain((*other.classes, *other.benchmarks)),
-            *other.cases,
-        ]
+        totals = select_certain((*other.classes, *other.benchmarks))
+        differences: tuple[Total | CaseDifference, ...] = (*totals, *other.cases)
         for d in differences:
             found.setdefault((_subject(d), d.call), []).append((other.letter, d))
     if not found and all(NOT_JUDGED in o.counts for o in comparison.others):
@@ -183,19 +181,18 @@ def list_differences(comparison: SidesComparison, width: int) -> list[Text]:
     if not found:
         sentence = cut(_could_find(comparison), width, 2)
         return [*heading(head_differences(comparison.machines, False)), *map(Text, sentence)]
-    lines = heading(head_differences(comparison.machines, True))
     ordered = sorted(found.items(), key=lambda item: -max(measure_effect(d) for _, d in item[1]))
     chosen = _choose_for_all_sides(ordered)
-    for number, ((subject, call), having) in enumerate(chosen, 1):
+    said = []
+    for (subject, call), having in chosen:
         letter, d = max(having, key=lambda one: measure_effect(one[1]))
         words = write_difference(d.call, d.ratio, d.low or 1.0, d.high or 1.0)
         more = [other for other, _ in having if other != letter]
         ending = f" [and {plural(d.further, 'more case')}]" if isinstance(d, CaseDifference) and d.further else ""
         ending += f" Also {call.lower()}: {write_letters(more)}." if more else ""
-        first, *rest = brief(f"{subject}: {letter} is {words}.", width - 2, 2, ending)
-        lines += [Text.assemble(f"{number} ", (first, STYLE[d.call])), *(Text(f"  {line}") for line in rest)]
-    left = len(ordered) - len(chosen)
-    return [*lines, Text(f"  and {plural(left, 'further difference')}", style="dim")] if left > 0 else lines
+        said.append((d.call, f"{subject}: {letter} is {words}.", ending))
+    head = heading(head_differences(comparison.machines, True))
+    return [*head, *number_differences(said, len(ordered) - len(chosen), width)]
 
 
 def _choose_for_all_sides(ordered: Sequence[_Found]) -> list[_Found]:

@@ -50,10 +50,6 @@ class _Difference:
     high: float
     ending: str = ""
 
-    @property
-    def effect(self) -> float:
-        return abs(math.log(self.ratio))
-
 
 def list_differences(comparison: RunComparison, width: int) -> list[Text]:
     """Returns at most `MOST_DIFFERENCES` differences that are certain, the largest first: classes, benchmarks, single cases."""
@@ -66,14 +62,21 @@ def list_differences(comparison: RunComparison, width: int) -> list[Text]:
     if not differences:
         words = cut(_could_find(comparison), width, 2)
         return [*heading(head_differences(comparison.machines, False)), *map(Text, words)]
-    lines = heading(head_differences(comparison.machines, True))
-    ordered = sorted(differences, key=lambda d: -d.effect)
-    for number, d in enumerate(ordered[:MOST_DIFFERENCES], 1):
-        first, *rest = brief(
-            f"{d.subject}: b is {write_difference(d.call, d.ratio, d.low, d.high)}.", width - 2, 2, d.ending
-        )
-        lines += [Text.assemble(f"{number} ", (first, STYLE[d.call])), *(Text(f"  {line}") for line in rest)]
-    more = len(ordered) - MOST_DIFFERENCES
+    ordered = sorted(differences, key=lambda d: -abs(math.log(d.ratio)))
+    said_of = [
+        (d.call, f"{d.subject}: b is {write_difference(d.call, d.ratio, d.low, d.high)}.", d.ending)
+        for d in ordered[:MOST_DIFFERENCES]
+    ]
+    head = heading(head_differences(comparison.machines, True))
+    return [*head, *number_differences(said_of, len(ordered) - len(said_of), width)]
+
+
+def number_differences(differences: Iterable[tuple[str, str, str]], more: int, width: int) -> list[Text]:
+    """Returns the lines of differences (call, sentence, ending), each with its number, and how many there are besides."""
+    lines = []
+    for number, (call, sentence, ending) in enumerate(differences, 1):
+        first, *rest = brief(sentence, width - 2, 2, ending)
+        lines += [Text.assemble(f"{number} ", (first, STYLE[call])), *(Text(f"  {line}") for line in rest)]
     return [*lines, Text(f"  and {plural(more, 'further difference')}", style="dim")] if more > 0 else lines
 
 

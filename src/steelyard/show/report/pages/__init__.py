@@ -49,7 +49,8 @@ def pages(evaluation: Evaluation | None, sides: ReportSides | None = None) -> tu
     """Returns the pages that the run and its sides have something for, in their order."""
     unchanged = plain(evaluation) if evaluation else None
     sides = sides or (alone(evaluation) if evaluation else None)
-    made = (_attempt(part, evaluation, unchanged, sides) for part in _parts())
+    parts = (part for part in doors.parts("page", doors.packages("pages")) if part.module != f"{__name__}.{BESIDE}")
+    made = (_attempt(part, evaluation, unchanged, sides) for part in parts)
     return tuple(sorted((page for page in made if page), key=lambda page: (page.place, page.anchor)))
 
 
@@ -69,11 +70,6 @@ def folders() -> tuple[Path, ...]:
         for root in doors.packages("pages").values()
         for folder in (root, *sorted(p.parent for p in root.glob("*/__init__.py")))
     )
-
-
-def _parts() -> list[doors.Part]:
-    packages = doors.packages("pages")
-    return [part for part in doors.parts("page", packages) if part.module != f"{__name__}.{BESIDE}"]
 
 
 def _attempt(

@@ -72,7 +72,8 @@ def course(run: Run) -> Course | None:
     best = best_pace.Best(best_pace.trusted(run.shown), run.machine)
     for record in run.records:  # all of it counts as well for those before
         best.learn(record)
-    timed = sorted((when, place) for place, r in enumerate(run.records) if (when := _began(r)) is not None)
+    begun = ((r.surroundings.began if r.samples else None, place) for place, r in enumerate(run.records))
+    timed = sorted((when, place) for when, place in begun if when is not None)
     if not timed:
         return None
     steps: list[Step] = []
@@ -119,10 +120,6 @@ def _state(record: Record) -> State:
     if record.verdict.level == "DISTURBED":
         return "disturbed"
     return "aside" if record.aside else "kept"
-
-
-def _began(record: Record) -> float | None:
-    return record.surroundings.began if record.samples else None
 
 
 def _elapsed(record: Record) -> float:
