@@ -4,11 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import inf
 
-from steelyard.model import Benchmark, Evaluation, Level, Metric, Parameters, Result
+from steelyard.model import Benchmark, Evaluation, Level, Metric, Result
 from steelyard.model import roles as roles_
 from steelyard.model.scope import words
 from steelyard.show.report import compared_figures, values
-from steelyard.show.report.alternative import Alternative
 from steelyard.show.report.benchmark_table import LIMIT, CaseTable, Row, shortened
 from steelyard.show.report.compared_figures import Axis
 from steelyard.show.report.lines import cut
