@@ -166,7 +166,7 @@ class _Strict(TyperCommand):
             ctx.meta[DASHES] = "--" in args
             values, left, order = parse(args)
             for param in order:
-                given = values.get(param.name)
+                given = values.get(str(param.name))
                 if param.param_type_name == "option" and "" in (given if isinstance(given, list) else [given]):
                     raise UsageError(f"The value of {param.opts[0]} is empty. Give a value, or omit the option.")
             return values, left, order
