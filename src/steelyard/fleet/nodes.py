@@ -110,7 +110,7 @@ def _judge_case(
 ) -> NodeFigure | None:
     case = next(iter(by_node.values()))[0]
     metric = next(iter(case.metrics), "")
-    times = {name: row for name, members in by_node.items() if (row := list(_list_times(members, metric)))}
+    times = {name: row for name, members in by_node.items() if (row := list(list_times(members, metric)))}
     sweep = judge_nodes(times, tests) if metric else None
     if sweep is None:
         return None
@@ -136,7 +136,7 @@ def _judge_case(
     )
 
 
-def _list_times(cases: Iterable[SideCase], metric: str) -> Iterator[float]:
+def list_times(cases: Iterable[SideCase], metric: str) -> Iterator[float]:
     """Yields the seconds of the launches of a node for one unit of work, of undisturbed ones if there are any."""
     for case in cases:
         launches = [t for t in case.times if not t.disturbed] or case.times

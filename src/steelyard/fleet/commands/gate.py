@@ -1,0 +1,81 @@
+"""`steelyard gate`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from steelyard.errors import UsageError
+from steelyard.model.units import parse_duration
+from steelyard.show.command_line.options import Json, Paths, Quiet, Runs, Trust
+
+PLACE = 103
+UNDECIDED = 5  # exit code
+
+
+def _read_seconds(text: str) -> float:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"{error} (given by --budget)") from None
+
+
+def command(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="RUN",
+            help="Runs of healthy nodes of this kind, or of this node, by id or folder, or folders that contain runs, such as "
+            "nodes/ (default: all runs).",
+        ),
+    ] = None,
+    budget: Annotated[
+        str, typer.Option("--budget", metavar="TIME", help="Longest time to measure, such as 60s or 5m.")
+    ] = "60s",
+    slow: Annotated[
+        float, typer.Option("--slow", metavar="PERCENT", help="Slowness in percent that must not pass, such as 5.")
+    ] = 5.0,
+    after_repair: Annotated[
+        bool,
+        typer.Option("--after-repair", help="Earlier tries of this node no longer count, because it was repaired."),
+    ] = False,
+    runs: Runs = Path("runs"),
+    paths: Paths = None,
+    trust: Trust = False,
+    quiet: Quiet = False,
+    json_: Json = False,
+) -> None:
+    """Measure this node for a minute, and say whether it is as its peers or as its own past. No limit has to be given.
+
+    The reference has runs of five other hosts or more; without these, five earlier runs of this host. Main figures are measured
+    in rounds until the answer is known. Earlier tries count, too, so that trying again lets no slow node pass. Exit codes: 0 as
+    usual, 1 slower for sure, 2 wrong usage, 5 undecided.
+
+    Examples: **steelyard gate nodes/** · **steelyard gate nodes/ --quiet** (only the exit code) ·
+    **steelyard gate nodes/ --budget 5m --slow 3** · **steelyard gate nodes/ --after-repair**
+    """
+    from steelyard.fleet import gate, gate_screen, run_folders
+    from steelyard.measure.machine import describe
+    from steelyard.show.command_line.evaluated_run import find_summary
+    from steelyard.show.command_line.progress import Console
+    from steelyard.show.command_line.sides import read_side_run
+    from steelyard.show.report.json_output import print_json
+
+    seconds = _read_seconds(budget)
+    if not 0 < slow < 100:
+        raise UsageError(f"'{slow:g}' (given by --slow) is not a percentage between 0 and 100. Give one, such as 5.")
+    folders = run_folders.find(names or [], runs)
+    screen = Console(quiet or json_)
+    host = describe(whole=False).host
+    if after_repair and (before := gate.forget(runs, host)):
+        screen.inform(f"steelyard: Earlier tries no longer count. They are in {before}.")
+    with screen.working(f"Reading {len(folders)} runs"):
+        sides = [read_side_run(folder, paths or []) for folder in folders]
+        reference = gate.find_reference(sides, [find_summary(folder, paths or []) for folder in folders], host)
+    gated = gate.measure(reference, runs, paths or [], seconds=seconds, slow=slow / 100, trusted=trust, screen=screen)
+    if json_:
+        print_json(gate_screen.as_plain(gated))
+    elif not quiet:
+        gate_screen.show(gated)
+    if gated.answer != "as usual":
+        raise typer.Exit(1 if gated.answer == "slower" else UNDECIDED)

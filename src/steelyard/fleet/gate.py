@@ -1,0 +1,237 @@
+"""May this node go back? Main figures are measured in rounds until they are as usual or slower for sure, or the time is over."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
+from pathlib import Path
+
+from steelyard.compare.side import SideCase, SideRun
+from steelyard.errors import UsageError
+from steelyard.fleet.nodes import list_times, name_node
+from steelyard.measure import records
+from steelyard.measure.records import RunFolder
+from steelyard.measure.run import Measurer, Progress, session, setup
+from steelyard.measure.run.again import again
+from steelyard.measure.run.screen import Screen
+from steelyard.model import Case, Launch, Machine, Plan, Run
+from steelyard.model.words import plural
+from steelyard.show.command_line.sides import read_side_run
+from steelyard.show.report.summary import Figure, Summary
+from steelyard.statistics.difference.acceptance import LEAST_LEVELS, Answer, Decision, decide
+from steelyard.statistics.results.identity import Identity, identity
+
+FOLDER = "gate"  # below the folder of runs: one folder for each host, with a run for each try
+ROUND_SHARE = 0.2  # of the time, which a round may take: a decision needs three rounds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """What a node is compared with: for each main figure the launches of each peer, or of each earlier run of this host.
+
+    `kind` says which of the two. `run` has the cases in its plan.
+    """
+
+    kind: str
+    figures: Mapping[Identity, Figure]
+    times: Mapping[Identity, Sequence[Sequence[float]]]
+    run: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gated:
+    """The answer for a node, with the decision on each figure. `tries` counts this one; `rounds` those of all tries."""
+
+    answer: Answer
+    host: str
+    kind: str
+    decisions: Mapping[Identity, tuple[Figure, Decision]]
+    tries: int
+    rounds: int
+    seconds: float
+    runs: tuple[Path, ...]
+
+
+def find_reference(sides: Sequence[SideRun], summaries: Iterable[Summary], host: str) -> Reference:
+    """Returns what to compare with: five other hosts or more, else five runs of this host. UsageError if there are fewer."""
+    others: dict[str, list[SideRun]] = {}
+    own = [run for run in sides if name_node(run) == host]
+    for run in sides:
+        if name_node(run) not in ("", host):
+            others.setdefault(name_node(run), []).append(run)
+    groups = list(others.values()) if len(others) >= LEAST_LEVELS else [[run] for run in own]
+    if len(groups) < LEAST_LEVELS:
+        raise UsageError(
+            f"The reference has runs of {plural(len(others), 'other host')}, and {plural(len(own), 'run')} of '{host}'. "
+            f"A gate needs {LEAST_LEVELS} of either, to know how much equal ones differ. Measure more with: steelyard run"
+        )
+    times: dict[Identity, list[list[float]]] = {}
+    for group in groups:
+        cases: dict[Identity, list[SideCase]] = {}
+        for case in (case for run in group for case in run.cases):
+            cases.setdefault(identity(case), []).append(case)
+        for key, members in cases.items():
+            times.setdefault(key, []).append(list(list_times(members, next(iter(members[0].metrics), ""))))
+    figures = {identity(f): f for s in summaries for f in s.figures if "mpi" not in f.parameters and f.value}
+    enough = {key: f for key, f in figures.items() if sum(map(bool, times.get(key, ()))) >= LEAST_LEVELS}
+    for run in reversed([run for group in groups for run in group]):
+        has = {identity(case) for case in run.cases}
+        if chosen := {key: figure for key, figure in enough.items() if key in has}:
+            kind = "peers" if groups[0][0] not in own else "earlier runs"
+            return Reference(kind=kind, figures=chosen, times=times, run=Path(run.path))
+    raise UsageError(
+        f"No main figure without MPI is in the runs of {LEAST_LEVELS} hosts or in {LEAST_LEVELS} runs of this host. Measure the "
+        "same cases on each node, for example with: steelyard run --only memory --only core"
+    )
+
+
+Planned = tuple[Identity, Launch, Case]  # the case as it is known after its measurement, and as it is planned
+
+
+def _list_cases(reference: Reference, plan: Plan, seconds: float) -> list[Planned]:
+    """Returns the cases of the main figures, as many as a round has time for."""
+    found, left = [], ROUND_SHARE * seconds
+    for key, figure in reference.figures.items():
+        planned = next(((x, c) for x in plan.launches for c in x.cases if _is_planned(figure, x, c)), None)
+        if planned and (length := planned[1].setup_seconds + planned[1].sampling.seconds) <= left:
+            left -= length
+            found.append((key, *planned))
+    return found
+
+
+def _is_planned(figure: Figure, launch: Launch, case: Case) -> bool:
+    """Returns whether the figure is of this case. A program reports more parameters than the plan gives it."""
+    given = {**case.parameters, "toolchain": launch.toolchain}
+    return (case.benchmark, case.kernel) == (
+        figure.benchmark,
+        figure.kernel,
+    ) and given.items() <= figure.parameters.items()
+
+
+def measure(
+    reference: Reference,
+    runs: Path,
+    paths: Sequence[Path],
+    *,
+    seconds: float,
+    slow: float,
+    trusted: bool,
+    screen: Screen,
+) -> Gated:
+    """Measures until the answer is known, or until the time is over. UsageError if this machine is of another kind."""
+    began = time.monotonic()
+    run = records.head(reference.run)
+    with screen.working("Examining the machine"):
+        here = setup.machine()
+    _expect_same_kind(here, run)
+    cases = _list_cases(reference, run.plan, seconds)
+    if not cases:
+        raise UsageError(
+            f"A round of the main figures takes more than a fifth of {seconds:g} s. Give more time: --budget 5m"
+        )
+    tries = records.all_runs(runs / FOLDER / here.host)
+    made = again(
+        replace(run, plan=replace(run.plan, launches=tuple(launch for _, launch, _ in cases))), paths, here, trusted
+    )
+    programs = made.programs(screen)
+    about = session.about_setup(made, [str(path.resolve()) for path in paths], seconds)
+    plan = Plan(run.plan.preset, run.plan.seed, _list_launches(cases, 1), seconds)
+    folder = RunFolder.create(runs / FOLDER / here.host, here, plan, about)
+    earlier = [read_side_run(path, paths) for path in tries]
+    rounds = sum(_count_rounds(records.head(path).plan) for path in tries)
+    with closing(folder), _explain_interrupt(screen), screen.measuring() as show:
+        measurer = Measurer(
+            machine=here, plan=replace(plan, seconds=0.0), programs=programs, folder=folder, site=made.site,
+            show=partial(_show_round, show, len(cases), seconds),
+        )  # fmt: skip
+        measurer.begin()
+        for number in count(1):
+            launches = _list_launches(cases, number)
+            if number > 1:
+                plan = replace(plan, launches=(*plan.launches, *launches))
+                folder.replan(plan)
+            for launch in launches:
+                measurer.carry_out(launch)
+            rounds += 1
+            measured = [*earlier, read_side_run(folder.path, paths)]
+            decisions = dict(_decide(reference, measured, cases, rounds, slow))
+            answer = conclude([decision.answer for _, decision in decisions.values()])
+            passed = time.monotonic() - began
+            if answer != "undecided" or passed + passed / number > seconds:
+                break
+        folder.finish({"notes": measurer.notes(), "seconds": passed, "repeating_seconds": 0.0})
+    return Gated(
+        answer=answer,
+        host=here.host,
+        kind=reference.kind,
+        decisions=decisions,
+        tries=len(tries) + 1,
+        rounds=rounds,
+        seconds=passed,
+        runs=(*tries, folder.path),
+    )
+
+
+@contextmanager
+def _explain_interrupt(screen: Screen) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        screen.interrupted("Interrupted. The same command goes on: the rounds so far count.")
+        raise
+
+
+def _show_round(show: Callable[[Progress], None], cases: int, seconds: float, progress: Progress) -> None:
+    """Shows the round, and the most time that is left."""
+    done, left = progress.launch.number % cases, max(0.0, seconds - progress.elapsed)
+    show(replace(progress, phase=f"round {progress.launch.repetition}", done=done, total=cases, seconds_left=left))
+
+
+def conclude(answers: Sequence[Answer]) -> Answer:
+    """Returns "slower" if one figure is, "as usual" if all are, and "undecided" otherwise."""
+    if "slower" in answers:
+        return "slower"
+    return "as usual" if answers and set(answers) == {"as usual"} else "undecided"
+
+
+def _decide(
+    reference: Reference, measured: Sequence[SideRun], cases: Sequence[Planned], look: int, slow: float
+) -> Iterator[tuple[Identity, tuple[Figure, Decision]]]:
+    for key, _, _ in cases:
+        own = [c for run in measured for c in run.cases if identity(c) == key]
+        launches = [t.seconds for c in own for t in c.times if not t.disturbed]
+        usual = [row for row in reference.times[key] if row]
+        yield key, (reference.figures[key], decide(usual, launches, look, figures=len(cases), slow=slow))
+
+
+def _list_launches(cases: Sequence[Planned], number: int) -> tuple[Launch, ...]:
+    """Returns the launches of a round, each with one case."""
+    first = (number - 1) * len(cases)
+    return tuple(
+        replace(launch, number=first + place, repetition=number, cases=(case,))
+        for place, (_, launch, case) in enumerate(cases)
+    )
+
+
+def _count_rounds(plan: Plan) -> int:
+    return max((launch.repetition for launch in plan.launches), default=0)
+
+
+def _expect_same_kind(here: Machine, run: Run) -> None:
+    if (here.architecture, here.processor) != (run.machine.architecture, run.machine.processor):
+        raise UsageError(
+            f"The reference was measured on '{run.machine.processor}', but this node has '{here.processor}'. "
+            "Name runs of nodes of the same kind."
+        )
+
+
+def forget(runs: Path, host: str) -> Path | None:
+    """Renames the folder of the tries of a host, so that they do not count any more; returns its new name."""
+    folder = runs / FOLDER / host
+    if not folder.is_dir():
+        return None
+    free = (folder.with_name(f"{host}.before-repair-{number}") for number in count(1))
+    target = next(path for path in free if not path.exists())
+    return folder.rename(target)

@@ -1,0 +1,120 @@
+"""`steelyard gate` with real measurements: a healthy node is not refused, a slow one does not pass, and tries count together."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from copied_runs import write_copy
+from output_schemas import read_output
+from steelyard.errors import UsageError
+from steelyard.measure.machine import describe
+from steelyard.show.command_line.cli import app
+
+pytestmark = pytest.mark.wings
+RUN = ["run", "--only", "memory.stream", "--set", "threads=1", "--set", "kernel=triad", "--set", "elements=65536"]
+RUN += ["--set", "stores=ordinary", "--quiet"]
+
+
+def invoke(*words: str) -> Any:
+    return CliRunner().invoke(app, list(words))
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Five real runs of one small case."""
+    folder = tmp_path_factory.mktemp("measured")
+    for number in range(5):
+        done = invoke(*RUN, "--runs", str(folder), "--name", f"b{number}")
+        assert done.exit_code in (0, 1), done.output
+    return folder
+
+
+@pytest.fixture
+def reference(measured: Path, tmp_path: Path) -> Callable[[float], Path]:
+    """Copies the runs with other times, as undisturbed ones of five hosts."""
+
+    def make(factor: float) -> Path:
+        for number in range(5):
+            target = tmp_path / "nodes" / f"n{number}"
+            target.mkdir(parents=True)
+            about = json.loads((measured / f"b{number}" / "run.json").read_text())
+            about["machine"]["host"] = f"n{number}"
+            (target / "run.json").write_text(json.dumps(about))
+            (target / "finished.json").write_text((measured / f"b{number}" / "finished.json").read_text())
+            records = [
+                json.loads(line) for line in (measured / f"b{number}" / "records.jsonl").read_text().splitlines()
+            ]
+            for record in records:
+                record["samples"] = [seconds * factor for seconds in record["samples"]]
+            (target / "records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+        return tmp_path / "nodes"
+
+    return make
+
+
+def gate(nodes: Path, runs: Path, *words: str) -> Any:
+    done = invoke("gate", str(nodes), "--runs", str(runs), "--budget", "6s", "--json", *words)
+    answer = read_output("gate", done.stdout)
+    assert done.exit_code == {"as usual": 0, "slower": 1, "undecided": 5}[answer["answer"]]
+    return answer
+
+
+@pytest.mark.long
+def test_a_node_that_is_much_slower_than_its_peers_does_not_pass(
+    reference: Callable[[float], Path], tmp_path: Path
+) -> None:
+    nodes, runs = reference(1 / 3), tmp_path / "runs"
+    first = gate(nodes, runs)
+    assert (first["reference"], first["tries"]) == ("peers", 1)
+    assert first["answer"] != "as usual"
+    again = gate(nodes, runs)
+    assert again["answer"] != "as usual"
+    assert (again["tries"], again["rounds"] > first["rounds"], len(again["runs"])) == (2, True, 2)
+    repaired = gate(nodes, runs, "--after-repair")
+    assert (repaired["tries"], len(repaired["runs"])) == (1, 1)
+
+
+@pytest.mark.long
+def test_a_node_that_is_faster_than_its_peers_is_not_refused(
+    reference: Callable[[float], Path], tmp_path: Path
+) -> None:
+    answer = gate(reference(3.0), tmp_path / "runs")
+    assert answer["answer"] != "slower"
+    (figure,) = answer["figures"]
+    assert figure["title"] == "Triad bandwidth"
+
+
+@pytest.mark.long
+def test_the_past_of_a_node_serves_where_it_has_no_peers(measured: Path, tmp_path: Path) -> None:
+    done = invoke("gate", str(measured), "--runs", str(tmp_path / "runs"), "--budget", "6s")
+    assert done.exit_code in (0, 1, 5)
+    text = " ".join(done.stdout.split())
+    assert f"{describe(whole=False).host} is" in text
+    assert "beside its earlier runs (" in text
+
+
+def test_too_few_peers_are_refused_and_so_is_another_processor(tmp_path: Path) -> None:
+    for number in range(4):
+        write_copy(tmp_path / "nodes" / f"n{number}", host=f"n{number}", seed=number)
+    few = invoke("gate", str(tmp_path / "nodes"), "--runs", str(tmp_path / "runs"))
+    assert isinstance(few.exception, UsageError)
+    assert "has runs of 4 other hosts, and 0 runs of" in str(few.exception)
+    about = json.loads((tmp_path / "nodes" / "n0" / "run.json").read_text())
+    for number in range(5):
+        write_copy(tmp_path / "others" / f"n{number}", host=f"n{number}", seed=number)
+        about = json.loads((tmp_path / "others" / f"n{number}" / "run.json").read_text())
+        about["machine"]["processor"] = "Another 9000"
+        (tmp_path / "others" / f"n{number}" / "run.json").write_text(json.dumps(about))
+    other = invoke("gate", str(tmp_path / "others"), "--runs", str(tmp_path / "runs"))
+    assert isinstance(other.exception, UsageError)
+    assert "was measured on 'Another 9000'" in str(other.exception)
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("words", [("--budget", "soon"), ("--slow", "0"), ("--slow", "100")])
+def test_settings_without_a_meaning_are_refused(words: tuple[str, ...]) -> None:
+    assert isinstance(invoke("gate", *words).exception, UsageError)
