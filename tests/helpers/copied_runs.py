@@ -31,11 +31,12 @@ def write_copy(
     factor: float | Callable[[dict[str, Any]], float] = 1.0,
     seed: int = 1,
     kernel: str = "6.1.0",
+    processor: str = "",
 ) -> Path:
-    """Writes the recorded run with its times multiplied by `factor` and by chance, all CLEAN."""
+    """Writes the recorded run with its times multiplied by `factor` and by chance, all CLEAN. `processor`: another one's name."""
     chance = random.Random(seed)
     about, records = _recorded()
-    place = {**about["machine"], "host": host, "system": host}
+    place = {**about["machine"], "host": host, "system": host, **({"processor": processor} if processor else {})}
     shown = {"best": {}, "runs": 0, "since": "", "slowest": {}}
     versions = {**about["versions"], "kernel": kernel}
     about = {**about, "versions": versions, "id": folder.name, "started": started, "machine": place, "shown": shown}

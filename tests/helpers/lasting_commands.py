@@ -15,8 +15,10 @@ from uuid import UUID
 import numpy as np
 import typer
 
+from copied_runs import write_copy
 from damage import unpack
 from import_fixture import osu, write
+from steelyard.measure.machine import describe
 from steelyard.model.sensor import Sensor
 from steelyard.power.message import Batch
 from steelyard.power.stores import opened
@@ -109,6 +111,9 @@ COMMANDS: Mapping[str, Lasting] = {
     "compare -- A B": lasting("--rounds", "50", "--json", "--", "./family", "./family", begun="begun"),
     "compare -- short": lasting("--rounds", "9999", "--json", "--", "./short", "./short", begun="begun", seconds=0.4),
     "compare --in-turn": lasting("--in-turn", "begun", "begun", "--rounds", "10", "--quiet", begun=RECORD),
+    "history": lasting(seconds=0.8),
+    "fleet": lasting("nodes", seconds=0.8),
+    "gate": lasting("nodes", "--quiet", "--runs", "gated", begun="gated/gate/*/2*/records.jsonl"),
     "systems": lasting(seconds=0.2),
     "schema": lasting("show", seconds=0.2),
     "remove": lasting("again", "--yes", seconds=0.2),
@@ -179,6 +184,8 @@ def prepare(folder: Path) -> Path:
         os.sched_yield()
     process.kill()
     process.wait()
+    for node in range(5):  # peers of this machine, so a gate measures
+        write_copy(folder / "nodes" / f"n{node}", host=f"n{node}", seed=node, processor=describe(whole=False).processor)
     write(folder, {f"logs/{n}.txt": osu(n + 1) * (VALUES // 2) for n in range(FILES)})
     (folder / "trace.goal").write_text(goal(stencil(3, 3, 40, 100_000, 8192)), encoding="utf-8")
     (folder / "family.toml").write_text(APPLICATION)
