@@ -16,7 +16,7 @@ from steelyard.measure.build.toolchain import resolve
 from steelyard.measure.launch import scheduler
 from steelyard.measure.launch.program import Program
 from steelyard.measure.launch.scheduler import flux, lsf
-from steelyard.measure.machine import devices, hwloc, libraries
+from steelyard.measure.machine import description, devices, hwloc, libraries
 from steelyard.measure.machine.tools import find_tools, mpi_flags
 from steelyard.measure.telemetry.sensors import _programs, command, ipmi, nvidia
 from steelyard.model import Machine
@@ -90,7 +90,7 @@ def test_a_compiler_that_hangs_is_named_and_left_out(
 
 def test_the_description_of_a_machine_names_what_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        machine,
+        description,
         "find_tools",
         lambda **asked: ((), (), ("/bin/g++ did not answer within 10 s. Steelyard does not use it.",)),
     )

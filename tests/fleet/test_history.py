@@ -63,7 +63,7 @@ def test_the_screen_says_it_in_words(machine: Path) -> None:
     assert re.search(
         r"Triad bandwidth \(ordinary stores, 2 threads\) is 6\.\d % slower \(\d\.\d % to \d\.\d %\): ", text
     )
-    assert "Between both runs changed: kernel 6.1.0 → 6.8.0." in text
+    assert "Between the two runs, these conditions changed: kernel 6.1.0 → 6.8.0." in text
     assert "The newest run is as usual in all" in text
 
 

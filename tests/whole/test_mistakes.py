@@ -20,8 +20,8 @@ import pytest
 
 from steelyard.errors import MachineFailed
 from steelyard.judge.evaluation import evaluate
-from steelyard.measure import machine, plan, records
-from steelyard.measure.machine import describe
+from steelyard.measure import plan, records
+from steelyard.measure.machine import describe, description
 from steelyard.measure.plan import catalogue
 from steelyard.model import Check, Device, Machine, Record, Verdict
 from steelyard.model.observed import Observed
@@ -107,7 +107,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 @pytest.fixture
 def there(place: Place, here: Machine, monkeypatch: pytest.MonkeyPatch) -> Place:
     # The compilers and MPIs are asked once, and not by each of some 300 commands.
-    monkeypatch.setattr(machine, "find_tools", lambda **_: (here.compilers, here.mpis, ()))
+    monkeypatch.setattr(description, "find_tools", lambda **_: (here.compilers, here.mpis, ()))
     monkeypatch.chdir(place.path)
     monkeypatch.setenv("COLUMNS", "250")
     for name in ("STEELYARD_RUNS", "SLURM_JOB_ID"):

@@ -69,7 +69,7 @@ def show(fleet: Fleet, everything: bool) -> None:
 
 def _list_slow(fleet: Fleet, everything: bool) -> Iterator[str]:
     if not fleet.slow:
-        yield "No node is slower than its peers for sure."
+        yield "No slow node was found. A slower node may be too close to its peers to be named."
         return
     for slow in fleet.slow if everything else fleet.slow[:MOST_SLOW]:
         yield f"{slow.name} is slow:"
@@ -81,7 +81,7 @@ def _list_slow(fleet: Fleet, everything: bool) -> Iterator[str]:
         yield from _describe_pace(slow)
     if not everything and (more := len(fleet.slow) - MOST_SLOW) > 0:
         yield f"and {plural(more, 'further slow node')}: {joined(s.name for s in fleet.slow[MOST_SLOW:])}"
-    yield "No other node is slower for sure."
+    yield "No other slow node was found."
 
 
 def _choose_figures(slow: SlowNode) -> Sequence[tuple[NodeFigure, Node]]:
@@ -114,16 +114,18 @@ def _list_power(fleet: Fleet) -> Iterator[str]:
     known = [f for f in fleet.figures if f.main and f.sweep.detectable]
     if not known:
         if len(fleet.nodes) < 8:
-            yield "Of fewer than eight nodes, differences below 5 % are not reported: how equal nodes differ is not known."
+            yield "With fewer than eight nodes, it is not known how much equal nodes differ. Only 5 % or more is reported."
         return
     worst = max(known, key=lambda f: f.sweep.detectable or 0.0)
     best = min(known, key=lambda f: f.sweep.detectable or 0.0)
     sizes = [percent((f.sweep.detectable or 1.0) - 1, 1) for f in (best, worst)]
     names = f"{best.title} {sizes[0]}" + (f", {worst.title} {sizes[1]}" if worst is not best else "")
-    yield f"With {percent(FOUND)} chance, a node that takes so much more time would have been named: {names}."
-    needed = [f"{percent(size)}: {'none' if n is None else n}" for size, n in worst.sweep.needed.items()]
-    if needed:
-        yield f"Launches of each node that would show a slow node ({worst.title}): {', '.join(needed)}."
+    yield f"A node is named with a chance of {percent(FOUND)} if it takes this much more time or more: {names}."
+    shown = [f"{percent(size)} with {plural(n, 'launch')}" for size, n in worst.sweep.needed.items() if n is not None]
+    if shown:
+        hidden = [percent(size) for size, n in worst.sweep.needed.items() if n is None]
+        never = f". No number of launches shows {joined(hidden)}" if hidden else ""
+        yield f"Slowness in {worst.title} that a sweep shows: {', '.join(shown)} of each node{never}."
 
 
 def _print_table(fleet: Fleet, figures: Sequence[NodeFigure], on: Console) -> None:
@@ -131,7 +133,7 @@ def _print_table(fleet: Fleet, figures: Sequence[NodeFigure], on: Console) -> No
     ratios = {f.title: {n.name: n for n in f.sweep.nodes} for f in figures}
     worst = {name: max((r[name].ratio for r in ratios.values() if name in r), default=1.0) for name in fleet.nodes}
     ordered = sorted(fleet.nodes, key=lambda name: -worst[name])
-    table = Table(box=box.SIMPLE, title="Time beside the peers; the slowest nodes first", title_justify="left")
+    table = Table(box=box.SIMPLE, title="Time compared with the peers, the slowest nodes first", title_justify="left")
     table.add_column("node")
     for figure in figures:
         table.add_column(safe(figure.title), justify="right")
@@ -140,7 +142,7 @@ def _print_table(fleet: Fleet, figures: Sequence[NodeFigure], on: Console) -> No
         table.add_row(safe(name), *(_cell(node) for node in nodes))
     on.print(table)
     if more := len(ordered) - MOST_NODES:
-        on.print(Text(f"{more} more nodes are closer to their peers.", style="dim"))
+        on.print(Text(f"{plural(more, 'further node')} differ{'s' if more == 1 else ''} less.", style="dim"))
 
 
 def _cell(node: Node | None) -> Text:

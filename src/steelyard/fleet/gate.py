@@ -13,6 +13,7 @@ from steelyard.errors import UsageError
 from steelyard.fleet.nodes import list_times, name_node
 from steelyard.measure import records
 from steelyard.measure.records import RunFolder
+from steelyard.measure.records.writing import write_whole
 from steelyard.measure.run import Measurer, Progress, session, setup
 from steelyard.measure.run.again import again
 from steelyard.measure.run.screen import Screen
@@ -23,7 +24,8 @@ from steelyard.show.report.summary import Figure, Summary
 from steelyard.statistics.difference.acceptance import LEAST_LEVELS, Answer, Decision, decide
 from steelyard.statistics.results.identity import Identity, identity
 
-FOLDER = "gate"  # below the folder of runs: one folder for each host, with a run for each try
+FOLDER = "gate"  # below the folder of runs: one folder for each host, with a run for each attempt
+ANSWER = "answer"  # file in such a run: the answer of the attempt
 ROUND_SHARE = 0.2  # of the time, which a round may take: a decision needs three rounds
 
 
@@ -42,13 +44,13 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gated:
-    """The answer for a node, with the decision on each figure. `tries` counts this one; `rounds` those of all tries."""
+    """The answer for a node, with the decision on each figure. `attempts` counts this one; `rounds` those of all attempts."""
 
     answer: Answer
     host: str
     kind: str
     decisions: Mapping[Identity, tuple[Figure, Decision]]
-    tries: int
+    attempts: int
     rounds: int
     seconds: float
     runs: tuple[Path, ...]
@@ -65,7 +67,7 @@ def find_reference(sides: Sequence[SideRun], summaries: Iterable[Summary], host:
     if len(groups) < LEAST_LEVELS:
         raise UsageError(
             f"The reference has runs of {plural(len(others), 'other host')}, and {plural(len(own), 'run')} of '{host}'. "
-            f"A gate needs {LEAST_LEVELS} of either, to know how much equal ones differ. Measure more with: steelyard run"
+            f"Gate needs runs of {LEAST_LEVELS} other hosts, or {LEAST_LEVELS} of this host. Measure more with: steelyard run"
         )
     times: dict[Identity, list[list[float]]] = {}
     for group in groups:
@@ -131,7 +133,7 @@ def measure(
         raise UsageError(
             f"A round of the main figures takes more than a fifth of {seconds:g} s. Give more time: --budget 5m"
         )
-    tries = records.all_runs(runs / FOLDER / here.host)
+    attempts = _list_attempts(runs / FOLDER / here.host)
     made = again(
         replace(run, plan=replace(run.plan, launches=tuple(launch for _, launch, _ in cases))), paths, here, trusted
     )
@@ -139,8 +141,8 @@ def measure(
     about = session.about_setup(made, [str(path.resolve()) for path in paths], seconds)
     plan = Plan(run.plan.preset, run.plan.seed, _list_launches(cases, 1), seconds)
     folder = RunFolder.create(runs / FOLDER / here.host, here, plan, about)
-    earlier = [read_side_run(path, paths) for path in tries]
-    rounds = sum(_count_rounds(records.head(path).plan) for path in tries)
+    earlier = [read_side_run(path, paths) for path in attempts]
+    rounds = sum(_count_rounds(records.head(path).plan) for path in attempts)
     with closing(folder), _explain_interrupt(screen), screen.measuring() as show:
         measurer = Measurer(
             machine=here, plan=replace(plan, seconds=0.0), programs=programs, folder=folder, site=made.site,
@@ -162,15 +164,16 @@ def measure(
             if answer != "undecided" or passed + passed / number > seconds:
                 break
         folder.finish({"notes": measurer.notes(), "seconds": passed, "repeating_seconds": 0.0})
+        write_whole(folder.path / ANSWER, answer)
     return Gated(
         answer=answer,
         host=here.host,
         kind=reference.kind,
         decisions=decisions,
-        tries=len(tries) + 1,
+        attempts=len(attempts) + 1,
         rounds=rounds,
         seconds=passed,
-        runs=(*tries, folder.path),
+        runs=(*attempts, folder.path),
     )
 
 
@@ -215,6 +218,17 @@ def _list_launches(cases: Sequence[Planned], number: int) -> tuple[Launch, ...]:
     )
 
 
+def _list_attempts(folder: Path) -> list[Path]:
+    """Returns the runs of the attempts since the node last passed: a node that works again begins anew."""
+    attempts = records.all_runs(folder)
+    passed = [
+        n
+        for n, path in enumerate(attempts, 1)
+        if (path / ANSWER).is_file() and "as usual" in (path / ANSWER).read_text()
+    ]
+    return attempts[max(passed, default=0) :]
+
+
 def _count_rounds(plan: Plan) -> int:
     return max((launch.repetition for launch in plan.launches), default=0)
 
@@ -228,7 +242,7 @@ def _expect_same_kind(here: Machine, run: Run) -> None:
 
 
 def forget(runs: Path, host: str) -> Path | None:
-    """Renames the folder of the tries of a host, so that they do not count any more; returns its new name."""
+    """Renames the folder of the attempts of a host, so that they do not count any more; returns its new name."""
     folder = runs / FOLDER / host
     if not folder.is_dir():
         return None

@@ -11,13 +11,13 @@ from steelyard.model.words import plural
 from steelyard.show.report.lines import console as open_console
 from steelyard.statistics.difference.acceptance import LEAST_LAUNCHES, Decision
 
-ANSWERS = {"as usual": "is as usual", "slower": "is slower for sure", "undecided": "is undecided"}
+ANSWERS = {"as usual": "as usual", "slower": "certainly slower", "undecided": "undecided"}
 
 
 def as_plain(gated: Gated) -> dict[str, Any]:
     """Returns everything about the answer as plain data. Ratios are times over the usual one: 1.05 is 5 % more time."""
     return {
-        "answer": gated.answer, "host": gated.host, "reference": gated.kind, "tries": gated.tries, "rounds": gated.rounds,
+        "answer": gated.answer, "host": gated.host, "reference": gated.kind, "attempts": gated.attempts, "rounds": gated.rounds,
         "seconds": gated.seconds, "runs": [str(path) for path in gated.runs],
         "figures": [
             {"title": figure.title, "conditions": figure.conditions, "answer": d.answer, "launches": d.launches,
@@ -35,22 +35,24 @@ def show(gated: Gated) -> None:
 
 
 def _list_sentences(gated: Gated) -> Iterator[str]:
-    rounds = f"{plural(gated.rounds, 'round')} in {plural(gated.tries, 'attempt')}"
-    yield f"{gated.host} {ANSWERS[gated.answer]} beside its {gated.kind} ({rounds}, {duration(gated.seconds)} now)."
+    rounds = f"{plural(gated.rounds, 'round')} in {plural(gated.attempts, 'attempt')}"
+    yield f"{gated.host}, compared with its {gated.kind}: {ANSWERS[gated.answer]}."
+    yield f"Measured: {rounds}. This attempt took {duration(gated.seconds)}."
     for figure, decision in gated.decisions.values():
         conditions = f" ({figure.conditions})" if figure.conditions else ""
-        yield f"  {figure.title}{conditions} {ANSWERS[decision.answer]}: {_describe(decision)}"
-    if worst := max((d.slowest for _, d in gated.decisions.values() if d.slowest), default=None):
-        yield f"Equal ones differ much: a node that takes {percent(worst - 1, 1)} more time could pass."
+        yield f"  {figure.title}{conditions}: {ANSWERS[decision.answer]}. {_describe(decision)}"
+        if decision.slowest:
+            most = percent(decision.slowest - 1, 1)
+            yield f"  The {gated.kind} differ strongly: a node can take up to {most} more time and still pass."
     if gated.answer == "undecided":
-        yield "Measure further with the same command: the rounds so far count. More time: --budget 5m"
+        yield "Run the command again, without --after-repair. The rounds so far count. Give more time with --budget 5m."
 
 
 def _describe(decision: Decision) -> str:
     if decision.launches < LEAST_LAUNCHES:
-        found = plural(decision.launches, "launch") if decision.launches else "no launch"
+        found = plural(decision.launches, "launch") if decision.launches else "No launch"
         return f"{found} without a disturbance, but {LEAST_LAUNCHES} are needed. Other work may be using this node."
-    ratio, low, high, border = (
-        percent(factor - 1, 1, signed=True) for factor in (decision.ratio, decision.low, decision.high, decision.border)
-    )
-    return f"{ratio} time ({low} to {high}). A node passes if all of this is below {border}."
+    low, high = (percent(end - 1, 1, signed=True) for end in (decision.low, decision.high))
+    more = decision.ratio > 1
+    size = f"{percent(abs(decision.ratio - 1), 1)} {'more' if more else 'less'} time (range: {low} to {high})"
+    return f"{size}. The node passes if the whole range is below {percent(decision.border - 1, 1, signed=True)}."

@@ -100,7 +100,7 @@ def describe_step(found: SeriesStep) -> str:
     pace = ""
     if found.paces:
         paces = [f"{PACES[kind]} ({percent(ratio - 1, 1, signed=True)})" for kind, ratio in found.paces.items()]
-        pace = f". The pace of {joined(paces)} changed with it"
+        pace = f". The pace (speed) of {joined(paces)} changed at the same time"
     return f"{series.title}{conditions} {size} ({percent(least, 1)} to {percent(ends[1], 1)}): {values}{pace}"
 
 
@@ -109,11 +109,13 @@ def describe_differences(change: Change, most: int | None) -> str:
     if change.unread:
         return f"The conditions of these runs cannot be compared: {change.unread}"
     if not change.differences:
-        return "No known condition differs between both runs."
+        return "No known condition differs between the two runs."
     shown = change.differences[:most]
     words = "; ".join(_describe_difference(d) for d in shown)
     more = len(change.differences) - len(shown)
-    return f"Between both runs changed: {words}" + (f"; and {plural(more, 'further condition')}." if more else ".")
+    return f"Between the two runs, these conditions changed: {words}" + (
+        f"; and {plural(more, 'further condition')}." if more else "."
+    )
 
 
 def _describe_difference(difference: Difference) -> str:
@@ -143,10 +145,9 @@ def _describe_newest(history: History) -> Iterator[str]:
         yield f"The newest run is as usual in {'all ' if len(judged) > 1 else ''}{plural(len(judged), 'figure')}."
     for series in unusual:
         if series.newest:
-            yield (
-                f"Newest run: {series.title} is {percent(series.newest.ratio - 1, 1, signed=True)} beside the "
-                f"{plural(series.newest.count, 'run')} before it. One run can be an outlier, so measure again."
-            )
+            ratio, count = series.newest.ratio, plural(series.newest.count, "run")
+            size = f"{percent(abs(ratio - 1), 1)} {'higher' if ratio > 1 else 'lower'}"
+            yield f"Newest run: {series.title} is {size} than in the {count} before it. One run can be an outlier: measure again."
 
 
 def _print_series(history: History, shown: Sequence[Series], on: Console) -> None:

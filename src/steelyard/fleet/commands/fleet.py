@@ -26,15 +26,16 @@ def command(
         bool,
         typer.Option(
             "--fail-on-slow",
-            help="Exit with code 1 if a node is certainly slower than its peers.",
+            help="Exit with code 1 if a slow node was found.",
             rich_help_panel=OUTPUT,
         ),
     ] = False,
 ) -> None:
     """Compare the nodes of a cluster with each other, and name the slow ones. No limit has to be given.
 
-    Each node has a run of the same cases; several runs of a host count together. A node is slow if chance and the usual
-    difference between nodes cannot explain its time. Of 100 sweeps over equal nodes, at most one accuses any node.
+    Each node has a run of the same cases; several runs of a host count together. A node is slow if neither chance nor the usual
+    difference between nodes explains its time in a case, and if it takes at least 2 % more (5 % with fewer than eight nodes). If
+    all nodes are equal, the chance that any node is named is about 1 %.
 
     Examples: **steelyard fleet nodes/** (all runs in this folder) · **steelyard fleet runs/node*-2026** ·
     **steelyard fleet nodes/ --all** (every node and case) · **steelyard fleet nodes/ --json --fail-on-slow**

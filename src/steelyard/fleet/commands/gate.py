@@ -7,7 +7,7 @@ import typer
 
 from steelyard.errors import UsageError
 from steelyard.model.units import parse_duration
-from steelyard.show.command_line.options import Json, Paths, Quiet, Runs, Trust
+from steelyard.show.command_line.options import Json, Paths, Runs, Trust
 
 PLACE = 103
 UNDECIDED = 5  # exit code
@@ -33,29 +33,33 @@ def command(
         str, typer.Option("--budget", metavar="TIME", help="Longest time to measure, such as 60s or 5m.")
     ] = "60s",
     slow: Annotated[
-        float, typer.Option("--slow", metavar="PERCENT", help="Slowness in percent that must not pass, such as 5.")
+        float,
+        typer.Option(
+            "--slow", metavar="PERCENT", help="Smallest slowness that must be detected, in percent, such as 5."
+        ),
     ] = 5.0,
     after_repair: Annotated[
         bool,
-        typer.Option("--after-repair", help="Earlier tries of this node no longer count, because it was repaired."),
+        typer.Option("--after-repair", help="Ignore earlier attempts of this node. Use this once, after a repair."),
     ] = False,
     runs: Runs = Path("runs"),
     paths: Paths = None,
     trust: Trust = False,
-    quiet: Quiet = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing: only the exit code says the answer.")] = False,
     json_: Json = False,
 ) -> None:
-    """Measure this node for a minute, and say whether it is as its peers or as its own past. No limit has to be given.
+    """Measure this node for at most a minute, and compare it with its peers or with its own earlier runs.
 
-    The reference has runs of five other hosts or more; without these, five earlier runs of this host. Main figures are measured
-    in rounds until the answer is known. Earlier tries count, too, so that trying again lets no slow node pass. Exit codes: 0 as
-    usual, 1 slower for sure, 2 wrong usage, 5 undecided.
+    Give runs of at least five other hosts. Otherwise, five earlier runs of this host serve as the reference. Main figures are
+    measured in rounds until the answer is known. The attempts since the node last passed count together, so repeated attempts do
+    not raise the chance that a slow node passes. Exit codes: 0 as usual, 1 slower, 2 wrong usage, 5 undecided.
 
     Examples: **steelyard gate nodes/** · **steelyard gate nodes/ --quiet** (only the exit code) ·
     **steelyard gate nodes/ --budget 5m --slow 3** · **steelyard gate nodes/ --after-repair**
     """
     from steelyard.fleet import gate, gate_screen, run_folders
     from steelyard.measure.machine import describe
+    from steelyard.model.words import plural
     from steelyard.show.command_line.evaluated_run import find_summary
     from steelyard.show.command_line.progress import Console
     from steelyard.show.command_line.sides import read_side_run
@@ -68,8 +72,8 @@ def command(
     screen = Console(quiet or json_)
     host = describe(whole=False).host
     if after_repair and (before := gate.forget(runs, host)):
-        screen.inform(f"steelyard: Earlier tries no longer count. They are in {before}.")
-    with screen.working(f"Reading {len(folders)} runs"):
+        screen.inform(f"steelyard: Earlier attempts no longer count. They are in {before}.")
+    with screen.working(f"Reading {plural(len(folders), 'run')}"):
         sides = [read_side_run(folder, paths or []) for folder in folders]
         reference = gate.find_reference(sides, [find_summary(folder, paths or []) for folder in folders], host)
     gated = gate.measure(reference, runs, paths or [], seconds=seconds, slow=slow / 100, trusted=trust, screen=screen)

@@ -25,8 +25,9 @@ def command(
 ) -> None:
     """Show the main figures of a machine over all its runs, and since when one is different.
 
-    A change is named if chance cannot explain it and if no later run is on the earlier level. A lone outlier, two levels that
-    come and go, and a slow drift are told apart. Beside each change are the conditions that changed, too.
+    A change needs three runs on each side, and at least 1 %. It is named if chance cannot explain it, and if no later run is on
+    the earlier level. A single outlier, a level that returns, and a slow drift are no changes. Each change lists the conditions
+    that changed at the same time.
 
     Examples: **steelyard history** · **steelyard history node17 --runs /scratch/runs** · **steelyard history --json**
     """
