@@ -2,25 +2,22 @@
 
 import json
 import random
-import tarfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from folders import ROOT
+from damage import unpack
 
 SCATTER = 0.003  # relative standard deviation of a launch
 
 
 @cache
 def _recorded() -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    folder = Path(mkdtemp(prefix="steelyard-copied-"))
-    with tarfile.open(ROOT / "tests/data/small-run.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
-    records = [json.loads(line) for line in (folder / "run/records.jsonl").read_text().splitlines()]
-    return json.loads((folder / "run/run.json").read_text()), records
+    folder = unpack(Path(mkdtemp(prefix="steelyard-copied-")))
+    records = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+    return json.loads((folder / "run.json").read_text()), records
 
 
 def write_copy(

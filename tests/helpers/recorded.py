@@ -49,7 +49,7 @@ def recorded(tree: Tree) -> RecordedFiles:
 
 def described(tree: Tree) -> Machine:
     """What Steelyard tells of a machine with these files."""
-    with mock.patch("steelyard.measure.machine.KernelFiles", return_value=recorded(tree)):
+    with mock.patch("steelyard.measure.machine.description.KernelFiles", return_value=recorded(tree)):
         return describe(Path("/recorded"))
 
 

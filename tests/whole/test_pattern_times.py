@@ -22,7 +22,7 @@ BOUNDED = {
     "show/command_line/help_page.py": "a help text of Steelyard",
     "power/command_line/connections.py": "a word of the user",
     "show/report/lines.py": "a finding of Steelyard",
-    "measure/telemetry/coverage.py": "a path of sysfs",
+    "model/scope.py": "a path of sysfs",
     "measure/telemetry/sensors/_words.py": "at most MOST_DIGITS characters",
 }
 

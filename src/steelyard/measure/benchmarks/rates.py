@@ -12,9 +12,12 @@ def elapsed(seconds: float, record: Record) -> float:
     return seconds
 
 
-def per_second(work: str) -> Measure:
-    """Returns the metric of this work of all threads or ranks per second; None if an operation does none."""
-    return lambda seconds, record: record.work[work] / seconds or None
+def per_second(work: str, optional: bool = False) -> Measure:
+    """Returns the metric of this work of all threads or ranks per second; None if an operation does none.
+
+    `optional`: some kernels do not count it. Otherwise a record without it is damaged (KeyError).
+    """
+    return lambda seconds, record: (record.work.get(work, 0.0) if optional else record.work[work]) / seconds or None
 
 
 def seconds_for_each(work: str) -> Measure:

@@ -50,10 +50,12 @@ def axes_of(
     return axes
 
 
-rate = per_second("items")  # others of an iteration: keys, updates, steps
+rate = per_second("items", optional=True)  # others of an iteration: keys, updates, steps
 TIME = Metric("time", "s", "lower", "time of an iteration", elapsed)  # as in the Mont-Blanc papers
-FLOPS = Metric("flops", "flop/s", "higher", "speed", per_second("flops"))
-BANDWIDTH = Metric("bandwidth", "B/s", "higher", "bandwidth (bytes that must be moved)", per_second("bytes"))
+FLOPS = Metric("flops", "flop/s", "higher", "speed", per_second("flops", optional=True))
+BANDWIDTH = Metric(
+    "bandwidth", "B/s", "higher", "bandwidth (bytes that must be moved)", per_second("bytes", optional=True)
+)
 
 
 def limit(metric: str, result: Result, machine: Machine) -> Limit | None:
