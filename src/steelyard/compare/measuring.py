@@ -2,8 +2,8 @@
 
 import itertools
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -79,20 +79,13 @@ def measure(
             f"steelyard: The measurement takes about {duration(made.a.seconds + made.b.seconds)}: {plural(cases, 'case')}, "
             f"{rounds} rounds of both runs."
         )
-        with _explain_interrupt(*begun, screen), screen.measuring() as show:
+        words = (
+            "Interrupted. All finished measurements are kept. To compare them in pairs:\n"
+            f"  steelyard compare {begun[0]} {begun[1]}"
+        )
+        with screen.keeping(words), screen.measuring() as show:
             carry_out(made, measurers[0], measurers[1], show)
     return begun
-
-
-@contextmanager
-def _explain_interrupt(first: Path, second: Path, screen: Screen) -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        screen.interrupted(
-            f"Interrupted. All finished measurements are kept. To compare them in pairs:\n  steelyard compare {first} {second}"
-        )
-        raise
 
 
 def carry_out(made: Schedule, a: Measurer, b: Measurer, show: Callable[[Progress], None]) -> None:

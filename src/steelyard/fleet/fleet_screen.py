@@ -1,6 +1,7 @@
 """A fleet on the terminal and as plain data."""
 
 from collections.abc import Iterator, Sequence
+from statistics import median_high
 from typing import Any
 
 from rich import box
@@ -9,12 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from steelyard.fleet.nodes import Fleet, NodeFigure, SlowNode
-from steelyard.fleet.printing import print_sentences
+from steelyard.fleet.printing import name_figure, print_sentences
 from steelyard.model.units import percent, quantity
 from steelyard.model.words import joined, plural
 from steelyard.show.report.lines import console as open_console
 from steelyard.show.report.lines import safe
-from steelyard.statistics.difference.slow_nodes import FOUND, Node
+from steelyard.statistics.difference.slow_nodes import ENOUGH, FOUND, Node
 
 MOST_FIGURES, MOST_SLOW, MOST_NODES = 4, 8, 12  # lines of the screen
 MOST_COLUMNS = 5  # figures of the table
@@ -92,28 +93,27 @@ def _choose_figures(slow: SlowNode) -> Sequence[tuple[NodeFigure, Node]]:
 
 def describe_slowness(figure: NodeFigure, node: Node) -> str:
     """Returns "Triad bandwidth (2 threads): 15 % more time than its peers, 32.4 GB/s; median 37.4 GB/s"."""
-    conditions = f" ({figure.conditions})" if figure.conditions else ""
     value = figure.values.get(node.name)
-    others = sorted(v for name, v in figure.values.items() if name != node.name)
+    others = [v for name, v in figure.values.items() if name != node.name]
     values = ""
     if value is not None and others:
-        values = (
-            f" ({quantity(value, figure.unit)}; median of the others {quantity(others[len(others) // 2], figure.unit)})"
-        )
-    return f"{figure.title}{conditions}: {percent(node.ratio - 1, 1)} more time than its peers{values}"
+        values = f" ({quantity(value, figure.unit)}; median of the others {quantity(median_high(others), figure.unit)})"
+    return (
+        f"{name_figure(figure.title, figure.conditions)}: {percent(node.ratio - 1, 1)} more time than its peers{values}"
+    )
 
 
 def _describe_pace(slow: SlowNode) -> Iterator[str]:
     paces = [f.paces[slow.name] for f, n in slow.figures if slow.name in f.paces]
-    if paces and 1 - sorted(paces)[len(paces) // 2] >= PACE * (slow.ratio - 1):
-        yield f"  The pace of its cores was {percent(1 - sorted(paces)[len(paces) // 2], 1)} below that of its peers."
+    if paces and (loss := 1 - median_high(paces)) >= PACE * (slow.ratio - 1):
+        yield f"  The pace of its cores was {percent(loss, 1)} below that of its peers."
 
 
 def _list_power(fleet: Fleet) -> Iterator[str]:
     """Yields what such a sweep finds, by the main figure that finds least, and what more launches would show."""
     known = [f for f in fleet.figures if f.main and f.sweep.detectable]
     if not known:
-        if len(fleet.nodes) < 8:
+        if len(fleet.nodes) < ENOUGH:
             yield "With fewer than eight nodes, it is not known how much equal nodes differ. Only 5 % or more is reported."
         return
     worst = max(known, key=lambda f: f.sweep.detectable or 0.0)
@@ -158,9 +158,7 @@ def _describe_ratio(node: Node) -> str:
 
 def _print_figure(figure: NodeFigure, on: Console) -> None:
     sweep = figure.sweep
-    on.print(
-        safe(f"{figure.title} ({figure.conditions})" if figure.conditions else figure.title, "bold"), highlight=False
-    )
+    on.print(safe(name_figure(figure.title, figure.conditions), "bold"), highlight=False)
     row = ", ".join(f"{n.name} {_describe_ratio(n)}" for n in sweep.nodes)
     within = "" if sweep.within is None else f"; launches of a node: {percent(sweep.within, 2)}"
     on.print(safe(f"  {row}"), highlight=False, soft_wrap=True)

@@ -2,19 +2,19 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
 
-from steelyard.compare.side import SideCase, SideRun
+from steelyard.compare.side import SideRun
 from steelyard.errors import UsageError
-from steelyard.fleet.nodes import list_times, name_node
+from steelyard.fleet.nodes import group_by_case, list_times, name_node
 from steelyard.measure import records
 from steelyard.measure.records import RunFolder
 from steelyard.measure.records.writing import write_whole
-from steelyard.measure.run import Measurer, Progress, session, setup
+from steelyard.measure.run import Measurer, Progress, session
 from steelyard.measure.run.again import again
 from steelyard.measure.run.screen import Screen
 from steelyard.model import Case, Launch, Machine, Plan, Run
@@ -26,6 +26,7 @@ from steelyard.statistics.results.identity import Identity, identity
 
 FOLDER = "gate"  # below the folder of runs: one folder for each host, with a run for each attempt
 ANSWER = "answer"  # file in such a run: the answer of the attempt
+KEPT = "Interrupted. The same command goes on: the rounds so far count."
 ROUND_SHARE = 0.2  # of the time, which a round may take: a decision needs three rounds
 
 
@@ -58,30 +59,27 @@ class Gated:
 
 def find_reference(sides: Sequence[SideRun], summaries: Iterable[Summary], host: str) -> Reference:
     """Returns what to compare with: five other hosts or more, else five runs of this host. UsageError if there are fewer."""
+    own = {run.path: [run] for run in sides if name_node(run) == host}
     others: dict[str, list[SideRun]] = {}
-    own = [run for run in sides if name_node(run) == host]
     for run in sides:
         if name_node(run) not in ("", host):
             others.setdefault(name_node(run), []).append(run)
-    groups = list(others.values()) if len(others) >= LEAST_LEVELS else [[run] for run in own]
+    kind, groups = ("peers", others) if len(others) >= LEAST_LEVELS else ("earlier runs", own)
     if len(groups) < LEAST_LEVELS:
         raise UsageError(
             f"The reference has runs of {plural(len(others), 'other host')}, and {plural(len(own), 'run')} of '{host}'. "
             f"Gate needs runs of {LEAST_LEVELS} other hosts, or {LEAST_LEVELS} of this host. Measure more with: steelyard run"
         )
-    times: dict[Identity, list[list[float]]] = {}
-    for group in groups:
-        cases: dict[Identity, list[SideCase]] = {}
-        for case in (case for run in group for case in run.cases):
-            cases.setdefault(identity(case), []).append(case)
-        for key, members in cases.items():
-            times.setdefault(key, []).append(list(list_times(members, next(iter(members[0].metrics), ""))))
+    cases = group_by_case({name: [case for run in group for case in run.cases] for name, group in groups.items()})
+    times = {
+        key: [list(list_times(members, next(iter(members[0].metrics), ""))) for members in of_groups.values()]
+        for key, of_groups in cases.items()
+    }
     figures = {identity(f): f for s in summaries for f in s.figures if "mpi" not in f.parameters and f.value}
     enough = {key: f for key, f in figures.items() if sum(map(bool, times.get(key, ()))) >= LEAST_LEVELS}
-    for run in reversed([run for group in groups for run in group]):
+    for run in reversed([run for group in groups.values() for run in group]):
         has = {identity(case) for case in run.cases}
         if chosen := {key: figure for key, figure in enough.items() if key in has}:
-            kind = "peers" if groups[0][0] not in own else "earlier runs"
             return Reference(kind=kind, figures=chosen, times=times, run=Path(run.path))
     raise UsageError(
         f"No main figure without MPI is in the runs of {LEAST_LEVELS} hosts or in {LEAST_LEVELS} runs of this host. Measure the "
@@ -114,6 +112,7 @@ def _is_planned(figure: Figure, launch: Launch, case: Case) -> bool:
 
 def measure(
     reference: Reference,
+    here: Machine,
     runs: Path,
     paths: Sequence[Path],
     *,
@@ -122,11 +121,9 @@ def measure(
     trusted: bool,
     screen: Screen,
 ) -> Gated:
-    """Measures until the answer is known, or until the time is over. UsageError if this machine is of another kind."""
+    """Measures on the machine `here` until the answer is known or the time is over. UsageError if it is of another kind."""
     began = time.monotonic()
     run = records.head(reference.run)
-    with screen.working("Examining the machine"):
-        here = setup.machine()
     _expect_same_kind(here, run)
     cases = _list_cases(reference, run.plan, seconds)
     if not cases:
@@ -142,8 +139,8 @@ def measure(
     plan = Plan(run.plan.preset, run.plan.seed, _list_launches(cases, 1), seconds)
     folder = RunFolder.create(runs / FOLDER / here.host, here, plan, about)
     earlier = [read_side_run(path, paths) for path in attempts]
-    rounds = sum(_count_rounds(records.head(path).plan) for path in attempts)
-    with closing(folder), _explain_interrupt(screen), screen.measuring() as show:
+    rounds = sum(_count_rounds(run.plan) for run in earlier if run.plan)
+    with closing(folder), screen.keeping(KEPT), screen.measuring() as show:
         measurer = Measurer(
             machine=here, plan=replace(plan, seconds=0.0), programs=programs, folder=folder, site=made.site,
             show=partial(_show_round, show, len(cases), seconds),
@@ -175,15 +172,6 @@ def measure(
         seconds=passed,
         runs=(*attempts, folder.path),
     )
-
-
-@contextmanager
-def _explain_interrupt(screen: Screen) -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        screen.interrupted("Interrupted. The same command goes on: the rounds so far count.")
-        raise
 
 
 def _show_round(show: Callable[[Progress], None], cases: int, seconds: float, progress: Progress) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from steelyard.fleet.gate import Gated
-from steelyard.fleet.printing import print_sentences
+from steelyard.fleet.printing import name_figure, print_sentences
 from steelyard.model.units import duration, percent
 from steelyard.model.words import plural
 from steelyard.show.report.lines import console as open_console
@@ -39,8 +39,7 @@ def _list_sentences(gated: Gated) -> Iterator[str]:
     yield f"{gated.host}, compared with its {gated.kind}: {ANSWERS[gated.answer]}."
     yield f"Measured: {rounds}. This attempt took {duration(gated.seconds)}."
     for figure, decision in gated.decisions.values():
-        conditions = f" ({figure.conditions})" if figure.conditions else ""
-        yield f"  {figure.title}{conditions}: {ANSWERS[decision.answer]}. {_describe(decision)}"
+        yield f"  {name_figure(figure.title, figure.conditions)}: {ANSWERS[decision.answer]}. {_describe(decision)}"
         if decision.slowest:
             most = percent(decision.slowest - 1, 1)
             yield f"  The {gated.kind} differ strongly: a node can take up to {most} more time and still pass."

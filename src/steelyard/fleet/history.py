@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from statistics import median_high
 
 from steelyard.compare.factors import find_nature
 from steelyard.compare.surroundings import Difference, find_differences
@@ -58,6 +59,11 @@ class SeriesStep:
     step: Step
     paces: Mapping[str, float]
 
+    @property
+    def ends(self) -> tuple[Point, Point]:
+        """Returns the last value before the step, and the first one after it."""
+        return self.series.points[self.step.place - 1], self.series.points[self.step.place]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
@@ -108,10 +114,10 @@ def _read_moment(text: str) -> datetime | None:
     return moment if moment.tzinfo else moment.astimezone()
 
 
-def tell(system: str, summaries: Sequence[Summary], notes: Sequence[str] = ()) -> History:
+def make_history(system: str, summaries: Sequence[Summary], notes: Sequence[str] = ()) -> History:
     """Returns the history of one machine. `summaries` are its runs, in any order."""
     ordered, doubts = order(summaries)
-    series = [replace(s, course=_find_course(s), newest=_judge_newest(s)) for s in list_series(ordered)]
+    series = [_judge_series(one) for one in list_series(ordered)]
     found = discover([one.course.p for one in series])
     series = [one if is_found else replace(one, course=replace(CONSTANT, p=one.course.p))
               for one, is_found in zip(series, found, strict=True)]  # fmt: skip
@@ -148,31 +154,25 @@ def list_series(ordered: Iterable[Summary]) -> list[Series]:
     ]  # fmt: skip
 
 
-def _find_course(series: Series) -> Course:
-    return find_course([point.value for point in series.points])
-
-
-def _judge_newest(series: Series) -> Newest | None:
-    """Returns how the newest value stands to those before it on the same level."""
-    steps = find_course([point.value for point in series.points[:-1]]).steps if len(series.points) > 1 else ()
-    begin = steps[-1].place if steps else 0
-    return judge_newest([point.value for point in series.points[begin:]])
+def _judge_series(series: Series) -> Series:
+    """Returns the series with its course, and with how the newest value stands to those before it on the same level."""
+    values = [point.value for point in series.points]
+    steps = find_course(values[:-1]).steps
+    newest = judge_newest(values[steps[-1].place if steps else 0 :])
+    return replace(series, course=find_course(values), newest=newest)
 
 
 def _list_changes(series: Iterable[Series]) -> Iterator[Change]:
     """Yields the steps of all series by the two runs between which they lie, the newest first."""
-    places: dict[tuple[str, str], list[SeriesStep]] = {}
-    ends: dict[tuple[str, str], tuple[Point, Point]] = {}
+    places: dict[tuple[str, ...], list[SeriesStep]] = {}
     for one in series:
         for step in one.course.steps:
-            before, after = one.points[step.place - 1], one.points[step.place]
-            key = (before.run, after.run)
-            places.setdefault(key, []).append(SeriesStep(series=one, step=step, paces=_find_paces(one, step)))
-            ends[key] = (before, after)
-    for key in sorted(places, key=lambda key: _read_moment(ends[key][1].started) or datetime.min, reverse=True):
-        before, after = ends[key]
+            found = SeriesStep(series=one, step=step, paces=_find_paces(one, step))
+            places.setdefault(tuple(point.run for point in found.ends), []).append(found)
+    changes = [(*steps[0].ends, tuple(steps)) for steps in places.values()]
+    for before, after, steps in sorted(changes, key=lambda c: _read_moment(c[1].started) or datetime.min, reverse=True):
         differences, unread = _compare_conditions(before, after)
-        yield Change(before=before, after=after, steps=tuple(places[key]), differences=differences, unread=unread)
+        yield Change(before=before, after=after, steps=steps, differences=differences, unread=unread)
 
 
 def _compare_conditions(before: Point, after: Point) -> tuple[tuple[Difference, ...], str]:
@@ -194,11 +194,11 @@ def _find_paces(series: Series, step: Step) -> dict[str, float]:
     found = {}
     for kind in PACES:
         sides = [
-            sorted(p.paces[kind] for p in part if kind in p.paces)
+            [p.paces[kind] for p in part if kind in p.paces]
             for part in (series.points[: step.place], series.points[step.place :])
         ]
         if all(sides):
-            before, after = (side[len(side) // 2] for side in sides)
+            before, after = map(median_high, sides)
             change = math.log(after / before)
             if (change < 0) == slower and abs(change) >= EXPLAINED * size:
                 found[kind] = after / before

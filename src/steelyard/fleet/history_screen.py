@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from statistics import median_high
 from typing import Any
 
 from rich import box
@@ -12,11 +13,12 @@ from rich.text import Text
 
 from steelyard.compare.surroundings import Difference
 from steelyard.fleet.history import PACES, Change, History, Series, SeriesStep
-from steelyard.fleet.printing import print_sentences
+from steelyard.fleet.printing import name_figure, print_sentences
 from steelyard.model.units import percent, quantity, span
 from steelyard.model.words import joined, plural
 from steelyard.show.report.lines import COLUMNS, safe
 from steelyard.show.report.lines import console as open_console
+from steelyard.statistics.difference.steps import LEAST
 
 MOST_CHANGES, MOST_DIFFERENCES, MOST_SERIES = 4, 4, 10  # on the screen
 BARS = "▁▂▃▄▅▆▇█"
@@ -67,11 +69,8 @@ def show(history: History, everything: bool) -> None:
 def _list_changes(history: History, everything: bool) -> Iterator[str]:
     if not history.changes:
         longest = max((len(series.points) for series in history.series), default=0)
-        yield (
-            "No figure changed for sure."
-            if longest >= 6
-            else ("Too few runs to find a change: it needs three runs on each side of it.")
-        )
+        few = "Too few runs to find a change: it needs three runs on each side of it."
+        yield few if longest < 2 * LEAST else "No figure changed for sure."
     shown = history.changes if everything else history.changes[:MOST_CHANGES]
     for change in shown:
         yield f"Since {change.after.started[:10]} (run {change.after.run}; the run before is of {change.before.started[:10]}):"
@@ -92,7 +91,6 @@ def describe_step(found: SeriesStep) -> str:
     # An interval that contains no change, of a step that chance does not explain, begins at 0.
     least = 0.0 if (step.low - 1) * (step.high - 1) < 0 else ends[0]
     values = f"{quantity(step.before, series.unit)} → {quantity(step.after, series.unit)}"
-    conditions = f" ({series.conditions})" if series.conditions else ""
     if word in ("slower", "faster") and series.better == "lower":
         size = f"takes {percent(abs(step.ratio - 1), 1)} {'more' if step.ratio > 1 else 'less'}"
     else:
@@ -101,7 +99,7 @@ def describe_step(found: SeriesStep) -> str:
     if found.paces:
         paces = [f"{PACES[kind]} ({percent(ratio - 1, 1, signed=True)})" for kind, ratio in found.paces.items()]
         pace = f". The pace (speed) of {joined(paces)} changed at the same time"
-    return f"{series.title}{conditions} {size} ({percent(least, 1)} to {percent(ends[1], 1)}): {values}{pace}"
+    return f"{name_figure(series.title, series.conditions)} {size} ({percent(least, 1)} to {percent(ends[1], 1)}): {values}{pace}"
 
 
 def describe_differences(change: Change, most: int | None) -> str:
@@ -163,7 +161,7 @@ def _print_series(history: History, shown: Sequence[Series], on: Console) -> Non
     for series in shown:
         values = [point.value for point in series.points]
         begin = series.course.steps[-1].place if series.course.steps else 0
-        name = f"{series.title} ({series.conditions})" if series.conditions and on.width > COLUMNS else series.title
+        name = name_figure(series.title, series.conditions if on.width > COLUMNS else "")
         table.add_row(
             safe(name), str(len(values)), _describe_usual(values[begin:], series.unit), quantity(values[-1], series.unit),
             draw_bars(values),
@@ -182,6 +180,6 @@ def draw_bars(values: Sequence[float]) -> str:
     """Returns a small graph of the values in the order of time, on a logarithmic scale; medians of neighbours if many."""
     groups = min(len(values), MOST_BARS)
     parts = [values[n * len(values) // groups : (n + 1) * len(values) // groups] for n in range(groups)]
-    logs = [math.log(sorted(part)[len(part) // 2]) for part in parts]
+    logs = [math.log(median_high(part)) for part in parts]
     low, room = min(logs), max(max(logs) - min(logs), math.log(1.02))
     return "".join(BARS[min(len(BARS) - 1, int((log - low) / room * len(BARS)))] for log in logs)

@@ -71,10 +71,7 @@ def name_node(run: SideRun) -> str:
 
 def judge_fleet(nodes: Mapping[str, Sequence[SideCase]], summaries: Iterable[Summary] = ()) -> Fleet:
     """Compares each node with its peers in each case that at least three nodes have."""
-    cases: dict[Identity, dict[str, list[SideCase]]] = {}
-    for name, members in nodes.items():
-        for case in members:
-            cases.setdefault(identity(case), {}).setdefault(name, []).append(case)
+    cases = group_by_case(nodes)
     common = {key: by_node for key, by_node in cases.items() if len(by_node) >= LEAST_NODES}
     titles = _choose_main(summaries, common)
     tests = {True: MAIN_SHARE * max(1, len(titles)), False: MAIN_SHARE * max(1, len(common) - len(titles))}
@@ -89,6 +86,15 @@ def judge_fleet(nodes: Mapping[str, Sequence[SideCase]], summaries: Iterable[Sum
     return Fleet(
         nodes=tuple(sorted(nodes)), figures=tuple(figures), slow=tuple(_list_slow(figures)), notes=tuple(notes)
     )
+
+
+def group_by_case(nodes: Mapping[str, Iterable[SideCase]]) -> dict[Identity, dict[str, list[SideCase]]]:
+    """Returns each case with the measurements of each node that has it."""
+    cases: dict[Identity, dict[str, list[SideCase]]] = {}
+    for name, members in nodes.items():
+        for case in members:
+            cases.setdefault(identity(case), {}).setdefault(name, []).append(case)
+    return cases
 
 
 def _choose_main(summaries: Iterable[Summary], common: Mapping[Identity, object]) -> dict[Identity, tuple[str, str]]:

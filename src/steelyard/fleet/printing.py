@@ -9,6 +9,11 @@ from steelyard.show.report.lines import cut, fold, safe
 MOST = 2  # lines of a sentence on a short screen
 
 
+def name_figure(title: str, conditions: str) -> str:
+    """Returns "Triad bandwidth (2 threads)"."""
+    return f"{title} ({conditions})" if conditions else title
+
+
 def print_sentences(on: Console, sentences: Iterable[str], whole: bool) -> None:
     """Prints each sentence in lines that keep the blanks at its beginning; `whole`: as many lines as it needs."""
     for sentence in sentences:

@@ -6,18 +6,11 @@ from typing import Annotated
 import typer
 
 from steelyard.errors import UsageError
-from steelyard.model.units import parse_duration
+from steelyard.model.numbers import length_of_time
 from steelyard.show.command_line.options import Json, Paths, Runs, Trust
 
 PLACE = 103
 UNDECIDED = 5  # exit code
-
-
-def _read_seconds(text: str) -> float:
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise UsageError(f"{error} (given by --budget)") from None
 
 
 def command(
@@ -58,25 +51,28 @@ def command(
     **steelyard gate nodes/ --budget 5m --slow 3** · **steelyard gate nodes/ --after-repair**
     """
     from steelyard.fleet import gate, gate_screen, run_folders
-    from steelyard.measure.machine import describe
+    from steelyard.measure.run import setup
     from steelyard.model.words import plural
     from steelyard.show.command_line.evaluated_run import find_summary
     from steelyard.show.command_line.progress import Console
     from steelyard.show.command_line.sides import read_side_run
     from steelyard.show.report.json_output import print_json
 
-    seconds = _read_seconds(budget)
+    seconds = length_of_time(budget, "--budget")
     if not 0 < slow < 100:
         raise UsageError(f"'{slow:g}' (given by --slow) is not a percentage between 0 and 100. Give one, such as 5.")
     folders = run_folders.find(names or [], runs)
     screen = Console(quiet or json_)
-    host = describe(whole=False).host
-    if after_repair and (before := gate.forget(runs, host)):
+    with screen.working("Examining the machine"):
+        here = setup.machine()
+    if after_repair and (before := gate.forget(runs, here.host)):
         screen.inform(f"steelyard: Earlier attempts no longer count. They are in {before}.")
     with screen.working(f"Reading {plural(len(folders), 'run')}"):
         sides = [read_side_run(folder, paths or []) for folder in folders]
-        reference = gate.find_reference(sides, [find_summary(folder, paths or []) for folder in folders], host)
-    gated = gate.measure(reference, runs, paths or [], seconds=seconds, slow=slow / 100, trusted=trust, screen=screen)
+        reference = gate.find_reference(sides, [find_summary(folder, paths or []) for folder in folders], here.host)
+    gated = gate.measure(
+        reference, here, runs, paths or [], seconds=seconds, slow=slow / 100, trusted=trust, screen=screen
+    )
     if json_:
         print_json(gate_screen.as_plain(gated))
     elif not quiet:

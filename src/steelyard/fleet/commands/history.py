@@ -66,8 +66,8 @@ def command(
         notes.append(
             f"runs of {plural(others, 'other machine')} are in this folder, such as {next(m for m in machines if m != chosen)}"
         )
-    told = history.tell(chosen, found, notes)
+    whole = history.make_history(chosen, found, notes)
     if form == "json":
-        print_json(history_screen.as_plain(told))
+        print_json(history_screen.as_plain(whole))
     else:
-        history_screen.show(told, everything=form == "all")
+        history_screen.show(whole, everything=form == "all")

@@ -13,8 +13,10 @@ class Screen:
     def warn(self, sentence: str) -> None:
         """Shows a sentence that the user must see, also where no progress is asked for."""
 
-    def interrupted(self, words: str) -> None:
-        """Shows what is kept of a run that the user ended, and how to go on, also where no progress is asked for."""
+    @contextmanager
+    def keeping(self, words: str) -> Iterator[None]:
+        """Shows what is kept and how to go on if the user ends the block, also where no progress is asked for."""
+        yield
 
     def inform(self, sentence: str) -> None:
         """Shows a sentence about the progress."""

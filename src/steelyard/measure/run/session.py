@@ -5,6 +5,7 @@ import platform
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -225,7 +226,12 @@ def finished_cases(run: Run) -> set[tuple[int, int]]:
 
 def _carry_out(measurer: Measurer, screen: Screen) -> Path:
     folder = measurer.folder
-    try:
+    kept = (
+        f"Interrupted. All finished cases are kept in {folder.path}\n"
+        f"Continue with:  steelyard resume {shlex.quote(str(folder.path))}\n"
+        f"Show it with:   steelyard show {shlex.quote(str(folder.path))}"
+    )
+    with closing(folder), screen.keeping(kept):
         with screen.measuring() as measurer.show:
             notes = measurer.run()
         best_pace.save(measurer.machine, measurer.best)
@@ -233,13 +239,4 @@ def _carry_out(measurer: Measurer, screen: Screen) -> Path:
         folder.finish({"notes": notes, "seconds": measurer.seconds, "repeating_seconds": measurer.waiting})
         for note in notes:
             screen.warn(note)
-    except KeyboardInterrupt:
-        screen.interrupted(
-            f"Interrupted. All finished cases are kept in {folder.path}\n"
-            f"Continue with:  steelyard resume {shlex.quote(str(folder.path))}\n"
-            f"Show it with:   steelyard show {shlex.quote(str(folder.path))}"
-        )
-        raise
-    finally:
-        folder.close()
     return folder.path

@@ -101,8 +101,13 @@ class Console(Screen):
     def warn(self, sentence: str) -> None:
         Output.write(f"steelyard: {sentence}")
 
-    def interrupted(self, words: str) -> None:
-        Output.write(f"\n{words}")
+    @contextmanager
+    def keeping(self, words: str) -> Iterator[None]:
+        try:
+            yield
+        except KeyboardInterrupt:
+            Output.write(f"\n{words}")
+            raise
 
     def inform(self, sentence: str) -> None:
         if not self._quiet:

@@ -77,7 +77,7 @@ def decide(
         ratio = math.exp(float(np.median(own)) - center) if len(own) else math.nan
         return Decision(answer="undecided", ratio=ratio, low=0.0, high=math.inf, usual=math.exp(usual),
                         border=math.exp(border), launches=len(own))  # fmt: skip
-    # Of the median of this node, and of that of the reference.
+    # The errors of two medians: that of this node, and that of the reference.
     error = math.hypot(
         scatter.deviation * median_error(len(own)) / math.sqrt(len(own)),
         observed * median_error(len(levels)) / math.sqrt(len(levels)),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.statistics.difference.steps import MAD
+from steelyard.statistics.difference.peers import MAD
 from steelyard.statistics.samples.distribution_functions import stdtr, stdtrit
 
 LEAST = 5  # earlier values that show how the series scatters

@@ -4,7 +4,7 @@ B. Rosner 1983, Technometrics 25:165 (several outliers by generalized extreme St
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,8 +85,9 @@ def judge_nodes(
         for name, value, p, row in zip(names, values.tolist(), chances.tolist(), rows, strict=True)
     ]  # fmt: skip
 
+    power = float(stdtrit(len(names) - 2, FOUND))
+
     def detectable(error: float) -> float:
-        power = float(stdtrit(len(names) - 2, FOUND))
         return max(smallest_log, (border + power) * error * math.sqrt(1 + 1 / len(names)))
 
     return Sweep(
@@ -145,10 +146,10 @@ def _judge_few(
     )
 
 
-def _count_needed(question: float, between: float, within: float, detectable: object) -> int | None:
+def _count_needed(question: float, between: float, within: float, detectable: Callable[[float], float]) -> int | None:
     """Returns the least number of launches of each node that shows a node slower by `question`."""
     for launches in (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100, 200, 500, MOST_LAUNCHES):
         error = math.hypot(between, within * median_error(launches) / math.sqrt(launches))
-        if callable(detectable) and detectable(error) <= math.log1p(question):
+        if detectable(error) <= math.log1p(question):
             return launches
     return None

@@ -1,7 +1,7 @@
 """Steps in a series of runs: where its level changed for good, found robustly and confirmed by permutation.
 
-Ranks decide, so a lone outlier is no step. Two levels that come and
-go (two modes, a season) are none either: of a step, no later run is on an earlier level.
+Ranks decide, so a lone outlier is no step. Two levels that come and go (two modes, a season) are none either: after a step, no
+run is on an earlier level.
 
 Intervals: S. Kovács, P. Bühlmann, H. Li and A. Munk 2023, Biometrika 110:249 (seeded binary segmentation). False discoveries:
 Y. Benjamini and Y. Hochberg 1995, J. R. Statist. Soc. B 57:289.
@@ -15,6 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from steelyard.statistics.difference.peers import CLIP, MAD
 from steelyard.statistics.samples.interval import Array
 
 LEAST = 3  # runs on each side of a step: two could be a coincidence of two outliers
@@ -22,8 +23,6 @@ SMALLEST = 0.01  # relative: a smaller step concerns nobody
 LEVEL = 0.045  # chance of a step in a series without one; the sentences promise less than 5 %
 DISCOVERIES = 0.1  # share of false ones among the series that a page names
 LEAST_FOR_SHAPE = 20  # runs that show whether each resembles the one before, or whether all follow a line
-CLIP = 3.0
-MAD = 1.4826
 PERMUTATIONS = 499
 MOST = 512  # runs that are looked at one by one; of longer series, medians of neighbours come first
 _DECAY = math.sqrt(0.5)  # from one layer of intervals to the next
@@ -47,7 +46,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """What a series does. `p` is the chance that a constant series looks like this.
+    """The steps and other changes of a series. `p` is the chance of changes as clear in a constant series.
 
     `steps` are its steps. `returned` are the (first, last + 1) places of values on another level, which ended. `drift` is the
     factor from the first to the last value if a straight line explains the series better than levels do; None otherwise.
@@ -91,7 +90,7 @@ def discover(chances: Sequence[float], share: float = DISCOVERIES) -> list[bool]
     return [index in chosen for index in range(len(chances))]
 
 
-def estimate_deviation(logs: Array) -> float:
+def _estimate_deviation(logs: Array) -> float:
     """Returns a robust standard deviation from one value to the next, which steps hardly change."""
     return MAD * float(np.median(np.abs(np.diff(logs)))) / math.sqrt(2) if len(logs) > 1 else 0.0
 
@@ -227,7 +226,7 @@ def _find_drift(logs: Array, borders: Sequence[int]) -> float | None:
     slope = _estimate_slope(logs)
     line = slope * times
     line += np.median(logs - line)
-    scale = max(estimate_deviation(logs), 1e-9)
+    scale = max(_estimate_deviation(logs), 1e-9)
     costs = []
     for fitted, parameters in ((levels, 2 * len(borders) + 1), (line, 2)):
         costs.append(float(np.minimum(np.abs(logs - fitted) / scale, CLIP).sum()) + parameters * math.log(n) / 2)
@@ -243,7 +242,7 @@ def _estimate_slope(logs: Array) -> float:
 def _divide(logs: Array, borders: Sequence[int]) -> tuple[list[int], tuple[tuple[int, int], ...]]:
     """Returns the borders of lasting steps, and the spans of levels that ended because an earlier one came back."""
     levels = _levels(logs, borders)
-    near = max(math.log1p(SMALLEST), 2 * estimate_deviation(logs) / math.sqrt(LEAST))
+    near = max(math.log1p(SMALLEST), 2 * _estimate_deviation(logs) / math.sqrt(LEAST))
     edges = [0, *borders, len(logs)]
 
     def is_lasting(number: int) -> bool:
@@ -281,5 +280,5 @@ def _median_error(part: Array, logs: Array) -> float:
     from steelyard.statistics.samples.distribution_functions import stdtrit
 
     scatter = MAD * float(np.median(np.abs(part - np.median(part))))
-    deviation = max(scatter, estimate_deviation(logs))
+    deviation = max(scatter, _estimate_deviation(logs))
     return float(stdtrit(max(len(part) - 1, 1), 0.975)) * deviation * math.sqrt(math.pi / 2 / len(part))

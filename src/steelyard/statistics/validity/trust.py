@@ -6,7 +6,7 @@ from steelyard.model import Level, Result
 
 ORDER: tuple[Level, ...] = ("CLEAN", "FOREIGN", "UNSETTLED", "DISTURBED", "INVALID")
 LOAD = "competing load"  # the name of a disturbance: other processes of this machine
-WIDEST = 20  # largest ratio of the ends of a range; a wider one tells nobody anything
+WIDEST = 20  # largest ratio of the ends of a range; a wider one is of no use
 
 
 def doubtful(level: Level) -> bool:

@@ -56,7 +56,7 @@ def axes(machine: Machine, effort: Effort) -> tuple[Axes, ...]:
     )
 
 
-# Of the operation with its barrier; of wtime or the barrier alone; of one empty message.
+# The time of an operation contains its barrier. That of wtime, of the barrier itself and of an empty message has no other.
 time = seconds_for_each("operations")
 metrics = (Metric("time", "s", "lower", "operation and synchronisation", time),)
 
