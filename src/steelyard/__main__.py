@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import sys
+from types import FrameType
 
 from steelyard.system import resource_limits
 
@@ -11,14 +12,14 @@ from steelyard.system import resource_limits
 COLLECTING = (50_000, 20, 1000)
 
 
-def _gone(number: int, frame: object) -> None:
-    _CAME.append(number)
+def _gone(number: int, frame: FrameType | None) -> None:
+    while frame and frame.f_code is _gone.__code__:  # an earlier signal, which is handled still, gives the exit code
+        number, frame = frame.f_locals["number"], frame.f_back
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)  # another one may have come just now, and is handled here
     os.write(2, b"steelyard: interrupted\n")
-    os._exit(128 + _CAME[0])  # nothing has started yet that needs a clean-up
+    os._exit(128 + number)  # nothing has started yet that needs a clean-up
 
 
-_CAME: list[int] = []
 # A signal stays ignored where it is: Ctrl-C in processes that a script starts in the background, SIGHUP under nohup.
 _SIGNALS = [
     number

@@ -37,6 +37,30 @@ def test_a_signal_interrupts_once_and_only_outside_of_a_held_block() -> None:
     assert steps == ["held"]
 
 
+# Planted: SIGTERM right after the first instruction of the handler of SIGINT, where Python handles it.
+TERM_IN_INT = """
+def enter(frame, event, argument):
+    if frame.f_code is handler.__code__ and frame.f_locals["number"] == 2:
+        handler(*owner, 15, frame)
+sys.settrace(enter)
+signal.raise_signal(signal.SIGINT)
+"""
+
+
+def test_a_signal_that_comes_while_the_first_is_not_noted_yet_is_the_second() -> None:
+    code = (
+        "import signal, sys; from steelyard.system import signals\n"
+        "signals.listen(); handler, owner = signals._End.hear, [signals._end]\n"
+    )
+    done = run_python(f"{code}{TERM_IN_INT}sys.settrace(None); print(*map(int, signals.arrived()))")
+    assert (done.stdout, done.stderr) == ("2 15\n", "")
+
+
+def test_the_first_signal_gives_the_exit_code_also_while_the_rest_is_imported() -> None:
+    done = run_python(f"import signal, sys, steelyard.__main__ as main\nhandler, owner = main._gone, []\n{TERM_IN_INT}")
+    assert (done.returncode, done.stderr) == (128 + signal.SIGINT, "steelyard: interrupted\n")
+
+
 def test_a_signal_ends_a_sleep_in_a_held_block() -> None:
     with signals.ending(), signals.heard(), signals.held():
         signal.raise_signal(signal.SIGTERM)

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # batch systems end jobs with the last two
@@ -40,6 +41,7 @@ class _End:
     """The signals that came to end this process, and whether they have interrupted its work."""
 
     arrived: list[int] = field(default_factory=list)
+    later: list[int] = field(default_factory=list)  # those that came while the one before was not noted yet
     held: int = 0  # blocks around the present work that hold signals back
     raised: bool = False
     lost: bool = False  # what was raised is gone, and nothing has accepted it
@@ -49,11 +51,14 @@ class _End:
     listening: bool = False
     shared: float = float("-inf")  # when the last Ctrl-C was left to a command of the user
 
-    def hear(self, number: int, frame: object) -> None:
-        if not self.again:
-            self.arrived.append(number)
-        self.again = False
-        if len(self.arrived) == MOST:
+    def hear(self, number: int, frame: FrameType | None) -> None:
+        code = _End.hear.__code__
+        if frame and frame.f_code is code and frame.f_lineno == code.co_firstlineno:
+            self.later.append(number)
+            return
+        self.arrived += [*(() if self.again else (number,)), *self.later]
+        self.again, self.later = False, []
+        if len(self.arrived) >= MOST:
             os.write(2, b"steelyard: interrupted during the clean-up, so temporary files may be left\n")
             os._exit(128 + self.arrived[0])
         self.interrupt()
