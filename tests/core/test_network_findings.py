@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -16,7 +17,22 @@ from steelyard.judge.findings.remedies import describe
 from steelyard.measure import plan
 from steelyard.measure.benchmarks.network.pairs_tolerance import tolerance_figure
 from steelyard.measure.plan import catalogue
-from steelyard.model import Evaluation, Finding, Host, Level, Limit, Record, Result, Scalar, Setting, Value
+from steelyard.model import (
+    Cluster,
+    Enclosure,
+    Evaluation,
+    Finding,
+    Host,
+    Level,
+    Limit,
+    Machine,
+    Record,
+    Result,
+    Scalar,
+    Setting,
+    Switch,
+    Value,
+)
 from steelyard.show.report.pages import machine as machine_page
 from steelyard.statistics.difference.matrix import rounds
 from steelyard.statistics.results import messages, node_table
@@ -393,6 +409,58 @@ def test_a_slow_link_is_named_by_both_its_ends() -> None:
     told = only("slow_node", evaluation(all_pairs(links={(1, 3): 2.0}, hosts=("a", "b", "c", "d", "e", "f"))))
     assert told.level == "serious"
     assert "The link between b (rank 1) and d (rank 3) is slow: it takes 2.0 times" in told.seen
+
+
+SIXTEEN = tuple(f"n{number}" for number in range(1, 17))
+
+
+def with_switches() -> Machine:
+    """A machine whose system file names four leaf switches of four nodes each."""
+    racks = tuple(Enclosure("rack", SIXTEEN[first : first + 4]) for first in range(0, 16, 4))
+    return machine(enclosures=racks, cluster=Cluster(switches=(Switch(name="leaf switch", each="rack"),)))
+
+
+def of_switch(number: int, factor: float, *, within: bool) -> dict[tuple[int, int], float]:
+    """The factor of each pair that leaves one of the switches, and `within` it, too."""
+    return {
+        (a, b): factor
+        for a, b in combinations(range(16), 2)
+        if number in (a // 4, b // 4) and (within or a // 4 != b // 4)
+    }
+
+
+@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("within", [True, False])
+def test_a_slow_switch_is_named_and_none_of_its_nodes(number: int, within: bool) -> None:
+    told = only(
+        "slow_node", evaluation(all_pairs(links=of_switch(number, 1.2, within=within), hosts=SIXTEEN), with_switches())
+    )
+    first, last = SIXTEEN[4 * number], SIXTEEN[4 * number + 3]
+    assert told.seen.startswith(
+        f"The leaf switch {first} to {last} is slow: messages of all its nodes take 1.2 times as long as its peers"
+    )
+    assert ("within the switch" in str(told.evidence)) is within
+    assert (told.level, told.cause.startswith("All its nodes are slow in the same way")) == ("serious", True)
+
+
+@pytest.mark.parametrize("node", range(0, 16, 3))
+def test_a_slow_node_is_named_and_not_its_switch(node: int) -> None:
+    told = only("slow_node", evaluation(all_pairs({node: 1.2}, hosts=SIXTEEN), with_switches()))
+    assert told.seen.startswith(f"Node {SIXTEEN[node]} (rank {node}) is slow: it takes 1.2 times")
+
+
+@pytest.mark.parametrize(("first", "second"), [*combinations(range(4), 2)])
+def test_a_slow_connection_of_two_switches_is_named(first: int, second: int) -> None:
+    links = {(a, b): 1.3 for a, b in combinations(range(16), 2) if (a // 4, b // 4) == (first, second)}
+    told = only("slow_node", evaluation(all_pairs(links=links, hosts=SIXTEEN), with_switches()))
+    assert told.seen.startswith(
+        f"The connection between leaf switch n{4 * first + 1} to n{4 * first + 4} and leaf switch n{4 * second + 1}"
+    )
+
+
+def test_without_a_system_file_the_nodes_of_a_slow_switch_are_named() -> None:
+    told = found("slow_node", evaluation(all_pairs(links=of_switch(1, 1.2, within=True), hosts=SIXTEEN)))
+    assert {"Node n5 (rank 4) is slow", "Node n8 (rank 7) is slow"} <= {t.seen.partition(":")[0] for t in told}
 
 
 def test_ranks_of_one_host_are_taken_together_as_a_node() -> None:

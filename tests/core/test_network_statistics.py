@@ -324,6 +324,38 @@ def test_what_two_switches_have_in_common_is_not_their_nodes_fault():
     assert named(matrix.outliers(times, group)) == {(7,)}
 
 
+def of_switches(seed, slow_nodes=None, switch=None, within=True):
+    """Four switches of four nodes that differ by 1 %; between switches all takes 30 % more time, `switch` 15 % more."""
+    own = dict(enumerate(np.exp(np.random.default_rng(seed).normal(0, 0.01, 16)).tolist()))
+    times = seconds(16, 5, 0.03, seed, {n: own[n] * (slow_nodes or {}).get(n, 1) for n in own})
+    for i, j in times:
+        times[i, j] *= 1.0 if i // 4 == j // 4 else 1.3
+        times[i, j] *= 1.15 if switch in (i // 4, j // 4) and (within or i // 4 != j // 4) else 1.0
+    return times, {node: f"s{node // 4}" for node in range(16)}
+
+
+def slow_switches(found):
+    return {name for name, _ in (*found.inside, *found.across)} | {names for names, _ in found.links}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_switch_and_a_node_are_told_apart(seed):
+    times, group = of_switches(seed, switch=seed % 4, within=seed % 2 == 0)
+    assert slow_switches(matrix.slow_groups(times, group)) == {f"s{seed % 4}"}
+    assert named(matrix.outliers(times, group)) == set()
+    times, group = of_switches(seed, {seed % 16: 1.15})
+    assert slow_switches(matrix.slow_groups(times, group)) == set()
+    assert named(matrix.outliers(times, group)) == {(seed % 16,)}
+
+
+def test_equal_switches_raise_no_alarm_and_two_are_not_judged():
+    alarms = [slow_switches(matrix.slow_groups(*of_switches(seed))) for seed in range(60)]
+    assert sum(map(bool, alarms)) <= 2
+    times, group = of_switches(0, switch=0)
+    halves = {node: f"h{node // 8}" for node in group}
+    assert matrix.slow_groups(times, halves) == matrix.UNKNOWN_GROUPS
+
+
 @pytest.mark.parametrize("share", [0.4, pytest.param(1.0, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     ("nodes", "launches", "scatter", "matrices"),

@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 from cluster import Cluster
+from typer.testing import CliRunner
 
 from canaries import Canaries
 from patience import still
 from steelyard.measure import records
+from steelyard.show.command_line.cli import app
 
 pytestmark = pytest.mark.hosts
 STEELYARD = shutil.which("steelyard", path=str(Path(sys.executable).parent)) or "steelyard"
@@ -114,6 +116,10 @@ def test_a_host_with_a_slow_network_is_named(four_hosts: Cluster, open_mpi: Path
     assert "host3" in told
     assert "256 KiB" in told
     assert not any(f"host{n}" in slow[0]["seen"] for n in (1, 2, 4)), slow[0]["seen"]
+    fleet = CliRunner().invoke(app, ["fleet", str(tmp_path / "runs"), "--json", "--fail-on-slow"])
+    assert fleet.exit_code == 1, fleet.output
+    (cluster,) = json.loads(fleet.stdout)["clusters"]
+    assert (len(cluster["hosts"]), cluster["findings"][0]["seen"]) == (4, slow[0]["seen"])
 
 
 def test_no_host_executes_what_lies_in_the_current_folder(

@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.fleet.nodes import Fleet, NodeFigure, SlowNode
+from steelyard.fleet.nodes import Cluster, Fleet, NodeFigure, SlowNode
 from steelyard.fleet.printing import name_figure, print_sentences
+from steelyard.judge.findings.remedies import describe
 from steelyard.model.units import percent, quantity
 from steelyard.model.words import joined, plural
 from steelyard.show.report.lines import console as open_console
@@ -31,6 +32,11 @@ def as_plain(fleet: Fleet) -> dict[str, Any]:
              "ratio": n.ratio, "p": n.p} for f, n in slow.figures]} for slow in fleet.slow
         ],
         "figures": [_figure_as_plain(figure) for figure in fleet.figures],
+        "clusters": [
+            {"run": c.run, "hosts": list(c.hosts),
+             "findings": [{"level": f.level, "seen": f.seen, "cause": f.cause, "remedy": describe(f.remedy)} for f in c.findings]}
+            for c in fleet.clusters
+        ],
         "notes": list(fleet.notes),
     }  # fmt: skip
 
@@ -52,6 +58,11 @@ def _figure_as_plain(figure: NodeFigure) -> dict[str, Any]:
 def show(fleet: Fleet, everything: bool) -> None:
     """Prints the slow nodes with their figures, what would have been found, and a table of the nodes."""
     on = open_console()
+    for cluster in fleet.clusters:
+        on.print(safe(f"\n{cluster.run}, over {plural(len(set(cluster.hosts)), 'host')}", "bold"), highlight=False)
+        print_sentences(on, _describe_cluster(cluster), whole=True)
+    if not fleet.nodes:
+        return
     on.print(Text(f"\n{len(fleet.nodes)} nodes, {plural(len(fleet.figures), 'case')} of each compared", style="bold"))
     print_sentences(on, _list_slow(fleet, everything), whole=everything)
     on.print()
@@ -66,6 +77,14 @@ def show(fleet: Fleet, everything: bool) -> None:
         on.print(safe(f"Note: {note}.", "dim"), highlight=False)
     if not everything:
         on.print(Text("For every node and case: the same command with --all", style="dim"))
+
+
+def _describe_cluster(cluster: Cluster) -> Iterator[str]:
+    for finding in cluster.findings:
+        yield finding.seen
+        yield from (f"  {text}" for text in (finding.cause, describe(finding.remedy)) if text)
+    if not cluster.findings:
+        yield "This run has no comparison of its hosts. Measure one: steelyard run --only network.transfer --hosts A,B,C"
 
 
 def _list_slow(fleet: Fleet, everything: bool) -> Iterator[str]:

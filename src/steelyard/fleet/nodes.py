@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from statistics import median
 
 from steelyard.compare.side import Side, SideCase, SideRun, list_plain
+from steelyard.model import Finding
 from steelyard.show.report.summary import Summary
 from steelyard.statistics.difference.slow_nodes import Node, Sweep, judge_nodes
 from steelyard.statistics.results.identity import Identity, identity
 
 LEAST_NODES = 3
+CLUSTER_RULE = "slow_node"  # the rule that compares the hosts of one run
 MAIN_SHARE = 2  # main figures have a half of the chance of a false alarm, all other cases the other half
 
 
@@ -46,12 +48,27 @@ class SlowNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """A run over several hosts, with the findings on its slow nodes, links and switches, or on there being none."""
+
+    run: str
+    hosts: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def slow(self) -> tuple[Finding, ...]:
+        """Returns the findings on something that is slow for sure."""
+        return tuple(finding for finding in self.findings if finding.level in ("serious", "notice"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
     """All nodes with their figures, the main ones first. `notes` say what was left out."""
 
     nodes: tuple[str, ...]
     figures: tuple[NodeFigure, ...]
     slow: tuple[SlowNode, ...]
+    clusters: tuple[Cluster, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -67,6 +84,13 @@ def gather(sides: Iterable[Side]) -> dict[str, tuple[SideCase, ...]]:
 def name_node(run: SideRun) -> str:
     """Returns the host of a run; "" if it is unknown."""
     return run.machine.host if run.machine else ""
+
+
+def find_cluster(summary: Summary) -> Cluster | None:
+    """Returns what a run says about its hosts; None for a run on one host."""
+    hosts = tuple(host.name for host in summary.machine.hosts)
+    findings = tuple(finding for finding in summary.findings if finding.rule == CLUSTER_RULE)
+    return Cluster(run=summary.run, hosts=hosts, findings=findings) if len(set(hosts)) > 1 else None
 
 
 def judge_fleet(nodes: Mapping[str, Sequence[SideCase]], summaries: Iterable[Summary] = ()) -> Fleet:

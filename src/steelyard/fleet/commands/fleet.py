@@ -33,16 +33,19 @@ def command(
 ) -> None:
     """Compare the nodes of a cluster with each other, and name the slow ones. No limit has to be given.
 
-    Each node has a run of the same cases; several runs of a host count together. A node is slow if neither chance nor the usual
-    difference between nodes explains its time in a case, and if it takes at least 2 % more (5 % with fewer than eight nodes). If
-    all nodes are equal, the chance that any node is named is about 1 %.
+    Each node has a run of the same cases; several runs of a host count together. A run over several hosts is judged by all
+    pairs of its hosts: slow nodes, links and, if its system file names them, switches. In runs of one node each, a node is slow
+    if neither chance nor the usual difference between nodes explains its time in a case, and if it takes at least 2 % more (5 %
+    with fewer than eight nodes). If all nodes are equal, the chance that any node is named is about 1 %.
 
     Examples: **steelyard fleet nodes/** (all runs in this folder) · **steelyard fleet runs/node*-2026** ·
     **steelyard fleet nodes/ --all** (every node and case) · **steelyard fleet nodes/ --json --fail-on-slow**
     """
+    from dataclasses import replace
+
     from steelyard.errors import UsageError
     from steelyard.fleet import fleet_screen, run_folders
-    from steelyard.fleet.nodes import LEAST_NODES, gather, judge_fleet
+    from steelyard.fleet.nodes import LEAST_NODES, find_cluster, gather, judge_fleet
     from steelyard.model.words import plural
     from steelyard.show.command_line import output_forms, sides
     from steelyard.show.command_line.evaluated_run import find_summary
@@ -50,17 +53,19 @@ def command(
 
     form = output_forms.choose_form(all_, json_)
     folders = run_folders.find(names or [], runs)
-    read = sides.read_sides([str(folder) for folder in folders], (), runs, paths or [])
-    nodes = gather(read)
-    if len(nodes) < LEAST_NODES:
+    summaries = [find_summary(folder, paths or []) for folder in folders]
+    clusters = [cluster for summary in summaries if (cluster := find_cluster(summary))]
+    alone = [summary for summary in summaries if not find_cluster(summary)]
+    nodes = gather(sides.read_sides([summary.path for summary in alone], (), runs, paths or [])) if alone else {}
+    if len(nodes) < LEAST_NODES and not clusters:
         raise UsageError(
             f"{plural(len(nodes), 'node')} found in {plural(len(folders), 'run')}, but peers are at least three nodes. "
             "Give the runs of more nodes, or compare two with: steelyard compare RUN RUN"
         )
-    judged = judge_fleet(nodes, [find_summary(folder, paths or []) for folder in folders])
+    judged = replace(judge_fleet(nodes, alone), clusters=tuple(clusters))
     if form == "json":
         print_json(fleet_screen.as_plain(judged))
     else:
         fleet_screen.show(judged, everything=form == "all")
-    if fail_on_slow and judged.slow:
+    if fail_on_slow and (judged.slow or any(cluster.slow for cluster in clusters)):
         raise typer.Exit(1)

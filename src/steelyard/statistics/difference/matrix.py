@@ -1,4 +1,7 @@
-"""Analysis of all pairs of ranks or nodes: the effects of nodes, links and switches on the time, and the slow ones."""
+"""Analysis of all pairs of ranks or nodes: the effects of nodes, links and switches on the time, and the slow ones.
+
+Several nodes of one switch that are slow together look like slow nodes, unless it is known which nodes share a switch.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -46,6 +49,22 @@ class Outliers:
     nodes: tuple[Outlier, ...] | None
     links: tuple[Outlier, ...] | None
     scatter: float | None
+
+
+@dataclass(frozen=True)
+class SlowGroups:
+    """Slow switches by their names; what the times of their nodes have in common is slow, the slowest first.
+
+    `inside`: the pairs of nodes of the switch; `across`: its pairs with nodes of all other switches. `links`: all pairs of nodes
+    of two switches. None if it cannot be determined.
+    """
+
+    inside: tuple[tuple[str, Outlier], ...] | None
+    across: tuple[tuple[str, Outlier], ...] | None
+    links: tuple[tuple[tuple[str, str], Outlier], ...] | None
+
+
+UNKNOWN_GROUPS = SlowGroups(None, None, None)
 
 
 def rounds(nodes: int) -> tuple[tuple[Pair, ...], ...]:
@@ -127,6 +146,39 @@ def outliers(
         return Outliers(slow, None, relative)
     error = pairs.deviation * LINK_ERROR * shrunk
     return Outliers(slow, _find_slow_links(times, left, error, pairs.freedom, tests, smallest, level), relative)
+
+
+def slow_groups(
+    seconds: Mapping[Pair, Sequence[float]],
+    groups: Mapping[int, str],
+    smallest: float = SMALLEST,
+    level: float = LEVEL,
+) -> SlowGroups:
+    """Returns the slow switches among three or more, by what the pairs of their nodes have in common in each launch.
+
+    `groups` names the switch of each rank. The effects of single nodes are removed before. The pairs within switches are
+    compared like ranks, those between switches like all pairs of nodes. Each of the two may spend half of `level`. The errors
+    are those of `outliers`.
+    """
+    times = table(seconds, groups)
+    if times is None or len(times.names) < LEAST_NODES:
+        return UNKNOWN_GROUPS
+    nodes, _ = polished(times, medians(np.moveaxis(times.values, 0, -1))[np.newaxis])
+    rest = times.values - nodes[0][:, None] - nodes[0]
+    levels = {names: np.exp(medians(rest[:, mask])) for names, mask in times.classes.items()}
+    levels = {names: row[np.isfinite(row)] for names, row in levels.items()}
+    inner = [name for name in times.names if (name, name) in levels]
+    slow = peers.slow_ranks([levels[name, name].tolist() for name in inner], smallest, level / 2)
+    place = {name: number for number, name in enumerate(times.names)}
+    between = {(place[a], place[b]): row.tolist() for (a, b), row in levels.items() if a != b}
+    found = outliers(between, None, smallest, level / 2)
+    return SlowGroups(
+        inside=None if slow is None else tuple((inner[o.ranks[0]], o) for o in slow),
+        across=None if found.nodes is None else tuple((times.names[o.ranks[0]], o) for o in found.nodes),
+        links=None if found.links is None else tuple(
+            ((times.names[o.ranks[0]], times.names[o.ranks[1]]), o) for o in found.links
+        ),
+    )  # fmt: skip
 
 
 def _scatter(times: Table, steady: Array, left: Array) -> Scatter | None:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from steelyard.judge.findings.network import _nodes
+from steelyard.measure.machine.hostlist import short_name
 from steelyard.model import Level, Machine, Record, Result
 from steelyard.model.units import binary_size
 from steelyard.statistics.difference import matrix, peers
-from steelyard.statistics.difference.matrix import Pair
+from steelyard.statistics.difference.matrix import UNKNOWN_GROUPS, Pair, SlowGroups
 from steelyard.statistics.difference.peers import Outlier
 from steelyard.statistics.results import cases, messages, pairs
 from steelyard.statistics.results.cost import launches_by_number
@@ -27,8 +28,9 @@ class Look:
     """A comparison of peers that should take the same time, with the name and host of each.
 
     Either `pairs` holds the times (s) of each two of them, one for each launch, or `rows` those of each one. `apart`: they
-    are on several hosts. `crowded`: there were more of them than processors. `groups` names the cache on which each lies,
-    where that may matter. `size`: bytes of a message. `level`: the least verdict that they rest on.
+    are on several hosts. `crowded`: there were more of them than processors. `groups` names the switch of each node as the
+    system file says it, or the cache on which each rank lies, where that may matter. `size`: bytes of a message. `level`: the
+    least verdict that they rest on.
     `partners`: of a rank that is itself not among them. `disturbed`: whether something disturbed each launch. `issued`:
     additions per cycle of the core of each, beside the samples (None: unknown).
     """
@@ -55,7 +57,8 @@ class Look:
 class Report:
     """The result of a look: the slow peers and links (None: unknown), and the relative scatter of a peer between launches.
 
-    With one launch, it is the scatter between samples; None: unknown. `of_two` is the slower one of two peers.
+    With one launch, it is the scatter between samples; None: unknown. `of_two` is the slower one of two peers. `switches` are
+    the slow groups of nodes.
     """
 
     look: Look
@@ -63,6 +66,7 @@ class Report:
     links: tuple[Outlier, ...] | None
     scatter: float | None = None
     of_two: Outlier | None = None
+    switches: SlowGroups = UNKNOWN_GROUPS
 
 
 def judge_peers(results: Iterable[Result], machine: Machine, alike: Collection[tuple[str, str]] = ()) -> list[Report]:
@@ -78,11 +82,15 @@ def judge_peers(results: Iterable[Result], machine: Machine, alike: Collection[t
 def _judge(look: Look, level: float) -> Report:
     if look.pairs is not None:
         smallest = CROWDED if look.crowded else peers.SMALLEST
-        groups = None if look.apart else dict(enumerate(look.groups))
+        groups = dict(enumerate(look.groups)) if any(look.groups) else None
+        switches = UNKNOWN_GROUPS
+        if look.apart and groups and not look.crowded:
+            level /= 2  # a half for the switches
+            switches = matrix.slow_groups(look.pairs, groups, smallest, level)
         outliers = matrix.outliers(look.pairs, groups, smallest, level)
         # Within a machine no cable connects two ranks, and turns on one processor look like a slow link.
         links = outliers.links if look.apart and not look.crowded else None
-        return Report(look, outliers.nodes, links, outliers.scatter)
+        return Report(look, outliers.nodes, links, outliers.scatter, switches=switches)
     parts = [[i for i, g in enumerate(look.groups) if g == group and look.rows[i]] for group in set(look.groups)]
     single: list[Outlier] | None = None
     for members in parts:
@@ -117,7 +125,11 @@ def _matrices(results: Iterable[Result], machine: Machine) -> Iterator[Look]:
                 what=_label(members[0], size),
                 names=_names(hosts, messages.processors(members[0])),
                 hosts=tuple(_nodes.members(hosts)) if apart else hosts,
-                groups=() if apart else _list_caches(machine, messages.processors(members[0])),
+                groups=(
+                    name_switches(machine, tuple(_nodes.members(hosts)))
+                    if apart
+                    else _list_caches(machine, messages.processors(members[0]))
+                ),
                 pairs=_nodes.pairs_of_nodes(seconds, hosts) if apart else seconds,
                 crowded=crowded,
                 size=size,
@@ -257,6 +269,25 @@ def _list_caches(machine: Machine, cpus: Sequence[int]) -> tuple[str, ...]:
     last = max((c.level for c in machine.caches if c.kind != "instruction"), default=0)
     caches = [c for c in machine.caches if c.level == last and c.kind != "instruction"]
     return tuple(next((str(i) for i, c in enumerate(caches) if cpu in c.cpus), "") for cpu in cpus)
+
+
+def name_switches(machine: Machine, hosts: Sequence[str]) -> tuple[str, ...]:
+    """Returns the switch (or other enclosure) of each host: of the smallest kind that parts the hosts. Empty if unknown.
+
+    A name has the first host and the last one of the system file: "leaf switch n9 to n16".
+    """
+    switches = {switch.each: switch.name for switch in machine.cluster.switches if switch.each}
+    for kind in dict.fromkeys(enclosure.kind for enclosure in machine.enclosures):
+        whose = {
+            short_name(host): f"{switches.get(kind, kind)} {enclosure.hosts[0]} to {enclosure.hosts[-1]}"
+            for enclosure in machine.enclosures
+            if enclosure.kind == kind
+            for host in enclosure.hosts
+        }
+        names = tuple(whose.get(short_name(host), "") for host in hosts)
+        if all(names) and 1 < len(set(names)) < len(names):
+            return names
+    return ()
 
 
 def _find_processor(result: Result, rank: int) -> int:

@@ -1,4 +1,4 @@
-"""Rule: finds a node, link or rank that is slower than its peers by more than their scatter."""
+"""Rule: finds a node, link, switch or rank that is slower than its peers by more than their scatter."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -23,11 +23,21 @@ PRECISE = 0.25
 LEAST_CHANCE = 1e-6  # smaller values are not accurate
 LESS = 0.1  # relative: what a core issues less than its peers where something else uses it; readings scatter by some percent
 
+NAMES = {
+    "node": "Node ",
+    "link": "The link between ",
+    "switch": "The ",
+    "uplink": "The connection between ",
+    "rank": "Rank ",
+}
+SUBJECTS = {"switch": "messages of all its nodes take", "uplink": "messages of all nodes over it take"}
 CAUSES = {
     "node": "The cause is in this node alone: its network card, cable or switch port, its memory or processor (clock, a missing "
     "module), or another program on it.",
     "link": "The cause is between these two alone: a switch port, a path through the switches, a route, or one of "
     "several cables.",
+    "switch": "All its nodes are slow in the same way, so the cause is what they share: the switch, its setup, or its uplinks.",
+    "uplink": "All nodes of both switches are slow to each other, but not to others. So the cause is between these two switches.",
     "rank": "The cause is in this processor alone: its clock, interrupts or another program on it, or a slower kind of core.",
 }
 REMEDIES: dict[str, str | Remedy] = {
@@ -37,6 +47,8 @@ REMEDIES: dict[str, str | Remedy] = {
         "Check the error counters and speed of both ports, and exchange the cable. Measure both nodes together with a third: ",
         "run --only network.transfer --hosts A,B,C",
     ),
+    "switch": "Check the speed and the error counters of its ports and uplinks. Compare its setup with that of another switch.",
+    "uplink": "Check the speed, the number and the error counters of the links between these switches, and the routes over them.",
     "rank": advise(
         "Check which programs and interrupts use the processor (top, /proc/interrupts). If it stays slow, do not use it. To "
         "compare the processors: ",
@@ -63,7 +75,7 @@ TURNS = (
 
 
 class Slow(NamedTuple):
-    """A slow node, link or rank (`kind`) with its name (`who`) and the comparison (`look`) that shows it."""
+    """A slow node, link, switch, connection of two switches ("uplink") or rank: its name (`who`), and what shows it (`look`)."""
 
     kind: str
     who: str
@@ -72,6 +84,7 @@ class Slow(NamedTuple):
     p: float
     look: Look
     place: int  # among the names of the look
+    pairs: str = ""  # which ones of a switch are slow
 
     @property
     def is_certain(self) -> bool:
@@ -96,12 +109,12 @@ def find(evaluation: Evaluation) -> list[Finding]:
     nodes = {host for s in slow if s.kind == "node" for host in s.hosts}
     nodes |= {t.look.hosts[t.of_two.ranks[0]] for t in reports if t.of_two}
     # The finding on a slow node covers its ranks and its links.
-    slow = [s for s in slow if s.kind == "node" or not s.hosts & nodes or not s.look.apart]
+    slow = [s for s in slow if s.kind not in ("link", "rank") or not s.hosts & nodes or not s.look.apart]
     doubtful, slow = [s for s in slow if not s.is_certain], [s for s in slow if s.is_certain]
     by_name: dict[tuple[str, str], list[Slow]] = {}
     for s in slow:
         by_name.setdefault((s.kind, ", ".join(sorted(s.hosts)) if s.kind == "node" else s.who), []).append(s)
-    order = ("node", "link", "rank")
+    order = ("switch", "uplink", "node", "link", "rank")
     one_machine = any(map(messages.colocated, evaluation.results))
     findings = [
         _finding(members, reports, one_machine, evaluation.run.machine)
@@ -172,6 +185,14 @@ def _list_slow(report: Report) -> Iterable[Slow]:
         a, b = link.ranks
         who = f"{look.names[a]} and {look.names[b]}"
         yield Slow("link", who, frozenset([look.hosts[a], look.hosts[b]]), link.factor, link.p, look, a)
+    groups = report.switches
+    for found, which in ((groups.across, " with other switches"), (groups.inside, " within the switch")):
+        for name, o in found or ():
+            yield Slow("switch", name, frozenset([name]), o.factor, o.p, look, look.groups.index(name), which)
+    for names, o in groups.links or ():
+        first, second = sorted(names, key=look.groups.index)
+        hosts = frozenset(names)
+        yield Slow("uplink", f"{first} and {second}", hosts, o.factor, o.p, look, look.groups.index(first))
 
 
 def _cause(kind: str, one_machine: bool) -> str:
@@ -190,10 +211,11 @@ def _describe_other_processor(slow: Slow, machine: Machine) -> str:
 
 def _finding(members: list[Slow], reports: list[Report], one_machine: bool, machine: Machine) -> Finding:
     most = members[0]
-    what = {"node": "Node ", "link": "The link between ", "rank": "Rank "}[most.kind] + most.who.removeprefix("rank ")
+    what = NAMES[most.kind] + most.who.removeprefix("rank ")
     caution = trust.caution(min((s.look.level for s in members), key=trust.ORDER.index))
+    subject = SUBJECTS.get(most.kind, "it takes")
     claim = (
-        f"{what} is slow: it takes {significant(most.factor, 2)} times as long as its peers{_at(most.look)}"
+        f"{what} is slow: {subject} {significant(most.factor, 2)} times as long as its peers{_at(most.look)}"
         f"{_sizes(members, most)}.{caution}"
     )
     named = [s.look for s in members]
@@ -210,7 +232,8 @@ def _finding(members: list[Slow], reports: list[Report], one_machine: bool, mach
 
 
 def _slow_line(slow: Slow) -> str:
-    return f"{slow.look.what}: {significant(slow.factor, 2)} times the time of its peers ({_format_chance(slow.p)} by chance)."
+    factor = significant(slow.factor, 2)
+    return f"{slow.look.what}{slow.pairs}: {factor} times the time of its peers ({_format_chance(slow.p)} by chance)."
 
 
 def _at(look: Look) -> str:
