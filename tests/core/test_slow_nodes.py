@@ -82,3 +82,26 @@ def test_a_time_that_cannot_be_is_refused(bad: float) -> None:
 
 def test_equal_values_accuse_nobody() -> None:
     assert named(judge_nodes({f"n{i}": [1.0, 1.0] for i in range(20)})) == []
+
+
+def rates(values: list[float], launches: int = 2) -> Sweep:
+    """Returns a sweep over devices or links with these rates (any unit), whose launches scatter by 0.3 %."""
+    random = np.random.default_rng(9)
+    times = {f"n{i}": np.exp(0.003 * random.standard_normal(launches)) / value for i, value in enumerate(values)}
+    found = judge_nodes({name: row.tolist() for name, row in times.items()})
+    assert found is not None
+    return found
+
+
+def test_limits_that_failed_in_public_are_not_needed() -> None:
+    """Floors that were typed: for a GPU 1,000 times too low, 0.75 of one measurement, above healthy links, one σ of ranks."""
+    random = np.random.default_rng(4)
+    half = [2.21e6 * (1 + 0.004 * float(random.standard_normal())) for _ in range(16)]  # MB/s; its floor was 2333
+    assert named(rates([*half[:5], 1.1e6, *half[6:]])) == ["n5"]
+    assert named(rates([*half[:5], 0.76 * 2.21e6, *half[6:]])) == ["n5"]
+    links = [256 * (1 + 0.01 * float(random.standard_normal())) for _ in range(18)]  # the floor was 335
+    assert named(rates(links)) == []
+    assert named(rates([*links[:12], *[335.0] * 6])) == []  # two kinds of links: neither is accused
+    ranks = np.exp(0.08 * random.standard_normal(96)).tolist()
+    assert sum(rank < 1 - 0.08 for rank in ranks) >= 10
+    assert named(rates(ranks)) == []

@@ -8,15 +8,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from copied_runs import write_copy
+from copied_runs import measure_small, write_copy, write_peers
 from output_schemas import read_output
 from steelyard.errors import UsageError
 from steelyard.measure.machine import describe
 from steelyard.show.command_line.cli import app
 
 pytestmark = pytest.mark.wings
-RUN = ["run", "--only", "memory.stream", "--set", "threads=1", "--set", "kernel=triad", "--set", "elements=65536"]
-RUN += ["--set", "stores=ordinary", "--quiet"]
 
 
 def invoke(*words: str) -> Any:
@@ -25,35 +23,14 @@ def invoke(*words: str) -> Any:
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Five real runs of one small case."""
-    folder = tmp_path_factory.mktemp("measured")
-    for number in range(5):
-        done = invoke(*RUN, "--runs", str(folder), "--name", f"b{number}")
-        assert done.exit_code in (0, 1), done.output
-    return folder
+    return measure_small(tmp_path_factory.mktemp("measured"))
 
 
 @pytest.fixture
 def reference(measured: Path, tmp_path: Path) -> Callable[[float], Path]:
     """Copies the runs with other times, as undisturbed ones of five hosts."""
 
-    def make(factor: float) -> Path:
-        for number in range(5):
-            target = tmp_path / "nodes" / f"n{number}"
-            target.mkdir(parents=True)
-            about = json.loads((measured / f"b{number}" / "run.json").read_text())
-            about["machine"]["host"] = f"n{number}"
-            (target / "run.json").write_text(json.dumps(about))
-            (target / "finished.json").write_text((measured / f"b{number}" / "finished.json").read_text())
-            records = [
-                json.loads(line) for line in (measured / f"b{number}" / "records.jsonl").read_text().splitlines()
-            ]
-            for record in records:
-                record["samples"] = [seconds * factor for seconds in record["samples"]]
-            (target / "records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-        return tmp_path / "nodes"
-
-    return make
+    return lambda factor: write_peers(measured, tmp_path / "nodes", factor)
 
 
 def gate(nodes: Path, runs: Path, *words: str) -> Any:

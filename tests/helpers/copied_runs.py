@@ -8,9 +8,38 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+from typer.testing import CliRunner
+
 from damage import unpack
+from steelyard.show.command_line.cli import app
 
 SCATTER = 0.003  # relative standard deviation of a launch
+SMALL = ["run", "--only", "memory.stream", "--set", "threads=1", "--set", "kernel=triad", "--set", "elements=65536"]
+SMALL += ["--set", "stores=ordinary", "--quiet"]
+
+
+def measure_small(folder: Path, times: int = 5) -> Path:
+    """Measures a small case in real runs, one for each of `times`."""
+    for number in range(times):
+        done = CliRunner().invoke(app, [*SMALL, "--runs", str(folder), "--name", f"b{number}"])
+        assert done.exit_code in (0, 1), done.output
+    return folder
+
+
+def write_peers(measured: Path, folder: Path, factor: float) -> Path:
+    """Copies the runs with other times, as undisturbed ones of other hosts, and returns the folder."""
+    for number, run in enumerate(sorted(measured.iterdir())):
+        target = folder / f"n{number}"
+        target.mkdir(parents=True)
+        about = json.loads((run / "run.json").read_text())
+        about["machine"]["host"] = f"peer{number}"
+        (target / "run.json").write_text(json.dumps(about))
+        (target / "finished.json").write_text((run / "finished.json").read_text())
+        records = [json.loads(line) for line in (run / "records.jsonl").read_text().splitlines()]
+        for record in records:
+            record["samples"] = [seconds * factor for seconds in record["samples"]]
+        (target / "records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    return folder
 
 
 @cache

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from steelyard.fleet.checks import Check
 from steelyard.fleet.nodes import Cluster, Fleet, NodeFigure, SlowNode
 from steelyard.fleet.printing import name_figure, print_sentences
 from steelyard.judge.findings.remedies import describe
@@ -53,6 +54,18 @@ def _figure_as_plain(figure: NodeFigure) -> dict[str, Any]:
              "slow": n.slow, "pace": figure.paces.get(n.name)} for n in sweep.nodes
         ],
     }  # fmt: skip
+
+
+def list_checks(fleet: Fleet) -> Iterator[Check]:
+    """Yields each node as a check, and each finding on the hosts of a run."""
+    slow = {node.name: node for node in fleet.slow}
+    for name in fleet.nodes:
+        found = [describe_slowness(*pair) for pair in _choose_figures(slow[name])] if name in slow else []
+        text = "; ".join(found) or "Not slower than its peers for sure."
+        yield Check(name=name, outcome="failed" if found else "passed", text=text)
+    for cluster in fleet.clusters:
+        for finding in cluster.findings:
+            yield Check(name=cluster.run, outcome="failed" if finding in cluster.slow else "passed", text=finding.seen)
 
 
 def show(fleet: Fleet, everything: bool) -> None:

@@ -4,14 +4,16 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from steelyard.fleet.checks import Check, Outcome
 from steelyard.fleet.gate import Gated
 from steelyard.fleet.printing import name_figure, print_sentences
 from steelyard.model.units import duration, percent
 from steelyard.model.words import plural
 from steelyard.show.report.lines import console as open_console
-from steelyard.statistics.difference.acceptance import LEAST_LAUNCHES, Decision
+from steelyard.statistics.difference.acceptance import LEAST_LAUNCHES, Answer, Decision
 
 ANSWERS = {"as usual": "as usual", "slower": "certainly slower", "undecided": "undecided"}
+OUTCOMES: dict[Answer, Outcome] = {"as usual": "passed", "slower": "failed", "undecided": "undecided"}
 
 
 def as_plain(gated: Gated) -> dict[str, Any]:
@@ -26,6 +28,18 @@ def as_plain(gated: Gated) -> dict[str, Any]:
             for figure, d in gated.decisions.values()
         ],
     }  # fmt: skip
+
+
+def list_checks(gated: Gated) -> list[Check]:
+    """Returns each figure as a check."""
+    return [
+        Check(
+            name=name_figure(figure.title, figure.conditions),
+            outcome=OUTCOMES[decision.answer],
+            text=_describe(decision),
+        )
+        for figure, decision in gated.decisions.values()
+    ]
 
 
 def show(gated: Gated) -> None:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from steelyard.fleet.options import Format
 from steelyard.show.command_line.options import OUTPUT, All, Json, Paths, Runs
 
 PLACE = 102
@@ -22,6 +23,7 @@ def command(
     paths: Paths = None,
     all_: All = False,
     json_: Json = False,
+    form: Format = "",
     fail_on_slow: Annotated[
         bool,
         typer.Option(
@@ -39,19 +41,20 @@ def command(
     with fewer than eight nodes). If all nodes are equal, the chance that any node is named is about 1 %.
 
     Examples: **steelyard fleet nodes/** (all runs in this folder) · **steelyard fleet runs/node*-2026** ·
-    **steelyard fleet nodes/ --all** (every node and case) · **steelyard fleet nodes/ --json --fail-on-slow**
+    **steelyard fleet nodes/ --all** (every node and case) · **steelyard fleet nodes/ --json --fail-on-slow** ·
+    **steelyard fleet nodes/ --format junit > fleet.xml** (a test for each node)
     """
     from dataclasses import replace
 
     from steelyard.errors import UsageError
-    from steelyard.fleet import fleet_screen, run_folders
+    from steelyard.fleet import checks, fleet_screen, run_folders
     from steelyard.fleet.nodes import LEAST_NODES, find_cluster, gather, judge_fleet
     from steelyard.model.words import plural
     from steelyard.show.command_line import output_forms, sides
     from steelyard.show.command_line.evaluated_run import find_summary
     from steelyard.show.report.json_output import print_json
 
-    form = output_forms.choose_form(all_, json_)
+    form = checks.choose_format(form, json_=json_) or output_forms.choose_form(all_, json_)
     folders = run_folders.find(names or [], runs)
     summaries = [find_summary(folder, paths or []) for folder in folders]
     clusters = [cluster for summary in summaries if (cluster := find_cluster(summary))]
@@ -65,6 +68,8 @@ def command(
     judged = replace(judge_fleet(nodes, alone), clusters=tuple(clusters))
     if form == "json":
         print_json(fleet_screen.as_plain(judged))
+    elif form in checks.FORMATS:
+        print(checks.render(form, "steelyard fleet", [*fleet_screen.list_checks(judged)]), end="")
     else:
         fleet_screen.show(judged, everything=form == "all")
     if fail_on_slow and (judged.slow or any(cluster.slow for cluster in clusters)):

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from steelyard.errors import UsageError
+from steelyard.fleet.options import Format
 from steelyard.model.numbers import length_of_time
 from steelyard.show.command_line.options import Json, Paths, Runs, Trust
 
@@ -40,6 +41,7 @@ def command(
     trust: Trust = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing: only the exit code says the answer.")] = False,
     json_: Json = False,
+    form: Format = "",
 ) -> None:
     """Measure this node for at most a minute, and compare it with its peers or with its own earlier runs.
 
@@ -48,9 +50,10 @@ def command(
     not raise the chance that a slow node passes. Exit codes: 0 as usual, 1 slower, 2 wrong usage, 5 undecided.
 
     Examples: **steelyard gate nodes/** · **steelyard gate nodes/ --quiet** (only the exit code) ·
-    **steelyard gate nodes/ --budget 5m --slow 3** · **steelyard gate nodes/ --after-repair**
+    **steelyard gate nodes/ --budget 5m --slow 3** · **steelyard gate nodes/ --after-repair** ·
+    **steelyard gate nodes/ --format junit > gate.xml** (a test for each figure)
     """
-    from steelyard.fleet import gate, gate_screen, run_folders
+    from steelyard.fleet import checks, gate, gate_screen, run_folders
     from steelyard.measure.run import setup
     from steelyard.model.words import plural
     from steelyard.show.command_line.evaluated_run import find_summary
@@ -58,11 +61,12 @@ def command(
     from steelyard.show.command_line.sides import read_side_run
     from steelyard.show.report.json_output import print_json
 
+    form = checks.choose_format(form, json_=json_)
     seconds = length_of_time(budget, "--budget")
     if not 0 < slow < 100:
         raise UsageError(f"'{slow:g}' (given by --slow) is not a percentage between 0 and 100. Give one, such as 5.")
     folders = run_folders.find(names or [], runs)
-    screen = Console(quiet or json_)
+    screen = Console(quiet or bool(form))
     with screen.working("Examining the machine"):
         here = setup.machine()
     if after_repair and (before := gate.forget(runs, here.host)):
@@ -73,8 +77,10 @@ def command(
     gated = gate.measure(
         reference, here, runs, paths or [], seconds=seconds, slow=slow / 100, trusted=trust, screen=screen
     )
-    if json_:
+    if form == "json":
         print_json(gate_screen.as_plain(gated))
+    elif form:
+        print(checks.render(form, f"steelyard gate {gated.host}", gate_screen.list_checks(gated)), end="")
     elif not quiet:
         gate_screen.show(gated)
     if gated.answer != "as usual":
