@@ -1,6 +1,9 @@
 """What is said of a run without its records: `show --json`, the list of runs; and the export, written piece by piece."""
 
+import hashlib
 import json
+import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -120,6 +123,28 @@ def test_a_summary_is_stored_beside_the_table_and_names_the_folder_as_the_user_d
     again = evaluated_run.find_summary(Path(kept_run.name), [])
     assert len(summarised) == 1
     assert again == replace(first, path=kept_run.name)
+
+
+def test_a_copied_run_keeps_its_summary_and_its_records_are_read_once(
+    kept_run: Path, summarised: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = evaluated_run.find_summary(kept_run, [])
+    os.utime(kept_run / "records.jsonl", (1e9, 1e9))
+    assert evaluated_run.find_summary(kept_run, []) == first
+    monkeypatch.setattr(hashlib, "blake2b", None)  # to read a file again would fail
+    assert evaluated_run.find_summary(kept_run, []) == first
+    assert len(summarised) == 1
+
+
+def test_a_history_takes_the_summary_of_an_earlier_version(kept_run: Path, summarised: list[str]) -> None:
+    first = evaluated_run.find_summary(kept_run, [])
+    file = kept_run / evaluated_run.SUMMARY
+    file.write_bytes(re.sub(rb'"rules":"[^"]*"', b'"rules":"0.0.9"', file.read_bytes(), count=1))
+    assert evaluated_run.find_older_summary(kept_run, []) == (first, True)
+    assert len(summarised) == 1
+    assert evaluated_run.find_summary(kept_run, []) == first
+    assert len(summarised) == 2
+    assert evaluated_run.find_older_summary(kept_run, []) == (first, False)
 
 
 @pytest.mark.parametrize("damage", ["missing", "empty", "acting", "anyone's", "of another table", "of other records"])

@@ -157,9 +157,9 @@ def list_series(ordered: Iterable[Summary]) -> list[Series]:
 def _judge_series(series: Series) -> Series:
     """Returns the series with its course, and with how the newest value stands to those before it on the same level."""
     values = [point.value for point in series.points]
-    steps = find_course(values[:-1]).steps
-    newest = judge_newest(values[steps[-1].place if steps else 0 :])
-    return replace(series, course=find_course(values), newest=newest)
+    course = find_course(values)
+    newest = judge_newest(values[course.steps[-1].place if course.steps else 0 :])
+    return replace(series, course=course, newest=newest)
 
 
 def _list_changes(series: Iterable[Series]) -> Iterator[Change]:

@@ -35,7 +35,7 @@ def command(
     from steelyard.fleet import history, history_screen, run_folders
     from steelyard.model.words import plural
     from steelyard.show.command_line import output_forms
-    from steelyard.show.command_line.evaluated_run import find_summary
+    from steelyard.show.command_line.evaluated_run import find_older_summary
     from steelyard.show.command_line.progress_line import Line
     from steelyard.show.report.json_output import print_json
     from steelyard.show.report.summary import Summary
@@ -43,12 +43,13 @@ def command(
     form = output_forms.choose_form(all_, json_)
     folders = run_folders.find([], runs)
     machines: dict[str, list[Summary]] = {}
-    notes, newest = [], ""
+    notes, newest, older = [], "", 0
     with Line(quiet=form == "json") as line:
         for number, folder in enumerate(folders, 1):
             line.show(f"Reading run {number} of {len(folders)}")
             try:
-                summary = find_summary(folder, paths or [])
+                summary, is_older = find_older_summary(folder, paths or [])
+                older += is_older
             except SteelyardError as error:
                 notes.append(f"left out: {one_line(str(error))}")
                 continue
@@ -61,6 +62,10 @@ def command(
             f"There is no run of '{chosen}' in '{one_line(str(runs))}'. {nearest(chosen, sorted(machines))}"
             if machines
             else f"None of {plural(len(folders), 'run')} can be read: {notes[0]}"
+        )
+    if older:
+        notes.append(
+            f"{plural(older, 'run')} judged by an earlier version; this version judges one again with: steelyard judge RUN"
         )
     if others := len(machines) - 1:
         notes.append(

@@ -11,8 +11,8 @@ import msgspec
 from steelyard.measure.records import remembered
 from steelyard.model import Evaluation
 from steelyard.model.plain import suspect, to_json
-from steelyard.results.basis import Basis
-from steelyard.results.table import read_current, read_head, write_own
+from steelyard.results.basis import Basis, find_basis, find_rules, is_same
+from steelyard.results.table import read_head, write_own
 from steelyard.show.report.summary import Summary
 from steelyard.system.files import ordinary, others
 
@@ -42,7 +42,16 @@ def read(path: Path, paths: Sequence[Path]) -> Evaluation:
 
 def find_summary(path: Path, paths: Sequence[Path]) -> Summary:
     """Returns the summary of a run: the file beside its table of results, or made from the table. SteelyardError."""
-    return _read_summary(path, paths) or store_summary(read(path, paths), paths)
+    summary, is_older = _read_summary(path, paths) or (None, True)
+    return store_summary(read(path, paths), paths) if summary is None or is_older else summary
+
+
+def find_older_summary(path: Path, paths: Sequence[Path]) -> tuple[Summary, bool]:
+    """Returns the summary as `find_summary`, but also one that an earlier version made, and whether it is such a one.
+
+    To judge hundreds of runs again after each new version would take hours. SteelyardError.
+    """
+    return _read_summary(path, paths) or (store_summary(read(path, paths), paths), False)
 
 
 def store_summary(evaluation: Evaluation, paths: Sequence[Path]) -> Summary:
@@ -57,14 +66,24 @@ def store_summary(evaluation: Evaluation, paths: Sequence[Path]) -> Summary:
     return made
 
 
-def _read_summary(path: Path, paths: Sequence[Path]) -> Summary | None:
-    """Returns the stored summary; None if there is none of the present table, or if benchmarks from outside may have changed."""
-    head = None if paths else read_current(path)
-    if head:
-        with contextlib.suppress(OSError, msgspec.MsgspecError, RecursionError), ordinary(path / SUMMARY) as file:
+def _read_summary(path: Path, paths: Sequence[Path]) -> tuple[Summary, bool] | None:
+    """Returns the stored summary, and whether an earlier version made it.
+
+    None if there is none of the present files, or if benchmarks from outside may have changed. Files that were copied have
+    another time: their content is read once, and their new time is written into the summary.
+    """
+    if paths:
+        return None
+    with contextlib.suppress(OSError, msgspec.MsgspecError, RecursionError):
+        with ordinary(path / SUMMARY) as file:
             content = file.read()
-            usable = not (others(path / SUMMARY) or suspect(content))
-            stored = _STORED.decode(content) if usable else None
-            if stored and stored.basis == head.basis:
-                return replace(stored.summary, path=str(path))
+        if others(path / SUMMARY) or suspect(content):
+            return None
+        stored = _STORED.decode(content)
+        present = replace(find_basis(path, {}, stored.basis), rules=stored.basis.rules)
+        if is_same(stored.basis, present):
+            if stored.basis != present:
+                with contextlib.suppress(OSError):
+                    write_own(path / SUMMARY, to_json(replace(stored, basis=present)))
+            return replace(stored.summary, path=str(path)), present.rules != find_rules({})
     return None
