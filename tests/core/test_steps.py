@@ -59,6 +59,20 @@ def test_the_public_series_has_its_two_steps_and_none_at_its_outlier() -> None:
     assert not {10, 11} & {step.place for step in find_course(series).steps}
 
 
+def test_lone_values_are_named_also_beside_steps_and_drifts_and_a_second_mode_is_none() -> None:
+    logs = draw("normal", 40, 6)
+    logs[[7, 31]] += [0.3, -0.2]
+    assert find_course(np.exp(logs)).lone == (7, 31)
+    logs[20:] += 0.1
+    assert find_course(np.exp(logs)).lone == (7, 31)
+    drift = draw("normal", 40, 6) + np.linspace(0, 0.4, 40)
+    drift[12] -= 0.3
+    assert find_course(np.exp(drift)).lone == (12,)
+    modes = draw("normal", 40, 6)
+    modes[::4] += 0.3
+    assert find_course(np.exp(modes)).lone == ()
+
+
 def test_a_level_that_came_back_is_no_step() -> None:
     logs = draw("normal", 30, 5)
     logs[10:18] -= 0.05

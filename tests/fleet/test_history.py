@@ -1,7 +1,9 @@
 """`steelyard history`: a planted step is named with its date and what changed; damaged runs cost only themselves."""
 
 import json
+import random
 import re
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +61,7 @@ def test_the_screen_says_it_in_words(machine: Path) -> None:
     found = CliRunner().invoke(app, ["history", "node1", "--runs", str(machine)])
     assert found.exit_code == 0, found.output
     text = " ".join(found.stdout.split())
-    assert "Since 2026-03-01 (run r08; the run before is of 2026-02-22):" in text
+    assert "Since 2026-03-01 (run r08; the one before is of 2026-02-22):" in text
     assert re.search(
         r"Triad bandwidth \(ordinary stores, 2 threads\) is 6\.\d % slower \(\d\.\d % to \d\.\d %\): ", text
     )
@@ -106,3 +108,37 @@ def test_json_is_of_finite_numbers(machine: Path) -> None:
     text = CliRunner().invoke(app, ["history", "--runs", str(machine), "--json"]).stdout
     assert "NaN" not in text
     json.loads(text, parse_constant=pytest.fail)
+
+
+def osu_at(number: int) -> str:
+    """An output of osu_latency; from the 21st on, it takes 8 % more time, and the seventh twice as long."""
+    chance = random.Random(number)
+    level = 2.0 if number == 6 else 1.08 if number >= 20 else 1.0
+    rows = "".join(f"{size}  {base * level * chance.gauss(1, 0.004):.3f}\n" for size, base in ((0, 20.0), (8, 21.0)))
+    return f"# OSU MPI Latency Test v5.6.2\n# Size          Latency (us)\n{rows}"
+
+
+def test_imported_files_of_many_dates_are_a_history(tmp_path: Path) -> None:
+    for number in range(36):
+        day = date(2023, 1, 5) + timedelta(days=20 * number)
+        for system, text in (("alpha", osu_at(number)), ("beta", osu_at(0).replace("20.", f"20.{number}"))):
+            file = tmp_path / "logs" / system / f"latency_{day:%Y%m%d}.txt"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+    done = CliRunner().invoke(app, ["import", str(tmp_path / "logs"), "--runs", str(tmp_path / "runs")])
+    assert done.exit_code == 0, done.output
+    assert "Over time: steelyard history alpha" in " ".join(done.output.split())
+    answer = told(tmp_path / "runs", "alpha")
+    assert (len(answer["runs"]), answer["first"], answer["last"]) == (36, "2023-01-05", "2024-12-05")
+    (change,) = answer["changes"]
+    assert change["after"] == "latency_20240209.txt"
+    assert len(change["steps"]) == 2
+    assert all(step["low"] < 1.08 < step["high"] for step in change["steps"])
+    for series in answer["series"]:
+        assert series["lone"] == ["latency_20230505.txt"]
+        assert series["points"][6]["source"].endswith(f"latency_20230505.txt:{3 + answer['series'].index(series)}")
+    screen = CliRunner().invoke(app, ["history", "alpha", "--runs", str(tmp_path / "runs")]).output
+    words = " ".join(screen.split())
+    assert "Since 2024-02-09 (file latency_20240209.txt; the one before is of 2024-01-20):" in words
+    assert "100 % higher than usual in" in words or "99 % higher than usual in" in words or "101 %" in words
+    assert told(tmp_path / "runs", "beta")["changes"] == []

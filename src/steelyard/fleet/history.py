@@ -4,51 +4,25 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median_high
 
 from steelyard.compare.factors import find_nature
 from steelyard.compare.surroundings import Difference, find_differences
 from steelyard.errors import SteelyardError
+from steelyard.fleet.imported_values import list_imported
+from steelyard.fleet.series import Point, Series, read_moment
 from steelyard.measure import records
-from steelyard.model import Better, Level, Machine, Run
+from steelyard.model import Machine, Run
 from steelyard.model.words import plural
 from steelyard.show.report.summary import Figure, Summary
-from steelyard.statistics.difference.newest import Newest, judge_newest
-from steelyard.statistics.difference.steps import CONSTANT, Course, Step, discover, find_course
+from steelyard.statistics.difference.newest import judge_newest
+from steelyard.statistics.difference.steps import CONSTANT, Step, discover, find_course
 
 EXPLAINED = 0.5  # share of a step, in logarithms, that the pace beside the runs must show, too
 PACES = {"issued": "the cores", "stream": "the memory", "exchange": "messages between ranks"}  # kinds that are named
 BETWEEN = ("machine", "setting", "network", "MPI", "toolchain", "version")  # groups of conditions that a step is beside
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """The value of one run. `paces` has by kind the share of the machine's best pace that the run had."""
-
-    run: str
-    path: str
-    started: str
-    value: float
-    level: Level
-    paces: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
-    """A main figure over the runs of a machine, in the order of time. `course` has steps only if they are discoveries."""
-
-    name: str
-    title: str
-    conditions: str
-    benchmark: str
-    metric: str
-    unit: str
-    better: Better
-    points: tuple[Point, ...]
-    course: Course = CONSTANT
-    newest: Newest | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +52,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """The history of one machine. `runs` are the ids of its runs in the order of time; `notes` say what was left out."""
+    """The history of one machine. `runs` are its runs, and the files of its imported values, in the order of time.
+
+    `notes` say what was left out, and what is doubtful.
+    """
 
     system: str
     runs: tuple[str, ...]
@@ -94,10 +71,10 @@ def name_machine(machine: Machine) -> str:
     return machine.host or machine.system
 
 
-def order(summaries: Iterable[Summary]) -> tuple[list[Summary], list[str]]:
+def order(summaries: Sequence[Summary]) -> tuple[list[Summary], list[str]]:
     """Returns the runs in the order of their beginnings, those of equal ones by their names, and notes on doubtful times."""
-    known = [(moment, one.run, one) for one in summaries if (moment := _read_moment(one.started))]
-    unknown = [one for one in summaries if not _read_moment(one.started)]
+    known = [(moment, one.run, one) for one in summaries if (moment := read_moment(one.started))]
+    unknown = [one for one in summaries if not read_moment(one.started)]
     notes = [f"{plural(len(unknown), 'run')} without a date left out: {unknown[0].run}"] if unknown else []
     known.sort(key=lambda item: item[:2])
     same = [b.run for (x, _, _), (y, _, b) in itertools.pairwise(known) if x == y]
@@ -106,29 +83,25 @@ def order(summaries: Iterable[Summary]) -> tuple[list[Summary], list[str]]:
     return [one for _, _, one in known], notes
 
 
-def _read_moment(text: str) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else moment.astimezone()
-
-
 def make_history(system: str, summaries: Sequence[Summary], notes: Sequence[str] = ()) -> History:
-    """Returns the history of one machine. `summaries` are its runs, in any order."""
-    ordered, doubts = order(summaries)
-    series = [_judge_series(one) for one in list_series(ordered)]
+    """Returns the history of one machine. `summaries` are its runs, in any order; imported ones have many dates."""
+    ordered, doubts = order([one for one in summaries if not one.condition.foreign])
+    imported, more = list_imported([one for one in summaries if one.condition.foreign])
+    series = [_judge_series(one) for one in (*list_series(ordered), *imported)]
     found = discover([one.course.p for one in series])
-    series = [one if is_found else replace(one, course=replace(CONSTANT, p=one.course.p))
+    series = [one if is_found else replace(one, course=replace(CONSTANT, p=one.course.p, lone=one.course.lone))
               for one, is_found in zip(series, found, strict=True)]  # fmt: skip
+    dates = {(one.run, one.started) for one in ordered}
+    dates |= {(point.run, point.started) for one in imported for point in one.points}
+    runs = sorted(dates, key=lambda date: (read_moment(date[1]) or datetime.min.replace(tzinfo=UTC), date[0]))
     return History(
         system=system,
-        runs=tuple(one.run for one in ordered),
-        first=ordered[0].started if ordered else "",
-        last=ordered[-1].started if ordered else "",
+        runs=tuple(run for run, _ in runs),
+        first=runs[0][1] if runs else "",
+        last=runs[-1][1] if runs else "",
         series=tuple(series),
         changes=tuple(_list_changes(series)),
-        notes=(*notes, *doubts),
+        notes=(*notes, *doubts, *more),
     )
 
 
@@ -170,7 +143,7 @@ def _list_changes(series: Iterable[Series]) -> Iterator[Change]:
             found = SeriesStep(series=one, step=step, paces=_find_paces(one, step))
             places.setdefault(tuple(point.run for point in found.ends), []).append(found)
     changes = [(*steps[0].ends, tuple(steps)) for steps in places.values()]
-    for before, after, steps in sorted(changes, key=lambda c: _read_moment(c[1].started) or datetime.min, reverse=True):
+    for before, after, steps in sorted(changes, key=lambda c: read_moment(c[1].started) or datetime.min, reverse=True):
         differences, unread = _compare_conditions(before, after)
         yield Change(before=before, after=after, steps=steps, differences=differences, unread=unread)
 

@@ -12,17 +12,18 @@ from rich.table import Table
 from rich.text import Text
 
 from steelyard.compare.surroundings import Difference
-from steelyard.fleet.history import PACES, Change, History, Series, SeriesStep
+from steelyard.fleet.history import PACES, Change, History, SeriesStep
 from steelyard.fleet.printing import name_figure, print_sentences
+from steelyard.fleet.series import Point, Series
 from steelyard.model.units import percent, quantity, span
 from steelyard.model.words import joined, plural
 from steelyard.show.report.lines import COLUMNS, safe
 from steelyard.show.report.lines import console as open_console
 from steelyard.statistics.difference.steps import LEAST
 
-MOST_CHANGES, MOST_DIFFERENCES, MOST_SERIES = 4, 4, 10  # on the screen
+MOST_CHANGES, MOST_DIFFERENCES, MOST_SERIES, MOST_STEPS, MOST_LONE = 4, 4, 10, 4, 3  # on the screen
 BARS = "▁▂▃▄▅▆▇█"
-MOST_BARS = 20  # columns of the small graph of a series
+MOST_BARS = 16  # columns of the small graph of a series
 
 
 def as_plain(history: History) -> dict[str, Any]:
@@ -47,8 +48,10 @@ def _series_as_plain(series: Series) -> dict[str, Any]:
         "title": series.title, "conditions": series.conditions, "benchmark": series.benchmark, "metric": series.metric,
         "unit": series.unit, "better": series.better, "p": series.course.p, "drift": series.course.drift,
         "returned": [[series.points[a].run, series.points[b - 1].run] for a, b in series.course.returned],
+        "lone": [series.points[place].run for place in series.course.lone],
         "newest": None if newest is None else {**asdict(newest), "usual": newest.is_usual},
-        "points": [{"run": p.run, "started": p.started, "value": p.value, "level": p.level} for p in series.points],
+        "points": [{"run": p.run, "started": p.started, "value": p.value, "level": p.level,
+                    "source": p.source} for p in series.points],
     }  # fmt: skip
 
 
@@ -57,7 +60,7 @@ def show(history: History, everything: bool) -> None:
     on = open_console()
     head = f"\n{history.system}: {plural(len(history.runs), 'run')} from {history.first[:10]} to {history.last[:10]}"
     on.print(safe(head, "bold"), highlight=False)
-    sentences = (*_list_changes(history, everything), *_list_shapes(history), *_describe_newest(history))
+    sentences = (*_list_changes(history, everything), *_list_shapes(history, everything), *_describe_newest(history))
     print_sentences(on, sentences, whole=everything)
     _print_series(history, history.series if everything else history.series[:MOST_SERIES], on)
     for note in history.notes:
@@ -73,12 +76,20 @@ def _list_changes(history: History, everything: bool) -> Iterator[str]:
         yield few if longest < 2 * LEAST else "No figure changed for sure."
     shown = history.changes if everything else history.changes[:MOST_CHANGES]
     for change in shown:
-        yield f"Since {change.after.started[:10]} (run {change.after.run}; the run before is of {change.before.started[:10]}):"
-        for step in change.steps:
+        before, after = change.before.started[:10], change.after.started[:10]
+        yield f"Since {after} ({_name_point(change.after)}; the one before is of {before}):"
+        steps = sorted(change.steps, key=lambda found: -abs(math.log(found.step.ratio)))
+        for step in steps if everything else steps[:MOST_STEPS]:
             yield f"  {describe_step(step)}"
+        if not everything and len(steps) > MOST_STEPS:
+            yield f"  and {plural(len(steps) - MOST_STEPS, 'further figure')}"
         yield f"  {describe_differences(change, None if everything else MOST_DIFFERENCES)}"
     if more := len(history.changes) - len(shown):
         yield f"and {plural(more, 'earlier change')}"
+
+
+def _name_point(point: Point) -> str:
+    return f"file {point.run}" if point.source else f"run {point.run}"
 
 
 def describe_step(found: SeriesStep) -> str:
@@ -104,6 +115,10 @@ def describe_step(found: SeriesStep) -> str:
 
 def describe_differences(change: Change, most: int | None) -> str:
     """Returns which conditions differ between the two runs beside a change."""
+    if change.after.source:
+        return (
+            f"The files {change.before.source} and {change.after.source} are the last before it and the first after it."
+        )
     if change.unread:
         return f"The conditions of these runs cannot be compared: {change.unread}"
     if not change.differences:
@@ -120,8 +135,8 @@ def _describe_difference(difference: Difference) -> str:
     return f"{difference.name.replace('_', ' ')} {difference.a} → {difference.b}"
 
 
-def _list_shapes(history: History) -> Iterator[str]:
-    """Yields what is no step: drifts, and levels that ended."""
+def _list_shapes(history: History, everything: bool) -> Iterator[str]:
+    """Yields what is no step: drifts, levels that ended, and lone values."""
     for series in history.series:
         if series.course.drift is not None:
             change = percent(series.course.drift - 1, 1, signed=True)
@@ -132,6 +147,29 @@ def _list_shapes(history: History) -> Iterator[str]:
                 f"{series.title} was on another level from {first.started[:10]} to {last.started[:10]} "
                 f"({plural(end - begin, 'run')}), and came back."
             )
+    yield from _list_lone(history, None if everything else MOST_LONE)
+
+
+def _list_lone(history: History, most: int | None) -> Iterator[str]:
+    """Yields the single values that are far from their level, the furthest first."""
+    found = [(_measure_distance(series, place), series, series.points[place])
+             for series in history.series for place in series.course.lone]  # fmt: skip
+    found.sort(key=lambda one: -abs(math.log(one[0])))
+    for ratio, series, point in found[:most]:
+        word = "higher" if ratio > 1 else "lower"
+        where = f" in {point.source}" if point.source else f" (run {point.run})"
+        name = name_figure(series.title, series.conditions)
+        size = percent(abs(ratio - 1))
+        yield f"Lone value: {name}, {point.started[:10]}: {quantity(point.value, series.unit)}, {size} {word} than usual{where}."
+    if most is not None and len(found) > most:
+        yield f"and {plural(len(found) - most, 'further lone value')}: --all"
+
+
+def _measure_distance(series: Series, place: int) -> float:
+    """Returns the value over the median of the values on its level."""
+    borders = [0, *(step.place for step in series.course.steps), len(series.points)]
+    begin, end = max(b for b in borders if b <= place), min(b for b in borders if b > place)
+    return series.points[place].value / median_high(point.value for point in series.points[begin:end])
 
 
 def _describe_newest(history: History) -> Iterator[str]:

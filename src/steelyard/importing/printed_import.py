@@ -123,6 +123,8 @@ def _lines(collection: Collection, runs: Planned, understood: Understood, writte
         yield from (f"  {one_line(sentence)}" for sentence in finding.evidence)
     if runs and written:
         yield from _suggest_commands([shlex.quote(name) for name, _ in runs])
+        if system := next((group.name for _, group in runs if group.last and not group.date), ""):
+            yield f"Over time: steelyard history {shlex.quote(system)}"
 
 
 def _run_lines(runs: Planned, written: bool) -> Iterator[str]:

@@ -24,6 +24,9 @@ LEVEL = 0.045  # chance of a step in a series without one; the sentences promise
 DISCOVERIES = 0.1  # share of false ones among the series that a page names
 LEAST_FOR_SHAPE = 20  # runs that show whether each resembles the one before, or whether all follow a line
 PERMUTATIONS = 499
+LONE = 5.0  # robust deviations: a value further from its level is a lone one
+LEAST_LONE = 0.05  # relative: a nearer one is none
+MOST_LONE = 0.1  # of the values: more of them are another level
 MOST = 512  # runs that are looked at one by one; of longer series, medians of neighbours come first
 _DECAY = math.sqrt(0.5)  # from one layer of intervals to the next
 
@@ -50,12 +53,14 @@ class Course:
 
     `steps` are its steps. `returned` are the (first, last + 1) places of values on another level, which ended. `drift` is the
     factor from the first to the last value if a straight line explains the series better than levels do; None otherwise.
+    `lone` are the places of single values far from their level, which are no step.
     """
 
     steps: tuple[Step, ...] = ()
     returned: tuple[tuple[int, int], ...] = ()
     drift: float | None = None
     p: float = 1.0
+    lone: tuple[int, ...] = ()
 
 
 CONSTANT = Course()
@@ -74,12 +79,15 @@ def find_course(values: Sequence[float], smallest: float = SMALLEST, level: floa
     logs = np.log(series)
     borders, p = _segment(logs, level)
     if borders and (drift := _find_drift(logs, borders)) is not None:
-        return Course(drift=math.exp(drift) if abs(drift) > math.log1p(smallest) else None, p=p)
+        line = drift * np.arange(len(logs)) / (len(logs) - 1)
+        return Course(
+            drift=math.exp(drift) if abs(drift) > math.log1p(smallest) else None, p=p, lone=_find_lone(logs - line, [])
+        )
     if borders and (factor := _dependence_factor(logs, borders)) < 1:
         borders, p = _segment(logs, level, factor)
     borders = _join(logs, borders, smallest)
     lasting, returned = _divide(logs, borders)
-    return Course(steps=tuple(_describe(logs, lasting, p)), returned=returned, p=p)
+    return Course(steps=tuple(_describe(logs, lasting, p)), returned=returned, p=p, lone=_find_lone(logs, borders))
 
 
 def discover(chances: Sequence[float], share: float = DISCOVERIES) -> list[bool]:
@@ -256,6 +264,13 @@ def _divide(logs: Array, borders: Sequence[int]) -> tuple[list[int], tuple[tuple
         usual = float(np.median(logs[begin:end]))
         returned += [(edges[n], edges[n + 1]) for n in inside if abs(levels[n] - usual) >= near]
     return lasting, tuple(returned)
+
+
+def _find_lone(logs: Array, borders: Sequence[int]) -> tuple[int, ...]:
+    rest = logs - np.repeat(_levels(logs, borders), np.diff([0, *borders, len(logs)]))
+    far = max(LONE * MAD * float(np.median(np.abs(rest))), math.log1p(LEAST_LONE))
+    places = tuple(np.flatnonzero(np.abs(rest) > far).tolist())
+    return places if len(places) <= max(1, MOST_LONE * len(logs)) else ()
 
 
 def _describe(logs: Array, borders: Sequence[int], p: float) -> Iterator[Step]:
