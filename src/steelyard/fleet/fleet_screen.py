@@ -92,6 +92,12 @@ def show(fleet: Fleet, everything: bool) -> None:
         on.print(Text("For every node and case: the same command with --all", style="dim"))
 
 
+def list_sentences(fleet: Fleet, *, everything: bool) -> Iterator[str]:
+    """Yields the slow nodes with their figures, and what such a sweep finds."""
+    yield from _list_slow(fleet, everything)
+    yield from _list_power(fleet)
+
+
 def _describe_cluster(cluster: Cluster) -> Iterator[str]:
     for finding in cluster.findings:
         yield finding.seen

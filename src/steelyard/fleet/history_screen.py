@@ -15,6 +15,7 @@ from steelyard.compare.surroundings import Difference
 from steelyard.fleet.history import PACES, Change, History, SeriesStep
 from steelyard.fleet.printing import name_figure, print_sentences
 from steelyard.fleet.series import Point, Series
+from steelyard.model import Better
 from steelyard.model.units import percent, quantity, span
 from steelyard.model.words import joined, plural
 from steelyard.show.report.lines import COLUMNS, safe
@@ -60,13 +61,19 @@ def show(history: History, everything: bool) -> None:
     on = open_console()
     head = f"\n{history.system}: {plural(len(history.runs), 'run')} from {history.first[:10]} to {history.last[:10]}"
     on.print(safe(head, "bold"), highlight=False)
-    sentences = (*_list_changes(history, everything), *_list_shapes(history, everything), *_describe_newest(history))
-    print_sentences(on, sentences, whole=everything)
+    print_sentences(on, list_sentences(history, everything=everything), whole=everything)
     _print_series(history, history.series if everything else history.series[:MOST_SERIES], on)
     for note in history.notes:
         on.print(safe(f"Note: {note}.", "dim"), highlight=False)
     if not everything and len(history.series) > MOST_SERIES:
         on.print(Text("For every figure: the same command with --all", style="dim"))
+
+
+def list_sentences(history: History, *, everything: bool) -> Iterator[str]:
+    """Yields the changes, what is no change, and how the newest run is. Sentences that belong to the one before are indented."""
+    yield from _list_changes(history, everything)
+    yield from _list_shapes(history, everything)
+    yield from _describe_newest(history)
 
 
 def _list_changes(history: History, everything: bool) -> Iterator[str]:
@@ -95,9 +102,7 @@ def _name_point(point: Point) -> str:
 def describe_step(found: SeriesStep) -> str:
     """Returns "Triad bandwidth is 6.1 % slower (5.4 to 6.8 %): 37.6 GB/s → 35.3 GB/s"."""
     series, step = found.series, found.step
-    word = "slower" if (step.ratio < 1) == (series.better != "lower") else "faster"
-    if series.better == "none":
-        word = "lower" if step.ratio < 1 else "higher"
+    word = choose_word(series.better, step.ratio)
     ends = sorted(abs(end - 1) for end in (step.low, step.high))
     # An interval that contains no change, of a step that chance does not explain, begins at 0.
     least = 0.0 if (step.low - 1) * (step.high - 1) < 0 else ends[0]
@@ -111,6 +116,13 @@ def describe_step(found: SeriesStep) -> str:
         paces = [f"{PACES[kind]} ({percent(ratio - 1, 1, signed=True)})" for kind, ratio in found.paces.items()]
         pace = f". The pace (speed) of {joined(paces)} changed at the same time"
     return f"{name_figure(series.title, series.conditions)} {size} ({percent(least, 1)} to {percent(ends[1], 1)}): {values}{pace}"
+
+
+def choose_word(better: Better, ratio: float) -> str:
+    """Returns "slower" or "faster" for the ratio of two values; "lower" or "higher" if neither is better."""
+    if better == "none":
+        return "lower" if ratio < 1 else "higher"
+    return "slower" if (ratio < 1) == (better != "lower") else "faster"
 
 
 def describe_differences(change: Change, most: int | None) -> str:
@@ -198,18 +210,18 @@ def _print_series(history: History, shown: Sequence[Series], on: Console) -> Non
         table.add_column(column, justify=justify, overflow="fold")  # type: ignore[arg-type]
     for series in shown:
         values = [point.value for point in series.points]
-        begin = series.course.steps[-1].place if series.course.steps else 0
         name = name_figure(series.title, series.conditions if on.width > COLUMNS else "")
         table.add_row(
-            safe(name), str(len(values)), _describe_usual(values[begin:], series.unit), quantity(values[-1], series.unit),
+            safe(name), str(len(values)), describe_usual(series), quantity(values[-1], series.unit),
             draw_bars(values),
         )  # fmt: skip
     on.print(table)
 
 
-def _describe_usual(values: Sequence[float], unit: str) -> str:
+def describe_usual(series: Series) -> str:
     """Returns the range between the first and the last tenth of the values on the present level."""
-    ordered = sorted(values)
+    begin = series.course.steps[-1].place if series.course.steps else 0
+    ordered, unit = sorted(point.value for point in series.points[begin:]), series.unit
     low, high = (ordered[round(share * (len(ordered) - 1))] for share in (0.1, 0.9))
     return quantity(low, unit) if len(ordered) < 3 else span(low, high, unit)
 

@@ -1,6 +1,6 @@
-"""Sentences on the terminal, with their indents."""
+"""Sentences on the terminal and on pages."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from rich.console import Console
 
@@ -22,3 +22,17 @@ def print_sentences(on: Console, sentences: Iterable[str], whole: bool) -> None:
         lines = fold(sentence, room) if whole else cut(sentence, room, MOST)
         for number, line in enumerate(lines):
             on.print(safe(f"{blanks}{'  ' * bool(number and blanks)}{line}"), highlight=False, soft_wrap=True)
+
+
+def nest(sentences: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yields each sentence with the indented ones behind it, for a page."""
+    head, parts = "", list[str]()
+    for sentence in sentences:
+        if sentence.startswith(" "):
+            parts.append(sentence.strip())
+            continue
+        if head:
+            yield head, tuple(parts)
+        head, parts = sentence, []
+    if head:
+        yield head, tuple(parts)

@@ -42,7 +42,7 @@ def read(path: Path, paths: Sequence[Path]) -> Evaluation:
 
 def find_summary(path: Path, paths: Sequence[Path]) -> Summary:
     """Returns the summary of a run: the file beside its table of results, or made from the table. SteelyardError."""
-    summary, is_older = _read_summary(path, paths) or (None, True)
+    summary, is_older = read_summary(path, paths) or (None, True)
     return store_summary(read(path, paths), paths) if summary is None or is_older else summary
 
 
@@ -51,7 +51,7 @@ def find_older_summary(path: Path, paths: Sequence[Path]) -> tuple[Summary, bool
 
     To judge hundreds of runs again after each new version would take hours. SteelyardError.
     """
-    return _read_summary(path, paths) or (store_summary(read(path, paths), paths), False)
+    return read_summary(path, paths) or (store_summary(read(path, paths), paths), False)
 
 
 def store_summary(evaluation: Evaluation, paths: Sequence[Path]) -> Summary:
@@ -66,7 +66,7 @@ def store_summary(evaluation: Evaluation, paths: Sequence[Path]) -> Summary:
     return made
 
 
-def _read_summary(path: Path, paths: Sequence[Path]) -> tuple[Summary, bool] | None:
+def read_summary(path: Path, paths: Sequence[Path]) -> tuple[Summary, bool] | None:
     """Returns the stored summary, and whether an earlier version made it.
 
     None if there is none of the present files, or if benchmarks from outside may have changed. Files that were copied have

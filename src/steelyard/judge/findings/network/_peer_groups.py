@@ -53,7 +53,7 @@ class Look:
         return len(set(self.hosts)) > 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Report:
     """The result of a look: the slow peers and links (None: unknown), and the relative scatter of a peer between launches.
 
@@ -90,7 +90,7 @@ def _judge(look: Look, level: float) -> Report:
         outliers = matrix.outliers(look.pairs, groups, smallest, level)
         # Within a machine no cable connects two ranks, and turns on one processor look like a slow link.
         links = outliers.links if look.apart and not look.crowded else None
-        return Report(look, outliers.nodes, links, outliers.scatter, switches=switches)
+        return Report(look=look, single=outliers.nodes, links=links, scatter=outliers.scatter, switches=switches)
     parts = [[i for i, g in enumerate(look.groups) if g == group and look.rows[i]] for group in set(look.groups)]
     single: list[Outlier] | None = None
     for members in parts:
@@ -104,7 +104,11 @@ def _judge(look: Look, level: float) -> Report:
         else None
     )
     return Report(
-        look, None if single is None else tuple(single), None, scatter.deviation if scatter.freedom else None, two
+        look=look,
+        single=None if single is None else tuple(single),
+        links=None,
+        scatter=scatter.deviation if scatter.freedom else None,
+        of_two=two,
     )
 
 

@@ -1,0 +1,153 @@
+"""The figures of the machine over the runs that lie in the same folder: changes, and what changed beside them."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from steelyard.errors import SteelyardError
+from steelyard.fleet import history_screen
+from steelyard.fleet.history import History, make_history, name_machine
+from steelyard.fleet.printing import name_figure, nest
+from steelyard.fleet.series import Series
+from steelyard.measure import records
+from steelyard.model import Evaluation
+from steelyard.model import figure as model
+from steelyard.model.units import percent, quantity
+from steelyard.model.words import plural
+from steelyard.show.command_line.evaluated_run import read_summary
+from steelyard.show.report import drawing, figures
+from steelyard.show.report.names import slug
+from steelyard.show.report.summarised_run import summarised
+from steelyard.show.report.summary import Summary
+from steelyard.statistics.difference.steps import LEAST
+
+PLACE, TITLE = 8, "History"
+IMPORTED = True
+
+LEAST_POINTS = 2 * LEAST  # of a series: with fewer, no change can be found
+MOST_FIGURES = 12
+HEADINGS = ("Run", "Date", "Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of the table: a figure with its number of values, usual range, newest value, and course in words."""
+
+    figure: str
+    runs: int
+    usual: str
+    newest: str
+    course: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """The data of the page. `sentences`: each with the sentences that belong to it. `hidden` figures are in the table only."""
+
+    history: History
+    sentences: tuple[tuple[str, tuple[str, ...]], ...]
+    lines: tuple[Line, ...]
+    figures: tuple[drawing.Drawn, ...]
+    hidden: int
+
+
+def data(evaluation: Evaluation) -> Page | None:
+    """Returns the history of the machine; None with fewer than six runs (or dates of imported values) of any figure.
+
+    Of the other runs in the folder, those count whose summary is stored: the page evaluates no run.
+    """
+    own = summarised(evaluation)
+    others = [] if evaluation.run.imported else _find_others(Path(evaluation.run.path), own)
+    history = make_history(name_machine(own.machine), [own, *others])
+    shown = [series for series in history.series if len(series.points) >= LEAST_POINTS]
+    if not shown:
+        return None
+    ordered = sorted(shown, key=lambda series: not (series.course.steps or series.course.lone))
+    drawn = tuple(map(_draw, ordered[:MOST_FIGURES]))
+    return Page(
+        history=history,
+        sentences=tuple(nest(history_screen.list_sentences(history, everything=True))),
+        lines=tuple(map(_line, shown)),
+        figures=drawn,
+        hidden=len(ordered) - len(drawn),
+    )
+
+
+def has_figures(page: Page) -> bool:
+    """Returns whether the page has figures."""
+    return bool(page.figures)
+
+
+def _find_others(path: Path, own: Summary) -> Iterator[Summary]:
+    """Yields the summaries of the further runs of this machine beside the run."""
+    if not path.is_dir():
+        return
+    for folder in records.all_runs(path.resolve().parent):
+        try:
+            found = read_summary(folder, ())
+        except (OSError, SteelyardError):
+            continue
+        if found and found[0].run != own.run and name_machine(found[0].machine) == name_machine(own.machine):
+            yield found[0]
+
+
+def _line(series: Series) -> Line:
+    values = [point.value for point in series.points]
+    return Line(
+        figure=name_figure(series.title, series.conditions),
+        runs=len(values),
+        usual=history_screen.describe_usual(series),
+        newest=quantity(values[-1], series.unit),
+        course="; ".join(_list_words(series)) or "no change",
+    )
+
+
+def _list_words(series: Series) -> Iterator[str]:
+    """Yields the course of a series in words, for a cell or a title."""
+    for step in series.course.steps:
+        size = percent(abs(step.ratio - 1), 1)
+        word = history_screen.choose_word(series.better, step.ratio)
+        yield f"{size} {word} since {series.points[step.place].started[:10]}"
+    if series.course.drift is not None:
+        yield f"drifts by {percent(series.course.drift - 1, 1, signed=True)}"
+    for begin, end in series.course.returned:
+        first, last = (series.points[place].started[:10] for place in (begin, end - 1))
+        yield f"other level from {first} to {last}"
+    if series.course.lone:
+        yield plural(len(series.course.lone), "lone value")
+
+
+def _draw(series: Series) -> drawing.Drawn:
+    dates = tuple(point.started[:19] for point in series.points)
+    anchor = f"history-{slug(name_figure(series.title, series.conditions))}"
+    figure = model.Figure(
+        name=anchor,
+        title=": ".join(filter(None, (name_figure(series.title, series.conditions), "; ".join(_list_words(series))))),
+        kind="lines",
+        x=model.Axis("date"),
+        y=model.Axis("value", series.unit),
+        series=(
+            model.Series("run", dates, tuple(point.value for point in series.points), connected=False),
+            model.Series("level", *_find_levels(series, dates)),
+        ),
+    )
+    plot = figures.plotly(figure)
+    plot["layout"]["xaxis"] |= {"type": "date", "tickformat": "%Y-%m-%d", "nticks": 8}
+    plot["layout"]["yaxis"] |= {"rangemode": "normal"}  # a change of some percent is invisible beside 0
+    plot["layout"] |= {"height": 300, "showlegend": False}
+    plot["data"][1]["mode"] = "lines"
+    rows = [(point.run, point.started[:10], quantity(point.value, series.unit)) for point in series.points]
+    return drawing.with_plot(anchor, figure, plot, HEADINGS, rows)
+
+
+def _find_levels(series: Series, dates: Sequence[str]) -> tuple[tuple[str, ...], tuple[float | None, ...]]:
+    """Returns the ends of each level, with a gap behind it. A drift has no levels."""
+    x, y = list[str](), list[float | None]()
+    borders = [0, *(step.place for step in series.course.steps), len(dates)]
+    for begin, end in itertools.pairwise(borders):
+        level = median(point.value for point in series.points[begin:end])
+        x += [dates[begin], dates[end - 1], dates[end - 1]]
+        y += [level, level, None]
+    return tuple(x), tuple(y)
