@@ -16,7 +16,7 @@ from steelyard.fleet.series import Point, Series, read_moment
 from steelyard.measure import records
 from steelyard.model import Machine, Run
 from steelyard.model.words import plural
-from steelyard.show.report.summary import Figure, Summary
+from steelyard.show.report.summary import Figure, Summary, list_values
 from steelyard.statistics.difference.newest import judge_newest
 from steelyard.statistics.difference.steps import CONSTANT, Step, discover, find_course
 
@@ -111,13 +111,9 @@ def list_series(ordered: Iterable[Summary]) -> list[Series]:
     points: dict[tuple[str, ...], list[Point]] = {}
     for summary in ordered:
         paces = {kind: had.median for kind, had in summary.condition.had.items() if had.median > 0}
-        for figure in summary.figures:
-            value = figure.value
-            if value is None or not figure.shown.value or not (math.isfinite(value.value) and value.value > 0):
-                continue
-            key = (figure.name, figure.benchmark, figure.kernel, figure.metric, value.unit, figure.conditions)
+        for key, (figure, value) in list_values(summary).items():
             figures[key] = figure
-            point = Point(run=summary.run, path=summary.path, started=summary.started, value=value.value,
+            point = Point(run=summary.run, path=summary.path, started=summary.started, value=value,
                           level=figure.shown.level, paces=paces)  # fmt: skip
             points.setdefault(key, []).append(point)
     return [

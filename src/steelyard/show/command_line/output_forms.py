@@ -29,13 +29,14 @@ def is_short(form: Form) -> bool:
 
 def show_short(evaluation: "Evaluation | Summary", form: Form, report: Path | None) -> None:
     """Prints the screen, or the summary as JSON. The screen names the path `report`."""
+    from steelyard.show.command_line import earlier_runs
     from steelyard.show.report import json_output, lines, screen, summary
 
     short = evaluation if isinstance(evaluation, summary.Summary) else screen.summarise(evaluation)
     if form == "summary":
         json_output.print_json(summary.as_json(short))
     else:
-        screen.show(short, lines.console(), report)
+        screen.show(short, lines.console(), report, earlier_runs.describe(short))
 
 
 def show(evaluation: Evaluation, form: Form, report: Path | None, short: "Summary | None" = None) -> None:

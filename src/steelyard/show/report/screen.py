@@ -35,9 +35,9 @@ BEST, TYPICAL, LATER, SEEN = "at its best", "typical", "at another hour", "(best
 TOGETHER = 5  # reasons that are reported beside the verdict
 
 
-def show(judged: Evaluation | Summary, console: Console, report: Path | None) -> None:
-    """Prints the screen. `report` is the path of the run's report, or None without a report."""
-    printed(screen(judged, console.width, report), console)
+def show(judged: Evaluation | Summary, console: Console, report: Path | None, earlier: str = "") -> None:
+    """Prints the screen. `report` is the path of the run's report, or None without one; `earlier` is about earlier runs."""
+    printed(screen(judged, console.width, report, earlier=earlier), console)
 
 
 def printed(screen_: Iterable[Text], console: Console) -> None:
@@ -47,12 +47,16 @@ def printed(screen_: Iterable[Text], console: Console) -> None:
 
 
 def screen(
-    judged: Evaluation | Summary, width: int, report: Path | None, figures: Sequence[Text] | None = None
+    judged: Evaluation | Summary,
+    width: int,
+    report: Path | None,
+    figures: Sequence[Text] | None = None,
+    earlier: str = "",
 ) -> list[Text]:
     """Returns the lines of the screen. `figures` replace the main figures, for a run of another kind."""
     run = judged if isinstance(judged, Summary) else summarise(judged)
     top, verdict = [Text(), *_write_top(run, width)], _verdict(run, width)
-    end = _list_last_lines(run, report)
+    end = _list_last_lines(run, report, earlier)
     room = MOST_LINES - len(top) - len(verdict) - _rows(end, width)
     wanted = list(figures) if figures is not None else _answer(run, width, None)
     for most, advice in BESIDE_TABLES if run.tables and figures is None else LENGTHS:
@@ -321,12 +325,13 @@ def _statement(finding: Finding, width: int, ending: str) -> list[str]:
 # --------------------------------------------------------------------------- the end
 
 
-def _list_last_lines(run: Summary, report: Path | None) -> list[Text]:
+def _list_last_lines(run: Summary, report: Path | None, earlier: str) -> list[Text]:
     """Returns commands and paths that are whole, however long, since a broken or shortened one cannot be copied."""
     path = shlex.quote(one_line(run.path))
     unsure = next((f for f in run.figures if is_marked(f.shown.level) and f.hosts <= 1), None)
     better = f"steelyard run --preset standard --only {unsure.benchmark} --wait 30m" if unsure else ""
     rows = {
+        "Earlier runs: ": earlier,
         "Narrower ranges: ": "" if run.condition.foreign else better,
         "To compare: ": f"steelyard compare {path} OTHER" if run.figures else "",
         "All findings and tables: ": f"steelyard show --all {path}",

@@ -98,6 +98,18 @@ class Summary:
     findings: tuple[Finding, ...]
 
 
+def list_values(summary: Summary) -> dict[tuple[str, ...], tuple[Figure, float]]:
+    """Returns the main figures that can be compared with those of other runs, with their values, by figure and conditions."""
+    return {
+        (figure.name, figure.benchmark, figure.kernel, figure.metric, value.unit, figure.conditions): (
+            figure,
+            value.value,
+        )
+        for figure in summary.figures
+        if (value := figure.value) is not None and figure.shown.value and 0 < value.value < math.inf
+    }
+
+
 def find_standings(figures: Iterable[Figure], machine: Machine) -> "list[Standing | None]":
     """Returns for each figure whether its value is good; None if nothing is known about such values, or for one of a cache.
 
