@@ -13,7 +13,7 @@ from steelyard.fleet.checks import Check
 from steelyard.fleet.nodes import Cluster, Fleet, NodeFigure, SlowNode
 from steelyard.fleet.printing import name_figure, print_sentences
 from steelyard.judge.findings.remedies import describe
-from steelyard.model.units import percent, quantity
+from steelyard.model.units import percent, quantity, significant
 from steelyard.model.words import joined, plural
 from steelyard.show.report.lines import console as open_console
 from steelyard.show.report.lines import safe
@@ -38,6 +38,7 @@ def as_plain(fleet: Fleet) -> dict[str, Any]:
              "findings": [{"level": f.level, "seen": f.seen, "cause": f.cause, "remedy": describe(f.remedy)} for f in c.findings]}
             for c in fleet.clusters
         ],
+        "seconds": fleet.seconds,
         "notes": list(fleet.notes),
     }  # fmt: skip
 
@@ -85,7 +86,7 @@ def show(fleet: Fleet, everything: bool) -> None:
             _print_figure(figure, on)
     elif shown:
         _print_table(fleet, shown, on)
-    print_sentences(on, _list_power(fleet), whole=True)
+    print_sentences(on, (*_list_power(fleet), *_describe_price(fleet)), whole=True)
     for note in fleet.notes:
         on.print(safe(f"Note: {note}.", "dim"), highlight=False)
     if not everything:
@@ -96,6 +97,7 @@ def list_sentences(fleet: Fleet, *, everything: bool) -> Iterator[str]:
     """Yields the slow nodes with their figures, and what such a sweep finds."""
     yield from _list_slow(fleet, everything)
     yield from _list_power(fleet)
+    yield from _describe_price(fleet)
 
 
 def _describe_cluster(cluster: Cluster) -> Iterator[str]:
@@ -145,6 +147,15 @@ def _describe_pace(slow: SlowNode) -> Iterator[str]:
     paces = [f.paces[slow.name] for f, n in slow.figures if slow.name in f.paces]
     if paces and (loss := 1 - median_high(paces)) >= PACE * (slow.ratio - 1):
         yield f"  The pace of its cores was {percent(loss, 1)} below that of its peers."
+
+
+def _describe_price(fleet: Fleet) -> Iterator[str]:
+    """Yields the node hours of the sweep, and those for each slow node."""
+    if fleet.seconds is None:
+        return
+    hours = fleet.seconds / 3600
+    each = f", so {significant(hours / len(fleet.slow), 2)} for each slow node" if fleet.slow else ""
+    yield f"The sweep took {significant(hours, 2)} node hours{each}."
 
 
 def _list_power(fleet: Fleet) -> Iterator[str]:

@@ -3,9 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
 from steelyard.compare.side import Side, SideCase, SideRun, list_plain
+from steelyard.measure import records
 from steelyard.model import Finding
 from steelyard.show.report.summary import Summary
 from steelyard.statistics.difference.slow_nodes import Node, Sweep, judge_nodes
@@ -63,12 +65,16 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
-    """All nodes with their figures, the main ones first. `notes` say what was left out."""
+    """All nodes with their figures, the main ones first. `notes` say what was left out.
+
+    `seconds` is the time of all nodes together for these runs; None if it is unknown.
+    """
 
     nodes: tuple[str, ...]
     figures: tuple[NodeFigure, ...]
     slow: tuple[SlowNode, ...]
     clusters: tuple[Cluster, ...] = ()
+    seconds: float | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -84,6 +90,12 @@ def gather(sides: Iterable[Side]) -> dict[str, tuple[SideCase, ...]]:
 def name_node(run: SideRun) -> str:
     """Returns the host of a run; "" if it is unknown."""
     return run.machine.host if run.machine else ""
+
+
+def add_up_seconds(folders: Iterable[Path]) -> float | None:
+    """Returns the time of the runs together; None if one is unknown."""
+    known = [records.find_seconds(folder) for folder in folders]
+    return sum(filter(None, known)) if known and None not in known else None
 
 
 def find_cluster(summary: Summary) -> Cluster | None:

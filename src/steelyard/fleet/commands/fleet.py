@@ -48,7 +48,7 @@ def command(
 
     from steelyard.errors import UsageError
     from steelyard.fleet import checks, fleet_screen, run_folders
-    from steelyard.fleet.nodes import LEAST_NODES, find_cluster, gather, judge_fleet
+    from steelyard.fleet.nodes import LEAST_NODES, add_up_seconds, find_cluster, gather, judge_fleet
     from steelyard.model.words import plural
     from steelyard.show.command_line import output_forms, sides
     from steelyard.show.command_line.evaluated_run import find_summary
@@ -65,7 +65,8 @@ def command(
             f"{plural(len(nodes), 'node')} found in {plural(len(folders), 'run')}, but peers are at least three nodes. "
             "Give the runs of more nodes, or compare two with: steelyard compare RUN RUN"
         )
-    judged = replace(judge_fleet(nodes, alone), clusters=tuple(clusters))
+    seconds = add_up_seconds(Path(summary.path) for summary in alone)
+    judged = replace(judge_fleet(nodes, alone), clusters=tuple(clusters), seconds=seconds)
     if form == "json":
         print_json(fleet_screen.as_plain(judged))
     elif form in checks.FORMATS:

@@ -91,6 +91,16 @@ def finished_cases(path: Path) -> int:
     return len(cases)
 
 
+def find_seconds(path: Path) -> float | None:
+    """Returns how long the run in the folder `path` took; None if it did not finish, or if this is not known."""
+    with contextlib.suppress(OSError, ValueError), ordinary(path / "finished.json") as file:
+        about = from_json(file.read())
+        seconds = about.get("seconds") if isinstance(about, dict) else None
+        if isinstance(seconds, int | float) and 0 < seconds < math.inf:
+            return float(seconds)
+    return None
+
+
 @contextlib.contextmanager
 def _open_file(path: Path, name: str) -> Iterator[BinaryIO]:
     """Opens a file of the run's folder for a block. Explains errors of the opening and of the block."""
