@@ -56,6 +56,14 @@ def test_peers_that_differ_let_more_pass_and_the_decision_says_so() -> None:
     assert decide(equal, [1.0] * 4, 1).slowest is None
 
 
+def test_beside_a_given_time_the_scatter_of_the_node_decides() -> None:
+    launches = [1.0, 1.004, 0.997, 1.002]
+    answers = [decide([[usual]], launches, 1, given=True).answer for usual in (1.2, 1.0, 0.9)]
+    assert answers == ["as usual", "as usual", "slower"]
+    with pytest.raises(ValueError, match="1 peers or runs are too few"):
+        decide([[1.0]], launches, 1)
+
+
 def test_few_launches_or_peers_decide_nothing() -> None:
     equal = [[1.0, 1.001, 0.999]] * 6
     assert decide(equal, [2.0, 2.0], 1).answer == "undecided"

@@ -133,3 +133,14 @@ def test_a_range_over_a_prefix_has_one_unit() -> None:
     assert units.span(28.11e9, 28.12e9, "B/s") == "28.11 – 28.12 GB/s"
     assert units.span(3.0, 1e9, "B/s") == "3.00 B/s – 1.00 GB/s"
     assert units.span(0.0, 5e3, "W", " to ") == "0 to 5.00 kW"
+
+
+@given(st.floats(1e-8, 1e20), st.sampled_from(["B/s", "s", "flop/s", "W", "1/s", "%", "cycle", "ns/day"]))
+def test_a_printed_value_is_read_again(value: float, unit: str) -> None:
+    assert units.parse_quantity(units.quantity(value, unit), unit) == pytest.approx(value, rel=0.006)
+
+
+@pytest.mark.parametrize("text", ["", "B/s", "3", "3 s", "-3 B/s", "0 B/s", "inf B/s", "nan B/s", "3 XB/s", "3 GGB/s"])
+def test_a_value_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a value such as"):
+        units.parse_quantity(text, "B/s")

@@ -1,6 +1,7 @@
 """`steelyard gate` with real measurements: a healthy node is not refused, a slow one does not pass, and tries count together."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,39 @@ def test_the_past_of_a_node_serves_where_it_has_no_peers(measured: Path, tmp_pat
     text = " ".join(done.stdout.split())
     assert f"{describe(whole=False).host}, compared with its earlier runs: " in text
     assert "Triad bandwidth (" in text
+
+
+@pytest.mark.parametrize(("value", "answer"), [("1 MB/s", "as usual"), ("900 TB/s", "slower")])
+def test_a_value_that_somebody_gave_is_compared_as_such(
+    measured: Path, tmp_path: Path, value: str, answer: str
+) -> None:
+    words = [
+        "gate",
+        str(measured / "b0"),
+        "--runs",
+        str(tmp_path),
+        "--budget",
+        "6s",
+        "--expect",
+        f"Triad bandwidth={value}",
+    ]
+    done = invoke(*words)
+    assert {"as usual": 1, "slower": 0}[answer] != done.exit_code
+    assert ", compared with the given values: " in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ("Triad=3 GB/s", "No run has the figure 'Triad' (given by --expect). Did you mean 'Triad bandwidth'?"),
+        ("Triad bandwidth=3 ns", "(given by --expect): '3 ns' is not a value such as '3.5 B/s'"),
+        ("Triad bandwidth", "(given by --expect): '' is not a value"),
+    ],
+)
+def test_a_given_value_without_a_meaning_is_refused(tmp_path: Path, given: str, sentence: str) -> None:
+    run = write_copy(tmp_path / "n0")
+    with pytest.raises(UsageError, match=re.escape(sentence)):
+        raise invoke("gate", str(run), "--runs", str(tmp_path / "runs"), "--expect", given).exception
 
 
 def test_too_few_peers_are_refused_and_so_is_another_processor(tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
+from statistics import median
 
 from steelyard.compare.side import SideRun
-from steelyard.errors import UsageError
+from steelyard.errors import UsageError, nearest
 from steelyard.fleet.nodes import group_by_case, list_times, name_node
 from steelyard.measure import records
 from steelyard.measure.records import RunFolder
@@ -18,6 +19,7 @@ from steelyard.measure.run import Measurer, Progress, session
 from steelyard.measure.run.again import again
 from steelyard.measure.run.screen import Screen
 from steelyard.model import Case, Launch, Machine, Plan, Run
+from steelyard.model.units import parse_quantity
 from steelyard.model.words import plural
 from steelyard.show.command_line.sides import read_side_run
 from steelyard.show.report.summary import Figure, Summary
@@ -25,6 +27,7 @@ from steelyard.statistics.difference.acceptance import LEAST_LEVELS, Answer, Dec
 from steelyard.statistics.results.identity import Identity, identity
 
 FOLDER = "gate"  # below the folder of runs: one folder for each host, with a run for each attempt
+GIVEN = "given values"  # a kind of reference
 ANSWER = "answer"  # file in such a run: the answer of the attempt
 KEPT = "Interrupted. The same command goes on: the rounds so far count."
 ROUND_SHARE = 0.2  # of the time, which a round may take: a decision needs three rounds
@@ -34,7 +37,8 @@ ROUND_SHARE = 0.2  # of the time, which a round may take: a decision needs three
 class Reference:
     """What a node is compared with: for each main figure the launches of each peer, or of each earlier run of this host.
 
-    `kind` says which of the two. `run` has the cases in its plan.
+    `kind` says which of the two, or that somebody gave the values by hand: then each has one time. `run` has the cases in its
+    plan.
     """
 
     kind: str
@@ -55,6 +59,41 @@ class Gated:
     rounds: int
     seconds: float
     runs: tuple[Path, ...]
+
+
+def find_given(sides: Sequence[SideRun], summaries: Sequence[Summary], texts: Sequence[str]) -> Reference:
+    """Returns the values that were given, such as "Triad bandwidth=36.6 GB/s", as times of the newest run with these figures.
+
+    UsageError for a figure that no run has, and for a value that is none.
+    """
+    for run, summary in zip(reversed(sides), reversed(summaries), strict=True):
+        figures = {f.title: f for f in summary.figures if "mpi" not in f.parameters and f.value}
+        names = [text.partition("=")[0].strip() for text in texts]
+        if unknown := next((name for name in names if name not in figures), ""):
+            continue
+        chosen = [figures[name] for name in names]
+        return Reference(
+            kind=GIVEN,
+            figures={identity(figure): figure for figure in chosen},
+            times={
+                identity(f): [[_convert(f, run, text.partition("=")[2])]] for f, text in zip(chosen, texts, strict=True)
+            },
+            run=Path(run.path),
+        )
+    known = sorted({figure.title for summary in summaries for figure in summary.figures})
+    raise UsageError(f"No run has the figure '{unknown}' (given by --expect). {nearest(unknown, known)}")
+
+
+def _convert(figure: Figure, run: SideRun, text: str) -> float:
+    """Returns the time that the run would need in the case of the figure at the given value."""
+    if figure.value is None:
+        raise UsageError(f"'{figure.title}' has no value in {run.run}.")
+    try:
+        ratio = parse_quantity(text, figure.value.unit) / figure.value.value
+    except ValueError as error:
+        raise UsageError(f"The value of '{figure.title}' (given by --expect): {error}.") from None
+    measured = median(t.seconds for case in run.cases if identity(case) == identity(figure) for t in case.times)
+    return measured * ratio if figure.value.better == "lower" else measured / ratio
 
 
 def find_reference(sides: Sequence[SideRun], summaries: Iterable[Summary], host: str) -> Reference:
@@ -194,7 +233,8 @@ def _decide(
         own = [c for run in measured for c in run.cases if identity(c) == key]
         launches = [t.seconds for c in own for t in c.times if not t.disturbed]
         usual = [row for row in reference.times[key] if row]
-        yield key, (reference.figures[key], decide(usual, launches, look, figures=len(cases), slow=slow))
+        given = reference.kind == GIVEN
+        yield key, (reference.figures[key], decide(usual, launches, look, figures=len(cases), slow=slow, given=given))
 
 
 def _list_launches(cases: Sequence[Planned], number: int) -> tuple[Launch, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from steelyard.fleet.checks import Check, Outcome
-from steelyard.fleet.gate import Gated
+from steelyard.fleet.gate import GIVEN, Gated
 from steelyard.fleet.printing import name_figure, print_sentences
 from steelyard.model.units import duration, percent
 from steelyard.model.words import plural
@@ -50,7 +50,8 @@ def show(gated: Gated) -> None:
 
 def _list_sentences(gated: Gated) -> Iterator[str]:
     rounds = f"{plural(gated.rounds, 'round')} in {plural(gated.attempts, 'attempt')}"
-    yield f"{gated.host}, compared with its {gated.kind}: {ANSWERS[gated.answer]}."
+    whose = "the" if gated.kind == GIVEN else "its"
+    yield f"{gated.host}, compared with {whose} {gated.kind}: {ANSWERS[gated.answer]}."
     yield f"Measured: {rounds}. This attempt took {duration(gated.seconds)}."
     for figure, decision in gated.decisions.values():
         yield f"  {name_figure(figure.title, figure.conditions)}: {ANSWERS[decision.answer]}. {_describe(decision)}"

@@ -16,6 +16,7 @@ _PREFIXES = (
     (1e-9, "n"),
 )
 _BINARY = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+_FACTORS = {prefix: factor for factor, prefix in _PREFIXES if prefix} | {"u": 1e-6}
 LOWER = ("s", "J", "W", "cycle")  # units of which less is better
 # Units that take no prefix: one on a count or on a ratio would mislead, and "ns/day" has its own.
 _BARE = {"", "1", "cycle", "cycle/access", "x", "ns/day"}
@@ -142,6 +143,21 @@ def parse_size(text: str) -> int:
 def parse_length(text: str) -> float:
     """Parses a length: '85mm' → 0.085 m. Raises ValueError unless it is a positive number with mm, cm, in or pt."""
     return _parse(text, _LENGTHS, "a length such as '85mm', '8.5cm', '3.3in' or '240pt'")
+
+
+def parse_quantity(text: str, unit: str) -> float:
+    """Parses a value as it is printed: '36.6 GB/s' with the unit 'B/s' → 36.6e9. ValueError unless it is positive and finite."""
+    expected = f"a value such as '3.5 {unit}', also with a prefix such as k, M, G, m, µ (or u), n"
+    unit = unit.removeprefix("1")  # 1/s is printed as /s
+    head, found = text.strip().removesuffix(unit).strip(), text.strip().endswith(unit)
+    factor = _FACTORS.get(head[-1:])
+    try:
+        value = float(head if factor is None else head[:-1]) * (factor or 1.0) * (0.01 if unit == "%" else 1.0)
+    except ValueError:
+        found, value = False, 0.0
+    if not (found and 0 < value < math.inf):
+        raise ValueError(f"'{text}' is not {expected}")
+    return value
 
 
 def _parse(text: str, factors: Mapping[str, float], expected: str) -> float:

@@ -32,6 +32,15 @@ def command(
             "--slow", metavar="PERCENT", help="Smallest slowness that must be detected, in percent, such as 5."
         ),
     ] = 5.0,
+    expect: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--expect",
+            metavar="FIGURE=VALUE",
+            help="Compare this main figure with a value that you give, such as 'Triad bandwidth=36.6 GB/s', not with runs. "
+            "May be given several times; other figures are not judged.",
+        ),
+    ] = None,
     after_repair: Annotated[
         bool,
         typer.Option("--after-repair", help="Ignore earlier attempts of this node. Use this once, after a repair."),
@@ -45,9 +54,10 @@ def command(
 ) -> None:
     """Measure this node for at most a minute, and compare it with its peers or with its own earlier runs.
 
-    Give runs of at least five other hosts. Otherwise, five earlier runs of this host serve as the reference. Main figures are
-    measured in rounds until the answer is known. The attempts since the node last passed count together, so repeated attempts do
-    not raise the chance that a slow node passes. Exit codes: 0 as usual, 1 slower, 2 wrong usage, 5 undecided.
+    Give runs of at least five other hosts. Otherwise, five earlier runs of this host serve as the reference. With --expect, one
+    run is enough: it names the cases. Main figures are measured in rounds until the answer is known. The attempts since the
+    node last passed count together, so repeated attempts do not raise the chance that a slow node passes. Exit codes: 0 as
+    usual, 1 slower, 2 wrong usage, 5 undecided.
 
     Examples: **steelyard gate nodes/** · **steelyard gate nodes/ --quiet** (only the exit code) ·
     **steelyard gate nodes/ --budget 5m --slow 3** · **steelyard gate nodes/ --after-repair** ·
@@ -73,7 +83,10 @@ def command(
         screen.inform(f"steelyard: Earlier attempts no longer count. They are in {before}.")
     with screen.working(f"Reading {plural(len(folders), 'run')}"):
         sides = [read_side_run(folder, paths or []) for folder in folders]
-        reference = gate.find_reference(sides, [find_summary(folder, paths or []) for folder in folders], here.host)
+        summaries = [find_summary(folder, paths or []) for folder in folders]
+        reference = (
+            gate.find_given(sides, summaries, expect) if expect else gate.find_reference(sides, summaries, here.host)
+        )
     gated = gate.measure(
         reference, here, runs, paths or [], seconds=seconds, slow=slow / 100, trusted=trust, screen=screen
     )

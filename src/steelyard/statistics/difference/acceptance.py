@@ -53,23 +53,24 @@ def decide(
     *,
     figures: int = 1,
     slow: float = SLOW,
+    given: bool = False,
 ) -> Decision:
     """Returns the answer for one of so many figures. `reference` has the launches of each peer or earlier run, in seconds.
 
-    `look` counts from 1 how often the launches were looked at, earlier tries included. ValueError for fewer than five peers, or
-    for a time that is not positive and finite.
+    `given`: somebody has set its only time by hand, so healthy nodes have no range. `look` counts from 1 how often the launches
+    were looked at, earlier tries included. ValueError for fewer than five peers, or for a time that is not positive and finite.
     """
     rows = [peers.logarithms(row, f"reference {number}") for number, row in enumerate(reference) if len(row)]
-    if len(rows) < LEAST_LEVELS:
+    if len(rows) < (1 if given else LEAST_LEVELS):
         raise ValueError(f"{len(rows)} peers or runs are too few to know how equal ones differ; needed: {LEAST_LEVELS}")
     own = peers.logarithms(launches, "this node")
     levels = np.array([float(np.median(row)) for row in rows])
     scatter = peers.scatter([*rows, own])
     within = np.mean([(scatter.deviation * median_error(len(row))) ** 2 / len(row) for row in rows])
-    observed = float(levels.std(ddof=1))
+    observed = 0.0 if given else float(levels.std(ddof=1))
     # How equal ones differ, without what the few launches of each add.
     between = math.sqrt(max(observed**2 - float(within), 0.0))
-    usual = float(stdtrit(len(levels) - 1, 1 - UNUSUAL / figures)) * between
+    usual = 0.0 if given else float(stdtrit(len(levels) - 1, 1 - UNUSUAL / figures)) * between
     refused = max(usual, math.log1p(SMALLEST))
     border = max(math.log1p(slow), usual)
     center = float(np.median(levels))
@@ -83,7 +84,8 @@ def decide(
         observed * median_error(len(levels)) / math.sqrt(len(levels)),
     )
     chance = ERROR / figures * 6 / (math.pi * look) ** 2
-    half = float(stdtrit(min(scatter.freedom, len(levels) - 1), 1 - chance)) * error
+    freedom = scatter.freedom if given else min(scatter.freedom, len(levels) - 1)
+    half = float(stdtrit(freedom, 1 - chance)) * error
     ratio = float(np.median(own)) - center
     answer: Answer = "undecided"
     if ratio - half > refused:
