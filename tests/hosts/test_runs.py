@@ -118,6 +118,7 @@ def test_a_host_with_a_slow_network_is_named(four_hosts: Cluster, open_mpi: Path
     assert not any(f"host{n}" in slow[0]["seen"] for n in (1, 2, 4)), slow[0]["seen"]
     fleet = CliRunner().invoke(app, ["fleet", str(tmp_path / "runs"), "--json", "--fail-on-slow"])
     assert fleet.exit_code == 1, fleet.output
+    assert fleet.stdout, repr(fleet.exception)
     (cluster,) = json.loads(fleet.stdout)["clusters"]
     assert (len(cluster["hosts"]), cluster["findings"][0]["seen"]) == (4, slow[0]["seen"])
 

@@ -98,11 +98,21 @@ def add_up_seconds(folders: Iterable[Path]) -> float | None:
     return sum(filter(None, known)) if known and None not in known else None
 
 
-def find_cluster(summary: Summary) -> Cluster | None:
-    """Returns what a run says about its hosts; None for a run on one host."""
-    hosts = tuple(host.name for host in summary.machine.hosts)
+def uses_several_hosts(side: Side) -> bool:
+    """Returns whether a case of the side ran on several hosts. A job on several nodes may measure only one of them."""
+    return any(case.hosts > 1 or _spreads(case) for run in side.runs for case in run.cases)
+
+
+def _spreads(case: SideCase) -> bool:
+    """Returns whether the ranks were spread over hosts, which several names for one machine may be, too."""
+    ranks, each = (case.parameters.get(name) for name in ("ranks", "ranks_per_node"))
+    return isinstance(ranks, int) and isinstance(each, int) and 0 < each < ranks
+
+
+def describe_cluster(summary: Summary) -> Cluster:
+    """Returns what a run over several hosts says about them."""
     findings = tuple(finding for finding in summary.findings if finding.rule == CLUSTER_RULE)
-    return Cluster(run=summary.run, hosts=hosts, findings=findings) if len(set(hosts)) > 1 else None
+    return Cluster(run=summary.run, hosts=tuple(host.name for host in summary.machine.hosts), findings=findings)
 
 
 def judge_fleet(nodes: Mapping[str, Sequence[SideCase]], summaries: Iterable[Summary] = ()) -> Fleet:

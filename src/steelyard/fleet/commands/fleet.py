@@ -48,7 +48,14 @@ def command(
 
     from steelyard.errors import UsageError
     from steelyard.fleet import checks, fleet_screen, run_folders
-    from steelyard.fleet.nodes import LEAST_NODES, add_up_seconds, find_cluster, gather, judge_fleet
+    from steelyard.fleet.nodes import (
+        LEAST_NODES,
+        add_up_seconds,
+        describe_cluster,
+        gather,
+        judge_fleet,
+        uses_several_hosts,
+    )
     from steelyard.model.words import plural
     from steelyard.show.command_line import output_forms, sides
     from steelyard.show.command_line.evaluated_run import find_summary
@@ -57,9 +64,11 @@ def command(
     form = checks.choose_format(form, json_=json_) or output_forms.choose_form(all_, json_)
     folders = run_folders.find(names or [], runs)
     summaries = [find_summary(folder, paths or []) for folder in folders]
-    clusters = [cluster for summary in summaries if (cluster := find_cluster(summary))]
-    alone = [summary for summary in summaries if not find_cluster(summary)]
-    nodes = gather(sides.read_sides([summary.path for summary in alone], (), runs, paths or [])) if alone else {}
+    found = sides.read_sides([str(folder) for folder in folders], (), runs, paths or [])
+    several = [uses_several_hosts(side) for side in found]
+    clusters = [describe_cluster(summary) for summary, is_several in zip(summaries, several, strict=True) if is_several]
+    alone = [summary for summary, is_several in zip(summaries, several, strict=True) if not is_several]
+    nodes = gather(side for side, is_several in zip(found, several, strict=True) if not is_several)
     if len(nodes) < LEAST_NODES and not clusters:
         raise UsageError(
             f"{plural(len(nodes), 'node')} found in {plural(len(folders), 'run')}, but peers are at least three nodes. "

@@ -7,7 +7,7 @@ from pathlib import Path
 from steelyard.compare.side import Side
 from steelyard.errors import SteelyardError
 from steelyard.fleet import fleet_screen
-from steelyard.fleet.nodes import LEAST_NODES, Fleet, NodeFigure, gather, judge_fleet
+from steelyard.fleet.nodes import LEAST_NODES, Fleet, NodeFigure, gather, judge_fleet, uses_several_hosts
 from steelyard.fleet.printing import nest
 from steelyard.measure.machine.hostlist import short_name
 from steelyard.model import Enclosure, Evaluation
@@ -70,10 +70,8 @@ def has_figures(page: Page) -> bool:
 
 def _is_node(side: Side) -> bool:
     """Returns whether a side is the runs of one host."""
-    machines = [run.machine for run in side.runs]
-    return all(machine and machine.host and len(machine.hosts) < 2 for machine in machines) and len(
-        {machine.host for machine in machines if machine}
-    ) == 1  # fmt: skip
+    hosts = {run.machine.host if run.machine else "" for run in side.runs}
+    return len(hosts) == 1 and hosts != {""} and not uses_several_hosts(side)
 
 
 def _read_summaries(sides: Sequence[Side]) -> Iterator[Summary]:
