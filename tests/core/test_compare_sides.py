@@ -18,7 +18,7 @@ from folders import GOLDEN
 from output_schemas import read_output
 from steelyard.compare.compared_sides import NOT_JUDGED, OtherSide, SidesComparison, list_slower
 from steelyard.compare.foreign_rows import NO_INTERVAL
-from steelyard.compare.prices import add_prices
+from steelyard.compare.prices import Prices, add_prices
 from steelyard.compare.published_side import find_side
 from steelyard.compare.reduced_run import reduce_run
 from steelyard.compare.runs import compare
@@ -409,6 +409,12 @@ def compare_published(*names: str) -> SidesComparison:
     return compare_sides([one for name in names if (one := find_side(name))])
 
 
+def test_a_published_power_of_hpl_is_the_energy_that_its_speed_costs() -> None:
+    compared = compare_published("Raspberry Pi 5", "Raspberry Pi 4")  # 35.169 Gflop/s at 12.7 W, 11.889 at 7.2 W
+    (linpack,) = (f for f in add_prices(compared.machines, dict.fromkeys("ab", Prices(kwh=0.3))) if f.name == "linpack")
+    assert linpack.cells[1].per_price == pytest.approx(11.889 / 7.2 * 12.7 / 35.169, rel=1e-3)
+
+
 def test_the_power_of_hpl_is_no_part_of_the_ratio_of_its_times() -> None:
     """741 Gflop/s beside 2.06 are a time of 0.28 %; with 273 W beside 4.7 W, the mean said 40 %."""
     (other,) = compare_published("Milk-V Mars", "Core Ultra 7 265K").others
@@ -428,7 +434,7 @@ def test_a_data_sheet_is_no_benchmark_that_takes_time() -> None:
 def test_a_cluster_beside_a_node_has_its_nodes_and_pays_for_them() -> None:
     """Fugaku's 442 Pflop/s are those of 158,976 nodes: for the same money, 2x EPYC 9654 has 24 times the HPL speed of a node."""
     compared = compare_published("Fugaku", "2x EPYC 9654", "2x Xeon Gold 6354")
-    priced = add_prices(compared.machines, {"a": 1.0, "b": 1.0, "c": 2.0})
+    priced = add_prices(compared.machines, {"a": Prices(1.0), "b": Prices(1.0), "c": Prices(2.0)})
     linpack = next(figure for figure in priced if figure.name == "linpack")
     assert [cell.nodes for cell in linpack.cells] == [158976, 1, 1]
     assert linpack.cells[1].per_price == pytest.approx(7.458e12 / (442.01e15 / 158976), rel=0.01)

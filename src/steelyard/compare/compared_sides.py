@@ -171,9 +171,11 @@ class MachineCell:
     """The value of one side, with its condition in words and its verdict; None and "" if the side has none.
 
     `speed` is the speed of the side over that of the baseline (of values for which less is better: the inverse ratio), with its
-    95 % interval; `per_core` the same for each of the `cores` (None: unknown, or more cores do not help), and `per_price` for the
-    same money, if a node and hour have a `price`. `nodes` are those of a value that grows with their number. `call` is None for
-    the baseline and without a value of both.
+    95 % interval; `per_core` the same for each of the `cores` (None: unknown, or more cores do not help). `nodes` are those of a
+    value that grows with their number. `power` was measured during the same case. `per_price` is the speed for the same money
+    with the interval `price_low` … `price_high`, if a node and hour have a `price`, or a kilowatt hour a `price_per_kwh`. The
+    latter is None if the energy does not count: both sides need the power of the same parts. `call` is None for the baseline and
+    without a value of both.
     """
 
     letter: str
@@ -186,8 +188,12 @@ class MachineCell:
     cores: float | None = None
     nodes: float = 1
     per_core: float | None = None
+    power: Value | None = None
     price: float | None = None
+    price_per_kwh: float | None = None
     per_price: float | None = None
+    price_low: float | None = None
+    price_high: float | None = None
     call: SideCall | None = None
 
     def span_of(self, ratio: float) -> tuple[float, float] | None:

@@ -10,6 +10,7 @@ from statistics import fmean
 
 from steelyard.compare.needs import Needs, measured_needs, ratio_of, solved_needs
 from steelyard.compare.program_points import POWER, Point, Problem, find_points, has_interval, log_error
+from steelyard.compare.quantities import find_power
 from steelyard.compare.side import Side, SideCase, list_plain
 from steelyard.errors import UsageError
 from steelyard.measure.telemetry.coverage import kinds
@@ -278,8 +279,7 @@ def _list_cases(sides: Sequence[Side]) -> Iterator[Sequence[SideCase]]:
 
 def _scopes(side: Side) -> set[frozenset[str]]:
     """Returns the parts whose power the side has. Publications state the power of whole nodes."""
-    powers = [(case.level, case.metrics[POWER]) for case in list_plain(side) if POWER in case.metrics]
-    return {frozenset((NODE,)) if level == "FOREIGN" else kinds(power.scope) for level, power in powers}
+    return {kinds(power.scope) for case in list_plain(side) if (power := find_power(case))}
 
 
 def _is_modelled(side: Side) -> bool:

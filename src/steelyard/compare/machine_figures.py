@@ -49,8 +49,14 @@ def compare_machines(sides: Sequence[Side], letters: Sequence[str]) -> tuple[Mac
 
 
 def read_machine(side: Side) -> dict[str, Reading]:
-    """Returns the quantities and programs of a side, each at its best use."""
-    return read(side) | _read_programs(side)
+    """Returns the quantities and programs of a side, each at its best use. A power that was calculated is left out."""
+    readings = read(side) | _read_programs(side)
+    speed, power = readings.get("linpack"), readings.get("linpack_power")
+    if speed and power and speed.parameters == power.parameters:  # publications state them as two values
+        readings["linpack"] = replace(speed, power=power.power)
+    if any(run.modelled_power for run in side.runs):
+        return {name: replace(reading, power=None) for name, reading in readings.items()}
+    return readings
 
 
 def count_calls(first: Collection[str], other: Collection[str]) -> int:
@@ -100,6 +106,7 @@ def _make_cell(letter: str, reading: Reading) -> MachineCell:
         level=reading.level,
         cores=reading.cores,
         nodes=nodes,
+        power=reading.power,
     )
 
 

@@ -13,8 +13,10 @@ from steelyard.measure.published.our_case import ALL, BETWEEN, HOSTS, MACHINE
 from steelyard.model import Level, Limit, Parameters, Scalar, Value
 from steelyard.model.record import Span
 from steelyard.model.roles import SIZES
+from steelyard.model.scope import NODE
 from steelyard.model.units import binary_size, quantity
 from steelyard.model.words import find_words, plural
+from steelyard.statistics.results.energy_metrics import POWER
 from steelyard.statistics.results.parameters import extreme, number, prefer
 from steelyard.statistics.results.variants import select_plain
 from steelyard.statistics.validity.limits import is_above
@@ -104,6 +106,7 @@ class Reading:
     """The value of a quantity on one side, with its condition and the benchmark that measured it.
 
     `cores` are those of the node whose value it is, for a quantity that grows with them; else None, also for several nodes.
+    `power` is the mean power of the same case; None if it was not measured.
     """
 
     quantity: str
@@ -116,6 +119,7 @@ class Reading:
     limit: Limit | None = None
     hosts: int = 0
     cores: float | None = None
+    power: Value | None = None
 
     @property
     def number(self) -> float:
@@ -286,7 +290,14 @@ def make_reading(name: str, title: str, case: SideCase, value: Value) -> Reading
         level=case.level,
         limit=_limit(case, value),
         hosts=case.hosts,
+        power=find_power(case),
     )
+
+
+def find_power(case: SideCase) -> Value | None:
+    """Returns the mean power of a case with its scope. Publications state the power of whole nodes."""
+    power = case.metrics.get(POWER.name)
+    return replace(power, scope=(NODE,)) if power and case.level == "FOREIGN" else power
 
 
 def _limit(case: SideCase, value: Value) -> Limit | None:

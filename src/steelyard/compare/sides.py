@@ -78,7 +78,7 @@ def judge_sides(sides: Sequence[Side], baseline: str | None = None, with_mix: bo
         other, common, comparable, _ = pair
         tables = judge_wholes(comparable)
         measured[id(other)] = (pair, tables, judge_cases(first, other, common, comparable.check_pace, tables[1]))
-    letters = list(islice(_letters(), len(views)))
+    letters = list(islice(list_letters(), len(views)))
     compared = [
         _other(letter, first, other, *measured[id(other)])
         if id(other) in measured
@@ -118,7 +118,7 @@ def order_sides(sides: Sequence[Side], baseline: str | None) -> list[Side]:
     return [sides[first], *sides[:first], *sides[first + 1 :]]
 
 
-def _letters() -> Iterator[str]:
+def list_letters() -> Iterator[str]:
     """Yields a, b … z, aa, ab …"""
     for length in count(1):
         yield from map("".join, product(ascii_lowercase, repeat=length))

@@ -73,6 +73,15 @@ Baseline = Annotated[
         autocompletion=complete_side,
     ),
 ]
+Price = Annotated[
+    list[str] | None,
+    sides_option(
+        "--price",
+        metavar="SIDE=PRICE",
+        help="Price of a node and hour (a=0.096/h), or of measured energy (energy=0.30/kWh), for the same money "
+        "(default: those of the system files).",
+    ),
+]
 Paths = Annotated[
     list[Path] | None,
     folders_option("--path", metavar="FOLDER", help="Folder with further benchmarks, such as ./mine (default: none)."),

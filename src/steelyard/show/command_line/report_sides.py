@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from steelyard.compare.modes import NodeRun, select_node
+from steelyard.compare.prices import choose_of_sides
 from steelyard.compare.reduced_run import reduce_run
 from steelyard.compare.side import Side, SideRun
-from steelyard.compare.sides import judge_sides
+from steelyard.compare.sides import judge_sides, list_letters
 from steelyard.model import Evaluation
 from steelyard.show.command_line.evaluated_run import read
 from steelyard.show.report.joined_figures import SideFigures
@@ -53,8 +54,9 @@ class RunReader:
         return self._first.pop(run.path, None) or read(Path(run.path), self.paths)
 
 
-def compare(sides: Sequence[Side], reader: RunReader) -> ReportSides:
+def compare(sides: Sequence[Side], reader: RunReader, prices: Sequence[str] = ()) -> ReportSides:
     """Returns the sides of a report, the baseline first. The report shows the first one that is not a published system."""
+    of_sides = choose_of_sides(prices, dict(zip(list_letters(), sides, strict=False)))
     own = next((n for n, side in enumerate(sides) if side.kind != "published"), None)
     judged = judge_sides(sides) if len(sides) > MOST_DRAWN else None
     drawn = choose_sides(judged.comparison, MOST_DRAWN) if judged else range(len(sides))
@@ -70,5 +72,5 @@ def compare(sides: Sequence[Side], reader: RunReader) -> ReportSides:
     )
     return ReportSides(
         sides=tuple(sides), own=own, figures=figures if own is not None else None, read_node=reader.node,
-        judgement=judged,
+        judgement=judged, prices=of_sides,
     )  # fmt: skip

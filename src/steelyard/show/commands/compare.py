@@ -21,6 +21,7 @@ from steelyard.show.command_line.options import (
     Groups,
     Json,
     Paths,
+    Price,
     Quiet,
     Runs,
     Seed,
@@ -87,14 +88,7 @@ def command(
             help="System file of a side with its cores, rack units and prices, for --equal-time (default: that of the run).",
         ),
     ] = None,
-    price: Annotated[
-        list[str] | None,
-        work_option(
-            "--price",
-            metavar="SIDE=PRICE/h",
-            help="Price of a node and hour, such as a=0.096/h, for the same money (default: those of the system files).",
-        ),
-    ] = None,
+    price: Price = None,
     seed: Seed = 1,
     runs: Runs = Path("runs"),
     paths: Paths = None,
@@ -123,7 +117,8 @@ def command(
     **steelyard compare 20261120-101500** (with the three nearest published systems) ·
     **steelyard compare --group old='runs/2025*' --group new='runs/2026*'** (several runs of each system) ·
     **steelyard compare "MareNostrum III" "Mont-Blanc system" --equal-time** (ranks, energy and rack units for equal time) ·
-    **steelyard compare small large --price small=0.096/h --price large=0.768/h** (also for the same money) ·
+    **steelyard compare small large --price small=0.096/h --price large=0.768/h --price energy=0.30/kWh**
+    (also for the same money) ·
     **steelyard compare --in-turn 20261120-101500 20261120-113000** (measures both again, for a machine that is not quiet) ·
     **steelyard compare 20261120-101500 20261120-113000 --markdown** (tables for a ticket) ·
     **steelyard compare -- ./old './new --fast'** (runs two of your own commands in turn)
@@ -190,7 +185,6 @@ def _compare_sides(
 ) -> None:  # fmt: skip
     from steelyard.compare import prices as pricing
     from steelyard.compare.compared_sides import list_slower
-    from steelyard.compare.equipment import list_names, read_equipment
     from steelyard.compare.nearest import find_nearest
     from steelyard.compare.sides import compare_sides, restrict_sides
     from steelyard.show.command_line.sides import name_baseline, read_sides
@@ -207,11 +201,8 @@ def _compare_sides(
     if len(restricted) == 1 and restricted[0].kind != "published":
         restricted += tuple(find_nearest(restricted[0].runs[-1]))
     compared = compare_sides(restricted, baseline, with_rows=form != "screen", with_mix=form != "screen")
-    by_name = {side.name: list_names(side) for side in restricted}
-    known = {side.letter: {side.letter, *by_name[side.name]} for side in compared.sides}
-    equipment = read_equipment((), restricted)
-    of_nodes = {side.letter: equipment[side.name] for side in compared.sides if side.name in equipment}
-    of_sides = pricing.choose_prices(prices, known, of_nodes)
+    by_name = {side.name: side for side in restricted}
+    of_sides = pricing.choose_of_sides(prices, {side.letter: by_name[side.name] for side in compared.sides})
     compared = replace(compared, machines=pricing.add_prices(compared.machines, of_sides))
     if form == "screen":
         sides_screen.show(compared)

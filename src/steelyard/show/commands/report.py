@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from steelyard.show.report.sides_of_report import ReportSides
 
 from steelyard.show.command_line.completion import complete_side
-from steelyard.show.command_line.options import Baseline, Groups, Paths, Runs
+from steelyard.show.command_line.options import Baseline, Groups, Paths, Price, Runs
 
 PLACE = 70
 
@@ -36,6 +36,7 @@ def command(
     ] = None,
     groups: Groups = None,
     baseline: Baseline = None,
+    price: Price = None,
     against: Annotated[
         list[str] | None,
         typer.Option(
@@ -99,9 +100,14 @@ def command(
 
     Examples: **steelyard report --output node17.html** · **steelyard report node17 node3 "4x AMD 8350 Barcelona"** ·
     **steelyard report --group old='runs/2025*' --group new='runs/2026*'** ·
+    **steelyard report small large --price small=0.096/h --price large=0.768/h --price energy=0.30/kWh**
+    (also for the same money) ·
     **steelyard report --trace lu-2 --trace lu-4** (made by steelyard trace) · **steelyard report --figures plots --format pdf
     --width 85mm**
     """
+    import sys
+
+    from steelyard.compare import prices
     from steelyard.errors import UsageError, one_line
     from steelyard.measure import records
     from steelyard.model.words import plural
@@ -120,7 +126,7 @@ def command(
         files.expect_output(output, "The report")
     if against:
         names = [*(names or [str(records.find(runs, None))]), *against]
-    evaluation, sides = _read(names or [], groups or [], baseline, runs, paths or [], traces or [])
+    evaluation, sides = _read(names or [], groups or [], baseline, runs, paths or [], traces or [], price or [])
     if figures:
         from steelyard.show.report import figure_files
         from steelyard.show.report.pictures import read_size
@@ -130,10 +136,18 @@ def command(
         print(f"{plural(len(written), 'figure')}: {one_line(str(figures))}")
     else:
         print(one_line(str(conclusion.write_report(evaluation, output, sides))))
+    if price and sides and (unused := prices.explain_unused(price, sides.judged.comparison.machines)):
+        print(f"steelyard: {unused}", file=sys.stderr)
 
 
 def _read(
-    names: list[str], groups: list[str], baseline: str | None, runs: Path, paths: list[Path], traces: list[Path]
+    names: list[str],
+    groups: list[str],
+    baseline: str | None,
+    runs: Path,
+    paths: list[Path],
+    traces: list[Path],
+    prices: list[str],
 ) -> "tuple[Evaluation | None, ReportSides | None]":
     """Returns the run that the report shows, and all sides if there are several."""
     from dataclasses import replace
@@ -149,15 +163,20 @@ def _read(
     if len(names) <= 1 and not groups:
         only = find_named(names[0], runs) if names else records.find(runs, None)
         if isinstance(only, Path):
-            if baseline:
-                raise UsageError(
-                    f"The baseline '{baseline}' (given by --baseline) needs at least two sides. Name the runs to compare."
-                )
+            single = (
+                f"The baseline '{baseline}' (given by --baseline)"
+                if baseline
+                else f"--price {prices[0]}"
+                if prices
+                else ""
+            )
+            if single:
+                raise UsageError(f"{single} needs at least two sides. Name the runs to compare.")
             return replace(read(only, paths), traces=factors), None
         chosen: tuple[Side, ...] = (only,)
     else:
         chosen = read_sides(names, groups, runs, paths, reader.read)
-    sides = report_sides.compare(put_first(chosen, names, baseline), reader)
+    sides = report_sides.compare(put_first(chosen, names, baseline), reader, prices)
     if sides.own is None:
         if traces:
             raise UsageError("--trace needs a run, but all sides are published systems. Name a run, or omit --trace.")

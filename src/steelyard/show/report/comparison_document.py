@@ -7,7 +7,7 @@ from steelyard.model.units import significant
 from steelyard.show.report.call_styles import name_call
 from steelyard.show.report.changes import write_smallest
 from steelyard.show.report.documents import mark, write_table
-from steelyard.show.report.machine_table import TITLE, sum_up_prices
+from steelyard.show.report.machine_table import TITLE
 from steelyard.show.report.pages import sides as page
 from steelyard.show.report.ratios import with_interval
 
@@ -30,7 +30,7 @@ def _parts(compared: SidesComparison) -> Iterator[str]:
     about = page.describe(compared)
     names = [side.name for side in about.sides]
     yield f"# {mark(' and '.join(names) if len(names) == 2 else f'Comparison of {len(names)} sides')}"
-    yield from map(mark, (*about.speeds, *sum_up_prices(compared.machines)))
+    yield from map(mark, about.speeds)
     sides = [
         (title.letter, of.name, of.kind, of.what, of.started)
         for title, of in zip(compared.sides, about.sides, strict=True)

@@ -1,12 +1,13 @@
 """The whole machines of a comparison, each at its best use, in a table for a screen of 80 columns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import geometric_mean
 
 from rich.text import Text
 
 from steelyard.compare.compared_sides import NOT_JUDGED, MachineCell, MachineFigure
 from steelyard.compare.verdict.subject import in_sentence
+from steelyard.model.scope import words
 from steelyard.model.units import grouped, quantity
 from steelyard.model.words import joined, plural
 from steelyard.show.report.call_styles import STYLE, name_call
@@ -169,25 +170,55 @@ def _sum_up_many(figures: Sequence[MachineFigure]) -> str:
     return f"In their common programs, the others have from {least} to {most} times the speed of a (geometric means)."
 
 
-def sum_up_prices(figures: Sequence[MachineFigure]) -> Iterator[str]:
-    """Yields for each side with a price what it gives for the same money."""
-    if not figures:
+def sum_up_prices(figures: Sequence[MachineFigure], names: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Yields what each side with a price gives for the same money; of many sides, the least and the most.
+
+    `names`: those of the sides by their letters (None: the letters).
+    """
+    sides = figures[0].cells if figures else ()
+    called = names or {side.letter: side.letter for side in sides}
+    if len(sides) > MOST + 1:
+        parts = [_write_ends(figure, called) for figure in figures if any(cell.per_price for cell in figure.cells[1:])]
+        if parts:
+            yield f"Compared with {called[sides[0].letter]} for the same money, the others have {joined(parts)}."
         return
-    base, *others = figures[0].cells
-    for place, other in enumerate(others, 1):
-        priced = [(figure, cell) for figure in figures if (cell := figure.cells[place]).per_price]
-        parts = [
-            f"{write_derived(cell, cell.per_price or 0.0)} times the {in_sentence(f.title)}"
-            for f, cell in priced
-            if not f.is_program
-        ]
-        if programs := [cell.per_price for figure, cell in priced if figure.is_program and cell.per_price]:
-            parts.append(
-                f"{write_factor(geometric_mean(programs))} times the speed of {plural(len(programs), 'program')}"
-            )
-        if parts and base.price and other.price:
-            prices = f"{base.letter}: {base.price:g}, {other.letter}: {other.price:g} a node and hour"
-            yield f"Compared with {base.letter} for the same money ({prices}), {other.letter} has {joined(parts)}."
+    for place, other in enumerate(sides[1:], 1):
+        groups: dict[str, list[tuple[MachineFigure, MachineCell]]] = {}
+        for figure in figures:
+            if (cell := figure.cells[place]).per_price:
+                groups.setdefault(_write_prices(figure.cells[0], cell, called), []).append((figure, cell))
+        for prices, priced in groups.items():
+            parts = [f"{write_price(cell)} times the {in_sentence(f.title)}" for f, cell in priced if not f.is_program]
+            if programs := [cell.per_price for figure, cell in priced if figure.is_program and cell.per_price]:
+                mean = write_factor(geometric_mean(programs))
+                parts.append(f"{mean} times the speed of {plural(len(programs), 'program')}")
+            name, base = called[other.letter], called[sides[0].letter]
+            yield f"Compared with {base} for the same money ({prices}), {name} has {joined(parts)}."
+
+
+def _write_ends(figure: MachineFigure, names: Mapping[str, str]) -> str:
+    """Returns the least and the most that the sides have for the same money."""
+    priced = sorted((cell.per_price, names[cell.letter]) for cell in figure.cells[1:] if cell.per_price)
+    ends = " to ".join(f"{write_factor(ratio)} ({name})" for ratio, name in dict.fromkeys((priced[0], priced[-1])))
+    return f"{ends} times the {'speed of ' * figure.is_program}{in_sentence(figure.title)}"
+
+
+def _write_prices(base: MachineCell, cell: MachineCell, names: Mapping[str, str]) -> str:
+    """Returns the prices that count, and whose energy: "a: 0.1, b: 0.8 a node and hour; 0.3 a kWh of the processors"."""
+
+    def write(first: float | None, other: float | None, unit: str) -> str:
+        pair = f"{first:g}" if first == other else f"{names[base.letter]}: {first:g}, {names[cell.letter]}: {other:g}"
+        return f"{pair} {unit}"
+
+    hours = write(base.price, cell.price, "a node and hour") if cell.price else ""
+    scope = words(cell.power.scope) if cell.power else ""
+    energy = write(base.price_per_kwh, cell.price_per_kwh, f"a kWh of the {scope}") if cell.price_per_kwh else ""
+    return "; ".join(filter(None, (hours, energy)))
+
+
+def write_price(cell: MachineCell) -> str:
+    """Returns the speed for the same money with its interval: "0.50 (0.47 to 0.54)"."""
+    return with_interval(cell.per_price or 0.0, cell.price_low, cell.price_high, TO, write_factor)
 
 
 def write_derived(cell: MachineCell, ratio: float) -> str:

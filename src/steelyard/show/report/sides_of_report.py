@@ -1,10 +1,11 @@
 """The sides of a report: a run, and the runs, groups and published systems that it is compared with."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from steelyard.compare.modes import NodeRun, select_node
+from steelyard.compare.prices import Prices, add_prices
 from steelyard.compare.reduced_run import reduce_run
 from steelyard.compare.side import Side, SideRun
 from steelyard.compare.sides import JudgedSides, judge_sides
@@ -20,7 +21,7 @@ class ReportSides:
 
     `own` is the number of the side whose run the report shows, None if all sides are published systems. `figures` has the
     figures of the drawn sides. `read_node` reads what a run has of the kernels of the node. `judgement`: `judged`, if it is
-    known already.
+    known already. `prices` are those of the sides by their letters.
     """
 
     sides: tuple[Side, ...]
@@ -28,11 +29,14 @@ class ReportSides:
     figures: SideFigures | None
     read_node: Callable[[SideRun], NodeRun]
     judgement: JudgedSides | None = None
+    prices: Mapping[str, Prices] = field(default_factory=dict)
 
     @cached_property
     def judged(self) -> JudgedSides:
         """All sides compared with the baseline, with the calls of all cases."""
-        return self.judgement or judge_sides(self.sides)
+        judged = self.judgement or judge_sides(self.sides)
+        machines = add_prices(judged.comparison.machines, self.prices)
+        return replace(judged, comparison=replace(judged.comparison, machines=machines))
 
     @cached_property
     def shown(self) -> tuple[int, ...]:

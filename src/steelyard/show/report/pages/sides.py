@@ -15,7 +15,14 @@ from steelyard.model.words import joined, plural
 from steelyard.show.report import side_table
 from steelyard.show.report.call_styles import name_call
 from steelyard.show.report.full_node_tables import HEADINGS, NodeTable, describe_full_nodes
-from steelyard.show.report.machine_table import TO, describe_speeds, write_derived, write_speed
+from steelyard.show.report.machine_table import (
+    TO,
+    describe_speeds,
+    sum_up_prices,
+    write_derived,
+    write_price,
+    write_speed,
+)
 from steelyard.show.report.names import grouped
 from steelyard.show.report.range_axis import RangeAxis, make_axis
 from steelyard.show.report.ratios import and_interval
@@ -116,7 +123,10 @@ def describe(compared: SidesComparison) -> Page:
             MachineRow(title=f.title, cells=tuple(_describe_cell(cell, axis) for cell in f.cells))
             for f in compared.machines
         ),
-        speeds=_describe_speeds(compared),
+        speeds=(
+            *_describe_speeds(compared),
+            *sum_up_prices(compared.machines, {s.letter: s.name for s in compared.sides}),
+        ),
         in_columns=len(compared.sides) <= MOST_COLUMNS,
         equal=axis.place(1),
         full_nodes=describe_full_nodes(compared),
@@ -168,7 +178,9 @@ def _describe_cell(cell: MachineCell, axis: RangeAxis) -> MachineText:
     per_core = cell.per_core if cell.per_core != cell.speed else None
     return replace(
         described,
-        speed=f"× {write_speed(cell)}" + (f", × {write_derived(cell, per_core)} per core" if per_core else ""),
+        speed=f"× {write_speed(cell)}"
+        + (f", × {write_derived(cell, per_core)} per core" if per_core else "")
+        + (f", × {write_price(cell)} for the same money" if cell.per_price and cell.call else ""),
         at=axis.place(cell.speed),
         ends=axis.span((cell.low or cell.speed, cell.high or cell.speed)),
     )
