@@ -332,6 +332,10 @@ def test_bars_with_long_names_lie_with_the_first_one_at_the_top() -> None:
     names = [label.get_text().replace("\n", " ") for label in axes.get_yticklabels()]
     assert names == list(report_fixture.long_bars().series[0].x)
     assert axes.yaxis_inverted()
+    plot = figures.plotly(report_fixture.long_bars())
+    plot["data"].append({**plot["data"][0], "x": [None], "y": [None], "customdata": [""]})  # an entry of the legend
+    (axes,) = drawn_figures.draw(plot).axes
+    assert "None" not in [label.get_text() for label in axes.get_yticklabels()]
 
 
 def test_labels_of_points_that_are_close_give_way_to_each_other() -> None:

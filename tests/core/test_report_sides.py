@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 import pytest
 
+import drawn_figures
 import report_fixture
 from builders import measured
 from planted_sides import imported, stream
@@ -423,6 +424,10 @@ def test_a_figure_shows_the_chosen_sides_at_first() -> None:
     plot = figures.plotly(join("b", (own,), sides)[0].figure)
     assert [n for n in range(10) if lines_of(plot, n)[0]["visible"]] == [0, 8]
     assert lines_of(plot, 8)[0]["meta"]["colour"] == 1
+    headed = drawn_figures.draw(plot, 85, title="Speed: s8 is faster than s0 (× 2)", sides=50)
+    assert (
+        headed.get_suptitle().replace("\n", " ") == "Speed: s8 is faster than s0 (×\u00a02) (2 of 50 sides are drawn)"
+    )
 
 
 # --------------------------------------------------------------------------- the result in the title, the best condition
@@ -485,6 +490,22 @@ def test_each_side_has_the_line_of_its_best_condition_until_the_reader_asks() ->
         for kind in ("best", "all")
     ]
     assert legends == [["x (scatter)", "y (compact)"], ["x", "y", "compact", "scatter", "streaming"]]
+
+
+def test_a_single_better_point_does_not_stand_for_a_curve() -> None:
+    curve, point = plant_conditions(1.0, 3.0, 2.0)[:2]
+    own = replace(plant_figure(), series=(curve, replace(point, x=(2.0,), y=(9.0,)), replace(curve, x=(), y=())))
+    sides = SideFigures(names=("x", "y"), own=0, runs=((), ({"b": (own,)},)))
+    drawn = [line for line in join("b", (own,), sides)[0].figure.series if not line.further]
+    assert {line.name for line in drawn} == {"scatter"}, "half of the points are enough"
+    wide = replace(curve, x=(1.0, 2.0, 3.0), y=(1.0, 2.0, 3.0))
+    own = replace(own, series=(wide, *own.series[1:]))
+    drawn = [
+        line
+        for line in join("b", (own,), replace(sides, runs=((), ({"b": (own,)},))))[0].figure.series
+        if not line.further
+    ]
+    assert {line.name for line in drawn} == {"compact"}
 
 
 def test_a_condition_that_all_sides_share_stands_in_the_caption() -> None:

@@ -8,7 +8,9 @@ from steelyard.show.report.axes import Json
 MM = 1 / 25.4  # inches
 
 
-def draw(plot: Json, width: float = 170, height: float | None = None, letters: float = 8):
+def draw(
+    plot: Json, width: float = 170, height: float | None = None, letters: float = 8, title: str = "", sides: int = 1
+):
     """The figure with this width and height in millimetres, before it becomes a file."""
     pictures.load_matplotlib()
     import matplotlib
@@ -18,7 +20,7 @@ def draw(plot: Json, width: float = 170, height: float | None = None, letters: f
 
     size = pictures.Size(width * MM, height and height * MM, letters)
     with matplotlib.rc_context(settings(letters)):
-        return draw_figure(json.dumps(plot), size, "{}")
+        return draw_figure(json.dumps(plot), size, "{}", title, sides)
 
 
 def level_texts(figure):

@@ -57,7 +57,8 @@ def command(
         typer.Option(
             "--figures",
             metavar="FOLDER",
-            help="Folder for the figures as files, such as plots, instead of the report (default: write the report).",
+            help="Folder for the figures as files, such as plots, instead of the report (default: write the report). "
+            "Those of several sides have titles with the result.",
         ),
     ] = None,
     form: Annotated[

@@ -29,7 +29,8 @@ def write(
 ) -> tuple[Path, ...]:
     """Writes each figure of the report into the folder, which is made where it is missing, and returns the files.
 
-    A file is called as the figure's anchor in the report. A figure that fails is left out with a warning. UsageError for an
+    A file is called as the figure's anchor in the report. Figures of several sides have their titles, which say the result; those
+    of one run have captions where they are printed. A figure that fails is left out with a warning. UsageError for an
     unknown format; MachineFailed without matplotlib; errors as `files.write`.
     """
     if form not in pictures.FORMATS:
@@ -45,10 +46,10 @@ def write(
     records = next((page.data.records for page in whole if isinstance(page.data, pace.Page)), Markup("{}"))
     files.expect_folder(folder, WHAT, "--figures")
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
+    count, written = len(sides.sides) if sides else 1, []
     for anchor, (part, figure) in figures.items():
         draw = partial(doors.call, part, pictures.picture, passing=(SteelyardError,))
-        if content := doors.attempt(draw, figure.plot, figure.title, form, size, records):
+        if content := doors.attempt(draw, figure.plot, figure.title, form, size, records, count):
             written.append(files.make(folder / f"{anchor}.{form}", WHAT, partial(Path.write_bytes, data=content)))
     return tuple(written)
 

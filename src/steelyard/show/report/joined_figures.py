@@ -157,8 +157,14 @@ def _mark_further(lines: Sequence[Series]) -> Iterator[Series]:
 
 
 def _choose_best(lines: Sequence[Series]) -> Series:
-    """Returns the line that is best on average at the places of all of them, or else at its best place."""
+    """Returns the line that is best on average at the places of all of them, or else at its best place.
+
+    A line with less than half as many points as another one shows too little, such as a single point of a curve.
+    """
     logs = [{x: log(y) for x, y in zip(line.x, line.y, strict=True) if y is not None and y > 0} for line in lines]
+    most = max(map(len, logs))
+    lines = [line for line, values in zip(lines, logs, strict=True) if 2 * len(values) >= most]
+    logs = [values for values in logs if 2 * len(values) >= most]
     common = set[float | str].intersection(*map(set, logs))
     sign = 1 if lines[0].better == "higher" else -1
     scores = [

@@ -44,10 +44,11 @@ def _read_length(text: str, option: str) -> float:
     return inches
 
 
-def picture(plot: str, title: str, form: str, size: Size, records: str = "{}") -> bytes:
+def picture(plot: str, title: str, form: str, size: Size, records: str = "{}", sides: int = 1) -> bytes:
     """Returns the file of the figure whose JSON is `plot`. `records`: JSON of what figures with a mark a record share.
 
-    MachineFailed without matplotlib.
+    With several `sides`, the title stands above the figure, and not only in the file's metadata. MachineFailed without
+    matplotlib.
     """
     load_matplotlib()
     import matplotlib
@@ -59,7 +60,8 @@ def picture(plot: str, title: str, form: str, size: Size, records: str = "{}") -
     content = io.BytesIO()
     with matplotlib.rc_context(settings(size.letters)), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a letter that the font lacks is drawn as a box
-        draw(plot, size, records).savefig(content, format=form, metadata=about, dpi=300 if form == "png" else 72)
+        drawn = draw(plot, size, records, title, sides)
+        drawn.savefig(content, format=form, metadata=about, dpi=300 if form == "png" else 72)
     return content.getvalue()
 
 

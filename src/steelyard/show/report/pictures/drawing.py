@@ -14,7 +14,7 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullLoc
 from steelyard.show.report.pictures import Size
 from steelyard.show.report.pictures.looks import Json
 from steelyard.show.report.pictures.notes import draw_shape, separate_names, turn_slope, write_note
-from steelyard.show.report.pictures.plain_plot import plain, read_plot, title_of, wrap
+from steelyard.show.report.pictures.plain_plot import list_sides, plain, read_plot, title_of, wrap
 from steelyard.show.report.pictures.traces import draw_values
 
 LETTER = 0.6  # mean width of a letter, in sizes
@@ -24,12 +24,17 @@ _LEAST = 0.5  # inches: the height of all panels
 _KINDS = ("above", "value", "roof", "", "limit")  # of names, in the order in which they take their places
 
 
-def draw(plot: str, size: Size, records: str) -> Figure:
+def draw(plot: str, size: Size, records: str, title: str, sides: int) -> Figure:
     """Returns the figure whose JSON is `plot`. Arguments as in `picture`."""
     across = int(72 * size.width / (LETTER * size.letters))
     data, layout = read_plot(plot, records, across)
     figure = Figure((size.width, PAGE + len(data) * size.letters / 36), dpi=72, layout="constrained")
     FigureCanvasAgg(figure)
+    if sides > 1:
+        drawn = len({side for trace in data for side in list_sides(trace)})
+        title += f" ({drawn} of {sides} sides are drawn)" if 0 < drawn < sides else ""
+        heading = wrap(title.replace("× ", "×\u00a0"), int(0.9 * across))
+        figure.suptitle(heading, x=0.01, ha="left", weight="bold", size=size.letters)
     panels, entries, names = _make_panels(figure, layout), [], []
     for name, axes in panels.items():
         traces = [trace for trace in data if trace.get("yaxis", "y") == name]
@@ -133,7 +138,7 @@ def _limit_axis(axes: Axes, side: str, axis: Json) -> None:
 
 def _add_legend(figure: Figure, entries: Sequence[tuple[Json, Artist]], across: int) -> None:
     """Adds the legend below the panels, in as many columns as fit. It names only sides that are drawn."""
-    sides = {trace.get("meta", {}).get("side") for trace, _ in entries if any(y is not None for y in trace["y"])}
+    sides = {side for trace, _ in entries for side in list_sides(trace)}
     shown = [
         (wrap(plain(trace["name"]), across - _ENTRY), artist)
         for trace, artist in entries

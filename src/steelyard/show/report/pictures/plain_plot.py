@@ -38,6 +38,12 @@ def read_plot(plot: str, records: str, across: int) -> tuple[list[Json], Json]:
     return data, layout
 
 
+def list_sides(trace: Json) -> list[int]:
+    """Returns the side whose values the trace has: none or one."""
+    side = trace.get("meta", {}).get("side")
+    return [] if side is None or all(y is None for y in trace["y"]) else [side]
+
+
 def _flatten(surface: Json, scene: Json) -> tuple[list[Json], Json]:
     """Returns a surface as a map whose rows and columns are all equally far apart."""
     axes = {
@@ -57,7 +63,7 @@ def _lay_bars(data: list[Json], layout: Json, across: int) -> tuple[list[Json], 
         return data, layout
     turned = [{_SWAPPED.get(key, key): value for key, value in trace.items()} | {"lying": True} for trace in data]
     for trace in turned:
-        trace["y"] = [wrap(str(name), int(0.4 * across)) for name in trace["y"]]
+        trace["y"] = [name if name is None else wrap(str(name), int(0.4 * across)) for name in trace["y"]]
     lines = len(names) * max(1.5 + max(name.count("\n") for name in turned[0]["y"]), 0.5 + len(bars))
     axes = {"xaxis": layout["yaxis"], "yaxis": layout["xaxis"] | {"autorange": "reversed", "title": {}}}
     return turned, layout | axes | {"lines": lines}
