@@ -118,15 +118,19 @@ def read_document(compared: SidesComparison, titles: Sequence[str]) -> Claims:
     """Returns the claims of the tables in Markdown; each row of a table has as many cells as its head."""
     claims, width = {}, 0
     calls = {name_call(call): call for call in ("FASTER", "SLOWER", "SAME", "UNCLEAR", "NOT JUDGED")}
+    names, columns = {one.name for one in compared.sides[1:]}, []
     for line in comparison_document.markdown(compared).splitlines():
         cells = re.split(r"(?<!\\)\|", line)[1:-1]
         width = 0 if not cells else width or len(cells)
         assert len(cells) == width
-        if cells and cells[0].strip() in titles:
-            for one, cell in zip(compared.sides[1:], cells[2:], strict=True):
-                claims |= {
-                    (cells[0].strip(), one.name): calls[w] for w in calls if f" {w};" in cell or cell.endswith(f" {w} ")
-                }
+        first, *rest = [cell.strip() for cell in cells] or [""]
+        if first in ("Quantity", "Side"):  # many sides stand below each other
+            columns = rest
+        for column, cell in zip(columns if first in {*titles, *names} else (), rest, strict=False):
+            of = (first, column) if first in titles else (column, first)
+            if of[0] in titles and of[1] in names:
+                call = next((calls[word] for word in calls if f" {word};" in f"{cell};"), "")
+                claims |= {of: call} if call else {}
     return claims
 
 

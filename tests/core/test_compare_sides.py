@@ -29,9 +29,10 @@ from steelyard.measure.records import RunFolder
 from steelyard.model import Evaluation, LaunchTime, Scalar, Value
 from steelyard.show.command_line import cli
 from steelyard.show.command_line.sides import read_sides
-from steelyard.show.report import sides_screen, sides_tables
+from steelyard.show.report import comparison_document, sides_screen, sides_tables
 from steelyard.show.report.changes import write_factor
 from steelyard.show.report.machine_table import list_machines
+from steelyard.show.report.pages import sides as sides_page
 from steelyard.show.report.sides_totals import write_letters
 from steelyard.statistics.difference.blocks import SMALLEST_OF_ALL
 from steelyard.statistics.samples.launches import RUN_SPREAD, USUAL_SPREAD
@@ -524,6 +525,21 @@ def test_a_side_that_differs_much_hides_no_other_side() -> None:
     shown = sides_screen.list_differences(compare_sides([one("a", equal), one("b", much), one("c", little)]), 80)
     text = " ".join(line.plain.strip() for line in shown)
     assert "memory.8 (1 case): b is slower, with 7.4 (7.3 to 7.5) times the time. Also slower: c." in text
+
+
+def test_of_fifty_sides_each_has_its_name_on_the_screen() -> None:
+    equal = {f"memory.{n}": [0.0, 0.001, 0.002] for n in range(9)}
+    slow = equal | {"memory.8": [x + 0.2 for x in equal["memory.8"]]}
+    compared = compare_sides([one(f"n{n:02d}", slow if n > 47 else equal) for n in range(50)])
+    lines = [line.plain for line in sides_screen.screen(compared, 80)]
+    assert all(sum(side.name in line for line in lines) for side in compared.sides)
+    words = " ".join(" ".join(lines).split())
+    assert "memory.8 (1 case): aw (n48) is slower, with 22 % more time" in words
+    assert "Also slower: ax (n49)." in words
+    text = comparison_document.markdown(compared)
+    assert "| memory.7 | 49 sides | 1 | × 1.00 | same |" in text
+    (first, *rest) = [side.alike for side in sides_page.describe(compared).sides[1:]]
+    assert (len(first), set(rest)) == (49, {()}), "all differ from the baseline in the same way: not at all"
 
 
 def test_consecutive_letters_are_a_range() -> None:

@@ -14,13 +14,14 @@ from steelyard.show.report.call_styles import STYLE, name_call
 from steelyard.show.report.changes import write_factor
 from steelyard.show.report.lines import cut, pad
 from steelyard.show.report.ratios import and_interval, with_interval
+from steelyard.show.report.sides_totals import write_letters
 from steelyard.statistics.validity.trust import is_marked
 
 TITLE = "Whole machines, each with its best settings"
 MOST = 2  # sides beside the baseline whose values stand in columns
 VALUE, SPEED, CORE, CALL, SIDE = 13, 20, 9, 9, 22  # columns
 NOTE = "speed: relative to a{}; above 1 is faster, also for times. Each value is the best of all numbers of threads and ranks."
-INTERVAL = ", with its 95 % interval"
+INTERVAL, LATER = ", with its 95 % interval", " for runs at another hour"
 PER_CORE = " per core: the speed of a core{}."
 TO = "to"  # between the ends of an interval
 UNSURE, MAY_EQUAL = "?", " ?: the cores may be equally fast."
@@ -43,7 +44,10 @@ def list_machines(figures: Sequence[MachineFigure], width: int, with_conditions:
     for figure in shown:
         lines += _write_pair(figure, left) if two else _write_sides(figure, width)
         if with_conditions:
-            conditions = "; ".join(f"{c.letter}: {c.condition}" for c in figure.cells if c.condition)
+            letters: dict[str, list[str]] = {}
+            for cell in figure.cells:
+                letters.setdefault(cell.condition, []).append(cell.letter)
+            conditions = "; ".join(f"{write_letters(of)}: {text}" for text, of in letters.items() if text)
             lines += (Text(f"  {line}", "dim") for line in cut(conditions, width - 2, 9) if line)
     if not with_conditions:
         sides = figures[0].cells
@@ -54,7 +58,8 @@ def list_machines(figures: Sequence[MachineFigure], width: int, with_conditions:
     lines += (Text(line) for text in sum_up_prices(figures) for line in cut(text, width, 3))
     cells = [cell for figure in shown for cell in figure.cells]
     counts = [f"{count:g} ({letter})" for letter, count in {c.letter: c.cores for c in cells if c.cores}.items()]
-    note = NOTE.format(INTERVAL if any(cell.low is not None for cell in cells) else "") + (
+    span = INTERVAL + LATER * any(cell.value and cell.value.later for cell in cells)
+    note = NOTE.format(span if any(cell.low is not None for cell in cells) else "") + (
         PER_CORE.format(f", of {' and '.join(counts)}") if two and any(cell.per_core for cell in cells) else ""
     )
     note += LESS if any(figure.name == POWER for figure in shown) else ""

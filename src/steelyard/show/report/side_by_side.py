@@ -11,6 +11,7 @@ from steelyard.compare.runs import Call, Row, RunComparison
 from steelyard.model import Evaluation, Result, Scalar, Value
 from steelyard.model.words import plural
 from steelyard.show.report.call_styles import STYLE
+from steelyard.show.report.changes import write_factor
 from steelyard.show.report.equal_time_rows import name_of, sentence
 from steelyard.show.report.headline import Headline, headlines
 from steelyard.show.report.lines import brief, console, cut, pad
@@ -116,7 +117,7 @@ def _figures(a: Evaluation, b: Evaluation, comparison: RunComparison, width: int
         text = Text(pad(cut(headline.title, left - 1, 1)[0], left))
         text.append(f"{pad(_value(value_a), SIDE, True)}{pad(_value(value_b), SIDE, True)}", "bold")
         call = "–" if row.call == "NOT COMPARABLE" else row.call.lower()
-        text.append(f"{pad(_span(row), RATIO, True)}  ").append(call, STYLE[row.call])
+        text.append(f" {pad(_span(row), RATIO - 1, True)}  ").append(call, STYLE[row.call])
         lines.append(text)
     return lines
 
@@ -172,7 +173,7 @@ def _span(row: Row) -> str:
     """Returns the ratio of the times for any metric: above 1, b is slower."""
     if row.time_ratio is None or not row.low or not row.high:
         return "–"
-    return with_interval(row.time_ratio, *time_span(row))
+    return with_interval(row.time_ratio, *time_span(row), write=write_factor)
 
 
 # --------------------------------------------------------------------------- what is not clear

@@ -29,7 +29,8 @@ MOST_DIFFERENCES, MOST_CONDITIONS, MOST_NOTES = 5, 5, 3
 # The subject and the call, and each side with its difference.
 _Found = tuple[tuple[str, str], list[tuple[str, Total | CaseDifference]]]
 MOST_TOTALS = 10  # lines that the totals keep beside the table of full nodes
-COUNTED = 8  # sides with the numbers of their calls on the screen; of more sides it lists the names in two columns
+COUNTED = 8  # sides with the numbers of their calls on the screen; of more sides it lists the names in columns
+MOST_ROWS, MOST_NAMED = 10, 4  # lines of the names of many sides; sides with their names in a sentence
 NUMBERS = (("cases", 7), ("slower", 8), ("faster", 8), ("same", 7), ("unclear", 9))
 KINDS = {"group": "runs", "published": "published", "imported": "imported"}
 
@@ -42,7 +43,7 @@ def show(comparison: SidesComparison) -> None:
 
 def screen(comparison: SidesComparison, width: int) -> list[Text]:
     """Returns at most `MOST_LINES` lines: sides, conditions, the greatest differences, and as much of the tables as fits."""
-    top = [*list_sides(comparison, width, MOST_SIDES), *list_machines(comparison.machines, width)]
+    top = [*list_sides(comparison, width, MOST_ROWS), *list_machines(comparison.machines, width)]
     top += list_conditions(comparison, width, MOST_CONDITIONS)
     top += list_differences(comparison, width)
     end = [*list_command(comparison, width), Text()]
@@ -63,35 +64,35 @@ def name_side(side: SideTitle) -> str:
 
 
 def list_sides(comparison: SidesComparison, width: int, most: int | None) -> list[Text]:
-    """Returns the sides with their letters, and how many of their cases have which call; many sides only with their names."""
-    base = name_side(comparison.baseline)
-    others = comparison.others[:most]
+    """Returns the sides with their letters, and how many of their cases have which call; many sides only with their names.
+
+    `most`: lines of these names (None: all sides with their calls).
+    """
+    base, others = name_side(comparison.baseline), comparison.others
     letter = max(len(o.letter) for o in others) + 1
-    title = f"{plural(len(comparison.others), 'side')} compared with {base} (a)"
+    title = f"{plural(len(others), 'side')} compared with {base} (a)"
     lines = [Text(), *(Text(line, style="bold") for line in cut(title, width, 2)), Text()]
     if most and len(others) > COUNTED:
-        lines += _list_names(comparison, others, letter, width)
-    else:
-        left = width - letter - sum(columns for _, columns in NUMBERS)
-        head = "".join(pad(name, columns, True) for name, columns in NUMBERS)
-        lines.append(Text(f"{pad('', letter)}{pad('side', left)}{head}", style="dim"))
-        lines += (_count_calls(comparison, other, letter, left) for other in others)
-    more = len(comparison.others) - len(others)
-    return [*lines, Text(f"and {plural(more, 'more side')} with --all", style="dim")] if more else lines
+        return [*lines, *_list_names(comparison, letter, width, most)]
+    left = width - letter - sum(columns for _, columns in NUMBERS)
+    head = "".join(pad(name, columns, True) for name, columns in NUMBERS)
+    lines.append(Text(f"{pad('', letter)}{pad('side', left)}{head}", style="dim"))
+    return [*lines, *(_count_calls(comparison, other, letter, left) for other in others)]
 
 
-def _list_names(comparison: SidesComparison, others: Sequence[OtherSide], letter: int, width: int) -> list[Text]:
-    """Returns the names of the sides in two columns."""
-    half, left = (len(others) + 1) // 2, width // 2
-    lines = []
-    for place in range(half):
-        text = Text()
-        for other in others[place::half]:
-            name = cut(name_side(comparison.title(other.letter)), left - letter - 2, 1)[0]
-            text.append(pad(other.letter, letter), "bold").append(pad(name, left - letter))
+def _list_names(comparison: SidesComparison, letter: int, width: int, most: int) -> list[Text]:
+    """Returns the names of the sides in as many columns as fit, two at least."""
+    names = {other.letter: name_side(comparison.title(other.letter)) for other in comparison.others}
+    columns = max(2, width // (letter + max(map(len, names.values())) + 2))
+    shown, left = list(names)[: columns * most], width // columns
+    lines = [Text() for _ in range(math.ceil(len(shown) / columns))]
+    for place, side in enumerate(shown):
+        name = cut(names[side], left - letter - 2, 1)[0]
+        lines[place % len(lines)].append(pad(side, letter), "bold").append(pad(name, left - letter))
+    for text in lines:
         text.rstrip()
-        lines.append(text)
-    return lines
+    more = len(names) - len(shown)
+    return [*lines, Text(f"and {plural(more, 'more side')} with --all", style="dim")] if more else lines
 
 
 def _count_calls(comparison: SidesComparison, other: OtherSide, letter: int, left: int) -> Text:
@@ -189,8 +190,14 @@ def list_differences(comparison: SidesComparison, width: int) -> list[Text]:
         words = write_difference(d.call, d.ratio, d.low or 1.0, d.high or 1.0)
         more = [other for other, _ in having if other != letter]
         ending = f" [and {plural(d.further, 'more case')}]" if isinstance(d, CaseDifference) and d.further else ""
-        ending += f" Also {call.lower()}: {write_letters(more)}." if more else ""
-        said.append((d.call, f"{subject}: {letter} is {words}.", ending))
+        many = len(comparison.others) > COUNTED
+        name, *names = [f"{of} ({comparison.title(of).name})" if many else of for of in (letter, *more)]
+        ending += (
+            f" Also {call.lower()}: {joined(names) if len(more) <= MOST_NAMED else write_letters(more)}."
+            if more
+            else ""
+        )
+        said.append((d.call, f"{subject}: {name} is {words}.", ending))
     head = heading(head_differences(comparison.machines, True))
     return [*head, *number_differences(said, len(ordered) - len(chosen), width)]
 

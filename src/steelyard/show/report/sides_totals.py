@@ -31,7 +31,10 @@ def list_totals(comparison: SidesComparison, width: int, room: int | None) -> li
     ordered = [*classes.items(), *sorted(benchmarks.items(), key=lambda item: _rank(item[1].values()))]
     letters = [o.letter for o in comparison.others]
     grid = len(letters) <= GRID
-    note = "Change of the time against a. After unclear and same: the smallest difference that this comparison finds."
+    note = (
+        "Change of the time against a, in these runs. After unclear and same: the smallest difference that this comparison "
+        "finds."
+    )
     note += " *: with disturbed launches." if any(t.disturbed for _, of in ordered for t in of.values()) else ""
     below = [Text(line, style="dim") for line in cut(note, width, 2)]
     head = Text("Class, benchmark" if classes else "Benchmark", style="bold")

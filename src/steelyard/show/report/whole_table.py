@@ -34,8 +34,8 @@ TIME, SPAN, CALL, SMALLEST, AGAIN = 7, 16, 11, 6, 9  # columns
 LONG = 600.0  # seconds from which a duration in the table has whole minutes
 
 NOTE = (
-    "time: of b, relative to a. finds: the smallest difference that this comparison finds. in turn: the duration of a "
-    "measurement in turn that finds less."
+    "time: of b, relative to a, in these runs. finds: the smallest difference that this comparison finds. in turn: the "
+    "duration of a measurement in turn that finds less."
 )
 
 AnyTotal = TypeVar("AnyTotal", Whole, Total)
@@ -179,7 +179,7 @@ def _line(w: Whole, left: int) -> Text:
     name = f"{w.name} ({len(w.members)})" if w.members else w.name
     text = Text(pad(cut(name, left - 1, 1)[0], left), style="bold" if w.members else "")
     text.append(pad(write_change(w.ratio), TIME, True))
-    text.append(pad(write_span(w), SPAN, True))
+    text.append(f" {pad(write_span(w), SPAN - 1, True)}")
     text.append(f"  {pad(w.call.lower() + ('*' if w.disturbed else ''), CALL - 2)}", STYLE[w.call])
     text.append(pad("" if w.call in ("FASTER", "SLOWER") else write_smallest(w.smallest), SMALLEST, True))
     return text.append(pad(_brief_duration(w.seconds) if w.seconds else "", AGAIN, True))

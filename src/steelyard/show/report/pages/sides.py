@@ -1,5 +1,6 @@
 """The sides of a report: what they are, what differs between them, their classes and benchmarks, and the values of all cases."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from steelyard.compare.compared_sides import (
@@ -39,7 +40,10 @@ KINDS = {"run": "run", "group": "group", "published": "published system", "impor
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """A side: what it is, and the conditions in which it differs from the baseline."""
+    """A side: what it is, and the conditions in which it differs from the baseline.
+
+    `alike` has the names of all sides that differ in the same way. It is empty for those after the first.
+    """
 
     name: str
     kind: str
@@ -48,6 +52,7 @@ class About:
     differences: tuple[tuple[str, str, str], ...]
     conditions: tuple[str, ...]
     command: str
+    alike: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +118,7 @@ def describe(compared: SidesComparison) -> Page:
     axis = make_axis([1.0, *(number for cell in cells for number in (cell.speed, cell.low, cell.high))])
     return Page(
         baseline=compared.baseline.name,
-        sides=tuple(map(_describe_side, compared.sides, others)),
+        sides=tuple(_join_alike(map(_describe_side, compared.sides, others))),
         places=tuple(find_place(side, shown) for side in range(len(compared.sides))),
         packed="",
         cases=0,
@@ -208,6 +213,18 @@ def _describe_side(side: SideTitle, other: OtherSide | None) -> About:
         conditions=(*_cause(other), *other.conditions) if other else (),
         command=other.command if other else "",
     )
+
+
+def _join_alike(sides: Iterable[About]) -> Iterator[About]:
+    """Yields the sides; the first of those that differ from the baseline in the same way has the names of all."""
+    of_way: dict[tuple[object, ...], list[str]] = {}
+    base, *others = sides
+    ways = [(of.kind == KINDS["published"], of.differences, of.conditions, of.command) for of in others]
+    for way, side in zip(ways, others, strict=True):
+        of_way.setdefault(way, []).append(side.name)
+    yield base
+    for way, side in zip(ways, others, strict=True):
+        yield replace(side, alike=tuple(of_way.pop(way, ())))
 
 
 def _cause(other: OtherSide) -> tuple[str, ...]:
