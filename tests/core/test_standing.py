@@ -23,6 +23,7 @@ QUANTITIES = {
     "hpl": ("linpack", "flop/s", "higher"),
     "latency": ("latency", "s", "lower"),
     "message": ("message", "s", "lower"),
+    "inner_message": ("inner_message", "s", "lower"),
     "link": ("link", "B/s", "higher"),
     "pair": ("pair", "B/s", "higher"),
 }
@@ -45,14 +46,16 @@ def judged(one: Reading, hardware: Hardware) -> Standing:
 
 
 def test_values_that_people_who_know_called_normal_or_low() -> None:
-    """49 public answers of trackers and forums, with their links: of 46 that Steelyard has an opinion on, it agrees with 40.
+    """66 public answers of trackers and forums, with their links: of 60 that Steelyard has an opinion on, it agrees with 53.
 
     `cores` are those of the processor; `limit` is the theoretical one that the thread states, as a system file would. Five of the
-    normal speeds of HPL come from machines whose published value is in the library.
+    normal speeds of HPL come from machines whose published value is in the library. The last 17 were asked at once: before
+    the share of a link was mended, 11 of 14 agreed.
 
-    It takes five low values for normal or good: the memory's latency on slow modules, HPL with a BLAS without kernels for the
-    processor (JH7110, Ryzen 7 3700X), 1.9 us on the first ConnectX, and three quarters of a link. It takes one normal value for
-    poor: an N150 that used less power than its published run. It has no answer on a Power10 and on two pairs of nodes.
+    It takes six low values for normal or good: the memory's latency on slow modules, HPL with a BLAS without kernels for the
+    processor (JH7110, Ryzen 7 3700X), and 1.9, 9.87 and 60 us between nodes, where the fabric is not known. It takes one normal
+    value for poor: an N150 that used less power than its published run. It has no answer on a Power10, on two pairs of nodes and
+    on messages within a node.
     """
     agree, answered, rows = 0, 0, 0
     with (DATA / "public-answers.tsv").open(encoding="utf-8") as lines:
@@ -66,9 +69,9 @@ def test_values_that_people_who_know_called_normal_or_low() -> None:
             if found:
                 answered += 1
                 agree += WORDS[found.call] == row["answer"]
-    assert rows == 49
-    assert answered >= 46
-    assert agree >= 40
+    assert rows == 66
+    assert answered >= 60
+    assert agree >= 53
 
 
 @pytest.mark.parametrize("system", [s for s in list_shipped() if s.models], ids=lambda s: s.name)
@@ -212,7 +215,8 @@ def test_ordinary_stores_take_a_quarter_of_the_memorys_bandwidth(stores: str, ca
     ("quantity", "share", "call"),
     [
         ("triad", 0.4, "poor"), ("triad", 0.5, "normal"), ("hpl", 0.4, "poor"), ("hpl", 0.6, "normal"),
-        ("link", 0.5, "poor"), ("link", 0.9, "normal"), ("link", 1.2, None),
+        ("link", 0.75, "poor"), ("link", 0.8, "normal"), ("link", 1.2, None),
+        ("pair", 1.5, "poor"), ("pair", 1.6, "normal"), ("pair", 2.4, None),
     ],
 )  # fmt: skip
 def test_an_imported_machine_has_the_limits_of_its_system_file(quantity: str, share: float, call: str | None) -> None:
@@ -225,7 +229,7 @@ def test_an_imported_machine_has_the_limits_of_its_system_file(quantity: str, sh
     found = find_standing(one, describe(machine))
     assert (found and found.call) == call
     assert found is None or found.basis == "limit"
-    assert find_standing(replace(one, hosts=4), describe(machine)) is None or quantity == "link"
+    assert find_standing(replace(one, hosts=4), describe(machine)) is None or quantity in ("link", "pair")
 
 
 def test_the_network_does_not_belong_to_the_processor() -> None:
