@@ -1,5 +1,6 @@
 """Whole machines for the same money: planted speeds and prices, and every mistake in a price."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -160,6 +161,8 @@ def test_the_report_of_a_comparison_has_the_same_prices(tmp_path: Path) -> None:
     made = CliRunner().invoke(app, ["report", *names, *price, "--output", str(page)])
     assert (made.exit_code, made.stderr) == (0, "")
     sentence = "for the same money (0.3 a kWh of the node), Raspberry Pi 4 has 0.60 times the HPL speed."
-    assert sentence in page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert sentence in text
+    assert re.search(r"× 0\.34 <b>not judged</b><br>× 0\.60 for the same money", text)
     alone = CliRunner().invoke(app, ["report", str(copied("run-format-2")), *price])
     assert "--price energy=0.3/kWh needs at least two sides." in str(alone.exception)

@@ -72,7 +72,7 @@ def _parts(compared: SidesComparison) -> Iterator[str]:
 
 def _describe(cell: page.MachineText) -> str:
     marked = "" if cell.level in ("CLEAN", "FOREIGN") else f" {cell.level}"
-    texts = (f"{cell.value}{marked}", f"{cell.speed} {cell.call}".strip(), cell.condition)
+    texts = (f"{cell.value}{marked}", f"{cell.speed} {cell.call}".strip(), cell.derived, cell.condition)
     return "; ".join(filter(None, texts)) if cell.value else "–"
 
 

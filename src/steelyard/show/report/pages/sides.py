@@ -59,7 +59,8 @@ class About:
 class MachineText:
     """A cell of the table of machines: the value with its condition and verdict, the speed relative to the baseline, the call.
 
-    `at` and `ends` are the places of the speed and of its range in the drawing (see `RangeAxis`).
+    `derived` has what follows from the speed: per core, and for the same money. `at` and `ends` are the places of the speed and
+    of its range in the drawing (see `RangeAxis`).
     """
 
     value: str
@@ -67,6 +68,7 @@ class MachineText:
     level: Level
     speed: str
     call: str
+    derived: str = ""
     at: float = 0.0
     ends: tuple[float, float] = (0.0, 0.0)
 
@@ -181,11 +183,12 @@ def _describe_cell(cell: MachineCell, axis: RangeAxis) -> MachineText:
     if not cell.speed:
         return described
     per_core = cell.per_core if cell.per_core != cell.speed else None
+    derived = [f"× {write_derived(cell, per_core)} per core"] if per_core else []
+    derived += [f"× {write_price(cell)} for the same money"] if cell.per_price and cell.call else []
     return replace(
         described,
-        speed=f"× {write_speed(cell)}"
-        + (f", × {write_derived(cell, per_core)} per core" if per_core else "")
-        + (f", × {write_price(cell)} for the same money" if cell.per_price and cell.call else ""),
+        speed=f"× {write_speed(cell)}",
+        derived=", ".join(derived),
         at=axis.place(cell.speed),
         ends=axis.span((cell.low or cell.speed, cell.high or cell.speed)),
     )
