@@ -16,6 +16,7 @@ from scipy import stats
 from builders import evaluation, message, triad
 from folders import GOLDEN
 from output_schemas import read_output
+from planted_sides import stream
 from steelyard.compare.compared_sides import NOT_JUDGED, OtherSide, SidesComparison, list_slower
 from steelyard.compare.foreign_rows import NO_INTERVAL
 from steelyard.compare.prices import Prices, add_prices
@@ -558,3 +559,21 @@ def test_a_screen_of_any_number_of_sides_has_50_lines_of_80_columns(count: int) 
     everything = [line.plain for line in sides_tables.list_everything(compared, 80)]
     assert max(map(len, everything)) <= 100
     assert sum(line.startswith("  b ") for line in everything) >= 9
+
+
+def test_what_is_certain_stands_before_whole_machines_that_are_unclear() -> None:
+    def place(*names: str) -> list[int]:
+        lines = [line.plain for line in sides_screen.screen(compare_sides([planted[name] for name in names]), 80)]
+        return [next(n for n, line in enumerate(lines) if line.startswith(title)) for title in ("What", "Whole")]
+
+    equal = {f"memory.{n}": [0.0, 0.001, 0.002] for n in range(9)}
+    slow = equal | {"memory.8": [x + 0.2 for x in equal["memory.8"]]}
+    sides = {"a": (equal, 1e10), "slow": (slow, 0.99e10), "fast": (slow, 4e10)}
+    planted = {}
+    for name, (times, bandwidth) in sides.items():
+        side = one(name, times)
+        cases = (*side.runs[0].cases, stream(4, bandwidth))
+        run = replace(side.runs[0], cases=cases, facts={"machine": {"host": name}}, cores=4)
+        planted[name] = replace(side, runs=(run,))
+    assert place("a", "slow") == sorted(place("a", "slow"))
+    assert place("a", "fast") == sorted(place("a", "fast"), reverse=True)

@@ -1,6 +1,6 @@
 """The whole machines of a comparison, each at its best use, in a table for a screen of 80 columns."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import geometric_mean
 
 from rich.text import Text
@@ -95,6 +95,12 @@ def _name_speed(figure: MachineFigure, cell: MachineCell) -> str:
     return f"{in_sentence(figure.title)} (× {and_interval(cell.speed or 0.0, cell.low, cell.high, TO, write_factor)})"
 
 
+def are_first(figures: Sequence[MachineFigure], calls: Iterable[str]) -> bool:
+    """Returns whether whole machines stand before matching cases: not if only the `calls` of these are certain."""
+    of_machines = {cell.call for figure in figures for cell in figure.cells}
+    return bool({"FASTER", "SLOWER"} & of_machines) or not {"FASTER", "SLOWER"} & {*calls}
+
+
 def head_differences(machines: Sequence[MachineFigure], certain: bool) -> str:
     """Returns the heading of the differences. Beside whole machines, it says that cases are compared."""
     if machines:
@@ -108,7 +114,7 @@ def _write_pair(figure: MachineFigure, left: int) -> Iterator[Text]:
     title, *rest = cut(figure.title, left - 1, 3)
     text = Text(pad(title, left))
     text.append(f"{pad(_write_value(a), VALUE, True)}{pad(_write_value(b), VALUE, True)}", "bold")
-    text.append(pad(write_speed(b), SPEED, True))
+    text.append(f" {pad(write_speed(b), SPEED - 1, True)}")
     text.append(
         pad("" if b.per_core is None else f"{write_factor(b.per_core)}{UNSURE if _may_equal(b) else ''}", CORE, True)
     )

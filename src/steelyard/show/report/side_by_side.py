@@ -15,7 +15,7 @@ from steelyard.show.report.changes import write_factor
 from steelyard.show.report.equal_time_rows import name_of, sentence
 from steelyard.show.report.headline import Headline, headlines
 from steelyard.show.report.lines import brief, console, cut, pad
-from steelyard.show.report.machine_table import list_machines
+from steelyard.show.report.machine_table import are_first, list_machines
 from steelyard.show.report.ratios import with_interval
 from steelyard.show.report.screen import MOST_LINES, dimmed, heading, printed
 from steelyard.show.report.values import quantity
@@ -43,11 +43,12 @@ def screen(a: Evaluation, b: Evaluation, comparison: RunComparison, width: int) 
     """
     title = f"{comparison.b} (b) compared with {comparison.a} (a)"
     top = [Text(), *(Text(line, style="bold") for line in cut(title, width, 2))]
-    top += [*list_machines(comparison.machines, width), *([Text()] if comparison.machines else [])]
-    top += _around(comparison, width)
-    top += [line for note in comparison.notes[:MOST_NOTES] for line in dimmed(brief(note, width, 3))]
-    if comparison.rows:
-        top += list_differences(comparison, width)
+    machines, rest = list_machines(comparison.machines, width), _around(comparison, width)
+    rest += [line for note in comparison.notes[:MOST_NOTES] for line in dimmed(brief(note, width, 3))]
+    rest += list_differences(comparison, width) if comparison.rows else []
+    calls = [*(w.call for w in (*comparison.classes, *comparison.wholes)), *(row.call for row in comparison.rows)]
+    first = are_first(comparison.machines, calls)
+    top += [*machines, *([Text()] if machines else []), *rest] if first else [*rest, *machines]
     end = [*list_commands(comparison, (a.run, b.run), width), *_write_verdict(comparison, width)]
     end += [Text(), Text("For every case and all differences: the same command with --all", style="dim")]
     room = MOST_LINES - len(top) - len(end)

@@ -13,7 +13,7 @@ from steelyard.show.report.call_styles import STYLE
 from steelyard.show.report.changes import state_smallest
 from steelyard.show.report.full_node_tables import list_full_nodes
 from steelyard.show.report.lines import brief, console, cut, pad
-from steelyard.show.report.machine_table import head_differences, list_machines
+from steelyard.show.report.machine_table import are_first, head_differences, list_machines
 from steelyard.show.report.screen import MOST_LINES, heading, printed
 from steelyard.show.report.sides_totals import CALLS, MOST_SIDES, list_totals, measure_effect, write_letters
 from steelyard.show.report.whole_table import (
@@ -43,9 +43,12 @@ def show(comparison: SidesComparison) -> None:
 
 def screen(comparison: SidesComparison, width: int) -> list[Text]:
     """Returns at most `MOST_LINES` lines: sides, conditions, the greatest differences, and as much of the tables as fits."""
-    top = [*list_sides(comparison, width, MOST_ROWS), *list_machines(comparison.machines, width)]
-    top += list_conditions(comparison, width, MOST_CONDITIONS)
-    top += list_differences(comparison, width)
+    calls = [call for o in comparison.others for call in o.counts if o.counts[call]]
+    calls += [total.call for o in comparison.others for total in (*o.classes, *o.benchmarks)]
+    machines = list_machines(comparison.machines, width)
+    rest = [*list_conditions(comparison, width, MOST_CONDITIONS), *list_differences(comparison, width)]
+    parts = [machines, rest] if are_first(comparison.machines, calls) else [rest, machines]
+    top = [*list_sides(comparison, width, MOST_ROWS), *(line for part in parts for line in part)]
     end = [*list_command(comparison, width), Text()]
     end.append(Text("For every case, condition and note: the same command with --all", style="dim"))
     room = MOST_LINES - len(top) - len(end)
