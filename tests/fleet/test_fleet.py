@@ -56,6 +56,14 @@ def test_the_screen_names_it_with_values_and_says_what_would_be_found(nodes: Pat
     assert "Standard deviation of equal nodes:" in whole
 
 
+def test_a_node_that_left_is_named(tmp_path: Path) -> None:
+    for number in range(4):
+        day = "2026-10-02" if number == 2 else "2026-11-01"
+        write_copy(tmp_path / f"n{number}", host=f"n{number}", seed=number, started=f"{day}T10:00:00+00:00")
+    answer = read_output("fleet", CliRunner().invoke(app, ["fleet", str(tmp_path), "--json"]).stdout)
+    assert answer["notes"] == ["n2 has no run since 2026-10-02, unlike most nodes"]
+
+
 def test_runs_of_one_host_are_one_node(nodes: Path, tmp_path: Path) -> None:
     for number in range(3):
         write_copy(tmp_path / f"again{number}", host=f"n{number:02d}", seed=50 + number)

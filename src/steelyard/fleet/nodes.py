@@ -3,12 +3,15 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from statistics import median
 
 from steelyard.compare.side import Side, SideCase, SideRun, list_plain
+from steelyard.fleet.series import read_moment
 from steelyard.measure import records
 from steelyard.model import Finding
+from steelyard.model.words import joined
 from steelyard.show.report.summary import Summary
 from steelyard.statistics.difference.slow_nodes import Node, Sweep, judge_nodes
 from steelyard.statistics.results.identity import Identity, identity
@@ -98,6 +101,22 @@ def add_up_seconds(folders: Iterable[Path]) -> float | None:
     return sum(filter(None, known)) if known and None not in known else None
 
 
+def find_left(summaries: Iterable[Summary]) -> str:
+    """Returns a sentence on nodes whose newest run is more than a day older than that of most nodes; "" without any."""
+    newest: dict[str, datetime] = {}
+    for summary in summaries:
+        if moment := read_moment(summary.started):
+            newest[summary.machine.host] = max(moment, newest.get(summary.machine.host, moment))
+    if not newest:
+        return ""
+    usual = sorted(newest.values())[len(newest) // 2]
+    left = sorted(name for name, moment in newest.items() if usual - moment > timedelta(days=1))
+    if not left:
+        return ""
+    oldest = min(newest[name] for name in left)
+    return f"{joined(left)} {'has' if len(left) == 1 else 'have'} no run since {oldest:%Y-%m-%d}, unlike most nodes"
+
+
 def uses_several_hosts(side: Side) -> bool:
     """Returns whether a case of the side ran on several hosts. A job on several nodes may measure only one of them."""
     return any(case.hosts > 1 or _spreads(case) for run in side.runs for case in run.cases)
@@ -119,7 +138,8 @@ def judge_fleet(nodes: Mapping[str, Sequence[SideCase]], summaries: Iterable[Sum
     """Compares each node with its peers in each case that at least three nodes have."""
     cases = group_by_case(nodes)
     common = {key: by_node for key, by_node in cases.items() if len(by_node) >= LEAST_NODES}
-    titles = _choose_main(summaries, common)
+    read = list(summaries)
+    titles = _choose_main(read, common)
     tests = {True: MAIN_SHARE * max(1, len(titles)), False: MAIN_SHARE * max(1, len(common) - len(titles))}
     found = [
         figure
@@ -129,6 +149,7 @@ def judge_fleet(nodes: Mapping[str, Sequence[SideCase]], summaries: Iterable[Sum
     figures = sorted(found, key=lambda figure: not figure.main)
     missing = len(cases) - len(common)
     notes = [f"{missing} of {len(cases)} cases are on fewer than three nodes, and were left out"] if missing else []
+    notes += filter(None, [find_left(read)])
     return Fleet(
         nodes=tuple(sorted(nodes)), figures=tuple(figures), slow=tuple(_list_slow(figures)), notes=tuple(notes)
     )
