@@ -24,13 +24,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Summary]:
 
 def test_a_usual_run_is_as_usual_and_a_slow_one_is_named_with_its_figures(runs: dict[str, Summary]) -> None:
     folder = Path(runs["r7"].path).parent
-    command = f"over time: steelyard history --runs {folder}"
-    assert describe(runs["r7"]) == f"as usual in 5 figures (beside 6 runs before); {command}"
+    command = f"All values: steelyard history --runs {folder}"
+    assert describe(runs["r7"]) == f"5 figures as in the 6 runs before. {command}"
     slow = describe(runs["r8"])
-    assert slow.startswith("unusual: ")
-    assert "Triad bandwidth 7." in slow
-    assert "lower" in slow
-    assert "Latency of memory 8." in slow or "Latency of memory 7." in slow
+    assert "Triad bandwidth is 7." in slow
+    assert "Latency of memory is 8." in slow or "Latency of memory is 7." in slow
+    assert slow.endswith(f" than in the 7 runs before. {command}")
 
 
 def test_few_earlier_runs_and_imports_say_nothing(runs: dict[str, Summary]) -> None:

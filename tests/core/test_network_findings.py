@@ -437,7 +437,7 @@ def test_a_slow_switch_is_named_and_none_of_its_nodes(number: int, within: bool)
     )
     first, last = SIXTEEN[4 * number], SIXTEEN[4 * number + 3]
     assert told.seen.startswith(
-        f"The leaf switch {first} to {last} is slow: messages of all its nodes take 1.2 times as long as its peers"
+        f"The leaf switch of {first} to {last} is slow: messages of all its nodes take 1.2 times as long as those of other"
     )
     assert ("within the switch" in str(told.evidence)) is within
     assert (told.level, told.cause.startswith("All its nodes are slow in the same way")) == ("serious", True)
@@ -454,7 +454,7 @@ def test_a_slow_connection_of_two_switches_is_named(first: int, second: int) -> 
     links = {(a, b): 1.3 for a, b in combinations(range(16), 2) if (a // 4, b // 4) == (first, second)}
     told = only("slow_node", evaluation(all_pairs(links=links, hosts=SIXTEEN), with_switches()))
     assert told.seen.startswith(
-        f"The connection between leaf switch n{4 * first + 1} to n{4 * first + 4} and leaf switch n{4 * second + 1}"
+        f"The connection between the leaf switch of n{4 * first + 1} to n{4 * first + 4} and the leaf switch of n{4 * second + 1}"
     )
 
 

@@ -50,7 +50,7 @@ def test_the_screen_names_it_with_values_and_says_what_would_be_found(nodes: Pat
     assert "n04 is slow: " in text
     assert "more time than its peers (" in text
     assert "No other slow node was found." in text
-    assert "The sweep took 0.011 node hours, so 0.011 for each slow node." in text
+    assert "The sweep took 0.011 node hours and found 1 slow node: 0.011 node hours for each." in text
     assert "A node is named with a chance of 95 % if it takes this much more time or more:" in text
     whole = CliRunner().invoke(app, ["fleet", str(nodes), "--all"]).stdout
     assert "Standard deviation of equal nodes:" in whole

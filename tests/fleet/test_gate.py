@@ -91,7 +91,7 @@ def test_a_value_that_somebody_gave_is_compared_as_such(
     ]
     done = invoke(*words)
     assert {"as usual": 1, "slower": 0}[answer] != done.exit_code
-    assert ", compared with the given values: " in " ".join(done.stdout.split())
+    assert ", compared with the values that you gave: " in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_the_maps_frame_the_slow_node_and_put_it_first(tmp_path: Path) -> None:
     page = nodes.data(None, sides(write_nodes(tmp_path, 6)))
     assert page is not None
     of_figures, of_places = page.figures
-    assert of_figures.title == "Time of each node over that of its peers: n06 is slow"
+    assert of_figures.title == "Time of each node compared with that of the others: n06 is slow"
     plot = json.loads(str(of_figures.plot))
     assert plot["layout"]["yaxis"]["ticktext"][0] == "n06"
     assert all(14 < share < 16 for share in plot["data"][0]["z"][0])

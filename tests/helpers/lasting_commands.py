@@ -116,6 +116,7 @@ COMMANDS: Mapping[str, Lasting] = {
     "gate": lasting("nodes", "--quiet", "--runs", "gated", begun="gated/gate/*/2*/records.jsonl"),
     "systems": lasting(seconds=0.2),
     "schema": lasting("show", seconds=0.2),
+    "help": lasting("import", seconds=0.2),
     "remove": lasting("again", "--yes", seconds=0.2),
     "machine": lasting(begun="begun", **HANG),
     "doctor": lasting(begun="begun", **HANG),

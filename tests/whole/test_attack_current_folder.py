@@ -250,6 +250,7 @@ USES: Mapping[str, tuple[Use, ...]] = {
     "show": (use(*RUNS),),
     "judge": (use(*RUNS),),
     "schema": (use("show"),),
+    "help": (use("import"),),
     "report": (use(*RUNS), use(*RUNS, "--figures", "{things}/plots", "--format", "pdf")),
     "export": (use(*RUNS, "--format", "csv"),),
     "query": (use("select 1", *RUNS),),

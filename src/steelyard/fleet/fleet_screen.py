@@ -105,7 +105,7 @@ def _describe_cluster(cluster: Cluster) -> Iterator[str]:
         yield finding.seen
         yield from (f"  {text}" for text in (finding.cause, describe(finding.remedy)) if text)
     if not cluster.findings:
-        yield "This run has no comparison of its hosts. Measure one: steelyard run --only network.transfer --hosts A,B,C"
+        yield "This run does not compare its hosts. To compare them: steelyard run --only network.transfer --hosts A,B,C"
 
 
 def _list_slow(fleet: Fleet, everything: bool) -> Iterator[str]:
@@ -153,8 +153,10 @@ def _describe_price(fleet: Fleet) -> Iterator[str]:
     """Yields the node hours of the sweep, and those for each slow node."""
     if fleet.seconds is None:
         return
-    hours = fleet.seconds / 3600
-    each = f", so {significant(hours / len(fleet.slow), 2)} for each slow node" if fleet.slow else ""
+    hours, count = fleet.seconds / 3600, len(fleet.slow)
+    each = (
+        f" and found {plural(count, 'slow node')}: {significant(hours / count, 2)} node hours for each" if count else ""
+    )
     yield f"The sweep took {significant(hours, 2)} node hours{each}."
 
 

@@ -50,8 +50,10 @@ def show(gated: Gated) -> None:
 
 def _list_sentences(gated: Gated) -> Iterator[str]:
     rounds = f"{plural(gated.rounds, 'round')} in {plural(gated.attempts, 'attempt')}"
-    whose = "the" if gated.kind == GIVEN else "its"
-    yield f"{gated.host}, compared with {whose} {gated.kind}: {ANSWERS[gated.answer]}."
+    answer = f"its {gated.kind}: {ANSWERS[gated.answer]}"
+    if gated.kind == GIVEN:
+        answer = f"the values that you gave: {'fast enough' if gated.answer == 'as usual' else ANSWERS[gated.answer]}"
+    yield f"{gated.host}, compared with {answer}."
     yield f"Measured: {rounds}. This attempt took {duration(gated.seconds)}."
     for figure, decision in gated.decisions.values():
         yield f"  {name_figure(figure.title, figure.conditions)}: {ANSWERS[decision.answer]}. {_describe(decision)}"

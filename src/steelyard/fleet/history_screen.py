@@ -84,7 +84,7 @@ def _list_changes(history: History, everything: bool) -> Iterator[str]:
     shown = history.changes if everything else history.changes[:MOST_CHANGES]
     for change in shown:
         before, after = change.before.started[:10], change.after.started[:10]
-        yield f"Since {after} ({_name_point(change.after)}; the one before is of {before}):"
+        yield f"Since {after} ({_name_point(change.after)}; the value before is of {before}):"
         steps = sorted(change.steps, key=lambda found: -abs(math.log(found.step.ratio)))
         for step in steps if everything else steps[:MOST_STEPS]:
             yield f"  {describe_step(step)}"
@@ -93,6 +93,11 @@ def _list_changes(history: History, everything: bool) -> Iterator[str]:
         yield f"  {describe_differences(change, None if everything else MOST_DIFFERENCES)}"
     if more := len(history.changes) - len(shown):
         yield f"and {plural(more, 'earlier change')}"
+
+
+def _shorten(source: str) -> str:
+    """Returns the file and the line without the folders, so that it fits a line; --json has the whole path."""
+    return source.rpartition("/")[2]
 
 
 def _name_point(point: Point) -> str:
@@ -115,7 +120,8 @@ def describe_step(found: SeriesStep) -> str:
     if found.paces:
         paces = [f"{PACES[kind]} ({percent(ratio - 1, 1, signed=True)})" for kind, ratio in found.paces.items()]
         pace = f". The pace (speed) of {joined(paces)} changed at the same time"
-    return f"{name_figure(series.title, series.conditions)} {size} ({percent(least, 1)} to {percent(ends[1], 1)}): {values}{pace}"
+    room = f"range: {percent(least, 1)} to {percent(ends[1], 1)}"
+    return f"{name_figure(series.title, series.conditions)} {size} ({room}): {values}{pace}"
 
 
 def choose_word(better: Better, ratio: float) -> str:
@@ -128,9 +134,8 @@ def choose_word(better: Better, ratio: float) -> str:
 def describe_differences(change: Change, most: int | None) -> str:
     """Returns which conditions differ between the two runs beside a change."""
     if change.after.source:
-        return (
-            f"The files {change.before.source} and {change.after.source} are the last before it and the first after it."
-        )
+        last, first = _shorten(change.before.source), _shorten(change.after.source)
+        return f"Last value before the change: {last}. First value after it: {first}."
     if change.unread:
         return f"The conditions of these runs cannot be compared: {change.unread}"
     if not change.differences:
@@ -169,12 +174,13 @@ def _list_lone(history: History, most: int | None) -> Iterator[str]:
     found.sort(key=lambda one: -abs(math.log(one[0])))
     for ratio, series, point in found[:most]:
         word = "higher" if ratio > 1 else "lower"
-        where = f" in {point.source}" if point.source else f" (run {point.run})"
+        where = f" in {_shorten(point.source)}" if point.source else f" (run {point.run})"
         name = name_figure(series.title, series.conditions)
         size = percent(abs(ratio - 1))
-        yield f"Lone value: {name}, {point.started[:10]}: {quantity(point.value, series.unit)}, {size} {word} than usual{where}."
+        value = quantity(point.value, series.unit)
+        yield f"Single unusual value: {name} was {value} on {point.started[:10]}{where}, {size} {word} than usual."
     if most is not None and len(found) > most:
-        yield f"and {plural(len(found) - most, 'further lone value')}: --all"
+        yield f"and {plural(len(found) - most, 'further single value')}: --all"
 
 
 def _measure_distance(series: Series, place: int) -> float:

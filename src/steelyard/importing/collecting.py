@@ -73,7 +73,7 @@ def choose_formats(tools: Sequence[str], folders: Sequence[Path]) -> tuple[Forma
         if not is_folder(folder) or not any((*folder.glob("*.py"), *folder.glob("*.toml"))):
             raise UsageError(
                 f"The folder '{folder}' (given by --path) has no format. Add a file NAME.py or NAME.toml, "
-                "as docs/import.md describes."
+                "as the manual describes: steelyard help import"
             )
     formats = find_formats(tuple(folder.resolve() for folder in folders))
     names = {name: known.tool for known in formats for name in (known.tool, known.name)}

@@ -35,10 +35,11 @@ def command(
 ) -> None:
     """Compare the nodes of a cluster with each other, and name the slow ones. No limit has to be given.
 
-    Each node has a run of the same cases; several runs of a host count together. A run over several hosts is judged by all
-    pairs of its hosts: slow nodes, links and, if its system file names them, switches. In runs of one node each, a node is slow
-    if neither chance nor the usual difference between nodes explains its time in a case, and if it takes at least 2 % more (5 %
-    with fewer than eight nodes). If all nodes are equal, the chance that any node is named is about 1 %.
+    Each node has a run of the same cases; several runs of a host count together. In a run over several hosts, all pairs of
+    hosts are compared. This shows slow nodes and links, and slow switches if the system file names the switches. In runs of one
+    node each, a node is slow if neither chance nor the usual difference between nodes explains its time in a case, and if it
+    takes at least 2 % more (5 % with fewer than eight nodes). If all nodes are equal, the chance that any node is named is
+    about 1 %.
 
     Examples: **steelyard fleet nodes/** (all runs in this folder) · **steelyard fleet runs/node*-2026** ·
     **steelyard fleet nodes/ --all** (every node and case) · **steelyard fleet nodes/ --json --fail-on-slow** ·

@@ -64,9 +64,7 @@ def command(
             else f"None of {plural(len(folders), 'run')} can be read: {notes[0]}"
         )
     if older:
-        notes.append(
-            f"{plural(older, 'run')} judged by an earlier version; this version judges one again with: steelyard judge RUN"
-        )
+        notes.append(f"{plural(older, 'run')} judged by an earlier version; to judge one again: steelyard judge RUN")
     if others := len(machines) - 1:
         notes.append(
             f"runs of {plural(others, 'other machine')} are in this folder, such as {next(m for m in machines if m != chosen)}"

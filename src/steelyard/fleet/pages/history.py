@@ -116,7 +116,7 @@ def _list_words(series: Series) -> Iterator[str]:
         first, last = (series.points[place].started[:10] for place in (begin, end - 1))
         yield f"other level from {first} to {last}"
     if series.course.lone:
-        yield plural(len(series.course.lone), "lone value")
+        yield plural(len(series.course.lone), "single unusual value")
 
 
 def _draw(series: Series) -> drawing.Drawn:

@@ -23,10 +23,10 @@ SIDES = LEAST_NODES
 
 MOST_NODES = 48  # rows of the map: the slowest ones
 MOST_NAMED = 4  # nodes in a title
-VALUE = Axis("more time than the peers", "%")
-NODES = "Time of each node over that of its peers"
+VALUE = Axis("more time than other nodes", "%")
+NODES = "Time of each node compared with that of the others"
 CAPTION = "The slowest nodes are at the top. Neither chance nor the usual spread of nodes explains a framed cell."
-PLACES = "Greatest slowness of each node, by its place"
+PLACES = "Worst main figure of each node, at its place"
 PLACES_CAPTION = "Each cell is a node, in the order of the system file. Framed nodes are slow."
 
 

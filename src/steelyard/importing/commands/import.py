@@ -147,4 +147,4 @@ def command(
         print(f"\nInterrupted. {kept} Run the same command again to read the rest.", file=sys.stderr)
         raise KeyboardInterrupt
     if not collection.files and not collection.known:
-        raise UsageError("No file has a value that Steelyard can read. To add a format, see docs/import.md.")
+        raise UsageError("No file has a value that Steelyard can read. To add a format, see: steelyard help import")

@@ -16,7 +16,7 @@ UNUSUAL = 0.05  # chance that any figure of a usual run is called unusual
 
 
 def describe(run: Summary) -> str:
-    """Returns whether the main figures are as usual, in words; "" with fewer than five earlier runs, or for an import."""
+    """Returns whether the main figures are as in earlier runs, in words; "" with fewer than five, or for an import."""
     if run.condition.foreign or not run.figures:
         return ""
     earlier = list(_find_earlier(run))
@@ -35,13 +35,13 @@ def describe(run: Summary) -> str:
     if not judged:
         return ""
     unusual = [
-        f"{figure.title} {percent(abs(newest.ratio - 1), 1)} {'higher' if newest.ratio > 1 else 'lower'}"
+        f"{figure.title} is {percent(abs(newest.ratio - 1), 1)} {'higher' if newest.ratio > 1 else 'lower'}"
         for figure, newest in judged
         if not newest.is_usual and newest.p < UNUSUAL / len(judged)
     ]
-    found = f"unusual: {joined(unusual)}" if unusual else f"as usual in {plural(len(judged), 'figure')}"
+    found = f"{joined(unusual)} than" if unusual else f"{plural(len(judged), 'figure')} as"
     command = f"steelyard history --runs {shlex.quote(one_line(str(Path(run.path).parent)))}"
-    return f"{found} (beside {plural(len(earlier), 'run')} before); over time: {command}"
+    return f"{found} in the {plural(len(earlier), 'run')} before. All values: {command}"
 
 
 def _find_earlier(run: Summary) -> Iterator[Summary]:

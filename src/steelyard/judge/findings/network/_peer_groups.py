@@ -278,12 +278,12 @@ def _list_caches(machine: Machine, cpus: Sequence[int]) -> tuple[str, ...]:
 def name_switches(machine: Machine, hosts: Sequence[str]) -> tuple[str, ...]:
     """Returns the switch (or other enclosure) of each host: of the smallest kind that parts the hosts. Empty if unknown.
 
-    A name has the first host and the last one of the system file: "leaf switch n9 to n16".
+    A name has the first host and the last one of the system file: "leaf switch of n9 to n16".
     """
     switches = {switch.each: switch.name for switch in machine.cluster.switches if switch.each}
     for kind in dict.fromkeys(enclosure.kind for enclosure in machine.enclosures):
         whose = {
-            short_name(host): f"{switches.get(kind, kind)} {enclosure.hosts[0]} to {enclosure.hosts[-1]}"
+            short_name(host): f"{switches.get(kind, kind)} of {enclosure.hosts[0]} to {enclosure.hosts[-1]}"
             for enclosure in machine.enclosures
             if enclosure.kind == kind
             for host in enclosure.hosts

@@ -31,13 +31,14 @@ NAMES = {
     "rank": "Rank ",
 }
 SUBJECTS = {"switch": "messages of all its nodes take", "uplink": "messages of all nodes over it take"}
+PEERS = {"switch": "those of other switches", "uplink": "those over other connections"}
 CAUSES = {
     "node": "The cause is in this node alone: its network card, cable or switch port, its memory or processor (clock, a missing "
     "module), or another program on it.",
     "link": "The cause is between these two alone: a switch port, a path through the switches, a route, or one of "
     "several cables.",
     "switch": "All its nodes are slow in the same way, so the cause is what they share: the switch, its setup, or its uplinks.",
-    "uplink": "All nodes of both switches are slow to each other, but not to others. So the cause is between these two switches.",
+    "uplink": "Messages are slow only between nodes of these two switches, so the cause is between the switches.",
     "rank": "The cause is in this processor alone: its clock, interrupts or another program on it, or a slower kind of core.",
 }
 REMEDIES: dict[str, str | Remedy] = {
@@ -192,7 +193,7 @@ def _list_slow(report: Report) -> Iterable[Slow]:
     for names, o in groups.links or ():
         first, second = sorted(names, key=look.groups.index)
         hosts = frozenset(names)
-        yield Slow("uplink", f"{first} and {second}", hosts, o.factor, o.p, look, look.groups.index(first))
+        yield Slow("uplink", f"the {first} and the {second}", hosts, o.factor, o.p, look, look.groups.index(first))
 
 
 def _cause(kind: str, one_machine: bool) -> str:
@@ -213,9 +214,9 @@ def _finding(members: list[Slow], reports: list[Report], one_machine: bool, mach
     most = members[0]
     what = NAMES[most.kind] + most.who.removeprefix("rank ")
     caution = trust.caution(min((s.look.level for s in members), key=trust.ORDER.index))
-    subject = SUBJECTS.get(most.kind, "it takes")
+    subject, peers = SUBJECTS.get(most.kind, "it takes"), PEERS.get(most.kind, "its peers")
     claim = (
-        f"{what} is slow: {subject} {significant(most.factor, 2)} times as long as its peers{_at(most.look)}"
+        f"{what} is slow: {subject} {significant(most.factor, 2)} times as long as {peers}{_at(most.look)}"
         f"{_sizes(members, most)}.{caution}"
     )
     named = [s.look for s in members]
@@ -233,7 +234,8 @@ def _finding(members: list[Slow], reports: list[Report], one_machine: bool, mach
 
 def _slow_line(slow: Slow) -> str:
     factor = significant(slow.factor, 2)
-    return f"{slow.look.what}{slow.pairs}: {factor} times the time of its peers ({_format_chance(slow.p)} by chance)."
+    peers = PEERS.get(slow.kind, "its peers")
+    return f"{slow.look.what}{slow.pairs}: {factor} times the time of {peers} ({_format_chance(slow.p)} by chance)."
 
 
 def _at(look: Look) -> str:
