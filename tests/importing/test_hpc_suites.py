@@ -3,6 +3,7 @@
 import pytest
 
 from foreign_outputs import output, read
+from steelyard.importing.doubts import SEVERAL
 from steelyard.importing.reading import Reading
 
 
@@ -41,14 +42,19 @@ def test_grids_of_as_many_ranks_are_cases_of_their_own() -> None:
     ]
 
 
-def test_pingpongs_of_hpcc_among_other_ranks_are_other_cases() -> None:
+def test_runs_of_hpcc_with_other_ranks_are_other_cases() -> None:
     text = output("hpcc.txt")
-    alone = [v.parameters for v in read(text).values if v.benchmark == "network.pingpong"]
-    assert alone
-    assert not any("ranks" in parameters for parameters in alone)
-    both = read(text + text.replace("CommWorldProcs=4", "CommWorldProcs=64")).values
-    pairs = [v for v in both if v.benchmark == "network.pingpong"]
-    assert {(v.parameters["ranks"], v.repetition) for v in pairs} == {(4, 0), (64, 0)}
+    second = (
+        text.replace("Procs=4", "Procs=64")
+        .replace("on 4 processors", "on 64 processors")
+        .replace(" Oct 24 ", " Oct 25 ")
+    )
+    both = read(text + second).values
+    assert len({v.benchmark for v in both}) == 4
+    assert {(v.parameters.get("of_ranks", v.parameters["ranks"]), v.repetition, v.started[4:10]) for v in both} == {
+        (4, 0, "Oct 24"), (64, 0, "Oct 25"),
+    }  # fmt: skip
+    assert not any(SEVERAL in value.note for value in both)
 
 
 def test_two_summaries_of_hpcc_without_their_headings_are_two_runs() -> None:

@@ -71,6 +71,11 @@ _TYPED = re.compile(
     + r"|(?P<word>[^\W\d_]+|\d+)",
     re.IGNORECASE,
 )
+# Counts without anything between them: nodes16ppn24, 4nodes36cores
+_GLUED = re.compile(
+    rf"{_BEGIN}(?:(?:(?!mpi)(?:{_UNIT})\d+){{2,9}}|(?:\d+(?:{_UNIT}|[ncprt])){{2,9}}){_END}", re.IGNORECASE
+)
+_SEAM = re.compile(r"(?<=\d)(?=[a-z])|(?<=[a-z])(?=\d)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +110,14 @@ def read_facts(name: str) -> Sequence[Fact]:
     return [*facts, *_read_plain(name[done:])]
 
 
+def _divide(glued: re.Match[str]) -> str:
+    """Returns counts with "_" between them."""
+    parts = _SEAM.split(glued[0])
+    return "_".join(map("".join, zip(parts[::2], parts[1::2], strict=True)))
+
+
 def _read_plain(text: str) -> Iterator[Fact]:
+    text = _GLUED.sub(_divide, text)
     for match in _TYPED.finditer(text):
         found = match.groupdict()
         if found["date"]:

@@ -196,12 +196,15 @@ def _tell_outputs_apart(known: Format, form: Text, values: Sequence[ForeignValue
     if len(different) < 2 or (name == "title" and counts_repetitions(different)):
         return values
     named = dict(zip(different, launches.name_differences(different, name), strict=True))
-    told: list[ForeignValue] = []
+    told, used = list[ForeignValue](), set[object]()
     for place, part in form.split_at([at for at, _ in above]):
         more = named[above[place][1]] if place is not None else {}
         for value in _read_form(known, part, once=False).values:
             added = {key: given for key, given in more.items() if key not in value.parameters}
+            used.add(place if place is None else above[place][1])
             told.append(replace(value, parameters={**value.parameters, **added}) if added else value)
+    if len(used) < 2:
+        return values  # a tool may print titles of its own
     same = Counter((v.kernel, v.metric, v.value) for v in told) == Counter(
         (v.kernel, v.metric, v.value) for v in values
     )

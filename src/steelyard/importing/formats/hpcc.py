@@ -6,8 +6,8 @@ https://hpcchallenge.org
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
-from steelyard.importing.patterns import find_all
 from steelyard.importing.text import Text
 from steelyard.importing.values import Given, Values, make
 from steelyard.model.foreign import ForeignValue
@@ -42,31 +42,30 @@ BETWEEN = "Pairs of all ranks, also of those on one node. The same buffers are u
 
 def read_summary(text: Text) -> Values:
     """Yields each result of the summaries whose unit its name has. A test that did not run has the result -1."""
-    # HPCC appends to its file.
-    worlds = {found[1] for found in find_all(r"^\s*CommWorldProcs(?:=|  +)(\d+)", text.whole)}
     for run in text.ended().runs(r"This is the DARPA/DOE HPC Chall|Begin of Summary section"):
         rows = _find_rows(run)
         if rows.get("Success", ("1",))[0] != "1":
             text.problems.append(f"line {rows['Success'][1]}: the summary says that the run did not succeed")
             continue
-        pairs = {name: word for name, (word, _) in rows.items()}
+        pairs, started = {name: word for name, (word, _) in rows.items()}, run.find(STARTED)
         for name, (word, at) in sorted(rows.items(), key=lambda row: row[0][:3] != "Avg"):  # means first
             if name.rpartition("_")[2] in ENDINGS and not word.startswith("-"):
                 with run.row(at):
-                    yield _make_value(name, word, pairs, several=len(worlds) > 1)
+                    yield replace(_make_value(name, word, pairs), started=started)
 
 
-def _make_value(name: str, word: str, pairs: Mapping[str, str], *, several: bool) -> ForeignValue:
+def _make_value(name: str, word: str, pairs: Mapping[str, str]) -> ForeignValue:
     head, _, last = name.rpartition("_")
     metric, unit = ENDINGS[last]
     ranks = int(pairs.get("CommWorldProcs", 0)) or None
     size = next((int(pairs[key]) for key in SIZES if key.partition("_")[0] in head and key in pairs), None)
     if pair := re.fullmatch(r"(Max|Min|Avg)PingPong(Latency|Bandwidth)", head):
         length = 8 if pair[2] == "Latency" else 2_000_000
-        about: Given = {"message_bytes": length, "buffers": "reused", "ranks": ranks if several else None}
+        about: Given = {"message_bytes": length, "buffers": "reused", "ranks": ranks}
         return make("network.pingpong", "pingpong", metric, word, unit, PAIRS[pair[1]], about, note=BETWEEN)
     if head == "SingleSTREAM":
-        given = {"elements": size, "threads": int(pairs.get("STREAM_Threads", 0)) or None}
+        threads = int(pairs.get("STREAM_Threads", 0)) or None
+        given = {"elements": size, "threads": threads, "ranks": ranks}
         return make("memory.stream", last.lower(), metric, word, unit, "best of 9", given, note=ALONE)
     kernel = name if "STREAM" in head else head
     statistic = "mean of the ranks" if head.startswith("Star") else "as printed" if "Ring" in head else "one run"
@@ -74,6 +73,7 @@ def _make_value(name: str, word: str, pairs: Mapping[str, str], *, several: bool
 
 
 RUN = r"This is the DARPA/DOE HPC Chall"
+WORLD = r"^CommWorldProcs=(\d+)|^Running on (\d+) processors"
 LINE = (
     r"(?:(?P<which>Minimum|Average|Maximum|Single)(?: (?:STREAM|DGEMM|FFT))?(?: (?P<operation>Copy|Scale|Add|Triad))? "
     r"(?P<unit>GUP/s|Gflop/s|GB/s)\s+|(?P<one>Gflop/s):\s+)(?P<value>\S+)\s*$"
@@ -86,7 +86,7 @@ STATISTICS = {"Average": "mean of the ranks", "Minimum": "least of the ranks", "
 def read_sections(text: Text) -> Values:
     """Yields least and greatest result of the ranks, without a summary also their means and the results of one rank."""
     for run in text.ended().runs(RUN):
-        ranks = run.integers(ranks=r"^CommWorldProcs=(\d+)|^Running on (\d+) processors")
+        ranks, started = run.integers(ranks=WORLD), run.find(STARTED)
         summary = "Begin of Summary section" in run.whole
         if "Success=0" in run.lines:
             continue  # the summary is read by its own format, which says it
@@ -100,10 +100,12 @@ def read_sections(text: Text) -> Values:
                     metric, unit = UNITS[row["unit"] or row["one"]]
                     kernel = f"{head[1]}_{row['operation']}" if row["operation"] else head[1]
                     statistic = STATISTICS.get(row["which"], "one run")
-                    yield make("hpcc.summary", kernel, metric, row["value"], unit, statistic, ranks)
+                    made = make("hpcc.summary", kernel, metric, row["value"], unit, statistic, ranks)
+                    yield replace(made, started=started)
             for row, at in part.match(UPDATES) if not summary and head[1].startswith("MPI") else ():
                 with run.row(at):
-                    yield make("hpcc.summary", head[1], "rate", row["value"], "Gupdate/s", "one run", ranks)
+                    made = make("hpcc.summary", head[1], "rate", row["value"], "Gupdate/s", "one run", ranks)
+                    yield replace(made, started=started)
 
 
 READERS = {

@@ -6,6 +6,7 @@ https://www.netlib.org/benchmark/hpl/
 from dataclasses import replace
 
 from steelyard.importing.format import WARNINGS
+from steelyard.importing.formats import hpcc
 from steelyard.importing.text import Match, Text
 from steelyard.importing.values import Given, Values, expect_solved, make, number
 from steelyard.model.foreign import ForeignValue
@@ -15,6 +16,7 @@ DOUBTS = rf"{WARNINGS}|>>> (?:\[[\d,]+\] )?([^<\n]+) <<<"
 MARKS = ("HPLinpack ", "HPL-NVIDIA", "HPL_AI ", "T/V ", "||Ax-b||_oo")
 STARTED = r"^HPL(?:MXP)?_pdgesv\(\) start time (.+)"  # of each solved system
 CHECK = r".*\.\.\.\.\s*(PASSED|FAILED)\b"
+WORLD = "of_ranks"
 UNCHECKED = "The output does not say that the residual was checked."
 
 
@@ -31,12 +33,20 @@ ROW = (
 
 
 def read(text: Text) -> Values:
-    """Yields time and speed of each solved system. A result whose residual failed its check has no values."""
-    text = text.ended()
+    """Yields time and speed of each solved system. A result whose residual failed its check has no values.
+
+    Within HPCC, the grid may have some of the ranks only: `of_ranks` is the number of all of them.
+    """
     refined = "Gflops_IRS" in text.whole  # a last column with the speed that includes the iterative refinement
-    for row, part in text.parts(ROW):
-        with text.row(part.first):
-            yield from _make_values(row, part, refined)
+    for run in text.ended().runs(hpcc.RUN):
+        within, started = run.integers(**{WORLD: hpcc.WORLD}), run.find(hpcc.STARTED)
+        for row, part in run.parts(ROW):
+            with text.row(part.first):
+                for value in _make_values(row, part, refined):
+                    parameters = {**within, **value.parameters}
+                    if within.get(WORLD) == value.parameters["ranks"]:
+                        del parameters[WORLD]
+                    yield replace(value, parameters=parameters, started=value.started or started)
 
 
 def _make_values(row: Match, part: Text, refined: bool) -> list[ForeignValue]:
