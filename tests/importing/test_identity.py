@@ -107,12 +107,13 @@ TOLD: dict[str, tuple[list[str], list[tuple[str, dict[str, Scalar]]]]] = {
     ),
     "a compiler and an MPI beside the words of a system": (
         ["x/fast_gcc-9_INTELMPI_64/1.out", "x/fast_gcc-9_INTELMPI_128/1.out", "x/slow_gcc-9_INTELMPI_64/1.out"],
-        [("fast", {"MPI": "INTELMPI_64"}), ("fast", {"MPI": "INTELMPI_128"}), ("slow", {})],
+        [("fast", {"MPI": "INTELMPI_64"}), ("fast", {"MPI": "INTELMPI_128"}), ("slow", {"MPI": "INTELMPI_64"})],
     ),
     "inputs as folders, systems in names": (
         ["eam/newton_on/log.summit.2.run.1", "eam/newton_on/log.spock.2.run.1", "eam/newton_off/log.summit.2.run.2",
          "lj/newton_on/log.spock.2.run.1"],
-        [("summit", {"folder": "on"}), ("spock", {"folder": "eam"}), ("summit", {"folder": "off"}), ("spock", {"folder": "lj"})],
+        [("summit", {"folder": "eam-on"}), ("spock", {"folder": "eam-on"}), ("summit", {"folder": "eam-off"}),
+         ("spock", {"folder": "lj-on"})],
     ),
     "words in another order": (
         ["a_on_b_off.out", "a_off_b_on.out", "a_off_b_on_c_on.out"],
@@ -176,6 +177,15 @@ TOLD: dict[str, tuple[list[str], list[tuple[str, dict[str, Scalar]]]]] = {
         [f"{s}-gcc9/imb/Bi_{p}/rfm_Bi_{s}_gcc9_{p}.out" for s in ("alpha", "beta") for p in ("all", "one")],
         [(s, {"folder": p, "file": p}) for s in ("alpha", "beta") for p in ("all", "one")],
     ),
+    "settings that differ on one of the systems only": (
+        ["x/alpha/gcc-9_free.out", "x/alpha/gcc-9_thp.out", "x/alpha/gcc-12_thp.out", "x/beta/gcc-9_thp.out"],
+        [("alpha", {"compiler": "gcc-9", "file": "free"}), ("alpha", {"compiler": "gcc-9", "file": "thp"}),
+         ("alpha", {"compiler": "gcc-12", "file": "thp"}), ("beta", {"compiler": "gcc-9", "file": "thp"})],
+    ),
+    "words that differ between systems only": (["alpha/first/x.out", "beta/second/x.out"], [("alpha", {}), ("beta", {})]),
+    "a number of a job behind a unit": (
+        ["s/x_8cores_cores_202012121635.out", "s/x_8cores_cores_202012121636.out"], [("", {"cores": 8})] * 2,
+    ),
     "what the file states itself": (["t2.txt", "t2-again.txt"], [("", {}), ("", {"file": "again"})]),
 }  # fmt: skip
 
@@ -184,6 +194,19 @@ TOLD: dict[str, tuple[list[str], list[tuple[str, dict[str, Scalar]]]]] = {
 def test_what_differs_in_names_tells_values_apart(what: str) -> None:
     names, expected = TOLD[what]
     assert told(names) == expected
+
+
+def test_a_number_of_cores_is_not_below_that_of_ranks() -> None:
+    names = ["a/archer2-1c/2nodes_1.out", "a/archer2-4c/2nodes_1.out"]
+    files = []
+    for name in names:
+        file = make_file(name, 1)
+        values = tuple(replace(value, parameters={"ranks": 128}) for value in file.reading.values)
+        files.append(replace(file, reading=replace(file.reading, values=values)))
+    (group,) = group_files(files, identify(files)[0])
+    assert [value.parameters for value in group.values] == [
+        {"ranks": 128, "nodes": 2, "folder": f"{cabinets}c"} for cabinets in (1, 4)
+    ]
 
 
 @pytest.mark.parametrize(("factor", "cases", "expected"), [(3.0, 12, 60), (1.2, 12, 12), (3.0, 4, 4)])

@@ -21,8 +21,9 @@ from steelyard.statistics.validity.trust import ORDER
 # Parameters that say how the machine was used, not what it did. A rate is that of any amount of work, a time is not: for rates,
 # all numbers but those of `_SAME` are such parameters, too.
 USE = (
-    "nodes", "ranks", "threads", "cores", "ranks_per_node", "gpus", "sockets", "passes", "NB", "version", "build",
-    "smp", "ncore", "compiler", "MPI", "settings", "command", "title", "file", "folder", "host", "tool", "grid",
+    "nodes", "ranks", "threads", "cores", "ranks_per_node", "threads_per_core", "gpus", "sockets", "passes", "NB",
+    "version", "build", "processor", "smp", "ncore", "compiler", "MPI", "settings", "command", "title", "file", "folder",
+    "host", "tool", "grid",
     "variant", "page_size", "memory_policy", "placement", "transport", "pinning", "toolchain", "stores",
 )  # fmt: skip
 _SAME = ("window", "pairs", "problem")  # besides numbers of bytes
@@ -153,13 +154,13 @@ def _count_nodes(case: SideCase, per_node: int | None) -> int | None:
 
 
 def count_workers(use: Parameters) -> int | None:
-    """Returns the threads of all ranks, or the cores that were used; None if they are unknown."""
+    """Returns the threads of all ranks, or the cores that they used if the threads of a core are known, else None."""
     ranks, nodes = _number(use, "ranks"), _number(use, "nodes")
     if not ranks and nodes and (on_each := _number(use, "ranks_per_node")):
         ranks = nodes * on_each
     threads = _number(use, "threads")
     if ranks or (threads and (nodes or 1) == 1):
-        return (ranks or 1) * (threads or 1)
+        return math.ceil((ranks or 1) * (threads or 1) / (_number(use, "threads_per_core") or 1))
     return None
 
 

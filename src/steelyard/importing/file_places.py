@@ -92,16 +92,29 @@ def describe(file: ReadFile, hosts: Collection[str] = ()) -> Place:
 
 
 def drop_unlikely_counts(places: Sequence[Place]) -> list[Place]:
-    """Returns the places in which numbers with one letter are words if all of a meaning are unlikely counts, as in "443N"."""
+    """Returns the places in which numbers with one letter are words if all of a meaning are unlikely counts, as in "443N".
+
+    So are numbers of cores, as in "system-4c", if a file states that more ranks ran on them.
+    """
     numbers: dict[str, list[int]] = defaultdict(list)
     for fact in (fact for place in places for level in place.levels for fact in level if fact.lettered):
         numbers[fact.meaning].append(int(fact.value))
     unlikely = {meaning for meaning, found in numbers.items() if not are_likely_counts(found)}
+    unlikely |= {"cores"} if any(map(_has_more_ranks, places)) else set()
 
     def read(fact: Fact) -> Fact:
         return Fact("word", fact.lettered) if fact.lettered and fact.meaning in unlikely else fact
 
     return [replace(place, levels=[[*map(read, level)] for level in place.levels]) for place in places]
+
+
+def _has_more_ranks(place: Place) -> bool:
+    """Returns whether a value has more ranks than all nodes together have cores by a number with a letter in the names."""
+    facts = [fact for level in place.levels for fact in level]
+    cores = [int(fact.value) for fact in facts if fact.lettered and fact.meaning == "cores"]
+    nodes = [int(fact.value) for fact in facts if fact.meaning == "nodes"]
+    stated = (value.parameters.get("ranks") for found in place.values.values() for value in found) if cores else ()
+    return any(isinstance(ranks, int) and ranks > min(cores) * max(nodes, default=1) for ranks in stated)
 
 
 def align_results(places: Sequence[Place]) -> list[Place]:

@@ -6,7 +6,7 @@ other part that differs is a parameter of their values, or the system that was m
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from steelyard.importing.collecting import ReadFile
@@ -25,7 +25,8 @@ from steelyard.importing.file_places import (
 )
 from steelyard.importing.launches import list_settings, read_launch, shorten
 from steelyard.importing.layout import Layout
-from steelyard.importing.name_facts import BESIDE, NEUTRAL, UNTYPED, Fact, are_jobs, counts_repetitions
+from steelyard.importing.name_facts import BESIDE, COUNTS, NEUTRAL, UNTYPED, Fact, are_jobs, counts_repetitions
+from steelyard.importing.parts import FILE, FOLDER, NamedPart, Part, Stated, choose_parts
 from steelyard.measure.machine.hostlist import short_name
 from steelyard.model import Parameters, Scalar
 
@@ -35,7 +36,6 @@ IGNORED = (*BESIDE, REPETITION)
 _LAST_NUMBER = re.compile(r"-\d+$")
 SETTING = "setting"  # a number at the end of a name that does not count repetitions
 NODES = "nodes"
-FILE, FOLDER = "file", "folder"  # parameters with the parts of names that have no known meaning
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,18 +49,6 @@ class Identity:
     host: str = ""
     date: str = ""
     parameters: dict[Kind, dict[str, Scalar]] = field(default_factory=lambda: defaultdict(dict))
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of the names that differs: its folder (counted from the outermost; None: the file), its meaning, and its values.
-
-    Parts that mean "date", "job", "host" or "repetition" make no other experiment. `FILE` and `FOLDER` are not certain.
-    """
-
-    folder: int | None
-    meaning: str
-    values: tuple[Scalar, ...]
 
 
 def identify(
@@ -101,18 +89,21 @@ def _guess(files: Sequence[ReadFile], hosts: Collection[str]) -> tuple[list[Iden
     parts: dict[tuple[int | None, str], dict[Scalar, None]] = defaultdict(dict)
     if names := [*dict.fromkeys(filter(None, named))]:
         parts[level, FOLDER if are_conditions(names) else "system"].update(dict.fromkeys(names))
+    stating: list[NamedPart] = []
     for members in systems.values():
         for kind, together in _list_kinds(places, members).items():
             own = [places[at] for at in together]
             facts = [
                 list_further_facts(place, level, identities[at].system) for place, at in zip(own, together, strict=True)
             ]
-            for part, values in _tell_apart(own, _add_endings(own, facts), kind):
-                parts[part.folder, part.meaning].update(dict.fromkeys(part.values))
-                for at, value in zip(together, values, strict=True):
-                    if value is not None and part.meaning not in IGNORED:
-                        _add(identities[at].parameters[kind], part, value)
-    differing = ((place, values) for place, values in parts.items() if len(values) > 1 or place[1] != NODES)
+            stating += _tell_apart(own, _add_endings(own, facts), kind, together)
+    chosen = choose_parts(stating)
+    for one in sorted(chosen, key=lambda one: len(files) if one.part.folder is None else one.part.folder):
+        parts[one.part.folder, one.part.meaning].update(dict.fromkeys(one.part.values))
+        for at, value in zip(one.files, one.values, strict=True):
+            if value is not None and one.part.meaning not in IGNORED:
+                _add(identities[at].parameters[one.kind], one.part, value)
+    differing = ((place, values) for place, values in parts.items() if len(values) > 1 or place[1] not in COUNTS)
     return identities, [Part(folder, meaning, tuple(values)) for (folder, meaning), values in differing]
 
 
@@ -155,39 +146,59 @@ def _has_repetitions(places: Sequence[Place], kind: Kind) -> bool:
 
 
 def _tell_apart(
-    places: Sequence[Place], facts: Sequence[Sequence[Sequence[Fact]]], kind: Kind
-) -> Iterator[tuple[Part, list[Scalar | None]]]:
-    """Yields what differs in the commands of the files, and, if they have the same case, each part of their names that does.
+    places: Sequence[Place], facts: Sequence[Sequence[Sequence[Fact]]], kind: Kind, files: Sequence[int]
+) -> Iterator[NamedPart]:
+    """Yields what differs in the commands of the files, and what each part of their names says.
 
-    Numbers of nodes are parameters also if they do not differ, and if no case is repeated: full nodes are compared by them.
-    `facts` are those of each file's folders and name.
+    The parts are certain that differ, if several files have the same case. Numbers of nodes, ranks and cores always are:
+    full nodes are compared by them. `facts` are those of each file's folders and name; `files` are the numbers of the files.
     """
     stated = [_list_stated(place, kind) for place in places]
+
+    def name(part: Part, values: Sequence[Scalar | None], *, certain: bool = True) -> NamedPart:
+        return NamedPart(files=files, kind=kind, part=part, values=values, stated=stated, certain=certain)
+
+    commanded = []
     for part, values in _compare_commands(places):
         if not any(part.meaning in parameters for parameters in stated):
-            yield part, values
-            for parameters, value in zip(stated, values, strict=True):
-                parameters.setdefault(part.meaning, value)
+            commanded.append(name(part, values))
+            stated = [{part.meaning: value, **of} for of, value in zip(stated, values, strict=True)]
+    yield from commanded
     repeated = _has_repetitions(places, kind)
     if repeated and differ_throughout(places, kind):
         facts = [[*levels[:-1], _name_setting(levels[-1])] for levels in facts]
     for folder, rows in _list_levels(places, facts):
-        word = ""
-        for column in _align(rows):
-            if {fact.meaning for fact in column if fact} == {NODES}:
-                if not any(NODES in parameters for parameters in stated):
-                    yield _read_column(column, folder, "")
-                continue
-            if len({*column}) == 1:
-                word = str(column[0].value) if column[0] and column[0].meaning == "word" else word
-                continue
-            part, values = _read_column(column, folder, word)
-            if _contradicts(values, part.meaning, stated):
-                texts = [None if value is None else f"{value}-{part.meaning}" for value in values]
-                part, values = Part(folder, FILE if folder is None else FOLDER, tuple(filter(None, texts))), [*texts]
-            if repeated and (part.meaning in IGNORED or not _repeats(values, part.meaning, stated)):
-                yield part, values
-            word = ""
+        for part, values, differs in _read_level(folder, rows, stated):
+            certain = part.meaning in COUNTS or (repeated and differs)
+            if certain or part.meaning not in IGNORED:
+                yield name(part, values, certain=certain)
+
+
+def _read_level(
+    folder: int | None, rows: Sequence[Sequence[Fact]], stated: Sequence[Stated]
+) -> Iterator[tuple[Part, list[Scalar | None], bool]]:
+    """Yields what the names of a folder say that the files do not state, and whether it differs; at last all their words."""
+    word = ""
+    for column in _align(rows):
+        meanings = {fact.meaning for fact in column if fact}
+        same = len({*column}) == 1
+        if same and meanings <= {"word"}:
+            word = str(column[0].value) if column[0] else word
+            continue
+        part, values = _read_column(column, folder, "" if meanings == {NODES} else word)
+        if meanings == {NODES}:
+            yield part, values, False
+            continue
+        word = word if same else ""
+        if _contradicts(values, part.meaning, stated):
+            texts = [None if value is None else f"{value}-{part.meaning}" for value in values]
+            part, values = Part.of(folder, FILE if folder is None else FOLDER, texts), [*texts]
+        if part.meaning in (FILE, FOLDER) and same:
+            continue
+        if part.meaning in IGNORED or not _repeats(values, part.meaning, stated):
+            yield part, values, not same
+    words = ["-".join(str(fact.value) for fact in row if fact.meaning in UNTYPED) for row in rows]
+    yield Part.of(folder, FILE if folder is None else FOLDER, words), [*words], False
 
 
 def _name_setting(facts: Sequence[Fact]) -> list[Fact]:
@@ -224,7 +235,7 @@ def _compare_commands(places: Sequence[Place]) -> Iterator[tuple[Part, list[Scal
     for meaning in sorted({name for launch in launched for name in launch}):
         values = [launch.get(meaning) for launch in launched]
         if len({*values}) > 1:
-            yield Part(None, meaning, tuple(dict.fromkeys(value for value in values if value is not None))), values
+            yield Part.of(None, meaning, values), values
 
 
 def _align(facts: Sequence[Sequence[Fact]]) -> list[list[Fact | None]]:
@@ -316,14 +327,14 @@ def _read_column(column: Sequence[Fact | None], folder: int | None, word: str) -
     return Part(folder, FILE if folder is None else FOLDER, different), values
 
 
-def _list_stated(place: Place, kind: Kind) -> dict[str, Scalar | None]:
+def _list_stated(place: Place, kind: Kind) -> Stated:
     """Returns the parameters that all values of a benchmark in a file have in common."""
     rows: Iterable[Parameters] = (v.parameters for v in place.values[kind])
     first, *others = rows
     return {name: value for name, value in first.items() if all(row.get(name) == value for row in others)}
 
 
-def _contradicts(values: Sequence[Scalar | None], meaning: str, stated: Sequence[Mapping[str, Scalar | None]]) -> bool:
+def _contradicts(values: Sequence[Scalar | None], meaning: str, stated: Sequence[Stated]) -> bool:
     """Returns whether names say different things of files that state the same, such as 512 ranks of a job with 128."""
     pairs = {
         (str(of[meaning]), str(v)) for v, of in zip(values, stated, strict=True) if v is not None and meaning in of
@@ -331,9 +342,9 @@ def _contradicts(values: Sequence[Scalar | None], meaning: str, stated: Sequence
     return len({own for own, _ in pairs}) < len(pairs)
 
 
-def _repeats(values: Sequence[Scalar | None], meaning: str, stated: Sequence[Mapping[str, Scalar | None]]) -> bool:
+def _repeats(values: Sequence[Scalar | None], meaning: str, stated: Sequence[Stated]) -> bool:
     """Returns whether the files themselves state what the part of their names says."""
-    if any(meaning in parameters for parameters in stated):
+    if all(meaning in parameters for parameters in stated):
         return meaning not in (FILE, FOLDER)
     pairs = [(value, parameters) for value, parameters in zip(values, stated, strict=True) if value is not None]
     return bool(pairs) and all(value in parameters.values() for value, parameters in pairs)

@@ -39,10 +39,12 @@ SIZED = {  # words before a number that states a size, not a counter
 _UNITS = {
     "node": "nodes", "rank": "ranks", "proc": "ranks", "process": "ranks", "processe": "ranks", "task": "ranks", "pe": "ranks",
     "np": "ranks", "mpi": "ranks", "core": "cores", "cpu": "cores", "thread": "threads", "thr": "threads", "omp": "threads",
-    "gpu": "gpus", "ppn": "ranks_per_node", "tpn": "ranks_per_node", "socket": "sockets",
+    "gpu": "gpus", "ppn": "ranks_per_node", "tpn": "ranks_per_node", "socket": "sockets", "smt": "threads_per_core",
+    "tpc": "threads_per_core", "ht": "threads_per_core",
 }  # fmt: skip
+COUNTS = frozenset(_UNITS.values())
 _LETTERS = {"n": "nodes", "c": "cores", "p": "ranks", "r": "ranks", "t": "threads"}  # directly behind a number: 16n
-_UNIT = r"nodes?|ranks?|procs?|process(?:es)?|tasks?|pes?|np|mpi|cores?|cpus?|threads?|thr|omp|gpus?|ppn|tpn|sockets?"
+_UNIT = r"nodes?|ranks?|procs?|process(?:es)?|tasks?|pes?|np|mpi|cores?|cpus?|threads?|thr|omp|gpus?|ppn|tpn|sockets?|smt|tpc|ht"
 _COMPILER = r"gcc|gnu|icc|icx|ifort|ifx|intel|oneapi|cce|cray|crayclang|clang|llvm|aocc|arm|armclang|pgi|nvhpc|nag|xl|fcc|fujitsu"
 _ALONE = r"gcc|gnu|icc|icx|ifort|ifx|cce|crayclang|clang|llvm|aocc|armclang|pgi|nvhpc"  # words that mean nothing else
 _MPI = r"open-?mpi|ompi|mpich|mvapich2?|impi|intel-?mpi|cray-?mpich|hpcx|spectrum-?mpi|mpt"
@@ -62,7 +64,7 @@ _TYPED = re.compile(
             r"(?P<host>(?:node|nid|cn|compute|host)[-_]?(?:0\d+|\d{4,})"  # node02 is the name of a node
             r"|ip(?:-\d{1,3}){4}|[a-z]+\d*-(?:dy|st)-[a-z0-9]+-\d+)",  # names that cloud services give
             rf"(?P<node>node[-_]?\d+)(?![-_]?(?:{_UNIT}))",  # node2 may mean two nodes
-            rf"(?P<before>(?!mpi)(?:{_UNIT}))[-_=]?(?P<counted>\d+)",
+            rf"(?P<before>(?!mpi)(?:{_UNIT}))[-_=]?(?P<counted>\d{{1,7}})",  # more digits are a date or a job
             rf"(?!(?<=[a-z][-_])\d+[-_](?:{_UNIT})[-_]\d)(?P<count>\d+)(?:(?:(?<!\d{{5}})[-_])?(?P<unit>{_UNIT})|(?P<letter>[ncprt]))",
             r"(?P<dotted>\d{1,4}(?:\.\d{1,4})+)",
             r"(?P<quantity>\d+(?:\.\d+)?[kmgt]?(?:i?b|hz|w|v|s)?)(?<=[a-z])",
