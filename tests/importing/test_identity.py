@@ -177,6 +177,10 @@ TOLD: dict[str, tuple[list[str], list[tuple[str, dict[str, Scalar]]]]] = {
         [f"{s}-gcc9/imb/Bi_{p}/rfm_Bi_{s}_gcc9_{p}.out" for s in ("alpha", "beta") for p in ("all", "one")],
         [(s, {"folder": p, "file": p}) for s in ("alpha", "beta") for p in ("all", "one")],
     ),
+    "counters behind a point in names that are built in different ways": (
+        [f"s/{name}.{at}.out" for name in ("gpu.18.36", "mpi.18.2gpu.36") for at in range(1, 5)],
+        [("", {"file": "gpu-18.36"})] * 4 + [("", {"gpus": 2, "file": "mpi-18-36"})] * 4,
+    ),
     "settings that differ on one of the systems only": (
         ["x/alpha/gcc-9_free.out", "x/alpha/gcc-9_thp.out", "x/alpha/gcc-12_thp.out", "x/beta/gcc-9_thp.out"],
         [("alpha", {"compiler": "gcc-9", "file": "free"}), ("alpha", {"compiler": "gcc-9", "file": "thp"}),

@@ -33,7 +33,7 @@ from steelyard.model import Parameters, Scalar
 REPETITION = "repetition"
 ALL: Kind = ("", "")
 IGNORED = (*BESIDE, REPETITION)
-_LAST_NUMBER = re.compile(r"-\d+$")
+_LAST_NUMBER = re.compile(r"[-.]\d+$")
 SETTING = "setting"  # a number at the end of a name that does not count repetitions
 NODES = "nodes"
 
@@ -168,14 +168,14 @@ def _tell_apart(
     if repeated and differ_throughout(places, kind):
         facts = [[*levels[:-1], _name_setting(levels[-1])] for levels in facts]
     for folder, rows in _list_levels(places, facts):
-        for part, values, differs in _read_level(folder, rows, stated):
+        for part, values, differs in _read_level(folder, rows, stated, repeated=repeated):
             certain = part.meaning in COUNTS or (repeated and differs)
             if certain or part.meaning not in IGNORED:
                 yield name(part, values, certain=certain)
 
 
 def _read_level(
-    folder: int | None, rows: Sequence[Sequence[Fact]], stated: Sequence[Stated]
+    folder: int | None, rows: Sequence[Sequence[Fact]], stated: Sequence[Stated], *, repeated: bool
 ) -> Iterator[tuple[Part, list[Scalar | None], bool]]:
     """Yields what the names of a folder say that the files do not state, and whether it differs; at last all their words."""
     word = ""
@@ -197,8 +197,11 @@ def _read_level(
             continue
         if part.meaning in IGNORED or not _repeats(values, part.meaning, stated):
             yield part, values, not same
-    words = ["-".join(str(fact.value) for fact in row if fact.meaning in UNTYPED) for row in rows]
-    yield Part.of(folder, FILE if folder is None else FOLDER, words), [*words], False
+    words = [[str(fact.value) for fact in row if fact.meaning in UNTYPED] for row in rows]
+    # Words that differ between files with the same case, and are no part, count repetitions.
+    common = set(words[0]).intersection(*words) if repeated else set[str]().union(*words)
+    texts = ["-".join(word for word in row if word in common) for row in words]
+    yield Part.of(folder, FILE if folder is None else FOLDER, texts), [*texts], False
 
 
 def _name_setting(facts: Sequence[Fact]) -> list[Fact]:
@@ -346,5 +349,7 @@ def _repeats(values: Sequence[Scalar | None], meaning: str, stated: Sequence[Sta
     """Returns whether the files themselves state what the part of their names says."""
     if all(meaning in parameters for parameters in stated):
         return meaning not in (FILE, FOLDER)
+    if meaning in COUNTS:
+        return False  # two nodes are not the two threads that a file states
     pairs = [(value, parameters) for value, parameters in zip(values, stated, strict=True) if value is not None]
     return bool(pairs) and all(value in parameters.values() for value, parameters in pairs)
