@@ -212,6 +212,30 @@ def test_few_recorded_outputs_hold_several_runs() -> None:
     assert several == {"mpptest_cit.txt", "osu_latency_two_runs.txt", "sysbench_memory.txt"}
 
 
+BUILT = """C compiler:         /opt/bin/cc {}
+Using {} MPI processes
+               Core t (s)   Wall t (s)        (%)
+       Time:     1000.000       {}      100.0
+                 (ns/day)    (hour/ns)
+Performance:        1.000       24.000
+"""
+
+
+def test_two_builds_in_one_folder_are_two_series(tmp_path: Path, capsys: Any) -> None:
+    runs = [
+        ("GNU 7.2.0", 64, 100.0, 1),
+        ("GNU 7.2.0", 64, 101.0, 2),
+        ("Intel 17.0.4", 64, 90.0, 3),
+        ("Intel 17.0.4", 128, 50, 4),
+    ]
+    files = {f"md_20180115114{day}.log": BUILT.format(build, ranks, time) for build, ranks, time, day in runs}
+    done = imported(capsys, write(tmp_path / "logs", files), "--runs", tmp_path / "runs")
+    (run,) = (records.read(Path(one["run"])) for one in done["runs"])
+    times = [v for v in (run.imported.values if run.imported else ()) if v.metric == "time"]
+    assert [(v.parameters["build"], v.parameters["ranks"], v.value) for v in times] == [one[:3] for one in runs]
+    assert [v.repetition for v in times] == [0, 1, 0, 0]
+
+
 def test_other_versions_are_other_cases_and_repetitions_of_one_node_are_marked(tmp_path: Path, capsys: Any) -> None:
     files = {f"osu_{at}.out": osu(1.02 + at / 100) for at in range(1, 5)}
     files["osu_5.out"] = osu(1.07).replace("v5.6.2", "v7.2")

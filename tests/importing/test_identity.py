@@ -138,6 +138,10 @@ TOLD: dict[str, tuple[list[str], list[tuple[str, dict[str, Scalar]]]]] = {
         ["log.2000000.3228003", "log.2000000.3228127", "log.2250000.3228001", "x_4nodes_2250000.3228007"],
         [("", {"file": "2000000"})] * 2 + [("", {"file": "2250000"}), ("", {"nodes": 4, "file": "x-2250000"})],
     ),
+    "dates of some files and numbers of jobs of others": (
+        ["a/md_2nodes_201801151140.log", "a/md_2nodes_2219634.log", "a/md_4nodes_2219638.log", "a/o_4nodes_2219639.log"],
+        [("", {"nodes": 2, "file": "md"})] * 2 + [("", {"nodes": 4, "file": "md"}), ("", {"nodes": 4, "file": "o"})],
+    ),
     "clocks and numbers with zeros": (
         ["output.200GHz.00008", "output.225GHz.00008", "output.225GHz.00512", "output.225GHz.01024"],
         [("", {"file": f"{clock}GHz-{number}"}) for clock, number in ((200, 8), (225, 8), (225, 512), (225, 1024))],

@@ -22,7 +22,7 @@ from steelyard.statistics.validity.trust import ORDER
 # all numbers but those of `_SAME` are such parameters, too.
 USE = (
     "nodes", "ranks", "threads", "cores", "ranks_per_node", "threads_per_core", "gpus", "sockets", "passes", "NB",
-    "version", "build", "processor", "smp", "ncore", "compiler", "MPI", "settings", "command", "title", "file", "folder",
+    "version", "build", "processor", "simd", "smp", "ncore", "compiler", "MPI", "settings", "command", "title", "file", "folder",
     "host", "tool", "grid",
     "variant", "page_size", "memory_policy", "placement", "transport", "pinning", "toolchain", "stores",
 )  # fmt: skip

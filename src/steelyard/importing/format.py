@@ -1,7 +1,7 @@
 """A form of the output of a tool: how it is recognised, and how it is read."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from steelyard import doors
@@ -20,7 +20,7 @@ WARNINGS = (
 class Format:
     """A form of the output of a tool. `name` is that of its file, which `--tool` accepts; `about` describes it.
 
-    `system`, `host`, `started`, `doubts`, `output` and `settings` are patterns, see `reading`.
+    `system`, `host`, `started`, `doubts`, `output` and `settings` are patterns, `conditions` some by name, see `reading`.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Format:
     doubts: str = WARNINGS
     output: str = NOTHING
     settings: str = NOTHING
+    conditions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def part(self) -> Part:
@@ -48,7 +49,7 @@ def find_declared(part: Part) -> list[Format]:
     readers = vars(module).get("READERS") or {module.read: module.MARKS}
     patterns = {
         name: vars(module)[name.upper()]
-        for name in ("system", "host", "started", "doubts", "output", "settings")
+        for name in ("system", "host", "started", "doubts", "output", "settings", "conditions")
         if name.upper() in vars(module)
     }
     return [

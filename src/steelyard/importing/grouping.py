@@ -9,14 +9,14 @@ from typing import Literal
 from steelyard.importing.collecting import ReadFile
 from steelyard.importing.dates import read_date
 from steelyard.importing.doubts import mark_repetitions
+from steelyard.importing.file_places import Kind
 from steelyard.importing.identity import ALL, Identity
 from steelyard.measure.machine.hostlist import short_name
 from steelyard.model import ForeignValue, Scalar
 from steelyard.model.foreign import uses_several_nodes
 
 DAY = 10  # letters of a date in ISO 8601
-# Parameters of values that several hosts of a run have, several tools, or several versions of a tool.
-HOST, TOOL, VERSION = "host", "tool", "version"
+HOST, TOOL = "host", "tool"  # parameters of values that several hosts of a run have, or several tools
 PASSES = "passes"  # parameter of the best of so many, where a run has several such numbers
 _BEST = re.compile(r"best of (\d{1,9})")
 _CONTAINER = re.compile(
@@ -143,6 +143,7 @@ def _gather(system: str, parts: Sequence[_Part]) -> Group:
     group.started = min((part.started for part in parts if part.started), default="")
     group.last = days[-1] if days else ""
     several, several_passes = _find_rows_of_several(parts), _find_several_passes(parts)
+    several_conditions = _find_several_conditions(parts)
     count: Counter[tuple[object, ...]] = Counter()
     cases = list[tuple[object, ...]]()
     origins: dict[tuple[object, ...], set[str]] = defaultdict(set)
@@ -154,7 +155,8 @@ def _gather(system: str, parts: Sequence[_Part]) -> Group:
         passes = {kernel: n for kernel, n in _find_passes(part).items() if kernel in several_passes}
         for own_case, row, value in zip(part.cases, part.rows, part.values, strict=True):
             tools[value.tool].add(part.file.digest)
-            more = _list_further_parameters(value, part, passes, several[row])
+            conditions = several_conditions.get((value.benchmark, value.tool), ())
+            more = _list_further_parameters(value, part, passes, several[row], conditions)
             case = (own_case, *more.items())
             group.values.append(_place(value, more, part.host, started, count[case]))
             origins[case].add(part.file.digest)
@@ -174,25 +176,34 @@ def _place(value: ForeignValue, more: Mapping[str, Scalar], host: str, started: 
 
 @dataclass(slots=True)
 class _RowVariety:
-    """Whether several hosts of a run have a row, several tools, or several versions of a tool."""
+    """Whether several hosts of a run have a row, or several tools."""
 
     host: bool = False
     tool: bool = False
-    version: bool = False
 
 
 def _find_rows_of_several(parts: Sequence[_Part]) -> dict[int, _RowVariety]:
-    first: dict[int, tuple[str, str, str]] = {}
+    first: dict[int, tuple[str, str]] = {}
     found: dict[int, _RowVariety] = defaultdict(_RowVariety)
     for part in parts:
-        versions = part.file.reading.versions
         for row, value in zip(part.rows, part.values, strict=True):
-            own = versions.get(value.tool, "")
-            host, tool, version = first.setdefault(row, (part.host, value.tool, own))
+            host, tool = first.setdefault(row, (part.host, value.tool))
             found[row].host |= host != part.host
             found[row].tool |= tool != value.tool
-            found[row].version |= tool == value.tool and version != own
     return found
+
+
+def _find_several_conditions(parts: Sequence[_Part]) -> dict[Kind, list[str]]:
+    """Returns by benchmark and tool the conditions that differ within a run: all values of a series then have them."""
+    found: dict[Kind, list[Mapping[str, str]]] = defaultdict(list)
+    for part in parts:
+        for kind in {(value.benchmark, value.tool) for value in part.values}:
+            found[kind].append(part.file.reading.conditions.get(kind[1], {}))
+    names = {kind: sorted({name for own in stated for name in own}) for kind, stated in found.items()}
+    return {
+        kind: [name for name in names[kind] if len({own.get(name, "") for own in stated}) > 1]
+        for kind, stated in found.items()
+    }
 
 
 def _find_passes(part: _Part) -> dict[tuple[str, str], int]:
@@ -209,7 +220,11 @@ def _find_several_passes(parts: Sequence[_Part]) -> set[tuple[str, str]]:
 
 
 def _list_further_parameters(
-    value: ForeignValue, part: _Part, passes: Mapping[tuple[str, str], int], of_several: _RowVariety
+    value: ForeignValue,
+    part: _Part,
+    passes: Mapping[tuple[str, str], int],
+    of_several: _RowVariety,
+    several_conditions: Sequence[str],
 ) -> dict[str, Scalar]:
     """Returns what the place of the file says, and what the values of the run do not have in common otherwise.
 
@@ -221,8 +236,8 @@ def _list_further_parameters(
         more[HOST] = part.host
     if of_several.tool:
         more[TOOL] = value.tool
-    if of_several.version and (version := part.file.reading.versions.get(value.tool)):
-        more[VERSION] = version
+    conditions = part.file.reading.conditions.get(value.tool, {})
+    more |= {name: conditions[name] for name in several_conditions if name in conditions}
     if n := passes.get((value.benchmark, value.kernel)):
         more[PASSES] = n
     return {name: given for name, given in more.items() if name not in value.parameters}

@@ -304,8 +304,9 @@ def _remove_counters(texts: Sequence[str]) -> list[str]:
 
 
 def _count_only(texts: Sequence[str]) -> bool:
-    numbers = [_LAST_NUMBER.findall(text) for text in texts]
-    return all(numbers) and (counts_repetitions(texts) or are_jobs([found[0][1:] for found in numbers]))
+    """Returns whether the last numbers count, or are jobs; a text without any has a date or nothing instead of a job."""
+    numbers = [found[1:] for text in texts for found in _LAST_NUMBER.findall(text)]
+    return bool(numbers) and (are_jobs(numbers) or (len(numbers) == len(texts) and counts_repetitions(texts)))
 
 
 def _read_column(column: Sequence[Fact | None], folder: int | None, word: str) -> tuple[Part, list[Scalar | None]]:

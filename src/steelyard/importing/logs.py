@@ -57,7 +57,8 @@ class Log:
     """The log of a program. `run` begins a run in it; a run in which `wrong` is found has no values. `doubts`: see
     `reading`. A run without figures in which `begun` is found, but not `finished`, did not finish. `settings`: see `reading`.
 
-    `host` and `started` are patterns of the name of the host, and of the date. `last`: all figures are as if they had it.
+    `host` and `started` are patterns of the name of the host, and of the date; `conditions`: see `reading`. `last`: all
+    figures are as if they had it.
     `once`: a number that a run prints again counts once.
     """
 
@@ -79,6 +80,7 @@ class Log:
     note: str = ""
     parameters: dict[str, str] = field(default_factory=dict)
     parameters_after: dict[str, str] = field(default_factory=dict)
+    conditions: dict[str, str] = field(default_factory=dict)
     figures: list[Printed] = field(default_factory=list)
 
 
@@ -94,7 +96,7 @@ def find_logs(part: Part) -> list[Format]:
     return [
         Format(
             name=log.name, tool=log.tool, marks=log.marks, read=partial(_read, log), host=log.host, started=log.started,
-            settings=log.settings,
+            settings=log.settings, conditions=log.conditions,
             doubts=NOTHING,  # `_read` has those of the log
             about=f"{log.title}\n\n{log.source}\n", file=part.file,
         )
@@ -115,7 +117,7 @@ def _convert(checked: SettingsFile) -> Log:
                 raise ValueError(f"the unit '{figure.unit}' of '{figure.name}' is unknown")
             if re.compile(figure.pattern, re.MULTILINE).groups < 1:
                 raise ValueError(f"the pattern of '{figure.name}' has no group: put the number into ( )")
-        parameters = {**log.parameters, **log.parameters_after}
+        parameters = {**log.parameters, **log.parameters_after, **log.conditions}
         lines = (log.run, log.wrong, log.begun, log.finished, log.settings, log.doubts, log.host, log.started)
         for pattern in (*lines, *parameters.values()):
             re.compile(pattern, re.MULTILINE)

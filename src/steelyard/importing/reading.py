@@ -12,7 +12,8 @@ A file in a folder `formats/` of a wing, of an installed wing, or of `--path` ha
   holds runs of several hosts or dates, each value has `host` and `started` of its own,
 - optionally `DOUBTS`: a pattern of lines in which the tool doubts its own results, and `OUTPUT`: what begins another output.
   The values of an output with such lines have them as a note,
-- optionally `SETTINGS`: a pattern of lines with settings, whose "inf" is no damaged number.
+- optionally `SETTINGS`: a pattern of lines with settings, whose "inf" is no damaged number,
+- optionally `CONDITIONS`: patterns of what is a parameter only if it differs within a run, such as the build of the program.
 
 The docstring of the file names the versions and the tool's address. For the log of an application, patterns alone are enough:
 a TOML file in the same folder, see `importing.logs`.
@@ -44,6 +45,7 @@ _NO_TEXT = "[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u2028\u2029\ufffd]"  #
 _DAMAGED_NUMBER = re.compile(rf"\d{_NO_TEXT}|{_NO_TEXT}\d")
 _NO_NUMBER = r"(?i)(?:(?:^|[ \t:=|,(])([-+]?(?:nan|inf|infinity))|[=:\d][ \t]+(\*{4,20}))(?:$|[ \t\r,;)])"
 MOST_DAMAGED = 20  # sentences on them
+VERSION = "version"  # a condition of each tool
 # Values: mails and pages hold shorter outputs, so no other form of the text is read where as many were found.
 LONG = 1000
 MOST = 500_000  # values of a file: some 200 MiB of memory
@@ -56,12 +58,13 @@ class Reading:
     """The values of one file, the tools that printed them, and sentences on what was not read.
 
     `system`, `host` and `started` are "" if the file does not name them; `started` is text as printed. `commands` are the
-    different commands in it that start a parallel program. `versions` are those that headings name, by tool; "" if none does.
+    different commands in it that start a parallel program. `conditions` of each tool are the version that a heading names and
+    what else is a parameter only if it differs within a run.
     """
 
     values: tuple[ForeignValue, ...] = ()
     tools: tuple[str, ...] = ()
-    versions: Mapping[str, str] = field(default_factory=dict)
+    conditions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     system: str = ""
     host: str = ""
@@ -111,13 +114,19 @@ def read(data: bytes, formats: Sequence[Format], file: str = "") -> Reading:
     return Reading(
         values=tuple(mark_outputs(values, headings, content, problems)),
         tools=tools,
-        versions={tool: headings.find_version(tool) for tool in tools},
+        conditions={tool: _find_conditions(tool, readings, headings) for tool in tools},
         problems=tuple(problems or ([] if values else [f"{matching[0].tool}: it has no value"])),
         system=next((reading.system for reading in readings if reading.system), ""),
         host=next((reading.host for reading in readings if reading.host), ""),
         started=next((reading.started for reading in readings if reading.started), ""),
         commands=tuple(dict.fromkeys(command for _, command in launches.find_commands(forms[0][0]))) if values else (),
     )
+
+
+def _find_conditions(tool: str, readings: Sequence[Reading], headings: ToolMarks) -> dict[str, str]:
+    stated = [reading.conditions.get(tool, {}) for reading in readings]
+    found = {VERSION: headings.find_version(tool)} | {name: word for own in stated for name, word in own.items()}
+    return {name: word for name, word in found.items() if word}
 
 
 def _place(values: Sequence[ForeignValue], content: str) -> tuple[ForeignValue, ...]:
@@ -269,7 +278,16 @@ def _read_form(known: Format, form: Text, *, once: bool) -> Reading:
         return Reading(problems=problems)
     system, host = (text.find(_indent_pattern(pattern)) for pattern in (known.system, known.host))
     started = _date(text, _indent_pattern(known.started))
-    return Reading(values=values, tools=(known.tool,), problems=problems, system=system, host=host, started=started)
+    conditions = {known.tool: form.words(**known.conditions)}
+    return Reading(
+        values=values,
+        tools=(known.tool,),
+        problems=problems,
+        system=system,
+        host=host,
+        started=started,
+        conditions=conditions,
+    )
 
 
 def _indent_pattern(pattern: str) -> str:

@@ -13,6 +13,7 @@ from steelyard.importing.values import Given, Values, make
 from steelyard.model.foreign import ForeignValue
 
 TOOL = "HPC Challenge"
+CONDITIONS = {"build": r"^Compiled on (\S.*)"}
 HOST, STARTED = r"^Hostname: '(.+)'", r"^Current time \(\d+\) is (.+)"
 ENDINGS = {
     "Tflops": ("flops", "Tflop/s"), "Gflops": ("flops", "Gflop/s"), "GBs": ("bandwidth", "GB/s"), "usec": ("latency", "us"),
