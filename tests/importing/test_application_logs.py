@@ -227,6 +227,46 @@ def test_each_step_of_wrf_belongs_to_its_domain() -> None:
     assert known(log) == steps
 
 
+def test_steps_of_wrf_with_files_are_apart_and_slow_ones_are_counted() -> None:
+    step = "Timing for main: time 2021-06-01_00:{:02}:00 on domain   1:    {} elapsed seconds\n"
+    writing = "Timing for Writing wrfout_d01_2021-06-01_00:00:00 for domain        1:    1.2 elapsed seconds\n"
+    boundary = "Timing for processing lateral boundary for domain        1:    0.5 elapsed seconds\n"
+    times = [0.5, 0.5, 2.0, 0.5, 0.6, 0.5, 2.0, 0.6]
+    log = (
+        "Ntasks in X            2 , ntasks in Y            4\nWRF V4.4 MODEL\n" + writing + step.format(1, 2.8)
+        + "".join(step.format(at, time) for at, time in enumerate(times, 2)) + boundary + step.format(20, 1.1)
+    )  # fmt: skip
+    common = {"domain": 1, "ranks": 8}
+    assert known(log) == [
+        ("step_time", 2.8, {**common, "files": "yes"}), ("step_time", 1.1, {**common, "files": "yes"}),
+        ("step_time", pytest.approx(0.9), common), ("step_time", pytest.approx(0.55), common),
+    ]  # fmt: skip
+    notes = {value.note for value in foreign_outputs.read(log).values if "files" not in value.parameters}
+    assert notes == {"8 steps. 2 of them need more than 1.5 times the median: probably the radiation."}
+
+
+SCF = "{:>7}  -7.24124699E+004  4.04597277E+000   4.81651228E+001     {:>6}  <-- SCF\n"
+FIXED = "{:>7}  -7.24124699E+004   4.81651228E+001     {:>6}  <-- SCF\n"
+
+
+@pytest.mark.parametrize("line", [SCF, FIXED])
+def test_the_mean_cycle_of_castep_has_no_time_between_two_calculations(line: str) -> None:
+    tables = [[(1, 40.0), (2, 50.0), (3, 62.0)], [(1, 500.0), (2, 514.0)]]
+    log = "CASTEP version 17\n" + "------ <-- SCF\n".join(
+        "".join(line.format(*row) for row in table) for table in tables
+    )
+    assert known(log) == [("scf_cycle_time", 12.0, {})]
+    assert not known(log.replace("   3  ", " x 3  ").replace("   2  ", " x 2  "))
+
+
+def test_a_log_of_sparta_is_none_of_lammps_and_one_that_did_not_end_is_named() -> None:
+    text = foreign_outputs.output("sparta.txt")
+    assert not foreign_outputs.read(text).problems
+    assert {value.tool for value in foreign_outputs.read(text).values} == {"SPARTA"}
+    (problem,) = foreign_outputs.read(text.partition("Loop time")[0]).problems
+    assert "did not finish" in problem
+
+
 PAGE = "$ cat {}\n```\nLoop time of 2.5 on 4 procs for 100 steps with 500 atoms\n```\n"
 
 

@@ -16,9 +16,10 @@ from steelyard.errors import UsageError
 from steelyard.importing import launches, reading
 from steelyard.importing.doubts import SEVERAL
 from steelyard.importing.grouping import group_files
-from steelyard.importing.identity import Part, identify
+from steelyard.importing.identity import identify
 from steelyard.importing.layout import Layout, expect_match
 from steelyard.importing.name_facts import read_facts
+from steelyard.importing.parts import Part
 from steelyard.measure import records
 from steelyard.model import ForeignValue, Scalar
 

@@ -265,4 +265,4 @@ def test_the_date_of_a_log_is_that_of_its_values(file: str, started: str) -> Non
 def test_a_version_without_a_letter_is_read(head: str, version: str) -> None:
     heading = " SNAP: SN (Discrete Ordinates) Application Proxy\n"
     result = read(f"{heading}{head}\n  Total Execution time   3.4652E-02\n  Grind Time (nanoseconds)   1.1078E+01\n")
-    assert result.versions == {"SNAP": version}
+    assert result.conditions["SNAP"].get("version", "") == version

@@ -11,8 +11,10 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,7 @@ from steelyard.model.settings_file import SettingsFile, read_settings
 CLOCK = "clock"  # the unit of times such as "1h23m" or "1m41.71s"
 SHORTEST = 5  # characters of a mark
 LONGEST = 80  # characters of a parameter
+FEWEST = 2  # differences of which a mean is taken
 PROMPT = r"(?:[\w.@:~/()\[\], -]{0,80})\$ (\S.*)$"  # of a shell, with a command
 FILE = r"==> (\S.*) <==$"  # between the outputs of head and tail
 
@@ -41,7 +44,10 @@ ORIGINS = (("command", PROMPT, "$ "), ("file", FILE, "==> "))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Printed:
-    """A figure: the number in the first group of `pattern`, in `unit`. `commas`: commas separate its thousands."""
+    """A figure: the number in the first group of `pattern`, in `unit`. `commas`: commas separate its thousands.
+
+    `differences`: it is the mean of the differences from one number to the next, in lines that follow each other.
+    """
 
     name: str
     pattern: str
@@ -50,6 +56,7 @@ class Printed:
     better: Better | None = None
     last: bool = False
     commas: bool = False
+    differences: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,10 +148,12 @@ def _list_wing_figures(name: str) -> Iterator[dict[str, Any]]:
 def _read(log: Log, text: Text) -> Values:
     starts, origins = _origins(text)
     found = list[tuple[tuple[str, str], ForeignValue]]()
+    others = bool(text.others and text.others.search(text.whole))  # then another tool wrote what looks wrong
     borders = sorted((*starts, *(place for _, place in text.match(r"\s*```"))))
     for run in text.ended().runs(log.run):
         if sentence := run.find(log.wrong):
-            text.problems.append(f"line {run.first}: the run is wrong: '{sentence}'")
+            if not others:
+                text.problems.append(f"line {run.first}: the run is wrong: '{sentence}'")
             continue
         printed = [(figure, *one) for figure in log.figures for one in _list_matches(log, figure, run, borders)]
         if not printed:
@@ -157,13 +166,13 @@ def _read(log: Log, text: Text) -> Values:
             for patterns in (log.parameters, log.parameters_after)
             for name, pattern in patterns.items()
         }
-        for figure, match, place in printed:
+        for figure, match, place, word in printed:
             about = {name: _find_nearest(given, match.end(), after) for name, (given, after) in places.items()}
             number = f"{about.get('ranks')}"  # the names of cases that are divided for so many ranks end with them
             about = {n: v.removesuffix(f"-{number}") if isinstance(v, str) else v for n, v in about.items()}
             before = bisect_right(starts, place)
             try:
-                value = _value(log, figure, match[1], about, note)
+                value = _value(log, figure, word, about, note)
                 found.append((origins[before], replace(value, line=place)))
             except ValueError as error:
                 text.problems.append(f"line {place}: {error}")
@@ -183,8 +192,8 @@ def _origins(text: Text) -> tuple[list[int], list[tuple[str, str]]]:
     return sorted(origins), [("", ""), *(origins[place] for place in sorted(origins))]
 
 
-def _list_matches(log: Log, figure: Printed, run: Text, borders: Sequence[int]) -> Iterator[tuple[Match, int]]:
-    """Yields the matches that count, with their lines. `borders` are the lines between the outputs of a page."""
+def _list_matches(log: Log, figure: Printed, run: Text, borders: Sequence[int]) -> Iterator[tuple[Match, int, str]]:
+    """Yields the matches that count, with their lines and numbers. `borders` are the lines between the outputs of a page."""
     placed, place, counted = list[tuple[Match, int]](), run.first, 0
     for match in find_all(figure.pattern, run.whole):
         if match[1] is not None:
@@ -194,7 +203,19 @@ def _list_matches(log: Log, figure: Printed, run: Text, borders: Sequence[int]) 
         placed = list({match[1]: (match, place) for match, place in placed}.values())
     if figure.last or log.last:
         placed = list({bisect_right(borders, place): (match, place) for match, place in placed}.values())
-    yield from placed
+    if figure.differences:
+        yield from _average_differences(placed)
+    else:
+        yield from ((match, place, match[1]) for match, place in placed)
+
+
+def _average_differences(placed: Sequence[tuple[Match, int]]) -> Iterator[tuple[Match, int, str]]:
+    """Yields the last match with the mean of the differences between numbers in lines that follow each other."""
+    pairs = [(one[1], two[1]) for (one, at), (two, next_one) in pairwise(placed) if next_one == at + 1]
+    with suppress(ValueError):  # a time of the same step may be no number
+        differences = [float(after) - float(before) for before, after in pairs]
+        if len(differences) >= FEWEST and min(differences) >= 0:
+            yield (*placed[-1], f"{sum(differences) / len(differences):.9g}")
 
 
 def _value(log: Log, figure: Printed, word: str, about: dict[str, Scalar | None], note: str) -> ForeignValue:

@@ -12,8 +12,8 @@ from steelyard.importing.collecting import Collection
 from steelyard.importing.findings.imported_doubts import find_doubtful
 from steelyard.importing.findings.imported_outliers import find_outliers
 from steelyard.importing.grouping import DAY, Group
-from steelyard.importing.identity import FILE, FOLDER, Part
 from steelyard.importing.layout import Layout
+from steelyard.importing.parts import FILE, FOLDER, Part
 from steelyard.importing.streams import Unread
 from steelyard.importing.write_runs import UNREAD
 from steelyard.model.words import plural
