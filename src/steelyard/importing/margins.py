@@ -38,6 +38,7 @@ _LABELS = (
     re.compile(r"[a-z](?:[^\W\d]|[.-])*\d[\w.-]* \d+:(?:\s|$)"),
     re.compile(r"\s*\d+:(?:\s|$)"),
 )
+_ANY_LABEL = re.compile("|".join(label.pattern for label in _LABELS))
 # Nothing else begins like these labels, which only some programs of a job may have.
 _CERTAIN = (_LABELS[0], *_LABELS[-5:-1])
 _SEVERAL = 4  # lines with such a label, fewer of which may be sentences of a launcher
@@ -79,7 +80,8 @@ def remove_labels(lines: Sequence[str]) -> list[str]:
     lines = list(map(str.rstrip, lines))
     if "^M" in "\n".join(lines):  # a line end of Windows on a page
         lines = [line.removesuffix("^M").rstrip() for line in lines]
-    for label in _LABELS:
+    labels = _LABELS if any(map(_ANY_LABEL.match, lines[:: max(1, len(lines) // 64)])) else ()
+    for label in labels:
         if not any(map(label.match, lines[:: max(1, len(lines) // 64)])):
             continue
         bare = change_lines(partial(_remove_label, label), lines)

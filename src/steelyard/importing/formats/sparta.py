@@ -4,6 +4,7 @@ https://sparta.github.io
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import harmonic_mean
 
 from steelyard.importing.text import Text
@@ -11,6 +12,7 @@ from steelyard.importing.values import Given, Values, make, number
 
 TOOL = "SPARTA"
 MARKS = ("SPARTA (", "Particle-moves/CPUsec/proc")
+DOUBTS = r"^(ERROR.*)"  # warnings are about models, and most inputs have some
 CONDITIONS = {"version": r"SPARTA \((\d[^)\n]*)\)"}
 OUTPUT = r".{0,80}SPARTA \(\d"
 TABLE = r"\s*Step\s(?:.*\s)?CPU\s.*"
@@ -37,9 +39,9 @@ def read(text: Text) -> Values:
                 yield make("sparta.run", "sparta", "moves_of_a_rank", moves, "/s", "one run", given)
             rates = _list_rates(part, heading.string.split()) if number(loop["time"]) >= END else []
             if rates:
-                yield make(
-                    "sparta.run", "sparta", "merit", harmonic_mean(rates), "step/s", "one run", given, note=MERIT
-                )
+                merit = harmonic_mean(rates)
+                made = make("sparta.run", "sparta", "merit", merit, "step/s", "one run", given, note=MERIT)
+                yield replace(made, line=part.first)
 
 
 def _list_rates(part: Text, names: Sequence[str]) -> list[float]:
