@@ -50,6 +50,8 @@ FACTS = {
         ("cores", 36),
         ("threads", 2),
     ],
+    "2x64": [("word", "2x64")],
+    "PrgEnv-cray": [("compiler", "PrgEnv-cray")],
     "4n36c.dat": [("nodes", 4), ("cores", 36), ("word", "dat")],
     "triad-1135825-nodes_64": [("word", "triad"), ("number", "1135825"), ("nodes", 64)],
     "osu_openmpi-4.0.1_2n": [("word", "osu"), ("MPI", "openmpi-4.0.1"), ("nodes", 2)],
@@ -192,6 +194,23 @@ TOLD: dict[str, tuple[list[str], list[tuple[str, dict[str, Scalar]]]]] = {
          ("alpha", {"compiler": "gcc-12", "file": "thp"}), ("beta", {"compiler": "gcc-9", "file": "thp"})],
     ),
     "words that differ between systems only": (["alpha/first/x.out", "beta/second/x.out"], [("alpha", {}), ("beta", {})]),
+    "powers of two with zeros": (
+        [f"s/000{nodes}/x.out" for nodes in (1, 2, 4, 8)], [("", {"folder": nodes}) for nodes in (1, 2, 4, 8)],
+    ),
+    "places that are counted": (
+        [f"s/numa{at}-mem{place}.txt" for at in range(3) for place in range(3)],
+        [("", {"numa": at, "mem": place}) for at in range(3) for place in range(3)],
+    ),
+    "numbers from 0 on are no amounts": (
+        [f"gpu{at}/x.txt" for at in range(3)], [("", {"folder": f"gpu{at}"}) for at in range(3)],
+    ),
+    "nodes times ranks are no systems": (
+        [f"lammps-gcc/{grid}/run.{at}/log" for grid in ("4x32", "2x64") for at in (1, 2)],
+        [("", {"folder": grid}) for grid in ("4x32", "4x32", "2x64", "2x64")],
+    ),
+    "three counters": ([f"{when}_bios/s_{at}.txt" for when in ("before", "after") for at in (1, 2, 3)],
+        [(f"{when}_bios", {}) for when in ("before", "before", "before", "after", "after", "after")],
+    ),
     "a number of a job behind a unit": (
         ["s/x_8cores_cores_202012121635.out", "s/x_8cores_cores_202012121636.out"], [("", {"cores": 8})] * 2,
     ),

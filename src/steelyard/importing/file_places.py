@@ -94,16 +94,19 @@ def describe(file: ReadFile, hosts: Collection[str] = ()) -> Place:
 def drop_unlikely_counts(places: Sequence[Place]) -> list[Place]:
     """Returns the places in which numbers with one letter are words if all of a meaning are unlikely counts, as in "443N".
 
-    So are numbers of cores, as in "system-4c", if a file states that more ranks ran on them.
+    So are numbers of cores, as in "system-4c", if a file states that more ranks ran on them, and numbers from 0 on.
     """
     numbers: dict[str, list[int]] = defaultdict(list)
     for fact in (fact for place in places for level in place.levels for fact in level if fact.lettered):
         numbers[fact.meaning].append(int(fact.value))
+    facts = {fact for place in places for level in place.levels for fact in level}
+    indexes = {fact.meaning for fact in facts if fact.text and fact.value == 0}
     unlikely = {meaning for meaning, found in numbers.items() if not are_likely_counts(found)}
     unlikely |= {"cores"} if any(map(_has_more_ranks, places)) else set()
 
     def read(fact: Fact) -> Fact:
-        return Fact("word", fact.lettered) if fact.lettered and fact.meaning in unlikely else fact
+        is_word = fact.text and (fact.meaning in indexes or (fact.lettered and fact.meaning in unlikely))
+        return Fact("word", fact.text) if is_word else fact
 
     return [replace(place, levels=[[*map(read, level)] for level in place.levels]) for place in places]
 
@@ -196,7 +199,7 @@ def _names_systems(places: Sequence[Place], at: int) -> bool:
     for place in places:
         names[_label(place, at)].append(place)
     names.pop("", None)
-    if len(names) < 2 or counts_repetitions([*names]) or not all(re.search(r"[^\W\d_]", name) for name in names):
+    if len(names) < 2 or counts_repetitions([*names]) or not all(re.search(r"[^\W\d_x]", name) for name in names):
         return False
     if {re.sub(r"[\d_-]+", "", name.casefold()) for name in names} <= SIZED:
         return False

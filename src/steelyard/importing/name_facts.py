@@ -19,7 +19,7 @@ NEUTRAL = {
     "output", "result", "log",
 }  # fmt: skip
 COUNTED = {*NEUTRAL, "no", "nr"}  # words before a number that only counts
-FEWEST = 4  # numbers that follow each other, from which on they count repetitions
+FEWEST = 3  # numbers that follow each other, from which on they count repetitions
 LONGEST = 255  # letters of a name, as most file systems allow
 ODD = 32  # a count of nodes or threads is a power of two times at most this, or a multiple of ten
 JOB = 5  # digits of the number of a job, at least
@@ -33,8 +33,11 @@ CONDITIONS = {
     "mpi", "hybrid", "cuda", "hip", "sycl", "opencl", "openacc", "serial", "threads", "smt", "ht", "turbo", "boost", "ecc",
     "read", "write", "random", "sequential", "hot", "cold", "warm", "intra", "inter",
 }  # fmt: skip
-SIZED = {  # words before a number that states a size, not a counter
+SIZED = {  # words before a number that states a size, a place or a setting, and counts no repetitions
     "scale", "size", "level", "grid", "order", "case", "test", "problem", "config", "version", "n", "np", "p", "t", "v", "k",
+    "o", "cfg", "conf", "exp", "experiment", "setup", "variant", "input", "mode", "scenario", "alg", "algo", "method",
+    "numa", "mem", "memory", "domain", "die", "chip", "dev", "device", "rack", "blade", "port", "channel", "dimm", "bank", "nic",
+    "hca", "mlx", "gpu", "core", "cpu", "socket", "thread", "rank", "hop", "depth", "block", "batch", "tile", "queue", "qd", "bs",
 }  # fmt: skip
 _UNITS = {
     "node": "nodes", "rank": "ranks", "proc": "ranks", "process": "ranks", "processe": "ranks", "task": "ranks", "pe": "ranks",
@@ -60,12 +63,13 @@ _TYPED = re.compile(
             rf"|{_MONTH}[-_. ]?\d\d?[-_. ]?(?:19|20)\d\d{_TIME}|[0-3]\d[-_.][01]\d[-_.](?:19|20)\d\d{_TIME}|1\d{{9}}(?:\.\d+)?)",
             r"(?P<job>(?:slurm|job|jobid|pbs|lsf|o|e)[-_.]?\d{4,})",
             rf"(?P<mpi>(?:{_MPI})(?:[-_]?{_VERSION})?)",
-            rf"(?P<compiler>(?:{_COMPILER})[-_]?{_VERSION}|{_ALONE})",
+            rf"(?P<compiler>prgenv-[a-z]+|(?:{_COMPILER})[-_]?{_VERSION}|{_ALONE})",
             r"(?P<host>(?:node|nid|cn|compute|host)[-_]?(?:0\d+|\d{4,})"  # node02 is the name of a node
             r"|ip(?:-\d{1,3}){4}|[a-z]+\d*-(?:dy|st)-[a-z0-9]+-\d+)",  # names that cloud services give
             rf"(?P<node>node[-_]?\d+)(?![-_]?(?:{_UNIT}))",  # node2 may mean two nodes
             rf"(?P<before>(?!mpi)(?:{_UNIT}))[-_=]?(?P<counted>\d{{1,7}})",  # more digits are a date or a job
             rf"(?!(?<=[a-z][-_])\d+[-_](?:{_UNIT})[-_]\d)(?P<count>\d+)(?:(?:(?<!\d{{5}})[-_])?(?P<unit>{_UNIT})|(?P<letter>[ncprt]))",
+            r"(?P<product>\d+(?:x\d+)+)",  # of a grid, or of nodes and the ranks of each
             r"(?P<dotted>\d{1,4}(?:\.\d{1,4})+)",
             r"(?P<quantity>\d+(?:\.\d+)?[kmgt]?(?:i?b|hz|w|v|s)?)(?<=[a-z])",
         )
@@ -84,12 +88,13 @@ _SEAM = re.compile(r"(?<=\d)(?=[a-z])|(?<=[a-z])(?=\d)", re.IGNORECASE)
 class Fact:
     """A part of a name. `meaning` is "system", one of `BESIDE`, a parameter such as "nodes", "word" or "number".
 
-    `lettered` is the text of a count with one letter, such as "16n", which may mean something else.
+    `text` is that of a count, which may mean something else if it is `lettered`, such as "16n", or if it is 0, as in "gpu0".
     """
 
     meaning: str
     value: Scalar
-    lettered: str = field(default="", compare=False)
+    text: str = field(default="", compare=False)
+    lettered: bool = field(default=False, compare=False)
 
 
 @cache
@@ -125,10 +130,10 @@ def _read_plain(text: str) -> Iterator[Fact]:
         if found["date"]:
             yield Fact("date", read_date_of_name(found["date"]) or found["date"])
         elif found["counted"]:
-            yield Fact(_name_unit(found["before"]), int(found["counted"][:18]))
+            yield Fact(_name_unit(found["before"]), int(found["counted"][:18]), match[0])
         elif found["count"]:
-            lettered = match[0] if found["letter"] else ""
-            yield Fact(_name_unit(found["unit"] or found["letter"]), int(found["count"][:18]), lettered)
+            unit = _name_unit(found["unit"] or found["letter"])
+            yield Fact(unit, int(found["count"][:18]), match[0], bool(found["letter"]))
         elif found["mpi"]:
             yield Fact("MPI", found["mpi"])
         elif found["compiler"]:
@@ -159,9 +164,11 @@ def counts_repetitions(names: Sequence[str]) -> bool:
     last = [(re.findall(r"\d+", name) or [""])[-1][:18] for name in given]
     numbers = sorted(int(digits or 0) for digits in last)
     dense = numbers[-1] - numbers[0] < 2 * len(numbers)  # 00001 to 00512 in powers of two are not
-    padded = dense and any(digits.startswith("0") and len(digits) > 1 for digits in last)
+    doubled = len(numbers) >= FEWEST and all(n and n & (n - 1) == 0 for n in numbers)  # 1, 2 and 4 nodes
+    padded = dense and not doubled and any(digits.startswith("0") and len(digits) > 1 for digits in last)
     follow = len(numbers) >= FEWEST and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
-    return padded or (follow and numbers[0] < 2 and words[-1:] not in [[word] for word in SIZED])
+    before = re.search(r"([^\W\d_]+)[\W_]*\d+\D*$", given[0])
+    return padded or (follow and numbers[0] < 2 and not (before and before[1] in SIZED))
 
 
 def are_likely_counts(numbers: Sequence[int]) -> bool:
