@@ -385,7 +385,12 @@ def test_outputs_below_different_commands_are_different_experiments() -> None:
         (("Now on a little core:", "Now on a big core:"), ["little", "big"]),
         (("## With 2 channels\n\n```", "```\n## With 4 channels\n```"), ["2", "4"]),
         (("Run 1:", "Run 2:"), [None, None]), (("Results:", "Results:"), [None, None]),
-        (("a word", "another word"), [None, None]),
+        (("a word", "another word"), ["a", "another"]),
+        (("With affinity 1", "With affinity 2"), ["1", "2"]),
+        (("+ export X=a\n+ ./x", "+ export X=b\n+ ./x"), ["X=a", "X=b"]),
+        (("Run 1 of 2 at 10:11:12", "Run 2 of 2 at 11:12:13"), [None, None]),
+        (("Mon May  6 10:00:01 UTC 2024", "Tue May  7 10:00:01 UTC 2024"), [None, None]),
+        (("job 1234567 begins", "job 1234571 begins"), [None, None]),
     ],
 )  # fmt: skip
 def test_titles_right_above_the_outputs_tell_them_apart(titles: tuple[str, str], expected: list[str | None]) -> None:
@@ -395,6 +400,15 @@ def test_titles_right_above_the_outputs_tell_them_apart(titles: tuple[str, str],
     assert [v.parameters.get("title") for v in values[::2]] == expected
     assert [v.repetition for v in values[::2]] == ([0, 1] if expected == [None, None] else [0, 0])
     assert all(SEVERAL not in v.note for v in values) or expected == [None, None]
+
+
+def test_a_title_states_nodes_and_threads() -> None:
+    osu = OSU.partition("\n")[2]
+    text = "".join(f"--- {nodes} nodes ---\n{osu.format(one=nodes, two=2 * nodes)}" for nodes in (1, 2, 3))
+    assert [value.parameters["nodes"] for value in read(text)[::2]] == [1, 2, 3]
+    text = "".join(f"--- {threads} threads ---\n{STREAM}" for threads in (1, 2, 3))
+    titles = [value.parameters["title"] for value in read(text) if value.kernel == "triad"]
+    assert [*dict.fromkeys(titles)] == ["threads 1", "threads 2", "threads 3"]
 
 
 def test_an_output_that_is_printed_twice_counts_once() -> None:

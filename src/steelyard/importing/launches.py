@@ -6,6 +6,7 @@ from functools import lru_cache
 from zlib import crc32
 
 from steelyard.importing import patterns
+from steelyard.importing.name_facts import COUNTED, COUNTS, JOB, are_jobs, read_facts
 from steelyard.importing.text import Text
 from steelyard.model import Scalar
 
@@ -24,7 +25,12 @@ _OPTIONS = {  # by launcher; "" for all others. Of several options of one meanin
     "": {"ranks": "-np|-n|--np", "ranks_per_node": "-ppn|-perhost|-N|--ntasks-per-node|-npernode"},
 }  # fmt: skip
 _TITLE = re.compile(r"(?=.*[^\W\d])(?:#{1,6} .{1,150}|[^|]{3,150}:\**\s*)")
-MOST_BLANK = 4  # lines without a word, between a title and an output
+MOST_BLANK = 4  # lines between a title and an output
+# Dates, times, and of how many runs a line counts one: they name no experiment.
+_PASSING = re.compile(
+    r"\b\d{4}-\d\d-\d\d\b|\b\d\d?:\d\d(?::\d\d(?:\.\d+)?)?\b|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,?[ \t]+"
+    r"|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*[ \t]+\d\d?\b|\b(?:19|20)\d\d\b|(?<=\d)(?: ?/ ?| of )\d+"
+)
 _FLAGS = (
     "--exclusive", "--exact", "--overlap", "--label", "-l", "-v", "--oversubscribe", "--allow-run-as-root", "--report-bindings",
 )  # fmt: skip
@@ -32,6 +38,8 @@ _THREADS = re.compile(r"\bOMP_NUM_THREADS[= ](\d{1,5})\b")
 _SETTING = r"[A-Z][A-Z0-9_]*=[^\s/]+"
 # Endings of the names of variables that hold no setting.
 _PERSONAL = ("PATH", "HOME", "HOST", "DIR", "FILE", "ID", "USER", "NODELIST", "PORT")
+
+_COUNTER = re.compile(rf"\b(?:{'|'.join((*sorted(COUNTED), 'step'))})s?[\W_]*\d", re.IGNORECASE)
 
 
 def find_commands(text: Text) -> list[tuple[int, str]]:
@@ -43,15 +51,55 @@ def find_commands(text: Text) -> list[tuple[int, str]]:
 
 
 def find_titles(text: Text, marks: Sequence[str]) -> list[tuple[int, str]]:
-    """Returns the lines such as "On a big core:" or "## 2 nodes" right above the marks of a tool, each with its index."""
+    """Returns the lines right above the outputs of a tool that name them, each with its index.
+
+    They are lines such as "On a big core:" or "## 2 nodes", else lines that are built alike above each output, such as
+    "=== 4 threads ===", and differ in more than a date, a counter or the number of a job.
+    """
     begins = [at for at, line in enumerate(text.lines) if any(mark in line for mark in marks)][:MOST]
     found: dict[int, str] = {}
     for begin in begins:
-        above = range(begin - 1, max(-1, begin - 1 - MOST_BLANK), -1)
-        at = next((at for at in above if _has_words(text.lines[at])), -1)
-        if at >= 0 and _TITLE.fullmatch(text.lines[at]):
-            found[at] = text.lines[at].strip(" \t#*:")
-    return sorted(found.items())
+        above = _find_words_above(text, begin)
+        if above and _TITLE.fullmatch(text.lines[above[0]]):
+            found[above[0]] = text.lines[above[0]].strip(" \t#*:")
+    titles = [*dict.fromkeys(found.values())]
+    return sorted(found.items()) if len(titles) > 1 and not _count_only(titles) else _find_alike(text, begins)
+
+
+def _find_alike(text: Text, begins: Sequence[int]) -> list[tuple[int, str]]:
+    """Returns the first lines above outputs that begin with the same heading as the first one, with what differs above them."""
+    heads = [at for at in begins if _hide_digits(text.lines[at]) == _hide_digits(text.lines[begins[0]])]
+    above = [_find_words_above(text, at) for at in heads]
+    named: list[list[str]] = [[] for _ in heads]
+    first = [*heads]
+    for places in zip(*above, strict=False) if len(heads) > 1 else ():
+        lines = [text.lines[at] for at in places]
+        if len({re.sub(r"[\w.]+", "w", line.strip()) for line in lines}) > 1:
+            break
+        first = [*places]
+        words = [" ".join(_PASSING.sub(" ", line).split()) for line in lines]
+        if len({*words}) > 1 and not _count_only(words):
+            named = [[*own, word] for own, word in zip(named, words, strict=True)]
+    return [(at, " ".join(reversed(own))) for at, own in zip(first, named, strict=True) if own]
+
+
+def _find_words_above(text: Text, begin: int) -> list[int]:
+    """Returns the indexes of the lines with words right above a line, the nearest one first."""
+    above = range(begin - 1, max(-1, begin - 1 - MOST_BLANK), -1)
+    return [at for at in above if _has_words(text.lines[at])]
+
+
+def _hide_digits(line: str) -> str:
+    return re.sub(r"\d+", "#", line)
+
+
+def _count_only(lines: Sequence[str]) -> bool:
+    """Returns whether the lines differ in a number behind a word such as "run" only, or in those of jobs and processes."""
+    if len({*map(_hide_digits, lines)}) == 1 and _COUNTER.search(lines[0]):
+        return True
+    numbers = [re.findall(rf"\d{{{JOB},}}", line) for line in lines]
+    rest = {re.sub(rf"\d{{{JOB},}}", "#", line) for line in lines}
+    return len(rest) == 1 and are_jobs([number for own in numbers for number in own])
 
 
 def _has_words(line: str) -> bool:
@@ -98,7 +146,7 @@ def list_settings(command: str) -> frozenset[str]:
 
 def name_differences(commands: Sequence[str], name: str = "command") -> Sequence[Mapping[str, Scalar]]:
     """Returns parameters in which the commands differ: numbers of the launch, or the differing words under this name."""
-    launches = [read_launch(command) for command in commands]
+    launches = [read_launch(command) or _read_counts(command) for command in commands]
     names = {key for launch in launches for key in launch if any(other.get(key) != launch[key] for other in launches)}
     numbers = [{key: launch[key] for key in sorted(names) if key in launch} for launch in launches]
     words = [[*_list_words(command)] for command in commands]
@@ -107,6 +155,12 @@ def name_differences(commands: Sequence[str], name: str = "command") -> Sequence
     if len({*map(str, numbers)}) == len({*commands}) or not any(rest):
         return numbers
     return [{name: shorten(text) or "the shortest"} for text in rest]
+
+
+def _read_counts(title: str) -> Mapping[str, Scalar]:
+    """Returns the numbers of a title such as "=== 4 nodes, 2 threads ===" by their meaning."""
+    facts = read_facts("_".join(title.split()))
+    return {fact.meaning: fact.value for fact in facts if fact.meaning in COUNTS and not fact.lettered}
 
 
 def shorten(text: str) -> str:

@@ -168,7 +168,8 @@ def counts_repetitions(names: Sequence[str]) -> bool:
     padded = dense and not doubled and any(digits.startswith("0") and len(digits) > 1 for digits in last)
     follow = len(numbers) >= FEWEST and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     before = re.search(r"([^\W\d_]+)[\W_]*\d+\D*$", given[0])
-    return padded or (follow and numbers[0] < 2 and not (before and before[1] in SIZED))
+    sized = before and before[1].removesuffix("s") in (SIZED | {*_UNITS})
+    return padded or (follow and numbers[0] < 2 and not sized)
 
 
 def are_likely_counts(numbers: Sequence[int]) -> bool:

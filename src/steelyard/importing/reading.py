@@ -34,7 +34,6 @@ from steelyard.importing.doubts import ToolMarks, add_doubts, mark_outputs
 from steelyard.importing.format import Format, find_declared
 from steelyard.importing.logs import find_logs
 from steelyard.importing.margins import decode_mail, read_strings
-from steelyard.importing.name_facts import counts_repetitions
 from steelyard.importing.text import Text
 from steelyard.importing.values import Values, expect_plausible, explain
 from steelyard.model.foreign import ForeignValue
@@ -202,7 +201,7 @@ def _tell_outputs_apart(known: Format, form: Text, values: Sequence[ForeignValue
     if len({command for _, command in above}) < 2:
         above, name = launches.find_titles(form, known.marks), "title"
     different = [*dict.fromkeys(words for _, words in above)]
-    if len(different) < 2 or (name == "title" and counts_repetitions(different)):
+    if len(different) < 2:
         return values
     named = dict(zip(different, launches.name_differences(different, name), strict=True))
     told, used = list[ForeignValue](), set[object]()
@@ -210,6 +209,8 @@ def _tell_outputs_apart(known: Format, form: Text, values: Sequence[ForeignValue
         more = named[above[place][1]] if place is not None else {}
         for value in _read_form(known, part, once=False).values:
             added = {key: given for key, given in more.items() if key not in value.parameters}
+            if other := [f"{key} {given}" for key, given in more.items() if value.parameters.get(key, given) != given]:
+                added["title"] = ", ".join(other)  # the output states another number
             used.add(place if place is None else above[place][1])
             told.append(replace(value, parameters={**value.parameters, **added}) if added else value)
     if len(used) < 2:
