@@ -23,7 +23,7 @@ FACTORS = {factor for factor, _ in UNITS.values()}
 WITHOUT = {
     "DCGM", "GROMACS", "Google Benchmark", "IOR", "LMbench", "NVBench", "Phoronix Test Suite", "ReFrame", "SuperBench",
     "elbencho", "fio", "gpu-burn", "hyperfine", "iperf3", "mdtest", "nvbandwidth", "pytest-benchmark", "sacct", "sockperf",
-    "Caliper",
+    "Caliper", "SPARTA",
 }  # fmt: skip
 
 

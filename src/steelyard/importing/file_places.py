@@ -11,6 +11,7 @@ from steelyard.importing.collecting import ReadFile
 from steelyard.importing.name_facts import (
     CONDITIONS,
     NEUTRAL,
+    SETTING,
     SIZED,
     UNTYPED,
     Fact,
@@ -88,6 +89,9 @@ def describe(file: ReadFile, hosts: Collection[str] = ()) -> Place:
         values[value.benchmark, value.tool].append(value)
     cases = {kind: frozenset(hash(value.case) for value in found) for kind, found in values.items()}
     levels = [[Fact("host", name)] if name in hosts else read_facts(name) for name in names]
+    for at in range(len(names) - 2):
+        if names[at + 1] == "work" and re.fullmatch(r"\d{6}_\w+", names[at]):  # JUBE counts its sets of parameters
+            levels[at] = [Fact(SETTING, int(names[at][:6])), Fact("word", names[at][7:])]
     return Place(file, levels, names, values, cases)
 
 

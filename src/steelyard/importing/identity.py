@@ -25,7 +25,7 @@ from steelyard.importing.file_places import (
 )
 from steelyard.importing.launches import list_settings, read_launch, shorten
 from steelyard.importing.layout import Layout
-from steelyard.importing.name_facts import BESIDE, COUNTS, NEUTRAL, UNTYPED, Fact, are_jobs, counts_repetitions
+from steelyard.importing.name_facts import BESIDE, COUNTS, NEUTRAL, SETTING, UNTYPED, Fact, are_jobs, counts_repetitions
 from steelyard.importing.parts import FILE, FOLDER, NamedPart, Part, Stated, choose_parts
 from steelyard.measure.machine.hostlist import short_name
 from steelyard.model import Parameters, Scalar
@@ -34,7 +34,6 @@ REPETITION = "repetition"
 ALL: Kind = ("", "")
 IGNORED = (*BESIDE, REPETITION)
 _LAST_NUMBER = re.compile(r"[-.]\d+$")
-SETTING = "setting"  # a number at the end of a name that does not count repetitions
 NODES = "nodes"
 
 

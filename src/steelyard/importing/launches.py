@@ -26,10 +26,11 @@ _OPTIONS = {  # by launcher; "" for all others. Of several options of one meanin
 }  # fmt: skip
 _TITLE = re.compile(r"(?=.*[^\W\d])(?:#{1,6} .{1,150}|[^|]{3,150}:\**\s*)")
 MOST_BLANK = 4  # lines between a title and an output
-# Dates, times, and of how many runs a line counts one: they name no experiment.
+# Dates, times, addresses, and of how many runs a line counts one: they name no experiment.
 _PASSING = re.compile(
     r"\b\d{4}-\d\d-\d\d\b|\b\d\d?:\d\d(?::\d\d(?:\.\d+)?)?\b|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,?[ \t]+"
-    r"|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*[ \t]+\d\d?\b|\b(?:19|20)\d\d\b|(?<=\d)(?: ?/ ?| of )\d+"
+    r"|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*[ \t]+\d\d?\b|\b(?:19|20)\d\d\b|\b0x[0-9a-f]+\b"
+    r"|(?<=\d)(?: ?/ ?| of )\d+"
 )
 _FLAGS = (
     "--exclusive", "--exact", "--overlap", "--label", "-l", "-v", "--oversubscribe", "--allow-run-as-root", "--report-bindings",

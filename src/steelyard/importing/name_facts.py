@@ -12,6 +12,7 @@ from steelyard.model import Scalar
 SYSTEMS = Path(__file__).with_name("systems.txt")
 # Meanings of a fact that say when or where something was measured, not what.
 BESIDE = ("date", "job", "host")
+SETTING = "setting"  # a number that counts settings, not repetitions
 UNTYPED = ("word", "number")
 # Words in names that hold repetitions of the same measurement.
 NEUTRAL = {
@@ -38,6 +39,7 @@ SIZED = {  # words before a number that states a size, a place or a setting, and
     "o", "cfg", "conf", "exp", "experiment", "setup", "variant", "input", "mode", "scenario", "alg", "algo", "method",
     "numa", "mem", "memory", "domain", "die", "chip", "dev", "device", "rack", "blade", "port", "channel", "dimm", "bank", "nic",
     "hca", "mlx", "gpu", "core", "cpu", "socket", "thread", "rank", "hop", "depth", "block", "batch", "tile", "queue", "qd", "bs",
+    "system", "machine", "cluster", "platform", "host", "site", "arch", "server", "partition", "vm", "instance",
 }  # fmt: skip
 _UNITS = {
     "node": "nodes", "rank": "ranks", "proc": "ranks", "process": "ranks", "processe": "ranks", "task": "ranks", "pe": "ranks",

@@ -213,8 +213,8 @@ def _tell_outputs_apart(known: Format, form: Text, values: Sequence[ForeignValue
                 added["title"] = ", ".join(other)  # the output states another number
             used.add(place if place is None else above[place][1])
             told.append(replace(value, parameters={**value.parameters, **added}) if added else value)
-    if len(used) < 2:
-        return values  # a tool may print titles of its own
+    if len(used) < 2 or len({value.case for value in told}) <= len({value.case for value in values}):
+        return values  # a tool may print titles of its own, or name its outputs itself
     same = Counter((v.kernel, v.metric, v.value) for v in told) == Counter(
         (v.kernel, v.metric, v.value) for v in values
     )

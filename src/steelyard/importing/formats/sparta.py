@@ -4,7 +4,6 @@ https://sparta.github.io
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import harmonic_mean
 
 from steelyard.importing.text import Text
@@ -40,8 +39,7 @@ def read(text: Text) -> Values:
             rates = _list_rates(part, heading.string.split()) if number(loop["time"]) >= END else []
             if rates:
                 merit = harmonic_mean(rates)
-                made = make("sparta.run", "sparta", "merit", merit, "step/s", "one run", given, note=MERIT)
-                yield replace(made, line=part.first)
+                yield make("sparta.run", "sparta", "merit", merit, "step/s", "one run", given, note=MERIT)
 
 
 def _list_rates(part: Text, names: Sequence[str]) -> list[float]:
