@@ -173,7 +173,7 @@ def _read(log: Log, text: Text) -> Values:
             before = bisect_right(starts, place)
             try:
                 value = _value(log, figure, word, about, note)
-                found.append((origins[before], replace(value, line=place)))
+                found.append((origins[before], replace(value, line=0 if figure.differences else place)))
             except ValueError as error:
                 text.problems.append(f"line {place}: {error}")
     # Outputs of different commands, and of different files, are no repetitions of each other.

@@ -61,4 +61,4 @@ def _summarise(timed: list[tuple[float, int]], given: Given) -> Values:
         + f" {slow} of them need more than {SLOW} times the median: probably the radiation." * (slow > 0)
     )
     for statistic, time in (("mean", mean(times)), ("median", middle)):
-        yield from value(time, timed[-1][1], statistic, note)
+        yield from value(time, 0, statistic, note)
