@@ -130,6 +130,13 @@ def test_a_core_with_two_threads_is_one_core_if_the_file_states_the_cores(
     assert cells[1].ratio == 1
 
 
+def test_threads_of_a_core_are_no_cores(tmp_path: Path) -> None:
+    one = [value for n in (1, 2) for value in program(64, n, 90 / n, threads=4, threads_per_core=4)]
+    b = side(tmp_path, "b", [*one, *program(64, 1, 100, threads=1, threads_per_core=1)])
+    cells = read_cells(compare_sides([side(tmp_path, "a", program(32, 1, 90)), b]), "b")
+    assert (cells[1].cores, cells[1].ratio, cells[1].per_core) == (64, 1.0, 2.0)
+
+
 @pytest.mark.parametrize(("cores", "expected"), [({1: 24, 4: 24}, 24), ({1: 24, 4: 96}, 24), ({1: 4, 4: 4}, 24)])
 def test_names_state_the_cores_of_a_node_or_of_all_nodes(tmp_path: Path, cores: dict[int, int], expected: int) -> None:
     """24 ranks on a node are no 4 cores: such a number in a name has another meaning."""
@@ -157,6 +164,15 @@ def test_simulated_times_of_different_systems_are_different_questions(tmp_path: 
 
     comparison = compare_sides([simulate("a", {1000: 90, 9000: 10}), simulate("b", {9000: 20})])
     assert read_cells(comparison, "b", "speed")[1].ratio == pytest.approx(0.5)
+
+
+def test_the_length_of_a_run_is_no_part_of_its_pace(tmp_path: Path) -> None:
+    case = {"ranks": 24, "nodes": 1, "atoms": 9000}
+    a, b = (
+        side(tmp_path, name, [replace(make("md.run", "md", "speed", v, "ns/day", "one run", {**case, "steps": n}), tool="SNAP")])
+        for name, v, n in (("a", 10, 1000), ("b", 20, 10000))
+    )  # fmt: skip
+    assert read_cells(compare_sides([a, b]), "b", "speed")[1].ratio == pytest.approx(0.5)
 
 
 def test_a_node_with_devices_has_no_ratio_for_a_core(tmp_path: Path) -> None:

@@ -193,6 +193,10 @@ TOLD: dict[str, tuple[list[str], list[tuple[str, dict[str, Scalar]]]]] = {
         [("alpha", {"compiler": "gcc-9", "file": "free"}), ("alpha", {"compiler": "gcc-9", "file": "thp"}),
          ("alpha", {"compiler": "gcc-12", "file": "thp"}), ("beta", {"compiler": "gcc-9", "file": "thp"})],
     ),
+    "a system with the word of a condition among others": (
+        [f"{s}/stream_{run}.txt" for s in ("hydra-gpu", "lynx", "orca") for run in (1, 2, 3)],
+        [(s, {}) for s in ("hydra-gpu", "lynx", "orca") for run in (1, 2, 3)],
+    ),
     "words that differ between systems only": (["alpha/first/x.out", "beta/second/x.out"], [("alpha", {}), ("beta", {})]),
     "powers of two with zeros": (
         [f"s/000{nodes}/x.out" for nodes in (1, 2, 4, 8)], [("", {"folder": nodes}) for nodes in (1, 2, 4, 8)],

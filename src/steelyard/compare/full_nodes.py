@@ -28,6 +28,7 @@ USE = (
 )  # fmt: skip
 _SAME = ("window", "pairs", "problem")  # besides numbers of bytes
 _PACE = ("ns/day", "step/s")  # the progress of one problem: like a time, it is not that of any amount of work
+_LENGTH = ("steps", "iterations")  # of a run, which change no progress
 _MOST_THREADS = 8  # of a core
 WHOLE: tuple[Class, ...] = ("memory", "compute", "applications")  # a message does not depend on the cores of a node
 Question = tuple[str, str, str, str, tuple[tuple[str, str], ...]]  # benchmark, kernel, metric, unit, what was done
@@ -101,8 +102,9 @@ def _pool(cases: Sequence[SideCase]) -> Iterator[tuple[Question, WholePoint]]:
         for metric, value in case.metrics.items():
             if value.better == "none" or metric.endswith(FURTHER) or not 0 < value.value < math.inf:
                 continue
-            rate = value.better == "higher" and value.unit not in _PACE
-            use = {name: given for name, given in case.parameters.items() if not _is_work(name, given, rate)}
+            pace = value.unit in _PACE
+            rate = value.better == "higher" and not pace
+            use = {name: given for name, given in case.parameters.items() if not _is_work(name, given, rate, pace)}
             what = [(name, str(given)) for name, given in case.parameters.items() if name not in use]
             if not rate:
                 what.append(("note", case.note))  # it has sizes that are not among the parameters
@@ -174,8 +176,12 @@ def _size(case: SideCase) -> float:
     return max((float(x) for name in SIZES if isinstance(x := case.parameters.get(name), int | float)), default=0.0)
 
 
-def _is_work(name: str, value: Scalar, rate: bool) -> bool:
-    return name not in USE and (not rate or isinstance(value, str) or name in _SAME or name.endswith("_bytes"))
+def _is_work(name: str, value: Scalar, rate: bool, pace: bool) -> bool:
+    return (
+        name not in USE
+        and not (pace and name in _LENGTH)
+        and (not rate or isinstance(value, str) or name in _SAME or name.endswith("_bytes"))
+    )
 
 
 def _rank(point: WholePoint) -> tuple[int, float]:

@@ -265,9 +265,13 @@ def _join_known(facts: Iterable[Fact]) -> str:
     return "-".join(str(fact.value) for fact in facts if fact.meaning == "system")
 
 
-def are_conditions(names: Iterable[str]) -> bool:
-    """Returns whether a name has a word such as "tcp" or "nosmt", which no system has."""
-    words = {word.casefold() for name in names for word in re.findall(r"[^\W\d_]+", name)}
+def are_conditions(names: Collection[str]) -> bool:
+    """Returns whether half of the names have a word such as "tcp" or "nosmt", which few systems have."""
+    return 2 * sum(map(_has_condition, names)) >= len(names)
+
+
+def _has_condition(name: str) -> bool:
+    words = {word.casefold() for word in re.findall(r"[^\W\d_]+", name)}
     return any(word in CONDITIONS or re.sub("^(?:no|with|without)", "", word) in CONDITIONS for word in words)
 
 
