@@ -50,6 +50,7 @@ FACTS = {
         ("cores", 36),
         ("threads", 2),
     ],
+    "CrayMPICH_201905311220": [("MPI", "CrayMPICH"), ("date", "2019-05-31")],
     "2x64": [("word", "2x64")],
     "PrgEnv-cray": [("compiler", "PrgEnv-cray")],
     "4n36c.dat": [("nodes", 4), ("cores", 36), ("word", "dat")],
@@ -196,6 +197,14 @@ TOLD: dict[str, tuple[list[str], list[tuple[str, dict[str, Scalar]]]]] = {
     "a system with the word of a condition among others": (
         [f"{s}/stream_{run}.txt" for s in ("hydra-gpu", "lynx", "orca") for run in (1, 2, 3)],
         [(s, {}) for s in ("hydra-gpu", "lynx", "orca") for run in (1, 2, 3)],
+    ),
+    "one meaning in a folder and in a name": (
+        [f"s/{a}/x_{b}.out" for a in ("openmpi-4", "openmpi-5") for b in ("openmpi", "mpich")],
+        [("", {"MPI": f"openmpi-{n}{more}"}) for n in (4, 5) for more in ("", "-mpich")],
+    ),
+    "two numbers of one meaning": (
+        [f"s/{a}cores/x_{b}cores.out" for a in (4, 8) for b in (16, 32)],
+        [("", {"cores": b, "folder": f"{a}-cores"}) for a in (4, 8) for b in (16, 32)],
     ),
     "words that differ between systems only": (["alpha/first/x.out", "beta/second/x.out"], [("alpha", {}), ("beta", {})]),
     "powers of two with zeros": (

@@ -119,10 +119,16 @@ def _add_endings(
 
 
 def _add(parameters: dict[str, Scalar], part: Part, value: Scalar) -> None:
-    """Adds a parameter; parts without a meaning in the same name become one text."""
-    if part.meaning in (FILE, FOLDER) and part.meaning in parameters:
-        parameters[part.meaning] = f"{parameters[part.meaning]}-{value}"
+    """Adds a parameter. Two texts of one meaning become one; of two numbers the inner one counts, and the other is a text."""
+    known = parameters.get(part.meaning)
+    if known is None or known == value:
+        parameters[part.meaning] = value
+    elif part.meaning in (FILE, FOLDER) or (isinstance(known, str) and isinstance(value, str)):
+        long, short = sorted((str(known), str(value)), key=len, reverse=True)
+        named = part.meaning not in (FILE, FOLDER) and long.casefold().startswith(short.casefold())
+        parameters[part.meaning] = long if named else f"{known}-{value}"
     else:
+        _add(parameters, Part(part.folder, FOLDER, ()), f"{known}-{part.meaning}")
         parameters[part.meaning] = value
 
 
