@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from steelyard.importing.collecting import ReadFile
 from steelyard.importing.dates import read_date
 from steelyard.importing.grouping import Group, group_files, list_hosts
@@ -69,10 +71,11 @@ def test_a_run_holds_a_host_or_a_day_if_that_is_asked() -> None:
     assert [group.date for group in grouped(files, each="date")] == ["2024-05-03", "2024-05-04"]
 
 
-def test_a_job_on_several_nodes_belongs_to_the_system_whichever_node_it_names() -> None:
-    two = replace(value(), parameters={"nodes": 2})
+@pytest.mark.parametrize("given", [{"nodes": 2}, {"ranks": 512, "threads": 6}, {"ranks": 64, "ranks_per_node": 32}])
+def test_a_job_on_several_nodes_belongs_to_the_system_whichever_node_it_names(given: dict[str, int]) -> None:
+    two = replace(value(), parameters=given)
     (group,) = grouped([file("run1", "nid01", values=[two]), file("run2", "nid02", values=[two])])
-    assert [(v.parameters, v.repetition) for v in group.values] == [({"nodes": 2}, 0), ({"nodes": 2}, 1)]
+    assert [(v.parameters, v.repetition) for v in group.values] == [(given, 0), (given, 1)]
 
 
 def test_a_file_with_several_hosts_and_dates_is_divided() -> None:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from steelyard.model.scalars import Better, Count, Parameters
 
+MOST_WORKERS = 1024  # ranks times threads on one node: two processors of 192 cores with two threads each have 768
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignValue:
@@ -55,8 +57,10 @@ class ForeignValue:
 
 def uses_several_nodes(parameters: Parameters) -> bool:
     """Returns whether a case ran on several nodes: then its host is only one of them."""
-    nodes = parameters.get("nodes", 1)
-    return isinstance(nodes, int) and nodes > 1
+    given = {name: number for name, number in parameters.items() if isinstance(number, int)}
+    ranks = given.get("ranks", 1)
+    workers = ranks * given.get("threads", 1)
+    return given.get("nodes", 1) > 1 or workers > MOST_WORKERS or ranks > given.get("ranks_per_node", ranks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
