@@ -62,6 +62,7 @@ def plant(chance: random.Random) -> Archive:
     axes: dict[str, list[Scalar]] = {
         "nodes": chance.sample(POWERS, 3), "cores": chance.sample((4, 8, 16, 24, 28, 36, 48), 2),
         "compiler": chance.sample(COMPILERS, 2), "MPI": chance.sample(LIBRARIES, 2), "word": chance.sample(WORDS, 2),
+        "setting": chance.choice((("5M", "50M", "500M"), ("numa0", "numa1", "numa2"), ("O1", "O2", "O3"), ("4x32", "8x16"))),
     }  # fmt: skip
     chosen = {name: axes[name] for name in chance.sample([*axes], chance.randint(1, 3))}
     systems = chance.sample(PRIVATE, chance.choice((0, 0, 2, 3)))
@@ -79,7 +80,9 @@ def plant(chance: random.Random) -> Archive:
                 name = template.write(system, experiment, repetition, len(files))
                 known = tuple(sorted({**experiment, "system": system}.items()))
                 files.append(Planted(make_file(name, len(files)), known))
-    differ = {name for name in (*chosen, "system") if len({dict(file.experiment)[name] for file in files}) > 1}
+    differ = {
+        name for name in {*chosen, "system"} - {"setting"} if len({dict(file.experiment)[name] for file in files}) > 1
+    }
     return Archive(files, frozenset({*differ, *([how] if repetitions > 1 else [])}))
 
 

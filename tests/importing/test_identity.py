@@ -221,6 +221,18 @@ TOLD: dict[str, tuple[list[str], list[tuple[str, dict[str, Scalar]]]]] = {
         [f"s/numa{at}-mem{place}.txt" for at in range(3) for place in range(3)],
         [("", {"numa": at, "mem": place}) for at in range(3) for place in range(3)],
     ),
+    "cores of a node behind the name of an output": (
+        [f"s/out-{cores}cpn-rep{at}.out" for cores in (16, 32, 64) for at in (1, 2)],
+        [("", {"cores_per_node": cores}) for cores in (16, 32, 64) for at in (1, 2)],
+    ),
+    "numbered sockets behind the name of an output": (
+        [f"s/out.socket{at}.{word}.out" for at in range(3) for word in ("on", "off")],
+        [("", {"file": f"socket{at}-{word}"}) for at in range(3) for word in ("on", "off")],
+    ),
+    "folders that differ in numbers only are no systems": (
+        [f"L{size}/{nodes}/x.out" for size in (5, 50) for nodes in (1, 8)],
+        [("", {"l": size, "folder": nodes}) for size in (5, 50) for nodes in (1, 8)],
+    ),
     "numbers from 0 on are no amounts": (
         [f"gpu{at}/x.txt" for at in range(3)], [("", {"folder": f"gpu{at}"}) for at in range(3)],
     ),

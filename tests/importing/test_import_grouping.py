@@ -140,7 +140,18 @@ def test_the_best_of_more_passes_is_another_case() -> None:
 
 def test_numbers_in_names_of_folders_count_only_where_that_is_likely() -> None:
     counting = ["run1 run2", "results-3 results-7", "x01 x02", "x0 x1 x2 x3"]
-    others = ["gcc9 gcc12", "v1 v2", "ib tcp", "run1 ib1", "x1 x2 x4 x8", "1234 99"]
+    others = [
+        "out1 out4",
+        "opt1 opt2 opt3",
+        "n001 n002",
+        "0002 0004",
+        "gcc9 gcc12",
+        "v1 v2",
+        "ib tcp",
+        "run1 ib1",
+        "x1 x2 x4 x8",
+        "1234 99",
+    ]
     assert [names for names in (*counting, *others) if counts_repetitions(names.split())] == counting
 
 

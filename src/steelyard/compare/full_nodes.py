@@ -21,7 +21,8 @@ from steelyard.statistics.validity.trust import ORDER
 # Parameters that say how the machine was used, not what it did. A rate is that of any amount of work, a time is not: for rates,
 # all numbers but those of `_SAME` are such parameters, too.
 USE = (
-    "nodes", "ranks", "threads", "cores", "ranks_per_node", "threads_per_core", "gpus", "sockets", "passes", "NB",
+    "nodes", "ranks", "threads", "cores", "ranks_per_node", "threads_per_core", "cores_per_node", "gpus", "sockets",
+    "passes", "NB",
     "version", "build", "processor", "simd", "smp", "ncore", "compiler", "MPI", "settings", "command", "title", "file", "folder",
     "host", "tool", "grid",
     "variant", "page_size", "memory_policy", "placement", "transport", "pinning", "toolchain", "stores",

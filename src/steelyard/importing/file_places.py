@@ -205,7 +205,8 @@ def _names_systems(places: Sequence[Place], at: int) -> bool:
     names.pop("", None)
     if len(names) < 2 or counts_repetitions([*names]) or not all(re.search(r"[^\W\d_x]", name) for name in names):
         return False
-    if {re.sub(r"[\d_-]+", "", name.casefold()) for name in names} <= SIZED:
+    skeletons = {re.sub(r"[\d_-]+", "", name.casefold()) for name in names}
+    if skeletons <= SIZED or (len(skeletons) == 1 and not any(hint in name for hint in _HINTS for name in skeletons)):
         return False
     named = sum(bool(name_system(place, at)) for place in places)
     if 2 * named < len(places) or _are_applications(names) or _are_named_otherwise(names):

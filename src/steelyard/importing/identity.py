@@ -322,12 +322,11 @@ def _read_column(column: Sequence[Fact | None], folder: int | None, word: str) -
     if not meanings & {*UNTYPED}:
         return Part(folder, min(meanings), different), values
     texts = [str(value) for value in different]
-    counted = word if word.casefold() in NEUTRAL else f"{word} "
     neutral = all(text.casefold().removesuffix("s") in NEUTRAL for text in texts)
     if (
         neutral
         or are_jobs(texts)
-        or (len(texts) > 1 and counts_repetitions([counted.strip() + text for text in texts]))
+        or (len(texts) > 1 and counts_repetitions([word + text if text.isdigit() else text for text in texts]))
     ):
         return Part(folder, REPETITION, different), values
     if all(text.isdigit() and len(text) < 19 for text in texts):

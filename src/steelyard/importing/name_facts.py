@@ -20,6 +20,7 @@ NEUTRAL = {
     "output", "result", "log",
 }  # fmt: skip
 COUNTED = {*NEUTRAL, "no", "nr"}  # words before a number that only counts
+OUTPUTS = {"out", "output", "result", "log"}  # such words, before which any number may stand
 FEWEST = 3  # numbers that follow each other, from which on they count repetitions
 LONGEST = 255  # letters of a name, as most file systems allow
 ODD = 32  # a count of nodes or threads is a power of two times at most this, or a multiple of ten
@@ -36,7 +37,7 @@ CONDITIONS = {
 }  # fmt: skip
 SIZED = {  # words before a number that states a size, a place or a setting, and counts no repetitions
     "scale", "size", "level", "grid", "order", "case", "test", "problem", "config", "version", "n", "np", "p", "t", "v", "k",
-    "o", "cfg", "conf", "exp", "experiment", "setup", "variant", "input", "mode", "scenario", "alg", "algo", "method",
+    "o", "opt", "cfg", "conf", "exp", "experiment", "setup", "variant", "input", "mode", "scenario", "alg", "algo", "method",
     "numa", "mem", "memory", "domain", "die", "chip", "dev", "device", "rack", "blade", "port", "channel", "dimm", "bank", "nic",
     "hca", "mlx", "gpu", "core", "cpu", "socket", "thread", "rank", "hop", "depth", "block", "batch", "tile", "queue", "qd", "bs",
     "system", "machine", "cluster", "platform", "host", "site", "arch", "server", "partition", "vm", "instance",
@@ -45,11 +46,14 @@ _UNITS = {
     "node": "nodes", "rank": "ranks", "proc": "ranks", "process": "ranks", "processe": "ranks", "task": "ranks", "pe": "ranks",
     "np": "ranks", "mpi": "ranks", "core": "cores", "cpu": "cores", "thread": "threads", "thr": "threads", "omp": "threads",
     "gpu": "gpus", "ppn": "ranks_per_node", "tpn": "ranks_per_node", "socket": "sockets", "smt": "threads_per_core",
-    "tpc": "threads_per_core", "ht": "threads_per_core",
+    "tpc": "threads_per_core", "ht": "threads_per_core", "cpn": "cores_per_node",
 }  # fmt: skip
 COUNTS = frozenset(_UNITS.values())
 _LETTERS = {"n": "nodes", "c": "cores", "p": "ranks", "r": "ranks", "t": "threads"}  # directly behind a number: 16n
-_UNIT = r"nodes?|ranks?|procs?|process(?:es)?|tasks?|pes?|np|mpi|cores?|cpus?|threads?|thr|omp|gpus?|ppn|tpn|sockets?|smt|tpc|ht"
+_UNIT = (
+    r"nodes?|ranks?|procs?|process(?:es)?|tasks?|pes?|np|mpi|cores?|cpus?|threads?|thr|omp|gpus?|ppn|tpn|sockets?"
+    r"|smt|tpc|ht|cpn"
+)
 _COMPILER = r"gcc|gnu|icc|icx|ifort|ifx|intel|oneapi|cce|cray|crayclang|clang|llvm|aocc|arm|armclang|pgi|nvhpc|nag|xl|fcc|fujitsu"
 _ALONE = r"gcc|gnu|icc|icx|ifort|ifx|cce|crayclang|clang|llvm|aocc|armclang|pgi|nvhpc"  # words that mean nothing else
 _MPI = r"open-?mpi|ompi|mpich|mvapich2?|impi|intel-?mpi|cray-?mpich|hpcx|spectrum-?mpi|mpt"
@@ -72,7 +76,7 @@ _TYPED = re.compile(
             rf"(?P<before>(?!mpi)(?:{_UNIT}))[-_=]?(?P<counted>\d{{1,7}})",  # more digits are a date or a job
             rf"(?!(?<=[a-z][-_])\d+[-_](?:{_UNIT})[-_]\d)(?P<count>\d+)(?:(?:(?<!\d{{5}})[-_])?(?P<unit>{_UNIT})|(?P<letter>[ncprt]))",
             r"(?P<product>\d+(?:x\d+)+)",  # of a grid, or of nodes and the ranks of each
-            r"(?P<dotted>\d{1,4}(?:\.\d{1,4})+)",
+            r"(?P<dotted>(?:0|[1-9]\d{0,3})(?:\.(?:0|[1-9]\d{0,3})(?!\d))+)",
             r"(?P<quantity>\d+(?:\.\d+)?[kmgt]?(?:i?b|hz|w|v|s)?)(?<=[a-z])",
         )
     )
@@ -160,18 +164,18 @@ def counts_repetitions(names: Sequence[str]) -> bool:
     given = [name.casefold() for name in names]
     if len({re.sub(r"\d+", "#", name) for name in given}) > 1:
         return False
-    words = re.findall(r"[^\W\d_]+", given[0])
-    if all(word in COUNTED or word.removesuffix("s") in COUNTED for word in words) and (words or are_jobs(given)):
-        return True
+    words = {word.removesuffix("s") for word in re.findall(r"[^\W\d_]+", given[0])}
     last = [(re.findall(r"\d+", name) or [""])[-1][:18] for name in given]
     numbers = sorted(int(digits or 0) for digits in last)
+    powers = len(numbers) > 1 and all(n and n & (n - 1) == 0 for n in numbers) and numbers != [1, 2]
+    if words <= COUNTED and (words or are_jobs(given)) and not (powers and words <= OUTPUTS):
+        return True
     dense = numbers[-1] - numbers[0] < 2 * len(numbers)  # 00001 to 00512 in powers of two are not
-    doubled = len(numbers) >= FEWEST and all(n and n & (n - 1) == 0 for n in numbers)  # 1, 2 and 4 nodes
-    padded = dense and not doubled and any(digits.startswith("0") and len(digits) > 1 for digits in last)
+    padded = dense and not powers and any(digits.startswith("0") and len(digits) > 1 for digits in last)
     follow = len(numbers) >= FEWEST and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     before = re.search(r"([^\W\d_]+)[\W_]*\d+\D*$", given[0])
     sized = before and before[1].removesuffix("s") in (SIZED | {*_UNITS})
-    return padded or (follow and numbers[0] < 2 and not sized)
+    return not sized and (padded or (follow and numbers[0] < 2))
 
 
 def are_likely_counts(numbers: Sequence[int]) -> bool:
