@@ -217,6 +217,10 @@ TOLD: dict[str, tuple[list[str], list[tuple[str, dict[str, Scalar]]]]] = {
         [f"cluster{at}/s_{run}.txt" for at in (1, 2, 3) for run in (1, 2, 3)],
         [("", {"cluster": at}) for at in (1, 2, 3) for run in (1, 2, 3)],
     ),
+    "a short word for systems": (
+        [f"sys{at:02d}/s_{run}.txt" for at in (1, 2, 3) for run in (1, 2, 3)],
+        [("", {"sys": at}) for at in (1, 2, 3) for run in (1, 2, 3)],
+    ),
     "places that are counted": (
         [f"s/numa{at}-mem{place}.txt" for at in range(3) for place in range(3)],
         [("", {"numa": at, "mem": place}) for at in range(3) for place in range(3)],

@@ -40,7 +40,7 @@ SIZED = {  # words before a number that states a size, a place or a setting, and
     "o", "opt", "cfg", "conf", "exp", "experiment", "setup", "variant", "input", "mode", "scenario", "alg", "algo", "method",
     "numa", "mem", "memory", "domain", "die", "chip", "dev", "device", "rack", "blade", "port", "channel", "dimm", "bank", "nic",
     "hca", "mlx", "gpu", "core", "cpu", "socket", "thread", "rank", "hop", "depth", "block", "batch", "tile", "queue", "qd", "bs",
-    "system", "machine", "cluster", "platform", "host", "site", "arch", "server", "partition", "vm", "instance",
+    "system", "sys", "machine", "cluster", "platform", "host", "site", "arch", "server", "partition", "vm", "instance", "node",
 }  # fmt: skip
 _UNITS = {
     "node": "nodes", "rank": "ranks", "proc": "ranks", "process": "ranks", "processe": "ranks", "task": "ranks", "pe": "ranks",
@@ -174,7 +174,7 @@ def counts_repetitions(names: Sequence[str]) -> bool:
     padded = dense and not powers and any(digits.startswith("0") and len(digits) > 1 for digits in last)
     follow = len(numbers) >= FEWEST and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     before = re.search(r"([^\W\d_]+)[\W_]*\d+\D*$", given[0])
-    sized = before and before[1].removesuffix("s") in (SIZED | {*_UNITS})
+    sized = before and not {before[1], before[1].removesuffix("s")}.isdisjoint(SIZED | {*_UNITS})
     return not sized and (padded or (follow and numbers[0] < 2))
 
 
