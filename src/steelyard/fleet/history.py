@@ -83,11 +83,18 @@ def order(summaries: Sequence[Summary]) -> tuple[list[Summary], list[str]]:
     return [one for _, _, one in known], notes
 
 
-def make_history(system: str, summaries: Sequence[Summary], notes: Sequence[str] = ()) -> History:
-    """Returns the history of one machine. `summaries` are its runs, in any order; imported ones have many dates."""
+def make_history(
+    system: str, summaries: Sequence[Summary], notes: Sequence[str] = (), most: int | None = None
+) -> History:
+    """Returns the history of one machine. `summaries` are its runs, in any order; imported ones have many dates.
+
+    At most so many imported cases are judged, those of main figures and those with the most values first; None: all.
+    """
     ordered, doubts = order([one for one in summaries if not one.condition.foreign])
     imported, more = list_imported([one for one in summaries if one.condition.foreign])
-    series = [_judge_series(one) for one in (*list_series(ordered), *imported)]
+    if most is not None and len(imported) > most:
+        more.append(f"{plural(len(imported) - most, 'further case')} without a row here; for all: steelyard history")
+    series = [_judge_series(one) for one in (*list_series(ordered), *imported[:most])]
     found = discover([one.course.p for one in series])
     series = [one if is_found else replace(one, course=replace(CONSTANT, p=one.course.p, lone=one.course.lone))
               for one, is_found in zip(series, found, strict=True)]  # fmt: skip

@@ -35,7 +35,7 @@ def list_imported(summaries: Sequence[Summary]) -> tuple[list[Series], list[str]
                 _name(first, titles.get((first.benchmark, first.kernel, first.metric)), sorted(points, key=_time))
             )
     main = {figure.title for figure in titles.values()}
-    series.sort(key=lambda one: one.title not in main)
+    series.sort(key=lambda one: (one.title not in main, -len(one.points)))
     if undated:
         notes.append(f"{plural(undated, 'value')} without a date left out")
     return series, notes

@@ -28,6 +28,7 @@ IMPORTED = True
 
 LEAST_POINTS = 2 * LEAST  # of a series: with fewer, no change can be found
 MOST_FIGURES = 12
+MOST_CASES = 300  # of imported runs, which may have thousands
 HEADINGS = ("Run", "Date", "Value")
 
 
@@ -60,7 +61,7 @@ def data(evaluation: Evaluation) -> Page | None:
     """
     own = summarised(evaluation)
     others = [] if evaluation.run.imported else _find_others(Path(evaluation.run.path), own)
-    history = make_history(name_machine(own.machine), [own, *others])
+    history = make_history(name_machine(own.machine), [own, *others], most=MOST_CASES)
     shown = [series for series in history.series if len(series.points) >= LEAST_POINTS]
     if not shown:
         return None
