@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from steelyard.statistics.difference.acceptance import ERROR, SLOW, decide
+from steelyard.statistics.difference.acceptance import ERROR, SLOW, count_looks, decide
 
 TIMES = 60
 
@@ -62,6 +62,13 @@ def test_beside_a_given_time_the_scatter_of_the_node_decides() -> None:
     assert answers == ["as usual", "as usual", "slower"]
     with pytest.raises(ValueError, match="1 peers or runs are too few"):
         decide([[1.0]], launches, 1)
+
+
+def test_looks_become_rarer() -> None:
+    assert [rounds for rounds in range(1, 60) if count_looks(rounds) > count_looks(rounds - 1)] == [
+        1, 2, 3, 4, 5, 7, 9, 12, 15, 19, 24, 30, 38, 48,
+    ]  # fmt: skip
+    assert count_looks(0) == 0
 
 
 def test_few_launches_or_peers_decide_nothing() -> None:

@@ -23,7 +23,7 @@ from steelyard.model.units import parse_quantity
 from steelyard.model.words import plural
 from steelyard.show.command_line.sides import read_side_run
 from steelyard.show.report.summary import Figure, Summary
-from steelyard.statistics.difference.acceptance import LEAST_LEVELS, Answer, Decision, decide
+from steelyard.statistics.difference.acceptance import LEAST_LEVELS, Answer, Decision, count_looks, decide
 from steelyard.statistics.results.identity import Identity, identity
 
 FOLDER = "gate"  # below the folder of runs: one folder for each host, with a run for each attempt
@@ -193,11 +193,17 @@ def measure(
             for launch in launches:
                 measurer.carry_out(launch)
             rounds += 1
-            measured = [*earlier, read_side_run(folder.path, paths)]
-            decisions = dict(_decide(reference, measured, cases, rounds, slow))
-            answer = conclude([decision.answer for _, decision in decisions.values()])
             passed = time.monotonic() - began
-            if answer != "undecided" or passed + passed / number > seconds:
+            is_over = passed + passed / number > seconds
+            looks = count_looks(rounds)
+            if not is_over and looks == count_looks(rounds - 1):
+                continue
+            # Each earlier attempt had a last look besides, when its time was over.
+            look = looks + len(attempts) + is_over
+            measured = [*earlier, read_side_run(folder.path, paths)]
+            decisions = dict(_decide(reference, measured, cases, look, slow))
+            answer = conclude([decision.answer for _, decision in decisions.values()])
+            if answer != "undecided" or is_over:
                 break
         folder.finish({"notes": measurer.notes(), "seconds": passed, "repeating_seconds": 0.0})
         write_whole(folder.path / ANSWER, answer)

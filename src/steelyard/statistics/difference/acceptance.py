@@ -1,7 +1,10 @@
 """May a node go back? A sequential comparison of its launches with those of its peers, or of its own past.
 
 After each round of launches the answer may be given. The chances of error are divided among all rounds, however many follow, so
-that neither looking often nor trying again changes them: round k may spend 6/(π²k²) of each.
+that neither looking often nor trying again changes them: look k may spend 6/(π²k²) of each. The looks become rarer, since each
+one has its price.
+
+The freedom of the two errors together is that of B. L. Welch 1947, Biometrika 34:28.
 """
 
 import math
@@ -22,6 +25,7 @@ UNUSUAL = 0.01  # chance that a healthy node lies beyond the usual range
 ERROR = 0.04  # chance that the launches mislead, in each direction, over all rounds
 LEAST_LEVELS = 5  # peers, or earlier runs, that show how equal ones differ
 LEAST_LAUNCHES = 3
+LATER = 1.25  # from one look to the next
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +48,14 @@ class Decision:
     def slowest(self) -> float | None:
         """Returns the slowness up to which nodes pass, if this is more than was asked for."""
         return self.border if self.border <= self.usual else None
+
+
+def count_looks(rounds: int) -> int:
+    """Returns how often an answer is looked for in so many rounds: after each of the first ones, then a quarter later each."""
+    looks, at = 0, 0
+    while (at := max(at + 1, math.ceil(LATER * at))) <= rounds:
+        looks += 1
+    return looks
 
 
 def decide(
@@ -78,14 +90,15 @@ def decide(
         ratio = math.exp(float(np.median(own)) - center) if len(own) else math.nan
         return Decision(answer="undecided", ratio=ratio, low=0.0, high=math.inf, usual=math.exp(usual),
                         border=math.exp(border), launches=len(own))  # fmt: skip
-    # The errors of two medians: that of this node, and that of the reference.
-    error = math.hypot(
-        scatter.deviation * median_error(len(own)) / math.sqrt(len(own)),
-        observed * median_error(len(levels)) / math.sqrt(len(levels)),
-    )
+    # The variances of two medians: that of this node, and that of the reference.
+    of_node = (scatter.deviation * median_error(len(own))) ** 2 / len(own)
+    of_reference = (observed * median_error(len(levels))) ** 2 / len(levels)
+    freedom = scatter.freedom
+    if of_reference:
+        parts = of_node**2 / scatter.freedom + of_reference**2 / (len(levels) - 1)
+        freedom = (of_node + of_reference) ** 2 / parts
     chance = ERROR / figures * 6 / (math.pi * look) ** 2
-    freedom = scatter.freedom if given else min(scatter.freedom, len(levels) - 1)
-    half = float(stdtrit(freedom, 1 - chance)) * error
+    half = float(stdtrit(freedom, 1 - chance)) * math.sqrt(of_node + of_reference)
     ratio = float(np.median(own)) - center
     answer: Answer = "undecided"
     if ratio - half > refused:
