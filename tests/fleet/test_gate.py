@@ -2,7 +2,9 @@
 
 import json
 import re
+import statistics
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,13 @@ from typer.testing import CliRunner
 from copied_runs import measure_small, write_copy, write_peers
 from output_schemas import read_output
 from steelyard.errors import UsageError
+from steelyard.fleet.gate import find_published
 from steelyard.measure.machine import describe
 from steelyard.show.command_line.cli import app
+from steelyard.show.command_line.evaluated_run import find_summary
+from steelyard.show.command_line.sides import read_side_run
+from steelyard.show.report.summary import find_standings
+from steelyard.statistics.results.identity import identity
 
 pytestmark = pytest.mark.wings
 
@@ -92,6 +99,22 @@ def test_a_value_that_somebody_gave_is_compared_as_such(
     done = invoke(*words)
     assert {"as usual": 1, "slower": 0}[answer] != done.exit_code
     assert ", compared with the values that you gave: " in " ".join(done.stdout.split())
+
+
+def test_published_values_of_such_hardware_can_be_the_reference(tmp_path: Path) -> None:
+    run = write_copy(tmp_path / "n0", processor="Intel(R) Xeon(R) Platinum 8480+")
+    summary, side = find_summary(run, ()), read_side_run(run, ())
+    reference = find_published([side], [summary])
+    ((key, figure),) = reference.figures.items()
+    assert (figure.title, reference.kind) == ("Triad bandwidth", "published values")
+    standing = find_standings([figure], summary.machine)[0]
+    times = [t.seconds for case in side.cases if identity(case) == key for t in case.times]
+    factor = standing.value.value / standing.normal[0]
+    assert factor > 2
+    assert reference.times[key] == [[pytest.approx(statistics.median(times) * factor)]]
+    kept = [figure for figure in summary.figures if figure.title == "Latency of memory"]
+    with pytest.raises(UsageError, match="The library has no published values of such hardware"):
+        find_published([side], [replace(summary, figures=tuple(kept))])
 
 
 @pytest.mark.parametrize(

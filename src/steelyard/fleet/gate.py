@@ -22,12 +22,12 @@ from steelyard.model import Case, Launch, Machine, Plan, Run
 from steelyard.model.units import parse_quantity
 from steelyard.model.words import plural
 from steelyard.show.command_line.sides import read_side_run
-from steelyard.show.report.summary import Figure, Summary
+from steelyard.show.report.summary import Figure, Summary, find_standings
 from steelyard.statistics.difference.acceptance import LEAST_LEVELS, Answer, Decision, count_looks, decide
 from steelyard.statistics.results.identity import Identity, identity
 
 FOLDER = "gate"  # below the folder of runs: one folder for each host, with a run for each attempt
-GIVEN = "given values"  # a kind of reference
+GIVEN, PUBLISHED = "given values", "published values"  # kinds of a reference
 ANSWER = "answer"  # file in such a run: the answer of the attempt
 KEPT = "Interrupted. The same command goes on: the rounds so far count."
 ROUND_SHARE = 0.2  # of the time, which a round may take: a decision needs three rounds
@@ -71,29 +71,47 @@ def find_given(sides: Sequence[SideRun], summaries: Sequence[Summary], texts: Se
         names = [text.partition("=")[0].strip() for text in texts]
         if unknown := next((name for name in names if name not in figures), ""):
             continue
-        chosen = [figures[name] for name in names]
-        return Reference(
-            kind=GIVEN,
-            figures={identity(figure): figure for figure in chosen},
-            times={
-                identity(f): [[_convert(f, run, text.partition("=")[2])]] for f, text in zip(chosen, texts, strict=True)
-            },
-            run=Path(run.path),
-        )
+        values = {name: _parse(figures[name], text.partition("=")[2]) for name, text in zip(names, texts, strict=True)}
+        return _set_values(GIVEN, run, [(figures[name], value) for name, value in values.items()])
     known = sorted({figure.title for summary in summaries for figure in summary.figures})
     raise UsageError(f"No run has the figure '{unknown}' (given by --expect). {nearest(unknown, known)}")
 
 
-def _convert(figure: Figure, run: SideRun, text: str) -> float:
-    """Returns the time that the run would need in the case of the figure at the given value."""
-    if figure.value is None:
-        raise UsageError(f"'{figure.title}' has no value in {run.run}.")
+def find_published(sides: Sequence[SideRun], summaries: Sequence[Summary]) -> Reference:
+    """Returns the worst normal value of published systems of such hardware, for each figure of the newest run that has one.
+
+    UsageError if the library of systems has none.
+    """
+    for run, summary in zip(reversed(sides), reversed(summaries), strict=True):
+        values = []
+        for figure, standing in zip(summary.figures, find_standings(summary.figures, summary.machine), strict=True):
+            if figure.value and standing and standing.normal and "mpi" not in figure.parameters:
+                worst = standing.normal[figure.value.better == "lower"]
+                values.append((figure, figure.value.value * worst / standing.value.value))
+        if values:
+            return _set_values(PUBLISHED, run, values)
+    raise UsageError(
+        "The library has no published values of such hardware. Give runs of other nodes, or a value with --expect."
+    )
+
+
+def _parse(figure: Figure, text: str) -> float:
     try:
-        ratio = parse_quantity(text, figure.value.unit) / figure.value.value
+        return parse_quantity(text, figure.value.unit if figure.value else "")
     except ValueError as error:
         raise UsageError(f"The value of '{figure.title}' (given by --expect): {error}.") from None
-    measured = median(t.seconds for case in run.cases if identity(case) == identity(figure) for t in case.times)
-    return measured * ratio if figure.value.better == "lower" else measured / ratio
+
+
+def _set_values(kind: str, run: SideRun, values: Iterable[tuple[Figure, float]]) -> Reference:
+    """Returns each value as the time that the run would need for it in the case of the figure."""
+    figures, times = {}, {}
+    for figure, expected in values:
+        launches = [t.seconds for case in run.cases if identity(case) == identity(figure) for t in case.times]
+        if figure.value and launches:
+            ratio = expected / figure.value.value
+            seconds = median(launches) * ratio if figure.value.better == "lower" else median(launches) / ratio
+            figures[identity(figure)], times[identity(figure)] = figure, [[seconds]]
+    return Reference(kind=kind, figures=figures, times=times, run=Path(run.path))
 
 
 def find_reference(sides: Sequence[SideRun], summaries: Iterable[Summary], host: str) -> Reference:
@@ -239,7 +257,7 @@ def _decide(
         own = [c for run in measured for c in run.cases if identity(c) == key]
         launches = [t.seconds for c in own for t in c.times if not t.disturbed]
         usual = [row for row in reference.times[key] if row]
-        given = reference.kind == GIVEN
+        given = reference.kind in (GIVEN, PUBLISHED)
         yield key, (reference.figures[key], decide(usual, launches, look, figures=len(cases), slow=slow, given=given))
 
 

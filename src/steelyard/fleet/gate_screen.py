@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from steelyard.fleet.checks import Check, Outcome
-from steelyard.fleet.gate import GIVEN, Gated
+from steelyard.fleet.gate import GIVEN, PUBLISHED, Gated
 from steelyard.fleet.printing import name_figure, print_sentences
 from steelyard.model.units import duration, percent
 from steelyard.model.words import plural
@@ -13,6 +13,7 @@ from steelyard.show.report.lines import console as open_console
 from steelyard.statistics.difference.acceptance import LEAST_LAUNCHES, Answer, Decision
 
 ANSWERS = {"as usual": "as usual", "slower": "certainly slower", "undecided": "undecided"}
+GIVEN_WORDS = {GIVEN: "the values that you gave", PUBLISHED: "the worst normal values of published systems"}
 OUTCOMES: dict[Answer, Outcome] = {"as usual": "passed", "slower": "failed", "undecided": "undecided"}
 
 
@@ -51,8 +52,9 @@ def show(gated: Gated) -> None:
 def _list_sentences(gated: Gated) -> Iterator[str]:
     rounds = f"{plural(gated.rounds, 'round')} in {plural(gated.attempts, 'attempt')}"
     answer = f"its {gated.kind}: {ANSWERS[gated.answer]}"
-    if gated.kind == GIVEN:
-        answer = f"the values that you gave: {'fast enough' if gated.answer == 'as usual' else ANSWERS[gated.answer]}"
+    if gated.kind in GIVEN_WORDS:
+        fast = "fast enough" if gated.answer == "as usual" else ANSWERS[gated.answer]
+        answer = f"{GIVEN_WORDS[gated.kind]}: {fast}"
     yield f"{gated.host}, compared with {answer}."
     yield f"Measured: {rounds}. This attempt took {duration(gated.seconds)}."
     for figure, decision in gated.decisions.values():

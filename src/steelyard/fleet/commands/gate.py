@@ -38,7 +38,7 @@ def command(
             "--expect",
             metavar="FIGURE=VALUE",
             help="Compare this main figure with a value that you give, such as 'Triad bandwidth=36.6 GB/s', not with runs. "
-            "May be given several times; other figures are not judged.",
+            "May be given several times; other figures are not judged. 'published': the worst normal values of such systems.",
         ),
     ] = None,
     after_repair: Annotated[
@@ -84,9 +84,12 @@ def command(
     with screen.working(f"Reading {plural(len(folders), 'run')}"):
         sides = [read_side_run(folder, paths or []) for folder in folders]
         summaries = [find_summary(folder, paths or []) for folder in folders]
-        reference = (
-            gate.find_given(sides, summaries, expect) if expect else gate.find_reference(sides, summaries, here.host)
-        )
+        if expect == ["published"]:
+            reference = gate.find_published(sides, summaries)
+        elif expect:
+            reference = gate.find_given(sides, summaries, expect)
+        else:
+            reference = gate.find_reference(sides, summaries, here.host)
     gated = gate.measure(
         reference, here, runs, paths or [], seconds=seconds, slow=slow / 100, trusted=trust, screen=screen
     )
