@@ -62,7 +62,8 @@ def show(history: History, everything: bool) -> None:
     head = f"\n{history.system}: {plural(len(history.runs), 'run')} from {history.first[:10]} to {history.last[:10]}"
     on.print(safe(head, "bold"), highlight=False)
     print_sentences(on, list_sentences(history, everything=everything), whole=everything)
-    _print_series(history, history.series if everything else history.series[:MOST_SERIES], on)
+    changed_first = sorted(history.series, key=lambda series: not series.course.steps)
+    _print_series(changed_first if everything else changed_first[:MOST_SERIES], on)
     for note in history.notes:
         on.print(safe(f"Note: {note}.", "dim"), highlight=False)
     if not everything and len(history.series) > MOST_SERIES:
@@ -204,7 +205,7 @@ def _describe_newest(history: History) -> Iterator[str]:
             yield f"Newest run: {series.title} is {size} than in the {count} before it. One run can be an outlier: measure again."
 
 
-def _print_series(history: History, shown: Sequence[Series], on: Console) -> None:
+def _print_series(shown: Sequence[Series], on: Console) -> None:
     table = Table(box=box.SIMPLE)
     for column, justify in (
         ("figure", "left"),

@@ -66,17 +66,17 @@ def command(
     folders = run_folders.find(names or [], runs)
     summaries = [find_summary(folder, paths or []) for folder in folders]
     found = sides.read_sides([str(folder) for folder in folders], (), runs, paths or [])
-    several = [uses_several_hosts(side) for side in found]
-    clusters = [describe_cluster(summary) for summary, is_several in zip(summaries, several, strict=True) if is_several]
-    alone = [summary for summary, is_several in zip(summaries, several, strict=True) if not is_several]
-    nodes = gather(side for side, is_several in zip(found, several, strict=True) if not is_several)
+    pairs = list(zip(summaries, found, strict=True))
+    clusters = [describe_cluster(summary) for summary, side in pairs if uses_several_hosts(side)]
+    alone = [(summary, side) for summary, side in pairs if not uses_several_hosts(side)]
+    nodes = gather(side for _, side in alone)
     if len(nodes) < LEAST_NODES and not clusters:
         raise UsageError(
             f"{plural(len(nodes), 'node')} found in {plural(len(folders), 'run')}, but peers are at least three nodes. "
             "Give the runs of more nodes, or compare two with: steelyard compare RUN RUN"
         )
-    seconds = add_up_seconds(Path(summary.path) for summary in alone)
-    judged = replace(judge_fleet(nodes, alone), clusters=tuple(clusters), seconds=seconds)
+    seconds = add_up_seconds(Path(summary.path) for summary, _ in alone)
+    judged = replace(judge_fleet(nodes, [summary for summary, _ in alone]), clusters=tuple(clusters), seconds=seconds)
     if form == "json":
         print_json(fleet_screen.as_plain(judged))
     elif form in checks.FORMATS:
