@@ -22,7 +22,7 @@ import report_fixture
 from builders import bandwidth, chase, evaluation, gather, machine, measured, result, triad
 from steelyard.judge import findings
 from steelyard.judge.findings.remedies import describe
-from steelyard.model import Check, Evaluation, Finding, Limit, Record, Result, Scalar, Setting
+from steelyard.model import Check, Device, Evaluation, Finding, Limit, Record, Result, Scalar, Setting
 from steelyard.show.report import lines, sentences
 
 MIB = 1 << 20
@@ -433,6 +433,18 @@ def test_a_quota_that_stopped_most_measurements_is_serious() -> None:
     assert "1.50 s in total" in told.evidence[-1]
     limited = Setting("memory_limit", str(4 << 30) + " B", "/sys/fs/cgroup/memory.max")
     assert "of memory" in found("container", evaluation([triad(1e10)], machine(settings=(limited,))))[0].seen
+
+
+def test_the_sentence_on_the_machine_names_its_accelerators_but_not_its_processor_as_one() -> None:
+    poc = Device(0, "cpu-skylake-avx512-Intel(R) Xeon(R) Processor", "CPU", 4903784448, True)
+    h200 = Device(1, "NVIDIA H200", "GPU", 150109880320, False)  # as a recorded machine has both
+
+    def say(*devices: Device) -> str:
+        return sentences.machine(evaluation([triad(1e10)], machine(devices=devices)))
+
+    assert say(poc, h200).endswith(" of memory. Accelerator: NVIDIA H200 (140 GiB).")
+    assert say(h200, replace(h200, number=2)).endswith(" Accelerators: 2 × NVIDIA H200 (140 GiB each).")
+    assert "ccelerator" not in say(poc)
 
 
 def test_a_quota_or_memory_limit_that_limits_nothing_is_no_finding() -> None:

@@ -1,10 +1,12 @@
 """The verdict on a run in at most five sentences, made from its main figures and findings."""
 
+from collections import Counter
+
 from steelyard.judge.findings import foremost
 from steelyard.judge.findings.remedies import describe
 from steelyard.measure.machine.limits import limiting_quota
 from steelyard.measure.machine.memory_nodes import main_nodes
-from steelyard.model import Evaluation, Finding, Imported, units
+from steelyard.model import Evaluation, Finding, Imported, Machine, units
 from steelyard.model.words import joined, plural
 from steelyard.show.report import condition, values
 from steelyard.show.report.headline import Headline, headlines
@@ -30,7 +32,7 @@ def sentences(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def machine(evaluation: Evaluation) -> str:
-    """Returns a sentence on the machine: its name, processor, cores and memory."""
+    """Returns a sentence on the machine: its name, processor, cores and memory, and one on its GPUs and other accelerators."""
     here = evaluation.run.machine
     if evaluation.run.imported:
         return _describe_imported(evaluation.run.imported, here.system)
@@ -43,7 +45,17 @@ def machine(evaluation: Evaluation) -> str:
     processor = here.processor or "an unnamed processor"
     together = max((result.hosts for result in evaluation.results), default=0)
     kind = f"one of {together} machines that were measured together," if together > 1 else "a machine"
-    return f"{here.host} is {kind} with {processor}: {size}{quota}{memory}."
+    return f"{here.host} is {kind} with {processor}: {size}{quota}{memory}.{_describe_devices(here)}"
+
+
+def _describe_devices(here: Machine) -> str:
+    """Returns " Accelerators: 8 × NVIDIA H200 (140 GiB each)."; "" without any. The processor is no accelerator."""
+    counts = Counter((device.name, device.memory) for device in here.devices if device.kind != "CPU")
+    named = [
+        f"{f'{count} × ' if count > 1 else ''}{name} ({units.binary_size(memory)}{' each' if count > 1 else ''})"
+        for (name, memory), count in counts.items()
+    ]
+    return f" {'Accelerator' if sum(counts.values()) == 1 else 'Accelerators'}: {joined(named)}." if named else ""
 
 
 def _describe_imported(imported: Imported, system: str) -> str:
