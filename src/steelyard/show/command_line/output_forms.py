@@ -27,22 +27,25 @@ def is_short(form: Form) -> bool:
     return form in ("screen", "summary")
 
 
-def show_short(evaluation: "Evaluation | Summary", form: Form, report: Path | None) -> None:
-    """Prints the screen, or the summary as JSON. The screen names the path `report`."""
-    from steelyard.show.command_line import earlier_runs
+def show_short(evaluation: "Evaluation | Summary", form: Form, report: Path | None, earlier: str = "") -> None:
+    """Prints the screen, or the summary as JSON. The screen names the path `report`, and says what `earlier` does."""
     from steelyard.show.report import json_output, lines, screen, summary
 
     short = evaluation if isinstance(evaluation, summary.Summary) else screen.summarise(evaluation)
     if form == "summary":
         json_output.print_json(summary.as_json(short))
     else:
-        screen.show(short, lines.console(), report, earlier_runs.describe(short))
+        screen.show(short, lines.console(), report, earlier)
 
 
 def show(evaluation: Evaluation, form: Form, report: Path | None, short: "Summary | None" = None) -> None:
-    """Prints the evaluation in the given form. The screen names the path `report`. `short`: its summary, if it was made."""
+    """Prints the evaluation in the given form. The screen names the path `report`. `short`: its summary, if it was just made."""
     if is_short(form):
-        show_short(short or evaluation, form, report)
+        from steelyard.show.command_line import earlier_runs  # with NumPy, which `steelyard show` does not wait for
+
+        show_short(
+            short or evaluation, form, report, earlier_runs.describe(short) if short and form == "screen" else ""
+        )
     elif form == "json":
         from steelyard.show.report import export
 
