@@ -1,3 +1,21 @@
-"""Steelyard measures computers honestly, from a laptop to a cluster, and explains what it measured."""
+"""Steelyard measures computers honestly, from a laptop to a cluster, and explains what it measured.
+
+`steelyard.open(run)` returns the results of a run, or of all runs in a folder, as `steelyard.Results`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from steelyard.interface import Results as Results
+    from steelyard.interface import open_runs as open
 
 __version__ = "0.1.0"
+__all__ = ["Results", "__version__", "open"]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports what is asked for: the command line starts without it."""
+    if name in ("open", "Results"):
+        return getattr(import_module("steelyard.interface"), {"open": "open_runs"}.get(name, name))
+    raise AttributeError(f"module 'steelyard' has no attribute '{name}'")

@@ -1,0 +1,113 @@
+"""Steelyard from Python: the results of runs as rows and data frames, their findings, machines and main figures.
+
+import steelyard
+triad = steelyard.open("runs").frame(benchmark="memory.stream", kernel="triad", metric="bandwidth")
+triad.plot.scatter(x="threads", y="value")
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+from steelyard.errors import UsageError
+from steelyard.measure import records
+from steelyard.model import Evaluation, Finding, Machine
+from steelyard.show.command_line.evaluated_run import find_summary, read
+from steelyard.show.report.columns import metric_rows, sample_lists
+from steelyard.show.report.summary import figures_as_json
+
+Table = Literal["metrics", "samples"]
+Row = dict[str, Any]
+BESIDE = "parameter_"  # before the name of a parameter that a column of the table has already
+PACKAGES = ("pandas", "polars")  # that make data frames
+
+
+@dataclass(frozen=True)
+class Results:
+    """The results of one run or several. `paths` are their folders, the oldest first."""
+
+    paths: tuple[Path, ...]
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    @cached_property
+    def _evaluations(self) -> tuple[Evaluation, ...]:
+        return tuple(read(path, ()) for path in self.paths)
+
+    @property
+    def machine(self) -> Machine:
+        """The machine of the newest run."""
+        return self._evaluations[-1].run.machine
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings of the newest run, the most serious first."""
+        return self._evaluations[-1].findings
+
+    @property
+    def figures(self) -> list[Row]:
+        """The main figures of the newest run, as `steelyard show --json` prints them."""
+        return figures_as_json(find_summary(self.paths[-1], ()))
+
+    def rows(self, table: Table = "metrics", **chosen: Any) -> list[Row]:
+        """Returns a row for each metric of each case, or for each sample; parameters of cases are columns.
+
+        `chosen` keeps the rows whose columns have these values, such as kernel="triad" or threads=[1, 2]. Values are in SI
+        units. UsageError for a table or column that does not exist.
+        """
+        found = [row for evaluation in self._evaluations for row in _list_rows(evaluation, table)]
+        known = {name for row in found for name in row}
+        if unknown := sorted(chosen.keys() - known):
+            raise UsageError(f"There is no column '{unknown[0]}'. Known are: {', '.join(sorted(known))}.")
+        wanted = {name: value if isinstance(value, list | tuple | set) else [value] for name, value in chosen.items()}
+        return [row for row in found if all(row.get(name) in values for name, values in wanted.items())]
+
+    def frame(self, table: Table = "metrics", **chosen: Any) -> Any:
+        """Returns `rows` as a DataFrame of pandas, or of polars without it. UsageError if neither is installed."""
+        package = next((name for name in PACKAGES if find_spec(name)), "")
+        if not package:
+            raise UsageError("A data frame needs pandas or polars. Do: pip install pandas. Without them: rows()")
+        loose = {"strict": False} if package == "polars" else {}  # a parameter may be a number here and a word there
+        return import_module(package).DataFrame(_fill(self.rows(table, **chosen)), **loose)
+
+    def __repr__(self) -> str:
+        return f"<steelyard.Results: {', '.join(path.name for path in self.paths)}>"
+
+
+def open_runs(run: "str | PathLike[str] | None" = None, runs: "str | PathLike[str]" = "runs") -> Results:
+    """Opens a run by its id or folder, or all runs in a folder; without one, the newest run in `runs`. SteelyardError."""
+    if run is not None and not (Path(run) / "run.json").is_file() and (inside := records.all_runs(Path(run))):
+        return Results(tuple(inside))
+    return Results((records.find(Path(runs), None if run is None else str(run)),))
+
+
+def _list_rows(evaluation: Evaluation, table: str) -> Iterator[Row]:
+    makers: dict[str, Callable[[], Sequence[Row] | Iterator[Row]]] = {
+        "metrics": lambda: metric_rows(evaluation),
+        "samples": lambda: _list_samples(evaluation),
+    }
+    if table not in makers:
+        raise UsageError(f"There is no table '{table}'. Known are: metrics, samples.")
+    for row in makers[table]():
+        parameters = json.loads(row.pop("parameters"))
+        yield row | {f"{BESIDE}{name}" if name in row else name: value for name, value in parameters.items()}
+
+
+def _list_samples(evaluation: Evaluation) -> Iterator[Row]:
+    for row in sample_lists(evaluation):
+        first, seconds, aside = (row.pop(name) for name in ("first", "seconds", "aside"))
+        for number, (time, is_aside) in enumerate(zip(seconds, aside, strict=True), first):
+            yield row | {"sample": number, "seconds": time, "aside": is_aside}
+
+
+def _fill(rows: Sequence[Row]) -> dict[str, list[Any]]:
+    """Returns the columns of the rows; None where a case lacks a parameter."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
