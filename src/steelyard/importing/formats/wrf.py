@@ -30,9 +30,8 @@ def read(text: Text) -> Values:
     grids = [(place, int(x[1]) * int(x[2])) for x, place in text.match(r".*Ntasks in X +(\d+) *, *ntasks in Y +(\d+)")]
     for run in text.runs(OUTPUT):
         steps: dict[tuple[int, bool], list[tuple[float, int]]] = defaultdict(list)
-        pending = set[
-            str
-        ]()  # domains of which a file was read or written since their last step: the next one contains it
+        # Domains of which a file was read or written since their last step: the next one contains it.
+        pending: set[str] = set()
         for line, place in run.match(LINE):
             if line["step"]:
                 with text.row(place):
