@@ -211,7 +211,8 @@ TOLD: dict[str, tuple[list[str], list[tuple[str, dict[str, Scalar]]]]] = {
         [f"s/000{nodes}/x.out" for nodes in (1, 2, 4, 8)], [("", {"folder": nodes}) for nodes in (1, 2, 4, 8)],
     ),
     "sets of parameters that JUBE counts": (
-        [f"run/000000/00000{at}_execute/work/stdout" for at in range(4)], [("", {"setting": at}) for at in range(4)],
+        [str(Path("run/000000", f"00000{at}_execute", "work", "stdout")) for at in range(4)],
+        [("", {"setting": at}) for at in range(4)],
     ),
     "numbered systems": (
         [f"cluster{at}/s_{run}.txt" for at in (1, 2, 3) for run in (1, 2, 3)],

@@ -1,4 +1,4 @@
-"""The parts of names that count: one that tells experiments of a system apart is a parameter on all systems of an archive."""
+"""The parts of names that count. A part that differs between experiments of one system is a parameter on all systems."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,8 +36,8 @@ class Part:
 class NamedPart:
     """A part of the names of a system's files with values of a benchmark. `stated` is what each file says itself.
 
-    A certain part tells files with the same case apart. Another one counts if it does so on another system. Its text is then
-    cut to one of that system's texts.
+    A certain part differs between files with the same case. Another one counts if it is certain on another system. Its text
+    is then cut to one of that system's texts.
     """
 
     files: Sequence[int]
@@ -107,7 +107,7 @@ def _fill(one: NamedPart) -> NamedPart:
 
 
 def _list_texts(parts: Sequence[NamedPart]) -> Mapping[tuple[Kind, int | None, str], Sequence[str]]:
-    """Returns the texts with a letter by which files are told apart, the longest ones first. A number alone means little."""
+    """Returns the texts with a letter of certain parts, the longest ones first. A number alone means little."""
     joined: dict[tuple[object, int], list[str]] = defaultdict(list)
     texts: dict[tuple[Kind, int | None, str], set[str]] = defaultdict(set)
     for one in parts:
