@@ -77,6 +77,12 @@ def test_a_fleet_has_a_test_for_each_node(tmp_path: Path) -> None:
     assert json.loads(same) == json.loads(CliRunner().invoke(app, ["fleet", str(tmp_path), "--json"]).stdout)
 
 
+@pytest.mark.parametrize("words", [("--all", "--json"), ("--json", "--format", "junit")])
+def test_two_forms_of_a_fleet_are_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match="cannot be used together"):
+        raise CliRunner().invoke(app, ["fleet", str(tmp_path), *words]).exception
+
+
 @pytest.mark.parametrize(("name", "json_"), [("junitt", False), ("junit", True), ("text", False)])
 def test_formats_that_do_not_exist_or_contradict_are_refused(name: str, json_: bool) -> None:
     with pytest.raises(UsageError, match="--format|junit"):

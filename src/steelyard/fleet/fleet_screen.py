@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from steelyard.fleet.checks import Check
-from steelyard.fleet.nodes import Cluster, Fleet, NodeFigure, SlowNode
+from steelyard.fleet.nodes import Cluster, Fleet, NodeFigure, SlowNode, find_worst
 from steelyard.fleet.printing import name_figure, print_sentences
 from steelyard.judge.findings.remedies import describe
 from steelyard.model.units import percent, quantity, significant
@@ -181,15 +181,14 @@ def _list_power(fleet: Fleet) -> Iterator[str]:
 
 def _print_table(fleet: Fleet, figures: Sequence[NodeFigure], on: Console) -> None:
     """Prints the slowest nodes, and how their times differ from those of their peers in the main figures."""
-    ratios = {f.title: {n.name: n for n in f.sweep.nodes} for f in figures}
-    worst = {name: max((r[name].ratio for r in ratios.values() if name in r), default=1.0) for name in fleet.nodes}
-    ordered = sorted(fleet.nodes, key=lambda name: -worst[name])
+    worst = find_worst(figures)
+    ordered = sorted(fleet.nodes, key=lambda name: -worst.get(name, 1.0))
     table = Table(box=box.SIMPLE, title="Time compared with the peers, the slowest nodes first", title_justify="left")
     table.add_column("node")
     for figure in figures:
         table.add_column(safe(figure.title), justify="right")
     for name in ordered[:MOST_NODES]:
-        nodes = [ratios[f.title].get(name) for f in figures]
+        nodes = [f.nodes.get(name) for f in figures]
         table.add_row(safe(name), *(_cell(node) for node in nodes))
     on.print(table)
     if more := len(ordered) - MOST_NODES:

@@ -14,7 +14,7 @@ from steelyard.errors import SteelyardError
 from steelyard.fleet.imported_values import list_imported
 from steelyard.fleet.series import Point, Series, read_moment
 from steelyard.measure import records
-from steelyard.model import Machine, Run
+from steelyard.model import Run
 from steelyard.model.words import plural
 from steelyard.show.report.summary import Figure, Summary, list_values
 from steelyard.statistics.difference.newest import judge_newest
@@ -64,11 +64,6 @@ class History:
     series: tuple[Series, ...]
     changes: tuple[Change, ...]
     notes: tuple[str, ...] = ()
-
-
-def name_machine(machine: Machine) -> str:
-    """Returns the name under which the runs of a machine belong together."""
-    return machine.host or machine.system
 
 
 def order(summaries: Sequence[Summary]) -> tuple[list[Summary], list[str]]:

@@ -20,6 +20,7 @@ from steelyard.model.units import percent, quantity, span
 from steelyard.model.words import joined, plural
 from steelyard.show.report.lines import COLUMNS, safe
 from steelyard.show.report.lines import console as open_console
+from steelyard.statistics.difference.newest import are_unusual
 from steelyard.statistics.difference.steps import LEAST
 
 MOST_CHANGES, MOST_DIFFERENCES, MOST_SERIES, MOST_STEPS, MOST_LONE = 4, 4, 10, 4, 3  # on the screen
@@ -195,7 +196,8 @@ def _describe_newest(history: History) -> Iterator[str]:
     judged = [s for s in history.series if s.newest and s.points[-1].run == (history.runs[-1] if history.runs else "")]
     if not judged:
         return
-    unusual = [s for s in judged if s.newest and not s.newest.is_usual and s.newest.p < 0.05 / len(judged)]
+    found = are_unusual([series.newest for series in judged if series.newest])
+    unusual = [series for series, is_unusual in zip(judged, found, strict=True) if is_unusual]
     if not unusual:
         yield f"The newest run is as usual in {'all ' if len(judged) > 1 else ''}{plural(len(judged), 'figure')}."
     for series in unusual:

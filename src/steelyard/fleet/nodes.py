@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from statistics import median
 
@@ -11,6 +12,7 @@ from steelyard.compare.side import Side, SideCase, SideRun, list_plain
 from steelyard.fleet.series import read_moment
 from steelyard.measure import records
 from steelyard.model import Finding
+from steelyard.model.foreign import spreads_ranks
 from steelyard.model.words import joined
 from steelyard.show.report.summary import Summary
 from steelyard.statistics.difference.slow_nodes import Node, Sweep, judge_nodes
@@ -21,7 +23,7 @@ CLUSTER_RULE = "slow_node"  # the rule that compares the hosts of one run
 MAIN_SHARE = 2  # main figures have a half of the chance of a false alarm, all other cases the other half
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class NodeFigure:
     """One case on all nodes that have it. `values` has the value of each node in `unit`; `paces` the ratio of its core pace.
 
@@ -37,6 +39,11 @@ class NodeFigure:
     values: Mapping[str, float]
     paces: Mapping[str, float]
     sweep: Sweep
+
+    @cached_property
+    def nodes(self) -> Mapping[str, Node]:
+        """Returns the nodes by their names."""
+        return {node.name: node for node in self.sweep.nodes}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +88,14 @@ class Fleet:
     notes: tuple[str, ...] = ()
 
 
+def find_worst(figures: Sequence[NodeFigure]) -> dict[str, float]:
+    """Returns for each node of the figures its greatest ratio of time among them."""
+    worst: dict[str, float] = {}
+    for name, node in (pair for figure in figures for pair in figure.nodes.items()):
+        worst[name] = max(node.ratio, worst.get(name, node.ratio))
+    return worst
+
+
 def gather(sides: Iterable[Side]) -> dict[str, tuple[SideCase, ...]]:
     """Returns the cases of each node. Runs of one host are one node; a run without a host is one of its own name."""
     nodes: dict[str, tuple[SideCase, ...]] = {}
@@ -119,13 +134,7 @@ def find_left(summaries: Iterable[Summary]) -> str:
 
 def uses_several_hosts(side: Side) -> bool:
     """Returns whether a case of the side ran on several hosts. A job on several nodes may measure only one of them."""
-    return any(case.hosts > 1 or _spreads(case) for run in side.runs for case in run.cases)
-
-
-def _spreads(case: SideCase) -> bool:
-    """Returns whether the ranks were spread over hosts, which several names for one machine may be, too."""
-    ranks, each = (case.parameters.get(name) for name in ("ranks", "ranks_per_node"))
-    return isinstance(ranks, int) and isinstance(each, int) and 0 < each < ranks
+    return any(case.hosts > 1 or spreads_ranks(case.parameters) for run in side.runs for case in run.cases)
 
 
 def describe_cluster(summary: Summary) -> Cluster:

@@ -58,9 +58,14 @@ class ForeignValue:
 def uses_several_nodes(parameters: Parameters) -> bool:
     """Returns whether a case ran on several nodes: then its host is only one of them."""
     given = {name: number for name, number in parameters.items() if isinstance(number, int)}
-    ranks = given.get("ranks", 1)
-    workers = ranks * given.get("threads", 1)
-    return given.get("nodes", 1) > 1 or workers > MOST_WORKERS or ranks > given.get("ranks_per_node", ranks)
+    workers = given.get("ranks", 1) * given.get("threads", 1)
+    return given.get("nodes", 1) > 1 or workers > MOST_WORKERS or spreads_ranks(parameters)
+
+
+def spreads_ranks(parameters: Parameters) -> bool:
+    """Returns whether a case has more ranks than it starts on a node. Several names for one machine count as nodes, too."""
+    ranks, each = (parameters.get(name) for name in ("ranks", "ranks_per_node"))
+    return isinstance(ranks, int) and isinstance(each, int) and 0 < each < ranks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,7 +62,8 @@ def command(
     from steelyard.show.command_line.evaluated_run import find_summary
     from steelyard.show.report.json_output import print_json
 
-    form = checks.choose_format(form, json_=json_) or output_forms.choose_form(all_, json_)
+    shape = output_forms.choose_form(all_, json_)  # which refuses two of them
+    form = checks.choose_format(form, json_=json_) or shape
     folders = run_folders.find(names or [], runs)
     summaries = [find_summary(folder, paths or []) for folder in folders]
     found = sides.read_sides([str(folder) for folder in folders], (), runs, paths or [])

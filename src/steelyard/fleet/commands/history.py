@@ -38,7 +38,7 @@ def command(
     from steelyard.show.command_line.evaluated_run import find_older_summary
     from steelyard.show.command_line.progress_line import Line
     from steelyard.show.report.json_output import print_json
-    from steelyard.show.report.summary import Summary
+    from steelyard.show.report.summary import Summary, name_machine
 
     form = output_forms.choose_form(all_, json_)
     folders = run_folders.find([], runs)
@@ -53,7 +53,7 @@ def command(
             except SteelyardError as error:
                 notes.append(f"left out: {one_line(str(error))}")
                 continue
-            newest = history.name_machine(summary.machine)
+            newest = name_machine(summary.machine)
             machines.setdefault(newest, []).append(summary)
     chosen = system or newest
     found = machines.get(chosen) or [s for group in machines.values() for s in group if s.machine.system == chosen]

@@ -6,21 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from steelyard.errors import SteelyardError
 from steelyard.fleet import history_screen
-from steelyard.fleet.history import History, make_history, name_machine
+from steelyard.fleet.history import History, make_history
 from steelyard.fleet.printing import name_figure, nest
 from steelyard.fleet.series import Series
-from steelyard.measure import records
 from steelyard.model import Evaluation
 from steelyard.model import figure as model
 from steelyard.model.units import percent, quantity
 from steelyard.model.words import plural
-from steelyard.show.command_line.evaluated_run import read_summary
+from steelyard.show.command_line.evaluated_run import list_beside, read_summary
 from steelyard.show.report import drawing, figures
 from steelyard.show.report.names import slug
 from steelyard.show.report.summarised_run import summarised
-from steelyard.show.report.summary import Summary
+from steelyard.show.report.summary import name_machine
 from steelyard.statistics.difference.steps import LEAST
 
 PLACE, TITLE = 8, "History"
@@ -59,8 +57,12 @@ def data(evaluation: Evaluation) -> Page | None:
 
     Of the other runs in the folder, those count whose summary is stored: the page evaluates no run.
     """
-    own = summarised(evaluation)
-    others = [] if evaluation.run.imported else _find_others(Path(evaluation.run.path), own)
+    path = Path(evaluation.run.path)
+    stored, is_older = read_summary(path, ()) or (None, True)
+    own = summarised(evaluation) if stored is None or is_older else stored
+    others = [] if evaluation.run.imported else list(list_beside(own))
+    if not evaluation.run.imported and len(others) + 1 < LEAST_POINTS:
+        return None
     history = make_history(name_machine(own.machine), [own, *others], most=MOST_CASES)
     shown = [series for series in history.series if len(series.points) >= LEAST_POINTS]
     if not shown:
@@ -79,19 +81,6 @@ def data(evaluation: Evaluation) -> Page | None:
 def has_figures(page: Page) -> bool:
     """Returns whether the page has figures."""
     return bool(page.figures)
-
-
-def _find_others(path: Path, own: Summary) -> Iterator[Summary]:
-    """Yields the summaries of the further runs of this machine beside the run."""
-    if not path.is_dir():
-        return
-    for folder in records.all_runs(path.resolve().parent):
-        try:
-            found = read_summary(folder, ())
-        except (OSError, SteelyardError):
-            continue
-        if found and found[0].run != own.run and name_machine(found[0].machine) == name_machine(own.machine):
-            yield found[0]
 
 
 def _line(series: Series) -> Line:

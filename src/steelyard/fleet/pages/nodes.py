@@ -7,7 +7,7 @@ from pathlib import Path
 from steelyard.compare.side import Side
 from steelyard.errors import SteelyardError
 from steelyard.fleet import fleet_screen
-from steelyard.fleet.nodes import LEAST_NODES, Fleet, NodeFigure, gather, judge_fleet, uses_several_hosts
+from steelyard.fleet.nodes import LEAST_NODES, Fleet, NodeFigure, find_worst, gather, judge_fleet, uses_several_hosts
 from steelyard.fleet.printing import nest
 from steelyard.measure.machine.hostlist import short_name
 from steelyard.model import Enclosure, Evaluation
@@ -50,11 +50,12 @@ def data(evaluation: Evaluation | None, sides: ReportSides) -> Page | None:
     main = [figure for figure in fleet.figures if figure.main]
     if not main:
         return None
-    order = sorted(fleet.nodes, key=lambda name: -max(_find_ratio(figure, name) or 0.0 for figure in main))
+    worst = find_worst(main)
+    order = sorted(fleet.nodes, key=lambda name: -worst.get(name, 0.0))
     machine = runs[0].runs[0].machine
     figures = [_draw_nodes(main, order[:MOST_NODES], fleet)]
     if machine and (places := _place(machine.enclosures, fleet.nodes)):
-        figures.append(_draw_places(places, main, fleet))
+        figures.append(_draw_places(places, worst, fleet))
     return Page(
         fleet=fleet,
         sentences=tuple(nest(fleet_screen.list_sentences(fleet, everything=False))),
@@ -82,13 +83,13 @@ def _read_summaries(sides: Sequence[Side]) -> Iterator[Summary]:
             continue
 
 
-def _find_ratio(figure: NodeFigure, name: str) -> float | None:
-    return next((node.ratio for node in figure.sweep.nodes if node.name == name), None)
+def _find_share(figure: NodeFigure, name: str) -> float | None:
+    return _round(figure.nodes[name].ratio) if name in figure.nodes else None
 
 
-def _round(ratio: float | None) -> float | None:
+def _round(ratio: float) -> float:
     """Returns the additional time as a share, to a tenth of a percent."""
-    return None if ratio is None else round(ratio - 1, 3)
+    return round(ratio - 1, 3)
 
 
 def _draw_nodes(main: Sequence[NodeFigure], order: Sequence[str], fleet: Fleet) -> Figure:
@@ -102,7 +103,7 @@ def _draw_nodes(main: Sequence[NodeFigure], order: Sequence[str], fleet: Fleet) 
     return Figure(
         name="nodes-figures", title=f"{NODES}: {_name_slow(fleet)}", kind="heat", x=Axis("figure"), y=Axis("node"),
         value=VALUE, caption=CAPTION, columns=columns, rows=tuple(order), points=tuple(slow),
-        z=tuple(tuple(_round(_find_ratio(figure, name)) for figure in main) for name in order),
+        z=tuple(tuple(_find_share(figure, name) for figure in main) for name in order),
     )  # fmt: skip
 
 
@@ -130,11 +131,10 @@ def _place(enclosures: Sequence[Enclosure], nodes: Sequence[str]) -> dict[str, t
     return found if sum(map(len, found.values())) == len(nodes) and len(found) > 1 else {}
 
 
-def _draw_places(places: dict[str, tuple[str, ...]], main: Sequence[NodeFigure], fleet: Fleet) -> Figure:
+def _draw_places(places: dict[str, tuple[str, ...]], worst: dict[str, float], fleet: Fleet) -> Figure:
     width = max(map(len, places.values()))
     slow = {node.name for node in fleet.slow}
-    worst = {name: max((_find_ratio(figure, name) or 0.0 for figure in main), default=0.0) for name in fleet.nodes}
-    rows = [[_round(worst[host]) for host in hosts] for hosts in places.values()]
+    rows = [[_round(worst[host]) if host in worst else None for host in hosts] for hosts in places.values()]
     named = [Point(at, row, name) for row, hosts in places.items() for at, name in enumerate(hosts, 1) if name in slow]
     return Figure(
         name="nodes-places", title=f"{PLACES}: {_name_slow(fleet)}", kind="heat", x=Axis("node"), y=Axis("enclosure"),

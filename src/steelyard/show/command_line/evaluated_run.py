@@ -2,18 +2,19 @@
 
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
+from steelyard.measure import records
 from steelyard.measure.records import remembered
 from steelyard.model import Evaluation
 from steelyard.model.plain import suspect, to_json
 from steelyard.results.basis import Basis, find_basis, find_rules, is_same
 from steelyard.results.table import read_head, write_own
-from steelyard.show.report.summary import Summary
+from steelyard.show.report.summary import Summary, name_machine
 from steelyard.system.files import ordinary, others
 
 SUMMARY = "summary.json"
@@ -52,6 +53,17 @@ def find_older_summary(path: Path, paths: Sequence[Path]) -> tuple[Summary, bool
     To judge hundreds of runs again after each new version would take hours. SteelyardError.
     """
     return read_summary(path, paths) or (store_summary(read(path, paths), paths), False)
+
+
+def list_beside(run: Summary, most: int | None = None) -> Iterator[Summary]:
+    """Yields the stored summaries of the other runs of the machine in the folder of a run, the newest first.
+
+    No run is evaluated. Of `most` folders, the newest ones are looked at; None: of all.
+    """
+    folders = records.all_runs(Path(run.path).resolve().parent)[::-1]
+    for found in (read_summary(folder, ()) for folder in folders[:most]):
+        if found and found[0].run != run.run and name_machine(found[0].machine) == name_machine(run.machine):
+            yield found[0]
 
 
 def store_summary(evaluation: Evaluation, paths: Sequence[Path]) -> Summary:

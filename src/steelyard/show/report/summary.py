@@ -98,6 +98,11 @@ class Summary:
     findings: tuple[Finding, ...]
 
 
+def name_machine(machine: Machine) -> str:
+    """Returns the name under which the runs of a machine belong together."""
+    return machine.host or machine.system
+
+
 def list_values(summary: Summary) -> dict[tuple[str, ...], tuple[Figure, float]]:
     """Returns the main figures that can be compared with those of other runs, with their values, by figure and conditions."""
     return {

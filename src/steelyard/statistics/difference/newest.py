@@ -11,6 +11,7 @@ from steelyard.statistics.samples.distribution_functions import stdtr, stdtrit
 
 LEAST = 5  # earlier values that show how the series scatters
 SMALLEST = 0.01  # relative
+UNUSUAL = 0.05  # chance that any figure of a usual run is called unusual
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,11 @@ class Newest:
     def is_usual(self) -> bool:
         """Returns whether the value lies within the range, or differs by less than what matters."""
         return self.low <= self.ratio <= self.high or abs(math.log(self.ratio)) < math.log1p(SMALLEST)
+
+
+def are_unusual(newest: Sequence[Newest]) -> list[bool]:
+    """Returns which newest values of several series are unusual; the chance that any usual one is called so is 5 %."""
+    return [not one.is_usual and one.p < UNUSUAL / len(newest) for one in newest]
 
 
 def judge_newest(values: Sequence[float]) -> Newest | None:
