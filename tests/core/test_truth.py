@@ -45,8 +45,9 @@ def run_once(folder: Path, *more: str) -> str:
     return all_runs(folder / "runs")[-1].name
 
 
-def in_turn(folder: Path, first: str, second: str, seed: int, rounds: int) -> tuple[str, float]:
-    """What the comparison calls the benchmark as a whole, or any single row; and the ratio of the times as a whole."""
+def in_turn(folder: Path, first: str, second: str, seed: int, rounds: int) -> tuple[str, float, int | None]:
+    """What the comparison calls the benchmark as a whole, or any single row; the ratio of the times as a whole; and the rounds
+    that it says would decide an unclear call."""
     asked = ["--seed", str(seed), "--rounds", str(rounds), "--quiet", "--json"]
     printed = io.StringIO()
     with contextlib.chdir(folder), contextlib.redirect_stdout(printed):
@@ -59,7 +60,8 @@ def in_turn(folder: Path, first: str, second: str, seed: int, rounds: int) -> tu
     ratios = {row["parameters"]["elements"]: round(row["time_ratio"], 4) for row in said["rows"]}
     print(calls, ratios, round(said["wholes"][0]["ratio"], 4))
     different = {call for call in calls.values() if call in ("FASTER", "SLOWER")}
-    return " and ".join(sorted(different)) or "not different", said["wholes"][0]["ratio"]
+    whole = said["wholes"][0]
+    return " and ".join(sorted(different)) or "not different", whole["ratio"], whole["rounds"]
 
 
 @pytest.mark.alone
@@ -67,8 +69,10 @@ def test_of_twenty_pairs_of_equal_runs_at_most_one_is_called_different(tmp_path:
     run = run_once(tmp_path)
     # The fewest rounds that are allowed: these make a difference harder to find, and a false alarm no rarer.
     found = [in_turn(tmp_path, run, run, seed, LEAST_ROUNDS) for seed in range(20)]
-    different = sum(call != "not different" for call, _ in found)
-    said = f"{different} of 20 equal pairs were called different; the median ratio is {median(r for _, r in found):.4f}"
+    different = sum(call != "not different" for call, _, _ in found)
+    said = (
+        f"{different} of 20 equal pairs were called different; the median ratio is {median(r for _, r, _ in found):.4f}"
+    )
     print(said)
     assert different <= 1, said
 
@@ -76,10 +80,16 @@ def test_of_twenty_pairs_of_equal_runs_at_most_one_is_called_different(tmp_path:
 @pytest.mark.alone
 def test_five_percent_of_extra_work_are_found_in_nine_of_ten_pairs(tmp_path: Path) -> None:
     a, b = run_once(tmp_path), run_once(tmp_path, "--set", "plant=work:0.05")
-    # Simulated, where pairs scatter by 3 % and a neighbour hits one in five, it is found in 99.8 of 100 pairs.
+    # Simulated, where pairs scatter by 3 % and a neighbour hits one in five, it is found in 99.8 of 100 pairs. Where they
+    # scatter more, the comparison is unclear and says how many rounds decide; these are measured, as a user would.
     found = [in_turn(tmp_path, a, b, seed, ROUNDS) for seed in range(10)]
-    right = sum(call == "SLOWER" for call, _ in found)
-    said = f"5 % of extra work were found in {right} of 10 pairs; the median ratio is {median(r for _, r in found):.4f}"
+    for i, (call, _, rounds) in enumerate(found):
+        if call == "not different" and rounds:
+            found[i] = in_turn(tmp_path, a, b, i, min(rounds, 6 * ROUNDS))
+    right = sum(call == "SLOWER" for call, _, _ in found)
+    said = (
+        f"5 % of extra work were found in {right} of 10 pairs; the median ratio is {median(r for _, r, _ in found):.4f}"
+    )
     print(said)
     assert right >= 9, said
 
