@@ -1,0 +1,337 @@
+// A driver and a compiler that a test can plant things in: CUDA's names and HIP's, on the processor.
+//
+// Kernels are compiled by the system's C++ compiler and executed, each work item in a fiber of its own, so that
+// barriers hold. The environment says how the device is and how it fails:
+//   FAKE_DEVICES, FAKE_NAME, FAKE_CAPABILITY ("90"), FAKE_UNITS, FAKE_MEMORY (bytes), FAKE_BUS
+//   FAKE_KERNEL (seconds of a kernel; it is then not executed), FAKE_GRAPH (the same within a graph), FAKE_COPY
+//   (bytes/s) FAKE_FAIL ("cuMemAlloc_v2:2:1": from its second call on, error 1), FAKE_HANG (the name of a function)
+#include <dlfcn.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+std::string told(const char* name, const char* otherwise) {
+  const char* value = std::getenv(name);
+  return value ? value : otherwise;
+}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// Counts the calls of a function, and fails or hangs as the environment says.
+int called(const char* name) {
+  static std::map<std::string, int> calls;
+  if (told("FAKE_HANG", "") == name) std::this_thread::sleep_for(std::chrono::hours(1));
+  const std::string fail = told("FAKE_FAIL", "");
+  const std::size_t first = fail.find(':'), second = fail.rfind(':');
+  int count = ++calls[name];
+  if (first == std::string::npos || fail.substr(0, first) != name) return 0;
+  return count >= std::atoi(fail.c_str() + first + 1) ? std::atoi(fail.c_str() + second + 1) : 0;
+}
+
+struct Stream {
+  double busy_until = 0;
+  bool captured = false;
+  void use(double seconds) { busy_until = std::max(busy_until, now()) + seconds; }
+};
+struct Event {
+  double at = 0;
+};
+struct Graph {
+  std::size_t kernels = 0;
+};
+struct Kernel {
+  void (*call)(void**);
+};
+struct Index {
+  unsigned x, y, z;
+};
+Graph recorded;
+
+// The prelude of a kernel's text: the words of CUDA for a compiler of C++.
+constexpr const char* prelude = R"(
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+using std::fma;
+#define __global__
+#define __device__
+#define __shared__ static
+#define __launch_bounds__(n)
+struct double2 { double x, y; };
+struct double4 { double x, y, z, w; };
+struct uint4 { unsigned x, y, z, w; };
+struct float4 { float x, y, z, w; };
+static double2 make_double2(double x, double y) { return {x, y}; }
+static double4 make_double4(double x, double y, double z, double w) { return {x, y, z, w}; }
+struct Index { unsigned x, y, z; };
+extern "C" Index threadIdx, blockIdx, blockDim, gridDim;
+extern "C" void fake_barrier();
+static void __syncthreads() { fake_barrier(); }
+template <class A, class B> static auto min(A a, B b) { return a < b ? a : (std::common_type_t<A, B>)b; }
+template <class A, class B> static auto max(A a, B b) { return a > b ? a : (std::common_type_t<A, B>)b; }
+static double rsqrt(double x) { return 1 / std::sqrt(x); }
+template <class T> static T atomicAdd(T* p, T v) { T old = *p; *p += v; return old; }
+static long long __double_as_longlong(double v) { long long r; std::memcpy(&r, &v, 8); return r; }
+static double __longlong_as_double(long long v) { double r; std::memcpy(&r, &v, 8); return r; }
+template <class... A, std::size_t... I>
+static void invoke(void (*f)(A...), void** p, std::index_sequence<I...>) { f(*static_cast<std::remove_reference_t<A>*>(p[I])...); }
+template <class... A>
+static void invoke(void (*f)(A...), void** p) { invoke(f, p, std::index_sequence_for<A...>()); }
+#define CALL_OF(n) extern "C" void call_##n(void** p) { invoke(&n, p); }
+#define CALL(n) CALL_OF(n)
+)";
+
+// Fibers: the work items of a group.
+ucontext_t scheduler;
+std::vector<ucontext_t> items;
+std::size_t running;
+std::vector<char> done;
+void (*job)(void**);
+void** values;
+void work() {
+  job(values);
+  done[running] = 1;
+}
+
+}  // namespace
+
+extern "C" {
+
+Index threadIdx, blockIdx, blockDim, gridDim;
+void fake_barrier() {
+  std::size_t own = running;
+  swapcontext(&items[own], &scheduler);
+}
+
+int cuInit(unsigned) { return called("cuInit"); }
+int cuDeviceGetCount(int* n) { return *n = std::stoi(told("FAKE_DEVICES", "1")), called("cuDeviceGetCount"); }
+int cuDeviceGet(int* device, int n) { return *device = n, called("cuDeviceGet"); }
+int cuDeviceGetName(char* text, int size, int) {
+  return std::snprintf(text, static_cast<std::size_t>(size), "%s", told("FAKE_NAME", "Fake H200").c_str()),
+         called("cuDeviceGetName");
+}
+int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
+  return *bytes = std::stoull(told("FAKE_MEMORY", "4294967296")), called("cuDeviceTotalMem_v2");
+}
+int cuDeviceGetPCIBusId(char* text, int size, int device) {
+  return std::snprintf(text, static_cast<std::size_t>(size), "%s", told("FAKE_BUS", "0000:01:00.0").c_str()),
+         text[0] ? text[std::strlen(text) - 4] = static_cast<char>('0' + device) : 0, called("cuDeviceGetPCIBusId");
+}
+int cuDeviceGetAttribute(int* value, int what, int) {
+  const int capability = std::stoi(told("FAKE_CAPABILITY", "90"));
+  const std::map<int, int> known{{16, std::stoi(told("FAKE_UNITS", "4"))},
+                                 {13, 1'980'000},
+                                 {36, 3'201'000},
+                                 {37, 6144},
+                                 {38, 62'914'560},
+                                 {32, 1},
+                                 {75, capability / 10},
+                                 {76, capability % 10}};
+  auto found = known.find(what);
+  return *value = found == known.end() ? 0 : found->second, called("cuDeviceGetAttribute");
+}
+int hipDeviceGetAttribute(int* value, int what, int device) { return cuDeviceGetAttribute(value, what, device); }
+int cuDevicePrimaryCtxRetain(void** context, int) { return *context = &recorded, called("cuDevicePrimaryCtxRetain"); }
+int cuDevicePrimaryCtxRelease_v2(int) { return called("cuDevicePrimaryCtxRelease_v2"); }
+int cuCtxSetCurrent(void*) { return called("cuCtxSetCurrent"); }
+int hipSetDevice(int) { return called("hipSetDevice"); }
+
+int cuMemAlloc_v2(void** memory, std::size_t bytes) {
+  if (bytes > std::stoull(told("FAKE_MEMORY", "4294967296"))) return 2;
+  return *memory = std::calloc(bytes, 1), called("cuMemAlloc_v2");
+}
+int cuMemFree_v2(void* memory) { return std::free(memory), called("cuMemFree_v2"); }
+int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
+  return *memory = std::malloc(bytes), called("cuMemHostAlloc");
+}
+int cuMemFreeHost(void* memory) { return std::free(memory), called("cuMemFreeHost"); }
+static int copy(void* to, const void* from, std::size_t bytes, Stream* stream) {
+  std::memcpy(to, from, bytes);
+  if (double rate = std::stod(told("FAKE_COPY", "0")); rate > 0) stream->use(static_cast<double>(bytes) / rate);
+  return 0;
+}
+int cuMemcpyHtoDAsync_v2(void* to, const void* from, std::size_t bytes, Stream* stream) {
+  return copy(to, from, bytes, stream), called("cuMemcpyHtoDAsync_v2");
+}
+int cuMemcpyDtoHAsync_v2(void* to, const void* from, std::size_t bytes, Stream* stream) {
+  return copy(to, from, bytes, stream), called("cuMemcpyDtoHAsync_v2");
+}
+
+int cuStreamCreate(Stream** stream, unsigned) { return *stream = new Stream, called("cuStreamCreate"); }
+int cuStreamDestroy_v2(Stream* stream) { return delete stream, called("cuStreamDestroy_v2"); }
+int cuStreamSynchronize(Stream* stream) {
+  while (now() < stream->busy_until) {
+  }
+  return called("cuStreamSynchronize");
+}
+int cuEventCreate(Event** event, unsigned) { return *event = new Event, called("cuEventCreate"); }
+int cuEventDestroy_v2(Event* event) { return delete event, called("cuEventDestroy_v2"); }
+int cuEventRecord(Event* event, Stream* stream) {
+  return event->at = std::max(now(), stream->busy_until), called("cuEventRecord");
+}
+int cuEventElapsedTime(float* time, Event* a, Event* b) {
+  return *time = static_cast<float>(1e3 * (b->at - a->at)), called("cuEventElapsedTime");
+}
+int cuStreamBeginCapture_v2(Stream* stream, int) {
+  return stream->captured = true, recorded = Graph{}, called("cuStreamBeginCapture_v2");
+}
+int cuStreamEndCapture(Stream* stream, Graph** graph) {
+  return stream->captured = false, *graph = &recorded, called("cuStreamEndCapture");
+}
+int cuGraphInstantiateWithFlags(Graph** ready, Graph* graph, unsigned long long) {
+  return *ready = graph, called("cuGraphInstantiateWithFlags");
+}
+int cuGraphLaunch(Graph* graph, Stream* stream) {
+  return stream->use(static_cast<double>(graph->kernels) * std::stod(told("FAKE_GRAPH", "0"))), called("cuGraphLaunch");
+}
+int cuGraphDestroy(Graph*) { return called("cuGraphDestroy"); }
+int cuGraphExecDestroy(Graph*) { return called("cuGraphExecDestroy"); }
+
+int cuModuleLoadData(void** module, const void* path) {
+  *module = std::memcmp(path, "\177ELF", 4) == 0 ? static_cast<void*>(&recorded)  // real code, of a real compiler
+                                                 : dlopen(static_cast<const char*>(path), RTLD_NOW | RTLD_LOCAL);
+  if (!*module) std::fprintf(stderr, "%s\n", dlerror());
+  return *module ? called("cuModuleLoadData") : 200;
+}
+int cuModuleUnload(void*) { return called("cuModuleUnload"); }
+int cuModuleGetFunction(Kernel** kernel, void* module, const char* name) {
+  static Kernel none{nullptr};
+  if (module == &recorded) return *kernel = &none, called("cuModuleGetFunction");
+  void* found = dlsym(module, (std::string("call_") + name).c_str());
+  if (!found) return 500;
+  return *kernel = new Kernel{reinterpret_cast<void (*)(void**)>(found)}, called("cuModuleGetFunction");
+}
+int cuLaunchKernel(Kernel* kernel, unsigned gx, unsigned, unsigned, unsigned bx, unsigned, unsigned, unsigned,
+                   Stream* stream, void** parameters, void**) {
+  if (stream->captured) return ++recorded.kernels, called("cuLaunchKernel");
+  if (double planted = std::stod(told("FAKE_KERNEL", "0")); planted > 0 || !kernel->call)
+    return stream->use(planted), called("cuLaunchKernel");
+  constexpr std::size_t stack = 64 << 10;
+  std::vector<char> stacks(stack * bx);
+  job = kernel->call, values = parameters, blockDim = {bx, 1, 1}, gridDim = {gx, 1, 1};
+  for (unsigned group = 0; group < gx; ++group) {
+    blockIdx = {group, 0, 0};
+    items.assign(bx, {}), done.assign(bx, 0);
+    for (unsigned i = 0; i < bx; ++i) {
+      getcontext(&items[i]);
+      items[i].uc_stack.ss_sp = stacks.data() + stack * i;
+      items[i].uc_stack.ss_size = stack;
+      items[i].uc_link = &scheduler;
+      makecontext(&items[i], work, 0);
+    }
+    for (bool left = true; left;) {
+      left = false;
+      for (running = 0; running < bx; ++running)
+        if (!done[running]) {
+          threadIdx = {static_cast<unsigned>(running), 0, 0};
+          swapcontext(&scheduler, &items[running]);
+          left = left || !done[running];
+        }
+    }
+  }
+  return called("cuLaunchKernel");
+}
+
+// The compiler. A program is its text; the code is the path of a shared library.
+struct Program {
+  std::string text, log, code;
+};
+int nvrtcCreateProgram(Program** program, const char* text, const char*, int, const char**, const char**) {
+  return *program = new Program{text, "", ""}, called("nvrtcCreateProgram");
+}
+int nvrtcDestroyProgram(Program** program) { return delete *program, called("nvrtcDestroyProgram"); }
+int nvrtcCompileProgram(Program* program, int count, const char** options) {
+  static int number = 0;
+  const std::string base =
+      told("FAKE_FOLDER", "/tmp") + "/fake" + std::to_string(getpid()) + "_" + std::to_string(number++);
+  Dl_info own;
+  dladdr(reinterpret_cast<void*>(&nvrtcCompileProgram), &own);
+  std::ofstream file(base + ".cpp");
+  file << prelude << program->text << "\n";
+  const std::regex kernels(R"(\n\s*(?:kernel\s+void\s+(\w+)|KERNEL_OF\(\w+, (\w+)\))\()");
+  const std::string text =
+      std::regex_replace(program->text, std::regex("#ifdef PROCESSOR[^#]*(#[^e][^#]*)*#endif"), "");
+  for (std::sregex_iterator at(text.begin(), text.end(), kernels), end; at != end; ++at)
+    file << "CALL(" << (*at)[1] << (*at)[2] << ")\n";
+  file.close();
+  std::string command =
+      "c++ -std=c++20 -O1 -w -fpermissive -fPIC -shared -o " + base + ".so " + base + ".cpp " + own.dli_fname;
+  for (int i = 0; i < count; ++i)
+    if (std::strncmp(options[i], "-D", 2) == 0) command += std::string(" '") + options[i] + "'";
+  command += " > " + base + ".log 2>&1";
+  if (std::system(command.c_str()) != 0) {
+    std::ifstream log(base + ".log");
+    program->log.assign(std::istreambuf_iterator<char>(log), {});
+    return 6;
+  }
+  program->code = base + ".so";
+  return called("nvrtcCompileProgram");
+}
+int nvrtcGetProgramLogSize(Program* program, std::size_t* size) {
+  return *size = program->log.size() + 1, called("nvrtcGetProgramLogSize");
+}
+int nvrtcGetProgramLog(Program* program, char* log) {
+  return std::strcpy(log, program->log.c_str()), called("nvrtcGetProgramLog");
+}
+int nvrtcGetCUBINSize(Program* program, std::size_t* size) {
+  return *size = program->code.size() + 1, called("nvrtcGetCUBINSize");
+}
+int nvrtcGetCUBIN(Program* program, char* code) {
+  return std::strcpy(code, program->code.c_str()), called("nvrtcGetCUBIN");
+}
+
+#define ALSO(hip, cuda) __attribute__((alias(#cuda))) decltype(cuda) hip;
+ALSO(hipInit, cuInit)
+ALSO(hipGetDeviceCount, cuDeviceGetCount)
+ALSO(hipDeviceGet, cuDeviceGet)
+ALSO(hipDeviceGetName, cuDeviceGetName)
+ALSO(hipDeviceTotalMem, cuDeviceTotalMem_v2)
+ALSO(hipDeviceGetPCIBusId, cuDeviceGetPCIBusId)
+ALSO(hipMalloc, cuMemAlloc_v2)
+ALSO(hipFree, cuMemFree_v2)
+ALSO(hipHostMalloc, cuMemHostAlloc)
+ALSO(hipHostFree, cuMemFreeHost)
+ALSO(hipMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2)
+ALSO(hipMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2)
+ALSO(hipModuleLoadData, cuModuleLoadData)
+ALSO(hipModuleUnload, cuModuleUnload)
+ALSO(hipModuleGetFunction, cuModuleGetFunction)
+ALSO(hipModuleLaunchKernel, cuLaunchKernel)
+ALSO(hipStreamCreateWithFlags, cuStreamCreate)
+ALSO(hipStreamDestroy, cuStreamDestroy_v2)
+ALSO(hipStreamSynchronize, cuStreamSynchronize)
+ALSO(hipEventCreateWithFlags, cuEventCreate)
+ALSO(hipEventDestroy, cuEventDestroy_v2)
+ALSO(hipEventRecord, cuEventRecord)
+ALSO(hipEventElapsedTime, cuEventElapsedTime)
+ALSO(hipStreamBeginCapture, cuStreamBeginCapture_v2)
+ALSO(hipStreamEndCapture, cuStreamEndCapture)
+ALSO(hipGraphInstantiateWithFlags, cuGraphInstantiateWithFlags)
+ALSO(hipGraphLaunch, cuGraphLaunch)
+ALSO(hipGraphDestroy, cuGraphDestroy)
+ALSO(hipGraphExecDestroy, cuGraphExecDestroy)
+ALSO(hiprtcCreateProgram, nvrtcCreateProgram)
+ALSO(hiprtcDestroyProgram, nvrtcDestroyProgram)
+ALSO(hiprtcCompileProgram, nvrtcCompileProgram)
+ALSO(hiprtcGetProgramLogSize, nvrtcGetProgramLogSize)
+ALSO(hiprtcGetProgramLog, nvrtcGetProgramLog)
+ALSO(hiprtcGetCodeSize, nvrtcGetCUBINSize)
+ALSO(hiprtcGetCode, nvrtcGetCUBIN)
+
+}  // extern "C"
