@@ -211,7 +211,7 @@ def test_results_are_right_on_a_device_with_a_memory_of_its_own(
 SHARED = r"""
 #include <iostream>
 #include "kernel.h"
-#include "opencl.h"
+#include "accelerator.h"
 #define private public
 #include "modes.h"
 #undef private

@@ -1,7 +1,9 @@
 // The harness of threads as one unit: its parts share most of their headers, and compile in a third of the time so.
+#include "accelerator.cpp"
 #include "buffers.cpp"
 #include "device_clock.cpp"
 #include "disturbance.cpp"
+#include "driver.cpp"
 #include "json.cpp"
 #include "modes.cpp"
 #include "opencl.cpp"

@@ -4,19 +4,24 @@
 namespace steelyard {
 
 Moded::Moded(Params& p, Team& team, std::unique_ptr<ModeKernel> (*make)(Params&, Team&))
-    : mode_(p.choice("mode", "threads", {"threads", "opencl", "mixed"})), kernel_(make(p, team)), team_(team) {
-  std::size_t number = p.count("device", 0);
-  if (mode_ == "threads") return;
-  if (mode_ == "opencl" && team.size() != 1)
-    throw CaseError(join({"mode='opencl' uses one thread: threads='", team.size(), "' must be 1"}));
-  device_ = std::make_unique<opencl::Device>(number);
+    : mode_(p.choice("mode", "threads", {"threads", "opencl", "cuda", "hip", "mixed"})),
+      kernel_(make(p, team)),
+      team_(team) {
+  if (mode_ == "threads") {
+    p.count("device", 0);
+    return;
+  }
+  const bool mixed = mode_ == "mixed";
+  if (!mixed && team.size() != 1)
+    throw CaseError(join({"mode='", mode_, "' uses one thread: threads='", team.size(), "' must be 1"}));
+  device_ = accelerator::Device::open(p, mixed ? "" : mode_);
   clock_ = std::make_unique<DeviceClock>(device_->bus());
   double began = seconds_of(CLOCK_MONOTONIC_RAW);
   kernel_->open(*device_);
   device_->finish();
   to_device_ = seconds_of(CLOCK_MONOTONIC_RAW) - began;
-  share_ = mode_ == "opencl" ? 1.0 : 0.0;
-  if (mode_ == "mixed") choose();
+  share_ = mixed ? 0.0 : 1.0;
+  if (mixed) choose();
   kernel_->forget(team);
 }
 

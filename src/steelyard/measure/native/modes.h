@@ -1,4 +1,4 @@
-// The three modes of a node's work: by threads, by an OpenCL device, or by both together with a share each.
+// The three modes of a node's work: by threads, by a device, or by both together with a share each.
 //
 //     struct Vector {
 //       static constexpr std::size_t phases = 1;        // steps of an operation between which all meet
@@ -6,7 +6,7 @@
 //       std::size_t pieces(std::size_t phase) const;    // of the phase; they can be done in any order
 //       std::size_t grain() const;                      // a share begins and ends at multiples of so many pieces
 //       void threads(Worker w, std::size_t phase, std::size_t first, std::size_t last);  // the team: these pieces
-//       void open(opencl::Device& device);              // builds the OpenCL kernels, gives buffers their contents
+//       void open(accelerator::Device& device);              // builds its kernels, gives buffers their contents
 //       void device(std::size_t phase, std::size_t first, std::size_t last);             // queues these pieces
 //       void forget(Team& team);                        // spoils the results, so that those of no earlier turn pass
 //       void exchange(std::size_t phase, std::size_t share);  // after a phase: what the other side's next one needs
@@ -25,9 +25,9 @@
 #include <utility>
 #include <vector>
 
+#include "accelerator.h"
 #include "device_clock.h"
 #include "kernel.h"
-#include "opencl.h"
 
 namespace steelyard {
 
@@ -48,7 +48,7 @@ class ModeKernel {
   virtual std::size_t pieces(std::size_t phase) const = 0;
   virtual std::size_t grain() const = 0;
   virtual void threads(Worker w, std::size_t phase, std::size_t first, std::size_t last) = 0;
-  virtual void open(opencl::Device& device) = 0;
+  virtual void open(accelerator::Device& device) = 0;
   virtual void device(std::size_t phase, std::size_t first, std::size_t last) = 0;
   virtual void forget(Team& team) = 0;
   virtual void exchange(std::size_t phase, std::size_t share) = 0;
@@ -69,7 +69,7 @@ class InModes final : public ModeKernel {
   [[gnu::flatten]] void threads(Worker w, std::size_t phase, std::size_t first, std::size_t last) override {
     kernel_.threads(w, phase, first, last);
   }
-  [[gnu::cold]] void open(opencl::Device& device) override { kernel_.open(device); }
+  [[gnu::cold]] void open(accelerator::Device& device) override { kernel_.open(device); }
   void device(std::size_t phase, std::size_t first, std::size_t last) override { kernel_.device(phase, first, last); }
   void forget(Team& team) override { kernel_.forget(team); }
   void exchange(std::size_t phase, std::size_t share) override { kernel_.exchange(phase, share); }
@@ -105,7 +105,7 @@ class Moded {
   double tried(double share);
 
   std::string mode_;
-  std::unique_ptr<opencl::Device> device_;  // before the kernel, whose buffers need it to the end
+  std::unique_ptr<accelerator::Device> device_;  // before the kernel, whose buffers need it to the end
   std::unique_ptr<DeviceClock> clock_;
   std::unique_ptr<ModeKernel> kernel_;
   Team& team_;

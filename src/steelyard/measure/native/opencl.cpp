@@ -1,22 +1,34 @@
-// Calls OpenCL by the names of its functions.
-#include "opencl.h"
-
-#include <dlfcn.h>
-
+// The door of OpenCL: calls its functions by their names.
 #include <cstdio>
-#include <cstdlib>
+#include <map>
 #include <type_traits>
 
-namespace steelyard::opencl {
+#include "accelerator.h"
+#include "vendor_library.h"
+
+namespace steelyard::accelerator {
 namespace {
 
+// What stands before the text of a kernel.
+constexpr const char* head = R"(
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define GLOBAL global
+#define CONSTANT constant
+#define LOCAL_POINTER local
+#define KERNEL_OF(items, name) kernel __attribute__((reqd_work_group_size(items, 1, 1))) void name
+#define MAKE2 (double2)
+#define MAKE4 (double4)
+)";
+
 // The binary interface of OpenCL 1.2 as the Khronos specification states it, as far as it is used here.
+using Int = std::int32_t;
 using Flags = std::uint64_t;
 constexpr Int success = 0;
-constexpr Flags device_all = 0xFFFFFFFF, device_cpu = 2, memory_read_write = 1, memory_use_host = 8, map_read_write = 3;
+constexpr Flags device_all = 0xFFFFFFFF, device_cpu = 2, memory_read_write = 1, memory_use_host = 8,
+                memory_at_host = 16, map_read_write = 3, profiling = 2;
 constexpr unsigned info_type = 0x1000, info_units = 0x1002, info_largest_buffer = 0x1010, info_memory = 0x101F,
                    info_shares_memory = 0x1035, info_name = 0x102B, info_double = 0x1032, info_build_log = 0x1183,
-                   info_vendor = 0x1001;
+                   info_vendor = 0x1001, info_widest = 0x1004, info_ended = 0x1283;
 // NVIDIA's extension cl_nv_device_attribute_query; a slot is the number of the device and three bits for its function.
 constexpr unsigned nvidia = 0x10DE, info_bus = 0x4008, info_slot = 0x4009, info_domain = 0x400A;
 
@@ -35,50 +47,64 @@ std::string error_name(Int code) {
   return join({(known == names.end() ? std::string("error") : known->second), " (OpenCL error ", code, ")"});
 }
 
-}  // namespace
+const VendorLibrary& opencl_library() {
+  static const VendorLibrary library(
+      "STEELYARD_OPENCL", {"libOpenCL.so.1", "libOpenCL.so"},
+      "there is no OpenCL on this machine. Install the driver of its GPU, or one for processors (apt-get install "
+      "pocl-opencl-icd)");
+  return library;
+}
 
-// The functions, found by name in the library that $STEELYARD_OPENCL names, or in the system's own.
-class Library {
+class OpenCl final : public Device {
  public:
-  static const Library& get() {
-    static Library library;
-    return library;
+  OpenCl(std::size_t number, bool timed);
+  ~OpenCl() override;
+  void build(const std::string& source, const std::string& options) override;
+  void flush() override { must(cl_.call("clFlush", queue_), "to start what is queued"); }
+  void finish() override {
+    if (second_queue_) must(cl_.call("clFinish", second_queue_), "to finish its work");
+    must(cl_.call("clFinish", queue_), "to finish its work");
   }
-  // Calls an OpenCL function by its name; the types of the arguments must be exactly those of the specification.
-  template <class Answer = Int, class... Arguments>
-  Answer call(const char* name, Arguments... arguments) const {
-    return reinterpret_cast<Answer (*)(Arguments...)>(symbol(name))(arguments...);
+  void mark(unsigned which) override;
+  double marked_seconds() override;
+  Handle allocate(std::size_t bytes, void* shared_with) override;
+  void release(Handle given) override {
+    if (given) cl_.call("clReleaseMemObject", given);
   }
+  void* pin(std::size_t bytes) override;
+  void unpin(void* place) override;
+  void copy_to(Handle to, const void* host, std::size_t first, std::size_t bytes, bool second) override {
+    copy("clEnqueueWriteBuffer", to, const_cast<void*>(host), first, bytes, second, "to take data");
+  }
+  void copy_from(Handle from, void* host, std::size_t first, std::size_t bytes, bool second) override {
+    copy("clEnqueueReadBuffer", from, host, first, bytes, second, "to give data back");
+  }
+  void share(Handle shared, std::size_t first, std::size_t bytes) override;
+  std::string bus() const override;
 
  private:
-  Library() {
-    const char* own = std::getenv("STEELYARD_OPENCL");
-    for (const char* name : {own ? own : "libOpenCL.so.1", own ? own : "libOpenCL.so"})
-      if (!library_) library_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (!library_)
-      throw CaseError(
-          join({"there is no OpenCL on this machine (", dlerror(),
-                "). Install the driver of its GPU, or one for processors (apt-get install pocl-opencl-icd)"}));
-  }
-  void* symbol(const char* name) const {
-    void* found = dlsym(library_, name);
-    if (!found) throw CaseError(join({"the OpenCL library of this machine lacks the function ", name}));
-    return found;
-  }
-  void* library_ = nullptr;
+  void start(const std::string& kernel, std::size_t first, std::size_t last, std::size_t group,
+             const std::vector<Argument>& arguments) override;
+  void copy(const char* call, Handle of, void* host, std::size_t first, std::size_t bytes, bool second,
+            const char* what);
+  Handle queue();
+  std::vector<Handle> devices() const;
+  template <class T>
+  T info(unsigned what) const;
+  Handle find(const std::string& kernel);
+  void must(Int code, const std::string& what) const;
+
+  const VendorLibrary& cl_;
+  const Flags kind_of_queue_;
+  Handle device_ = nullptr, context_ = nullptr, queue_ = nullptr, second_queue_ = nullptr, program_ = nullptr;
+  Handle marks_[2] = {};
+  std::vector<Handle> programs_;
+  std::map<std::string, Handle> kernels_;
+  std::map<void*, Handle> pinned_;  // places of the host → the buffers that hold them
 };
 
-namespace {
-
-const ProcessorSet at_start = ProcessorSet::of_thread();  // of the program, before anything is pinned
-
-}  // namespace
-
-Unpinned::Unpinned() : before_(ProcessorSet::of_thread()) { at_start.pin(); }
-Unpinned::~Unpinned() { before_.pin(); }
-
 template <class T>
-T Device::info(unsigned what) const {
+T OpenCl::info(unsigned what) const {
   if constexpr (std::is_same_v<T, std::string>) {
     std::string text(256, '\0');
     cl_.call("clGetDeviceInfo", device_, what, text.size(), static_cast<void*>(text.data()),
@@ -92,8 +118,9 @@ T Device::info(unsigned what) const {
   }
 }
 
-[[gnu::cold]] Device::Device(std::size_t number) : cl_(Library::get()) {
-  Unpinned unpinned;
+[[gnu::cold]] OpenCl::OpenCl(std::size_t number, bool timed)
+    : cl_(opencl_library()), kind_of_queue_(timed ? profiling : 0) {
+  language = "OpenCL", has_packs = true;
   std::vector<Handle> all = devices();
   if (number >= all.size())
     throw CaseError(join(
@@ -104,17 +131,22 @@ T Device::info(unsigned what) const {
   memory = info<std::uint64_t>(info_memory), largest = info<std::uint64_t>(info_largest_buffer);
   shares_memory = info<std::uint32_t>(info_shares_memory) != 0;
   units = info<std::uint32_t>(info_units);
+  widest = info<std::size_t>(info_widest);
   is_processor = (info<std::uint64_t>(info_type) & device_cpu) != 0;
-  if (info<std::uint64_t>(info_double) == 0)
-    throw CaseError(join({"the OpenCL device '", name, "' does not support double precision"}));
+  if (info<std::uint64_t>(info_double) == 0) throw CaseError(join({named(), " does not support double precision"}));
   Int code = success;
   context_ = cl_.call<Handle>("clCreateContext", static_cast<const void*>(nullptr), 1u, &device_,
                               static_cast<void*>(nullptr), static_cast<void*>(nullptr), &code);
   must(code, "to open a context");
-  queue_ = cl_.call<Handle>("clCreateCommandQueue", context_, device_, Flags{0}, &code);
-  must(code, "to make a command queue");
+  queue_ = queue();
 }
-[[gnu::cold]] std::string Device::bus() const {
+Handle OpenCl::queue() {
+  Int code = success;
+  Handle made = cl_.call<Handle>("clCreateCommandQueue", context_, device_, kind_of_queue_, &code);
+  must(code, "to make a command queue");
+  return made;
+}
+[[gnu::cold]] std::string OpenCl::bus() const {
   if (info<std::uint32_t>(info_vendor) != nvidia) return "";
   char text[32];
   std::uint32_t slot = info<std::uint32_t>(info_slot);
@@ -122,16 +154,21 @@ T Device::info(unsigned what) const {
                 slot >> 3, slot & 7);
   return text;
 }
-Device::~Device() {
+OpenCl::~OpenCl() {
+  for (Handle event : marks_)
+    if (event) cl_.call("clReleaseEvent", event);
+  while (!pinned_.empty()) unpin(pinned_.begin()->first);
   for (auto& [_, kernel] : kernels_) cl_.call("clReleaseKernel", kernel);
   for (Handle program : programs_) cl_.call("clReleaseProgram", program);
-  if (queue_) cl_.call("clReleaseCommandQueue", queue_);
+  for (Handle queue : {queue_, second_queue_})
+    if (queue) cl_.call("clReleaseCommandQueue", queue);
   if (context_) cl_.call("clReleaseContext", context_);
 }
 
-void Device::build(const std::string& source, const std::string& options) {
+void OpenCl::build(const std::string& source, const std::string& options) {
   Unpinned unpinned;
-  const char* text = source.c_str();
+  const std::string whole = join({head, is_processor ? "#define PROCESSOR\n" : "", source});
+  const char* text = whole.c_str();
   Int code = success;
   Handle program =
       cl_.call<Handle>("clCreateProgramWithSource", context_, 1u, &text, static_cast<std::size_t*>(nullptr), &code);
@@ -143,12 +180,12 @@ void Device::build(const std::string& source, const std::string& options) {
     std::string log(20'000, '\0');
     cl_.call("clGetProgramBuildInfo", program, device_, info_build_log, log.size(), static_cast<void*>(log.data()),
              static_cast<std::size_t*>(nullptr));
-    throw CaseError(join({"the OpenCL device '", name, "' cannot compile this kernel: ", log.c_str()}));
+    throw CaseError(join({named(), " cannot compile this kernel: ", log.c_str()}));
   }
   program_ = program;
 }
 
-void Device::start(const std::string& kernel, std::size_t first, std::size_t last, std::size_t group,
+void OpenCl::start(const std::string& kernel, std::size_t first, std::size_t last, std::size_t group,
                    const std::vector<Argument>& arguments) {
   Handle handle = find(kernel);
   for (unsigned position = 0; position < arguments.size(); ++position)
@@ -160,10 +197,22 @@ void Device::start(const std::string& kernel, std::size_t first, std::size_t las
                 static_cast<const void*>(nullptr), static_cast<void*>(nullptr)),
        join({"to start ", kernel}));
 }
-void Device::flush() { must(cl_.call("clFlush", queue_), "to start what is queued"); }
-void Device::finish() { must(cl_.call("clFinish", queue_), "to finish its work"); }
+void OpenCl::mark(unsigned which) {
+  if (Handle old = marks_[which]) cl_.call("clReleaseEvent", old);
+  must(cl_.call("clEnqueueMarkerWithWaitList", queue_, 0u, static_cast<const void*>(nullptr), &marks_[which]),
+       "to note the time");
+}
+double OpenCl::marked_seconds() {
+  constexpr double nano = 1e-9;
+  std::uint64_t at[2] = {};
+  for (int i = 0; i < 2; ++i)
+    must(cl_.call("clGetEventProfilingInfo", marks_[i], info_ended, sizeof at[i], static_cast<void*>(&at[i]),
+                  static_cast<std::size_t*>(nullptr)),
+         "to tell the time");
+  return nano * static_cast<double>(at[1] - at[0]);
+}
 
-std::vector<Handle> Device::devices() const {
+std::vector<Handle> OpenCl::devices() const {
   unsigned count = 0;
   Int code = cl_.call("clGetPlatformIDs", 0u, static_cast<Handle*>(nullptr), &count);
   if (code != success || count == 0)
@@ -180,7 +229,7 @@ std::vector<Handle> Device::devices() const {
   return all;
 }
 
-Handle Device::find(const std::string& kernel) {
+Handle OpenCl::find(const std::string& kernel) {
   auto known = kernels_.find(kernel);
   if (known != kernels_.end()) return known->second;
   Int code = success;
@@ -188,45 +237,61 @@ Handle Device::find(const std::string& kernel) {
   must(code, join({"to find the kernel ", kernel}));
   return kernels_[kernel] = made;
 }
-void Device::must(Int code, const std::string& what) const {
-  if (code != success) throw CaseError(join({"the OpenCL device '", name, "' failed ", what, ": ", error_name(code)}));
+void OpenCl::must(Int code, const std::string& what) const {
+  if (code != success) throw CaseError(join({named(), " failed ", what, ": ", error_name(code)}));
 }
 
-DeviceBuffer::DeviceBuffer(Device& device, void* host, std::size_t bytes)
-    : device_(device), host_(static_cast<char*>(host)), bytes_(bytes) {
-  if (!device.shares_memory && bytes > device.largest)
-    throw CaseError(join({"the OpenCL device '", device.name, "' has too little memory: a buffer of ", bytes >> 20,
-                          " MiB is needed, but it allows at most ", device.largest >> 20, " MiB"}));
+Handle OpenCl::allocate(std::size_t bytes, void* shared_with) {
   Int code = success;
-  memory_ = device.cl_.call<Handle>("clCreateBuffer", device.context_,
-                                    memory_read_write | (device.shares_memory ? memory_use_host : 0), bytes,
-                                    device.shares_memory ? host : nullptr, &code);
-  device.must(code, join({"to give ", bytes >> 20, " MiB of its memory"}));
+  Handle given = cl_.call<Handle>("clCreateBuffer", context_, memory_read_write | (shared_with ? memory_use_host : 0),
+                                  bytes, shared_with, &code);
+  must(code, join({"to give ", bytes >> 20, " MiB of its memory"}));
+  return given;
 }
-DeviceBuffer::~DeviceBuffer() {
-  if (memory_) device_.cl_.call("clReleaseMemObject", memory_);
-}
-
-void DeviceBuffer::move(std::size_t first, std::size_t last, bool to) {
-  if (first >= last) return;
+void* OpenCl::pin(std::size_t bytes) {
+  Int code = success;
+  Handle fixed = cl_.call<Handle>("clCreateBuffer", context_, memory_read_write | memory_at_host, bytes,
+                                  static_cast<void*>(nullptr), &code);
+  must(code, "to fix memory of the host");
   constexpr unsigned wait = 1;
-  if (!device_.shares_memory) {
-    device_.must(device_.cl_.call(to ? "clEnqueueWriteBuffer" : "clEnqueueReadBuffer", device_.queue_, memory_, wait,
-                                  first, last - first, static_cast<void*>(host_ + first), 0u,
-                                  static_cast<const void*>(nullptr), static_cast<void*>(nullptr)),
-                 to ? "to take data" : "to give data back");
-    return;
-  }
-  // Shared memory is handed over by mapping it, without a copy.
+  void* place = cl_.call<void*>("clEnqueueMapBuffer", queue_, fixed, wait, map_read_write, std::size_t{0}, bytes, 0u,
+                                static_cast<const void*>(nullptr), static_cast<void*>(nullptr), &code);
+  must(code, "to fix memory of the host");
+  pinned_[place] = fixed;
+  return place;
+}
+void OpenCl::unpin(void* place) {
+  auto found = pinned_.find(place);
+  if (found == pinned_.end()) return;
+  cl_.call("clEnqueueUnmapMemObject", queue_, found->second, place, 0u, static_cast<const void*>(nullptr),
+           static_cast<void*>(nullptr));
+  cl_.call("clFinish", queue_);
+  release(found->second);
+  pinned_.erase(found);
+}
+void OpenCl::copy(const char* call, Handle of, void* host, std::size_t first, std::size_t bytes, bool second,
+                  const char* what) {
+  constexpr unsigned later = 0;
+  if (second && !second_queue_) second_queue_ = queue();
+  must(cl_.call(call, second ? second_queue_ : queue_, of, later, first, bytes, host, 0u,
+                static_cast<const void*>(nullptr), static_cast<void*>(nullptr)),
+       what);
+}
+void OpenCl::share(Handle shared, std::size_t first, std::size_t bytes) {
+  constexpr unsigned wait = 1;
   Int code = success;
-  void* mapped =
-      device_.cl_.call<void*>("clEnqueueMapBuffer", device_.queue_, memory_, wait, map_read_write, first, last - first,
-                              0u, static_cast<const void*>(nullptr), static_cast<void*>(nullptr), &code);
-  device_.must(code, "to share memory");
-  device_.must(device_.cl_.call("clEnqueueUnmapMemObject", device_.queue_, memory_, mapped, 0u,
-                                static_cast<const void*>(nullptr), static_cast<void*>(nullptr)),
-               "to share memory");
-  device_.finish();
+  void* mapped = cl_.call<void*>("clEnqueueMapBuffer", queue_, shared, wait, map_read_write, first, bytes, 0u,
+                                 static_cast<const void*>(nullptr), static_cast<void*>(nullptr), &code);
+  must(code, "to share memory");
+  must(cl_.call("clEnqueueUnmapMemObject", queue_, shared, mapped, 0u, static_cast<const void*>(nullptr),
+                static_cast<void*>(nullptr)),
+       "to share memory");
 }
 
-}  // namespace steelyard::opencl
+}  // namespace
+
+[[gnu::cold]] std::unique_ptr<Device> open_opencl(std::size_t number, bool timed) {
+  return std::make_unique<OpenCl>(number, timed);
+}
+
+}  // namespace steelyard::accelerator

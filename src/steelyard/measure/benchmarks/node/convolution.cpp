@@ -14,11 +14,10 @@ struct Convolution {
   static constexpr std::size_t rows = 4;        // rows that are computed at once: what they share is loaded once
   static constexpr std::size_t there_rows = 8;  // of a work item
   static constexpr const char* program = R"(
-    #pragma OPENCL EXTENSION cl_khr_fp64 : enable
-    kernel void convolve(global double* restrict to, global const double* restrict image, constant double* filter) {
+    kernel void convolve(GLOBAL double* restrict to, GLOBAL const double* restrict image, CONSTANT double* filter) {
       uint x = get_global_id(0) % WIDTH * LANES, y = get_global_id(0) / WIDTH * ROWS;
       if (x >= N) return;
-      global const double* from = image + (size_t)y * PITCH + (RIM - TAPS / 2 + x);
+      GLOBAL const double* from = image + (size_t)y * PITCH + (RIM - TAPS / 2 + x);
       PACK sums[ROWS];
       #pragma unroll
       for (uint r = 0; r < ROWS; ++r) sums[r] = 0;
@@ -41,8 +40,8 @@ struct Convolution {
   Buffer<double> image, result;
   std::array<double, taps * taps> filter;
   std::size_t lanes = 1, group = 0, width = 0;  // width: work items of a row
-  opencl::Device* on = nullptr;
-  std::unique_ptr<opencl::DeviceBuffer> there[3];
+  accelerator::Device* on = nullptr;
+  std::unique_ptr<accelerator::Buffer> there[3];
 
   Convolution(Params& p, Team& team)
       : n(edge(p.count("elements", std::size_t{1} << 24))),
@@ -116,7 +115,7 @@ struct Convolution {
     auto [from, to] = w.part(last - first, rows);
     streaming ? sweep<true>(first + from, first + to) : sweep<false>(first + from, first + to);
   }
-  void open(opencl::Device& device) {
+  void open(accelerator::Device& device) {
     on = &device;
     bool processor = device.is_processor;
     lanes = processor ? 8 : 1, group = processor ? n / lanes : 64, width = (n / lanes + group - 1) / group * group;
@@ -125,7 +124,7 @@ struct Convolution {
     double* all[] = {result.data(), image.data(), filter.data()};
     std::size_t sizes[] = {result.size(), image.size(), filter.size()};
     for (int i = 0; i < 3; ++i) {
-      there[i] = std::make_unique<opencl::DeviceBuffer>(device, all[i], sizes[i] * sizeof(double));
+      there[i] = std::make_unique<accelerator::Buffer>(device, all[i], sizes[i] * sizeof(double));
       there[i]->write();
     }
   }

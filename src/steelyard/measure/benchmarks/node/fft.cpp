@@ -11,9 +11,8 @@ using namespace steelyard;
 // A step on the device (the algorithm of T. Stockham): each work item transforms `RADIX` numbers from one memory into
 // another, for `batch` vectors side by side. `tiled`: 1 if the step reads tiles, 2 if it writes transposed tiles.
 constexpr const char* functions = R"(
-#pragma OPENCL EXTENSION cl_khr_fp64 : enable
-double2 times(double2 a, double2 b) { return (double2)(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }
-double2 turned(double2 a) { return (double2)(a.y, -a.x); }
+double2 times(double2 a, double2 b) { return MAKE2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }
+double2 turned(double2 a) { return MAKE2(a.y, -a.x); }
 void transform2(double2* a) {
   double2 first = a[0] + a[1], second = a[0] - a[1];
   a[0] = first, a[1] = second;
@@ -33,9 +32,9 @@ void transform8(double2* a) {
 }
 )";
 constexpr const char* step = R"(
-kernel void stepRADIX(global const double2* restrict in, global double2* restrict out,
-                      global const double* restrict from, global double* restrict to,
-                      global const double2* restrict fine, global const double2* restrict coarse, uint shift,
+kernel void stepRADIX(GLOBAL const double2* restrict in, GLOBAL double2* restrict out,
+                      GLOBAL const double* restrict from, GLOBAL double* restrict to,
+                      GLOBAL const double2* restrict fine, GLOBAL const double2* restrict coarse, uint shift,
                       uint length, uint done, uint batch, uint stride, uint columns, uint tiled) {
   const size_t item = get_global_id(0);
   const uint side = tiled == 2 ? min(done, 8u) : 1, low = item % side;
@@ -47,7 +46,7 @@ kernel void stepRADIX(global const double2* restrict in, global double2* restric
     uint row = i + t * (length / RADIX);
     if (tiled == 1) {
       size_t at = ((size_t)(lane / 8) * columns + row) * 16 + lane % 8;
-      a[t] = (double2)(from[at], from[at + 8]);
+      a[t] = MAKE2(from[at], from[at + 8]);
     } else {
       a[t] = in[(size_t)row * stride + lane];
     }
@@ -75,8 +74,8 @@ struct Fft : Signal {
   Buffer<double> tiles;
   std::vector<Buffer<double>> work_of;
   std::vector<Buffer<double>> scratch;
-  opencl::Device* on = nullptr;
-  std::unique_ptr<opencl::DeviceBuffer> signal, spectrum, between, fine, coarse, spare[2];
+  accelerator::Device* on = nullptr;
+  std::unique_ptr<accelerator::Buffer> signal, spectrum, between, fine, coarse, spare[2];
 
   Fft(Params& p, Team& t)
       : Signal(p, t),
@@ -107,7 +106,7 @@ struct Fft : Signal {
         transform.transform_rows(tiles.data(), result.data(), work, i);
   }
 
-  void open(opencl::Device& device) {
+  void open(accelerator::Device& device) {
     on = &device;
     std::string program = functions;
     for (const char* radix : {"2", "4", "8"}) {
@@ -116,7 +115,7 @@ struct Fft : Signal {
     }
     device.build(program);
     auto buffer = [&](void* data, std::size_t bytes) {
-      return std::make_unique<opencl::DeviceBuffer>(device, data, bytes);
+      return std::make_unique<accelerator::Buffer>(device, data, bytes);
     };
     auto& roots = transform.roots;
     signal = buffer(x.data(), 16 * elements), spectrum = buffer(result.data(), 16 * elements);

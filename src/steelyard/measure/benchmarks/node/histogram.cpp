@@ -19,7 +19,7 @@ struct Histogram {
     #else
     #define COUNT(key, copy) atomic_inc(&counts[((key) >> 24) * COPIES + l % COPIES])
     #endif
-    kernel void parts(global uint* found, global const uint4* keys, ulong elements) {
+    kernel void parts(GLOBAL uint* found, GLOBAL const uint4* keys, ulong elements) {
       local uint counts[BINS * COPIES];
       uint l = get_local_id(0);
       for (uint i = l; i < BINS * COPIES; i += GROUP) counts[i] = 0;
@@ -30,7 +30,7 @@ struct Histogram {
         COUNT(key.x, 0); COUNT(key.y, 1); COUNT(key.z, 2); COUNT(key.w, 3);
       }
       if (g == 0 && l == 0)
-        for (ulong i = packs * 4; i < elements; ++i) COUNT(((global const uint*)keys)[i], 0);
+        for (ulong i = packs * 4; i < elements; ++i) COUNT(((GLOBAL const uint*)keys)[i], 0);
       barrier(CLK_LOCAL_MEM_FENCE);
       for (uint b = l; b < BINS; b += GROUP) {
         uint sum = 0;
@@ -38,7 +38,7 @@ struct Histogram {
         found[g * BINS + b] = sum;
       }
     }
-    kernel void merge(global uint* found, uint groups) {
+    kernel void merge(GLOBAL uint* found, uint groups) {
       uint b = get_global_id(0), sum = 0;
       for (uint g = 0; g < groups; ++g) sum += found[g * BINS + b];
       found[groups * BINS + b] = sum;
@@ -53,8 +53,8 @@ struct Histogram {
   std::size_t group = 0;
   std::uint32_t groups = 0;
   std::vector<std::uint32_t> found;  // by the device: each group's counts, and at last those of all
-  opencl::Device* on = nullptr;
-  std::unique_ptr<opencl::DeviceBuffer> input, output;
+  accelerator::Device* on = nullptr;
+  std::unique_ptr<accelerator::Buffer> input, output;
 
   Histogram(Params& p, Team& t)
       : elements(most(p.count("elements", std::size_t{1} << 24))),
@@ -107,15 +107,15 @@ struct Histogram {
       counts[b] = all;
     }
   }
-  void open(opencl::Device& device) {
+  void open(accelerator::Device& device) {
     on = &device;
     bool processor = device.is_processor;
     group = processor ? 1 : 256, groups = device.units * (processor ? 4 : 8);
     device.build(define("GROUP", group) + define("BINS", bins) + define("COPIES", processor ? 4 : 8) +
                  (processor ? "#define ALONE\n" : "") + program);
     found.assign((groups + 1) * bins, 0);
-    input = std::make_unique<opencl::DeviceBuffer>(device, keys.data(), elements * sizeof(std::uint32_t));
-    output = std::make_unique<opencl::DeviceBuffer>(device, found.data(), found.size() * sizeof(std::uint32_t));
+    input = std::make_unique<accelerator::Buffer>(device, keys.data(), elements * sizeof(std::uint32_t));
+    output = std::make_unique<accelerator::Buffer>(device, found.data(), found.size() * sizeof(std::uint32_t));
     input->write(), output->write();
   }
   void device(std::size_t, std::size_t, std::size_t last) {

@@ -79,9 +79,7 @@ struct Matmul : Matrices {
   // Each group makes a tile of 64 × 64, each of its items 8 × 4 entries of that; both factors pass through local
   // memory.
   static constexpr const char* program = R"(
-    #pragma OPENCL EXTENSION cl_khr_fp64 : enable
-    kernel __attribute__((reqd_work_group_size(128, 1, 1)))
-    void multiply(global double* restrict c, global const double* restrict a, global const double* restrict b, uint n) {
+    KERNEL_OF(128, multiply)(GLOBAL double* restrict c, GLOBAL const double* restrict a, GLOBAL const double* restrict b, uint n) {
       local double left[64][17], right[16][64];
       const uint item = get_local_id(0), tile = get_global_id(0) / 128, across = (n + 63) / 64;
       const uint top = tile / across * 64, start = tile % across * 64, x = item % 16, y = item / 16;
@@ -116,8 +114,9 @@ struct Matmul : Matrices {
           if (row < n && column < n) c[(size_t)row * n + column] = sum[i][j];
         }
     }
-    // For a processor: a strip of 64 rows by one item, the right factor packed in its caches.
-    kernel void multiply_strip(global double* restrict c, global const double* restrict a, global const double* restrict b,
+    #ifdef PROCESSOR
+    // A strip of 64 rows by one item, the right factor packed in its caches.
+    kernel void multiply_strip(GLOBAL double* restrict c, GLOBAL const double* restrict a, GLOBAL const double* restrict b,
                                uint n) {
       double right[256 * 16];
       const uint top = get_global_id(0) * 64, bottom = min(top + 64, n);
@@ -130,7 +129,7 @@ struct Matmul : Matrices {
               right[k * 16 + j] = j < width ? b[(size_t)(from + k) * n + start + j] : 0;
           for (uint row = top; row < bottom; row += 8) {
             const uint rows = min(8u, bottom - row);
-            global const double* left = a + (size_t)row * n + from;
+            GLOBAL const double* left = a + (size_t)row * n + from;
             double8 sum[8][2];
             #pragma unroll
             for (uint i = 0; i < 8; ++i) sum[i][0] = 0, sum[i][1] = 0;
@@ -146,7 +145,7 @@ struct Matmul : Matrices {
             if (rows == 8 && width == 16) {
               #pragma unroll
               for (uint i = 0; i < 8; ++i) {
-                global double* to = c + (size_t)(row + i) * n + start;
+                GLOBAL double* to = c + (size_t)(row + i) * n + start;
                 vstore8(from ? vload8(0, to) + sum[i][0] : sum[i][0], 0, to);
                 vstore8(from ? vload8(1, to) + sum[i][1] : sum[i][1], 1, to);
               }
@@ -162,13 +161,14 @@ struct Matmul : Matrices {
           }
         }
       }
-    })";
+    }
+    #endif)";
   Team& team;
   gemm::Cut cut;
   Buffer<double> right;
   std::vector<Buffer<double>> left;
-  opencl::Device* on = nullptr;
-  std::unique_ptr<opencl::DeviceBuffer> there[3];
+  accelerator::Device* on = nullptr;
+  std::unique_ptr<accelerator::Buffer> there[3];
 
   Matmul(Params& p, Team& t)
       : Matrices(p, t),
@@ -188,12 +188,12 @@ struct Matmul : Matrices {
     team.barrier().wait();
     gemm::multiply(cut, gemm::part_of(w, cut, first, last), a.data(), right.data(), left[w.index].data(), c.data());
   }
-  void open(opencl::Device& device) {
+  void open(accelerator::Device& device) {
     on = &device;
     device.build(program);
     Buffer<double>* all[] = {&c, &a, &b};
     for (int i = 0; i < 3; ++i) {
-      there[i] = std::make_unique<opencl::DeviceBuffer>(device, all[i]->data(), order * order * sizeof(double));
+      there[i] = std::make_unique<accelerator::Buffer>(device, all[i]->data(), order * order * sizeof(double));
       there[i]->write();
     }
   }

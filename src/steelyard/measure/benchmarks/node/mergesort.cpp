@@ -10,7 +10,7 @@ struct MergeSort {
   static constexpr std::size_t phases = 2, tile = 2048;  // keys that a work group of the device sorts or merges
   static constexpr const char* program = R"(
     // The keys of a tile, sorted in local memory by a bitonic network.
-    kernel void sort_tiles(global const long* restrict from, global long* restrict to) {
+    kernel void sort_tiles(GLOBAL const long* restrict from, GLOBAL long* restrict to) {
       local long keys[2048];
       size_t l = get_local_id(0), base = get_group_id(0) * 2048;
       for (uint i = l; i < 2048; i += 256) keys[i] = from[base + i];
@@ -37,16 +37,17 @@ struct MergeSort {
         else high = middle;                                                                         \
       }                                                                                             \
       return low;
-    ulong split(global const long* a, ulong a_size, global const long* b, ulong b_size, ulong wanted) { SPLIT() }
-    ulong split_here(local const long* a, ulong a_size, local const long* b, ulong b_size, ulong wanted) { SPLIT() }
+    ulong split(GLOBAL const long* a, ulong a_size, GLOBAL const long* b, ulong b_size, ulong wanted) { SPLIT() }
+    ulong split_here(LOCAL_POINTER const long* a, ulong a_size, LOCAL_POINTER const long* b, ulong b_size,
+                     ulong wanted) { SPLIT() }
     // Runs of `run` keys are merged in pairs; a work group makes a tile of the result, each item eight keys of that.
-    kernel void merge_runs(global const long* restrict from, global long* restrict to, ulong run, ulong all) {
+    kernel void merge_runs(GLOBAL const long* restrict from, GLOBAL long* restrict to, ulong run, ulong all) {
       local long keys[2048];
       local ulong borders[2];
       size_t l = get_local_id(0);
       ulong base = get_group_id(0) * (ulong)2048, pair = base / (2 * run) * (2 * run);
       ulong middle = min(pair + run, all), a_size = middle - pair, b_size = min(middle + run, all) - middle;
-      global const long *a = from + pair, *b = from + middle;
+      GLOBAL const long *a = from + pair, *b = from + middle;
       if (l < 2) borders[l] = split(a, a_size, b, b_size, min(base - pair + l * 2048, a_size + b_size));
       barrier(CLK_LOCAL_MEM_FENCE);
       ulong a_first = borders[0], a_here = borders[1] - a_first, b_first = base - pair - a_first, b_here = 2048 - a_here;
@@ -69,8 +70,8 @@ struct MergeSort {
   MemoryPolicy policy;
   Team& team;
   Buffer<Key> source, result, aside;
-  opencl::Device* on = nullptr;
-  std::unique_ptr<opencl::DeviceBuffer> there[3];
+  accelerator::Device* on = nullptr;
+  std::unique_ptr<accelerator::Buffer> there[3];
   std::size_t border = 0;  // keys that the device sorted
   std::size_t block;       // keys that a thread sorts alone
   std::vector<Buffer<Key>> scratch;
@@ -122,12 +123,12 @@ struct MergeSort {
       merge_runs(w, from, to, size, run);
     }
   }
-  void open(opencl::Device& device) {
+  void open(accelerator::Device& device) {
     on = &device;
     device.build(program);
     Buffer<Key>* all[] = {&source, &result, &aside};
     for (int i = 0; i < 3; ++i) {
-      there[i] = std::make_unique<opencl::DeviceBuffer>(device, all[i]->data(), padded * sizeof(Key));
+      there[i] = std::make_unique<accelerator::Buffer>(device, all[i]->data(), padded * sizeof(Key));
       there[i]->write();
     }
   }

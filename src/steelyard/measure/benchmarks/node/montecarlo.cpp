@@ -65,11 +65,10 @@ inline void step(Real& x, Real& square, Real& sum, Real& squares, Word& c) {
 struct MonteCarlo {
   static constexpr std::size_t phases = 1, together = 64;  // chains that a share's border never cuts
   static constexpr const char* program = R"(
-    #pragma OPENCL EXTENSION cl_khr_fp64 : enable
     #pragma OPENCL FP_CONTRACT OFF
     #define flat(value) ((Real)(value))
-    kernel void NAME(global const Real* restrict starts, global const Word* restrict counters,
-                     global Real* restrict sums, global Real* restrict sums_of_squares, ulong steps) {
+    kernel void NAME(GLOBAL const Real* restrict starts, GLOBAL const Word* restrict counters,
+                     GLOBAL Real* restrict sums, GLOBAL Real* restrict sums_of_squares, ulong steps) {
       size_t i = get_global_id(0);
       Real x = starts[i], square = x * x, sum = flat(0), squares = flat(0);
       Word c = counters[i];
@@ -81,8 +80,8 @@ struct MonteCarlo {
   MemoryPolicy policy;
   Buffer<double> starts, sums, squares;
   Buffer<std::uint64_t> counters;
-  opencl::Device* on = nullptr;
-  std::unique_ptr<opencl::DeviceBuffer> there[4];
+  accelerator::Device* on = nullptr;
+  std::unique_ptr<accelerator::Buffer> there[4];
   std::size_t lanes = 1;  // chains of a work item
 
   MonteCarlo(Params& p, Team& team)
@@ -118,16 +117,16 @@ struct MonteCarlo {
     for (; i + 2 * pack_doubles <= end; i += 2 * pack_doubles) walk<2>(i);
     for (; i < end; i += pack_doubles) walk<1>(i);
   }
-  void open(opencl::Device& device) {
+  void open(accelerator::Device& device) {
     on = &device;
     void* all[] = {starts.data(), counters.data(), sums.data(), squares.data()};
     for (int i = 0; i < 4; ++i) {
-      there[i] = std::make_unique<opencl::DeviceBuffer>(device, all[i], padded * sizeof(double));
+      there[i] = std::make_unique<accelerator::Buffer>(device, all[i], padded * sizeof(double));
       there[i]->write();
     }
     // A GPU wants one chain for each work item; to a processor the vectors of a chain must be told. Which it is, is
     // tried.
-    double one = tried(1), eight = tried(8);
+    double one = tried(1), eight = on->has_packs ? tried(8) : INFINITY;
     lanes = one < eight ? 1 : 8;
   }
   void device(std::size_t, std::size_t first, std::size_t last) { walk_there(first, last, steps); }

@@ -39,15 +39,14 @@ inline Pack pull(Pack mass, Pack x) {
 struct NBody {
   static constexpr std::size_t phases = 1, group = 256;
   static constexpr const char* program = R"(
-    #pragma OPENCL EXTENSION cl_khr_fp64 : enable
-    kernel void pull(global const double* restrict x, global const double* restrict y, global const double* restrict z,
-                     global const double* restrict m, global double* restrict ax, global double* restrict ay,
-                     global double* restrict az, ulong tiles, double softening) {
+    kernel void pull(GLOBAL const double* restrict x, GLOBAL const double* restrict y, GLOBAL const double* restrict z,
+                     GLOBAL const double* restrict m, GLOBAL double* restrict ax, GLOBAL double* restrict ay,
+                     GLOBAL double* restrict az, ulong tiles, double softening) {
       local double4 tile[256];
       size_t i = get_global_id(0), l = get_local_id(0);
       double px = x[i], py = y[i], pz = z[i], sx = 0, sy = 0, sz = 0;
       for (ulong t = 0; t < tiles; ++t) {
-        tile[l] = (double4)(x[t * 256 + l], y[t * 256 + l], z[t * 256 + l], m[t * 256 + l]);
+        tile[l] = MAKE4(x[t * 256 + l], y[t * 256 + l], z[t * 256 + l], m[t * 256 + l]);
         barrier(CLK_LOCAL_MEM_FENCE);
         #pragma unroll 8
         for (int k = 0; k < 256; ++k) {
@@ -64,8 +63,8 @@ struct NBody {
   std::size_t bodies, padded;  // bodies without mass fill the last group
   MemoryPolicy policy;
   std::vector<Buffer<double>> of;
-  opencl::Device* on = nullptr;
-  std::unique_ptr<opencl::DeviceBuffer> there[columns];
+  accelerator::Device* on = nullptr;
+  std::unique_ptr<accelerator::Buffer> there[columns];
 
   NBody(Params& p, Team& team)
       : bodies(p.count("bodies", 8192)), padded((bodies + group - 1) / group * group), policy(p) {
@@ -93,11 +92,11 @@ struct NBody {
     for (; i + wide <= end; i += wide) accelerate<4>(i);
     for (; i < end; i += pack_doubles) accelerate<1>(i);
   }
-  void open(opencl::Device& device) {
+  void open(accelerator::Device& device) {
     on = &device;
     device.build(program);
     for (int i = 0; i < columns; ++i) {
-      there[i] = std::make_unique<opencl::DeviceBuffer>(device, of[i].data(), padded * sizeof(double));
+      there[i] = std::make_unique<accelerator::Buffer>(device, of[i].data(), padded * sizeof(double));
       there[i]->write();
     }
   }

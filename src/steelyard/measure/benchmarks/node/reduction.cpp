@@ -9,23 +9,24 @@ using namespace steelyard;
 struct Reduction {
   static constexpr std::size_t phases = 1;
   // GROUP work items take PACKs side by side from their group's part; then one group adds what the groups have found.
-  static constexpr const char* pairs = "#define PACK double2\n#define TOTAL(v) (v.s0 + v.s1)\n";
+  static constexpr const char* pairs =
+      "#define PACK double2\n#define ZERO MAKE2(0.0, 0.0)\n#define TOTAL(v) (v.x + v.y)\n";
   static constexpr const char* eights =
-      "#define PACK double8\n#define TOTAL(v) (v.s0 + v.s1 + v.s2 + v.s3 + v.s4 + v.s5 + v.s6 + v.s7)\n";
+      "#define PACK double8\n#define ZERO 0\n#define TOTAL(v) (v.s0 + v.s1 + v.s2 + v.s3 + v.s4 + v.s5 + v.s6 + "
+      "v.s7)\n";
   static constexpr const char* program = R"(
-    #pragma OPENCL EXTENSION cl_khr_fp64 : enable
-    void together(local double* sums, global double* to) {
+    void together(LOCAL_POINTER double* sums, GLOBAL double* to) {
       for (uint n = GROUP / 2; n > 0; n /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
         if (get_local_id(0) < n) sums[get_local_id(0)] += sums[get_local_id(0) + n];
       }
       if (get_local_id(0) == 0) *to = sums[0];
     }
-    kernel void parts(global double* found, global const PACK* x, ulong packs) {
+    kernel void parts(GLOBAL double* found, GLOBAL const PACK* x, ulong packs) {
       local double sums[GROUP];
       ulong groups = get_num_groups(0), g = get_group_id(0), i = packs * g / groups + get_local_id(0);
       ulong end = packs * (g + 1) / groups;
-      PACK a = 0, b = 0, c = 0, d = 0;
+      PACK a = ZERO, b = ZERO, c = ZERO, d = ZERO;
       for (; i + 3 * GROUP < end; i += 4 * GROUP) {
         a += x[i], b += x[i + GROUP];
         c += x[i + 2 * GROUP], d += x[i + 3 * GROUP];
@@ -35,7 +36,7 @@ struct Reduction {
       sums[get_local_id(0)] = TOTAL(a);
       together(sums, found + g);
     }
-    kernel void sum_of_parts(global double* found, uint groups) {
+    kernel void sum_of_parts(GLOBAL double* found, uint groups) {
       local double sums[GROUP];
       double sum = 0;
       for (uint i = get_local_id(0); i < groups; i += GROUP) sum += found[i];
@@ -51,8 +52,8 @@ struct Reduction {
   std::size_t group = 0;
   std::uint32_t groups = 0;
   std::vector<double> found;  // by the device: each group's sum, and at last the sum of all
-  opencl::Device* on = nullptr;
-  std::unique_ptr<opencl::DeviceBuffer> input, output;
+  accelerator::Device* on = nullptr;
+  std::unique_ptr<accelerator::Buffer> input, output;
 
   Reduction(Params& p, Team& team)
       : elements(p.count("elements", std::size_t{1} << 24)),
@@ -97,14 +98,14 @@ struct Reduction {
     sum = all;
     done.store(0, std::memory_order_release);
   }
-  void open(opencl::Device& device) {
+  void open(accelerator::Device& device) {
     on = &device;
     bool processor = device.is_processor;
     group = processor ? 1 : 256, groups = device.units * (processor ? 4 : 16);
     device.build(define("GROUP", group) + (processor ? eights : pairs) + program);
     found.assign(groups + 1, 0.0);
-    input = std::make_unique<opencl::DeviceBuffer>(device, x.data(), x.size() * sizeof(double));
-    output = std::make_unique<opencl::DeviceBuffer>(device, found.data(), found.size() * sizeof(double));
+    input = std::make_unique<accelerator::Buffer>(device, x.data(), x.size() * sizeof(double));
+    output = std::make_unique<accelerator::Buffer>(device, found.data(), found.size() * sizeof(double));
     input->write(), output->write();
   }
   void device(std::size_t, std::size_t, std::size_t last) {

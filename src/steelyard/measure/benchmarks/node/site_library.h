@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "accelerator.h"
 #include "kernel.h"
-#include "opencl.h"
 
 namespace steelyard {
 
@@ -56,7 +56,7 @@ void starting_threads(const Team& team, Job job) {
   static std::set<pid_t> started;
   std::set<pid_t> before = threads_of_process();
   {
-    opencl::Unpinned unpinned;
+    accelerator::Unpinned unpinned;
     job();
   }
   for (pid_t thread : threads_of_process())

@@ -9,11 +9,9 @@ struct Spmv {
   // A work group multiplies the entries of a block of short rows into local memory. Then an equal share of its work
   // items sums each row. A long row is a block of its own (J. Greathouse and M. Daga, SC 2014).
   static constexpr const char* program = R"(
-    #pragma OPENCL EXTENSION cl_khr_fp64 : enable
-    kernel __attribute__((reqd_work_group_size(128, 1, 1)))
-    void multiply(global double* restrict y, global const double* restrict values, global const uint* restrict columns,
-                  global const uint* restrict starts, global const double* restrict x,
-                  global const uint* restrict blocks) {
+    KERNEL_OF(128, multiply)(GLOBAL double* restrict y, GLOBAL const double* restrict values, GLOBAL const uint* restrict columns,
+                  GLOBAL const uint* restrict starts, GLOBAL const double* restrict x,
+                  GLOBAL const uint* restrict blocks) {
       local double products[1024], sums[128];
       const uint item = get_local_id(0), block = get_global_id(0) / 128;
       const uint first = blocks[block], rows = blocks[block + 1] - first;
@@ -38,10 +36,11 @@ struct Spmv {
       }
       if (lane == 0 && row < rows) y[first + row] = sums[item];
     }
-    // For processors: each work item multiplies 1024 consecutive rows.
-    kernel void multiply_rows(global double* restrict y, global const double* restrict values,
-                              global const uint* restrict columns, global const uint* restrict starts,
-                              global const double* restrict x, uint n) {
+    #ifdef PROCESSOR
+    // Each work item multiplies 1024 consecutive rows.
+    kernel void multiply_rows(GLOBAL double* restrict y, GLOBAL const double* restrict values,
+                              GLOBAL const uint* restrict columns, GLOBAL const uint* restrict starts,
+                              GLOBAL const double* restrict x, uint n) {
       const uint first = get_global_id(0) * 1024, last = min(first + 1024, n);
       for (uint row = first; row < last; ++row) {
         uint k = starts[row], to = starts[row + 1];
@@ -54,7 +53,8 @@ struct Spmv {
         for (; k < to; ++k) sum = fma(values[k], x[columns[k]], sum);
         y[row] = sum + ((four.x + four.y) + (four.z + four.w));
       }
-    })";
+    }
+    #endif)";
   std::size_t elements;
   MemoryPolicy policy;
   PowerLaw matrix;
@@ -66,8 +66,8 @@ struct Spmv {
   std::unique_ptr<Buffer<std::uint32_t>> columns;  // these two only where a device wants compressed rows (CSR)
   std::unique_ptr<Buffer<double>> values;
   std::vector<std::uint32_t> blocks, block_of;  // first rows of the device's blocks; first blocks of `rows_together`
-  opencl::Device* on = nullptr;
-  std::vector<std::unique_ptr<opencl::DeviceBuffer>> there;
+  accelerator::Device* on = nullptr;
+  std::vector<std::unique_ptr<accelerator::Buffer>> there;
 
   Spmv(Params& p, Team& t)
       : elements(p.count("elements", std::size_t{1} << 20)),
@@ -110,13 +110,13 @@ struct Spmv {
     strips.multiply(y.data(), x.data(), from, to);
   }
   static std::size_t window(std::size_t row) { return (row + rows_together - 1) / rows_together; }
-  void open(opencl::Device& device) {
+  void open(accelerator::Device& device) {
     on = &device;
     device.build(program);
     compress();
     cut_blocks();
     auto give = [&](auto* data, std::size_t count) {
-      there.push_back(std::make_unique<opencl::DeviceBuffer>(device, data, count * sizeof *data));
+      there.push_back(std::make_unique<accelerator::Buffer>(device, data, count * sizeof *data));
       there.back()->write();
     };
     give(y.data(), elements), give(values->data(), entries), give(columns->data(), entries);

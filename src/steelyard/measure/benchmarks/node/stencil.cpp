@@ -20,13 +20,12 @@ struct Stencil {
   static constexpr std::size_t rows = 4, depth = 8;
   // Blocks at the end begin earlier and do some points again.
   static constexpr const char* program = R"(
-    #pragma OPENCL EXTENSION cl_khr_fp64 : enable
-    kernel void sweep(global double* restrict to, global const double* restrict u) {
+    kernel void sweep(GLOBAL double* restrict to, GLOBAL const double* restrict u) {
       uint x = get_global_id(0) % WIDTH * LANES, block = get_global_id(0) / WIDTH;
       uint y = min(block % BLOCKS * ROWS, N - 2u - ROWS) + 1, z = min(block / BLOCKS * DEPTH, N - 2u - DEPTH) + 1;
       if (x >= N) return;
-      global const double* at = u + ((size_t)z * N + y) * N + x;
-      global double* out = to + (at - u);
+      GLOBAL const double* at = u + ((size_t)z * N + y) * N + x;
+      GLOBAL double* out = to + (at - u);
       PACK below[ROWS], here[ROWS], above[ROWS];
       #pragma unroll
       for (uint r = 0; r < ROWS; ++r) below[r] = LOAD(at - N * N + r * N), here[r] = LOAD(at + r * N);
@@ -55,8 +54,8 @@ struct Stencil {
   std::array<Buffer<double>, 2> grids;
   std::vector<Own<std::size_t>> steps;                            // of each worker since the start
   std::size_t device_steps = 0, lanes = 1, group = 0, width = 0;  // width: work items of a row
-  opencl::Device* on = nullptr;
-  std::unique_ptr<opencl::DeviceBuffer> there[2];
+  accelerator::Device* on = nullptr;
+  std::unique_ptr<accelerator::Buffer> there[2];
 
   Stencil(Params& p, Team& t)
       : n(edge(p.count("elements", std::size_t{1} << 24))),
@@ -189,7 +188,7 @@ struct Stencil {
     (this->*sweeper)(grids[1 - turn].data(), grids[turn].data(), first + z0 + 1, first + z1 + 1, y0 + 1, y1 + 1);
     if (first > 0 && w.size > 1) team.barrier().wait();  // what is exchanged is not the first worker's alone
   }
-  void open(opencl::Device& device) {
+  void open(accelerator::Device& device) {
     on = &device;
     bool processor = device.is_processor;
     lanes = processor ? 8 : 1, group = processor ? n / lanes : 64, width = (n / lanes + group - 1) / group * group;
@@ -200,7 +199,7 @@ struct Stencil {
                        define("WIDTH", width), define("BLOCKS", blocks()), "#define C0 ", c0, "\n#define C1 ", c1, "\n",
                        program}));
     for (std::size_t i = 0; i < 2; ++i) {
-      there[i] = std::make_unique<opencl::DeviceBuffer>(device, grids[i].data(), n * plane * sizeof(double));
+      there[i] = std::make_unique<accelerator::Buffer>(device, grids[i].data(), n * plane * sizeof(double));
       there[i]->write();
     }
   }

@@ -6,15 +6,15 @@ using namespace steelyard;
 struct Vector {
   static constexpr std::size_t phases = 1;
   static constexpr const char* program = R"(
-    kernel void add(global double* restrict c, global const double* restrict a, global const double* restrict b) {
+    kernel void add(GLOBAL double* restrict c, GLOBAL const double* restrict a, GLOBAL const double* restrict b) {
       size_t i = get_global_id(0);
       c[i] = a[i] + b[i];
     })";
   std::size_t elements;
   MemoryPolicy policy;
   Buffer<double> a, b, c;
-  opencl::Device* on = nullptr;
-  std::unique_ptr<opencl::DeviceBuffer> there[3];
+  accelerator::Device* on = nullptr;
+  std::unique_ptr<accelerator::Buffer> there[3];
 
   Vector(Params& p, Team& team)
       : elements(p.count("elements", std::size_t{1} << 24)),
@@ -39,12 +39,12 @@ struct Vector {
     double* __restrict z = c.data() + first, * __restrict x = a.data() + first, * __restrict y = b.data() + first;
     for (std::size_t i = from; i < to; ++i) z[i] = x[i] + y[i];
   }
-  void open(opencl::Device& device) {
+  void open(accelerator::Device& device) {
     on = &device;
     device.build(program);
     Buffer<double>* all[] = {&c, &a, &b};
     for (int i = 0; i < 3; ++i) {
-      there[i] = std::make_unique<opencl::DeviceBuffer>(device, all[i]->data(), elements * sizeof(double));
+      there[i] = std::make_unique<accelerator::Buffer>(device, all[i]->data(), elements * sizeof(double));
       there[i]->write();
     }
   }
